@@ -1,0 +1,90 @@
+/**
+ * The catalog as the rest of the service sees it: rows already checked and normalised.
+ * The YAML form of a row is described by `catalog/schema.json`.
+ */
+
+export type Kind = 'video' | 'image' | 'text';
+export type Unit = 'sec' | 'image' | 'request' | 'MP' | '1M tokens';
+
+export const resolutions = ['0.5k', '1k', '1.5k', '2k', '4k', '480p', '540p', '720p', '768p', '1080p'] as const;
+export type Resolution = (typeof resolutions)[number];
+
+export const tasks = [
+  'text-to-video', 'image-to-video', 'reference-to-video', 'video-edit', 'video-extend', 'video-analyze',
+  'video-to-video/edit', 'character-animation', 'talking-avatar', 'lip-sync', 'video-to-audio', 'motion-control',
+  'reframe', 'upscale', 'text-to-image', 'edit', 'layer-decomposition', 'text-to-vector', 'chat',
+] as const;
+export type Task = (typeof tasks)[number];
+
+/** Something that adds to the rate of one unit. */
+export type Extra =
+  /** Adds `add_usd_micro` per item of the list field beyond the first `free` items. A single string counts as one item. */
+  | { kind: 'per_item'; field: string; free: number; add_usd_micro: bigint; label: string }
+  /** Adds `add_usd_micro` when the field holds `equals` (an omitted field counts as its `default`). */
+  | { kind: 'when'; field: string; equals: string | number | boolean; default?: string | number | boolean; add_usd_micro: bigint; label: string };
+
+/** What a request is priced by: kept with each request as its snapshot. All amounts are micro-USD per unit. */
+export interface PriceRules {
+  unit: Unit;
+  /** For media: the rate where no resolution decides it. */
+  unit_price_usd_micro?: bigint;
+  /** For media: rates that differ by resolution. */
+  by_resolution?: Partial<Record<Resolution, bigint>>;
+  /** For text: per 1M tokens. */
+  input_usd_micro?: bigint;
+  output_usd_micro?: bigint;
+  extras: Extra[];
+  /** Longest duration or largest count of one request; 0: none stated. */
+  max: number;
+  /** Offered values of `resolution`; empty: the field is not priced by. */
+  resolutions: Resolution[];
+}
+
+export interface ModelUpstream {
+  /** Name of the upstream, as in `upstreams/index.ts`. */
+  upstream: string;
+  /** The upstream's own name for the model. */
+  model: string;
+  /** Input field of ours → field of theirs; what is not named passes under its own name. */
+  input_mapping: Record<string, string>;
+  /** Fixed fields added to what is sent. */
+  input_defaults: Record<string, unknown>;
+  /** What one unit costs the operator, micro-USD; null where unknown. For text per 1M tokens. */
+  cost_usd_micro: bigint | null;
+  cost_output_usd_micro: bigint | null;
+}
+
+export interface Model {
+  id: string;
+  kind: Kind;
+  task: Task;
+  name: string;
+  description: string;
+  owned_by: string;
+  /** Unix seconds. */
+  created: number;
+  uncensored: boolean;
+  price: PriceRules;
+  max_unit: string;
+  /** JSON Schema 2020-12 of the input. */
+  input_schema: Record<string, unknown>;
+  example: Record<string, unknown>;
+  /** In order of preference; at least one. */
+  upstreams: ModelUpstream[];
+  /** From start; then the reservation is released and the request ends FAILED `timeout`. */
+  job_age_seconds: number;
+  /** Chat only: what happens when the caller leaves in mid-stream. */
+  disconnect: 'abort' | 'drain';
+  /** Chat only: the model's own ceiling of completion tokens, and of prompt tokens. */
+  max_output_tokens: number;
+  context_tokens: number;
+}
+
+/** One immutable version of the whole catalog. */
+export interface Catalog {
+  models: ReadonlyMap<string, Model>;
+  /** Rows left out and why, for the operator. */
+  hidden: { id: string; reason: string }[];
+  /** Changes when any row does; the ETag of GET /models. */
+  version: string;
+}

@@ -1,0 +1,98 @@
+/**
+ * The error catalogue: every code a caller can meet, with its HTTP status, its type and what it means.
+ * The documentation and the OpenAPI document are tested against this table in both directions.
+ */
+
+export type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'billing_error'
+  | 'rate_limit_error'
+  | 'conflict_error'
+  | 'upstream_error'
+  | 'server_error';
+
+interface Entry {
+  status: number;
+  type: ErrorType;
+  /** The text used when the thrower has nothing more precise to say. It tells the caller what to do next. */
+  message: string;
+}
+
+export const errors = {
+  bad_request: e(400, 'invalid_request_error', 'The call is malformed. Correct it and send it again.'),
+  unknown_model: e(400, 'invalid_request_error', 'No such model. GET /v1/models lists the ids, to be used exactly as listed.'),
+  unpriceable: e(400, 'invalid_request_error', 'These inputs do not allow pricing. Correct the named field.'),
+  invalid_input: e(400, 'invalid_request_error', "The input does not fit the model's schema. See details.errors."),
+  bad_webhook_url: e(400, 'invalid_request_error', 'webhook_url must be a public http or https address.'),
+  bad_messages: e(400, 'invalid_request_error', 'messages must be a non-empty list of objects with role and content.'),
+  use_chat_completions: e(400, 'invalid_request_error', 'This is a text model. Call POST /v1/chat/completions.'),
+  unauthorized: e(401, 'authentication_error', 'Send a valid key as "Authorization: Key <API_KEY>".'),
+  insufficient_balance: e(402, 'billing_error', 'The balance does not cover the reservation. Top up and send the request again.'),
+  key_limit_reached: e(402, 'billing_error', "The key's monthly spend limit is reached. Raise it in the cabinet or use another key."),
+  forbidden: e(403, 'authentication_error', 'This is not allowed for you.'),
+  not_found: e(404, 'invalid_request_error', 'There is nothing here under this id for this account.'),
+  method_not_allowed: e(405, 'invalid_request_error', 'This address does not take that method. See the Allow header.'),
+  idempotency_conflict: e(409, 'conflict_error', 'This Idempotency-Key was used with another body. Use a new key for a new request.'),
+  request_not_ready: e(409, 'conflict_error', 'The request is not COMPLETED. Poll its status_url first.'),
+  not_cancellable: e(409, 'conflict_error', 'Only a request that is IN_QUEUE can be cancelled.'),
+  expired: e(410, 'invalid_request_error', 'This output is no longer kept. Outputs live 24 hours after completion.'),
+  payload_too_large: e(413, 'invalid_request_error', 'The body is larger than this call takes.'),
+  unsupported_media_type: e(415, 'invalid_request_error', 'This call does not take that Content-Type.'),
+  rate_limited: e(429, 'rate_limit_error', 'Too many calls. Wait as long as Retry-After says.'),
+  internal_error: e(500, 'server_error', 'Something went wrong here. Try again; quote request_id if it stays.'),
+  submit_failed: e(502, 'upstream_error', 'The model did not take the request. Nothing was charged.'),
+  capacity_unavailable: e(503, 'server_error', 'No capacity at the moment. Nothing was charged; retry with backoff.'),
+} satisfies Record<string, Entry>;
+
+export type ErrorCode = keyof typeof errors;
+
+/** Why an accepted request ended FAILED: `error.code` on its status and card. */
+export const failures = {
+  upstream_rejected: 'The model refused the input.',
+  upstream_failed: 'The model failed to generate.',
+  timeout: 'The generation took longer than its model allows.',
+  output_too_large: 'The output is larger than this service keeps.',
+  outcome_unknown: 'The connection to the model broke and the outcome could not be learnt.',
+  output_unusable: 'The model returned an output that cannot be used.',
+} as const;
+
+export type FailureCode = keyof typeof failures;
+
+export interface ApiErrorOptions {
+  /** Text for the caller, in place of the catalogue's. */
+  message?: string;
+  /** The field or header at fault. */
+  param?: string;
+  /** Public, structured facts: figures, allowed values. */
+  details?: Record<string, unknown>;
+  headers?: Record<string, string>;
+  /** Internal; goes to the log, never to the caller. */
+  cause?: unknown;
+}
+
+/** An error meant for the caller. Anything else that is thrown ends as `internal_error`. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly type: ErrorType;
+  readonly param: string | null;
+  readonly details: Record<string, unknown> | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
+    const entry: Entry = errors[code];
+    super(options.message ?? entry.message, { cause: options.cause });
+    this.name = 'ApiError';
+    this.code = code;
+    this.status = entry.status;
+    this.type = entry.type;
+    this.param = options.param ?? null;
+    this.details = options.details;
+    this.headers = options.headers ?? {};
+  }
+}
+
+function e(status: number, type: ErrorType, message: string): Entry {
+  return { status, type, message };
+}

@@ -1,0 +1,117 @@
+/**
+ * The interface every upstream adapter fulfils. An upstream is an outside service that we call and pay.
+ *
+ * Rules for adapters: no retry of a submit inside the adapter or its HTTP client; every call obeys the signal;
+ * a reply is hostile data (sizes and types are checked); no key of ours ever leaves in an error text.
+ */
+
+/**
+ * How an upstream lets us avoid paying twice after a crash or a lost answer.
+ * A: honours an idempotency key, so the same start may be sent again.
+ * B: can be searched by a tag of ours, so the lost job is looked up before another start.
+ * C+: calls back an address that carries our attempt id, so we wait for the callback.
+ * C: nothing; a start whose answer was lost is never sent again.
+ */
+export type UpstreamClass = 'A' | 'B' | 'C+' | 'C';
+
+/** One media input of the caller's, ready to be read by the adapter. */
+export interface InputFile {
+  content_type: string;
+  size: number;
+  /** Streams the bytes; may be called more than once. */
+  open(): Promise<AsyncIterable<Uint8Array>>;
+}
+
+export interface StartJob {
+  request_id: string;
+  /** Stays the same over every attempt at this request; sent as the upstream's idempotency key where it has one. */
+  idempotency_key: string;
+  /** The upstream's own name of the model, from the catalog row. */
+  model: string;
+  /** Task segment of the catalog row, such as `text-to-image`. */
+  task: string;
+  /** The caller's input with defaults filled in. Media fields hold the caller's value; `files` resolves it. */
+  input: Record<string, unknown>;
+  /** Our stored files by the value that stands in the input (`file_…`). */
+  files: Record<string, InputFile>;
+  signal: AbortSignal;
+}
+
+/** What the upstream knows a job by. Kept in the database, so plain JSON; small. */
+export type Handle = Record<string, unknown>;
+
+export interface OutputMedia {
+  /** Name of the reply's field: a plural (`images`) makes a list, a singular (`video`) an object. */
+  field: string;
+  /** Either a URL to fetch, through the guard, or the bytes. */
+  source: { url: string; headers?: Record<string, string> } | { bytes: Uint8Array };
+  /** What the upstream claims; the stored type is sniffed. */
+  content_type?: string;
+  file_name?: string;
+}
+
+/** A finished generation. */
+export interface Result {
+  media: OutputMedia[];
+  /** Everything of the reply that is no media: `text`, `seed` … */
+  fields: Record<string, unknown>;
+  /** Units really delivered, in the row's unit, where the upstream says so; else measured from the media. */
+  quantity?: number;
+  /** What the upstream took from the operator, where it says so. Micro-USD. */
+  cost_usd_micro?: bigint;
+}
+
+export type JobState =
+  | { state: 'running'; progress?: number; logs?: string[]; poll_after_ms?: number }
+  | { state: 'done'; result: Result }
+  | { state: 'failed'; code: 'upstream_rejected' | 'upstream_failed'; message: string };
+
+export type StartOutcome =
+  /** Accepted: poll by this handle. */
+  | { outcome: 'accepted'; handle: Handle; poll_after_ms?: number }
+  /** Accepted and finished in the same reply. */
+  | { outcome: 'done'; result: Result }
+  /** Refused for good: bad input or policy. */
+  | { outcome: 'rejected'; message: string }
+  /** Surely not accepted (DNS, refused connection, TLS, 429, 503): safe to try again after a while. */
+  | { outcome: 'not_accepted'; message: string; retry_after_ms?: number }
+  /** Bytes were written and no clear answer came back. */
+  | { outcome: 'unknown'; message: string };
+
+export interface ChatCall {
+  request_id: string;
+  model: string;
+  /** OpenAI's body, through the allow-list; `max_tokens` is always set. */
+  body: Record<string, unknown>;
+  stream: boolean;
+  signal: AbortSignal;
+}
+
+export interface ChatUsage {
+  prompt_tokens: number;
+  completion_tokens: number;
+}
+
+/** OpenAI-shaped reply as a plain object; for streams, the chunk objects one by one. */
+export type ChatOutcome =
+  | { outcome: 'reply'; reply: Record<string, unknown> }
+  | { outcome: 'stream'; chunks: AsyncIterable<Record<string, unknown>> }
+  | { outcome: 'rejected'; message: string }
+  | { outcome: 'not_accepted'; message: string; retry_after_ms?: number }
+  | { outcome: 'unknown'; message: string };
+
+export interface Upstream {
+  name: string;
+  class: UpstreamClass;
+  /** Jobs of ours it may run at the same time, over all our processes. */
+  concurrency: number;
+  start(job: StartJob): Promise<StartOutcome>;
+  /** May throw: a poll that fails is tried again until the request's deadline. */
+  poll(handle: Handle, signal: AbortSignal): Promise<JobState>;
+  /** Best effort; resolves whatever happens. */
+  cancel?(handle: Handle, signal: AbortSignal): Promise<void>;
+  /** Class B: finds the job that carries our key, or null where there surely is none. */
+  find?(idempotency_key: string, signal: AbortSignal): Promise<Handle | null>;
+  chat?(call: ChatCall): Promise<ChatOutcome>;
+  close?(): Promise<void>;
+}
