@@ -31,3 +31,11 @@ export class TooLarge extends Error {
     this.maxBytes = maxBytes;
   }
 }
+
+/** The store has no room left. Nothing of the object that was being put is kept. */
+export class StorageFull extends Error {
+  constructor(options?: { cause?: unknown }) {
+    super('the storage is full', options);
+    this.name = 'StorageFull';
+  }
+}

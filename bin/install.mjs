@@ -1,0 +1,215 @@
+// Makes node_modules agree with package-lock.json, and does nothing when it already does.
+// npm runs it before `start` and `test`, so it must work on a bare clone with any Node from 20 on.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import * as fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const modules = path.join(root, 'node_modules');
+const record = path.join(modules, '.farebox-lock');
+const turnstile = path.join(root, '.install-lock');
+const ownNode = path.join(modules, 'node', 'bin', 'node');
+
+const nodeMajor = Number(process.versions.node.split('.')[0]);
+const oldestNode = 20;
+const wantedNode = 24;
+
+let child;
+let holdsTurnstile = false;
+let stopped = false;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.on(signal, () => {
+    stopped = true;
+    // A running npm is waited for: the next install must not meet its last writes.
+    if (child) return child.kill(signal);
+    leave();
+    process.exit(1);
+  });
+}
+
+try {
+  if (nodeMajor < oldestNode) {
+    throw new Error(`Farebox needs Node ${oldestNode} or later; this is ${process.version}.`);
+  }
+  const wanted = wantedState();
+  if (!isCurrent(wanted)) await install(wanted);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+} finally {
+  leave();
+}
+
+/** What a finished install leaves in its record: the lock file's hash, and the machine it was for. */
+function wantedState() {
+  const lock = fs.readFileSync(path.join(root, 'package-lock.json'));
+  const hash = createHash('sha256').update(lock).digest('hex');
+  return `${hash} ${process.platform}-${process.arch}\n`;
+}
+
+function isCurrent(wanted) {
+  return read(record) === wanted && hasNode();
+}
+
+// A system Node that is new enough makes the packaged one a convenience.
+function hasNode() {
+  return nodeMajor >= wantedNode || fs.existsSync(ownNode);
+}
+
+async function install(wanted) {
+  await enter();
+  // Another process may have done it while this one waited.
+  if (isCurrent(wanted)) return;
+  if (read(record) !== wanted && !wasInstalledByHand()) await npmCi();
+  if (!hasNode()) await repairNode();
+  fs.writeFileSync(record, wanted);
+}
+
+async function npmCi() {
+  console.error('Installing the packages that Farebox needs: about a minute, and only this once …');
+  const startedAt = Date.now();
+  // Warnings about engines and deprecations are no news to whoever only wants to start it.
+  const quiet = ['--loglevel=error', '--no-progress', '--no-audit', '--no-fund'];
+  const code = await run('npm', ['ci', '--include=dev', ...quiet], root);
+  if (stopped) throw new Error('Stopped before the packages were installed.');
+  if (code !== 0) {
+    throw new Error(
+      `npm ci ended with ${code}. Is the npm registry reachable? ` +
+        `Run "npm ci" in ${root} to see all it says, then try again.`,
+    );
+  }
+  console.error(`Installed in ${Math.round((Date.now() - startedAt) / 1000)} s.`);
+}
+
+/**
+ * npm may be told to run no install scripts, by its own default or by the user's settings.
+ * Farebox's code needs one of them: the script that puts Node 24 in its place.
+ */
+async function repairNode() {
+  console.error(
+    `npm ran no install scripts, so Node ${wantedNode} is being put in place by hand …`,
+  );
+  const folder = path.join(modules, 'node');
+  const script = path.join(folder, 'installArchSpecificPackage.js');
+  const code = fs.existsSync(script) ? await run(process.execPath, [script], folder) : 1;
+  if (code === 0) linkNode();
+  if (!hasNode()) {
+    throw new Error(
+      `Farebox runs on Node ${wantedNode}, and the npm package "node" could not put it in place. ` +
+        `Either install Node ${wantedNode} yourself, or let npm run that package's script: ` +
+        'npm rebuild node --ignore-scripts=false',
+    );
+  }
+}
+
+// npm leaves out the link in .bin when its target does not exist yet.
+function linkNode() {
+  const link = path.join(modules, '.bin', 'node');
+  fs.mkdirSync(path.dirname(link), { recursive: true });
+  fs.rmSync(link, { force: true });
+  fs.symlinkSync(path.join('..', 'node', 'bin', 'node'), link);
+}
+
+/** Whether somebody's own `npm install` has already put every locked package in its place. */
+function wasInstalledByHand() {
+  const wanted = packagesOf(path.join(root, 'package-lock.json'));
+  // npm writes this file last, so it stands for a whole install.
+  const present = packagesOf(path.join(modules, '.package-lock.json'));
+  if (!wanted || !present) return false;
+  return Object.entries(wanted).every(([place, entry]) => {
+    const optional = entry.optional || entry.devOptional || entry.peer;
+    if (!place.includes('node_modules/') || entry.link || (optional && !present[place]))
+      return true;
+    return present[place]?.version === entry.version && fs.existsSync(path.join(root, place));
+  });
+}
+
+function packagesOf(file) {
+  const text = read(file);
+  return text === undefined ? undefined : JSON.parse(text).packages;
+}
+
+/** Lets one install run at a time: two `npm ci` in one folder delete each other's files. */
+async function enter() {
+  for (let told = false; ; told = true) {
+    try {
+      // A link appears whole, with the holder's id as its target; a file could be read half written.
+      fs.symlinkSync(String(process.pid), turnstile);
+      holdsTurnstile = true;
+      return;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    const holder = holderOfTurnstile();
+    if (holder === undefined) continue;
+    if (!isAlive(holder)) {
+      // Left behind by an install that was killed.
+      fs.rmSync(turnstile, { force: true });
+      continue;
+    }
+    if (!told) {
+      console.error(
+        `Process ${holder} is installing the packages; waiting for it. ` +
+          `(If that process is something else, delete ${turnstile}.)`,
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+}
+
+function holderOfTurnstile() {
+  try {
+    return Number(fs.readlinkSync(turnstile));
+  } catch {
+    return undefined;
+  }
+}
+
+function leave() {
+  if (holdsTurnstile) fs.rmSync(turnstile, { force: true });
+  holdsTurnstile = false;
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+/** Runs a program with its errors shown, and gives its exit code. */
+function run(command, args, cwd) {
+  return new Promise((resolve, reject) => {
+    child = spawn(command, args, {
+      cwd,
+      env: { ...process.env, PATH: pathWithoutOurs() },
+      stdio: ['ignore', 'ignore', 'inherit'],
+      // npm is a batch file there, and those need a shell.
+      shell: process.platform === 'win32' && command === 'npm',
+    });
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      child = undefined;
+      resolve(code ?? signal);
+    });
+  });
+}
+
+// `npm ci` deletes node_modules, so it must not itself run on the Node in there.
+function pathWithoutOurs() {
+  const ours = path.join(modules, '.bin');
+  const folders = (process.env.PATH ?? '').split(path.delimiter);
+  return folders.filter((folder) => path.resolve(folder) !== ours).join(path.delimiter);
+}
+
+function read(file) {
+  try {
+    return fs.readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Money is an integer count of micro-USD, held as a bigint. Nothing here goes through a float:
+ * 1.005 * 1e6 is 1004999.9999999999 in one.
+ */
+
+/** Micro-USD in one US dollar. */
+export const USD = 1_000_000n;
+
+/** The largest value of a PostgreSQL bigint column. */
+export const COLUMN_MAX = 2n ** 63n - 1n;
+
+const decimalText = /^(0|[1-9]\d{0,12})(?:\.(\d{1,6}))?$/;
+
+/**
+ * "0.0125" → 12500n. Takes a plain decimal of at most 6 decimals; no sign, no exponent, no spaces.
+ * Throws RangeError for anything else, and for what no bigint column can hold.
+ */
+export function parseUsd(text: string): bigint {
+  const match = typeof text === 'string' ? decimalText.exec(text) : null;
+  if (!match) throw new RangeError(`not an amount in US dollars: "${String(text)}"`);
+  const micro = BigInt(match[1]!) * USD + BigInt((match[2] ?? '').padEnd(6, '0'));
+  if (micro > COLUMN_MAX) throw new RangeError(`more US dollars than can be kept: ${text}`);
+  return micro;
+}
+
+/** 12500n → "0.0125"; the shortest text that `parseUsd` reads back. Below zero a sign is put before. */
+export function formatUsd(micro: bigint): string {
+  const digits = (micro < 0n ? -micro : micro).toString().padStart(7, '0');
+  const whole = digits.slice(0, -6);
+  const decimals = digits.slice(-6).replace(/0+$/, '');
+  return `${micro < 0n ? '-' : ''}${whole}${decimals && `.${decimals}`}`;
+}
+
+/** The nearest JavaScript number of US dollars, for showing only: 12500n → 0.0125. */
+export function toUsdNumber(micro: bigint): number {
+  return Number(formatUsd(micro));
+}
+
+/** An exact quantity: `n / d`, `d` a power of ten, neither below zero. */
+export interface Fraction {
+  n: bigint;
+  d: bigint;
+}
+
+/**
+ * The exact value of the number as it is written: 0.1 is one tenth, not the double nearest to it.
+ * Throws RangeError where the number is not finite or is below zero.
+ */
+export function fractionOf(value: number): Fraction {
+  if (Number.isSafeInteger(value) && value >= 0) return { n: BigInt(value), d: 1n };
+  const match = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value));
+  if (!match) throw new RangeError(`not a quantity: ${value}`);
+  const decimals = match[2] ?? '';
+  const scale = decimals.length - Number(match[3] ?? 0);
+  const digits = BigInt(match[1]! + decimals);
+  if (scale <= 0) return { n: digits * 10n ** BigInt(-scale), d: 1n };
+  return { n: digits, d: 10n ** BigInt(scale) };
+}
+
+/** `n / d` rounded up to a whole number; for `n` not below zero and `d` above it. */
+export function divideUp(n: bigint, d: bigint): bigint {
+  return d === 1n ? n : (n + d - 1n) / d;
+}
+
+/**
+ * Rounds the sum of `numerators / d` up once and shares it out: each part gets what it adds to the
+ * rounded-up running total, so the parts are whole, never below zero, and add up to the sum.
+ */
+export function shareOut(numerators: readonly bigint[], d: bigint): bigint[] {
+  if (d === 1n) return [...numerators];
+  let exact = 0n;
+  let rounded = 0n;
+  return numerators.map((n) => {
+    exact += n;
+    const before = rounded;
+    rounded = divideUp(exact, d);
+    return rounded - before;
+  });
+}

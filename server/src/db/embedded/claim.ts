@@ -1,0 +1,209 @@
+/**
+ * Claims on a folder among living processes. A claimant listens on a Unix socket of its own inside
+ * the folder; whoever can still be connected to is alive. The kernel closes a dead process's
+ * sockets, so `kill -9` frees a claim at once and nothing has to be judged by age or pid.
+ *
+ * Why two simultaneous claimants never both win: each first makes its socket visible, then looks
+ * at all the others. The one that became visible later must see the earlier one. It may happen
+ * that both see each other; then both step back and try again after a random pause.
+ */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { maxSocketPathBytes, shortFolder } from './files.ts';
+
+/** `mute`: it is alive but gave no readable answer; treated like `held`. */
+type State = 'entering' | 'held' | 'mute';
+
+interface Seen {
+  name: string;
+  /** Null: dead. */
+  state: State | null;
+  info: string;
+}
+
+interface Entry {
+  name: string;
+  hold(): void;
+  leave(): void;
+}
+
+export interface Claim {
+  release(): void;
+}
+
+const REPLY_TIMEOUT_MS = 1000;
+const UNFINISHED_AGE_MS = 60_000;
+
+/**
+ * Takes the folder if no living process holds it.
+ * @param info one short text that other claimants get to see as `held_by`
+ */
+export async function claim(folder: string, info: string): Promise<Claim | { held_by: string }> {
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (;;) {
+    const holder = (await look(folder)).find(isHolder);
+    if (holder) return { held_by: holder.info };
+    const entry = await enter(folder, info);
+    const others = await look(folder, entry.name).catch((error: unknown) => {
+      entry.leave();
+      throw error;
+    });
+    if (others.every((other) => other.state === null)) {
+      entry.hold();
+      sweep(folder, others);
+      return { release: entry.leave };
+    }
+    entry.leave();
+    await delay(5 + Math.random() * 40);
+  }
+}
+
+/** As `claim`, but waits for its turn. Rejects after `timeout_ms`, naming the holder. */
+export async function waitForClaim(
+  folder: string,
+  info: string,
+  timeout_ms: number,
+): Promise<Claim> {
+  const deadline = performance.now() + timeout_ms;
+  for (;;) {
+    const result = await claim(folder, info);
+    if ('release' in result) return result;
+    if (performance.now() > deadline) {
+      throw new Error(`waited ${timeout_ms} ms for ${folder}, held by: ${result.held_by}`);
+    }
+    await delay(10 + Math.random() * 30);
+  }
+}
+
+/** Shows this process's presence in the folder, beside any number of others. */
+export async function attend(folder: string, info: string): Promise<Claim> {
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const entry = await enter(folder, info);
+  entry.hold();
+  return { release: entry.leave };
+}
+
+/** The `info` of every living process that is present in the folder; clears away the dead. */
+export async function present(folder: string): Promise<string[]> {
+  if (!fs.existsSync(folder)) return [];
+  const seen = await look(folder);
+  sweep(folder, seen);
+  return seen.filter((one) => one.state !== null).map((one) => one.info);
+}
+
+async function enter(folder: string, info: string): Promise<Entry> {
+  let state: State = 'entering';
+  const door = openDoor(folder);
+  const name = `${randomBytes(6).toString('hex')}.sock`;
+  const server = net.createServer((socket) => {
+    socket.on('error', () => {});
+    socket.end(JSON.stringify({ state, info }));
+  });
+  const leave = () => {
+    fs.rmSync(path.join(door.folder, name), { force: true });
+    server.close();
+    door.close();
+  };
+  try {
+    server.listen(door.path(`${name}.new`));
+    await once(server, 'listening');
+    // Renamed only once it listens: so a visible name that refuses a connection is surely dead.
+    fs.renameSync(path.join(door.folder, `${name}.new`), path.join(door.folder, name));
+  } catch (error) {
+    leave();
+    throw error;
+  }
+  // An accept that fails (out of file descriptors) must not bring the process down.
+  server.on('error', () => {});
+  server.unref();
+  return { name, hold: () => void (state = 'held'), leave: onlyOnce(leave) };
+}
+
+async function look(folder: string, except?: string): Promise<Seen[]> {
+  const door = openDoor(folder);
+  try {
+    const names = fs.readdirSync(door.folder).filter((name) => name.endsWith('.sock'));
+    const others = names.filter((name) => name !== except);
+    return await Promise.all(
+      others.map(async (name) => ({ name, ...(await probe(door.path(name))) })),
+    );
+  } finally {
+    door.close();
+  }
+}
+
+async function probe(socketPath: string): Promise<{ state: State | null; info: string }> {
+  // A process that dies while we ask resets the connection: asking again tells dead from busy.
+  for (let tries = 0; tries < 3; tries++) {
+    const answer = await ask(socketPath);
+    if (answer === null) return { state: null, info: '' };
+    try {
+      const { state, info } = JSON.parse(answer) as { state: State; info: string };
+      return { state, info };
+    } catch {
+      await delay(20);
+    }
+  }
+  return { state: 'mute', info: 'a process that does not answer' };
+}
+
+/** The text of the one who listens there, '' if it says nothing, null if nobody listens. */
+function ask(socketPath: string): Promise<string | null> {
+  return new Promise((resolve) => {
+    let text = '';
+    const socket = net.connect(socketPath);
+    socket.setTimeout(REPLY_TIMEOUT_MS, () => socket.destroy());
+    socket.setEncoding('utf8');
+    socket.on('data', (part) => (text += part));
+    socket.on('close', () => resolve(text));
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(null);
+    });
+  });
+}
+
+function sweep(folder: string, seen: Seen[]): void {
+  const { folder: real, close } = openDoor(folder);
+  close();
+  for (const { name, state } of seen) {
+    if (state === null) fs.rmSync(path.join(real, name), { force: true });
+  }
+  for (const name of fs.readdirSync(real).filter((one) => one.endsWith('.new'))) {
+    const file = path.join(real, name);
+    const { mtimeMs } = fs.statSync(file, { throwIfNoEntry: false }) ?? { mtimeMs: Infinity };
+    if (Date.now() - mtimeMs > UNFINISHED_AGE_MS) fs.rmSync(file, { force: true });
+  }
+}
+
+function isHolder(one: Seen): boolean {
+  return one.state === 'held' || one.state === 'mute';
+}
+
+/**
+ * A socket's path may have about 100 bytes, a data folder's may have more. Linux can name the
+ * folder by an open descriptor; elsewhere a long path moves to a short folder made from its hash.
+ */
+function openDoor(folder: string): { folder: string; path(name: string): string; close(): void } {
+  if (process.platform === 'linux') {
+    const fd = fs.openSync(folder, fs.constants.O_RDONLY | fs.constants.O_DIRECTORY);
+    const close = onlyOnce(() => fs.closeSync(fd));
+    return { folder, path: (name) => `/proc/self/fd/${fd}/${name}`, close };
+  }
+  const longest = path.join(fs.realpathSync(folder), 'x'.repeat(21));
+  const fits = Buffer.byteLength(longest) < maxSocketPathBytes;
+  const real = fits ? folder : shortFolder(fs.realpathSync(folder), null);
+  return { folder: real, path: (name) => path.join(real, name), close: () => {} };
+}
+
+function onlyOnce(run: () => void): () => void {
+  let done = false;
+  return () => {
+    if (done) return;
+    done = true;
+    run();
+  };
+}

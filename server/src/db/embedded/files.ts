@@ -1,0 +1,163 @@
+/** Where the embedded PostgreSQL and its data lie on the disk. */
+import { createHash, randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { findBinaries } from './binaries.ts';
+import { canEnter, isRoot, makeFolder, myUid, unprivilegedUser, type User } from './user.ts';
+
+export interface Place {
+  /** PGDATA; does not exist before the first start. */
+  cluster: string;
+  socketDir: string;
+  logFile: string;
+  /** Holds bin/, lib/ and share/. */
+  binaries: string;
+  user: User;
+}
+
+/** Socket paths end at 103 bytes on macOS and at 107 on Linux. */
+export const maxSocketPathBytes = 100;
+export const port = 5432;
+
+const POINTER = 'postgres_location';
+
+/**
+ * Makes sure that the data folder is there and ours to write in.
+ * @returns its path without symbolic links
+ */
+export function openDataDir(dataDir: string): string {
+  if (dataDir.includes('\n')) throw new Error('the path of the data folder holds a line break');
+  // Under root PostgreSQL runs as another user, who has to pass through.
+  if (!fs.existsSync(dataDir)) makeFolder(path.resolve(dataDir), isRoot() ? 0o711 : 0o700);
+  const real = fs.realpathSync(dataDir);
+  try {
+    fs.accessSync(real, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK);
+  } catch {
+    const { uid } = fs.statSync(real);
+    throw new Error(`cannot write in ${real}: it belongs to uid ${uid}, this process is ${myUid()}`);
+  }
+  return real;
+}
+
+/**
+ * Decides where everything lies. To be called by the holder of the start claim only.
+ *
+ * Under root PostgreSQL runs as the user `postgres`, or `nobody` where that is missing, or as
+ * whoever already owns the cluster. Normally the cluster is `<dataDir>/postgres/cluster`. Where
+ * that user cannot get as far as `dataDir` (a clone below /root, mode 0700), the cluster is made
+ * under `<systemDir>/<hash>-<random>` instead and `<dataDir>/postgres_location` holds that path,
+ * so that later starts find it, also after the data folder was moved. Where the user cannot run
+ * the programs of the npm package, a copy is made in `<systemDir>/postgres-<version>`, shared by
+ * all data folders. Who deletes the data folder deletes the pointer with it: the next start
+ * makes a new, empty cluster and the old one stays in `systemDir` until it is deleted by hand.
+ *
+ * @param dataDir as `openDataDir` returned it
+ */
+export function locate(dataDir: string, systemDir: string): Place {
+  const home = findHome(dataDir) ?? makeHome(dataDir, systemDir);
+  const cluster = path.join(home, 'cluster');
+  const user = userOf(cluster);
+  if (!canEnter(user, home)) {
+    throw new Error(
+      `the database in ${home} belongs to uid ${user?.uid}, which cannot get there: ` +
+        'give the folders above it the mode o+x',
+    );
+  }
+  return {
+    cluster,
+    socketDir: socketFolder(home, user),
+    logFile: path.join(dataDir, 'postgres.log'),
+    binaries: findBinaries(user, isRoot() ? systemDir : dataDir),
+    user,
+  };
+}
+
+/** A private folder with a short path, the same for everybody who asks with the same `key`. */
+export function shortFolder(key: string, user: User): string {
+  // /tmp first: TMPDIR may differ between the service and a command typed by hand.
+  const parents = ['/tmp', os.tmpdir()];
+  const parent = parents.find((one) => fs.existsSync(one) && canEnter(user, one)) ?? '/tmp';
+  const folder = path.join(parent, `farebox-${hash(key)}`);
+  try {
+    fs.mkdirSync(folder, { mode: 0o700 });
+    if (user) fs.lchownSync(folder, user.uid, user.gid);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  // Anybody may have put something under this name into a public folder.
+  const found = fs.lstatSync(folder);
+  const owner = user?.uid ?? myUid();
+  if (!found.isDirectory() || found.uid !== owner || (found.mode & 0o077) !== 0) {
+    throw new Error(`${folder} is in the way: it is not a private folder of uid ${owner}`);
+  }
+  return folder;
+}
+
+function findHome(dataDir: string): string | null {
+  const pointer = path.join(dataDir, POINTER);
+  if (fs.existsSync(pointer)) {
+    const home = fs.readFileSync(pointer, 'utf8').trim();
+    // Beginning anew here would look as if all money were gone.
+    if (!fs.existsSync(home)) {
+      throw new Error(
+        `the database of ${dataDir} was kept in ${home} and is not there: ` +
+          `bring it back, or delete ${pointer} to begin with an empty one`,
+      );
+    }
+    return home;
+  }
+  const home = path.join(dataDir, 'postgres');
+  return fs.existsSync(home) ? home : null;
+}
+
+/**
+ * The folder stays root's under root, and only what lies in it is handed over: so PostgreSQL's
+ * user cannot put a link there and lead root astray.
+ */
+function makeHome(dataDir: string, systemDir: string): string {
+  const user = unprivilegedUser();
+  const mode = user ? 0o711 : 0o700;
+  if (canEnter(user, dataDir)) {
+    const home = path.join(dataDir, 'postgres');
+    makeFolder(home, mode);
+    return home;
+  }
+  makeFolder(systemDir, 0o755);
+  const home = path.join(systemDir, `${hash(dataDir)}-${randomBytes(3).toString('hex')}`);
+  makeFolder(home, mode);
+  writeWhole(path.join(dataDir, POINTER), `${home}\n`);
+  return home;
+}
+
+function userOf(cluster: string): User {
+  const found = fs.statSync(cluster, { throwIfNoEntry: false });
+  if (!found) return unprivilegedUser();
+  if (isRoot()) return { uid: found.uid, gid: found.gid };
+  if (found.uid === myUid()) return null;
+  throw new Error(
+    `the database in ${cluster} belongs to uid ${found.uid}, this process is ${myUid()}: ` +
+      'start as that user or as root',
+  );
+}
+
+function socketFolder(home: string, user: User): string {
+  const usual = path.join(home, 'run');
+  if (Buffer.byteLength(path.join(usual, `.s.PGSQL.${port}`)) >= maxSocketPathBytes) {
+    return shortFolder(home, user);
+  }
+  makeFolder(usual, 0o700, user);
+  return usual;
+}
+
+function writeWhole(file: string, text: string): void {
+  const fd = fs.openSync(`${file}.new`, 'w', 0o600);
+  fs.writeSync(fd, text);
+  fs.fsyncSync(fd);
+  fs.closeSync(fd);
+  fs.renameSync(`${file}.new`, file);
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}

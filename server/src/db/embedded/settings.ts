@@ -1,0 +1,57 @@
+/** How the embedded PostgreSQL is set. */
+import { port } from './files.ts';
+
+const chosen: Record<string, string> = {
+  // What was acknowledged is on the disk.
+  fsync: 'on',
+  full_page_writes: 'on',
+  synchronous_commit: 'on',
+
+  // Small hosts: a few processes, little memory until it is used.
+  max_connections: '60',
+  shared_buffers: '128MB',
+  max_wal_size: '1GB',
+  min_wal_size: '80MB',
+  io_method: 'sync',
+  max_worker_processes: '2',
+  max_parallel_workers_per_gather: '0',
+  max_logical_replication_workers: '0',
+  max_wal_senders: '0',
+  wal_compression: 'on',
+  random_page_cost: '1.1',
+  jit: 'off',
+
+  // A backup by pg_backup_start needs it.
+  wal_level: 'replica',
+
+  // Queue tables change all their rows all the time: clean up early, often and quickly.
+  autovacuum_max_workers: '2',
+  autovacuum_naptime: '10s',
+  autovacuum_vacuum_scale_factor: '0.02',
+  autovacuum_vacuum_threshold: '500',
+  autovacuum_analyze_scale_factor: '0.05',
+  autovacuum_vacuum_cost_limit: '2000',
+
+  // Neither statements nor the values in them belong into a log.
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+  log_checkpoints: 'off',
+  log_line_prefix: '%m [%p] ',
+  log_timezone: 'UTC',
+  timezone: 'UTC',
+  cluster_name: 'farebox',
+};
+
+/** Command line arguments; `extra` wins over our choices, not over where the server listens. */
+export function settingsFor(socketDir: string, extra: Record<string, string>): string[] {
+  const all = {
+    ...chosen,
+    ...extra,
+    listen_addresses: '',
+    port: String(port),
+    // A list, so a comma in the path needs the quotes.
+    unix_socket_directories: `"${socketDir.replaceAll('"', '""')}"`,
+    unix_socket_permissions: '0700',
+  };
+  return Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}

@@ -1,0 +1,61 @@
+/** Whom the embedded PostgreSQL runs as, and what that user may do. */
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+
+/** Of a process to start; null where it simply runs as we do. */
+export type User = { uid: number; gid: number } | null;
+
+/** What the programs get to see in place of our own environment, which may hold secrets. */
+export const plainEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+
+export function isRoot(): boolean {
+  return myUid() === 0;
+}
+
+export function myUid(): number | undefined {
+  return process.getuid?.();
+}
+
+/** PostgreSQL refuses to run as root: `postgres`, or `nobody` where that user is missing. */
+export function unprivilegedUser(): User {
+  if (!isRoot()) return null;
+  const lines = fs.readFileSync('/etc/passwd', 'utf8').split('\n');
+  const rows = lines.map((line) => line.split(':'));
+  const row = rows.find((one) => one[0] === 'postgres') ?? rows.find((one) => one[0] === 'nobody');
+  if (!row) {
+    throw new Error(
+      'PostgreSQL does not run as root and there is no user postgres or nobody: ' +
+        'start as an ordinary user, or set DATABASE_URL',
+    );
+  }
+  // macOS writes nobody's ids as -2.
+  return { uid: Number(row[2]) >>> 0, gid: Number(row[3]) >>> 0 };
+}
+
+export function canEnter(user: User, folder: string): boolean {
+  return user === null || passes(user, 'cd -- "$1"', folder);
+}
+
+/** Runs a shell test as that user: the one answer that counts every mode bit, ACL and mount. */
+export function passes(user: User, script: string, ...args: string[]): boolean {
+  const result = spawnSync('/bin/sh', ['-c', script, 'sh', ...args], {
+    ...user,
+    cwd: '/',
+    env: plainEnvironment,
+    stdio: 'ignore',
+  });
+  return result.status === 0;
+}
+
+/**
+ * Makes a folder, and those above it that are missing, with exactly this mode whatever the umask
+ * says. It comes to belong to `user`, also if it was there: a crash may have kept it from that.
+ */
+export function makeFolder(folder: string, mode: number, user: User = null): void {
+  const first = fs.mkdirSync(folder, { recursive: true });
+  for (let each = folder; first && each.length >= first.length; each = path.dirname(each)) {
+    fs.chmodSync(each, mode);
+  }
+  if (user) fs.lchownSync(folder, user.uid, user.gid);
+}

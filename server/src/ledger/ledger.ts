@@ -1,0 +1,214 @@
+import { sql, type Transaction } from '../lib/sql.ts';
+
+/**
+ * The books. Every change of money is a transfer between two accounts; a reservation is a pending transfer that is
+ * settled once, by a charge of at most its amount or by a release. All amounts are micro-USD.
+ *
+ * Use: `openBooks` locks the accounts' rows, the methods decide on their values, `writeBooks` sends what was decided.
+ * All three belong in one transaction with the change of status that goes with the money.
+ */
+
+/** The operator's side of each transfer: totals of these are derived, so no row is hot for everyone. */
+export const operatorAccounts = {
+  deposits: '00000000-0000-0000-0000-000000000001',
+  revenue: '00000000-0000-0000-0000-000000000002',
+  adjustments: '00000000-0000-0000-0000-000000000003',
+} as const;
+
+export type TransferKind = 'deposit' | 'adjustment' | 'reserve' | 'charge' | 'release';
+
+interface Transfer {
+  id: string;
+  account_id: string;
+  seq: bigint;
+  kind: TransferKind;
+  debit_account_id: string;
+  credit_account_id: string;
+  amount: bigint;
+  available_after: bigint;
+  pending_id: string | null;
+  key_id: string | null;
+  reference: string | null;
+  reason: string | null;
+}
+
+interface Balance {
+  account_id: string;
+  debits_pending: bigint;
+  debits_posted: bigint;
+  credits_posted: bigint;
+  last_seq: bigint;
+}
+
+export interface Funds {
+  available_usd_micro: bigint;
+  reserved_usd_micro: bigint;
+}
+
+export interface Hold {
+  request_id: string;
+  account_id: string;
+  key_id: string;
+  amount: bigint;
+}
+
+export interface Settlement {
+  /** Id of the charge or release. */
+  id: string;
+  request_id: string;
+  account_id: string;
+  reserved: bigint;
+  /** What is taken; the rest of the reservation returns. Null: a release, all of it returns. */
+  charge: bigint | null;
+}
+
+export class Books {
+  readonly #balances: Map<string, Balance>;
+  readonly #before: Map<string, Balance>;
+  readonly #transfers: Transfer[] = [];
+
+  constructor(balances: Balance[]) {
+    this.#balances = new Map(balances.map((balance) => [balance.account_id, { ...balance }]));
+    this.#before = new Map(balances.map((balance) => [balance.account_id, balance]));
+  }
+
+  funds(accountId: string): Funds {
+    const balance = this.#balance(accountId);
+    return { available_usd_micro: available(balance), reserved_usd_micro: balance.debits_pending };
+  }
+
+  /** False where the available balance does not cover the amount; then nothing is changed. */
+  reserve(hold: Hold): boolean {
+    const balance = this.#balance(hold.account_id);
+    if (available(balance) < hold.amount) return false;
+    balance.debits_pending += hold.amount;
+    this.#add(balance, hold.request_id, 'reserve', hold.account_id, operatorAccounts.revenue, hold.amount, {
+      key_id: hold.key_id,
+    });
+    return true;
+  }
+
+  /** Ends a reservation. The caller has locked its request and seen that it is open. */
+  settle(settlement: Settlement): void {
+    const { id, account_id, request_id, reserved, charge } = settlement;
+    const balance = this.#balance(account_id);
+    if (charge !== null && (charge < 0n || charge > reserved)) {
+      throw new Error(`charge ${charge} outside the reservation ${reserved} of ${request_id}`);
+    }
+    balance.debits_pending -= reserved;
+    const links = { pending_id: request_id };
+    if (charge === null) {
+      this.#add(balance, id, 'release', account_id, operatorAccounts.revenue, reserved, links);
+    } else {
+      balance.debits_posted += charge;
+      this.#add(balance, id, 'charge', account_id, operatorAccounts.revenue, charge, links);
+    }
+  }
+
+  deposit(id: string, accountId: string, amount: bigint, reference: string): void {
+    const balance = this.#balance(accountId);
+    balance.credits_posted += amount;
+    this.#add(balance, id, 'deposit', operatorAccounts.deposits, accountId, amount, { reference });
+  }
+
+  /** Corrects upwards (a positive amount) or downwards; false where it would take more than is available. */
+  adjust(id: string, accountId: string, amount: bigint, reference: string, reason: string): boolean {
+    const balance = this.#balance(accountId);
+    const links = { reference, reason };
+    if (amount > 0n) {
+      balance.credits_posted += amount;
+      this.#add(balance, id, 'adjustment', operatorAccounts.adjustments, accountId, amount, links);
+    } else {
+      if (available(balance) < -amount) return false;
+      balance.debits_posted += -amount;
+      this.#add(balance, id, 'adjustment', accountId, operatorAccounts.adjustments, -amount, links);
+    }
+    return true;
+  }
+
+  /** What `writeBooks` sends: changed balances as differences, and the new transfers in order. */
+  changes(): { balances: (Balance & { account_id: string })[]; transfers: Transfer[] } {
+    const touched = new Set(this.#transfers.map((transfer) => transfer.account_id));
+    const balances = [...touched].sort().map((id) => {
+      const after = this.#balance(id);
+      const before = this.#before.get(id)!;
+      return {
+        account_id: id,
+        debits_pending: after.debits_pending - before.debits_pending,
+        debits_posted: after.debits_posted - before.debits_posted,
+        credits_posted: after.credits_posted - before.credits_posted,
+        last_seq: after.last_seq - before.last_seq,
+      };
+    });
+    return { balances, transfers: this.#transfers };
+  }
+
+  #balance(accountId: string): Balance {
+    const balance = this.#balances.get(accountId);
+    if (!balance) throw new Error(`no balance is open for account ${accountId}`);
+    return balance;
+  }
+
+  #add(
+    balance: Balance,
+    id: string,
+    kind: TransferKind,
+    debit: string,
+    credit: string,
+    amount: bigint,
+    links: Partial<Pick<Transfer, 'pending_id' | 'key_id' | 'reference' | 'reason'>>,
+  ): void {
+    balance.last_seq += 1n;
+    this.#transfers.push({
+      id,
+      account_id: balance.account_id,
+      seq: balance.last_seq,
+      kind,
+      debit_account_id: debit,
+      credit_account_id: credit,
+      amount,
+      available_after: available(balance),
+      pending_id: null,
+      key_id: null,
+      reference: null,
+      reason: null,
+      ...links,
+    });
+  }
+}
+
+function available(balance: Balance): bigint {
+  return balance.credits_posted - balance.debits_posted - balance.debits_pending;
+}
+
+/** Locks the accounts' balances for the rest of the transaction. Accounts that do not exist are simply not there. */
+export async function openBooks(tx: Transaction, accountIds: string[]): Promise<Books> {
+  // In id order: two transactions that touch the same accounts in another order would wait for each other for ever.
+  const rows = await tx.run<Balance>(sql`
+    select account_id, debits_pending, debits_posted, credits_posted, last_seq from balances
+    where account_id = any(${[...new Set(accountIds)]}::uuid[]) order by account_id for update`);
+  return new Books(rows);
+}
+
+/** Sends the transfers and the balances they lead to. */
+export function writeBooks(tx: Transaction, books: Books): void {
+  const { balances, transfers } = books.changes();
+  if (transfers.length === 0) return;
+  const column = <K extends keyof Transfer>(name: K) => transfers.map((transfer) => transfer[name]);
+  tx.send(sql`
+    insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id, amount_usd_micro,
+      available_after_usd_micro, pending_id, key_id, reference, reason)
+    select * from unnest(${column('id')}::uuid[], ${column('account_id')}::uuid[], ${column('seq')}::bigint[],
+      ${column('kind')}::text[], ${column('debit_account_id')}::uuid[], ${column('credit_account_id')}::uuid[],
+      ${column('amount')}::bigint[], ${column('available_after')}::bigint[], ${column('pending_id')}::uuid[],
+      ${column('key_id')}::uuid[], ${column('reference')}::text[], ${column('reason')}::text[])`);
+  tx.send(sql`
+    update balances b set
+      debits_pending = b.debits_pending + d.debits_pending, debits_posted = b.debits_posted + d.debits_posted,
+      credits_posted = b.credits_posted + d.credits_posted, last_seq = b.last_seq + d.last_seq
+    from unnest(${balances.map((b) => b.account_id)}::uuid[], ${balances.map((b) => b.debits_pending)}::bigint[],
+      ${balances.map((b) => b.debits_posted)}::bigint[], ${balances.map((b) => b.credits_posted)}::bigint[],
+      ${balances.map((b) => b.last_seq)}::bigint[])
+      as d (account_id, debits_pending, debits_posted, credits_posted, last_seq)
+    where b.account_id = d.account_id`);
+}

@@ -1,0 +1,41 @@
+import { sql, type Connection } from '../lib/sql.ts';
+import type { TransferKind } from './ledger.ts';
+
+export interface StatementRow {
+  id: string;
+  seq: bigint;
+  kind: TransferKind;
+  amount_usd_micro: bigint;
+  available_after_usd_micro: bigint;
+  /** Of a reserve, charge or release. */
+  request_id: string | null;
+  reference: string | null;
+  reason: string | null;
+  created_at: Date;
+}
+
+/** One account's movements, newest first; pass the last `seq` of the page before. */
+export function statement(
+  db: Connection,
+  accountId: string,
+  page: { limit: number; before?: bigint | undefined },
+): Promise<StatementRow[]> {
+  return db.run<StatementRow>(sql`
+    select id, seq, kind, amount_usd_micro, available_after_usd_micro,
+      case when kind = 'reserve' then id else pending_id end as request_id, reference, reason, created_at
+    from transfers
+    where account_id = ${accountId} and (${page.before ?? null}::bigint is null or seq < ${page.before ?? null}::bigint)
+    order by seq desc limit ${page.limit}`);
+}
+
+/** What was booked under an outside reference. `amount` is negative where it went out. */
+export async function findReference(
+  db: Connection,
+  reference: string,
+): Promise<{ id: string; account_id: string; kind: TransferKind; amount: bigint } | null> {
+  const [row] = await db.run<{ id: string; account_id: string; kind: TransferKind; amount: bigint }>(sql`
+    select id, account_id, kind,
+      case when credit_account_id = account_id then amount_usd_micro else -amount_usd_micro end as amount
+    from transfers where reference = ${reference}`);
+  return row ?? null;
+}

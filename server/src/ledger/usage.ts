@@ -1,0 +1,103 @@
+import { sql, type Transaction } from '../lib/sql.ts';
+
+/**
+ * What keys have spent this month (UTC, the database's clock) and how many of their jobs are open: the figures their
+ * limits are decided on. Same use as the books: open (locks), decide, write, all in one transaction.
+ */
+
+interface Usage {
+  key_id: string;
+  month: string;
+  month_now: string;
+  pending_usd_micro: bigint;
+  posted_usd_micro: bigint;
+  open_requests: number;
+}
+
+export interface Spending {
+  spent_usd_micro: bigint;
+  open_requests: number;
+  /** First day (UTC) of the month that follows, when the spending starts from zero. */
+  resets_at: string;
+}
+
+export class KeyUsage {
+  readonly #rows: Map<string, Usage>;
+  readonly #touched = new Set<string>();
+
+  constructor(rows: Usage[]) {
+    this.#rows = new Map(rows.map((row) => [row.key_id, roll(row)]));
+  }
+
+  /** Charged plus reserved this month, and the open jobs. */
+  spending(keyId: string): Spending {
+    const row = this.#row(keyId);
+    return {
+      spent_usd_micro: row.pending_usd_micro + row.posted_usd_micro,
+      open_requests: row.open_requests,
+      resets_at: nextMonth(row.month),
+    };
+  }
+
+  reserve(keyId: string, amount: bigint, opensJob: boolean): void {
+    const row = this.#row(keyId);
+    // A transaction that began before midnight of the month's end may find the row already turned.
+    if (row.month === row.month_now) row.pending_usd_micro += amount;
+    if (opensJob) row.open_requests += 1;
+    this.#touched.add(keyId);
+  }
+
+  /** `month` is that of the reservation: what was reserved in an earlier month counts there, not in this one. */
+  settle(keyId: string, month: string, reserved: bigint, charge: bigint, closesJob: boolean): void {
+    const row = this.#row(keyId);
+    if (row.month === month) {
+      row.pending_usd_micro -= reserved;
+      row.posted_usd_micro += charge;
+    }
+    if (closesJob) row.open_requests -= 1;
+    this.#touched.add(keyId);
+  }
+
+  changes(): Usage[] {
+    return [...this.#touched].map((id) => this.#row(id));
+  }
+
+  #row(keyId: string): Usage {
+    const row = this.#rows.get(keyId);
+    if (!row) throw new Error(`no usage is open for key ${keyId}`);
+    return row;
+  }
+}
+
+function nextMonth(month: string): string {
+  const date = new Date(`${month}T00:00:00.000Z`);
+  date.setUTCMonth(date.getUTCMonth() + 1);
+  return date.toISOString();
+}
+
+function roll(row: Usage): Usage {
+  if (row.month >= row.month_now) return row;
+  return { ...row, month: row.month_now, pending_usd_micro: 0n, posted_usd_micro: 0n };
+}
+
+/** Locks the keys' rows; after the balances, always in that order. */
+export async function openUsage(tx: Transaction, keyIds: string[]): Promise<KeyUsage> {
+  const rows = await tx.run<Usage>(sql`
+    select key_id, to_char(month, 'YYYY-MM-DD') as month,
+      to_char(now() at time zone 'utc', 'YYYY-MM-01') as month_now,
+      pending_usd_micro, posted_usd_micro, open_requests
+    from key_usage where key_id = any(${[...new Set(keyIds)]}::uuid[]) order by key_id for update`);
+  return new KeyUsage(rows);
+}
+
+export function writeUsage(tx: Transaction, usage: KeyUsage): void {
+  const rows = usage.changes();
+  if (rows.length === 0) return;
+  tx.send(sql`
+    update key_usage u set month = d.month::date, pending_usd_micro = d.pending,
+      posted_usd_micro = d.posted, open_requests = d.open
+    from unnest(${rows.map((r) => r.key_id)}::uuid[], ${rows.map((r) => r.month)}::text[],
+      ${rows.map((r) => r.pending_usd_micro)}::bigint[], ${rows.map((r) => r.posted_usd_micro)}::bigint[],
+      ${rows.map((r) => r.open_requests)}::int[]) as d (key_id, month, pending, posted, open)
+    where u.key_id = d.key_id`);
+}

@@ -1,0 +1,156 @@
+/**
+ * Which addresses and URLs are public: where a stranger's URL may lead us, and where never.
+ * Pure: nothing is resolved here. A name that passes must be judged again by the addresses it resolves to.
+ */
+import { BlockList, SocketAddress, isIP } from 'node:net';
+
+/** Longest URL taken, in characters. */
+export const urlLengthMax = 2048;
+
+/**
+ * Never public, first hit or not. IPv6 counts as public only inside 2000::/3 and outside this table. A form that
+ * carries an IPv4 address inside is refused whole: taking the inner address out and judging that is where others fail.
+ */
+const notPublic: readonly [cidr: string, what: string][] = [
+  ['0.0.0.0/8', 'this network; a connection to it ends on this machine'],
+  ['10.0.0.0/8', 'private'],
+  ['100.64.0.0/10', 'carrier-grade NAT; 100.100.100.200 is a metadata service'],
+  ['127.0.0.0/8', 'loopback'],
+  ['169.254.0.0/16', 'link-local; the metadata services of most clouds'],
+  ['172.16.0.0/12', 'private'],
+  ['192.0.0.0/24', 'protocol assignments; 192.0.0.192 is a metadata service'],
+  ['192.0.2.0/24', 'documentation'],
+  ['192.31.196.0/24', 'AS112'],
+  ['192.52.193.0/24', 'AMT'],
+  ['192.88.99.0/24', '6to4 relays, retired'],
+  ['192.168.0.0/16', 'private'],
+  ['192.175.48.0/24', 'AS112'],
+  ['198.18.0.0/15', 'benchmarking'],
+  ['198.51.100.0/24', 'documentation'],
+  ['203.0.113.0/24', 'documentation'],
+  ['224.0.0.0/4', 'multicast'],
+  ['240.0.0.0/4', 'reserved, with broadcast'],
+  ['168.63.129.16/32', 'the host services of one cloud: looks public, stands in no registry'],
+  ['::/96', 'unspecified, loopback, and IPv4-compatible'],
+  ['::ffff:0:0/96', 'IPv4-mapped'],
+  ['::ffff:0:0:0/96', 'IPv4-translated'],
+  ['64:ff9b::/96', 'NAT64'],
+  ['64:ff9b:1::/48', 'NAT64, local'],
+  ['100::/64', 'discard only'],
+  ['100:0:0:1::/64', 'dummy prefix'],
+  ['2001::/23', 'protocol assignments: Teredo (carries IPv4), benchmarking, ORCHID'],
+  ['2001:db8::/32', 'documentation'],
+  ['2002::/16', '6to4 (carries IPv4)'],
+  ['2620:4f:8000::/48', 'AS112'],
+  ['3fff::/20', 'documentation'],
+  ['5f00::/16', 'segment routing'],
+  ['fc00::/7', 'unique local; some clouds keep their metadata service here'],
+  ['fe80::/10', 'link-local'],
+  ['fec0::/10', 'site-local, retired'],
+  ['ff00::/8', 'multicast'],
+];
+
+/** Endings and whole names that never belong to the public Internet. */
+const internalNames: readonly string[] = [
+  'localhost', 'localdomain', 'local', 'internal', 'intranet', 'lan', 'home', 'corp', 'private',
+  'home.arpa', 'svc', 'onion', 'test', 'invalid', 'example',
+];
+
+// Two lists, because in a common one the IPv4-mapped range would match every IPv4 address.
+const refused4 = blockList(notPublic.map(([cidr]) => cidr).filter((cidr) => !cidr.includes(':')));
+const refused6 = blockList(notPublic.map(([cidr]) => cidr).filter((cidr) => cidr.includes(':')));
+const globalUnicast = blockList(['2000::/3']);
+const nobody: ReadonlySet<string> = new Set();
+
+/**
+ * Whether a socket may be opened to this address. Anything that is not a plain dotted IPv4 or an IPv6 address
+ * without a zone is not public. `own` holds further addresses to refuse, as `canonicalAddress` writes them.
+ */
+export function isPublicAddress(ip: string, own: ReadonlySet<string> = nobody): boolean {
+  const family = isIP(ip);
+  if (family === 0 || ip.includes('%')) return false;
+  if (own.size > 0 && own.has(canonicalAddress(ip))) return false;
+  if (family === 4) return !refused4.check(ip, 'ipv4');
+  return globalUnicast.check(ip, 'ipv6') && !refused6.check(ip, 'ipv6');
+}
+
+/** One spelling for each address: IPv6 in lower case and shortened. What is no address comes back as it is. */
+export function canonicalAddress(ip: string): string {
+  if (isIP(ip) !== 6 || ip.includes('%')) return ip;
+  return new SocketAddress({ address: ip, family: 'ipv6' }).address;
+}
+
+export type UrlVerdict = { ok: true; url: URL } | { ok: false; reason: string };
+
+export interface JudgeOptions {
+  httpsOnly?: boolean;
+  /** Addresses and host names of our own, to be refused as well; names in lower case. */
+  own?: ReadonlySet<string>;
+  /** Says that this host may be called although it is not public. The rest of the rules hold for it too. */
+  exempt?: (url: URL) => boolean;
+}
+
+/**
+ * Judges a URL given by a stranger, by what the parser made of it and not by how it was written.
+ * `reason` continues a sentence that begins with the name of the field, such as "webhook_url …".
+ */
+export function judgeUrl(text: string, options: JudgeOptions = {}): UrlVerdict {
+  if (text.length > urlLengthMax) return no(`must not be longer than ${urlLengthMax} characters`);
+  // Parsers disagree about each of these, and whoever reads the URL after us may not use ours.
+  if (text.trim() !== text || hasBlankOrBackslash(text)) {
+    return no('must not contain blanks, control characters or backslashes');
+  }
+  if (!/^https?:\/\/[^/]/i.test(text)) return no('must be an absolute http or https URL');
+  const url = URL.parse(text);
+  if (url === null) return no('is not a valid URL');
+  if (options.httpsOnly && url.protocol !== 'https:') return no('must be an https URL');
+  if (url.username !== '' || url.password !== '') return no('must not contain a user name or password');
+  if (url.port === '0') return no('must not name port 0');
+  if (options.exempt?.(url)) return { ok: true, url };
+  const reason = judgeHost(url.hostname, options.own ?? nobody);
+  return reason === null ? { ok: true, url } : no(reason);
+}
+
+/** The address inside a URL's `hostname`, which writes IPv6 in brackets; null for a name. */
+export function literalAddress(hostname: string): string | null {
+  const inner = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  return isIP(inner) === 0 ? null : inner;
+}
+
+function judgeHost(hostname: string, own: ReadonlySet<string>): string | null {
+  const literal = literalAddress(hostname);
+  if (literal !== null) return isPublicAddress(literal, own) ? null : 'must lead to a public address';
+  if (own.has(hostname)) return 'must not lead back to this service';
+  // A dot at the end passes by every list of names that forgets about it.
+  if (hostname.endsWith('.')) return 'must not have a host name that ends with a dot';
+  const labels = hostname.split('.');
+  if (hostname.length > 253 || !labels.every(isLabel)) return 'must have a valid host name';
+  if (labels.length === 1 || isInternal(hostname)) return 'must have a public host name';
+  return null;
+}
+
+function isLabel(label: string): boolean {
+  return label.length <= 63 && /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?$/.test(label);
+}
+
+function isInternal(hostname: string): boolean {
+  return internalNames.some((name) => hostname === name || hostname.endsWith(`.${name}`));
+}
+
+function hasBlankOrBackslash(text: string): boolean {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  return /[\u0000-\u0020\u007f\\]/.test(text);
+}
+
+function no(reason: string): UrlVerdict {
+  return { ok: false, reason };
+}
+
+function blockList(cidrs: string[]): BlockList {
+  const list = new BlockList();
+  for (const cidr of cidrs) {
+    const [net = '', bits = ''] = cidr.split('/');
+    list.addSubnet(net, Number(bits), net.includes(':') ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}

@@ -1,0 +1,31 @@
+/** Base62: the digits, then A to Z, then a to z. Safe in a URL, and one double click selects it all. */
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** The largest multiple of 62 a byte can hold: bytes from here on would favour the first eight characters. */
+const fairBelow = 248;
+
+/** `length` characters, every one of the 62 equally likely. `random` gives that many fresh bytes. */
+export function randomBase62(length: number, random: (bytes: number) => Buffer): string {
+  let text = '';
+  while (text.length < length) {
+    for (const byte of random(length - text.length)) {
+      if (byte < fairBelow) text += alphabet[byte % 62];
+    }
+  }
+  return text;
+}
+
+/**
+ * A whole number ≥ 0 as exactly `width` characters, zeros in front.
+ * @throws RangeError where it is no such number or does not fit.
+ */
+export function encodeBase62(value: number, width: number): string {
+  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`no whole number: ${value}`);
+  let text = '';
+  for (let rest = value; text.length < width; rest = Math.floor(rest / 62)) {
+    text = alphabet.charAt(rest % 62) + text;
+  }
+  if (value >= 62 ** width) throw new RangeError(`${value} does not fit ${width} characters`);
+  return text;
+}

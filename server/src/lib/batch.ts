@@ -1,0 +1,94 @@
+/**
+ * Turns single calls into batches. There is no timer: a batch leaves when the previous one has returned (or at the
+ * end of this turn of the event loop when none is under way), with whatever has gathered. An idle system pays no
+ * waiting; a busy one pays one round trip for many calls.
+ *
+ * `many` answers in the order of its items, with a value or an `Error` for each; the error rejects that call alone.
+ */
+export interface BatchOptions {
+  /** Items of one batch at most. */
+  max: number;
+  /** Batches under way at the same time. */
+  concurrency?: number;
+  /** Calls that may wait; beyond it a call is refused with `BatchFull` instead of growing the memory. */
+  waitingMax?: number;
+  /** Says whether a failure of the whole batch was caused by one member; then each is tried on its own. */
+  split?: (error: unknown) => boolean;
+}
+
+export class BatchFull extends Error {
+  constructor() {
+    super('too many calls are waiting');
+    this.name = 'BatchFull';
+  }
+}
+
+interface Waiting<T, R> {
+  item: T;
+  resolve: (value: R) => void;
+  reject: (error: unknown) => void;
+}
+
+export interface Batch<T, R> {
+  (item: T): Promise<R>;
+  /** Calls waiting for their batch. */
+  depth(): number;
+}
+
+export function batch<T, R>(
+  many: (items: T[]) => Promise<(R | Error)[]>,
+  options: BatchOptions,
+): Batch<T, R> {
+  const { max, concurrency = 1, waitingMax = 20_000, split = () => false } = options;
+  let waiting: Waiting<T, R>[] = [];
+  let running = 0;
+  let scheduled = false;
+
+  function call(item: T): Promise<R> {
+    if (waiting.length >= waitingMax) return Promise.reject(new BatchFull());
+    return new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject });
+      schedule();
+    });
+  }
+
+  function schedule(): void {
+    if (scheduled || running >= concurrency || waiting.length === 0) return;
+    scheduled = true;
+    setImmediate(() => {
+      scheduled = false;
+      void flush();
+    });
+  }
+
+  async function flush(): Promise<void> {
+    const members = waiting.length <= max ? waiting : waiting.slice(0, max);
+    waiting = waiting.length <= max ? [] : waiting.slice(max);
+    if (members.length === 0) return;
+    running++;
+    schedule();
+    await settle(members);
+    running--;
+    schedule();
+  }
+
+  async function settle(members: Waiting<T, R>[]): Promise<void> {
+    try {
+      const results = await many(members.map((member) => member.item));
+      members.forEach((member, i) => answer(member, results[i]));
+    } catch (error) {
+      if (members.length > 1 && split(error)) {
+        for (const member of members) await settle([member]);
+      } else {
+        for (const member of members) member.reject(error);
+      }
+    }
+  }
+
+  function answer(member: Waiting<T, R>, result: R | Error | undefined): void {
+    if (result instanceof Error) member.reject(result);
+    else member.resolve(result as R);
+  }
+
+  return Object.assign(call, { depth: () => waiting.length });
+}

@@ -1,0 +1,126 @@
+/** Opens sockets for the outbound client: the wall between a stranger's URL and the network this machine stands in. */
+import { isIP, type LookupFunction } from 'node:net';
+
+import { buildConnector } from 'undici';
+
+import { isPublicAddress } from './address.ts';
+import { FetchError } from './fetch-error.ts';
+import { createLookup, ownAddresses, systemLookup, within, type Lookup } from './lookup.ts';
+
+export interface ConnectorOptions {
+  guard: boolean;
+  /** Whether this host may be connected to although it is not public. IPv6 comes without brackets. */
+  isExempt: (hostname: string, port: string) => boolean;
+  connectTimeoutMs: number;
+  lookup?: Lookup;
+  /** Further names and addresses of our own. */
+  own?: ReadonlySet<string>;
+}
+
+/** A name with a thousand addresses would otherwise get a thousand attempts. */
+const attemptsMax = 8;
+
+/** Node's 250 ms give up on every address of a host that is far away. */
+const attemptTimeoutMs = 1000;
+
+/**
+ * A connector for undici. Guarded, it judges addresses at the last moment there is: literal ones before anything else
+ * (a socket asks no look-up for them), the answers of the look-up whose result the socket then uses, all of them,
+ * and the peer's address once the connection stands.
+ */
+export function createConnector(options: ConnectorOptions): buildConnector.connector {
+  const { guard, isExempt, connectTimeoutMs, lookup, own } = options;
+  const isFit = (ip: string): boolean => isPublicAddress(ip, ownAddresses(own));
+  const trusted = connector(connectTimeoutMs, (hostname) =>
+    resolve(hostname, lookup ?? systemLookup, connectTimeoutMs),
+  );
+  if (!guard) return trusted;
+
+  const strange = lookup ?? createLookup();
+  const guarded = connector(connectTimeoutMs, async (hostname) => {
+    const addresses = await resolve(hostname, strange, connectTimeoutMs);
+    // One bad address among good ones is no accident, so the name is refused, not the address.
+    if (!addresses.every(isFit)) throw blocked(hostname);
+    return addresses;
+  });
+
+  return (target, callback) => {
+    const { hostname } = target;
+    if (isExempt(hostname, target.port || defaultPort(target.protocol))) return trusted(target, callback);
+    if (isIP(hostname) !== 0 && !isFit(hostname)) {
+      return queueMicrotask(() => callback(blocked(hostname), null));
+    }
+    return guarded(target, (...[error, socket]) => {
+      if (error !== null) return callback(error, null);
+      if (isFit(socket.remoteAddress ?? '')) return callback(null, socket);
+      socket.destroy();
+      return callback(blocked(hostname), null);
+    });
+  };
+}
+
+/**
+ * The test for a list of `host` or `host:port`, each exactly. IPv6 stands in brackets in the list. Throws on an entry
+ * that is neither.
+ */
+export function hostList(entries: readonly string[]): (hostname: string, port: string) => boolean {
+  const allowed = new Set(entries.map(hostEntry));
+  return (hostname, port) => {
+    const host = hostname.includes(':') ? `[${hostname}]` : hostname;
+    return allowed.has(host) || allowed.has(`${host}:${port}`);
+  };
+}
+
+export function defaultPort(protocol: string): string {
+  return protocol === 'https:' ? '443' : '80';
+}
+
+function hostEntry(entry: string): string {
+  const [, host = '', port] = /^(\[[^\]]+\]|[^:[\]/@?#\s]+)(?::(\d{1,5}))?$/.exec(entry) ?? [];
+  const url = URL.parse(`http://${host}/`);
+  if (host === '' || url === null) throw new Error(`"${entry}" is neither host nor host:port`);
+  return port === undefined ? url.hostname : `${url.hostname}:${Number(port)}`;
+}
+
+function connector(
+  connectTimeoutMs: number,
+  resolve: (hostname: string) => Promise<string[]>,
+): buildConnector.connector {
+  return buildConnector({
+    // One request at a time on a connection: what was sent and what was not stays certain.
+    allowH2: false,
+    timeout: connectTimeoutMs,
+    lookup: forSocket(resolve),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: attemptTimeoutMs,
+  });
+}
+
+async function resolve(hostname: string, lookup: Lookup, timeoutMs: number): Promise<string[]> {
+  try {
+    const addresses = await within(timeoutMs, lookup(hostname));
+    if (addresses.length > 0) return addresses;
+  } catch (cause) {
+    throw new FetchError('dns', `${hostname} did not resolve`, { cause });
+  }
+  throw new FetchError('dns', `${hostname} did not resolve`);
+}
+
+function forSocket(resolve: (hostname: string) => Promise<string[]>): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname).then(
+      (addresses) => {
+        const found = addresses
+          .slice(0, attemptsMax)
+          .map((address) => ({ address, family: isIP(address) }));
+        if (options.all) callback(null, found);
+        else callback(null, found[0]?.address ?? '', found[0]?.family);
+      },
+      (error: Error) => callback(error, ''),
+    );
+  };
+}
+
+function blocked(hostname: string): FetchError {
+  return new FetchError('blocked', `${hostname} does not lead to a public address`);
+}

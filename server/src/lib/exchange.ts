@@ -1,0 +1,302 @@
+/** One outbound call under way: undici's events in, one settled promise out, with every limit kept. */
+import type { Dispatcher } from 'undici';
+
+import { FetchError, kindOf, type FetchErrorKind } from './fetch-error.ts';
+
+export interface Limits {
+  /** For the whole call, to the last byte of the reply. */
+  timeoutMs?: number;
+  /** For the time in which nothing moves: no byte comes in and none is taken. */
+  idleTimeoutMs?: number;
+  /** Of the reply's body. */
+  maxBytes: number;
+  signal?: AbortSignal;
+}
+
+/** Header names are in lower case; a name that came several times has its values joined by a comma. */
+export type ReplyHeaders = Record<string, string>;
+
+export interface Reply {
+  status: number;
+  headers: ReplyHeaders;
+  body: Uint8Array;
+  /** The body was longer than `maxBytes`; the rest was not read. */
+  truncated: boolean;
+}
+
+export interface StreamReply {
+  status: number;
+  headers: ReplyHeaders;
+  /** To be read once. Throws `FetchError`, after the bytes that came before the fault. */
+  body: AsyncIterable<Uint8Array>;
+  /** Ends the call at once, for a body that nobody wants. Leaving a `for await` over the body does the same. */
+  close(): void;
+}
+
+type Controller = Dispatcher.DispatchController;
+
+/**
+ * What whole and streamed replies have in common: the timers, the signal, and the knowledge whether anything was sent.
+ * After `over` no event counts any more, so that the first end is the only one.
+ */
+abstract class Exchange implements Dispatcher.DispatchHandler {
+  protected readonly host: string;
+  protected readonly limits: Limits;
+  protected controller: Controller | null = null;
+  protected status: number | null = null;
+  protected headers: ReplyHeaders = {};
+  protected received = 0;
+  protected idle: NodeJS.Timeout | undefined;
+  protected over = false;
+  private deadline: NodeJS.Timeout | undefined;
+
+  constructor(host: string, limits: Limits) {
+    this.host = host;
+    this.limits = limits;
+  }
+
+  protected abstract fail(error: FetchError): void;
+
+  /** Arms timers and signal. False: the call is over before it began, and nothing may be dispatched. */
+  begin(): boolean {
+    const { signal, timeoutMs, idleTimeoutMs } = this.limits;
+    if (signal?.aborted) {
+      this.stop('aborted', 'given up before it began');
+      return false;
+    }
+    if (timeoutMs !== undefined) this.deadline = setTimeout(onDeadline, timeoutMs, this);
+    if (idleTimeoutMs !== undefined) this.idle = setTimeout(onIdle, idleTimeoutMs, this);
+    signal?.addEventListener('abort', this);
+    return true;
+  }
+
+  /** The signal's event. */
+  handleEvent(): void {
+    this.stop('aborted', 'given up');
+  }
+
+  onRequestStart(controller: Controller): void {
+    // Throwing is how undici is told to drop a request unsent and keep the connection. A second start would mean that
+    // it sends again by itself, which is ours to decide.
+    if (this.over || this.controller !== null) throw new Error('not to be sent');
+    this.controller = controller;
+  }
+
+  onResponseStart(_controller: Controller, status: number, headers: Dispatcher.DispatchHeaders): void {
+    if (status < 200 || this.over) return;
+    this.status = status;
+    this.headers = joined(headers);
+    this.begun();
+  }
+
+  onResponseError(_controller: Controller | null, error: Error): void {
+    const kind = kindOf(error, this.controller !== null);
+    this.stop(kind, error.message === '' ? kind : error.message, error);
+  }
+
+  abstract onResponseData(controller: Controller, chunk: Uint8Array): void;
+  abstract onResponseEnd(): void;
+
+  protected begun(): void {}
+
+  /** Ends the call with a fault, once. */
+  stop(kind: FetchErrorKind, message: string, cause?: unknown): void {
+    if (!this.finish()) return;
+    const facts = { sent: this.controller !== null, status: this.status, cause };
+    this.fail(new FetchError(kind, `${this.host}: ${message}`, facts));
+    this.controller?.abort(new Error(message));
+  }
+
+  /** Ends the call without a word. False: it had ended already. */
+  protected finish(): boolean {
+    if (this.over) return false;
+    this.over = true;
+    clearTimeout(this.deadline);
+    clearTimeout(this.idle);
+    this.limits.signal?.removeEventListener('abort', this);
+    return true;
+  }
+}
+
+/** Gathers the reply, and stops reading at `maxBytes`. */
+export class WholeReply extends Exchange {
+  private readonly resolve: (reply: Reply) => void;
+  private readonly reject: (error: FetchError) => void;
+  private readonly chunks: Uint8Array[] = [];
+
+  constructor(
+    host: string,
+    limits: Limits,
+    resolve: (reply: Reply) => void,
+    reject: (error: FetchError) => void,
+  ) {
+    super(host, limits);
+    this.resolve = resolve;
+    this.reject = reject;
+  }
+
+  onResponseData(controller: Controller, chunk: Uint8Array): void {
+    if (this.over) return;
+    const room = this.limits.maxBytes - this.received;
+    this.received += chunk.length;
+    if (chunk.length <= room) {
+      this.chunks.push(chunk);
+      return;
+    }
+    this.chunks.push(chunk.subarray(0, room));
+    this.succeed(true);
+    controller.abort(new Error('enough was read'));
+  }
+
+  onResponseEnd(): void {
+    this.succeed(false);
+  }
+
+  protected fail(error: FetchError): void {
+    this.reject(error);
+  }
+
+  private succeed(truncated: boolean): void {
+    if (!this.finish()) return;
+    const [only] = this.chunks;
+    const body = this.chunks.length === 1 && only ? only : Buffer.concat(this.chunks);
+    this.resolve({ status: this.status ?? 0, headers: this.headers, body, truncated });
+  }
+}
+
+/** Bytes that may wait for the reader before the sender is held back, and the level at which it may go on. */
+const waitingBytesMax = 256 * 1024;
+const waitingBytesLow = 64 * 1024;
+
+interface Reader {
+  resolve: (result: IteratorResult<Uint8Array>) => void;
+  reject: (error: FetchError) => void;
+}
+
+const done: IteratorResult<Uint8Array> = { done: true, value: undefined };
+
+/** Hands the reply over as it comes in, and holds the sender back where the reader is slower. */
+export class StreamedReply extends Exchange implements AsyncIterableIterator<Uint8Array> {
+  private start: { resolve: (reply: StreamReply) => void; reject: (error: FetchError) => void } | null;
+  private waiting: Uint8Array[] = [];
+  private waitingBytes = 0;
+  private reader: Reader | null = null;
+  private error: FetchError | null = null;
+
+  constructor(
+    host: string,
+    limits: Limits,
+    resolve: (reply: StreamReply) => void,
+    reject: (error: FetchError) => void,
+  ) {
+    super(host, limits);
+    this.start = { resolve, reject };
+  }
+
+  override handleEvent(): void {
+    // The caller has lost interest: what is waiting is not wanted either.
+    this.waiting = [];
+    super.handleEvent();
+  }
+
+  protected override begun(): void {
+    this.idle?.refresh();
+    const { maxBytes } = this.limits;
+    if (Number(this.headers['content-length']) > maxBytes) {
+      this.stop('too_large', `more than ${maxBytes} bytes`);
+      return;
+    }
+    const { status, headers, start } = this;
+    this.start = null;
+    start?.resolve({ status: status ?? 0, headers, body: this, close: () => void this.return() });
+  }
+
+  onResponseData(controller: Controller, chunk: Uint8Array): void {
+    if (this.over) return;
+    this.idle?.refresh();
+    this.received += chunk.length;
+    if (this.received > this.limits.maxBytes) {
+      this.stop('too_large', `more than ${this.limits.maxBytes} bytes`);
+    } else if (this.reader !== null) {
+      this.answer({ done: false, value: chunk });
+    } else {
+      this.waiting.push(chunk);
+      this.waitingBytes += chunk.length;
+      if (this.waitingBytes >= waitingBytesMax) controller.pause();
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.finish()) this.answer(done);
+  }
+
+  protected fail(error: FetchError): void {
+    if (this.start !== null) {
+      this.start.reject(error);
+      this.start = null;
+    } else if (this.reader !== null) {
+      this.reader.reject(error);
+      this.reader = null;
+    } else {
+      this.error = error;
+    }
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<Uint8Array>> {
+    const chunk = this.waiting.shift();
+    if (chunk !== undefined) return Promise.resolve(this.taken(chunk));
+    if (this.error !== null) {
+      const { error } = this;
+      this.error = null;
+      return Promise.reject(error);
+    }
+    if (this.over) return Promise.resolve(done);
+    return new Promise((resolve, reject) => {
+      this.reader = { resolve, reject };
+    });
+  }
+
+  return(): Promise<IteratorResult<Uint8Array>> {
+    this.waiting = [];
+    this.error = null;
+    if (this.finish()) {
+      this.answer(done);
+      this.controller?.abort(new Error('no longer wanted'));
+    }
+    return Promise.resolve(done);
+  }
+
+  private taken(chunk: Uint8Array): IteratorResult<Uint8Array> {
+    this.waitingBytes -= chunk.length;
+    if (!this.over) {
+      this.idle?.refresh();
+      if (this.waitingBytes <= waitingBytesLow) this.controller?.resume();
+    }
+    return { done: false, value: chunk };
+  }
+
+  private answer(result: IteratorResult<Uint8Array>): void {
+    this.reader?.resolve(result);
+    this.reader = null;
+  }
+}
+
+function onDeadline(exchange: Exchange): void {
+  exchange.stop('timeout', 'not finished in time');
+}
+
+function onIdle(exchange: Exchange): void {
+  exchange.stop('timeout', 'nothing moved for too long');
+}
+
+function joined(headers: Record<string, string | string[] | undefined>): ReplyHeaders {
+  for (const name in headers) {
+    const value = headers[name];
+    if (Array.isArray(value)) headers[name] = value.join(', ');
+  }
+  return headers as ReplyHeaders;
+}

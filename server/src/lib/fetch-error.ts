@@ -1,0 +1,82 @@
+/** What went wrong with an outbound call. */
+export type FetchErrorKind =
+  /** The guard refused the URL or the address behind it. */
+  | 'blocked'
+  /** The name did not resolve, or not in time. */
+  | 'dns'
+  /** No connection: refused, unreachable, or nothing left here to connect with. */
+  | 'refused'
+  /** The encrypted connection did not come about, or the certificate does not fit. */
+  | 'tls'
+  | 'connect_timeout'
+  /** The deadline of the whole call passed, or nothing moved for too long. */
+  | 'timeout'
+  /** The connection broke. */
+  | 'reset'
+  | 'too_large'
+  /** Given up on our side: by the caller's signal, by `close()`, or because the body could not be read. */
+  | 'aborted'
+  /** What came back is not HTTP, or what was asked cannot be put into HTTP. */
+  | 'protocol';
+
+export interface FetchErrorFacts {
+  sent?: boolean;
+  status?: number | null;
+  cause?: unknown;
+}
+
+/** The only error an outbound call ends with. Its text names the host and never the path, query or headers. */
+export class FetchError extends Error {
+  readonly kind: FetchErrorKind;
+  /** True: bytes may have been written, so what the other side did is unknown. False: it surely got nothing. */
+  readonly sent: boolean;
+  /** The status, where the head of the reply had come in before the fault. */
+  readonly status: number | null;
+
+  constructor(kind: FetchErrorKind, message: string, facts: FetchErrorFacts = {}) {
+    super(message, { cause: facts.cause });
+    this.name = 'FetchError';
+    this.kind = kind;
+    this.sent = facts.sent ?? false;
+    this.status = facts.status ?? null;
+  }
+}
+
+/** Names a fault of a socket, of TLS, of the resolver or of undici by one of our kinds. */
+export function kindOf(error: unknown, sent: boolean): FetchErrorKind {
+  if (error instanceof FetchError) return error.kind;
+  const code = codeOf(error);
+  if (code === 'ENOTFOUND' || code.startsWith('EAI_')) return 'dns';
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'connect_timeout';
+  if (code === 'ETIMEDOUT') return sent ? 'reset' : 'connect_timeout';
+  if (isTlsCode(code)) return 'tls';
+  if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return 'aborted';
+  if (isProtocolCode(code)) return 'protocol';
+  if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET') return 'reset';
+  return sent ? 'reset' : 'refused';
+}
+
+function codeOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return '';
+  return typeof error.code === 'string' ? error.code : '';
+}
+
+function isTlsCode(code: string): boolean {
+  return (
+    /^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|CRL_|SELF_SIGNED_|DEPTH_ZERO_)/.test(code) ||
+    code === 'EPROTO' ||
+    code === 'HOSTNAME_MISMATCH' ||
+    code === 'INVALID_CA' ||
+    code === 'PATH_LENGTH_EXCEEDED'
+  );
+}
+
+function isProtocolCode(code: string): boolean {
+  return (
+    code.startsWith('HPE_') ||
+    code.startsWith('UND_ERR_REQ_') ||
+    code === 'UND_ERR_HEADERS_OVERFLOW' ||
+    code === 'UND_ERR_INVALID_ARG' ||
+    code === 'UND_ERR_NOT_SUPPORTED'
+  );
+}

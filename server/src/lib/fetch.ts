@@ -1,0 +1,170 @@
+/**
+ * Calls to the outside. `request` reads a whole, small reply; `stream` hands a long one over as it comes. Neither
+ * follows a redirect, unpacks a compressed body, keeps cookies, obeys Alt-Svc or a proxy of the environment, or sends
+ * anything twice.
+ */
+import { Agent, type Dispatcher } from 'undici';
+
+import { judgeUrl } from './address.ts';
+import { createConnector, defaultPort, hostList } from './connect.ts';
+import { StreamedReply, WholeReply, type Reply, type StreamReply } from './exchange.ts';
+import { FetchError } from './fetch-error.ts';
+import type { Lookup } from './lookup.ts';
+
+export { FetchError, type FetchErrorKind } from './fetch-error.ts';
+export type { Reply, ReplyHeaders, StreamReply } from './exchange.ts';
+export { createLookup, ownAddresses, resolvesToPublic, systemLookup, type Lookup } from './lookup.ts';
+
+export interface FetchOptions {
+  /**
+   * True: public addresses only, for URLs that strangers give; each call has a connection of its own. With
+   * `allowHosts` (`host` or `host:port`, exactly) these hosts may be private, and connections are kept. False: any
+   * host, for addresses the operator gave; connections are kept.
+   */
+  guard: boolean | { allowHosts: readonly string[] };
+  /** Refuses http. */
+  httpsOnly?: boolean;
+  /** For the look-up and the connection, TLS included. Default 10 s. */
+  connectTimeoutMs?: number;
+  /** Connections to one origin at most; further calls wait. Default 32 guarded, 512 unguarded. */
+  connections?: number;
+  /** Sent with each call that does not bring its own. */
+  userAgent?: string;
+  /** Resolves every name, in place of the system. */
+  lookup?: Lookup;
+  /** Names and addresses of our own that no interface shows, such as the public name of this service. */
+  own?: Iterable<string>;
+}
+
+interface Call {
+  url: string;
+  /** Default GET. */
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string | Uint8Array | AsyncIterable<Uint8Array> | null;
+  /** Of the reply's body. */
+  maxBytes: number;
+  signal?: AbortSignal;
+}
+
+export interface RequestCall extends Call {
+  /** For the whole call: look-up, connection, request and reply to its last byte. */
+  timeoutMs: number;
+}
+
+export interface StreamCall extends Call {
+  /** The longest time in which nothing moves: no byte comes in and none is taken by the reader. */
+  idleTimeoutMs: number;
+  /** For the whole call. */
+  timeoutMs?: number;
+}
+
+/** Every fault is a `FetchError`. Any status is a reply, a redirect too. */
+export interface Fetch {
+  /** Reads at most `maxBytes` of the body and says whether there was more. */
+  request(call: RequestCall): Promise<Reply>;
+  /** Settles when the head of the reply is there; a body beyond `maxBytes` ends in `too_large`. */
+  stream(call: StreamCall): Promise<StreamReply>;
+  /** Origins with an open connection or a waiting call. */
+  origins(): number;
+  /** Ends all calls under way as `aborted` and closes all connections. */
+  close(): Promise<void>;
+}
+
+/** Throws when an entry of `allowHosts` is no host. */
+export function createFetch(options: FetchOptions): Fetch {
+  const { guard, httpsOnly = false, userAgent } = options;
+  const own = new Set(Array.from(options.own ?? [], (entry) => entry.toLowerCase()));
+  const isExempt =
+    typeof guard === 'object' ? hostList(guard.allowHosts) : (): boolean => guard === false;
+  const rules = {
+    httpsOnly,
+    own,
+    exempt: ({ hostname, port, protocol }: URL): boolean =>
+      isExempt(hostname.replace(/^\[|\]$/g, ''), port || defaultPort(protocol)),
+  };
+  const agent = createAgent(options, isExempt, own);
+
+  function dispatch(call: Call, exchangeFor: (host: string) => WholeReply | StreamedReply): void {
+    const verdict = judgeUrl(call.url, rules);
+    if (!verdict.ok) throw new FetchError('blocked', `the URL ${verdict.reason}`);
+    const { origin, host, pathname, search } = verdict.url;
+    const exchange = exchangeFor(host);
+    if (!exchange.begin()) return;
+    agent.dispatch(
+      {
+        origin,
+        path: pathname + search,
+        method: call.method ?? 'GET',
+        headers: headerList(call.headers, userAgent),
+        body: bodyOf(call.body),
+      },
+      exchange,
+    );
+  }
+
+  return {
+    request: (call) =>
+      new Promise((resolve, reject) => {
+        dispatch(call, (host) => new WholeReply(host, call, resolve, reject));
+      }),
+    stream: (call) =>
+      new Promise((resolve, reject) => {
+        dispatch(call, (host) => new StreamedReply(host, call, resolve, reject));
+      }),
+    origins: () => Object.keys(agent.stats).length,
+    close: () => agent.destroy(),
+  };
+}
+
+function createAgent(
+  options: FetchOptions,
+  isExempt: (hostname: string, port: string) => boolean,
+  own: ReadonlySet<string>,
+): Agent {
+  const { guard, connectTimeoutMs = 10_000, lookup } = options;
+  const guarded = guard !== false;
+  return new Agent({
+    connect: createConnector({ guard: guarded, isExempt, connectTimeoutMs, lookup, own }),
+    connections: options.connections ?? (guarded ? 32 : 512),
+    allowH2: false,
+    // 0 closes each connection after its call: a webhook that is sent once must not meet a connection the other side
+    // has just closed, and the number of origins held is the number of calls under way.
+    pipelining: guard === true ? 0 : 1,
+    // Just under the 5 s after which many servers hang up; longer where a server says so itself.
+    keepAliveTimeout: 4000,
+    keepAliveMaxTimeout: 60_000,
+    maxHeaderSize: 32 * 1024,
+    // The limits of each call stand in their place.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
+
+/** undici's flat form. A compressed reply is never asked for, since nothing here would bound what it unpacks to. */
+function headerList(headers: Record<string, string> | undefined, userAgent?: string): string[] {
+  const list = ['accept-encoding', 'identity'];
+  let hasUserAgent = userAgent === undefined;
+  for (const name in headers) {
+    const lower = name.toLowerCase();
+    if (lower === 'accept-encoding') continue;
+    if (lower === 'user-agent') hasUserAgent = true;
+    list.push(name, headers[name] ?? '');
+  }
+  if (!hasUserAgent && userAgent !== undefined) list.push('user-agent', userAgent);
+  return list;
+}
+
+function bodyOf(body: Call['body']): Dispatcher.DispatchOptions['body'] {
+  if (body == null || typeof body === 'string' || body instanceof Uint8Array) return body;
+  // undici takes any iterable, though its types know only Node's streams.
+  return readable(body) as unknown as Dispatcher.DispatchOptions['body'];
+}
+
+async function* readable(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (cause) {
+    throw new FetchError('aborted', 'the body to be sent could not be read', { cause });
+  }
+}

@@ -1,0 +1,210 @@
+import { isUtf8 } from 'node:buffer';
+
+/**
+ * JSON from outside: everything that `JSON.parse` accepts and that would hurt further on is refused here,
+ * so that no later line has to think of it. Duplicate keys: the last one wins, as in `JSON.parse`.
+ */
+
+export interface JsonLimits {
+  /** Arrays and objects inside each other; `[]` is 1, a plain number 0. At most 1,000. */
+  depth: number;
+}
+
+/** The body is no JSON that this service takes. The message is meant for the caller: what, where, what is allowed. */
+export class JsonError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'JsonError';
+  }
+}
+
+interface Problem {
+  what: string;
+  /** From the innermost key or index outwards. */
+  path: (string | number)[];
+}
+
+/** Where a nesting is too deep its path says nothing, so one constant stands for all of them. */
+const deep: Problem = { what: 'is nested too deeply', path: [] };
+
+/** The walk calls itself once a level; this many levels are far from the stack's end. */
+const depthCeiling = 1_000;
+
+/** From this many characters on, depth is judged before parsing: V8 takes 2 s for five million levels (10 MiB). */
+const scanFrom = 16_384;
+
+/**
+ * Parses UTF-8 JSON.
+ *
+ * Refused: bytes that are not UTF-8, a byte order mark, deeper nesting than `limits.depth`, NUL characters and lone
+ * surrogates in strings and keys (PostgreSQL's jsonb cannot keep them), numbers beyond 1.8e308, the key `__proto__`
+ * and `constructor.prototype`. Integers beyond 2^53 keep their nearest double, as everywhere in JavaScript.
+ *
+ * @throws JsonError
+ */
+export function parseJson(body: Buffer, limits: JsonLimits): unknown {
+  if (limits.depth > depthCeiling) throw new RangeError(`depth is at most ${depthCeiling}`);
+  const text = decode(body);
+  if (text.length >= scanFrom && isDeeper(text, limits.depth)) throw tooDeep(limits.depth);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    // V8 quotes a few characters of the body and may cut a surrogate pair in two.
+    throw new JsonError(`The body is not valid JSON: ${(error as Error).message.toWellFormed()}`);
+  }
+  // Well-formed UTF-8 holds no surrogate and JSON no raw NUL, so only an escape can bring them in.
+  const problem = findProblem(value, limits.depth, text.includes('\\u'));
+  if (problem === null) return value;
+  if (problem === deep) throw tooDeep(limits.depth);
+  throw new JsonError(`The body${place(problem.path)} ${problem.what}`);
+}
+
+function decode(body: Buffer): string {
+  if (body.length === 0) throw new JsonError('The body is empty; send JSON.');
+  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
+    throw new JsonError('The body begins with a byte order mark; send UTF-8 without one.');
+  }
+  if (!isUtf8(body)) throw new JsonError('The body is not valid UTF-8; send JSON in UTF-8.');
+  return body.toString('utf8');
+}
+
+/** Counts brackets outside strings. What is no JSON may get either answer: the parser judges it. */
+function isDeeper(text: string, depth: number): boolean {
+  let open = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === 0x22) {
+      i = closingQuote(text, i);
+    } else if (code === 0x5b || code === 0x7b) {
+      if (++open > depth) return true;
+    } else if (code === 0x5d || code === 0x7d) {
+      open--;
+    }
+  }
+  return false;
+}
+
+function closingQuote(text: string, openingQuote: number): number {
+  let quote = openingQuote;
+  for (;;) {
+    quote = text.indexOf('"', quote + 1);
+    if (quote === -1) return text.length;
+    let before = quote - 1;
+    while (text.charCodeAt(before) === 0x5c) before--;
+    // An even number of backslashes: they escape each other and the quote stands free.
+    if ((quote - before) % 2 === 1) return quote;
+  }
+}
+
+function tooDeep(depth: number): JsonError {
+  return new JsonError(`The body is nested too deeply; at most ${depth} levels are allowed.`);
+}
+
+function findProblem(value: unknown, left: number, escaped: boolean): Problem | null {
+  if (typeof value === 'string') return escaped ? stringProblem(value) : null;
+  if (typeof value === 'number') {
+    return Number.isFinite(value) ? null : at('holds a number beyond 1.8e308; send a smaller one.');
+  }
+  if (typeof value !== 'object' || value === null) return null;
+  if (left === 0) return deep;
+  return Array.isArray(value)
+    ? listProblem(value, left, escaped)
+    : objectProblem(value as Record<string, unknown>, left, escaped);
+}
+
+function listProblem(list: unknown[], left: number, escaped: boolean): Problem | null {
+  for (let i = 0; i < list.length; i++) {
+    const problem = findProblem(list[i], left - 1, escaped);
+    if (problem !== null) return within(problem, i);
+  }
+  return null;
+}
+
+function objectProblem(
+  object: Record<string, unknown>,
+  left: number,
+  escaped: boolean,
+): Problem | null {
+  for (const key in object) {
+    if (key === '__proto__') return at('holds the key "__proto__"; use another name.');
+    if (escaped) {
+      const problem = stringProblem(key);
+      if (problem !== null) return within(problem, key);
+    }
+    const value = object[key];
+    if (key === 'constructor' && isPoison(value)) {
+      return at('holds "constructor.prototype"; use other names.');
+    }
+    const problem = findProblem(value, left - 1, escaped);
+    if (problem !== null) return within(problem, key);
+  }
+  return null;
+}
+
+function isPoison(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype');
+}
+
+function stringProblem(text: string): Problem | null {
+  if (text.includes('\0')) return at('holds a NUL character (\\u0000); leave it out.');
+  if (!text.isWellFormed()) {
+    return at('holds half of a surrogate pair (\\ud800 to \\udfff); send whole characters.');
+  }
+  return null;
+}
+
+function at(what: string): Problem {
+  return { what, path: [] };
+}
+
+function within(problem: Problem, step: string | number): Problem {
+  if (problem !== deep) problem.path.push(step);
+  return problem;
+}
+
+/** ` at messages[0].content`, or nothing for the root. Odd and long keys are quoted and cut. */
+function place(path: (string | number)[]): string {
+  if (path.length === 0) return '';
+  const steps = path.reverse().map((step) => {
+    if (typeof step === 'number') return `[${step}]`;
+    if (/^\w{1,40}$/.test(step)) return `.${step}`;
+    return `[${JSON.stringify(step.slice(0, 40).toWellFormed())}]`;
+  });
+  return ` at ${steps.join('').replace(/^\./, '')}`;
+}
+
+/**
+ * One text for one value, whatever the order of its keys: keys sorted by UTF-16 code units, no white space, strings and
+ * numbers in ECMAScript's form (RFC 8785). Members that are undefined are left out, as in `JSON.stringify`.
+ * Takes what `parseJson` gives; it calls itself once a level.
+ *
+ * @throws TypeError for what JSON cannot say: bigint, function, NaN, Infinity, undefined outside an object.
+ */
+export function canonicalJson(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return JSON.stringify(value);
+    case 'boolean':
+      return value ? 'true' : 'false';
+    case 'number':
+      if (!Number.isFinite(value)) throw new TypeError('JSON has no form for this number');
+      return String(value);
+    case 'object':
+      if (value === null) return 'null';
+      if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+      return canonicalObject(value as Record<string, unknown>);
+    default:
+      throw new TypeError(`JSON has no form for a ${typeof value}`);
+  }
+}
+
+function canonicalObject(object: Record<string, unknown>): string {
+  let text = '';
+  for (const key of Object.keys(object).sort()) {
+    const value = object[key];
+    if (value === undefined) continue;
+    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(value)}`;
+  }
+  return `{${text}}`;
+}

@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+
+/**
+ * PostgreSQL with a tagged template and pipelining. A statement written with `sql` is prepared once a connection
+ * under a name derived from its text. bigint columns and bigint[] arrive as `bigint`, timestamps as `Date`.
+ */
+export interface Statement {
+  text: string;
+  values: unknown[];
+  name?: string;
+}
+
+/** Runs statements: the whole database, or one open transaction. */
+export interface Connection {
+  run<Row extends object = Record<string, unknown>>(statement: Statement): Promise<Row[]>;
+}
+
+export interface Transaction extends Connection {
+  /**
+   * Sends a write whose rows nobody needs. It is on the wire at once and awaited before the transaction ends, so
+   * that the last writes and COMMIT share one round trip. A failure fails the transaction.
+   */
+  send(statement: Statement): void;
+}
+
+export interface Database extends Connection {
+  /** Runs `work` in one transaction; a deadlock or serialization failure runs it again, from the start. */
+  tx<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** One connection held for a session-wide matter (advisory lock, LISTEN), outside the pool. */
+  connect(): Promise<pg.Client>;
+  close(): Promise<void>;
+  /** For /metrics. */
+  stats(): { total: number; idle: number; waiting: number };
+}
+
+export interface DatabaseOptions {
+  /** A URL, or the parts of an embedded server's socket. */
+  connection: string | { host: string; port: number; user: string; database: string };
+  max: number;
+  /** A statement that runs longer is cancelled by the server. */
+  statementTimeoutMs: number;
+  applicationName: string;
+  onError?: (error: Error) => void;
+}
+
+const { types } = pg;
+const int8 = 20;
+const int8Array = 1016;
+types.setTypeParser(int8, BigInt);
+const parseTextArray = types.getTypeParser(1009 as never) as (text: string) => string[];
+types.setTypeParser(int8Array as never, (text: string) => parseTextArray(text).map(BigInt));
+
+/** The database did not answer, or not to the end. The statement may have taken effect. */
+const unavailableCodes = new Set([
+  '57P01', '57P02', '57P03', '53300', '08000', '08001', '08003', '08004', '08006', '25006', '53100', '58030', '57014',
+]);
+const retryCodes = new Set(['40001', '40P01']);
+const attemptsMax = 5;
+
+const names = new WeakMap<TemplateStringsArray, { text: string; name: string }>();
+
+/** Builds a prepared statement; every interpolated value becomes a parameter. */
+export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
+  let known = names.get(strings);
+  if (!known) {
+    const text = strings.reduce((all, part, i) => (i === 0 ? part : `${all}$${i}${part}`), '');
+    known = { text, name: createHash('sha1').update(text).digest('base64url') };
+    names.set(strings, known);
+  }
+  return { text: known.text, values, name: known.name };
+}
+
+/** A statement put together where it is used, such as a list with optional filters; not prepared by name. */
+export function rawSql(text: string, values: unknown[] = []): Statement {
+  return { text, values };
+}
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const config: pg.PoolConfig & { pipeline: boolean } = {
+    ...(typeof options.connection === 'string'
+      ? { connectionString: options.connection }
+      : options.connection),
+    max: options.max,
+    pipeline: true,
+    application_name: options.applicationName,
+    statement_timeout: options.statementTimeoutMs,
+    query_timeout: options.statementTimeoutMs + 5_000,
+    idle_in_transaction_session_timeout: options.statementTimeoutMs,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+  };
+  const pool = new pg.Pool(config);
+  const onError = options.onError ?? (() => {});
+  // An idle connection that dies is replaced by the pool; without a listener it would end the process.
+  pool.on('error', onError);
+  pool.on('connect', (client) => client.on('error', onError));
+
+  return {
+    async run<Row extends object>(statement: Statement) {
+      const result = await pool.query<Row & pg.QueryResultRow>(statement);
+      return result.rows as Row[];
+    },
+    tx: (work) => transact(pool, work),
+    async connect() {
+      const { max: _max, pipeline: _pipeline, ...rest } = config;
+      const client = new pg.Client({ ...rest, statement_timeout: 0, query_timeout: 0 });
+      client.on('error', onError);
+      await client.connect();
+      return client;
+    },
+    close: () => pool.end(),
+    stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+  };
+}
+
+async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await transactOnce(pool, work);
+    } catch (error) {
+      if (attempt >= attemptsMax || !retryCodes.has(codeOf(error))) throw error;
+    }
+  }
+}
+
+async function transactOnce<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  const sent: Promise<unknown>[] = [];
+  const send = (statement: Statement | string) => {
+    const promise = client.query(statement as Statement);
+    // The first failure is reported by the one who awaits; the rest must not count as unhandled.
+    promise.catch(() => {});
+    return promise;
+  };
+  let broken: Error | undefined;
+  try {
+    sent.push(send('begin'));
+    const tx: Transaction = {
+      run: async <Row extends object>(statement: Statement) => (await send(statement)).rows as Row[],
+      send: (statement) => void sent.push(send(statement)),
+    };
+    const value = await work(tx);
+    const commit = send('commit');
+    await Promise.all(sent);
+    // A pipelined statement that failed makes the server answer COMMIT with ROLLBACK and no error.
+    const { command } = await commit;
+    if (command !== 'COMMIT') throw new Error(`transaction ended with ${command}`);
+    return value;
+  } catch (error) {
+    await client.query('rollback').catch((failure: Error) => (broken = failure));
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** SQLSTATE or errno of an error, or an empty string. */
+export function codeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+}
+
+/** True where the database could not be reached or gave up: the caller may try again later. */
+export function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = codeOf(error);
+  if (unavailableCodes.has(code) || /^(ECONN|EPIPE|ENOENT|ETIMEDOUT)/.test(code)) return true;
+  return /timeout|terminated|Connection (ended|closed)|not queryable|pool after calling end/i.test(
+    error.message,
+  );
+}
+
+/** True where the values of one member made the statement fail, so that the others may go on without it. */
+export function isDataError(error: unknown): boolean {
+  return /^2[23]/.test(codeOf(error));
+}

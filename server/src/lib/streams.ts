@@ -1,0 +1,175 @@
+/**
+ * Tools for streams of bytes. What they return is read once, from front to back. Stopping early releases the
+ * source, and so does stopping before the first read, which an async generator would not pass on.
+ */
+
+export type Bytes = AsyncIterable<Uint8Array>;
+
+type Read = IteratorResult<Uint8Array, undefined>;
+type Source = AsyncIterator<Uint8Array>;
+
+/** The source gave no bytes for too long. */
+export class StreamStalled extends Error {
+  readonly idleMs: number;
+  constructor(idleMs: number) {
+    super(`no bytes for ${idleMs} ms`);
+    this.name = 'StreamStalled';
+    this.idleMs = idleMs;
+  }
+}
+
+/**
+ * Peeks at the first `n` bytes. `head` is shorter only where the whole stream is; `stream` gives everything,
+ * the head included. Rejects as the source does.
+ */
+export async function headAnd(
+  source: Bytes,
+  n: number,
+): Promise<{ head: Uint8Array; stream: Bytes }> {
+  const inner = source[Symbol.asyncIterator]();
+  const held: Uint8Array[] = [];
+  let heldBytes = 0;
+  while (heldBytes < n) {
+    const read = await inner.next();
+    if (read.done) break;
+    held.push(read.value);
+    heldBytes += read.value.length;
+  }
+  const head = Buffer.concat(held, Math.min(heldBytes, n));
+  const stream = iterable(
+    async () => {
+      const chunk = held.shift();
+      return chunk ? { done: false, value: chunk } : asRead(await inner.next());
+    },
+    () => {
+      held.length = 0;
+      return inner.return?.();
+    },
+  );
+  return { head, stream };
+}
+
+/**
+ * Throws `StreamStalled` when one read takes longer than `idleMs`. The time the reader takes does not count.
+ * `cut` is called then, to break whatever the source is waiting for.
+ */
+export function idleTimeout(source: Bytes, idleMs: number, cut?: () => void): Bytes {
+  return interruptible(source, (fail) => {
+    const timer = setTimeout(() => {
+      fail(new StreamStalled(idleMs));
+      cut?.();
+    }, idleMs);
+    return () => clearTimeout(timer);
+  });
+}
+
+/** Throws the signal's reason as soon as it is aborted, even while the source is stuck. */
+export function abortable(source: Bytes, signal: AbortSignal): Bytes {
+  return interruptible(source, (fail) => {
+    const onAbort = (): void => fail(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    return () => signal.removeEventListener('abort', onAbort);
+  });
+}
+
+/** The same bytes in pieces of exactly `size` bytes; only the last is shorter, and none is empty. */
+export function pieces(source: Bytes, size: number): Bytes {
+  const inner = source[Symbol.asyncIterator]();
+  let rest: Uint8Array = Buffer.alloc(0);
+  // Starts small and doubles, so that a short stream does not cost a whole piece of memory.
+  let startSize = Math.min(size, 64 * 1024);
+  async function next(): Promise<Read> {
+    let piece = Buffer.allocUnsafeSlow(startSize);
+    let filled = 0;
+    while (filled < size) {
+      if (rest.length === 0) {
+        const read = await inner.next();
+        if (read.done) break;
+        rest = read.value;
+      }
+      const taken = rest.subarray(0, size - filled);
+      if (filled + taken.length > piece.length) piece = grown(piece, filled + taken.length, size);
+      piece.set(taken, filled);
+      filled += taken.length;
+      rest = rest.subarray(taken.length);
+    }
+    if (filled === 0) return { done: true, value: undefined };
+    startSize = piece.length;
+    return { done: false, value: piece.subarray(0, filled) };
+  }
+  return iterable(next, () => inner.return?.());
+}
+
+function grown(piece: Buffer, needed: number, size: number): Buffer {
+  const larger = Buffer.allocUnsafeSlow(Math.min(size, Math.max(needed, piece.length * 2)));
+  piece.copy(larger);
+  return larger;
+}
+
+/** Each read races against what `arm` sets up; `arm` returns how to call it off. */
+function interruptible(source: Bytes, arm: (fail: (reason: unknown) => void) => () => void): Bytes {
+  const inner = source[Symbol.asyncIterator]();
+  const next = (): Promise<Read> =>
+    new Promise((resolve, reject) => {
+      let failed = false;
+      const disarm = arm((reason) => {
+        failed = true;
+        reject(reason);
+        // Not awaited: many sources only return once the pending read has ended.
+        void letGo(inner);
+      });
+      if (failed) return disarm();
+      inner.next().then(
+        (read) => {
+          disarm();
+          resolve(asRead(read));
+        },
+        (error: unknown) => {
+          disarm();
+          reject(error);
+        },
+      );
+    });
+  return iterable(next, () => inner.return?.());
+}
+
+async function letGo(inner: Source): Promise<void> {
+  try {
+    await inner.return?.();
+  } catch {
+    // The reader already has the error that matters.
+  }
+}
+
+function iterable(next: () => Promise<Read>, stop: () => Promise<unknown> | undefined): Bytes {
+  let over = false;
+  const iterator: AsyncIterableIterator<Uint8Array, undefined> = {
+    async next() {
+      if (over) return { done: true, value: undefined };
+      try {
+        const read = await next();
+        if (read.done) over = true;
+        return read;
+      } catch (error) {
+        over = true;
+        throw error;
+      }
+    },
+    async return() {
+      if (!over) {
+        over = true;
+        await stop();
+      }
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return iterator;
+    },
+  };
+  return iterator;
+}
+
+function asRead(read: IteratorResult<Uint8Array, unknown>): Read {
+  return read.done ? { done: true, value: undefined } : read;
+}

@@ -1,0 +1,62 @@
+import { findReference } from '../ledger/statement.ts';
+import { openBooks, writeBooks, type Funds } from '../ledger/ledger.ts';
+import { newId } from '../lib/id.ts';
+import { codeOf, type Database } from '../lib/sql.ts';
+import { Refused } from './account.ts';
+
+export interface Deposit {
+  account_id: string;
+  amount: bigint;
+  /** The outside name of the payment: the same one is booked once. */
+  reference: string;
+}
+
+export interface Booked extends Funds {
+  transfer_id: string;
+  /** True where the reference was booked before, by this same deposit. */
+  replayed: boolean;
+}
+
+/** Books a deposit. Repeating it changes nothing; the same reference for anything else is `Refused`. */
+export function deposit(db: Database, wanted: Deposit): Promise<Booked> {
+  if (wanted.amount <= 0n) throw new Refused('A deposit must be more than 0.');
+  return book(db, wanted, null);
+}
+
+/** Corrects a balance, upwards or downwards, never below zero. */
+export function adjust(db: Database, wanted: Deposit & { reason: string }): Promise<Booked> {
+  if (wanted.amount === 0n) throw new Refused('A correction must not be 0.');
+  return book(db, wanted, wanted.reason);
+}
+
+async function book(db: Database, wanted: Deposit, reason: string | null): Promise<Booked> {
+  const { account_id, amount, reference } = wanted;
+  if (reference.length < 1 || reference.length > 255) {
+    throw new Refused('A reference has 1 to 255 characters.');
+  }
+  try {
+    return await db.tx(async (tx) => {
+      const books = await openBooks(tx, [account_id]);
+      const earlier = await findReference(tx, reference);
+      if (earlier) {
+        const kind = reason === null ? 'deposit' : 'adjustment';
+        const same = earlier.account_id === account_id && earlier.kind === kind && earlier.amount === amount;
+        if (!same) throw new Refused(`The reference "${reference}" was booked before for something else.`);
+        return { ...books.funds(account_id), transfer_id: earlier.id, replayed: true };
+      }
+      const id = newId();
+      if (reason === null) books.deposit(id, account_id, amount, reference);
+      else if (!books.adjust(id, account_id, amount, reference, reason)) {
+        throw new Refused('That would take more than the account has available.');
+      }
+      writeBooks(tx, books);
+      return { ...books.funds(account_id), transfer_id: id, replayed: false };
+    });
+  } catch (error) {
+    // Two accounts were given the same reference at the same moment; the other was first.
+    if (codeOf(error) === '23505') {
+      throw new Refused(`The reference "${reference}" was booked before for something else.`);
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,119 @@
+import { ApiError } from '../core/errors.ts';
+import * as requests from '../db/requests.ts';
+import { openBooks, writeBooks, type Books } from '../ledger/ledger.ts';
+import { openUsage, writeUsage, type KeyUsage } from '../ledger/usage.ts';
+import type { Database } from '../lib/sql.ts';
+
+/** One submit: the row it makes and the limits of the key it comes with. */
+export interface Submit {
+  row: requests.NewRequest;
+  monthly_limit_usd_micro: bigint | null;
+  /** Jobs of this key that may be open at once; null for chat calls, which are no jobs. */
+  open_jobs: number | null;
+}
+
+export interface Submitted {
+  replayed: boolean;
+  request_id: string;
+  model_id: string;
+  kind: string;
+  quoted_usd_micro: bigint;
+  queue_position: number;
+}
+
+/**
+ * Accepts submits: idempotency, limits, reservation and the queued row, all in one transaction for all of them.
+ * Each gets its own verdict, in order; one that is refused leaves no trace and spoils nothing for the others.
+ */
+export function submitMany(db: Database, submits: Submit[]): Promise<(Submitted | ApiError)[]> {
+  return db.tx(async (tx) => {
+    // One after the other on the wire, both answers in one round trip. The account's lock also orders the submits
+    // that carry the same Idempotency-Key, so the look-up behind it is exact.
+    const keyed = submits.filter(({ row }) => row.idempotency_key !== null);
+    const [books, usage, earlier] = await Promise.all([
+      openBooks(tx, submits.map(({ row }) => row.account_id)),
+      openUsage(tx, submits.map(({ row }) => row.key_id)),
+      keyed.length === 0
+        ? []
+        : requests.findEarlier(tx, keyed.map(({ row }) => row.account_id), keyed.map(({ row }) => row.idempotency_key!)),
+    ]);
+    const known = new Map(earlier.map((e) => [scope(e.account_id, e.idempotency_key), e]));
+    const accepted: requests.NewRequest[] = [];
+    const verdicts = submits.map((submit) => decide(submit, books, usage, known, accepted));
+    if (accepted.length > 0) {
+      requests.insertMany(tx, accepted);
+      writeBooks(tx, books);
+      writeUsage(tx, usage);
+    }
+    return verdicts;
+  });
+}
+
+function decide(
+  submit: Submit,
+  books: Books,
+  usage: KeyUsage,
+  known: Map<string, requests.Earlier>,
+  accepted: requests.NewRequest[],
+): Submitted | ApiError {
+  const { row } = submit;
+  const key = row.idempotency_key === null ? null : scope(row.account_id, row.idempotency_key);
+  const earlier = key === null ? undefined : known.get(key);
+  if (earlier) {
+    const same = row.fingerprint !== null && earlier.fingerprint.equals(row.fingerprint);
+    return same ? { ...earlier, replayed: true } : new ApiError('idempotency_conflict');
+  }
+  const refusal = refuse(submit, books, usage);
+  if (refusal) return refusal;
+  accepted.push(row);
+  usage.reserve(row.key_id, row.quoted_usd_micro, row.call_seconds === null);
+  const { id: request_id, model_id, kind, quoted_usd_micro, queue_position } = row;
+  const submitted = { request_id, model_id, kind, quoted_usd_micro, queue_position };
+  if (key !== null) {
+    const { account_id, idempotency_key, fingerprint } = row;
+    known.set(key, { ...submitted, account_id, idempotency_key: idempotency_key!, fingerprint: fingerprint! });
+  }
+  return { ...submitted, replayed: false };
+}
+
+/** Checks the limits in their public order and takes the reservation. */
+function refuse(submit: Submit, books: Books, usage: KeyUsage): ApiError | null {
+  const { row, open_jobs, monthly_limit_usd_micro: limit } = submit;
+  const spending = usage.spending(row.key_id);
+  if (open_jobs !== null && spending.open_requests >= open_jobs) return tooManyOpenJobs(open_jobs);
+  if (limit !== null && spending.spent_usd_micro + row.quoted_usd_micro > limit) {
+    return new ApiError('key_limit_reached', {
+      details: {
+        required_usd_micro: String(row.quoted_usd_micro),
+        limit_usd_micro: String(limit),
+        spent_usd_micro: String(spending.spent_usd_micro),
+        resets_at: spending.resets_at,
+      },
+    });
+  }
+  const funds = books.funds(row.account_id);
+  const { id: request_id, account_id, key_id, quoted_usd_micro: amount } = row;
+  if (!books.reserve({ request_id, account_id, key_id, amount })) {
+    return new ApiError('insufficient_balance', {
+      details: {
+        required_usd_micro: String(amount),
+        available_usd_micro: String(funds.available_usd_micro),
+        reserved_usd_micro: String(funds.reserved_usd_micro),
+      },
+    });
+  }
+  return null;
+}
+
+/** Also used before a submit is looked at any closer. */
+export function tooManyOpenJobs(limit: number): ApiError {
+  return new ApiError('rate_limited', {
+    message: `This key has ${limit} open jobs, as many as it may. Wait for one to end, or cancel one.`,
+    details: { open_jobs_limit: limit },
+    headers: { 'retry-after': '5' },
+  });
+}
+
+function scope(accountId: string, idempotencyKey: string): string {
+  return `${accountId} ${idempotencyKey}`;
+}

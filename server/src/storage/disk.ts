@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { mkdir, open, rename, rm, rmdir, stat, statfs, unlink } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Bytes } from '../lib/streams.ts';
+import { asStorageError, hasCode, writeBody, type IntakeOptions } from './intake.ts';
+import { assertKey, assertRange } from './key.ts';
+import type { Storage, StoredObject } from './storage.ts';
+import { sweepTemp } from './temp.ts';
+
+const staleTempMs = 60 * 60 * 1000;
+const readBytes = 256 * 1024;
+
+/** Creates a file that must not exist yet. */
+type CreateFile = (path: string) => Promise<FileHandle>;
+
+const createFile: CreateFile = (path) => open(path, 'wx', 0o600);
+
+/**
+ * Objects as files below one folder. Several processes may share it. An object is written under a temporary
+ * name on the same file system and renamed when it is whole and durable, so the last whole one wins.
+ * A key may not go below another object's key: there `put` rejects.
+ */
+export class DiskStorage implements Storage {
+  readonly #root: string;
+  readonly #temp: string;
+  readonly #createFile: CreateFile;
+
+  /** Makes the folder where needed and sweeps what crashes left. Throws where the folder cannot be used. */
+  constructor(root: string, options: { createFile?: CreateFile } = {}) {
+    this.#root = resolve(root);
+    this.#temp = join(this.#root, '.temp');
+    this.#createFile = options.createFile ?? createFile;
+    mkdirSync(this.#temp, { recursive: true, mode: 0o700 });
+    sweepTemp(this.#temp, '', staleTempMs);
+  }
+
+  async put(
+    key: string,
+    body: Bytes,
+    options: Omit<IntakeOptions, 'pieceBytes'> = {},
+  ): Promise<StoredObject> {
+    const target = this.#pathOf(key);
+    const temp = join(this.#temp, randomUUID());
+    try {
+      const stored = await this.#write(temp, body, options);
+      await this.#moveTo(temp, target);
+      return stored;
+    } catch (error) {
+      await rm(temp, { force: true });
+      throw asStorageError(error);
+    }
+  }
+
+  async open(key: string, range?: { start: number; end: number }): Promise<Bytes | null> {
+    const path = this.#pathOf(key);
+    if (range) assertRange(range);
+    return (await isFile(path)) ? readFrom(path, range) : null;
+  }
+
+  async asPath(key: string): Promise<{ path: string; done(): Promise<void> } | null> {
+    const path = this.#pathOf(key);
+    return (await isFile(path)) ? { path, done: async () => {} } : null;
+  }
+
+  async remove(key: string): Promise<void> {
+    const path = this.#pathOf(key);
+    try {
+      await unlink(path);
+    } catch (error) {
+      // EISDIR and EPERM: the name of a folder, so no object is there.
+      if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR', 'EPERM')) return;
+      throw error;
+    }
+    await this.#tidy(dirname(path));
+  }
+
+  async removeAll(prefix: string): Promise<void> {
+    const path = this.#pathOf(prefix);
+    if (!(await isFolder(path))) return;
+    await rm(path, { recursive: true, force: true, maxRetries: 3 });
+    await this.#tidy(dirname(path));
+  }
+
+  async freeBytes(): Promise<number> {
+    const { bavail, bsize } = await statfs(this.#root);
+    return bavail * bsize;
+  }
+
+  #pathOf(key: string): string {
+    assertKey(key);
+    return join(this.#root, key);
+  }
+
+  async #write(
+    temp: string,
+    body: Bytes,
+    options: Omit<IntakeOptions, 'pieceBytes'>,
+  ): Promise<StoredObject> {
+    const handle = await this.#createFile(temp);
+    try {
+      const stored = await writeBody(handle, body, options);
+      await handle.sync();
+      return stored;
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async #moveTo(temp: string, target: string): Promise<void> {
+    const folder = dirname(target);
+    for (let attempt = 1; ; attempt += 1) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      try {
+        await rename(temp, target);
+        break;
+      } catch (error) {
+        // A removal beside us may have tidied the empty folder away.
+        if (attempt === 10 || !hasCode(error, 'ENOENT')) throw error;
+      }
+    }
+    // Every folder up to the root, since another put may have made one and not synced it yet.
+    for (let each = folder; each !== this.#root; each = dirname(each)) await syncFolder(each);
+    await syncFolder(this.#root);
+  }
+
+  /** Removes the folders that became empty, and makes the removal durable: nobody would look here again. */
+  async #tidy(from: string): Promise<void> {
+    let folder = from;
+    while (folder !== this.#root) {
+      try {
+        await rmdir(folder);
+      } catch (error) {
+        if (!hasCode(error, 'ENOENT')) break;
+      }
+      folder = dirname(folder);
+    }
+    await syncFolder(folder);
+  }
+}
+
+/** Opens the file at the first read and closes it at the end or when the reader stops, and so leaks none. */
+async function* readFrom(path: string, range?: { start: number; end: number }): Bytes {
+  const handle = await open(path);
+  try {
+    let position = range?.start ?? 0;
+    let left = range ? range.end - range.start + 1 : Infinity;
+    while (left > 0) {
+      const buffer = Buffer.allocUnsafeSlow(Math.min(readBytes, left));
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
+      if (bytesRead === 0) break;
+      position += bytesRead;
+      left -= bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+    if (range && left > 0) throw new RangeError(`the object ends ${left} bytes before the range`);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return (await statOrNull(path))?.isFile() ?? false;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await statOrNull(path))?.isDirectory() ?? false;
+}
+
+async function statOrNull(path: string): ReturnType<typeof stat> | Promise<null> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return null;
+    throw error;
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  let handle: FileHandle;
+  try {
+    handle = await open(path, 'r');
+  } catch (error) {
+    // Removed in the meantime, and its entries with it.
+    if (hasCode(error, 'ENOENT')) return;
+    throw error;
+  }
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

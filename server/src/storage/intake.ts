@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import { abortable, pieces, type Bytes } from '../lib/streams.ts';
+import { StorageFull, TooLarge, type StoredObject } from './storage.ts';
+
+/** What every store does to a body on its way in: obey the signal, keep the limit, count and hash. */
+export interface Intake {
+  /** The body in pieces of `pieceBytes`; throws `TooLarge` or the signal's reason. */
+  stream: Bytes;
+  /** Valid once the stream has been read to its end. */
+  stored(): StoredObject;
+}
+
+export interface IntakeOptions {
+  pieceBytes: number;
+  maxBytes?: number;
+  signal?: AbortSignal;
+}
+
+export function intake(body: Bytes, options: IntakeOptions): Intake {
+  const { maxBytes = Infinity, signal } = options;
+  const hash = createHash('sha256');
+  let size = 0;
+  async function* counted(source: Bytes): Bytes {
+    for await (const chunk of source) {
+      size += chunk.length;
+      if (size > maxBytes) throw new TooLarge(maxBytes);
+      hash.update(chunk);
+      yield chunk;
+    }
+  }
+  const source = signal ? abortable(body, signal) : body;
+  return {
+    stream: pieces(counted(source), options.pieceBytes),
+    stored: () => ({ size, sha256: hash.digest('hex') }),
+  };
+}
+
+/** Few enough to hold for many files at a time, enough that a write is worth its system call. */
+const writeBytes = 256 * 1024;
+
+/** Streams a body into an open file. The file is neither synced nor closed. */
+export async function writeBody(
+  handle: FileHandle,
+  body: Bytes,
+  options: Omit<IntakeOptions, 'pieceBytes'> = {},
+): Promise<StoredObject> {
+  const { stream, stored } = intake(body, { ...options, pieceBytes: writeBytes });
+  for await (const piece of stream) await writeAll(handle, piece);
+  return stored();
+}
+
+/** One write may take only a part, as it does when the disk is about to be full. */
+async function writeAll(handle: FileHandle, piece: Uint8Array): Promise<void> {
+  let done = 0;
+  while (done < piece.length) {
+    const { bytesWritten } = await handle.write(piece, done, piece.length - done);
+    done += bytesWritten;
+  }
+}
+
+/** A full disk or quota under a name that callers can act on; everything else as it was. */
+export function asStorageError(error: unknown): unknown {
+  const full = ['ENOSPC', 'EDQUOT'].some((code) => hasCode(error, code));
+  return full ? new StorageFull({ cause: error }) : error;
+}
+
+export function hasCode(error: unknown, ...codes: string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}

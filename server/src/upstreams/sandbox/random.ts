@@ -1,0 +1,69 @@
+/** Repeatable randomness: everything the sandbox draws follows from a text and a number. */
+
+export type Random = () => number;
+
+/** 32-bit hash of a text (FNV-1a with a final scramble), shifted by a whole number. */
+export function hashText(text: string, shift = 0): number {
+  let hash = 0x811c9dc5 ^ shift;
+  for (let i = 0; i < text.length; i++) {
+    hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  }
+  return scramble(hash);
+}
+
+/** Numbers in [0, 1), the same row of them for the same seed (mulberry32). */
+export function randomFrom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+export function between(random: Random, low: number, high: number): number {
+  return low + (high - low) * random();
+}
+
+export function pick<T>(random: Random, list: readonly T[]): T {
+  return list[Math.floor(random() * list.length)]!;
+}
+
+/** A number in [0, 1) for a lattice point. */
+export function lattice(x: number, y: number): number {
+  return scramble(Math.imul(x, 0x27d4eb2d) ^ Math.imul(y, 0x165667b1)) / 4294967296;
+}
+
+/** Smooth noise along a line, in [0, 1). */
+export function noise(x: number, row: number): number {
+  const cell = Math.floor(x);
+  const f = x - cell;
+  const ease = f * f * (3 - 2 * f);
+  const a = lattice(cell, row);
+  return a + (lattice(cell + 1, row) - a) * ease;
+}
+
+/** Noise of several octaves along a line, in [0, 1). */
+export function fractal(x: number, row: number, octaves: number): number {
+  let sum = 0;
+  let weight = 0.5;
+  let total = 0;
+  for (let i = 0; i < octaves; i++) {
+    sum += weight * noise(x, row + i * 101);
+    total += weight;
+    weight *= 0.5;
+    x *= 2.03;
+  }
+  return sum / total;
+}
+
+function scramble(value: number): number {
+  value ^= value >>> 16;
+  value = Math.imul(value, 0x7feb352d);
+  value ^= value >>> 15;
+  value = Math.imul(value, 0x846ca68b);
+  value ^= value >>> 16;
+  return value >>> 0;
+}
