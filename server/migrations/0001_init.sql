@@ -201,7 +201,6 @@ create table request_inputs (
   idempotency_key text check (length(idempotency_key) between 1 and 255),
   fingerprint     bytea check (length(fingerprint) = 32),
   input           jsonb not null,
-  price           jsonb not null,
   quote           jsonb not null,
   queue_position  integer not null default 0,
   webhook_url     text check (length(webhook_url) <= 2048),
@@ -215,8 +214,7 @@ comment on column request_inputs.account_id is 'requests.account_id.';
 comment on column request_inputs.idempotency_key is 'The caller''s key of this submit; unique within the account.';
 comment on column request_inputs.fingerprint is 'SHA-256 of method, path, body and webhook: tells a replay from a conflict.';
 comment on column request_inputs.input is 'The model input as the caller sent it. Of a chat call: no messages.';
-comment on column request_inputs.price is 'Snapshot of the row''s price rules.';
-comment on column request_inputs.quote is 'Unit, unit price and quantity of the quote.';
+comment on column request_inputs.quote is 'The quote with its rates: what the charge is computed from.';
 comment on column request_inputs.queue_position is 'As told in the reply, so that a replay tells the same.';
 comment on column request_inputs.webhook_url is 'Where to notify.';
 comment on column request_inputs.created_at is 'Database clock.';

@@ -6,24 +6,66 @@
 export type Kind = 'video' | 'image' | 'text';
 export type Unit = 'sec' | 'image' | 'request' | 'MP' | '1M tokens';
 
-export const resolutions = ['0.5k', '1k', '1.5k', '2k', '4k', '480p', '540p', '720p', '768p', '1080p'] as const;
+export const resolutions = [
+  '0.5k',
+  '1k',
+  '1.5k',
+  '2k',
+  '4k',
+  '480p',
+  '540p',
+  '720p',
+  '768p',
+  '1080p',
+] as const;
 export type Resolution = (typeof resolutions)[number];
 
 export const tasks = [
-  'text-to-video', 'image-to-video', 'reference-to-video', 'video-edit', 'video-extend', 'video-analyze',
-  'video-to-video/edit', 'character-animation', 'talking-avatar', 'lip-sync', 'video-to-audio', 'motion-control',
-  'reframe', 'upscale', 'text-to-image', 'edit', 'layer-decomposition', 'text-to-vector', 'chat',
+  'text-to-video',
+  'image-to-video',
+  'reference-to-video',
+  'video-edit',
+  'video-extend',
+  'video-analyze',
+  'video-to-video/edit',
+  'character-animation',
+  'talking-avatar',
+  'lip-sync',
+  'video-to-audio',
+  'motion-control',
+  'reframe',
+  'upscale',
+  'text-to-image',
+  'edit',
+  'layer-decomposition',
+  'text-to-vector',
+  'chat',
 ] as const;
 export type Task = (typeof tasks)[number];
 
 /** Something that adds to the rate of one unit. */
 export type Extra =
-  /** Adds `add_usd_micro` per item of the list field beyond the first `free` items. A single string counts as one item. */
+  /**
+   * Adds `add_usd_micro` per item of the list field beyond the first `free` items. A single string
+   * counts as one item.
+   */
   | { kind: 'per_item'; field: string; free: number; add_usd_micro: bigint; label: string }
-  /** Adds `add_usd_micro` when the field holds `equals` (an omitted field counts as its `default`). */
-  | { kind: 'when'; field: string; equals: string | number | boolean; default?: string | number | boolean; add_usd_micro: bigint; label: string };
+  /**
+   * Adds `add_usd_micro` when the field holds `equals` (an omitted field counts as its `default`).
+   */
+  | {
+      kind: 'when';
+      field: string;
+      equals: string | number | boolean;
+      default?: string | number | boolean;
+      add_usd_micro: bigint;
+      label: string;
+    };
 
-/** What a request is priced by: kept with each request as its snapshot. All amounts are micro-USD per unit. */
+/**
+ * What a request is priced by: kept with each request as its snapshot. All amounts are micro-USD
+ * per unit.
+ */
 export interface PriceRules {
   unit: Unit;
   /** For media: the rate where no resolution decides it. */
@@ -87,4 +129,28 @@ export interface Catalog {
   hidden: { id: string; reason: string }[];
   /** Changes when any row does; the ETag of GET /models. */
   version: string;
+}
+
+/**
+ * The rows that can be served, in the given order. A row keeps only the upstreams that are usable;
+ * one without any is hidden, with the reasons. Of rows with the same id the first counts. `version`
+ * is set by the caller.
+ */
+export function assembleCatalog(
+  rows: readonly Model[],
+  usable: (upstream: string) => true | string,
+): Omit<Catalog, 'version'> {
+  const models = new Map<string, Model>();
+  const hidden: Catalog['hidden'] = [];
+  const seen = new Set<string>();
+  for (const row of rows) {
+    if (seen.has(row.id)) continue;
+    seen.add(row.id);
+    const verdicts = row.upstreams.map(({ upstream }) => usable(upstream));
+    const upstreams = row.upstreams.filter((_, i) => verdicts[i] === true);
+    if (upstreams.length === row.upstreams.length) models.set(row.id, row);
+    else if (upstreams.length > 0) models.set(row.id, Object.freeze({ ...row, upstreams }));
+    else hidden.push({ id: row.id, reason: [...new Set(verdicts)].join('; ') });
+  }
+  return { models, hidden };
 }

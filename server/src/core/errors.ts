@@ -67,6 +67,8 @@ export interface ApiErrorOptions {
   /** Public, structured facts: figures, allowed values. */
   details?: Record<string, unknown>;
   headers?: Record<string, string>;
+  /** In place of the catalogue's, where HTTP has a closer word for the same fault: 416. */
+  status?: number;
   /** Internal; goes to the log, never to the caller. */
   cause?: unknown;
 }
@@ -85,7 +87,7 @@ export class ApiError extends Error {
     super(options.message ?? entry.message, { cause: options.cause });
     this.name = 'ApiError';
     this.code = code;
-    this.status = entry.status;
+    this.status = options.status ?? entry.status;
     this.type = entry.type;
     this.param = options.param ?? null;
     this.details = options.details;

@@ -6,16 +6,19 @@ import { ApiError } from './errors.ts';
 export interface Call {
   /** As the router knows it: upper case. */
   method: string;
-  /** Path with the prefix `/v1`, without the query. */
+  /** As the router knows it, without the query; always in the same form. */
   path: string;
-  /** The parsed body without `webhook_url`; undefined where there was none, which is not the same as null. */
+  /**
+   * The parsed body without `webhook_url`; undefined where there was none, which is not the same as
+   * null.
+   */
   body: unknown;
   webhook_url: string | null;
 }
 
 /**
- * 32 bytes that are equal for equal calls, whatever the order of keys and the white space of the body.
- * SHA-256 over the canonical JSON of one object, so that no two calls share an encoding.
+ * 32 bytes that are equal for equal calls, whatever the order of keys and the white space of the
+ * body. SHA-256 over the canonical JSON of one object, so that no two calls share an encoding.
  */
 export function fingerprint(call: Call): Buffer {
   const { method, path, body, webhook_url } = call;
@@ -23,14 +26,16 @@ export function fingerprint(call: Call): Buffer {
 }
 
 /**
- * The value of an `Idempotency-Key` header, or null where there is none.
- * A header that was sent twice arrives as a list, or joined by a comma and a space; both are refused.
+ * The value of an `Idempotency-Key` header, or null where there is none. A header that was sent
+ * twice arrives as a list of two (`headersDistinct`; a list of one is fine) or joined by a comma and
+ * a space; both are refused.
  *
  * @throws ApiError `bad_request`
  */
 export function idempotencyKey(header: string | readonly string[] | undefined): string | null {
   if (header === undefined) return null;
-  if (typeof header === 'string' && /^[!-~]{1,255}$/.test(header)) return header;
+  const value = typeof header === 'object' && header.length === 1 ? header[0] : header;
+  if (typeof value === 'string' && /^[!-~]{1,255}$/.test(value)) return value;
   throw new ApiError('bad_request', {
     message: 'Idempotency-Key must be sent once, with 1 to 255 visible ASCII characters, no space.',
     param: 'Idempotency-Key',

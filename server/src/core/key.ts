@@ -3,13 +3,15 @@ import { crc32 } from 'node:zlib';
 import { encodeBase62, randomBase62 } from '../lib/base62.ts';
 
 /**
- * API keys: `fbx_`, 32 random base62 characters (190 bits), 6 base62 characters of the CRC-32 of those first 36.
- * The checksum keeps typing errors and made-up keys away from the database and lets secret scanners be sure.
+ * API keys: `fbx_`, 32 random base62 characters (190 bits), 6 base62 characters of the CRC-32 of
+ * those first 36. The checksum keeps typing errors and made-up keys away from the database and lets
+ * secret scanners be sure.
  */
 
 /**
- * For secret scanners (GitHub, GitLab, gitleaks), in the dialect they all read: `\bfbx_[0-9A-Za-z]{38}\b`.
- * A hit is a key of ours where its last six characters are the checksum; see `parseKey`.
+ * For secret scanners (GitHub, GitLab, gitleaks), in the dialect they all read:
+ * `\bfbx_[0-9A-Za-z]{38}\b`. A hit is a key of ours where its last six characters are the checksum;
+ * see `parseKey`.
  */
 export const keyScanPattern = String.raw`\bfbx_[0-9A-Za-z]{38}\b`;
 
@@ -26,7 +28,10 @@ export function newKey(random: (bytes: number) => Buffer): string {
   return checked + checksumOf(checked);
 }
 
-/** The key itself where form and checksum are right, else null. Says nothing about whether the key is known. */
+/**
+ * The key itself where form and checksum are right, else null. Says nothing about whether the key
+ * is known.
+ */
 export function parseKey(text: unknown): string | null {
   if (typeof text !== 'string' || text.length !== keyLength || !form.test(text)) return null;
   return text.endsWith(checksumOf(text.slice(0, checkedLength))) ? text : null;
@@ -45,17 +50,16 @@ export function keyHint(key: string): { prefix: string; last4: string } {
 /**
  * The well-formed key of an `Authorization` header, or null.
  *
- * Accepted: the word `Key` or `Bearer` in any case, exactly one space, a key whose checksum is right, nothing else.
- * RFC 9110 would allow more spaces; no client sends them, and one spelling leaves nothing to argue about.
- * Two values are refused: as a list of two (`headersDistinct`; a list of one is fine) or joined by a comma.
+ * Accepted: the word `Key` or `Bearer` in any case, exactly one space, a key whose checksum is
+ * right, nothing else. RFC 9110 would allow more spaces; no client sends them, and one spelling
+ * leaves nothing to argue about. Two values are refused: as a list of two (`headersDistinct`; a
+ * list of one is fine) or joined by a comma.
  */
 export function parseAuthorization(header: string | readonly string[] | undefined): string | null {
   const value = typeof header === 'object' && header.length === 1 ? header[0] : header;
-  if (typeof value !== 'string' || value.length > 'bearer '.length + keyLength) return null;
-  const space = value.indexOf(' ');
-  const scheme = value.slice(0, Math.max(space, 0)).toLowerCase();
-  if (scheme !== 'key' && scheme !== 'bearer') return null;
-  return parseKey(value.slice(space + 1));
+  if (typeof value !== 'string') return null;
+  // Not by toLowerCase, which would take the Kelvin sign for a k.
+  return parseKey(/^(?:key|bearer) (.*)$/i.exec(value)?.[1]);
 }
 
 function checksumOf(checked: string): string {

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
-  COLUMN_MAX, divideUp, formatUsd, fractionOf, parseUsd, shareOut, toUsdNumber,
+  COLUMN_MAX,
+  divideUp,
+  formatUsd,
+  fractionOf,
+  parseUsd,
+  shareOut,
+  toUsdNumber,
 } from './money.ts';
 
 describe('parseUsd', () => {
@@ -21,9 +27,40 @@ describe('parseUsd', () => {
   }
 
   const bad: unknown[] = [
-    '', ' ', '1 ', ' 1', '+1', '-1', '-0', '.5', '5.', '01', '00.1', '1e3', '1E-2', '0x10', '1,5', '1_000',
-    '0.0000001', '1.0000000', 'NaN', 'Infinity', '١', '１', '$1', '1\n', '9223372036854.775808',
-    '99999999999999', 1, 0.5, 1n, null, undefined, true, ['1'], {},
+    '',
+    ' ',
+    '1 ',
+    ' 1',
+    '+1',
+    '-1',
+    '-0',
+    '.5',
+    '5.',
+    '01',
+    '00.1',
+    '1e3',
+    '1E-2',
+    '0x10',
+    '1,5',
+    '1_000',
+    '0.0000001',
+    '1.0000000',
+    'NaN',
+    'Infinity',
+    '١',
+    '１',
+    '$1',
+    '1\n',
+    '9223372036854.775808',
+    '99999999999999',
+    1,
+    0.5,
+    1n,
+    null,
+    undefined,
+    true,
+    ['1'],
+    {},
   ];
   for (const text of bad) {
     test(`refuses ${typeof text} ${String(text).replace('\n', '\\n')}`, () => {
@@ -34,8 +71,14 @@ describe('parseUsd', () => {
 
 describe('formatUsd', () => {
   const table: [bigint, string][] = [
-    [0n, '0'], [1n, '0.000001'], [12_500n, '0.0125'], [1_000_000n, '1'], [10_000_000n, '10'],
-    [1_500_000n, '1.5'], [-12_500n, '-0.0125'], [-1_000_000n, '-1'],
+    [0n, '0'],
+    [1n, '0.000001'],
+    [12_500n, '0.0125'],
+    [1_000_000n, '1'],
+    [10_000_000n, '10'],
+    [1_500_000n, '1.5'],
+    [-12_500n, '-0.0125'],
+    [-1_000_000n, '-1'],
     [COLUMN_MAX, '9223372036854.775807'],
   ];
   for (const [micro, text] of table) {
@@ -43,9 +86,11 @@ describe('formatUsd', () => {
   }
 
   test('is undone by parseUsd for every amount a column holds', () => {
-    fc.assert(fc.property(fc.bigInt(0n, COLUMN_MAX), (micro) => {
-      assert.equal(parseUsd(formatUsd(micro)), micro);
-    }));
+    fc.assert(
+      fc.property(fc.bigInt(0n, COLUMN_MAX), (micro) => {
+        assert.equal(parseUsd(formatUsd(micro)), micro);
+      }),
+    );
   });
 });
 
@@ -81,29 +126,38 @@ describe('fractionOf', () => {
   }
 
   test('reads back as the same number, whatever the number', () => {
-    fc.assert(fc.property(fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }), (value) => {
-      const { n, d } = fractionOf(value);
-      assert.equal(Number(`${n}e-${String(d).length - 1}`), value);
-    }));
+    fc.assert(
+      fc.property(fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }), (value) => {
+        const { n, d } = fractionOf(value);
+        assert.equal(Number(`${n}e-${String(d).length - 1}`), value);
+      }),
+    );
   });
 });
 
 describe('rounding', () => {
   test('divideUp goes up by at most one and never down', () => {
-    fc.assert(fc.property(fc.bigInt(0n, 10n ** 30n), fc.bigInt(1n, 10n ** 12n), (n, d) => {
-      const up = divideUp(n, d);
-      assert.ok(up * d >= n && up * d < n + d);
-    }));
+    fc.assert(
+      fc.property(fc.bigInt(0n, 10n ** 30n), fc.bigInt(1n, 10n ** 12n), (n, d) => {
+        const up = divideUp(n, d);
+        assert.ok(up * d >= n && up * d < n + d);
+      }),
+    );
   });
 
   test('shareOut rounds the sum once, and its parts add up to it', () => {
     const parts = fc.array(fc.bigInt(0n, 10n ** 15n), { minLength: 1, maxLength: 6 });
-    fc.assert(fc.property(parts, fc.constantFrom(1n, 10n, 1000n, 10n ** 6n), (numerators, d) => {
-      const shares = shareOut(numerators, d);
-      const sum = numerators.reduce((a, b) => a + b);
-      assert.equal(shares.reduce((a, b) => a + b), divideUp(sum, d));
-      for (const share of shares) assert.ok(share >= 0n);
-    }));
+    fc.assert(
+      fc.property(parts, fc.constantFrom(1n, 10n, 1000n, 10n ** 6n), (numerators, d) => {
+        const shares = shareOut(numerators, d);
+        const sum = numerators.reduce((a, b) => a + b);
+        assert.equal(
+          shares.reduce((a, b) => a + b),
+          divideUp(sum, d),
+        );
+        for (const share of shares) assert.ok(share >= 0n);
+      }),
+    );
   });
 
   test('three parts of a third of a micro-USD cost one micro-USD, not three', () => {

@@ -23,7 +23,9 @@ export function parseUsd(text: string): bigint {
   return micro;
 }
 
-/** 12500n → "0.0125"; the shortest text that `parseUsd` reads back. Below zero a sign is put before. */
+/**
+ * 12500n → "0.0125"; the shortest text that `parseUsd` reads back. Below zero a sign is put before.
+ */
 export function formatUsd(micro: bigint): string {
   const digits = (micro < 0n ? -micro : micro).toString().padStart(7, '0');
   const whole = digits.slice(0, -6);

@@ -1,21 +1,33 @@
 /**
- * The one pricing function. The estimate, the reservation and the charge all come from here, so they cannot
- * disagree: `price` fixes a quote from the input, `charge` puts the delivered quantity into the same sum.
+ * The one pricing function. The estimate, the reservation and the charge all come from here, so
+ * they cannot disagree: `price` fixes a quote from the input, `charge` puts the delivered quantity
+ * into the same sum.
  *
- * Every quantity is taken exactly as written (0.1 is a tenth), all parts are summed exactly, and the sum is rounded
- * up to one micro-USD once. A line of the breakdown gets what it adds to the rounded-up running total.
+ * Every quantity is taken exactly as written (0.1 is a tenth), all parts are summed exactly, and
+ * the sum is rounded up to one micro-USD once. A line of the breakdown gets what it adds to the
+ * rounded-up running total.
  */
 
 import type { PriceRules, Resolution, Unit } from './catalog.ts';
 import { divideUp, fractionOf, shareOut } from './money.ts';
 import type { Fraction } from './money.ts';
 import {
-  DURATION_SECONDS_MAX, PRICE_MAX_USD_MICRO, checkSize, limitOf, readAspectRatio, readCount,
-  readDuration, readItems, readOption, readResolution, readSize, readTokens, unpriceable,
+  DURATION_SECONDS_MAX,
+  PRICE_MAX_USD_MICRO,
+  limitOf,
+  readAspectRatio,
+  readCount,
+  readDuration,
+  readResolution,
+  readSize,
+  readTokens,
+  unpriceable,
 } from './priced-fields.ts';
 import type { Input, Priceable } from './priced-fields.ts';
-import { pixelsOf } from './size.ts';
-import type { Size } from './size.ts';
+import { areaOf, megapixels, pixelsFor } from './megapixels.ts';
+import type { PixelsOf } from './megapixels.ts';
+import { dearest, extraPart, offeredResolutions, rateOf, ratesByResolution } from './rates.ts';
+import type { Part, Rates } from './rates.ts';
 
 export interface QuoteLine {
   label: string;
@@ -37,13 +49,14 @@ export interface Quote {
   /** What was taken for fields the caller left out, by field. */
   assumptions: Record<string, unknown>;
   /** Only where the resolution was left out and decides the rate: what one unit costs in each. */
-  unit_price_by_resolution_usd_micro?: Partial<Record<Resolution, bigint>>;
+  unit_price_by_resolution_usd_micro?: Rates;
 }
 
 /** What was really delivered; what the upstream does not say stays as asked. */
 export interface Actual {
   /** In the quote's unit. */
   quantity?: number;
+  /** Looked at only where the caller left the resolution open. */
   resolution?: string;
   input_tokens?: number;
   output_tokens?: number;
@@ -52,11 +65,26 @@ export interface Actual {
 /** Reserved for a video whose length the caller leaves open. */
 const DURATION_SECONDS_DEFAULT = 5;
 const MILLION = 1_000_000n;
-const baseLabels = { sec: 'seconds', image: 'images', request: 'request', MP: 'megapixels' } as const;
-const unitFields = { sec: 'duration_seconds', image: 'num_images', MP: 'image_size', request: 'input' };
-type MediaUnit = keyof typeof baseLabels;
 
-/** The price of one input. Throws ApiError `unpriceable`, naming the field and what is allowed; nothing else. */
+type MediaUnit = Exclude<Unit, '1M tokens'>;
+const labels: Record<MediaUnit, string> = {
+  sec: 'seconds',
+  image: 'images',
+  request: 'request',
+  MP: 'megapixels',
+};
+/** The field to blame where the amount itself is too much. */
+const fields: Record<MediaUnit, string> = {
+  sec: 'duration_seconds',
+  image: 'num_images',
+  request: 'input',
+  MP: 'image_size',
+};
+
+/**
+ * The price of one input. Throws ApiError `unpriceable`, naming the field and what is allowed;
+ * nothing else.
+ */
 export function price(model: Priceable, input: Input): Quote {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw unpriceable('input', 'must be a JSON object', { type: 'object' });
@@ -68,34 +96,24 @@ export function price(model: Priceable, input: Input): Quote {
 /** Micro-USD for so many tokens, rounded up once. Throws ApiError `unpriceable` as `price` does. */
 export function priceTokens(
   rules: Pick<PriceRules, 'input_usd_micro' | 'output_usd_micro'>,
-  input_tokens: number, output_tokens: number,
+  input_tokens: number,
+  output_tokens: number,
 ): bigint {
-  const exact = (rules.input_usd_micro ?? 0n) * BigInt(readTokens(input_tokens, 'input_tokens'))
-    + (rules.output_usd_micro ?? 0n) * BigInt(readTokens(output_tokens, 'output_tokens'));
+  const input = BigInt(readTokens(input_tokens, 'input_tokens'));
+  const output = BigInt(readTokens(output_tokens, 'output_tokens'));
+  const exact = (rules.input_usd_micro ?? 0n) * input + (rules.output_usd_micro ?? 0n) * output;
   return bounded(divideUp(exact, MILLION), 'output_tokens');
 }
 
 /**
- * What a delivered request costs: the quote's own rates times what was delivered, never above the quote.
- * A figure that is no quantity (absent, below zero, not finite) counts as delivered in full; 0 is a figure.
+ * What a delivered request costs: the quote's own rates times what was delivered, never above the
+ * quote. A figure that is no quantity (absent, below zero, not finite) counts as delivered in full;
+ * 0 is a figure.
  */
 export function charge(quote: Quote, actual: Actual): bigint {
-  const spent = quote.unit === '1M tokens' ? spentTokens(quote, actual) : spentMedia(quote, actual);
+  const spent =
+    quote.unit === '1M tokens' ? spentOnTokens(quote, actual) : spentOnMedia(quote, actual);
   return spent < quote.price_usd_micro ? spent : quote.price_usd_micro;
-}
-
-/** The resolutions a row can be asked for, as listed. */
-export function offeredResolutions(rules: PriceRules): readonly Resolution[] {
-  if (rules.resolutions.length > 0 || rules.by_resolution === undefined) return rules.resolutions;
-  return Object.keys(rules.by_resolution) as Resolution[];
-}
-
-/** The rate of one unit without extras. Throws ApiError `unpriceable` where the row has none. */
-export function rateOf(rules: PriceRules, resolution: Resolution | undefined): bigint {
-  const own = resolution === undefined ? undefined : rules.by_resolution?.[resolution];
-  const rate = own ?? rules.unit_price_usd_micro;
-  if (rate === undefined) throw unpriceable('resolution', 'has no price at this model');
-  return rate;
 }
 
 function quoteMedia(model: Priceable, unit: MediaUnit, input: Input): Quote {
@@ -104,46 +122,60 @@ function quoteMedia(model: Priceable, unit: MediaUnit, input: Input): Quote {
   const duration = readDuration(model, input);
   const count = readCount(model, input);
   const size = readSize(input, unit === 'MP');
-  const offered = offeredResolutions(rules);
-  const pixels = unit === 'MP' ? pixelsBy(size, readAspectRatio(input)) : undefined;
-  const asked = readResolution(rules, offered, input);
-  const assumed = asked === undefined ? dearest(rules, offered, pixels) : undefined;
-  if (assumed !== undefined) assumptions.resolution = assumed;
-  const resolution = asked ?? assumed;
-  const label = resolution !== undefined && rules.by_resolution !== undefined
-    ? `${baseLabels[unit]} at ${resolution}` : baseLabels[unit];
-  const parts: Part[] = [{ label, rate: rateOf(rules, resolution) }];
-  for (const extra of rules.extras) addExtra(parts, extra, input, assumptions);
-  const quantity = unit === 'request' ? 1
-    : unit === 'sec' ? duration ?? assume(assumptions, 'duration_seconds', defaultDuration(model))
-    : unit === 'image' ? count ?? assume(assumptions, 'num_images', 1)
-    : megapixels(model, pixels!, resolution, size, count, assumptions);
+  const pixels = unit === 'MP' ? pixelsFor(size, readAspectRatio(input)) : null;
+  const asked = readResolution(rules, offeredResolutions(rules), input);
+  const extras = extraParts(rules, input, assumptions);
+  const resolution = asked ?? assumeResolution(rules, extras, size ? null : pixels, assumptions);
+  let quantity = 1;
+  if (unit === 'sec') quantity = duration ?? assumeDuration(model, assumptions);
+  if (unit === 'image') quantity = count ?? assumeOne(assumptions);
+  if (pixels !== null) {
+    const area = areaOf(pixels, size, resolution, assumptions);
+    quantity = megapixels(model, area, count ?? assumeOne(assumptions), size);
+  }
+  const named = resolution !== undefined && rules.by_resolution !== undefined;
+  const label = named ? `${labels[unit]} at ${resolution}` : labels[unit];
+  const parts = [{ label, rate: rateOf(rules, resolution) }, ...extras];
   const quote = quoteParts(unit, quantity, parts, assumptions);
-  if (assumed !== undefined) addRates(quote, rules, offered, parts[0]!.rate);
+  if (asked === undefined) addRates(quote, rules);
   return quote;
 }
 
-interface Part {
-  label: string;
-  rate: bigint;
+function extraParts(rules: PriceRules, input: Input, assumptions: Record<string, unknown>): Part[] {
+  const parts: Part[] = [];
+  for (const extra of rules.extras) {
+    const part = extraPart(extra, input, assumptions);
+    if (part) parts.push(part);
+  }
+  return parts;
 }
 
 function quoteParts(
-  unit: MediaUnit, quantity: number, parts: Part[], assumptions: Record<string, unknown>,
+  unit: MediaUnit,
+  quantity: number,
+  parts: Part[],
+  assumptions: Record<string, unknown>,
 ): Quote {
   const { n, d } = fractionOf(quantity);
-  const amounts = shareOut(parts.map((part) => part.rate * n), d);
+  const amounts = shareOut(
+    parts.map((part) => part.rate * n),
+    d,
+  );
   let rate = 0n;
   let total = 0n;
-  const breakdown = parts.map((part, i) => {
-    rate += part.rate;
+  const breakdown: QuoteLine[] = [];
+  for (let i = 0; i < parts.length; i++) {
+    rate += parts[i]!.rate;
     total += amounts[i]!;
-    return line(part.label, quantity, part.rate, amounts[i]!);
-  });
-  bounded(rate, unitFields[unit]);
+    breakdown.push(line(parts[i]!.label, quantity, parts[i]!.rate, amounts[i]!));
+  }
   return {
-    price_usd_micro: bounded(total, unitFields[unit]),
-    unit, unit_price_usd_micro: rate, quantity, breakdown, assumptions,
+    price_usd_micro: bounded(total, fields[unit]),
+    unit,
+    unit_price_usd_micro: bounded(rate, fields[unit]),
+    quantity,
+    breakdown,
+    assumptions,
   };
 }
 
@@ -167,113 +199,79 @@ function quoteTokens(rules: PriceRules, input: Input): Quote {
   };
 }
 
-function spentMedia(quote: Quote, actual: Actual): bigint {
-  const rates = quote.unit_price_by_resolution_usd_micro;
-  const known = rates !== undefined && actual.resolution !== undefined
-    && Object.hasOwn(rates, actual.resolution);
-  const rate = known ? rates[actual.resolution as Resolution]! : quote.unit_price_usd_micro;
+function spentOnMedia(quote: Quote, actual: Actual): bigint {
+  const rates = quote.unit_price_by_resolution_usd_micro ?? {};
+  const { resolution } = actual;
+  const rate =
+    resolution !== undefined && Object.hasOwn(rates, resolution)
+      ? rates[resolution as Resolution]!
+      : quote.unit_price_usd_micro;
   const { n, d } = quantityOr(actual.quantity, quote.quantity);
   return divideUp(rate * n, d);
 }
 
-function spentTokens(quote: Quote, actual: Actual): bigint {
+function spentOnTokens(quote: Quote, actual: Actual): bigint {
   const [input, output] = quote.breakdown as [QuoteLine, QuoteLine];
-  const perMillion = (tokens: number | undefined) => (tokens === undefined ? undefined : tokens / 1e6);
-  const a = quantityOr(perMillion(actual.input_tokens), input.quantity);
-  const b = quantityOr(perMillion(actual.output_tokens), output.quantity);
+  const a = quantityOr(millions(actual.input_tokens), input.quantity);
+  const b = quantityOr(millions(actual.output_tokens), output.quantity);
   const exact = input.unit_price_usd_micro * a.n * b.d + output.unit_price_usd_micro * b.n * a.d;
   return divideUp(exact, a.d * b.d);
 }
 
-/** Upstreams' replies are not to be trusted: what is no quantity must neither throw nor make it free. */
+function millions(tokens: unknown): number | undefined {
+  return typeof tokens === 'number' ? tokens / 1e6 : undefined;
+}
+
+/**
+ * An upstream's figures are hostile: what is no quantity may neither throw nor make the request
+ * free.
+ */
 function quantityOr(value: unknown, otherwise: number): Fraction {
   const usable = typeof value === 'number' && value >= 0 && value < Infinity;
   return fractionOf(usable ? value : otherwise);
 }
 
 /**
- * For an omitted resolution: the one with the highest price, where there are several to choose from. The first
- * of equals. With a `pixels` (rows per megapixel) the size counts into the price.
+ * The offered resolution at which the whole request costs most, where it matters: rates differ, or
+ * (`pixels`) it is all that tells the size.
  */
-function dearest(
-  rules: PriceRules, offered: readonly Resolution[], pixels: PixelsBy | undefined,
+function assumeResolution(
+  rules: PriceRules,
+  extras: Part[],
+  pixels: PixelsOf | null,
+  assumptions: Record<string, unknown>,
 ): Resolution | undefined {
-  if (rules.by_resolution === undefined && pixels === undefined) return undefined;
-  let best: Resolution | undefined;
-  let most = -1n;
-  for (const resolution of offered) {
-    const amount = rateOf(rules, resolution) * (pixels ? BigInt(pixels(resolution)) : 1n);
-    if (amount <= most) continue;
-    best = resolution;
-    most = amount;
-  }
-  return best;
+  if (rules.by_resolution === undefined && pixels === null) return undefined;
+  const add = extras.reduce((sum, part) => sum + part.rate, 0n);
+  const resolution = dearest(rules, (rate, name) =>
+    pixels === null ? rate : (rate + add) * BigInt(pixels(name)),
+  );
+  if (resolution !== undefined) assumptions.resolution = resolution;
+  return resolution;
 }
 
-type PixelsBy = (resolution: Resolution) => number;
-
-function pixelsBy(size: Size | undefined, aspect_ratio: string | undefined): PixelsBy {
-  return (resolution) => {
-    const { width, height } = size ?? pixelsOf(resolution, aspect_ratio);
-    return width * height;
-  };
+/**
+ * With an open resolution the charge may turn out at another rate, and the caller sees what naming
+ * one saves.
+ */
+function addRates(quote: Quote, rules: PriceRules): void {
+  const rates = ratesByResolution(rules);
+  if (rates === undefined) return;
+  const extras = quote.unit_price_usd_micro - quote.breakdown[0]!.unit_price_usd_micro;
+  for (const name of Object.keys(rates) as Resolution[]) rates[name]! += extras;
+  quote.unit_price_by_resolution_usd_micro = rates;
 }
 
-function addExtra(
-  parts: Part[], extra: PriceRules['extras'][number], input: Input, assumptions: Record<string, unknown>,
-): void {
-  if (extra.kind === 'per_item') {
-    const items = readItems(input, extra.field) - extra.free;
-    if (items <= 0) return;
-    const label = items === 1 ? extra.label : `${extra.label} × ${items}`;
-    parts.push({ label, rate: extra.add_usd_micro * BigInt(items) });
-    return;
-  }
-  let value = readOption(input, extra.field, extra.equals);
-  if (value === undefined && extra.default !== undefined) {
-    value = assume(assumptions, extra.field, extra.default);
-  }
-  if (value === extra.equals) parts.push({ label: extra.label, rate: extra.add_usd_micro });
+function assumeDuration(model: Priceable, assumptions: Record<string, unknown>): number {
+  const maximum = limitOf(model, 'seconds', DURATION_SECONDS_MAX);
+  const seconds = Math.min(DURATION_SECONDS_DEFAULT, maximum);
+  assumptions.duration_seconds = seconds;
+  return seconds;
 }
 
-function megapixels(
-  model: Priceable, pixels: PixelsBy, resolution: Resolution | undefined, size: Size | undefined,
-  count: number | undefined, assumptions: Record<string, unknown>,
-): number {
-  if (size === undefined && resolution === undefined) {
-    throw unpriceable('image_size', 'must be given: this model is priced per megapixel');
-  }
-  const area = size ? size.width * size.height : pixels(resolution!);
-  checkSize({ width: area, height: 1 }, size ? 'image_size' : 'aspect_ratio');
-  if (size === undefined) assumptions.megapixels = area / 1e6;
-  const total = (area * (count ?? assume(assumptions, 'num_images', 1))) / 1e6;
-  const maximum = limitOf(model, 'megapixels', Infinity);
-  if (total <= maximum) return total;
-  const rule = `asks for ${total} megapixels in all; at most ${maximum} are allowed`;
-  throw unpriceable(size ? 'image_size' : 'resolution', rule, { maximum });
-}
-
-function addRates(
-  quote: Quote, rules: PriceRules, offered: readonly Resolution[], base: bigint,
-): void {
-  const extras = quote.unit_price_usd_micro - base;
-  const rates: Partial<Record<Resolution, bigint>> = {};
-  let several = false;
-  for (const resolution of offered) {
-    const rate = rateOf(rules, resolution);
-    if (rate !== base) several = true;
-    rates[resolution] = rate + extras;
-  }
-  if (several) quote.unit_price_by_resolution_usd_micro = rates;
-}
-
-function defaultDuration(model: Priceable): number {
-  return Math.min(DURATION_SECONDS_DEFAULT, limitOf(model, 'seconds', DURATION_SECONDS_MAX));
-}
-
-function assume<T>(assumptions: Record<string, unknown>, field: string, value: T): T {
-  assumptions[field] = value;
-  return value;
+function assumeOne(assumptions: Record<string, unknown>): number {
+  assumptions.num_images = 1;
+  return 1;
 }
 
 function bounded(amount: bigint, field: string): bigint {

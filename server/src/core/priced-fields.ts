@@ -1,7 +1,8 @@
 /**
- * Reads the fields of a model input that decide its price, and refuses what is no price with a sentence
- * that names the field and what is allowed. An omitted field is undefined; `null` is a wrong type like any
- * other, since an upstream could take it for its own default, which nobody has priced.
+ * Reads the fields of a model input that decide its price, and refuses what is no price with a
+ * sentence that names the field and what is allowed. An omitted field is undefined; `null` is a
+ * wrong type like any other, since an upstream could take it for its own default, which nobody has
+ * priced.
  */
 
 import type { Kind, PriceRules, Resolution } from './catalog.ts';
@@ -13,15 +14,23 @@ import type { Size } from './size.ts';
 export interface Priceable {
   kind: Kind;
   price: PriceRules;
-  /** `seconds` bounds duration_seconds, `images` and `count` num_images, `megapixels` the whole output. */
+  /**
+   * `seconds` bounds duration_seconds, `images` and `count` num_images, `megapixels` the whole
+   * output.
+   */
   max_unit: string;
 }
 
 export type Input = Record<string, unknown>;
 
-/** An hour: no model makes a longer piece in one request, and one job's alarm ends after an hour. */
+/**
+ * An hour: no model makes a longer piece in one request, and one job's alarm ends after an hour.
+ */
 export const DURATION_SECONDS_MAX = 3600;
-/** A hundred outputs: each is a file to fetch, keep and sign; more is a batch, to be sent as several requests. */
+/**
+ * A hundred outputs: each is a file to fetch, keep and sign; more is a batch, to be sent as several
+ * requests.
+ */
 export const COUNT_MAX = 100;
 /** A hundred megapixels: 400 MB once decoded, the most a picture tool may be made to hold. */
 export const PIXELS_MAX = 100_000_000;
@@ -29,11 +38,18 @@ export const PIXELS_MAX = 100_000_000;
 export const SIDE_MAX = 65_535;
 /** A thousand times the longest context offered today; a figure above it is a slip. */
 export const TOKENS_MAX = 1_000_000_000;
-/** A billion US dollars: far from the end of a bigint column, so that sums of many still fit into one. */
+/**
+ * A billion US dollars: far from the end of a bigint column, so that sums of many still fit into
+ * one.
+ */
 export const PRICE_MAX_USD_MICRO = 10n ** 15n;
 
 /** 400 `unpriceable`. `rule` continues the field's name: "must be …". */
-export function unpriceable(field: string, rule: string, allowed: Record<string, unknown> = {}): ApiError {
+export function unpriceable(
+  field: string,
+  rule: string,
+  allowed: Record<string, unknown> = {},
+): ApiError {
   const details = { field, ...allowed };
   return new ApiError('unpriceable', { message: `${field} ${rule}.`, param: field, details });
 }
@@ -59,9 +75,13 @@ export function readCount(model: Priceable, input: Input): number | undefined {
   throw unpriceable('num_images', rule, { type: 'integer', minimum: 1, maximum });
 }
 
-/** One of the offered resolutions; undefined where omitted, or where the row does not price by it. */
+/**
+ * One of the offered resolutions; undefined where omitted, or where the row does not price by it.
+ */
 export function readResolution(
-  rules: PriceRules, offered: readonly Resolution[], input: Input,
+  rules: PriceRules,
+  offered: readonly Resolution[],
+  input: Input,
 ): Resolution | undefined {
   const value = input.resolution;
   if (value === undefined) return undefined;
@@ -69,20 +89,25 @@ export function readResolution(
     if ((offered as readonly unknown[]).includes(value)) return value as Resolution;
     throw unpriceable('resolution', `must be one of ${offered.join(', ')}`, { one_of: offered });
   }
-  if (typeof value !== 'string') throw unpriceable('resolution', 'must be a text', { type: 'string' });
+  if (typeof value !== 'string')
+    throw unpriceable('resolution', 'must be a text', { type: 'string' });
   if (rules.unit !== 'MP') return undefined;
   throw unpriceable('resolution', 'is not offered by this model; send image_size instead');
 }
 
 /**
- * The asked size of the output. `strict` is for rows priced by it: a text that names no size, half a size, or
- * two sizes that differ are refused there, and elsewhere left to the model's own schema.
+ * The asked size of the output. `strict` is for rows priced by it: a text that names no size, half
+ * a size, or two sizes that differ are refused there, and elsewhere left to the model's own schema.
  */
 export function readSize(input: Input, strict: boolean): Size | undefined {
-  const named = input.image_size === undefined ? undefined : readImageSize(input.image_size, strict);
+  const named =
+    input.image_size === undefined ? undefined : readImageSize(input.image_size, strict);
   const sides = readSides(input, strict);
   if (strict && named && sides && (named.width !== sides.width || named.height !== sides.height)) {
-    throw unpriceable('image_size', 'and width with height say different sizes; send one of the two');
+    throw unpriceable(
+      'image_size',
+      'and width with height say different sizes; send one of the two',
+    );
   }
   return named ?? sides;
 }
@@ -104,8 +129,9 @@ export function readItems(input: Input, field: string): number {
 }
 
 /**
- * A field that a rule compares with a value, in that value's type. Another type is refused: an upstream may well
- * take "true" or 1 for true, and would then do for free what the rule charges for.
+ * A field that a rule compares with a value, in that value's type. Another type is refused: an
+ * upstream may well take "true" or 1 for true, and would then do for free what the rule charges
+ * for.
  */
 export function readOption(input: Input, field: string, equals: unknown): unknown {
   const value = ownField(input, field);
@@ -138,8 +164,9 @@ function readImageSize(value: unknown, strict: boolean): Size | undefined {
   const size = typeof value === 'string' ? sizeOf(value) : value;
   if (size === undefined && !strict) return undefined;
   if (isSize(size)) return checkSize({ width: size.width, height: size.height }, 'image_size');
-  const rule = 'must be {"width": W, "height": H} in whole pixels, "WxH", or one of '
-    + `${imageSizeNames.join(', ')}`;
+  const rule =
+    'must be {"width": W, "height": H} in whole pixels, "WxH", or one of ' +
+    `${imageSizeNames.join(', ')}`;
   throw unpriceable('image_size', rule, { one_of: imageSizeNames, maximum_side: SIDE_MAX });
 }
 

@@ -77,7 +77,9 @@ export type Move =
   /** A claim handed back before anything was sent. */
   | { to: 'requeue' }
   | { to: 'notified'; account_id: string; url: string; status: number | null; error: string | null; duration_ms: number; delivered: boolean }
-  | { to: 'expired' };
+  | { to: 'expired' }
+  /** Nothing to do now: sleep until its outputs' time is over, or for ever. */
+  | { to: 'rest' };
 
 /** The three ends: status and money change together. */
 export type End = { account_id: string; key_id: string; opens_job: boolean } & (

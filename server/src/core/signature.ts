@@ -4,8 +4,9 @@ import { isUuid } from '../lib/id.ts';
 /**
  * Signed output links: whoever holds one may fetch one output until `exp`, without a key.
  *
- * `sig` is unpadded base64url of HMAC-SHA256 over `v1\nGET\n<request_id>\n<index>\n<exp>\n<kid>`; HEAD uses the same link.
- * `kid`, the first 8 hex digits of the secret's SHA-256, ties a signature to one secret and never stands in the link.
+ * `sig` is unpadded base64url of HMAC-SHA256 over `v1\nGET\n<request_id>\n<index>\n<exp>\n<kid>`;
+ * HEAD uses the same link. `kid`, the first 8 hex digits of the secret's SHA-256, ties a signature
+ * to one secret and never stands in the link.
  */
 
 export interface OutputLink {
@@ -25,7 +26,9 @@ export interface PresentedLink {
   now_seconds: number;
 }
 
-/** A whole number without sign, leading zero, fraction or exponent; 12 digits reach the year 33658. */
+/**
+ * A whole number without sign, leading zero, fraction or exponent; 12 digits reach the year 33658.
+ */
 const expForm = /^(?:0|[1-9][0-9]{0,11})$/;
 const sigForm = /^[A-Za-z0-9_-]{43}$/;
 
@@ -53,7 +56,8 @@ export function verify(
   if (!isUuid(request_id) || !isIndex(index)) return 'invalid';
   if (typeof exp !== 'string' || !expForm.test(exp)) return 'invalid';
   if (typeof sig !== 'string' || !sigForm.test(sig)) return 'invalid';
-  // Texts are compared, not decoded bytes: Node's decoder takes several spellings for the same bytes.
+  // Texts are compared, not decoded bytes: Node's decoder takes several spellings for the same
+  // bytes.
   const presented = Buffer.from(sig, 'latin1');
   let good = false;
   for (const secret of secrets) {

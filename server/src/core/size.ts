@@ -19,7 +19,10 @@ const namedSizes: ReadonlyMap<string, Size> = new Map([
 
 export const imageSizeNames: readonly string[] = [...namedSizes.keys()];
 
-/** "square_hd" or "1024x768" → its size; undefined for any other text. Zeros are passed on to be judged. */
+/**
+ * "square_hd" or "1024x768" → its size; undefined for any other text. Zeros are passed on to be
+ * judged.
+ */
 export function sizeOf(text: string): Size | undefined {
   const named = namedSizes.get(text);
   if (named) return named;
@@ -28,7 +31,11 @@ export function sizeOf(text: string): Size | undefined {
 }
 
 const squares: Partial<Record<Resolution, number>> = {
-  '0.5k': 512, '1k': 1024, '1.5k': 1536, '2k': 2048, '4k': 4096,
+  '0.5k': 512,
+  '1k': 1024,
+  '1.5k': 1536,
+  '2k': 2048,
+  '4k': 4096,
 };
 
 const screens: Partial<Record<Resolution, Size>> = {
@@ -42,10 +49,10 @@ const screens: Partial<Record<Resolution, Size>> = {
 /**
  * The largest picture a resolution name stands for; what is reserved by, so it errs upwards.
  *
- * A `k` name is a square of that side whatever the ratio: some models keep the longer side (1k at 16:9 is
- * 1024x576), others keep the area (1k at 16:9 is about 1360x768), and the square bounds both.
- * A `p` name is the shorter side, in 16:9; a wider ratio than that ("21:9") makes the longer side longer.
- * A ratio that is not "W:H" ("auto") counts as none.
+ * A `k` name is a square of that side whatever the ratio: some models keep the longer side (1k at
+ * 16:9 is 1024x576), others keep the area (1k at 16:9 is about 1360x768), and the square bounds
+ * both. A `p` name is the shorter side, in 16:9; a wider ratio than that ("21:9") makes the longer
+ * side longer. A ratio that is not "W:H" ("auto") counts as none.
  */
 export function pixelsOf(resolution: Resolution, aspect_ratio?: string): Size {
   const side = squares[resolution];

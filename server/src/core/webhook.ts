@@ -19,10 +19,12 @@ export function newWebhookSecret(random: (bytes: number) => Buffer): string {
 }
 
 /**
- * The three headers of one delivery. A signature for each secret, current one first: while a secret is being replaced
- * both are active, and a receiver that knows either is content. `id` is the same for every delivery of one event.
+ * The three headers of one delivery. A signature for each secret, current one first: while a secret
+ * is being replaced both are active, and a receiver that knows either is content. `id` is the same
+ * for every delivery of one event.
  *
- * @throws RangeError for a secret, id or time that no receiver could verify: a fault of ours, not of a caller.
+ * @throws RangeError for a secret, id or time that no receiver could verify: a fault of ours, not
+ * of a caller.
  */
 export function signWebhook(
   secrets: readonly string[],

@@ -7,18 +7,20 @@
  */
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
+import { findPackage } from './embedded/binaries.ts';
 import { attend, claim, present, waitForClaim, type Claim } from './embedded/claim.ts';
-import { locate, openDataDir, port, type Place } from './embedded/files.ts';
 import {
-  bringUp,
-  createCluster,
-  findRunning,
-  isServer,
-  rotateLog,
-  stopServer,
-  type Server,
-} from './embedded/process.ts';
+  connectionTo,
+  ensureDatabase,
+  hasOtherClients,
+  type Connection,
+} from './embedded/database.ts';
+import { locate, openDataDir, type Place } from './embedded/files.ts';
+import { createCluster } from './embedded/initdb.ts';
+import { bringUp, hasEnded, rotateLog, stopServer, type Server } from './embedded/process.ts';
+import { findRunning, isAlive } from './embedded/running.ts';
+
+export type { Connection };
 
 export interface EmbeddedOptions {
   /** Made where missing. The cluster lies in `postgres/`, the log is `postgres.log`. */
@@ -28,14 +30,6 @@ export interface EmbeddedOptions {
   settings?: Record<string, string>;
   /** Under root: where to keep what PostgreSQL's user cannot reach in `dataDir`. */
   systemDir?: string;
-}
-
-export interface Connection {
-  /** A folder: the server listens on a Unix socket only. */
-  host: string;
-  port: number;
-  user: string;
-  database: string;
 }
 
 export interface Embedded {
@@ -49,7 +43,7 @@ export interface Embedded {
   stop(): Promise<void>;
   /**
    * Stops the server unless another process holds it or a client is connected; else releases it.
-   * This process's own connections count: close them first. True: stopped.
+   * This process's own connections count: close them first. True: none runs any more.
    */
   stopIfUnused(): Promise<boolean>;
   /** Leaves it running and watches it no longer. */
@@ -66,17 +60,19 @@ const LOG_CHECK_EVERY_MS = 30_000;
  * user or folder cannot have one.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
+  // Says so before anything is written where this platform has no PostgreSQL.
+  findPackage();
+  const { settings = {}, log = () => {} } = options;
   const dataDir = openDataDir(options.dataDir);
-  const log = options.log ?? (() => {});
   const starting = await claimStart(dataDir);
   try {
     const place = locate(dataDir, options.systemDir ?? '/var/lib/farebox');
     await createCluster(place);
-    const server = await bringUp(place, options.settings ?? {});
+    const server = await bringUp(place, settings);
     await ensureDatabase(server.socketDir);
     const presence = await attend(lockFolder(dataDir, 'users'), whoAmI());
     log(`PostgreSQL ${server.child ? 'started' : 'adopted'}: pid ${server.pid}, ${place.cluster}`);
-    return new Supervisor(dataDir, place, server, presence, options.settings ?? {}, log);
+    return new Supervisor({ dataDir, place, server, presence, settings, log });
   } finally {
     starting.release();
   }
@@ -93,44 +89,35 @@ export async function claimFolder(
   return claim(lockFolder(openDataDir(dataDir), 'service'), info);
 }
 
+interface Held {
+  dataDir: string;
+  place: Place;
+  server: Server;
+  presence: Claim;
+  settings: Record<string, string>;
+  log: (message: string) => void;
+}
+
 class Supervisor implements Embedded {
   readonly started: boolean;
-  #dataDir: string;
-  #place: Place;
-  #server: Server;
-  #presence: Claim;
-  #settings: Record<string, string>;
-  #log: (message: string) => void;
+  #held: Held;
   #callbacks = new Set<() => void>();
   #timers: NodeJS.Timeout[] = [];
   #reviving: Promise<void> = Promise.resolve();
   #over = new AbortController();
 
-  constructor(
-    dataDir: string,
-    place: Place,
-    server: Server,
-    presence: Claim,
-    settings: Record<string, string>,
-    log: (message: string) => void,
-  ) {
-    this.#dataDir = dataDir;
-    // A restart keeps the address that clients already have.
-    this.#place = { ...place, socketDir: server.socketDir };
-    this.#server = server;
-    this.#presence = presence;
-    this.#settings = settings;
-    this.#log = log;
-    this.started = server.child !== null;
+  constructor(held: Held) {
+    this.#held = held;
+    this.started = held.server.child !== null;
     this.#watch();
   }
 
   get connection(): Connection {
-    return connectionTo(this.#server.socketDir, 'farebox');
+    return connectionTo(this.#held.server.socketDir, 'farebox');
   }
 
   get pid(): number {
-    return this.#server.pid;
+    return this.#held.server.pid;
   }
 
   onRestart(callback: () => void): () => void {
@@ -140,19 +127,18 @@ class Supervisor implements Embedded {
 
   async stop(): Promise<void> {
     await this.release();
-    await stopServer(this.#place.cluster);
+    await stopServer(this.#held.place.cluster);
   }
 
   async stopIfUnused(): Promise<boolean> {
     await this.release();
-    // Who starts meanwhile waits for the claim, and is counted or finds no server.
-    const starting = await claimStart(this.#dataDir);
+    const { dataDir, place } = this.#held;
+    // Who starts meanwhile waits for the claim, and then finds no server or is counted.
+    const starting = await claimStart(dataDir);
     try {
-      if ((await present(lockFolder(this.#dataDir, 'users'))).length > 0) return false;
-      if (findRunning(this.#place.cluster) && (await countClients(this.connection)) > 0) {
-        return false;
-      }
-      await stopServer(this.#place.cluster);
+      if ((await present(lockFolder(dataDir, 'users'))).length > 0) return false;
+      if (findRunning(place.cluster) && (await hasOtherClients(this.connection.host))) return false;
+      await stopServer(place.cluster);
       return true;
     } finally {
       starting.release();
@@ -161,99 +147,73 @@ class Supervisor implements Embedded {
 
   async release(): Promise<void> {
     this.#over.abort();
-    this.#timers.forEach(clearInterval);
+    this.#timers.forEach((timer) => clearInterval(timer));
     await this.#reviving;
-    this.#presence.release();
+    this.#held.presence.release();
   }
 
   #watch(): void {
-    const { child, pid } = this.#server;
-    this.#timers.forEach(clearInterval);
-    this.#timers = [setInterval(() => rotateLog(this.#place.logFile), LOG_CHECK_EVERY_MS)];
-    if (child) {
-      if (child.exitCode !== null || child.signalCode !== null) this.#lost();
-      else child.once('exit', () => this.#lost());
-    } else {
-      const check = () => isAlive(pid, this.#place.cluster) || this.#lost();
+    const { place, server } = this.#held;
+    this.#timers = [setInterval(() => rotateLog(place.logFile), LOG_CHECK_EVERY_MS)];
+    if (server.child === null) {
+      const check = () => isAlive(server.pid, place.cluster) || this.#lost();
       this.#timers.push(setInterval(check, CHECK_EVERY_MS));
+    } else if (hasEnded(server.child)) {
+      this.#lost();
+    } else {
+      server.child.once('exit', () => this.#lost());
     }
     this.#timers.forEach((timer) => timer.unref());
   }
 
   #lost(): void {
     if (this.#over.signal.aborted) return;
-    this.#timers.forEach(clearInterval);
-    this.#log(`PostgreSQL with pid ${this.#server.pid} ended: starting it again`);
+    this.#timers.forEach((timer) => clearInterval(timer));
+    this.#held.log(`PostgreSQL with pid ${this.pid} ended: starting it again`);
     this.#reviving = this.#revive();
   }
 
   async #revive(): Promise<void> {
-    for (let pause_ms = 100; !this.#over.signal.aborted; pause_ms = Math.min(pause_ms * 2, 5000)) {
+    const { log } = this.#held;
+    const { signal } = this.#over;
+    for (let pause_ms = 100; ; pause_ms = Math.min(pause_ms * 2, 5000)) {
       try {
-        const starting = await claimStart(this.#dataDir);
-        try {
-          if (this.#over.signal.aborted) return;
-          this.#server = await bringUp(this.#place, this.#settings);
-        } finally {
-          starting.release();
-        }
+        await this.#bringBack();
         break;
       } catch (error) {
-        this.#log(`PostgreSQL does not come back: ${(error as Error).message}`);
-        await delay(pause_ms, undefined, { signal: this.#over.signal }).catch(() => {});
+        if (signal.aborted) return;
+        log(`PostgreSQL does not come back: ${(error as Error).message}`);
+        await delay(pause_ms, undefined, { signal }).catch(() => {});
       }
     }
-    if (this.#over.signal.aborted) return;
-    this.#log(`PostgreSQL is back: pid ${this.#server.pid}`);
+    if (signal.aborted) return;
+    log(`PostgreSQL is back: pid ${this.pid}`);
     this.#watch();
-    for (const callback of this.#callbacks) callback();
+    for (const callback of this.#callbacks) {
+      try {
+        callback();
+      } catch (error) {
+        log(`a listener to restarts failed: ${(error as Error).message}`);
+      }
+    }
+  }
+
+  async #bringBack(): Promise<void> {
+    const { dataDir, place, server, settings } = this.#held;
+    const { signal } = this.#over;
+    const starting = await claimStart(dataDir, signal);
+    try {
+      // Clients already have this address, so it has to stay.
+      const samePlace = { ...place, socketDir: server.socketDir };
+      this.#held.server = await bringUp(samePlace, settings, signal);
+    } finally {
+      starting.release();
+    }
   }
 }
 
-async function ensureDatabase(socketDir: string): Promise<void> {
-  const missing = await withClient(connectionTo(socketDir, 'farebox'), async () => false).catch(
-    (error: { code?: string }) => {
-      if (error.code === '3D000') return true;
-      throw error;
-    },
-  );
-  if (!missing) return;
-  await withClient(connectionTo(socketDir, 'postgres'), (client) =>
-    client.query('create database farebox'),
-  );
-}
-
-async function countClients(connection: Connection): Promise<number> {
-  const { rows } = await withClient(connection, (client) =>
-    client.query<{ clients: number }>(
-      `select count(*)::int as clients from pg_stat_activity
-        where backend_type = 'client backend' and pid <> pg_backend_pid()`,
-    ),
-  );
-  return rows[0]!.clients;
-}
-
-async function withClient<T>(
-  connection: Connection,
-  run: (client: pg.Client) => Promise<T>,
-): Promise<T> {
-  const client = new pg.Client({ ...connection, ssl: false, connectionTimeoutMillis: 10_000 });
-  // A connection that breaks is told by the query; the event alone would end the process.
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    return await run(client);
-  } finally {
-    await client.end().catch(() => {});
-  }
-}
-
-function connectionTo(socketDir: string, database: string): Connection {
-  return { host: socketDir, port, user: 'farebox', database };
-}
-
-function claimStart(dataDir: string): Promise<Claim> {
-  return waitForClaim(lockFolder(dataDir, 'start'), whoAmI(), START_TIMEOUT_MS);
+function claimStart(dataDir: string, signal?: AbortSignal): Promise<Claim> {
+  return waitForClaim(lockFolder(dataDir, 'start'), whoAmI(), START_TIMEOUT_MS, signal);
 }
 
 function lockFolder(dataDir: string, name: string): string {
@@ -262,15 +222,4 @@ function lockFolder(dataDir: string, name: string): string {
 
 function whoAmI(): string {
   return `pid ${process.pid}`;
-}
-
-/** Cheaper where every look would start a `ps`. */
-function isAlive(pid: number, cluster: string): boolean {
-  if (process.platform === 'linux') return isServer(pid, cluster);
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -179,3 +179,10 @@ export async function setLimits(
     where id = ${id} returning id`);
   return rows.length > 0;
 }
+
+/** The account of a living key, or null. */
+export async function findLiving(db: Connection, hash: Buffer): Promise<string | null> {
+  const [row] = await db.run<{ account_id: string }>(sql`
+    select account_id from keys where hash = ${hash} and revoked_at is null`);
+  return row?.account_id ?? null;
+}

@@ -1,3 +1,4 @@
+import type { QuoteJson } from '../core/quote-json.ts';
 import type { AttemptOutcome, Move, Output, Status } from '../core/request.ts';
 import { sql, type Connection, type Transaction } from '../lib/sql.ts';
 
@@ -34,7 +35,6 @@ export interface NewRequest {
   fingerprint: Buffer | null;
   /** JSON texts. */
   input: string;
-  price: string;
   quote: string;
   queue_position: number;
   webhook_url: string | null;
@@ -59,13 +59,13 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
       ${column('call_seconds')}::float8[])
       as d (id, account_id, key_id, model_id, kind, upstream, quoted, webhook_state, seconds)`);
   tx.send(sql`
-    insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, price, quote,
+    insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote,
       queue_position, webhook_url)
-    select id, account_id, idempotency_key, fingerprint, input::jsonb, price::jsonb, quote::jsonb, position, url
+    select id, account_id, idempotency_key, fingerprint, input::jsonb, quote::jsonb, position, url
     from unnest(${ids}::uuid[], ${column('account_id')}::uuid[], ${column('idempotency_key')}::text[],
-      ${column('fingerprint')}::bytea[], ${column('input')}::text[], ${column('price')}::text[],
-      ${column('quote')}::text[], ${column('queue_position')}::int[], ${column('webhook_url')}::text[])
-      as d (id, account_id, idempotency_key, fingerprint, input, price, quote, position, url)`);
+      ${column('fingerprint')}::bytea[], ${column('input')}::text[], ${column('quote')}::text[],
+      ${column('queue_position')}::int[], ${column('webhook_url')}::text[])
+      as d (id, account_id, idempotency_key, fingerprint, input, quote, position, url)`);
 }
 
 /** A request as an earlier submit with the same Idempotency-Key made it. */
@@ -272,6 +272,14 @@ export function expiredMany(db: Connection, moves: To<'expired'>[]): Promise<Ids
     where r.id = d.id and r.attempt = d.attempt returning r.id`);
 }
 
+/** Final and nothing due: the next alarm is the end of its outputs, where it has any. */
+export function restMany(db: Connection, moves: To<'rest'>[]): Promise<Ids> {
+  return db.run<{ id: string }>(sql`
+    update requests r set wake_at = r.expires_at
+    from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[]) as d (id, attempt)
+    where r.id = d.id and r.attempt = d.attempt and r.completed_at is not null returning r.id`);
+}
+
 export interface StatusRow extends RequestRow {
   error_message: string | null;
   progress: { progress: number | null; logs: string[] } | null;
@@ -292,7 +300,7 @@ export function findMany(db: Connection, ids: string[]): Promise<StatusRow[]> {
 
 export interface CardRow extends RequestRow {
   input: Record<string, unknown>;
-  quote: Quoted;
+  quote: QuoteJson;
   webhook_url: string | null;
   output: Record<string, unknown> | null;
   error_message: string | null;
@@ -300,11 +308,6 @@ export interface CardRow extends RequestRow {
   webhook_status: number | null;
 }
 
-export interface Quoted {
-  unit: string;
-  unit_price_usd_micro: string;
-  quantity: number;
-}
 
 /** The whole of requests, for cards, responses and webhooks. */
 export function findCards(db: Connection, ids: string[]): Promise<CardRow[]> {
@@ -370,8 +373,7 @@ export interface Claimed {
   outputs_due: boolean;
   age_seconds: number;
   input: Record<string, unknown>;
-  price: unknown;
-  quote: Quoted;
+  quote: QuoteJson;
   webhook_url: string | null;
   started_in: number | null;
   started_upstream: string | null;
@@ -387,7 +389,7 @@ export function loadClaimed(db: Connection, ids: string[], attempts: number[]): 
       r.webhook_state, coalesce(r.deadline_at <= now(), false) as past_deadline,
       coalesce(r.expires_at <= now(), false) as outputs_due,
       extract(epoch from now() - coalesce(r.started_at, r.created_at))::float8 as age_seconds,
-      i.input, i.price, i.quote, i.webhook_url, i.idempotency_key is not null as idempotent,
+      i.input, i.quote, i.webhook_url, i.idempotency_key is not null as idempotent,
       a.attempt as started_in, a.upstream as started_upstream, a.outcome, a.handle
     from unnest(${ids}::uuid[], ${attempts}::int[]) as d (id, attempt)
     join requests r on r.id = d.id and r.attempt = d.attempt

@@ -20,7 +20,10 @@ describe('judgeUrl', () => {
 
   test('refuses the same hosts over https and with a path', () => {
     const https = cases.refuse.map(({ url }) => url.replace(/^http:\/\//, 'https://'));
-    assert.deepEqual(https.filter((url) => judgeUrl(`${url}a/b?c=d#e`).ok), []);
+    assert.deepEqual(
+      https.filter((url) => judgeUrl(`${url}a/b?c=d#e`).ok),
+      [],
+    );
   });
 
   test('allows every URL of the list of neighbours and customers', () => {
@@ -109,10 +112,12 @@ describe('judgeUrl', () => {
 describe('isPublicAddress', () => {
   test('refuses both ends and the middle of every range', () => {
     for (const [first, last] of ranges4) {
-      for (const n of [first, last, (first + last) / 2n]) assert.equal(isPublicAddress(text4(n)), false, text4(n));
+      for (const n of [first, last, (first + last) / 2n])
+        assert.equal(isPublicAddress(text4(n)), false, text4(n));
     }
     for (const [first, last] of ranges6) {
-      for (const n of [first, last, (first + last) / 2n]) assert.equal(isPublicAddress(text6(n)), false, text6(n));
+      for (const n of [first, last, (first + last) / 2n])
+        assert.equal(isPublicAddress(text6(n)), false, text6(n));
     }
   });
 
@@ -148,8 +153,14 @@ describe('isPublicAddress', () => {
         const hex = bytes4(ip).map((b) => b.toString(16).padStart(2, '0'));
         const tail = `${hex[0]}${hex[1]}:${hex[2]}${hex[3]}`;
         const forms = [
-          `::${ip}`, `::ffff:${ip}`, `::ffff:${tail}`, `::ffff:0:${tail}`, `64:ff9b::${tail}`,
-          `64:ff9b:1::${tail}`, `2002:${tail}::1`, `2001:0:${tail}::1`,
+          `::${ip}`,
+          `::ffff:${ip}`,
+          `::ffff:${tail}`,
+          `::ffff:0:${tail}`,
+          `64:ff9b::${tail}`,
+          `64:ff9b:1::${tail}`,
+          `2002:${tail}::1`,
+          `2001:0:${tail}::1`,
         ];
         for (const form of forms) assert.equal(isPublicAddress(form), false, form);
       }),
@@ -157,8 +168,20 @@ describe('isPublicAddress', () => {
   });
 
   const neither = [
-    '', 'example.com', '127.1', '0x7f.0.0.1', '2130706433', '1.1.1.1.', '01.1.1.1', ' 1.1.1.1', '1.1.1.1/32',
-    '[2606:4700::1111]', '2606:4700::1111%eth0', 'fe80::1%lo', '2606:4700::1111%', '1.1.1.1\n',
+    '',
+    'example.com',
+    '127.1',
+    '0x7f.0.0.1',
+    '2130706433',
+    '1.1.1.1.',
+    '01.1.1.1',
+    ' 1.1.1.1',
+    '1.1.1.1/32',
+    '[2606:4700::1111]',
+    '2606:4700::1111%eth0',
+    'fe80::1%lo',
+    '2606:4700::1111%',
+    '1.1.1.1\n',
   ];
   for (const ip of neither) {
     test(`refuses ${JSON.stringify(ip)}, which is no plain address`, () => {
@@ -187,7 +210,8 @@ function oracle(ip: string): boolean {
 
 function bounds(cidr: string, width: number): [bigint, bigint] {
   const [net = '', bits = ''] = cidr.split('/');
-  const first = width === 32 ? bytes4(net).reduce((sum, b) => sum * 256n + BigInt(b), 0n) : value6(net);
+  const first =
+    width === 32 ? bytes4(net).reduce((sum, b) => sum * 256n + BigInt(b), 0n) : value6(net);
   return [first, first + (1n << BigInt(width - Number(bits))) - 1n];
 }
 
@@ -215,5 +239,7 @@ function text4(n: bigint): string {
 }
 
 function text6(n: bigint): string {
-  return Array.from({ length: 8 }, (_, i) => ((n >> BigInt(112 - i * 16)) & 0xffffn).toString(16)).join(':');
+  return Array.from({ length: 8 }, (_, i) =>
+    ((n >> BigInt(112 - i * 16)) & 0xffffn).toString(16),
+  ).join(':');
 }

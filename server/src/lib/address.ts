@@ -1,6 +1,7 @@
 /**
- * Which addresses and URLs are public: where a stranger's URL may lead us, and where never.
- * Pure: nothing is resolved here. A name that passes must be judged again by the addresses it resolves to.
+ * Which addresses and URLs are public: where a stranger's URL may lead us, and where never. Pure:
+ * nothing is resolved here. A name that passes must be judged again by the addresses it resolves
+ * to.
  */
 import { BlockList, SocketAddress, isIP } from 'node:net';
 
@@ -8,8 +9,9 @@ import { BlockList, SocketAddress, isIP } from 'node:net';
 export const urlLengthMax = 2048;
 
 /**
- * Never public, first hit or not. IPv6 counts as public only inside 2000::/3 and outside this table. A form that
- * carries an IPv4 address inside is refused whole: taking the inner address out and judging that is where others fail.
+ * Never public, first hit or not. IPv6 counts as public only inside 2000::/3 and outside this
+ * table. A form that carries an IPv4 address inside is refused whole: taking the inner address out
+ * and judging that is where others fail.
  */
 const notPublic: readonly [cidr: string, what: string][] = [
   ['0.0.0.0/8', 'this network; a connection to it ends on this machine'],
@@ -52,8 +54,21 @@ const notPublic: readonly [cidr: string, what: string][] = [
 
 /** Endings and whole names that never belong to the public Internet. */
 const internalNames: readonly string[] = [
-  'localhost', 'localdomain', 'local', 'internal', 'intranet', 'lan', 'home', 'corp', 'private',
-  'home.arpa', 'svc', 'onion', 'test', 'invalid', 'example',
+  'localhost',
+  'localdomain',
+  'local',
+  'internal',
+  'intranet',
+  'lan',
+  'home',
+  'corp',
+  'private',
+  'home.arpa',
+  'svc',
+  'onion',
+  'test',
+  'invalid',
+  'example',
 ];
 
 // Two lists, because in a common one the IPv4-mapped range would match every IPv4 address.
@@ -63,8 +78,9 @@ const globalUnicast = blockList(['2000::/3']);
 const nobody: ReadonlySet<string> = new Set();
 
 /**
- * Whether a socket may be opened to this address. Anything that is not a plain dotted IPv4 or an IPv6 address
- * without a zone is not public. `own` holds further addresses to refuse, as `canonicalAddress` writes them.
+ * Whether a socket may be opened to this address. Anything that is not a plain dotted IPv4 or an
+ * IPv6 address without a zone is not public. `own` holds further addresses to refuse, as
+ * `canonicalAddress` writes them.
  */
 export function isPublicAddress(ip: string, own: ReadonlySet<string> = nobody): boolean {
   const family = isIP(ip);
@@ -74,7 +90,10 @@ export function isPublicAddress(ip: string, own: ReadonlySet<string> = nobody): 
   return globalUnicast.check(ip, 'ipv6') && !refused6.check(ip, 'ipv6');
 }
 
-/** One spelling for each address: IPv6 in lower case and shortened. What is no address comes back as it is. */
+/**
+ * One spelling for each address: IPv6 in lower case and shortened. What is no address comes back as
+ * it is.
+ */
 export function canonicalAddress(ip: string): string {
   if (isIP(ip) !== 6 || ip.includes('%')) return ip;
   return new SocketAddress({ address: ip, family: 'ipv6' }).address;
@@ -86,7 +105,10 @@ export interface JudgeOptions {
   httpsOnly?: boolean;
   /** Addresses and host names of our own, to be refused as well; names in lower case. */
   own?: ReadonlySet<string>;
-  /** Says that this host may be called although it is not public. The rest of the rules hold for it too. */
+  /**
+   * Says that this host may be called although it is not public. The rest of the rules hold for it
+   * too.
+   */
   exempt?: (url: URL) => boolean;
 }
 
@@ -104,7 +126,8 @@ export function judgeUrl(text: string, options: JudgeOptions = {}): UrlVerdict {
   const url = URL.parse(text);
   if (url === null) return no('is not a valid URL');
   if (options.httpsOnly && url.protocol !== 'https:') return no('must be an https URL');
-  if (url.username !== '' || url.password !== '') return no('must not contain a user name or password');
+  if (url.username !== '' || url.password !== '')
+    return no('must not contain a user name or password');
   if (url.port === '0') return no('must not name port 0');
   if (options.exempt?.(url)) return { ok: true, url };
   const reason = judgeHost(url.hostname, options.own ?? nobody);
@@ -119,7 +142,8 @@ export function literalAddress(hostname: string): string | null {
 
 function judgeHost(hostname: string, own: ReadonlySet<string>): string | null {
   const literal = literalAddress(hostname);
-  if (literal !== null) return isPublicAddress(literal, own) ? null : 'must lead to a public address';
+  if (literal !== null)
+    return isPublicAddress(literal, own) ? null : 'must lead to a public address';
   if (own.has(hostname)) return 'must not lead back to this service';
   // A dot at the end passes by every list of names that forgets about it.
   if (hostname.endsWith('.')) return 'must not have a host name that ends with a dot';

@@ -1,11 +1,18 @@
-/** Base62: the digits, then A to Z, then a to z. Safe in a URL, and one double click selects it all. */
+/**
+ * Base62: the digits, then A to Z, then a to z. Safe in a URL, and one double click selects it all.
+ */
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** The largest multiple of 62 a byte can hold: bytes from here on would favour the first eight characters. */
+/**
+ * The largest multiple of 62 a byte can hold: bytes from here on would favour the first eight
+ * characters.
+ */
 const fairBelow = 248;
 
-/** `length` characters, every one of the 62 equally likely. `random` gives that many fresh bytes. */
+/**
+ * `length` characters, every one of the 62 equally likely. `random` gives that many fresh bytes.
+ */
 export function randomBase62(length: number, random: (bytes: number) => Buffer): string {
   let text = '';
   while (text.length < length) {

@@ -1,5 +1,9 @@
-/** Opens sockets for the outbound client: the wall between a stranger's URL and the network this machine stands in. */
+/**
+ * Opens sockets for the outbound client: the wall between a stranger's URL and the network this
+ * machine stands in.
+ */
 import { isIP, type LookupFunction } from 'node:net';
+import { callbackify } from 'node:util';
 
 import { buildConnector } from 'undici';
 
@@ -9,7 +13,7 @@ import { createLookup, ownAddresses, systemLookup, within, type Lookup } from '.
 
 export interface ConnectorOptions {
   guard: boolean;
-  /** Whether this host may be connected to although it is not public. IPv6 comes without brackets. */
+  /** Whether a host that is not public may be connected to. IPv6 comes without brackets. */
   isExempt: (hostname: string, port: string) => boolean;
   connectTimeoutMs: number;
   lookup?: Lookup;
@@ -24,13 +28,17 @@ const attemptsMax = 8;
 const attemptTimeoutMs = 1000;
 
 /**
- * A connector for undici. Guarded, it judges addresses at the last moment there is: literal ones before anything else
- * (a socket asks no look-up for them), the answers of the look-up whose result the socket then uses, all of them,
- * and the peer's address once the connection stands.
+ * A connector for undici. Guarded, it judges addresses at the last moment there is: literal ones
+ * before anything else (a socket asks no look-up for them), the answers of the look-up whose result
+ * the socket then uses, all of them, and the peer's address once the connection stands.
  */
 export function createConnector(options: ConnectorOptions): buildConnector.connector {
   const { guard, isExempt, connectTimeoutMs, lookup, own } = options;
-  const isFit = (ip: string): boolean => isPublicAddress(ip, ownAddresses(own));
+  const areFit = (addresses: string[]): boolean => {
+    // Asked for each time, since interfaces come and go while the service runs.
+    const ours = ownAddresses(own);
+    return addresses.every((ip) => isPublicAddress(ip, ours));
+  };
   const trusted = connector(connectTimeoutMs, (hostname) =>
     resolve(hostname, lookup ?? systemLookup, connectTimeoutMs),
   );
@@ -40,28 +48,29 @@ export function createConnector(options: ConnectorOptions): buildConnector.conne
   const guarded = connector(connectTimeoutMs, async (hostname) => {
     const addresses = await resolve(hostname, strange, connectTimeoutMs);
     // One bad address among good ones is no accident, so the name is refused, not the address.
-    if (!addresses.every(isFit)) throw blocked(hostname);
+    if (!areFit(addresses)) throw blocked();
     return addresses;
   });
 
   return (target, callback) => {
     const { hostname } = target;
-    if (isExempt(hostname, target.port || defaultPort(target.protocol))) return trusted(target, callback);
-    if (isIP(hostname) !== 0 && !isFit(hostname)) {
-      return queueMicrotask(() => callback(blocked(hostname), null));
+    const port = target.port || defaultPort(target.protocol);
+    if (isExempt(hostname, port)) return trusted(target, callback);
+    if (isIP(hostname) !== 0 && !areFit([hostname])) {
+      return queueMicrotask(() => callback(blocked(), null));
     }
     return guarded(target, (...[error, socket]) => {
       if (error !== null) return callback(error, null);
-      if (isFit(socket.remoteAddress ?? '')) return callback(null, socket);
+      if (areFit([socket.remoteAddress ?? ''])) return callback(null, socket);
       socket.destroy();
-      return callback(blocked(hostname), null);
+      return callback(blocked(), null);
     });
   };
 }
 
 /**
- * The test for a list of `host` or `host:port`, each exactly. IPv6 stands in brackets in the list. Throws on an entry
- * that is neither.
+ * The test for a list of `host` or `host:port`, each exactly. IPv6 stands in brackets in the list.
+ * Throws on an entry that is neither.
  */
 export function hostList(entries: readonly string[]): (hostname: string, port: string) => boolean {
   const allowed = new Set(entries.map(hostEntry));
@@ -101,26 +110,25 @@ async function resolve(hostname: string, lookup: Lookup, timeoutMs: number): Pro
     const addresses = await within(timeoutMs, lookup(hostname));
     if (addresses.length > 0) return addresses;
   } catch (cause) {
-    throw new FetchError('dns', `${hostname} did not resolve`, { cause });
+    throw new FetchError('dns', 'the name did not resolve', { cause });
   }
-  throw new FetchError('dns', `${hostname} did not resolve`);
+  throw new FetchError('dns', 'the name did not resolve');
 }
 
 function forSocket(resolve: (hostname: string) => Promise<string[]>): LookupFunction {
+  const withCallback = callbackify(resolve);
   return (hostname, options, callback) => {
-    resolve(hostname).then(
-      (addresses) => {
-        const found = addresses
-          .slice(0, attemptsMax)
-          .map((address) => ({ address, family: isIP(address) }));
-        if (options.all) callback(null, found);
-        else callback(null, found[0]?.address ?? '', found[0]?.family);
-      },
-      (error: Error) => callback(error, ''),
-    );
+    withCallback(hostname, (error, addresses) => {
+      if (error !== null) return callback(error, '');
+      const found = addresses
+        .slice(0, attemptsMax)
+        .map((address) => ({ address, family: isIP(address) }));
+      if (options.all) return callback(null, found);
+      return callback(null, found[0]?.address ?? '', found[0]?.family);
+    });
   };
 }
 
-function blocked(hostname: string): FetchError {
-  return new FetchError('blocked', `${hostname} does not lead to a public address`);
+function blocked(): FetchError {
+  return new FetchError('blocked', 'does not lead to a public address');
 }

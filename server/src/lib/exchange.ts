@@ -1,4 +1,6 @@
-/** One outbound call under way: undici's events in, one settled promise out, with every limit kept. */
+/**
+ * One outbound call under way: undici's events in, one settled promise out, with every limit kept.
+ */
 import type { Dispatcher } from 'undici';
 
 import { FetchError, kindOf, type FetchErrorKind } from './fetch-error.ts';
@@ -13,7 +15,9 @@ export interface Limits {
   signal?: AbortSignal;
 }
 
-/** Header names are in lower case; a name that came several times has its values joined by a comma. */
+/**
+ * Header names are in lower case; a name that came several times has its values joined by a comma.
+ */
 export type ReplyHeaders = Record<string, string>;
 
 export interface Reply {
@@ -24,22 +28,15 @@ export interface Reply {
   truncated: boolean;
 }
 
-export interface StreamReply {
-  status: number;
-  headers: ReplyHeaders;
-  /** To be read once. Throws `FetchError`, after the bytes that came before the fault. */
-  body: AsyncIterable<Uint8Array>;
-  /** Ends the call at once, for a body that nobody wants. Leaving a `for await` over the body does the same. */
-  close(): void;
-}
+export type Controller = Dispatcher.DispatchController;
 
-type Controller = Dispatcher.DispatchController;
+type IncomingHeaders = Record<string, string | string[] | undefined>;
 
 /**
- * What whole and streamed replies have in common: the timers, the signal, and the knowledge whether anything was sent.
- * After `over` no event counts any more, so that the first end is the only one.
+ * What whole and streamed replies have in common: the timers, the signal, and the knowledge whether
+ * anything was sent. After `over` no event counts any more, so that the first end is the only one.
  */
-abstract class Exchange implements Dispatcher.DispatchHandler {
+export abstract class Exchange implements Dispatcher.DispatchHandler {
   protected readonly host: string;
   protected readonly limits: Limits;
   protected controller: Controller | null = null;
@@ -57,7 +54,9 @@ abstract class Exchange implements Dispatcher.DispatchHandler {
 
   protected abstract fail(error: FetchError): void;
 
-  /** Arms timers and signal. False: the call is over before it began, and nothing may be dispatched. */
+  /**
+   * Arms timers and signal. False: the call is over before it began, and nothing may be dispatched.
+   */
   begin(): boolean {
     const { signal, timeoutMs, idleTimeoutMs } = this.limits;
     if (signal?.aborted) {
@@ -76,13 +75,13 @@ abstract class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Controller): void {
-    // Throwing is how undici is told to drop a request unsent and keep the connection. A second start would mean that
-    // it sends again by itself, which is ours to decide.
+    // Throwing is how undici is told to drop a request unsent and keep the connection. A second
+    // start would mean that it sends again by itself, which is ours to decide.
     if (this.over || this.controller !== null) throw new Error('not to be sent');
     this.controller = controller;
   }
 
-  onResponseStart(_controller: Controller, status: number, headers: Dispatcher.DispatchHeaders): void {
+  onResponseStart(_controller: Controller, status: number, headers: IncomingHeaders): void {
     if (status < 200 || this.over) return;
     this.status = status;
     this.headers = joined(headers);
@@ -164,127 +163,6 @@ export class WholeReply extends Exchange {
   }
 }
 
-/** Bytes that may wait for the reader before the sender is held back, and the level at which it may go on. */
-const waitingBytesMax = 256 * 1024;
-const waitingBytesLow = 64 * 1024;
-
-interface Reader {
-  resolve: (result: IteratorResult<Uint8Array>) => void;
-  reject: (error: FetchError) => void;
-}
-
-const done: IteratorResult<Uint8Array> = { done: true, value: undefined };
-
-/** Hands the reply over as it comes in, and holds the sender back where the reader is slower. */
-export class StreamedReply extends Exchange implements AsyncIterableIterator<Uint8Array> {
-  private start: { resolve: (reply: StreamReply) => void; reject: (error: FetchError) => void } | null;
-  private waiting: Uint8Array[] = [];
-  private waitingBytes = 0;
-  private reader: Reader | null = null;
-  private error: FetchError | null = null;
-
-  constructor(
-    host: string,
-    limits: Limits,
-    resolve: (reply: StreamReply) => void,
-    reject: (error: FetchError) => void,
-  ) {
-    super(host, limits);
-    this.start = { resolve, reject };
-  }
-
-  override handleEvent(): void {
-    // The caller has lost interest: what is waiting is not wanted either.
-    this.waiting = [];
-    super.handleEvent();
-  }
-
-  protected override begun(): void {
-    this.idle?.refresh();
-    const { maxBytes } = this.limits;
-    if (Number(this.headers['content-length']) > maxBytes) {
-      this.stop('too_large', `more than ${maxBytes} bytes`);
-      return;
-    }
-    const { status, headers, start } = this;
-    this.start = null;
-    start?.resolve({ status: status ?? 0, headers, body: this, close: () => void this.return() });
-  }
-
-  onResponseData(controller: Controller, chunk: Uint8Array): void {
-    if (this.over) return;
-    this.idle?.refresh();
-    this.received += chunk.length;
-    if (this.received > this.limits.maxBytes) {
-      this.stop('too_large', `more than ${this.limits.maxBytes} bytes`);
-    } else if (this.reader !== null) {
-      this.answer({ done: false, value: chunk });
-    } else {
-      this.waiting.push(chunk);
-      this.waitingBytes += chunk.length;
-      if (this.waitingBytes >= waitingBytesMax) controller.pause();
-    }
-  }
-
-  onResponseEnd(): void {
-    if (this.finish()) this.answer(done);
-  }
-
-  protected fail(error: FetchError): void {
-    if (this.start !== null) {
-      this.start.reject(error);
-      this.start = null;
-    } else if (this.reader !== null) {
-      this.reader.reject(error);
-      this.reader = null;
-    } else {
-      this.error = error;
-    }
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  next(): Promise<IteratorResult<Uint8Array>> {
-    const chunk = this.waiting.shift();
-    if (chunk !== undefined) return Promise.resolve(this.taken(chunk));
-    if (this.error !== null) {
-      const { error } = this;
-      this.error = null;
-      return Promise.reject(error);
-    }
-    if (this.over) return Promise.resolve(done);
-    return new Promise((resolve, reject) => {
-      this.reader = { resolve, reject };
-    });
-  }
-
-  return(): Promise<IteratorResult<Uint8Array>> {
-    this.waiting = [];
-    this.error = null;
-    if (this.finish()) {
-      this.answer(done);
-      this.controller?.abort(new Error('no longer wanted'));
-    }
-    return Promise.resolve(done);
-  }
-
-  private taken(chunk: Uint8Array): IteratorResult<Uint8Array> {
-    this.waitingBytes -= chunk.length;
-    if (!this.over) {
-      this.idle?.refresh();
-      if (this.waitingBytes <= waitingBytesLow) this.controller?.resume();
-    }
-    return { done: false, value: chunk };
-  }
-
-  private answer(result: IteratorResult<Uint8Array>): void {
-    this.reader?.resolve(result);
-    this.reader = null;
-  }
-}
-
 function onDeadline(exchange: Exchange): void {
   exchange.stop('timeout', 'not finished in time');
 }
@@ -293,7 +171,7 @@ function onIdle(exchange: Exchange): void {
   exchange.stop('timeout', 'nothing moved for too long');
 }
 
-function joined(headers: Record<string, string | string[] | undefined>): ReplyHeaders {
+function joined(headers: IncomingHeaders): ReplyHeaders {
   for (const name in headers) {
     const value = headers[name];
     if (Array.isArray(value)) headers[name] = value.join(', ');

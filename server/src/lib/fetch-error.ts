@@ -14,7 +14,10 @@ export type FetchErrorKind =
   /** The connection broke. */
   | 'reset'
   | 'too_large'
-  /** Given up on our side: by the caller's signal, by `close()`, or because the body could not be read. */
+  /**
+   * Given up on our side: by the caller's signal, by `close()`, or because the body could not be
+   * read.
+   */
   | 'aborted'
   /** What came back is not HTTP, or what was asked cannot be put into HTTP. */
   | 'protocol';
@@ -25,10 +28,16 @@ export interface FetchErrorFacts {
   cause?: unknown;
 }
 
-/** The only error an outbound call ends with. Its text names the host and never the path, query or headers. */
+/**
+ * The only error an outbound call ends with. Its text names the host and never the path, query or
+ * headers.
+ */
 export class FetchError extends Error {
   readonly kind: FetchErrorKind;
-  /** True: bytes may have been written, so what the other side did is unknown. False: it surely got nothing. */
+  /**
+   * True: bytes may have been written, so what the other side did is unknown. False: it surely got
+   * nothing.
+   */
   readonly sent: boolean;
   /** The status, where the head of the reply had come in before the fault. */
   readonly status: number | null;
@@ -51,7 +60,7 @@ export function kindOf(error: unknown, sent: boolean): FetchErrorKind {
   if (code === 'ETIMEDOUT') return sent ? 'reset' : 'connect_timeout';
   if (isTlsCode(code)) return 'tls';
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') return 'aborted';
-  if (isProtocolCode(code)) return 'protocol';
+  if (isProtocolCode(code) || isParserError(error)) return 'protocol';
   if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET') return 'reset';
   return sent ? 'reset' : 'refused';
 }
@@ -73,10 +82,14 @@ function isTlsCode(code: string): boolean {
 
 function isProtocolCode(code: string): boolean {
   return (
-    code.startsWith('HPE_') ||
     code.startsWith('UND_ERR_REQ_') ||
     code === 'UND_ERR_HEADERS_OVERFLOW' ||
     code === 'UND_ERR_INVALID_ARG' ||
     code === 'UND_ERR_NOT_SUPPORTED'
   );
+}
+
+/** undici means to give it a code, and in some versions the code is lost. */
+function isParserError(error: unknown): boolean {
+  return error instanceof Error && error.name === 'HTTPParserError';
 }

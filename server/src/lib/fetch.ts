@@ -1,38 +1,52 @@
 /**
- * Calls to the outside. `request` reads a whole, small reply; `stream` hands a long one over as it comes. Neither
- * follows a redirect, unpacks a compressed body, keeps cookies, obeys Alt-Svc or a proxy of the environment, or sends
- * anything twice.
+ * Calls to the outside. `request` reads a whole, small reply; `stream` hands a long one over as it
+ * comes. Neither follows a redirect, unpacks a compressed body, keeps cookies, obeys Alt-Svc or a
+ * proxy of the environment, or sends anything twice.
  */
 import { Agent, type Dispatcher } from 'undici';
 
 import { judgeUrl } from './address.ts';
 import { createConnector, defaultPort, hostList } from './connect.ts';
-import { StreamedReply, WholeReply, type Reply, type StreamReply } from './exchange.ts';
+import { WholeReply, type Reply } from './exchange.ts';
 import { FetchError } from './fetch-error.ts';
 import type { Lookup } from './lookup.ts';
+import { StreamedReply, type StreamReply } from './streamed-reply.ts';
 
 export { FetchError, type FetchErrorKind } from './fetch-error.ts';
-export type { Reply, ReplyHeaders, StreamReply } from './exchange.ts';
-export { createLookup, ownAddresses, resolvesToPublic, systemLookup, type Lookup } from './lookup.ts';
+export type { Reply, ReplyHeaders } from './exchange.ts';
+export {
+  createLookup,
+  ownAddresses,
+  resolvesToPublic,
+  systemLookup,
+  type Lookup,
+} from './lookup.ts';
+export type { StreamReply } from './streamed-reply.ts';
 
 export interface FetchOptions {
   /**
-   * True: public addresses only, for URLs that strangers give; each call has a connection of its own. With
-   * `allowHosts` (`host` or `host:port`, exactly) these hosts may be private, and connections are kept. False: any
-   * host, for addresses the operator gave; connections are kept.
+   * True: public addresses only, for URLs that strangers give; each call has a connection of its
+   * own. With `allowHosts` (`host` or `host:port`, exactly) these hosts may be private, and
+   * connections are kept. False: any host, for addresses the operator gave; connections are kept.
    */
   guard: boolean | { allowHosts: readonly string[] };
   /** Refuses http. */
   httpsOnly?: boolean;
-  /** For the look-up and the connection, TLS included. Default 10 s. */
+  /** For the look-up and the connection, TLS included, kept to about a second. Default 10 s. */
   connectTimeoutMs?: number;
-  /** Connections to one origin at most; further calls wait. Default 32 guarded, 512 unguarded. */
+  /**
+   * Connections to one origin at most; further calls wait. Default 32 where the guard is true, else
+   * 4096, since the operator's upstreams have limits of their own and a long stream holds one each.
+   */
   connections?: number;
   /** Sent with each call that does not bring its own. */
   userAgent?: string;
   /** Resolves every name, in place of the system. */
   lookup?: Lookup;
-  /** Names and addresses of our own that no interface shows, such as the public name of this service. */
+  /**
+   * Names and addresses of our own that no interface shows, such as the public name of this
+   * service.
+   */
   own?: Iterable<string>;
 }
 
@@ -75,8 +89,7 @@ export interface Fetch {
 export function createFetch(options: FetchOptions): Fetch {
   const { guard, httpsOnly = false, userAgent } = options;
   const own = new Set(Array.from(options.own ?? [], (entry) => entry.toLowerCase()));
-  const isExempt =
-    typeof guard === 'object' ? hostList(guard.allowHosts) : (): boolean => guard === false;
+  const isExempt = typeof guard === 'object' ? hostList(guard.allowHosts) : () => !guard;
   const rules = {
     httpsOnly,
     own,
@@ -123,13 +136,13 @@ function createAgent(
   own: ReadonlySet<string>,
 ): Agent {
   const { guard, connectTimeoutMs = 10_000, lookup } = options;
-  const guarded = guard !== false;
   return new Agent({
-    connect: createConnector({ guard: guarded, isExempt, connectTimeoutMs, lookup, own }),
-    connections: options.connections ?? (guarded ? 32 : 512),
+    connect: createConnector({ guard: guard !== false, isExempt, connectTimeoutMs, lookup, own }),
+    connections: options.connections ?? (guard === true ? 32 : 4096),
     allowH2: false,
-    // 0 closes each connection after its call: a webhook that is sent once must not meet a connection the other side
-    // has just closed, and the number of origins held is the number of calls under way.
+    // 0 closes each connection after its call: a webhook that is sent once must not meet a
+    // connection the other side has just closed, and the number of origins held is the number of
+    // calls under way.
     pipelining: guard === true ? 0 : 1,
     // Just under the 5 s after which many servers hang up; longer where a server says so itself.
     keepAliveTimeout: 4000,
@@ -141,7 +154,10 @@ function createAgent(
   });
 }
 
-/** undici's flat form. A compressed reply is never asked for, since nothing here would bound what it unpacks to. */
+/**
+ * undici's flat form. A compressed reply is never asked for, since nothing here would bound what it
+ * unpacks to.
+ */
 function headerList(headers: Record<string, string> | undefined, userAgent?: string): string[] {
   const list = ['accept-encoding', 'identity'];
   let hasUserAgent = userAgent === undefined;

@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 
 /**
- * JSON from outside: everything that `JSON.parse` accepts and that would hurt further on is refused here,
- * so that no later line has to think of it. Duplicate keys: the last one wins, as in `JSON.parse`.
+ * JSON from outside: everything that `JSON.parse` accepts and that would hurt further on is refused
+ * here, so that no later line has to think of it. Duplicate keys: the last one wins, as in
+ * `JSON.parse`.
  */
 
 export interface JsonLimits {
@@ -10,7 +11,10 @@ export interface JsonLimits {
   depth: number;
 }
 
-/** The body is no JSON that this service takes. The message is meant for the caller: what, where, what is allowed. */
+/**
+ * The body is no JSON that this service takes. The message is meant for the caller: what, where,
+ * what is allowed.
+ */
 export class JsonError extends Error {
   constructor(message: string) {
     super(message);
@@ -30,15 +34,19 @@ const deep: Problem = { what: 'is nested too deeply', path: [] };
 /** The walk calls itself once a level; this many levels are far from the stack's end. */
 const depthCeiling = 1_000;
 
-/** From this many characters on, depth is judged before parsing: V8 takes 2 s for five million levels (10 MiB). */
+/**
+ * From this many characters on, depth is judged before parsing: V8 takes 2 s for five million
+ * levels (10 MiB).
+ */
 const scanFrom = 16_384;
 
 /**
  * Parses UTF-8 JSON.
  *
- * Refused: bytes that are not UTF-8, a byte order mark, deeper nesting than `limits.depth`, NUL characters and lone
- * surrogates in strings and keys (PostgreSQL's jsonb cannot keep them), numbers beyond 1.8e308, the key `__proto__`
- * and `constructor.prototype`. Integers beyond 2^53 keep their nearest double, as everywhere in JavaScript.
+ * Refused: bytes that are not UTF-8, a byte order mark, deeper nesting than `limits.depth`, NUL
+ * characters and lone surrogates in strings and keys (PostgreSQL's jsonb cannot keep them), numbers
+ * beyond 1.8e308, the key `__proto__` and `constructor.prototype`. Integers beyond 2^53 keep their
+ * nearest double, as everywhere in JavaScript.
  *
  * @throws JsonError
  */
@@ -143,7 +151,7 @@ function objectProblem(
 }
 
 function isPoison(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype');
+  return isObject(value) && Object.hasOwn(value, 'prototype');
 }
 
 function stringProblem(text: string): Problem | null {
@@ -174,12 +182,18 @@ function place(path: (string | number)[]): string {
   return ` at ${steps.join('').replace(/^\./, '')}`;
 }
 
+/** An object in JSON's sense: no list, no null. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /**
- * One text for one value, whatever the order of its keys: keys sorted by UTF-16 code units, no white space, strings and
- * numbers in ECMAScript's form (RFC 8785). Members that are undefined are left out, as in `JSON.stringify`.
- * Takes what `parseJson` gives; it calls itself once a level.
+ * One text for one value, whatever the order of its keys: keys sorted by UTF-16 code units, no
+ * white space, strings and numbers in ECMAScript's form (RFC 8785). Members that are undefined are
+ * left out, as in `JSON.stringify`. Takes what `parseJson` gives; it calls itself once a level.
  *
- * @throws TypeError for what JSON cannot say: bigint, function, NaN, Infinity, undefined outside an object.
+ * @throws TypeError for what JSON cannot say: bigint, function, NaN, Infinity, undefined outside an
+ * object.
  */
 export function canonicalJson(value: unknown): string {
   switch (typeof value) {

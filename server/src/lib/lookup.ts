@@ -9,7 +9,10 @@ import { canonicalAddress, isPublicAddress, literalAddress } from './address.ts'
 /** Every address of a name, never none. Rejects when the name has none or an answer is missing. */
 export type Lookup = (hostname: string) => Promise<string[]>;
 
-/** As every other program on this machine resolves names, search domains and all. For names the operator gave. */
+/**
+ * As every other program on this machine resolves names, search domains and all. For names the
+ * operator gave.
+ */
 export const systemLookup: Lookup = async (hostname) =>
   (await getaddrinfo(hostname, { all: true })).map(({ address }) => address);
 
@@ -22,15 +25,17 @@ export interface LookupOptions {
 }
 
 /**
- * The hosts file, then DNS. For names that strangers gave: unlike `systemLookup` it takes no thread from Node's small
- * pool while a name server stays silent, so a slow one cannot stop the work with files, and it tries no search domain.
+ * The hosts file, then DNS. For names that strangers gave: unlike `systemLookup` it takes no thread
+ * from Node's small pool while a name server stays silent, so a slow one cannot stop the work with
+ * files, and it tries no search domain.
  */
 export function createLookup(options: LookupOptions = {}): Lookup {
   const { servers, hostsFile = systemHostsFile, timeoutMs = 2000 } = options;
   return async (hostname) => {
     const written = await readHosts(hostsFile, hostname);
     if (written.length > 0) return written;
-    // A new one each time, since it reads the system's servers once, when it is made; that takes microseconds.
+    // A new one each time, since it reads the system's servers once, when it is made; that takes
+    // microseconds.
     const resolver = new Resolver({ timeout: timeoutMs, tries: 2 });
     if (servers !== undefined) resolver.setServers(servers);
     const answers = await Promise.all([
@@ -43,7 +48,10 @@ export function createLookup(options: LookupOptions = {}): Lookup {
   };
 }
 
-/** The addresses of this machine's interfaces and its own name, with `more` added: all that leads back to us. */
+/**
+ * The addresses of this machine's interfaces and its own name, with `more` added: all that leads
+ * back to us.
+ */
 export function ownAddresses(more: Iterable<string> = []): ReadonlySet<string> {
   const own = new Set([machineName().toLowerCase()]);
   for (const entry of Object.values(networkInterfaces()).flat()) {
@@ -57,8 +65,9 @@ export function ownAddresses(more: Iterable<string> = []): ReadonlySet<string> {
 const checkTimeoutMs = 2000;
 
 /**
- * Whether all addresses behind a URL's `hostname` are public now. It says nothing about later: whoever connects must
- * judge again. `unresolved`: no such name, no whole answer, or none within 2 s.
+ * Whether all addresses behind a URL's `hostname` are public now. It says nothing about later:
+ * whoever connects must judge again. `unresolved`: no such name, no whole answer, or none within 2
+ * s.
  */
 export async function resolvesToPublic(
   hostname: string,
@@ -77,7 +86,10 @@ export async function resolvesToPublic(
   }
 }
 
-/** Rejects when the promise is not settled in time. The promise itself goes on; its end is then ignored. */
+/**
+ * Rejects when the promise is not settled in time. The promise itself goes on; its end is then
+ * ignored.
+ */
 export async function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -105,7 +117,10 @@ async function readHosts(path: string, hostname: string): Promise<string[]> {
   return found;
 }
 
-/** One family without an address is fine. Any other fault could hide an address, so it fails the whole look-up. */
+/**
+ * One family without an address is fine. Any other fault could hide an address, so it fails the
+ * whole look-up.
+ */
 function noneOrThrow(error: NodeJS.ErrnoException): string[] {
   if (error.code === 'ENODATA' || error.code === 'ENOTFOUND') return [];
   throw error;

@@ -80,7 +80,7 @@ export function pieces(source: Bytes, size: number): Bytes {
   // Starts small and doubles, so that a short stream does not cost a whole piece of memory.
   let startSize = Math.min(size, 64 * 1024);
   async function next(): Promise<Read> {
-    let piece = Buffer.allocUnsafeSlow(startSize);
+    let piece: Buffer = Buffer.allocUnsafeSlow(startSize);
     let filled = 0;
     while (filled < size) {
       if (rest.length === 0) {

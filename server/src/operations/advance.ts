@@ -28,6 +28,7 @@ export async function moveMany(db: Database, moves: Moving[]): Promise<boolean[]
     run('requeue', requests.requeueMany),
     run('notified', requests.notifiedMany),
     run('expired', requests.expiredMany),
+    run('rest', requests.restMany),
   ]);
   const moved = new Set(done.flat());
   return moves.map((move) => moved.has(`${move.to} ${move.id}`));

@@ -10,6 +10,8 @@ export interface Submit {
   monthly_limit_usd_micro: bigint | null;
   /** Jobs of this key that may be open at once; null for chat calls, which are no jobs. */
   open_jobs: number | null;
+  /** Why nothing new is taken at the moment; a repeat of an earlier submit is answered all the same. */
+  refusal: ApiError | null;
 }
 
 export interface Submitted {
@@ -63,7 +65,7 @@ function decide(
     const same = row.fingerprint !== null && earlier.fingerprint.equals(row.fingerprint);
     return same ? { ...earlier, replayed: true } : new ApiError('idempotency_conflict');
   }
-  const refusal = refuse(submit, books, usage);
+  const refusal = submit.refusal ?? refuse(submit, books, usage);
   if (refusal) return refusal;
   accepted.push(row);
   usage.reserve(row.key_id, row.quoted_usd_micro, row.call_seconds === null);

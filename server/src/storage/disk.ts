@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, type Stats } from 'node:fs';
 import { mkdir, open, rename, rm, rmdir, stat, statfs, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Bytes } from '../lib/streams.ts';
-import { asStorageError, hasCode, writeBody, type IntakeOptions } from './intake.ts';
+import { asStorageError, hasCode, writeBody, type PutOptions } from './intake.ts';
 import { assertKey, assertRange } from './key.ts';
 import type { Storage, StoredObject } from './storage.ts';
 import { sweepTemp } from './temp.ts';
@@ -36,11 +36,7 @@ export class DiskStorage implements Storage {
     sweepTemp(this.#temp, '', staleTempMs);
   }
 
-  async put(
-    key: string,
-    body: Bytes,
-    options: Omit<IntakeOptions, 'pieceBytes'> = {},
-  ): Promise<StoredObject> {
+  async put(key: string, body: Bytes, options: PutOptions = {}): Promise<StoredObject> {
     const target = this.#pathOf(key);
     const temp = join(this.#temp, randomUUID());
     try {
@@ -48,7 +44,8 @@ export class DiskStorage implements Storage {
       await this.#moveTo(temp, target);
       return stored;
     } catch (error) {
-      await rm(temp, { force: true });
+      // What cannot be removed now is swept at the next start.
+      await rm(temp, { force: true }).catch(() => {});
       throw asStorageError(error);
     }
   }
@@ -69,8 +66,7 @@ export class DiskStorage implements Storage {
     try {
       await unlink(path);
     } catch (error) {
-      // EISDIR and EPERM: the name of a folder, so no object is there.
-      if (hasCode(error, 'ENOENT', 'ENOTDIR', 'EISDIR', 'EPERM')) return;
+      if (hasCode(error, 'ENOENT', 'ENOTDIR') || (await isFolder(path))) return;
       throw error;
     }
     await this.#tidy(dirname(path));
@@ -93,11 +89,7 @@ export class DiskStorage implements Storage {
     return join(this.#root, key);
   }
 
-  async #write(
-    temp: string,
-    body: Bytes,
-    options: Omit<IntakeOptions, 'pieceBytes'>,
-  ): Promise<StoredObject> {
+  async #write(temp: string, body: Bytes, options: PutOptions): Promise<StoredObject> {
     const handle = await this.#createFile(temp);
     try {
       const stored = await writeBody(handle, body, options);
@@ -168,7 +160,7 @@ async function isFolder(path: string): Promise<boolean> {
   return (await statOrNull(path))?.isDirectory() ?? false;
 }
 
-async function statOrNull(path: string): ReturnType<typeof stat> | Promise<null> {
+async function statOrNull(path: string): Promise<Stats | null> {
   try {
     return await stat(path);
   } catch (error) {

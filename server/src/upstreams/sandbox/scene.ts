@@ -5,7 +5,8 @@ import type { Palette, Rgb } from './palette.ts';
 
 /**
  * What a picture shows, free of its size: everything follows from the prompt and the seed.
- * Lengths are in picture heights. x runs to both sides of the middle, y runs from 0 at the top to 1.
+ * Lengths are in picture heights. x runs to both sides of the middle, y runs from 0 at the top to
+ * 1.
  */
 
 export type SceneKind = 'mountains' | 'forest' | 'hills' | 'sea' | 'dunes' | 'city' | 'lights';
@@ -58,7 +59,16 @@ export interface Scene {
   seed: number;
 }
 
-const kinds: SceneKind[] = ['mountains', 'mountains', 'forest', 'sea', 'hills', 'dunes', 'city', 'lights'];
+const kinds: SceneKind[] = [
+  'mountains',
+  'mountains',
+  'forest',
+  'sea',
+  'hills',
+  'dunes',
+  'city',
+  'lights',
+];
 
 /** Words, English and Russian, that steer the kind of picture. The first row that matches wins. */
 const kindWords: [RegExp, SceneKind][] = [
@@ -68,11 +78,15 @@ const kindWords: [RegExp, SceneKind][] = [
   [/\b(desert|dune|sand|camel|mars)|пустын|дюн|песок|марс/i, 'dunes'],
   [/\b(mountain|alps|peak|snow|cliff|volcano|winter)|гор[аыну]|снег|вулкан/i, 'mountains'],
   [/\b(hill|field|meadow|garden|farm|village)|холм|поле|луг|сад/i, 'hills'],
-  [/\b(abstract|pattern|light|bokeh|logo|galaxy|space|portrait)|абстракт|космос|портрет/i, 'lights'],
+  [
+    /\b(abstract|pattern|light|bokeh|logo|galaxy|space|portrait)|абстракт|космос|портрет/i,
+    'lights',
+  ],
 ];
 
 const paletteWords: [RegExp, string][] = [
   [/\b(aurora|northern lights)|сияни/i, 'aurora'],
+  [/\b(purple|violet|neon|cyberpunk|dream)|фиолет|неон/i, 'violet'],
   [/\b(night|midnight|star|moon|space|galaxy)|ноч|звезд|лун|космос/i, 'night'],
   [/\b(dawn|sunrise|morning)|рассвет|утр/i, 'dawn'],
   [/\b(dusk|sunset|evening|golden)|закат|вечер/i, 'dusk'],
@@ -81,7 +95,6 @@ const paletteWords: [RegExp, string][] = [
   [/\b(fire|lava|volcano|red|mars)|огонь|огн|лав|красн|марс/i, 'ember'],
   [/\b(tropic|beach|island|turquoise|teal)|пляж|остров|бирюз/i, 'tropic'],
   [/\b(pink|rose|love|cherry)|розов|любов/i, 'rose'],
-  [/\b(purple|violet|neon|cyberpunk|dream)|фиолет|неон/i, 'violet'],
   [/\b(green|spring|meadow|forest)|зел[её]н|весн|луг/i, 'meadow'],
   [/\b(blue|day|noon|summer|sky)|син|голуб|день|лет/i, 'day'],
 ];
@@ -107,7 +120,7 @@ export function sceneOf(prompt: string, seed: number): Scene {
     ridges: land,
     water: kind === 'sea',
     stars: palette.dark ? starsOf(random) : [],
-    aurora: palette.name === 'aurora' || (palette.name === 'night' && random() < 0.3),
+    aurora: palette.name === 'aurora',
     clouds: palette.dark ? between(random, 0.05, 0.2) : between(random, 0.25, 0.6),
     orbs: orbsOf(kind, palette, random),
     birds: palette.dark || kind === 'lights' ? [] : birdsOf(random),
@@ -116,13 +129,16 @@ export function sceneOf(prompt: string, seed: number): Scene {
 }
 
 function landOf(kind: SceneKind, palette: Palette, horizon: number, random: Random): Ridge[] {
-  const plans: Record<SceneKind, [count: number, far: Shape, near: Shape, density: number, height: number]> = {
-    mountains: [5, 'peaks', 'trees', 1.5, 0.3],
-    forest: [5, 'peaks', 'trees', 1.3, 0.16],
-    hills: [5, 'soft', 'soft', 1.1, 0.14],
-    dunes: [5, 'soft', 'soft', 0.7, 0.15],
+  const plans: Record<
+    SceneKind,
+    [count: number, far: Shape, near: Shape, density: number, height: number]
+  > = {
+    mountains: [5, 'peaks', 'trees', 1.15, 0.46],
+    forest: [5, 'peaks', 'trees', 1.1, 0.27],
+    hills: [5, 'soft', 'soft', 1.15, 0.25],
+    dunes: [5, 'soft', 'soft', 0.75, 0.27],
     city: [4, 'blocks', 'blocks', 9, 0.3],
-    sea: [2, 'peaks', 'peaks', 1.4, 0.1],
+    sea: [2, 'peaks', 'peaks', 1.2, 0.16],
     lights: [0, 'soft', 'soft', 1, 0],
   };
   const [count, far, near, density, height] = plans[kind];
@@ -137,11 +153,11 @@ function landOf(kind: SceneKind, palette: Palette, horizon: number, random: Rand
     ridges.push({
       shape,
       base: kind === 'sea' ? horizon : foot + (shape === 'trees' ? 0.03 : 0),
-      height: height * (kind === 'sea' ? 1 - depth * 0.5 : 1 - depth * 0.45),
+      height: height * (kind === 'sea' ? 1 - depth * 0.5 : 1 - depth * 0.5),
       density: density * (shape === 'blocks' ? 1 - depth * 0.5 : 1 + depth * 0.4),
       row: Math.floor(random() * 10_000),
       offset: random() * 1000,
-      drift: kind === 'city' ? 0.006 + depth * 0.03 : 0.004 + depth * depth * 0.045,
+      drift: kind === 'city' ? 0.008 + depth * 0.045 : 0.006 + depth * depth * 0.07,
       top,
       bottom: mix(mix(top, palette.sky[3], 0.5 - depth * 0.32), palette.far, 0.25 * (1 - depth)),
       snow: kind === 'mountains' && i < 3 && palette.name !== 'desert' ? 0.34 - i * 0.09 : 0,

@@ -1,0 +1,98 @@
+import net from 'node:net';
+
+/**
+ * Keeps so many HTTP/1.1 connections busy with one request each, for a while, and counts. It writes prepared bytes and
+ * reads just enough of each reply to know its status and its end, so that little of the machine goes to the load.
+ */
+export interface LoadOptions {
+  port: number;
+  connections: number;
+  seconds: number;
+  /** Not counted; lets code and caches warm up. */
+  warmupSeconds?: number;
+  /** Bytes of the n-th request. */
+  request: (n: number) => Buffer;
+  /** Called with each reply's body where wanted; costs time. */
+  onBody?: (body: string) => void;
+}
+
+export interface LoadResult {
+  requests: number;
+  /** Replies a second. */
+  rate: number;
+  p50_ms: number;
+  p99_ms: number;
+  max_ms: number;
+  /** Replies by status. */
+  statuses: Record<string, number>;
+  errors: number;
+}
+
+export async function load(options: LoadOptions): Promise<LoadResult> {
+  const { port, connections, seconds, warmupSeconds = 2, request } = options;
+  const latencies: number[] = [];
+  const statuses: Record<string, number> = {};
+  let errors = 0;
+  let sent = 0;
+  const begin = performance.now() + warmupSeconds * 1000;
+  const end = begin + seconds * 1000;
+
+  await Promise.all(Array.from({ length: connections }, () => run()));
+  latencies.sort((a, b) => a - b);
+  const at = (share: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
+  return {
+    requests: latencies.length,
+    rate: latencies.length / seconds,
+    p50_ms: at(0.5),
+    p99_ms: at(0.99),
+    max_ms: at(1),
+    statuses,
+    errors,
+  };
+
+  function run(): Promise<void> {
+    return new Promise((resolve) => {
+      const socket = net.connect(port, '127.0.0.1');
+      socket.setNoDelay(true);
+      let buffered: Buffer = Buffer.alloc(0);
+      let started = 0;
+      const next = () => {
+        if (performance.now() >= end) return socket.end();
+        started = performance.now();
+        socket.write(request(sent++));
+      };
+      socket.on('connect', next);
+      socket.on('data', (chunk) => {
+        buffered = buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk]);
+        const size = replySize(buffered);
+        if (size === null || buffered.length < size) return;
+        const now = performance.now();
+        if (now >= begin && now < end) {
+          latencies.push(now - started);
+          const status = buffered.latin1Slice(9, 12);
+          statuses[status] = (statuses[status] ?? 0) + 1;
+        }
+        options.onBody?.(buffered.subarray(buffered.indexOf('\r\n\r\n') + 4, size).toString());
+        buffered = buffered.subarray(size);
+        next();
+      });
+      socket.on('error', () => errors++);
+      socket.on('close', () => resolve());
+    });
+  }
+}
+
+/** Bytes of the first reply in the buffer, or null while its head is not whole. Every reply has a Content-Length. */
+function replySize(buffer: Buffer): number | null {
+  const head = buffer.indexOf('\r\n\r\n');
+  if (head === -1) return null;
+  const text = buffer.latin1Slice(0, head).toLowerCase();
+  const at = text.indexOf('content-length:');
+  return head + 4 + (at === -1 ? 0 : Number.parseInt(text.slice(at + 15), 10));
+}
+
+export function httpRequest(method: string, path: string, headers: Record<string, string>, body = ''): Buffer {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  const length = body === '' ? '' : `content-length: ${Buffer.byteLength(body)}\r\n`;
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\nhost: localhost\r\n${lines}${length}\r\n${body}`);
+}

@@ -1,0 +1,42 @@
+import fastify from 'fastify';
+import { openStore, startApp } from '../server/src/app.ts';
+import { readConfig } from '../server/src/config.ts';
+import { createLog } from '../server/src/lib/log.ts';
+import { createInstant } from './instant.ts';
+import type { ProcessOptions } from './service.ts';
+
+/** One measured process: the service with an instant upstream, or a bare server of the same framework. */
+const options = JSON.parse(process.argv[2]!) as ProcessOptions;
+const port = options.role === 'empty' ? await empty() : await service();
+process.send!({ port });
+
+async function empty(): Promise<number> {
+  const app = fastify();
+  app.post('/queue/*', async (_req, reply) => reply.code(202).send(submitReply));
+  app.get('/status/:id', async () => statusReply);
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  process.once('SIGTERM', () => process.exit(0));
+  return (app.server.address() as { port: number }).port;
+}
+
+async function service(): Promise<number> {
+  const config = readConfig({ PORT: '0', FAREBOX_SECRET: 'a secret of at least thirty-two characters', FAREBOX_LOG_LEVEL: 'warn', ...process.env });
+  const log = createLog(config.FAREBOX_LOG_LEVEL);
+  const store = await openStore(config, 'bench service', log);
+  const instant = createInstant(process.env.BENCH_UPSTREAM ?? null);
+  const { http = true, worker = false, batchMax } = options;
+  const batches = batchMax === undefined ? {} : { batches: { max: batchMax, concurrency: config.FAREBOX_DATABASE_POOL } };
+  const app = await startApp({ config, store, log, http, worker, upstreams: new Map([[instant.name, instant]]), ...batches });
+  process.once('SIGTERM', () => void app.stop(2_000).then(() => process.exit(0)));
+  return app.address?.port ?? 0;
+}
+
+const id = '01a1fd49-026b-7805-b8b2-07083f45c364';
+const base = `http://localhost:38255/v1/requests/${id}`;
+const urls = { status_url: `${base}/status`, response_url: `${base}/response`, cancel_url: `${base}/cancel` };
+/** Of the same size and shape as ours. */
+const submitReply = { status: 'IN_QUEUE', request_id: id, ...urls, model_id: 'bench/flux/dev/text-to-image', quoted_usd_micro: '10000', queue_position: 0 };
+const statusReply = {
+  request_id: id, model_id: 'bench/flux/dev/text-to-image', status: 'COMPLETED', created_at: '2026-11-21T08:46:22.829Z',
+  started_at: '2026-11-21T08:46:22.959Z', completed_at: '2026-11-21T08:46:22.984Z', ...urls, metrics: { queue_ms: 130, run_ms: 25 },
+};

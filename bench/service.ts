@@ -1,0 +1,148 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync, mkdirSync, writeFileSync, readFileSync, chmodSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startEmbedded } from '../server/src/db/embedded.ts';
+import { migrate } from '../server/src/db/migrate.ts';
+import { openDatabase, rawSql, type Database } from '../server/src/lib/sql.ts';
+import { createAccount } from '../server/src/operations/account.ts';
+import { deposit } from '../server/src/operations/deposit.ts';
+import { createKey } from '../server/src/operations/key.ts';
+
+/** What a bench measures against: PostgreSQL with durable settings, and processes of the service beside it. */
+export interface Bench {
+  db: Database;
+  dir: string;
+  /** Keys of accounts of their own, with balances that do not run out. */
+  keys(count: number): Promise<string[]>;
+  start(options: ProcessOptions): Promise<Process>;
+  /** Empties the tables of requests between two measurements. */
+  reset(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface ProcessOptions {
+  role: 'empty' | 'service';
+  http?: boolean;
+  worker?: boolean;
+  /** Of each batch; 1: a transaction a call. */
+  batchMax?: number;
+  env?: Record<string, string>;
+}
+
+export interface Process {
+  port: number;
+  pid: number;
+  rssMb(): number;
+  stop(): Promise<void>;
+}
+
+export async function openBench(): Promise<Bench> {
+  const dir = mkdtempSync(join(tmpdir(), 'farebox-bench-'));
+  chmodSync(dir, 0o755);
+  mkdirSync(join(dir, 'catalog'));
+  writeFileSync(join(dir, 'catalog', 'instant.yaml'), catalog);
+  const embedded = await startEmbedded({ dataDir: join(dir, 'data') });
+  const { host, port, user, database } = embedded.connection;
+  const url = `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
+  const db = openDatabase({ connection: url, max: 4, statementTimeoutMs: 120_000, applicationName: 'bench' });
+  await migrate(db);
+  const running = new Set<ChildProcess>();
+  let accounts = 0;
+  return {
+    db,
+    dir,
+    async keys(count) {
+      const keys: string[] = [];
+      for (let i = 0; i < count; i++) {
+        const { id: account_id } = await createAccount(db, { email: `b${++accounts}@example.com`, is_operator: false });
+        await deposit(db, { account_id, amount: 1_000_000_000_000n, reference: `bench ${account_id}` });
+        const limits = { monthly_limit_usd_micro: null, rpm: 1_000_000_000, open_jobs: 100_000_000 };
+        keys.push((await createKey(db, { account_id, name: 'bench', ...limits })).key);
+      }
+      return keys;
+    },
+    async start(options) {
+      const child = fork(join(import.meta.dirname, 'process.ts'), [JSON.stringify(options)], {
+        env: { PATH: process.env.PATH, DATABASE_URL: url, FAREBOX_DATA_DIR: join(dir, 'files'), FAREBOX_CATALOG: join(dir, 'catalog'), ...options.env },
+        stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      });
+      running.add(child);
+      const port = await new Promise<number>((resolve, reject) => {
+        child.once('message', (message) => resolve((message as { port: number }).port));
+        child.once('exit', (code) => reject(new Error(`a bench process ended with ${code}`)));
+      });
+      return {
+        port,
+        pid: child.pid!,
+        rssMb: () => rssMb(child.pid!),
+        stop: () => end(child).then(() => void running.delete(child)),
+      };
+    },
+    async reset() {
+      await db.run(rawSql('truncate requests, request_inputs, request_results, attempts, outputs'));
+      await db.run(rawSql('alter table transfers disable trigger transfers_append_only'));
+      await db.run(rawSql("delete from transfers where kind not in ('deposit')"));
+      await db.run(rawSql('alter table transfers enable trigger transfers_append_only'));
+      await db.run(rawSql('update balances set debits_pending = 0, debits_posted = 0, last_seq = 1'));
+      await db.run(rawSql('update key_usage set pending_usd_micro = 0, posted_usd_micro = 0, open_requests = 0'));
+      await db.run(rawSql('vacuum analyze'));
+    },
+    async stop() {
+      await Promise.all([...running].map(end));
+      await db.close();
+      await embedded.stop();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+export function rssMb(pid: number): number {
+  const match = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return Math.round(Number(match?.[1]) / 1024);
+}
+
+function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve());
+    child.kill('SIGTERM');
+  });
+}
+
+const catalog = `
+upstream: instant
+owned_by: bench
+models:
+  - id: bench/flux/dev/text-to-image
+    kind: image
+    task: text-to-image
+    name: Instant image
+    description: Made at once.
+    price: { unit: image, usd: "0.01" }
+    max: 4
+    max_unit: images
+    cost_usd: "0.004"
+    upstream_model: image
+    input_schema:
+      type: object
+      properties: { prompt: { type: string, maxLength: 10000 }, num_images: { type: integer }, seed: { type: integer } }
+      required: [prompt]
+    example: { prompt: a cat }
+  - id: bench/chat
+    kind: text
+    task: chat
+    name: Instant chat
+    description: Answered by a local upstream.
+    price: { unit: 1M tokens, input_usd: "0.10", output_usd: "0.40" }
+    max: 4096
+    max_unit: tokens
+    cost_input_usd: "0.05"
+    cost_output_usd: "0.2"
+    upstream_model: chat
+    context_tokens: 128000
+    max_output_tokens: 8192
+    disconnect: abort
+    input_schema: { type: object, properties: { messages: { type: array } }, required: [messages] }
+    example: { messages: [{ role: user, content: hello }] }
+`;

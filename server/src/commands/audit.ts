@@ -1,0 +1,14 @@
+import { audit } from '../ledger/audit.ts';
+import { print, withDatabase, type Context } from './output.ts';
+
+export async function auditBooks(context: Context): Promise<void> {
+  const report = await withDatabase(context, audit);
+  const { laws, accounts, transfers, requests } = report.checked;
+  const proved = `${laws} laws over ${accounts} accounts, ${transfers} transfers and ${requests} requests`;
+  const lines = report.violations.flatMap(({ law, says, found }) => [
+    `broken: ${law}: ${says}`,
+    ...found.map((row) => `  ${JSON.stringify(row)}`),
+  ]);
+  print(context, report, report.ok ? `The books balance: ${proved}.` : [`The books do NOT balance (${proved}).`, ...lines].join('\n'));
+  if (!report.ok) process.exitCode = 1;
+}

@@ -1,0 +1,15 @@
+import { checkFolder } from '../storage/catalog.ts';
+import { print, type Context } from './output.ts';
+
+export async function check(context: Context, folder: string | undefined): Promise<void> {
+  const dir = folder ?? context.config.FAREBOX_CATALOG;
+  const { files, rows, problems } = await checkFolder(dir);
+  const ok = problems.length === 0;
+  const lines = problems.map(({ file, path, message, ...where }) => {
+    const at = 'line' in where && where.line ? `${file}:${where.line}` : file;
+    return `${at} ${path}: ${message}`;
+  });
+  const summary = `${files.length} files, ${rows.length} models, ${problems.length} problems.`;
+  print(context, { ok, files, models: rows.length, problems }, [...lines, summary].join('\n'));
+  if (!ok) process.exitCode = 1;
+}

@@ -1,0 +1,17 @@
+import { formatUsd } from '../core/money.ts';
+import { needAccount } from '../operations/account.ts';
+import { deposit } from '../operations/deposit.ts';
+import { usd } from './account.ts';
+import { print, withDatabase, type Context } from './output.ts';
+
+export async function credit(context: Context, email: string, amountUsd: string, options: { reference: string }): Promise<void> {
+  const amount = usd(amountUsd);
+  const shown = await withDatabase(context, async (db) => {
+    const { id: account_id } = await needAccount(db, email);
+    const booked = await deposit(db, { account_id, amount, reference: options.reference });
+    const { available_usd_micro, transfer_id, replayed } = booked;
+    return { account_id, available_usd_micro, transfer_id, replayed };
+  });
+  const done = shown.replayed ? 'was booked before, nothing changed' : 'booked';
+  print(context, shown, `${formatUsd(amount)} USD ${done}. Available: ${formatUsd(shown.available_usd_micro)} USD.`);
+}

@@ -1,0 +1,35 @@
+import type { Config } from '../config.ts';
+import { createLog } from '../lib/log.ts';
+import { openStore } from '../app.ts';
+import type { Database } from '../lib/sql.ts';
+
+/** What every verb is given. */
+export interface Context {
+  config: Config;
+  json: boolean;
+}
+
+/** Runs a short verb on the database, beside a running service or on an embedded one started for it. */
+export async function withDatabase<T>(context: Context, work: (db: Database) => Promise<T>): Promise<T> {
+  const log = createLog('warn');
+  const store = await openStore({ ...context.config, FAREBOX_DATABASE_POOL: 2 }, 'farebox command', log);
+  try {
+    return await work(store.db);
+  } finally {
+    await store.close();
+  }
+}
+
+/** One JSON object with --json, else the text. Amounts are printed as decimal strings. */
+export function print(context: Context, value: object, text: string): void {
+  const plain = (_name: string, item: unknown) => (typeof item === 'bigint' ? String(item) : item);
+  console.log(context.json ? JSON.stringify(value, plain) : text);
+}
+
+/** Columns padded to their widest cell. */
+export function table(head: string[], rows: string[][]): string {
+  const widths = head.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i]!.length)));
+  return [head, ...rows]
+    .map((row) => row.map((cell, i) => cell.padEnd(widths[i]!)).join('  ').trimEnd())
+    .join('\n');
+}

@@ -1,0 +1,248 @@
+/** What must hold between the fields of a catalog row, beyond what its schema can say. Pure. */
+
+import type { Kind, Model, Resolution, Task, Unit } from './catalog.ts';
+import type { Fault } from './catalog-words.ts';
+import { ApiError } from './errors.ts';
+import { inputValidator, validateInput } from './model-input.ts';
+import { price } from './price.ts';
+import { COUNT_MAX, DURATION_SECONDS_MAX } from './priced-fields.ts';
+
+type Schema = Record<string, unknown>;
+
+const units: Record<Kind, readonly Unit[]> = {
+  video: ['sec', 'request'],
+  image: ['image', 'request', 'MP'],
+  text: ['1M tokens'],
+};
+
+/**
+ * Tasks that make pictures; `reframe` and `upscale` do either, `chat` is text, all others make
+ * video.
+ */
+const imageTasks = new Set<Task>([
+  'text-to-image',
+  'edit',
+  'layer-decomposition',
+  'text-to-vector',
+]);
+const eitherTasks = new Set<Task>(['reframe', 'upscale']);
+
+/** The words of `max_unit` under which a row of this unit is really bounded. */
+const boundingWords: Partial<Record<Unit, readonly string[]>> = {
+  sec: ['seconds'],
+  image: ['images', 'count'],
+  MP: ['images', 'count', 'megapixels'],
+  '1M tokens': ['tokens'],
+};
+
+/** A list to be compared item by item costs its length squared. */
+const UNIQUE_ITEMS_MAX = 1000;
+
+/** Everything wrong with a row; empty where it may go live. */
+export function checkRow(model: Model): Fault[] {
+  const faults = [...kindFaults(model), ...maxFaults(model), ...resolutionFaults(model)];
+  const unsafe = schemaFaults(model.input_schema, '/input_schema');
+  faults.push(...unsafe, ...extraFaults(model), ...defaultFaults(model));
+  // The example is judged by the schema and the price rules; with faults in those it would only
+  // repeat them.
+  return faults.length > 0 ? faults : exampleFaults(model);
+}
+
+function kindFaults({ kind, task, price: { unit } }: Model): Fault[] {
+  const faults: Fault[] = [];
+  if (!kindsOf(task).includes(kind)) {
+    const allowed = kindsOf(task).join(' or ');
+    faults.push({ path: '/task', message: `the task ${task} needs kind ${allowed}, not ${kind}.` });
+  }
+  if (!units[kind].includes(unit)) {
+    const allowed = units[kind].join(', ');
+    faults.push({
+      path: '/price/unit',
+      message: `kind ${kind} is priced by ${allowed}, not by ${unit}.`,
+    });
+  }
+  return faults;
+}
+
+function kindsOf(task: Task): Kind[] {
+  if (task === 'chat') return ['text'];
+  if (eitherTasks.has(task)) return ['image', 'video'];
+  return imageTasks.has(task) ? ['image'] : ['video'];
+}
+
+function maxFaults({ price: { max, unit }, max_unit }: Model): Fault[] {
+  const words = boundingWords[unit];
+  if (max > 0 && words && !words.includes(max_unit)) {
+    const message = `max_unit must be ${words.join(' or ')} for ${unit}, not ${max_unit}.`;
+    return [{ path: '/max_unit', message }];
+  }
+  const ceiling =
+    max_unit === 'seconds'
+      ? DURATION_SECONDS_MAX
+      : max_unit === 'images' || max_unit === 'count'
+        ? COUNT_MAX
+        : Infinity;
+  if (max <= ceiling) return [];
+  const message = `max must be at most ${ceiling} ${max_unit}, the ceiling of the service.`;
+  return [{ path: '/max', message }];
+}
+
+function resolutionFaults({ price: rules, input_schema }: Model): Fault[] {
+  const faults: Fault[] = [];
+  const priced = Object.keys(rules.by_resolution ?? {}) as Resolution[];
+  for (const name of priced) {
+    if (rules.resolutions.includes(name)) continue;
+    const message = `usd_by_resolution has ${name}, which is not in resolutions.`;
+    faults.push({ path: `/price/usd_by_resolution/${name}`, message });
+  }
+  const unpriced = rules.resolutions.filter((name) => !priced.includes(name));
+  if (priced.length > 0 && rules.unit_price_usd_micro === undefined && unpriced.length > 0) {
+    const message =
+      `${unpriced.join(', ')} in resolutions has no price; ` +
+      'add it to usd_by_resolution, or usd.';
+    faults.push({ path: '/price/usd_by_resolution', message });
+  }
+  if (priced.length > 0 && rules.unit_price_usd_micro !== undefined && unpriced.length === 0) {
+    const message =
+      'usd is the price of no resolution, since usd_by_resolution names them all; leave it out.';
+    faults.push({ path: '/price/usd', message });
+  }
+  const allowed = propertyOf(input_schema, 'resolution')?.enum;
+  const unknown =
+    rules.resolutions.length > 0 && Array.isArray(allowed)
+      ? allowed.filter((name) => !rules.resolutions.includes(name))
+      : [];
+  if (unknown.length > 0) {
+    const message =
+      `input_schema lets resolution be ${unknown.join(', ')}, ` +
+      'which resolutions does not offer.';
+    faults.push({ path: '/input_schema/properties/resolution/enum', message });
+  }
+  return faults;
+}
+
+function extraFaults({ price: { extras }, input_schema }: Model): Fault[] {
+  const faults: Fault[] = [];
+  extras.forEach((extra, i) => {
+    const path = `/extras/${i}`;
+    const property = propertyOf(input_schema, extra.field);
+    if (!property) {
+      const message = `the extra's field ${extra.field} is not in input_schema.properties.`;
+      faults.push({ path, message });
+      return;
+    }
+    if (extra.kind === 'per_item' || extra.default === undefined) return;
+    if (typeof extra.default !== typeof extra.equals) {
+      const message = `the extra's default must be a ${typeof extra.equals}, as equals is.`;
+      faults.push({ path, message });
+    } else if (property.default !== undefined && property.default !== extra.default) {
+      const message =
+        `the extra's default differs from that of ${extra.field} in input_schema, which is what ` +
+        'the upstream gets.';
+      faults.push({ path, message });
+    }
+  });
+  return faults;
+}
+
+/**
+ * An omitted field goes upstream with the schema's default, so no default may ask for more than is
+ * reserved.
+ */
+function defaultFaults({ price: rules, input_schema }: Model): Fault[] {
+  const faults: Fault[] = [];
+  const check = (field: string, fits: (value: unknown) => boolean, allowed: string) => {
+    const value = propertyOf(input_schema, field)?.default;
+    if (value === undefined || fits(value)) return;
+    const message =
+      `the default of ${field} in input_schema must be ${allowed}, ` +
+      'as a request without it is priced.';
+    faults.push({ path: `/input_schema/properties/${field}/default`, message });
+  };
+  if (rules.unit === 'sec') {
+    const seconds = rules.max > 0 ? Math.min(5, rules.max) : 5;
+    const fits = (value: unknown) => typeof value === 'number' && value > 0 && value <= seconds;
+    check('duration_seconds', fits, `at most ${seconds}`);
+  }
+  if (rules.unit === 'image' || rules.unit === 'MP')
+    check('num_images', (value) => value === 1, '1');
+  if (rules.resolutions.length > 0) {
+    const fits = (value: unknown) => rules.resolutions.includes(value as Resolution);
+    check('resolution', fits, `one of ${rules.resolutions.join(', ')}`);
+  }
+  return faults;
+}
+
+function exampleFaults(model: Model): Fault[] {
+  try {
+    inputValidator(model);
+  } catch (error) {
+    const message = `input_schema does not compile: ${(error as Error).message}.`;
+    return [{ path: '/input_schema', message }];
+  }
+  const errors = validateInput(model, model.example) ?? [];
+  if (errors.length > 0) {
+    return errors.map(({ path, message }) => ({
+      path: `/example${path}`,
+      message: `the example does not fit input_schema: ${path.slice(1) || 'it'} ${message}.`,
+    }));
+  }
+  // A chat's example is a conversation, and its price is that of counted tokens.
+  const priced = model.kind === 'text' ? { input_tokens: 1, output_tokens: 1 } : model.example;
+  try {
+    price(model, priced);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return [{ path: '/example', message: `the example has no price: ${error.message}` }];
+  }
+  return [];
+}
+
+/** Keywords that could make a caller's input expensive to check. */
+function schemaFaults(schema: unknown, path: string): Fault[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const faults: Fault[] = [];
+  const { pattern, uniqueItems, maxItems, patternProperties } = schema as Schema;
+  const patterns = typeof pattern === 'string' ? [pattern] : [];
+  if (typeof patternProperties === 'object') patterns.push(...Object.keys(patternProperties ?? {}));
+  for (const text of patterns.filter(isExplosive)) {
+    const message =
+      `the pattern ${text} repeats a group that holds a repetition or alternatives; ` +
+      'a caller could stall the check with it.';
+    faults.push({ path: `${path}/pattern`, message });
+  }
+  if (uniqueItems === true && !(typeof maxItems === 'number' && maxItems <= UNIQUE_ITEMS_MAX)) {
+    const message = `uniqueItems needs a maxItems of at most ${UNIQUE_ITEMS_MAX} beside it.`;
+    faults.push({ path, message });
+  }
+  for (const [key, child] of Object.entries(schema)) {
+    if (key === 'default' || key === 'examples' || key === 'const' || key === 'enum') continue;
+    faults.push(...schemaFaults(child, `${path}/${key}`));
+  }
+  return faults;
+}
+
+/**
+ * Whether a repeated group holds a repetition or alternatives, as in (a+)+ and (a|a)+ : such a
+ * pattern may try every way to share a text out, which doubles with each character. Some harmless
+ * patterns are caught too.
+ */
+export function isExplosive(pattern: string): boolean {
+  const text = pattern.replace(/\\./gs, '_').replace(/\[[^\]]*\]/g, '_');
+  const open = [false];
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === '(') open.push(false);
+    const inner = text[i] === ')' && open.pop() === true;
+    const repeated = /^\)?(?:[*+]|\{\d+,\})/.test(text.slice(i, i + 12));
+    if (inner && repeated) return true;
+    if (inner || repeated || text[i] === '|') open[open.length - 1] = true;
+  }
+  return false;
+}
+
+function propertyOf(schema: Schema, field: string): Schema | undefined {
+  const { properties } = schema;
+  if (typeof properties !== 'object' || properties === null) return undefined;
+  const property = Object.hasOwn(properties, field) ? (properties as Schema)[field] : undefined;
+  return typeof property === 'object' && property !== null ? (property as Schema) : undefined;
+}

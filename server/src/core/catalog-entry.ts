@@ -1,0 +1,104 @@
+/** A row as callers see it. */
+
+import type { Extra, Kind, Model, PriceRules, Resolution, Task, Unit } from './catalog.ts';
+import { toUsdNumber } from './money.ts';
+import { dearest, rateOf, ratesByResolution } from './rates.ts';
+
+/** What `GET /models` says of one row: JSON, prices in plain US dollars per unit. */
+export interface CatalogEntry {
+  id: string;
+  object: 'model';
+  /** Unix seconds. */
+  created: number;
+  owned_by: string;
+  name: string;
+  description: string;
+  kind: Kind;
+  task: Task;
+  /** The highest where several exist. */
+  price: number | { input: number; output: number };
+  unit: Unit;
+  /** Only where they differ. */
+  price_by_resolution?: Partial<Record<Resolution, number>>;
+  extras: CatalogExtra[];
+  max: number;
+  max_unit: string;
+  resolutions: Resolution[];
+  uncensored: boolean;
+  input_schema: Record<string, unknown>;
+  example: Record<string, unknown>;
+  /** Text rows only. */
+  context_tokens?: number;
+  max_output_tokens?: number;
+}
+
+/**
+ * One rule that adds `add_usd` to the price of a unit: per item beyond `free`, or when the field
+ * `equals`.
+ */
+export interface CatalogExtra {
+  label: string;
+  field: string;
+  add_usd: number;
+  per_item?: true;
+  free?: number;
+  equals?: string | number | boolean;
+  default?: string | number | boolean;
+}
+
+export function catalogEntry(model: Model): CatalogEntry {
+  const { price: rules, kind } = model;
+  const rates = ratesByResolution(rules);
+  return {
+    id: model.id,
+    object: 'model',
+    created: model.created,
+    owned_by: model.owned_by,
+    name: model.name,
+    description: model.description,
+    kind,
+    task: model.task,
+    price: listPrice(rules),
+    unit: rules.unit,
+    ...(rates && { price_by_resolution: inUsd(rates) }),
+    extras: rules.extras.map(entryExtra),
+    max: rules.max,
+    max_unit: model.max_unit,
+    resolutions: rules.resolutions,
+    uncensored: model.uncensored,
+    input_schema: model.input_schema,
+    example: model.example,
+    ...(kind === 'text' && {
+      context_tokens: model.context_tokens,
+      max_output_tokens: model.max_output_tokens,
+    }),
+  };
+}
+
+function listPrice(rules: PriceRules): CatalogEntry['price'] {
+  if (rules.unit === '1M tokens') {
+    return {
+      input: toUsdNumber(rules.input_usd_micro ?? 0n),
+      output: toUsdNumber(rules.output_usd_micro ?? 0n),
+    };
+  }
+  return toUsdNumber(
+    rateOf(
+      rules,
+      dearest(rules, (rate) => rate),
+    ),
+  );
+}
+
+function entryExtra(extra: Extra): CatalogExtra {
+  const { label, field } = extra;
+  const shown = { label, field, add_usd: toUsdNumber(extra.add_usd_micro) };
+  if (extra.kind === 'per_item') return { ...shown, per_item: true, free: extra.free };
+  const { equals, default: fallback } = extra;
+  return { ...shown, equals, ...(fallback !== undefined && { default: fallback }) };
+}
+
+function inUsd(rates: Partial<Record<Resolution, bigint>>): Partial<Record<Resolution, number>> {
+  const entries = Object.entries(rates).map(([name, rate]) => [name, toUsdNumber(rate)]);
+  return Object.fromEntries(entries) as Partial<Record<Resolution, number>>;
+}

@@ -1,0 +1,268 @@
+/**
+ * Turns the content of one catalog file into rows, or says in sentences what is wrong with it.
+ * Pure.
+ */
+
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ValidateFunction } from 'ajv/dist/2020.js';
+import fileSchema from '../../../catalog/schema.json' with { type: 'json' };
+import type {
+  Extra,
+  Kind,
+  Model,
+  ModelUpstream,
+  PriceRules,
+  Resolution,
+  Task,
+  Unit,
+} from './catalog.ts';
+import { checkRow } from './catalog-check.ts';
+import { schemaFaults } from './catalog-words.ts';
+import type { Fault } from './catalog-words.ts';
+import { chatExample, chatInputSchema } from './chat-schema.ts';
+import { parseUsd } from './money.ts';
+
+export interface Problem {
+  file: string;
+  /** JSON pointer into the file; '' is the file itself. */
+  path: string;
+  /** A sentence that names the row and what is allowed. */
+  message: string;
+  /** Where known, from 1. */
+  line?: number;
+}
+
+export interface ParsedFile {
+  rows: Model[];
+  problems: Problem[];
+}
+
+interface UpstreamForm {
+  upstream?: string;
+  input_mapping?: Record<string, string>;
+  input_defaults?: Record<string, unknown>;
+  cost_usd?: string;
+  cost_input_usd?: string;
+  cost_output_usd?: string;
+}
+
+interface ExtraForm {
+  per_item?: string;
+  free?: number;
+  when?: string;
+  equals?: string | number | boolean;
+  default?: string | number | boolean;
+  add_usd: string;
+  label: string;
+}
+
+interface PriceForm {
+  unit: Unit;
+  usd?: string;
+  usd_by_resolution?: Partial<Record<Resolution, string>>;
+  input_usd?: string;
+  output_usd?: string;
+}
+
+/** A row as it stands in the file, after the schema has been satisfied. */
+interface RowForm extends UpstreamForm {
+  id: string;
+  kind: Kind;
+  task: Task;
+  name: string;
+  description?: string;
+  owned_by?: string;
+  created?: string;
+  price: PriceForm;
+  extras?: ExtraForm[];
+  max?: number;
+  max_unit?: string;
+  resolutions?: Resolution[];
+  upstream_model?: string;
+  upstreams?: (UpstreamForm & { model?: string })[];
+  job_age_seconds?: number;
+  input_schema?: Record<string, unknown>;
+  example?: Record<string, unknown>;
+  disconnect?: 'abort' | 'drain';
+  context_tokens?: number;
+  max_output_tokens?: number;
+}
+
+interface FileForm {
+  upstream?: string;
+  owned_by?: string;
+  models: RowForm[];
+}
+
+/** More would only push the first ones off the screen. */
+const PROBLEMS_MAX = 50;
+const CREATED_DEFAULT = '2026-01-01';
+const jobAgeSeconds: Record<Kind, number> = { image: 600, video: 3600, text: 600 };
+const maxUnits: Record<Unit, string> = {
+  sec: 'seconds',
+  image: 'images',
+  request: 'images',
+  MP: 'images',
+  '1M tokens': 'tokens',
+};
+
+let validate: ValidateFunction | undefined;
+
+/**
+ * `content` is the file's parsed YAML. Rows come back only when the whole file has the right form.
+ */
+export function parseCatalogFile(content: unknown, file: string): ParsedFile {
+  validate ??= new Ajv2020({
+    allErrors: true,
+    verbose: true,
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+  }).compile(fileSchema);
+  if (!validate(content)) {
+    const faults = schemaFaults(validate.errors ?? [], content).slice(0, PROBLEMS_MAX);
+    return { rows: [], problems: faults.map(({ path, message }) => ({ file, path, message })) };
+  }
+  const form = content as FileForm;
+  const rows: Model[] = [];
+  const problems: Problem[] = [];
+  form.models.forEach((row, i) => {
+    const faults = formFaults(row, form);
+    const model = faults.length === 0 ? modelOf(row, form) : undefined;
+    if (model) faults.push(...checkRow(model));
+    if (model && faults.length === 0) rows.push(deepFreeze(model));
+    for (const fault of faults) {
+      problems.push({
+        file,
+        path: `/models/${i}${fault.path}`,
+        message: `${row.id}: ${fault.message}`,
+      });
+    }
+  });
+  return { rows, problems: problems.slice(0, PROBLEMS_MAX) };
+}
+
+/** The rows whose id an earlier row has, over all files in the given order. */
+export function duplicateIds(files: { file: string; rows: readonly Model[] }[]): Problem[] {
+  const owners = new Map<string, string>();
+  const problems: Problem[] = [];
+  for (const { file, rows } of files) {
+    for (const { id } of rows) {
+      const owner = owners.get(id);
+      if (owner === undefined) owners.set(id, file);
+      else
+        problems.push({ file, path: '', message: `${id}: the id is taken by a row of ${owner}.` });
+    }
+  }
+  return problems;
+}
+
+/** What the schema cannot say and what must hold before a row can be built. */
+function formFaults(row: RowForm, file: FileForm): Fault[] {
+  const faults: Fault[] = [];
+  if (row.created !== undefined && !isDay(row.created)) {
+    const message = `created is no day of the calendar: ${row.created}.`;
+    faults.push({ path: '/created', message });
+  }
+  (row.upstreams ?? [row]).forEach((form, i) => {
+    if (form.upstream !== undefined || file.upstream !== undefined) return;
+    const message = 'upstream is missing; name it in the row or once at the top of the file.';
+    faults.push({ path: row.upstreams ? `/upstreams/${i}` : '', message });
+  });
+  return faults;
+}
+
+function modelOf(row: RowForm, file: FileForm): Model {
+  const text = row.kind === 'text';
+  const upstreams = row.upstreams?.map((form) => upstreamOf(form, form.model ?? row.id, file)) ?? [
+    upstreamOf(row, row.upstream_model ?? row.id, file),
+  ];
+  const input_schema = row.input_schema ?? chatInputSchema;
+  return {
+    id: row.id,
+    kind: row.kind,
+    task: row.task,
+    name: row.name,
+    description: row.description ?? '',
+    owned_by: row.owned_by ?? file.owned_by ?? upstreams[0]!.upstream,
+    created: Date.parse(`${row.created ?? CREATED_DEFAULT}T00:00:00Z`) / 1000,
+    uncensored: row.id.includes('uncensored'),
+    price: priceOf(row, input_schema),
+    max_unit: row.max_unit ?? maxUnits[row.price.unit],
+    input_schema,
+    example: row.example ?? (text && !row.input_schema ? chatExample : {}),
+    upstreams,
+    job_age_seconds: row.job_age_seconds ?? jobAgeSeconds[row.kind],
+    disconnect: row.disconnect ?? 'abort',
+    max_output_tokens: row.max_output_tokens ?? 0,
+    context_tokens: row.context_tokens ?? 0,
+  };
+}
+
+function priceOf(row: RowForm, input_schema: Record<string, unknown>): PriceRules {
+  const { unit, usd, usd_by_resolution, input_usd, output_usd } = row.price;
+  const rates = Object.entries(usd_by_resolution ?? {}) as [Resolution, string][];
+  return {
+    unit,
+    ...(usd !== undefined && { unit_price_usd_micro: parseUsd(usd) }),
+    ...(rates.length > 0 && {
+      by_resolution: Object.fromEntries(rates.map(([name, rate]) => [name, parseUsd(rate)])),
+    }),
+    ...(input_usd !== undefined && { input_usd_micro: parseUsd(input_usd) }),
+    ...(output_usd !== undefined && { output_usd_micro: parseUsd(output_usd) }),
+    extras: (row.extras ?? []).map((form) => extraOf(form, input_schema)),
+    max: row.max ?? 0,
+    resolutions: row.resolutions ?? rates.map(([name]) => name),
+  };
+}
+
+function extraOf(form: ExtraForm, input_schema: Record<string, unknown>): Extra {
+  const add_usd_micro = parseUsd(form.add_usd);
+  const { label } = form;
+  if (form.per_item !== undefined) {
+    return { kind: 'per_item', field: form.per_item, free: form.free ?? 0, add_usd_micro, label };
+  }
+  const field = form.when!;
+  const fallback = form.default ?? defaultOf(input_schema, field);
+  return {
+    kind: 'when',
+    field,
+    equals: form.equals!,
+    add_usd_micro,
+    label,
+    ...(fallback !== undefined && { default: fallback }),
+  };
+}
+
+/** An omitted field goes upstream with its schema default, so that is what it must be priced as. */
+function defaultOf(input_schema: Record<string, unknown>, field: string) {
+  const properties = (input_schema.properties ?? {}) as Record<
+    string,
+    { default?: string | boolean }
+  >;
+  return Object.hasOwn(properties, field) ? properties[field]!.default : undefined;
+}
+
+function upstreamOf(form: UpstreamForm, model: string, file: FileForm): ModelUpstream {
+  const cost = form.cost_usd ?? form.cost_input_usd;
+  return {
+    upstream: form.upstream ?? file.upstream!,
+    model,
+    input_mapping: form.input_mapping ?? {},
+    input_defaults: form.input_defaults ?? {},
+    cost_usd_micro: cost === undefined ? null : parseUsd(cost),
+    cost_output_usd_micro:
+      form.cost_output_usd === undefined ? null : parseUsd(form.cost_output_usd),
+  };
+}
+
+function isDay(text: string): boolean {
+  const time = Date.parse(`${text}T00:00:00Z`);
+  return Number.isFinite(time) && new Date(time).toISOString().startsWith(text);
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const child of Object.values(value)) deepFreeze(child);
+  return Object.freeze(value);
+}

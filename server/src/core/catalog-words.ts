@@ -1,0 +1,54 @@
+/** Says what the file's schema found in words for the person who wrote the file. */
+
+import type { ErrorObject } from 'ajv/dist/2020.js';
+
+export interface Fault {
+  /** JSON pointer. */
+  path: string;
+  /** A sentence; names the row or field and what is allowed. */
+  message: string;
+}
+
+/** One fault for each error of the file's schema; compiled with `verbose`. */
+export function schemaFaults(errors: readonly ErrorObject[], content: unknown): Fault[] {
+  const faults: Fault[] = [];
+  for (const error of errors) {
+    // "if" only says that one of its branches failed; the branch has said why.
+    if (error.keyword === 'if') continue;
+    const row = /^\/models\/(\d+)(.*)$/s.exec(error.instancePath);
+    const id = row ? idOf(content, Number(row[1])) : '';
+    const name = (row ? row[2]! : error.instancePath).slice(1).replaceAll('/', '.');
+    faults.push({ path: error.instancePath, message: `${id}${sentence(name, error)}.` });
+  }
+  return faults;
+}
+
+function idOf(content: unknown, index: number): string {
+  const row = (content as { models: unknown[] }).models[index] as { id?: unknown } | null;
+  return typeof row?.id === 'string' ? `${row.id}: ` : `row ${index + 1}: `;
+}
+
+function sentence(name: string, error: ErrorObject): string {
+  const subject = name === '' ? 'this' : name;
+  const within = name === '' ? '' : `${name}.`;
+  const params = error.params as Record<string, unknown>;
+  const schema = error.parentSchema as { description?: string; properties?: object } | undefined;
+  switch (error.keyword) {
+    case 'required':
+      return `${within}${String(params.missingProperty)} is missing`;
+    case 'false schema':
+      return `${subject} does not belong in a row of this kind`;
+    case 'additionalProperties': {
+      const known = Object.keys(schema?.properties ?? {}).join(', ');
+      return `${within}${String(params.additionalProperty)} is not known; known are ${known}`;
+    }
+    case 'enum':
+      return `${subject} must be one of ${(params.allowedValues as unknown[]).join(', ')}`;
+    case 'const':
+      return `${subject} must be ${JSON.stringify(params.allowedValue)}`;
+    case 'pattern':
+      return `${subject} must be the ${schema?.description ?? String(params.pattern)}`;
+    default:
+      return `${subject} ${error.message}${schema?.description ? ` (${schema.description})` : ''}`;
+  }
+}

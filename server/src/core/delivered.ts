@@ -1,0 +1,41 @@
+import type { Unit } from './catalog.ts';
+
+/** How many units a finished generation delivered, from its measured media. */
+interface Measured {
+  content_type: string;
+  width: number | null;
+  height: number | null;
+  duration_seconds: number | null;
+}
+
+/** Containers round a duration to whole frames: so much less than what was asked still counts as all of it. */
+const durationToleranceSeconds = 0.15;
+
+/** Null where the media do not tell, or the unit is none of media. `asked` is the quote's quantity. */
+export function deliveredQuantity(unit: Unit, outputs: Measured[], asked: number): number | null {
+  if (unit === 'request') return 1;
+  if (unit === 'sec') {
+    const seconds = sum(outputs, (output) => output.duration_seconds);
+    if (seconds === null) return null;
+    return Math.abs(seconds - asked) <= durationToleranceSeconds ? asked : seconds;
+  }
+  const images = outputs.filter((output) => output.content_type.startsWith('image/'));
+  if (images.length === 0) return null;
+  if (unit === 'image') return images.length;
+  if (unit === 'MP') return sum(images, pixels, 1_000_000);
+  return null;
+}
+
+function pixels({ width, height }: Measured): number | null {
+  return width === null || height === null ? null : width * height;
+}
+
+function sum(outputs: Measured[], of: (output: Measured) => number | null, divisor = 1): number | null {
+  let total = 0;
+  for (const output of outputs) {
+    const value = of(output);
+    if (value === null) return null;
+    total += value;
+  }
+  return outputs.length === 0 ? null : total / divisor;
+}

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { hashKey, keyHint, keyScanPattern, newKey, parseAuthorization, parseKey } from './key.ts';
+
+/** The key that random bytes of zero make. */
+const known = newKey((bytes) => Buffer.alloc(bytes));
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const keys = fc.uint8Array({ minLength: 64, maxLength: 64 }).map((seed) => {
+  let at = 0;
+  return newKey((bytes) =>
+    Buffer.from(Array.from({ length: bytes }, () => (seed[at++ % 64] ?? 0) % 248)),
+  );
+});
+
+/** CRC-32 bit by bit, as in the standard: the second opinion on the checksum. */
+function crc32(text: string): number {
+  let crc = 0xffffffff;
+  for (const byte of Buffer.from(text)) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return ~crc >>> 0;
+}
+
+function base62(value: number): string {
+  let text = '';
+  for (let i = 0; i < 6; i++, value = Math.floor(value / 62))
+    text = alphabet.charAt(value % 62) + text;
+  return text;
+}
+
+describe('newKey and parseKey', () => {
+  test('a key is fbx_, 32 base62 characters and the checksum of both', () => {
+    fc.assert(
+      fc.property(keys, (key) => {
+        assert.match(key, /^fbx_[0-9A-Za-z]{38}$/);
+        assert.equal(key.slice(36), base62(crc32(key.slice(0, 36))));
+        assert.equal(parseKey(key), key);
+      }),
+    );
+  });
+
+  test('the form never changes: keys given out long ago stay good', () => {
+    assert.equal(known, 'fbx_000000000000000000000000000000004Kz40j');
+    assert.equal(parseKey(known), known);
+  });
+
+  test('keys differ', () => {
+    const made = new Set(Array.from({ length: 1_000 }, () => newKey(randomBytes)));
+    assert.equal(made.size, 1_000);
+  });
+
+  test('no single changed character passes', () => {
+    for (let at = 0; at < known.length; at++) {
+      for (const char of alphabet) {
+        if (char === known[at]) continue;
+        assert.equal(parseKey(known.slice(0, at) + char + known.slice(at + 1)), null);
+      }
+    }
+  });
+
+  test('no swap of two neighbours passes', () => {
+    fc.assert(
+      fc.property(keys, fc.integer({ min: 0, max: 40 }), (key, at) => {
+        const swapped = key.slice(0, at) + key[at + 1] + key[at] + key.slice(at + 2);
+        assert.equal(parseKey(swapped), swapped === key ? key : null);
+      }),
+    );
+  });
+
+  test('what is no key is null, never an exception', () => {
+    const others = [
+      '',
+      'fbx_',
+      known.slice(1),
+      `${known}0`,
+      ` ${known}`,
+      `${known}\n`,
+      known.toUpperCase(),
+      known.replace('fbx_', 'fbx-'),
+      known.replace('0', 'é'),
+      'x'.repeat(1e6),
+      null,
+      undefined,
+      7,
+      [known],
+      { length: 42 },
+    ];
+    for (const other of others) assert.equal(parseKey(other), null);
+    fc.assert(fc.property(fc.anything(), (value) => parseKey(value) === null));
+  });
+});
+
+describe('hashKey and keyHint', () => {
+  test('the hash is SHA-256 of the whole key', () => {
+    assert.deepEqual(hashKey(known), createHash('sha256').update(known).digest());
+  });
+
+  test('the hint shows six characters in front and four at the end, no more', () => {
+    const key = 'fbx_abCDEFGHIJKLMNOPQRSTUVWXYZ01234567wxyz';
+    assert.deepEqual(keyHint(key), { prefix: 'fbx_ab', last4: 'wxyz' });
+  });
+});
+
+describe('keyScanPattern', () => {
+  test('finds keys in text and nothing longer or shorter', () => {
+    const scan = new RegExp(keyScanPattern, 'g');
+    const text = `KEY="${known}" other=${known}9 ${known.slice(0, -1)}, x${known} (${known})`;
+    assert.deepEqual(text.match(scan), [known, known]);
+  });
+});
+
+describe('parseAuthorization', () => {
+  for (const scheme of ['Key', 'Bearer', 'key', 'BEARER', 'bEaReR']) {
+    test(`takes the scheme ${scheme}`, () => {
+      assert.equal(parseAuthorization(`${scheme} ${known}`), known);
+    });
+  }
+
+  test('takes a list of one, as headersDistinct gives', () => {
+    assert.equal(parseAuthorization([`Key ${known}`]), known);
+  });
+
+  const refused: [name: string, header: string | string[] | undefined][] = [
+    ['no header', undefined],
+    ['an empty header', ''],
+    ['an empty list', []],
+    ['two values', [`Key ${known}`, `Key ${known}`]],
+    ['two values joined', `Key ${known}, Key ${known}`],
+    ['the scheme alone', 'Key'],
+    ['the scheme and a space', 'Key '],
+    ['the key alone', known],
+    ['two spaces', `Key  ${known}`],
+    ['a tab', `Key\t${known}`],
+    ['a space in front', ` Key ${known}`],
+    ['a space behind', `Key ${known} `],
+    ['a no-break space', `Key\u00a0${known}`],
+    ['another scheme', `Basic ${known}`],
+    ['a scheme in Unicode', `\u212aey ${known}`],
+    ['a parameter', `Key token=${known}`],
+    ['quotes', `Key "${known}"`],
+    ['a wrong checksum', `Key ${known.slice(0, -1)}x`],
+    ['non-ASCII', `Key ${known.slice(0, -1)}é`],
+    ['8 KB', `Key ${'a'.repeat(8_192)}`],
+    ['an upper-case prefix', `Key ${known.replace('fbx', 'FBX')}`],
+  ];
+  for (const [name, header] of refused) {
+    test(`refuses ${name}`, () => assert.equal(parseAuthorization(header), null));
+  }
+});

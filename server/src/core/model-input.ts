@@ -1,0 +1,206 @@
+/**
+ * Checks a caller's input against the row's own JSON Schema. The schema is the operator's and
+ * trusted; the input is not: what a check costs and how much it answers are bounded, and the input
+ * is never changed.
+ */
+
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import type { Model, ModelUpstream } from './catalog.ts';
+
+export interface InputError {
+  /** JSON pointer into the input; '' is the input itself. */
+  path: string;
+  message: string;
+}
+
+type Schema = Record<string, unknown>;
+type Input = Record<string, unknown>;
+type Validator = (input: unknown) => InputError[] | null;
+
+/** Enough to correct an input in one go; the rest would only make the reply long. */
+const ERRORS_MAX = 20;
+/**
+ * An input with more values than this is told its first fault only: collecting all could take long.
+ */
+const VALUES_MAX = 2000;
+/** A caller's own words in an error are cut to this length. */
+const WORDS_MAX = 200;
+/** A pattern sees no text longer than this: even a quadratic one then ends within milliseconds. */
+const PATTERN_TEXT_MAX = 4096;
+
+/**
+ * ajv asks for an engine with its own source text, needed only where code is written to a file. The
+ * key in `toString` keeps compiled patterns apart.
+ */
+const boundedRegExp = Object.assign(
+  (pattern: string, flags: string) => {
+    const exp = new RegExp(pattern, flags);
+    return {
+      test: (text: string) => text.length <= PATTERN_TEXT_MAX && exp.test(text),
+      toString: () => exp.toString(),
+    };
+  },
+  { code: 'boundedRegExp' },
+);
+
+const options = {
+  // Formats are notes in this draft: a URL field may hold a file_id, and format checks cost time on
+  // long texts.
+  validateFormats: false,
+  // Own fields only: "constructor" is not there just because every object inherits one.
+  ownProperties: true,
+  // 4.2 is a multiple of 0.1, whatever doubles say.
+  multipleOfPrecision: 6,
+  strictSchema: true,
+  strictTypes: false,
+  strictTuple: false,
+  strictRequired: false,
+  addUsedSchema: false,
+  logger: false,
+  code: { regExp: boundedRegExp },
+} as const;
+
+const firstFault = new Ajv2020({ ...options, allErrors: false });
+const allFaults = new Ajv2020({ ...options, allErrors: true });
+const validators = new WeakMap<Schema, Validator>();
+
+/** Null where the input fits the row's schema, else what to correct, at most 20 entries. */
+export function validateInput(
+  model: Pick<Model, 'input_schema'>,
+  input: unknown,
+): InputError[] | null {
+  return inputValidator(model)(input);
+}
+
+/**
+ * The row's compiled check; compiled once per schema. Throws Error where the schema does not
+ * compile.
+ */
+export function inputValidator(model: Pick<Model, 'input_schema'>): Validator {
+  const schema = model.input_schema;
+  let validator = validators.get(schema);
+  if (!validator) {
+    validator = validatorOf(schema);
+    validators.set(schema, validator);
+  }
+  return validator;
+}
+
+/** A copy of the input in which omitted fields hold the schema's defaults (top level only). */
+export function withDefaults(model: Pick<Model, 'input_schema'>, input: Input): Input {
+  const defaults: [string, unknown][] = [];
+  for (const [field, schema] of Object.entries(propertiesOf(model))) {
+    if (hasDefault(schema)) defaults.push([field, structuredClone(schema.default)]);
+  }
+  // Entries and spread define fields, they do not assign: "__proto__" stays a plain field.
+  return { ...Object.fromEntries(defaults), ...input };
+}
+
+/**
+ * What an upstream is sent for an input: in the upstream's names, with everything said that the
+ * price rests on. An omitted field is its schema's default, else what the quote assumed where the
+ * schema knows the field. Nothing of the caller's passes under a name that the row itself fills, or
+ * it would get what was not priced.
+ */
+export function upstreamInput(
+  model: Pick<Model, 'input_schema'>,
+  { input_mapping, input_defaults }: Pick<ModelUpstream, 'input_mapping' | 'input_defaults'>,
+  input: Input,
+  assumptions: Input = {},
+): Input {
+  const properties = propertiesOf(model);
+  const assumed = Object.entries(assumptions).filter(([field]) => Object.hasOwn(properties, field));
+  const full = { ...Object.fromEntries(assumed), ...withDefaults(model, input) };
+  const taken = new Set(Object.values(input_mapping));
+  const sent: [string, unknown][] = [];
+  for (const [field, value] of Object.entries(full)) {
+    if (Object.hasOwn(input_mapping, field)) sent.push([input_mapping[field]!, value]);
+    else if (!taken.has(field)) sent.push([field, value]);
+  }
+  return { ...Object.fromEntries(sent), ...input_defaults };
+}
+
+function propertiesOf(model: Pick<Model, 'input_schema'>): Schema {
+  return (model.input_schema.properties ?? {}) as Schema;
+}
+
+function hasDefault(schema: unknown): schema is { default: unknown } {
+  return typeof schema === 'object' && schema !== null && Object.hasOwn(schema, 'default');
+}
+
+function validatorOf(schema: Schema): Validator {
+  const first = compile(firstFault, schema);
+  let all: ValidateFunction | undefined;
+  return (input) => {
+    if (first(input)) return null;
+    if (!isSmall(input)) return sentences(first.errors);
+    all ??= compile(allFaults, schema);
+    all(input);
+    return sentences(all.errors);
+  };
+}
+
+/** Compiles without leaving the schema in ajv's own cache, which would grow with every reload. */
+function compile(ajv: Ajv2020, schema: Schema): ValidateFunction {
+  const validate = ajv.compile(schema);
+  ajv.removeSchema(schema);
+  return validate;
+}
+
+function isSmall(input: unknown): boolean {
+  let left = VALUES_MAX;
+  const stack = [input];
+  while (stack.length > 0) {
+    const value = stack.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    const children = Array.isArray(value) ? value : Object.values(value);
+    left -= children.length;
+    if (left < 0) return false;
+    for (const child of children) stack.push(child);
+  }
+  return true;
+}
+
+function sentences(errors: ErrorObject[] | null | undefined): InputError[] {
+  const found = (errors ?? []).filter((error) => error.keyword !== 'if');
+  return found.slice(0, ERRORS_MAX).map((error) => ({
+    path: cut(pathOf(error)),
+    message: cut(messageOf(error)),
+  }));
+}
+
+/** For a missing or an unknown field, the field itself rather than the object around it. */
+function pathOf(error: ErrorObject): string {
+  const params = error.params as Record<string, unknown>;
+  const field = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty;
+  if (typeof field !== 'string') return error.instancePath;
+  return `${error.instancePath}/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+function messageOf(error: ErrorObject): string {
+  const params = error.params as Record<string, unknown>;
+  switch (error.keyword) {
+    case 'required':
+      return 'is required';
+    case 'additionalProperties':
+    case 'unevaluatedProperties':
+      return 'is not a field of this model';
+    case 'enum':
+      return `must be one of ${listOf(params.allowedValues)}`;
+    case 'const':
+      return `must be ${JSON.stringify(params.allowedValue)}`;
+    case 'pattern':
+      return `must match ${String(params.pattern)}, in at most ${PATTERN_TEXT_MAX} characters`;
+    default:
+      return error.message ?? 'does not fit the schema';
+  }
+}
+
+function listOf(values: unknown): string {
+  return (values as unknown[]).map((value) => JSON.stringify(value)).join(', ');
+}
+
+function cut(text: string): string {
+  return text.length <= WORDS_MAX ? text : `${text.slice(0, WORDS_MAX - 1)}…`;
+}

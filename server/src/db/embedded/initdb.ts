@@ -1,0 +1,42 @@
+/** Makes the cluster of the embedded PostgreSQL. */
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Place } from './files.ts';
+import { makeFolder, plainEnvironment } from './user.ts';
+
+/** Whole or not at all: a crash leaves no half cluster under its name. Fine where it exists. */
+export async function createCluster(place: Place): Promise<void> {
+  if (fs.existsSync(place.cluster)) return;
+  const home = path.dirname(place.cluster);
+  for (const name of fs.readdirSync(home).filter((one) => one.startsWith('cluster.'))) {
+    fs.rmSync(path.join(home, name), { recursive: true, force: true });
+  }
+  const draft = `${place.cluster}.${randomBytes(4).toString('hex')}`;
+  makeFolder(draft, 0o700, place.user);
+  // Given one by one, since without LANG the database would be SQL_ASCII.
+  const flags = [
+    '--encoding=UTF8',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--locale=C',
+    '--data-checksums',
+    '--auth-local=trust',
+    '--auth-host=reject',
+    '--username=farebox',
+    `--pgdata=${draft}`,
+  ];
+  const child = spawn(path.join(place.binaries, 'bin', 'initdb'), flags, {
+    ...place.user,
+    cwd: '/',
+    env: plainEnvironment,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let errors = '';
+  child.stderr!.setEncoding('utf8').on('data', (part: string) => (errors += part));
+  const [code, signal] = await once(child, 'close');
+  if (code !== 0) throw new Error(`initdb ended with ${code ?? signal}: ${errors.trim()}`);
+  fs.renameSync(draft, place.cluster);
+}

@@ -1,0 +1,102 @@
+/** Which processes belong to the embedded PostgreSQL. */
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+
+/** What PostgreSQL writes about itself into postmaster.pid. */
+export interface PidFile {
+  pid: number;
+  socketDir: string;
+  status: string;
+}
+
+/** The living server on this cluster, in whatever state it is. */
+export function findRunning(cluster: string): PidFile | null {
+  const file = readPidFile(cluster);
+  return file && isServer(file.pid, cluster) ? file : null;
+}
+
+/** Whether that pid is this cluster's server, not a stranger who got the number after it. */
+export function isServer(pid: number, cluster: string): boolean {
+  return commandOf(pid).includes(`\0-D\0${cluster}\0`);
+}
+
+/** As `isServer`, for one that surely was; cheap also where a look at it would start a `ps`. */
+export function isAlive(pid: number, cluster: string): boolean {
+  if (process.platform === 'linux') return isServer(pid, cluster);
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function readPidFile(cluster: string): PidFile | null {
+  try {
+    const lines = fs.readFileSync(path.join(cluster, 'postmaster.pid'), 'utf8').split('\n');
+    const pid = Number(lines[0]);
+    if (!Number.isInteger(pid) || pid <= 0) return null;
+    return { pid, socketDir: lines[4] ?? '', status: (lines[7] ?? '').trim() };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Arguments with a NUL before and after each; '' where there is no such process. */
+function commandOf(pid: number): string {
+  try {
+    if (process.platform === 'linux') {
+      return `\0${fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8')}`;
+    }
+    // Elsewhere the borders of the arguments are not to be had; the path is in one piece.
+    const text = execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return text.replace(/ -D (.*?) -c .*/s, '\0-D\0$1\0');
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * A backend in a long computation does not notice that its server was killed and keeps the
+ * shared memory. Nothing it could still do would be kept. Linux only; elsewhere we wait for it.
+ */
+export function killOrphans(cluster: string): void {
+  if (process.platform !== 'linux') return;
+  const pids = fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const here = pids.filter((pid) => folderOf(pid) === cluster);
+  for (const pid of here) {
+    const isBackend = commandOf(Number(pid)).startsWith('\0postgres: ');
+    if (!isBackend || here.includes(parentOf(pid))) continue;
+    signalTo(Number(pid), 'SIGKILL');
+  }
+}
+
+export function signalTo(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // It ended by itself meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+function folderOf(pid: string): string | null {
+  try {
+    return fs.readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return null;
+  }
+}
+
+function parentOf(pid: string): string {
+  try {
+    return /^PPid:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '';
+  } catch {
+    return '';
+  }
+}

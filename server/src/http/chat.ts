@@ -1,0 +1,215 @@
+import type { FastifyReply } from 'fastify';
+import { parseChat, type Chat } from '../core/chat.ts';
+import type { Model } from '../core/catalog.ts';
+import { chunksFromCompletion } from '../core/completion.ts';
+import { ApiError } from '../core/errors.ts';
+import { fingerprint, idempotencyKey } from '../core/fingerprint.ts';
+import { price } from '../core/price.ts';
+import { quoteToJson } from '../core/quote-json.ts';
+import { isFinal } from '../core/request.ts';
+import { estimatePromptTokens } from '../core/tokens.ts';
+import { newId } from '../lib/id.ts';
+import { openEventStream, type EventStream } from '../lib/sse.ts';
+import * as chat from '../operations/chat.ts';
+import { chatMaxBytes, readObject } from './body.ts';
+import type { HttpDeps, Keyed } from './deps.ts';
+import { asApiError, errorBody } from './errors.ts';
+import { hijackHeaders } from './hijack.ts';
+
+const maxTokensDefault = 4_096;
+const bufferMaxBytes = 1024 * 1024;
+const keepAliveMs = 15_000;
+/** How long a repeat waits for the first call under the same key. */
+const repeatWaitMs = 10_000;
+/** A reader that takes nothing for so long has left. */
+const stallMs = 60_000;
+
+type Json = Record<string, unknown>;
+
+/** POST /chat/completions */
+export async function completions(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const key = idempotencyKey(req.raw.headersDistinct['idempotency-key']);
+  const body = await readObject(req, chatMaxBytes);
+  const wanted = parseChat(body);
+  const model = textModel(wanted.model, deps);
+  for (;;) {
+    const taken = await take(req, wanted, body, model, key, deps);
+    if (!taken.replayed) return begin(req, reply, taken.run, deps);
+    const kept = await keptCompletion(taken.request_id, deps);
+    // The first call failed meanwhile and freed its key: this one takes its place.
+    if (kept === null) continue;
+    reply.header('idempotent-replayed', 'true');
+    return wanted.stream ? replay(reply, kept, wanted, deps) : answer(reply, kept);
+  }
+}
+
+function textModel(id: string, deps: HttpDeps): Model {
+  const model = deps.catalog().models.get(id);
+  if (!model) {
+    throw new ApiError('unknown_model', { message: `No model has the id "${id.slice(0, 200)}". GET /v1/models lists the ids, to be used exactly as listed.`, param: 'model' });
+  }
+  if (model.kind !== 'text') {
+    throw new ApiError('unknown_model', { message: `${model.id} makes ${model.kind}s and is no chat model. Send it to POST /v1/queue/${model.id}.`, param: 'model' });
+  }
+  return model;
+}
+
+type Taken = { replayed: true; request_id: string } | { replayed: false; run: chat.ChatRun };
+
+/** Reserves the most that the call can cost. */
+async function take(req: Keyed, wanted: Chat, body: Json, model: Model, key: string | null, deps: HttpDeps): Promise<Taken> {
+  const max_tokens = Math.min(wanted.max_tokens ?? maxTokensDefault, model.max_output_tokens);
+  const input_tokens = estimatePromptTokens(wanted.body, model.context_tokens);
+  const quote = price(model, { input_tokens, output_tokens: max_tokens });
+  const { key_id, account_id, monthly_limit_usd_micro } = req.caller;
+  const request_id = newId();
+  const refusal = deps.draining.aborted
+    ? new ApiError('capacity_unavailable', { message: 'This server is about to stop. Send the request again.' })
+    : null;
+  const submitted = await deps.submit({
+    row: {
+      id: request_id,
+      account_id,
+      key_id,
+      model_id: model.id,
+      kind: 'text',
+      upstream: model.upstreams[0]!.upstream,
+      quoted_usd_micro: quote.price_usd_micro,
+      idempotency_key: key,
+      fingerprint: key === null ? null : fingerprint({ method: 'POST', path: '/chat/completions', body, webhook_url: null }),
+      // What was said stays with the caller; the card shows the size of it.
+      input: JSON.stringify({ messages: wanted.messages.length, max_tokens, stream: wanted.stream }),
+      quote: JSON.stringify(quoteToJson(quote)),
+      queue_position: 0,
+      webhook_url: null,
+      call_seconds: model.job_age_seconds,
+    },
+    monthly_limit_usd_micro,
+    open_jobs: null,
+    refusal,
+  });
+  if (submitted.replayed) return { replayed: true, request_id: submitted.request_id };
+  const created = Math.floor(Date.now() / 1000);
+  const run = { request_id, account_id, key_id, chat: wanted, model, quote, max_tokens, keep: key !== null, created };
+  return { replayed: false, run };
+}
+
+async function begin(req: Keyed, reply: FastifyReply, run: chat.ChatRun, deps: HttpDeps): Promise<unknown> {
+  const [route] = run.model.upstreams;
+  const upstream = deps.upstreams.get(route!.upstream)!;
+  const chatDeps = { upstream, upstream_model: route!.model, end: deps.end };
+  const abort = new AbortController();
+  const limit = setTimeout(() => abort.abort(), run.model.job_age_seconds * 1000 - 1_000);
+  limit.unref();
+  const cut = () => abort.abort();
+  deps.cutoff.addEventListener('abort', cut);
+  try {
+    if (!run.chat.stream) {
+      const settled = await chat.reply(run, chatDeps, abort.signal);
+      reply.header('x-charge-usd-micro', String(settled.charge));
+      return answer(reply, settled.completion);
+    }
+    const begun = await chat.stream(run, chatDeps, abort);
+    return await send(req, reply, begun, run, abort, deps);
+  } finally {
+    clearTimeout(limit);
+    deps.cutoff.removeEventListener('abort', cut);
+  }
+}
+
+function answer(reply: FastifyReply, completion: Json): string {
+  const cost = (completion.usage as Json | undefined)?.cost_usd_micro;
+  if (typeof cost === 'string') reply.header('x-charge-usd-micro', cost);
+  reply.type('application/json; charset=utf-8');
+  return JSON.stringify(completion);
+}
+
+async function send(
+  req: Keyed,
+  reply: FastifyReply,
+  stream: chat.ChatStream,
+  run: chat.ChatRun,
+  abort: AbortController,
+  deps: HttpDeps,
+): Promise<FastifyReply> {
+  const events = open(reply, deps);
+  const pending = run.chat.include_usage ? { usage: null } : {};
+  // An upstream that is waited for would not notice that nobody reads any more.
+  if (run.model.disconnect === 'abort') events.closed.addEventListener('abort', () => abort.abort());
+  try {
+    for await (const chunk of stream.chunks) {
+      if (!events.send(JSON.stringify({ ...chunk, ...pending }))) break;
+      if (!(await keepsReading(events))) break;
+    }
+    const settled = stream.settled();
+    if (run.chat.include_usage && settled) events.send(JSON.stringify(usageChunk(settled.completion)));
+  } catch (error) {
+    // The status is long sent; the fault becomes the last chunk.
+    const shown = new ApiError('submit_failed', { message: 'The model broke off in mid-reply. What was delivered is charged, no more.' });
+    deps.log.warn({ err: error, request_id: run.request_id }, 'chat stream broke');
+    events.send(JSON.stringify(errorBody(asApiError(shown), req.id)));
+  }
+  events.send('[DONE]');
+  events.end();
+  return reply;
+}
+
+/** The last chunk of a stream whose caller asked for usage: no choices, and what it cost. */
+function usageChunk(completion: Json): Json {
+  const { id, created, model, usage } = completion;
+  return { id, object: 'chat.completion.chunk', created, model, choices: [], usage };
+}
+
+function open(reply: FastifyReply, deps: HttpDeps): EventStream {
+  const headers = hijackHeaders(reply);
+  reply.hijack();
+  const events = openEventStream(reply.raw, headers, { bufferMaxBytes, keepAliveMs });
+  deps.metrics.streams.inc();
+  events.closed.addEventListener('abort', () => deps.metrics.streams.dec());
+  return events;
+}
+
+/** Waits until the reader has taken what was sent; false where it is gone or takes nothing. */
+async function keepsReading(events: EventStream): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const stalled = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), stallMs);
+  });
+  const taken = events.drained().then(() => !events.closed.aborted);
+  const reads = await Promise.race([taken, stalled]);
+  clearTimeout(timer);
+  return reads;
+}
+
+/** The kept reply of an earlier call with the same key, waiting for it a while. Null: it failed and left none. */
+async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json | null> {
+  const row = await deps.status(requestId);
+  if (row && !isFinal(row.status)) {
+    await new Promise<void>((resolve) => {
+      const stop = deps.watch.watch(row, (newer) => isFinal(newer.status) && done());
+      const timer = setTimeout(done, repeatWaitMs);
+      function done(): void {
+        clearTimeout(timer);
+        stop();
+        resolve();
+      }
+    });
+  }
+  const now = await deps.card(requestId);
+  if (!now || now.status === 'FAILED') return null;
+  if (now.status !== 'COMPLETED' || now.output === null) {
+    throw new ApiError('idempotency_conflict', {
+      message: 'The first call with this Idempotency-Key is still running. Send this one again in a moment.',
+      headers: { 'retry-after': '1' },
+    });
+  }
+  return now.output;
+}
+
+function replay(reply: FastifyReply, kept: Json, wanted: Chat, deps: HttpDeps): FastifyReply {
+  const events = open(reply, deps);
+  for (const chunk of chunksFromCompletion(kept, wanted.include_usage)) events.send(JSON.stringify(chunk));
+  events.send('[DONE]');
+  events.end();
+  return reply;
+}

@@ -1,0 +1,65 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Catalog } from '../core/catalog.ts';
+import type { Ending } from '../core/request.ts';
+import type { Links } from '../core/views.ts';
+import type { QueueView } from './queue-view.ts';
+import type { Caller } from '../db/keys.ts';
+import type { CardRow, StatusRow } from '../db/requests.ts';
+import type { Database } from '../lib/sql.ts';
+import type { Lookup } from '../lib/fetch.ts';
+import type { Submit, Submitted } from '../operations/submit.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Upstream } from '../upstreams/upstream.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { Watch } from './watch.ts';
+
+/** What the routes are given. The functions in the singular are batched: many calls share a round trip. */
+export interface HttpDeps {
+  db: Database;
+  storage: Storage;
+  catalog: () => Catalog;
+  upstreams: ReadonlyMap<string, Upstream>;
+  links: Links;
+  /** Signing secrets that are honoured, newest first. */
+  secrets: readonly Buffer[];
+  authenticate: (hash: Buffer) => Promise<Caller | null>;
+  submit: (submit: Submit) => Promise<Submitted>;
+  status: (id: string) => Promise<StatusRow | null>;
+  card: (id: string) => Promise<CardRow | null>;
+  end: (ending: Ending) => Promise<boolean>;
+  watch: Watch;
+  queue: QueueView;
+  lookup: Lookup;
+  own: ReadonlySet<string>;
+  /** Host:port pairs that count as public. */
+  publicHosts: readonly string[];
+  metrics: Metrics;
+  /** Fires when the process begins to stop: no new work, streams end. */
+  draining: AbortSignal;
+  /** Fires shortly before a stopping process ends: streams under way say so and close. */
+  cutoff: AbortSignal;
+  /** True while the disk is nearly full. */
+  spaceLow: () => boolean;
+  settings: HttpSettings;
+  /** The part that is not ready, in words, or null. */
+  unready: () => Promise<string | null>;
+  log: { error(fields: object, message: string): void; warn(fields: object, message: string): void };
+}
+
+export interface HttpSettings {
+  openJobs: number;
+  uploadMaxBytes: number;
+  fileTtlSeconds: number;
+  inFlightMax: number;
+  streamsMax: number;
+  webhookHttpsOnly: boolean;
+  metricsToken: string | null;
+  /** Text of openapi.json with this service's address, and its version tag. */
+  openapi: string;
+}
+
+/** A call whose key was accepted. */
+export type Keyed = FastifyRequest & { caller: Caller };
+
+export type Handler = (req: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+export type KeyedHandler = (req: Keyed, reply: FastifyReply) => Promise<unknown>;

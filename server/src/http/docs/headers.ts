@@ -1,0 +1,94 @@
+import type { Schema } from './schema.ts';
+
+/** Reply headers by the name they have in the document; `required` ones come with every such reply. */
+interface Header {
+  /** As on the wire. */
+  name: string;
+  description: string;
+  schema: Schema;
+  example: string | number;
+}
+
+export const headers = {
+  RequestId: h('x-request-id', 'Identifies this call. Quote it when you ask for help.', str(), 'req_k3v9XzQ21f'),
+  RateLimitPolicy: h(
+    'RateLimit-Policy',
+    'The limit in force: `q` calls in a window of `w` seconds.',
+    str('^"calls";q=[0-9]+;w=[0-9]+$'),
+    '"calls";q=600;w=60',
+  ),
+  RateLimit: h(
+    'RateLimit',
+    'Where the key stands: `r` calls left, `t` seconds until the window ends.',
+    str('^"calls";r=[0-9]+;t=[0-9]+$'),
+    '"calls";r=599;t=60',
+  ),
+  RateLimitLimit: h('RateLimit-Limit', 'Calls a minute.', int(), 600),
+  RateLimitRemaining: h('RateLimit-Remaining', 'Calls left in this window.', int(), 599),
+  RateLimitReset: h('RateLimit-Reset', 'Seconds until the window ends.', int(), 60),
+  RetryAfter: h('Retry-After', 'Whole seconds to wait before the next try.', int(), 2),
+  ShouldRetry: h(
+    'x-should-retry',
+    'Tells stock OpenAI clients not to repeat the call by themselves.',
+    { type: 'string', enum: ['false'] },
+    'false',
+  ),
+  Challenge: h('WWW-Authenticate', 'How to authenticate.', str(), 'Key realm="farebox"'),
+  Allow: h('Allow', 'The methods this address takes.', str(), 'GET, HEAD'),
+  Location: h(
+    'Location',
+    'The `status_url` of the request.',
+    { type: 'string', format: 'uri' },
+    'http://localhost:8080/v1/requests/0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10/status',
+  ),
+  Replayed: h(
+    'Idempotent-Replayed',
+    'Present where an earlier call with the same `Idempotency-Key` is repeated.',
+    { type: 'string', enum: ['true'] },
+    'true',
+  ),
+  Charge: h(
+    'x-charge-usd-micro',
+    'What this call cost, in micro-USD; the same as `usage.cost_usd_micro`.',
+    str('^(0|[1-9][0-9]*)$'),
+    '14',
+  ),
+  ETag: h('ETag', 'Version of what was sent, for `If-None-Match`.', str('^(W/)?".*"$'), '"5f3a9c"'),
+  CacheControl: h('Cache-Control', 'How long the reply may be kept.', str(), 'public, max-age=60'),
+  AcceptRanges: h('Accept-Ranges', 'Parts may be asked for.', str('^bytes$'), 'bytes'),
+  ContentRange: h(
+    'Content-Range',
+    'The part that is sent and the whole size; of a 416 the size alone.',
+    str('^bytes ([0-9]+-[0-9]+|[*])/[0-9]+$'),
+    'bytes 0-1023/20480',
+  ),
+  ContentDisposition: h(
+    'Content-Disposition',
+    'Suggests a file name. `attachment` for everything a browser might run.',
+    str(),
+    'inline; filename="5e0b8a6d2f10-0.png"',
+  ),
+} satisfies Record<string, Header>;
+
+export type HeaderName = keyof typeof headers;
+
+/** On every reply that a valid key asked for. */
+export const rateHeaders: HeaderName[] = [
+  'RateLimitPolicy',
+  'RateLimit',
+  'RateLimitLimit',
+  'RateLimitRemaining',
+  'RateLimitReset',
+];
+
+function h(name: string, description: string, schema: Schema, example: string | number): Header {
+  return { name, description, schema, example };
+}
+
+function str(pattern?: string): Schema {
+  return { type: 'string', ...(pattern !== undefined && { pattern }) };
+}
+
+function int(): Schema {
+  return { type: 'integer', minimum: 0 };
+}

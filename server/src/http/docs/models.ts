@@ -1,0 +1,261 @@
+import { resolutions, tasks, type Kind, type Unit } from '../../core/catalog.ts';
+import {
+  boolean, integer, json, list, microUsd, number, object, one, openObject, ref, text,
+  type Parameter, type RouteDocs, type Schema,
+} from './schema.ts';
+
+/** The catalog and its prices: GET /models, GET /models/{model_id}, POST /estimate. */
+
+const kinds = ['video', 'image', 'text'] satisfies Kind[];
+const units = ['sec', 'image', 'request', 'MP', '1M tokens'] satisfies Unit[];
+
+const exampleEntry = {
+  id: 'sandbox/canvas/text-to-image',
+  object: 'model',
+  created: 1_767_225_600,
+  owned_by: 'sandbox',
+  name: 'Canvas',
+  description: 'Draws a picture from a prompt.',
+  kind: 'image',
+  task: 'text-to-image',
+  price: 0.06,
+  unit: 'image',
+  price_by_resolution: { '1k': 0.03, '2k': 0.06 },
+  extras: [
+    { label: 'reference picture', field: 'image_urls', add_usd: 0.01, per_item: true, free: 1 },
+  ],
+  max: 4,
+  max_unit: 'images',
+  resolutions: ['1k', '2k'],
+  uncensored: false,
+  input_schema: {
+    type: 'object',
+    required: ['prompt'],
+    properties: { prompt: { type: 'string' }, num_images: { type: 'integer' } },
+  },
+  example: { prompt: 'A lighthouse at dusk', resolution: '1k' },
+};
+
+const exampleEstimate = {
+  model_id: 'sandbox/canvas/text-to-image',
+  kind: 'image',
+  price_usd_micro: '120000',
+  unit: 'image',
+  unit_price_usd_micro: '60000',
+  quantity: 2,
+  breakdown: [
+    {
+      label: 'images at 2k',
+      quantity: 2,
+      unit_price_usd_micro: '60000',
+      amount_usd_micro: '120000',
+    },
+  ],
+  assumptions: { resolution: '2k' },
+  unit_price_by_resolution_usd_micro: { '1k': '30000', '2k': '60000' },
+};
+
+const scalar: Schema = { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] };
+
+const modelFields: Record<string, Schema> = {
+  id: text('Used exactly as it stands here, slashes and all.'),
+  object: { type: 'string', enum: ['model'] },
+  created: integer('When the row was added, unix seconds.'),
+  owned_by: text('Whose model it is.'),
+  name: text('For people.'),
+  description: text('For people; may be empty.'),
+  kind: ref('Kind'),
+  task: { type: 'string', enum: [...tasks], description: 'What the model does.' },
+  price: {
+    description:
+      'US dollars per unit, all-inclusive; where rates differ by resolution, the highest. Of a text model: per 1M tokens in and out. Shown for reading; reckon with POST /estimate.',
+    anyOf: [
+      { type: 'number' },
+      object({ input: number('Per 1M prompt tokens.'), output: number('Per 1M completion tokens.') }),
+    ],
+  },
+  unit: ref('Unit'),
+  price_by_resolution: {
+    type: 'object',
+    description: 'US dollars per unit by resolution; only where they differ.',
+    additionalProperties: { type: 'number' },
+  },
+  extras: list(ref('ModelExtra'), 'What adds to the price of a unit.'),
+  max: integer('Longest duration or largest count of one request. 0: no maximum is stated.'),
+  max_unit: text('What `max` counts, such as `seconds` or `images`.'),
+  resolutions: list(ref('Resolution'), 'Values the input `resolution` may take; may be empty.'),
+  uncensored: boolean('True: the model has no content filter.'),
+  input_schema: openObject({}, [], { description: 'JSON Schema (2020-12) of the input.' }),
+  example: openObject({}, [], { description: 'An input that works.' }),
+  context_tokens: integer('Text models: prompt tokens at most.'),
+  max_output_tokens: integer('Text models: completion tokens at most.'),
+};
+
+const extraFields: Record<string, Schema> = {
+  label: text('What is paid for.'),
+  field: text('The input field that decides.'),
+  add_usd: number('US dollars added to the price of one unit; with `per_item`, for each item.'),
+  per_item: boolean('Counts the items of the field.'),
+  free: integer('Items that add nothing.'),
+  equals: { ...scalar, description: 'Adds when the field holds this.' },
+  default: { ...scalar, description: 'What an omitted field counts as.' },
+};
+
+const quoteFields: Record<string, Schema> = {
+  model_id: text('The model asked for.'),
+  kind: ref('Kind'),
+  price_usd_micro: microUsd('What a submit of this input reserves, and the most it is charged.'),
+  unit: ref('Unit'),
+  unit_price_usd_micro: microUsd('What one unit costs, extras included; for text the dearer rate.'),
+  quantity: number('How many units.'),
+  breakdown: list(ref('QuoteLine'), 'How the price comes about; the amounts add up to it.'),
+  assumptions: openObject({}, [], {
+    description:
+      'What was taken for fields that were left out, by field: the dearest `resolution`, 5 `duration_seconds`, 1 `num_images`.',
+  }),
+  unit_price_by_resolution_usd_micro: {
+    type: 'object',
+    description: 'Where `resolution` was left out and decides the price: what a unit costs in each.',
+    additionalProperties: microUsd('What one unit costs.'),
+  },
+};
+
+export const schemas: Record<string, Schema> = {
+  Kind: { type: 'string', enum: kinds, description: 'What comes out.' },
+  Unit: { type: 'string', enum: units, description: 'What is priced. `MP` is a megapixel.' },
+  Resolution: { type: 'string', enum: [...resolutions] },
+  Model: object(modelFields, ['price_by_resolution', 'context_tokens', 'max_output_tokens']),
+  ModelExtra: object(extraFields, ['per_item', 'free', 'equals', 'default'], {
+    description: 'One rule that adds to the price: per item of a list, or when a field has a value.',
+  }),
+  ModelList: object({
+    object: { type: 'string', enum: ['list'] },
+    data: list(ref('Model'), 'Every model that can be used now.'),
+  }),
+  ModelInput: openObject(
+    {
+      prompt: text('What to make.'),
+      image_url: text('A `file_id`, a public http(s) address, or a base64 `data:` address.'),
+      video_url: text('As `image_url`.'),
+      audio_url: text('As `image_url`.'),
+      duration_seconds: number('Left out: 5 are reserved.'),
+      resolution: text('One of the model\'s `resolutions`. Left out: the dearest is reserved.'),
+      aspect_ratio: text('Such as `16:9`.'),
+      generate_audio: boolean('Whether a video gets sound.'),
+      num_images: integer('Left out: 1.'),
+    },
+    [
+      'prompt', 'image_url', 'video_url', 'audio_url', 'duration_seconds', 'resolution',
+      'aspect_ratio', 'generate_audio', 'num_images',
+    ],
+    {
+      description:
+        'The model\'s own input: its `input_schema` in the catalog says what is allowed. These fields are the usual ones.',
+    },
+  ),
+  EstimateRequest: object(
+    {
+      model_id: text('An id of the catalog.'),
+      input: openObject({}, [], {
+        description:
+          'The full input, as it will be submitted. For a text model `input_tokens` and `output_tokens`, whole numbers from 0.',
+      }),
+    },
+    ['input'],
+  ),
+  QuoteLine: object({
+    label: text('What is paid for.'),
+    quantity: number('How many units.'),
+    unit_price_usd_micro: microUsd('What one unit costs.'),
+    amount_usd_micro: microUsd('What the line adds to the price.'),
+  }),
+  Estimate: object(quoteFields, ['unit_price_by_resolution_usd_micro']),
+};
+
+export const modelId: Parameter = {
+  name: 'model_id',
+  in: 'path',
+  required: true,
+  description:
+    'A catalog id, exactly as listed. It contains slashes: write them as they are, or as `%2F`.',
+  schema: { type: 'string' },
+  example: 'sandbox/canvas/text-to-image',
+};
+
+const ifNoneMatch: Parameter = {
+  name: 'If-None-Match',
+  in: 'header',
+  description: 'The `ETag` you have. The reply is 304 while it is still the newest.',
+  schema: { type: 'string' },
+};
+
+export const cachedHeaders = {
+  parameters: [ifNoneMatch],
+  unchanged: { description: 'You have the newest.', headers: ['ETag', 'CacheControl'] },
+} satisfies { parameters: Parameter[]; unchanged: RouteDocs['replies'][number] };
+
+export const listModels: RouteDocs = {
+  operationId: 'listModels',
+  tag: 'Catalog',
+  summary: 'List the models',
+  description:
+    'Every model that can be used now, with its price, limits and input schema. No key needed. Also what stock OpenAI clients call to list models.',
+  parameters: cachedHeaders.parameters,
+  replies: {
+    200: {
+      description: 'The catalog.',
+      headers: ['ETag', 'CacheControl'],
+      content: json(ref('ModelList'), one({ object: 'list', data: [exampleEntry] })),
+    },
+    304: cachedHeaders.unchanged,
+  },
+  errors: [],
+};
+
+export const readModel: RouteDocs = {
+  operationId: 'readModel',
+  tag: 'Catalog',
+  summary: 'Read one model',
+  description: 'One entry of the catalog. No key needed.',
+  parameters: [modelId, ...cachedHeaders.parameters],
+  replies: {
+    200: {
+      description: 'The model.',
+      headers: ['ETag', 'CacheControl'],
+      content: json(ref('Model'), one(exampleEntry)),
+    },
+    304: cachedHeaders.unchanged,
+  },
+  errors: ['bad_request', 'not_found'],
+};
+
+export const estimate: RouteDocs = {
+  operationId: 'estimate',
+  tag: 'Catalog',
+  summary: 'Price an input',
+  description:
+    'The price of one input, by the same rules that a submit reserves by and a finished request is charged by. Nothing is reserved. Send the whole input: reference files and options may add to the rate.',
+  body: {
+    required: true,
+    description: 'At most 1 MiB of JSON.',
+    content: json(ref('EstimateRequest'), {
+      media: {
+        summary: 'Two pictures',
+        value: {
+          model_id: 'sandbox/canvas/text-to-image',
+          input: { prompt: 'A lighthouse at dusk', num_images: 2 },
+        },
+      },
+      text: {
+        summary: 'A chat call',
+        value: { model_id: 'sandbox/chat', input: { input_tokens: 1200, output_tokens: 400 } },
+      },
+    }),
+  },
+  replies: {
+    200: { description: 'The price.', content: json(ref('Estimate'), one(exampleEstimate)) },
+  },
+  errors: [
+    'bad_request', 'unknown_model', 'unpriceable', 'payload_too_large', 'unsupported_media_type',
+  ],
+};

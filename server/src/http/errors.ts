@@ -1,0 +1,57 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../core/errors.ts';
+import { BatchFull } from '../lib/batch.ts';
+import { JsonError } from '../lib/json.ts';
+import { isUnavailable } from '../lib/sql.ts';
+import { StreamStalled } from '../lib/streams.ts';
+import { StorageFull, TooLarge } from '../storage/storage.ts';
+
+/** The one shape of every reply that is no success. */
+export function errorBody(error: ApiError, requestId: string) {
+  const { code, message, type, param, details } = error;
+  return { error: { code, message, type, param, request_id: requestId, ...(details && { details }) } };
+}
+
+/** Sends the error; what the caller may not see goes to the log. */
+export function sendError(thrown: unknown, req: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const error = asApiError(thrown);
+  if (error.status >= 500 && error.code !== 'submit_failed') {
+    const level = error.code === 'internal_error' ? 'error' : 'warn';
+    req.log[level]({ err: error.cause ?? thrown, code: error.code }, 'call failed');
+  }
+  return reply.code(error.status).headers(errorHeaders(error)).send(errorBody(error, req.id));
+}
+
+export function errorHeaders(error: ApiError): Record<string, string> {
+  const headers: Record<string, string> = { ...error.headers };
+  if (error.status === 503) headers['retry-after'] ??= '2';
+  if (error.status === 429) headers['retry-after'] ??= '1';
+  // Stock clients repeat a 409 by themselves, and a 402 will not go away by repeating.
+  if (error.status === 402 || error.status === 409) headers['x-should-retry'] = 'false';
+  return headers;
+}
+
+/** Every fault that is not meant for the caller as it is becomes one that is. */
+export function asApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  if (thrown instanceof JsonError) return new ApiError('bad_request', { message: thrown.message, cause: thrown });
+  if (thrown instanceof TooLarge) {
+    return new ApiError('payload_too_large', {
+      message: `The body is larger than ${thrown.maxBytes} bytes, the most this call takes.`,
+      details: { max_bytes: thrown.maxBytes },
+    });
+  }
+  if (thrown instanceof StreamStalled) {
+    return new ApiError('bad_request', { message: 'The body came too slowly and was cut off.' });
+  }
+  if (thrown instanceof BatchFull || thrown instanceof StorageFull || isUnavailable(thrown)) {
+    return new ApiError('capacity_unavailable', { cause: thrown });
+  }
+  const { statusCode, code, message } = thrown as FastifyError;
+  if (statusCode === 413) return new ApiError('payload_too_large');
+  if (statusCode === 415) return new ApiError('unsupported_media_type');
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return new ApiError('bad_request', { message: `${message ?? 'The call is malformed'} (${code}).`, cause: thrown });
+  }
+  return new ApiError('internal_error', { cause: thrown });
+}

@@ -1,0 +1,18 @@
+import { ApiError } from '../core/errors.ts';
+import { price } from '../core/price.ts';
+import { quoteToJson } from '../core/quote-json.ts';
+import { jsonMaxBytes, readObject } from './body.ts';
+import type { HttpDeps, Keyed } from './deps.ts';
+import { findModel } from './models.ts';
+
+/** POST /estimate */
+export async function estimate(req: Keyed, deps: HttpDeps): Promise<unknown> {
+  const body = await readObject(req, jsonMaxBytes);
+  const model = findModel(deps, body.model_id);
+  const { input = {} } = body;
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw new ApiError('unpriceable', { message: 'input must be a JSON object: the full model input.', param: 'input' });
+  }
+  const { price_usd_micro, ...quote } = quoteToJson(price(model, input as Record<string, unknown>));
+  return { model_id: model.id, kind: model.kind, price_usd_micro, ...quote };
+}

@@ -1,0 +1,48 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../core/errors.ts';
+import type { HttpDeps } from './deps.ts';
+
+/** What a supervisor asks for: outside /v1, without a key. */
+
+/** GET /livez: the process answers. */
+export async function livez(_req: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  reply.header('cache-control', 'no-store');
+  return { status: 'ok' };
+}
+
+/** GET /readyz: it can do its work; otherwise the part that fails is named. */
+export async function readyz(_req: FastifyRequest, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  reply.header('cache-control', 'no-store');
+  const failing = deps.draining.aborted ? 'draining' : await deps.unready();
+  if (failing === null) return { status: 'ok' };
+  throw new ApiError('capacity_unavailable', { message: `Not ready: ${failing}.`, details: { failing } });
+}
+
+/** GET /metrics: for this machine, or for whoever has the token. */
+export async function metrics(req: FastifyRequest, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const token = deps.settings.metricsToken;
+  const allowed = token === null ? isLoopback(req.socket.remoteAddress) : bearer(req) !== null && same(bearer(req)!, token);
+  if (!allowed) throw new ApiError('forbidden', { message: 'Metrics are for this machine, or for holders of the metrics token.' });
+  reply.type(deps.metrics.registry.contentType);
+  return deps.metrics.registry.metrics();
+}
+
+function isLoopback(address: string | undefined): boolean {
+  return address !== undefined && /^(127\.|::1$|::ffff:127\.)/.test(address);
+}
+
+function bearer(req: FastifyRequest): string | null {
+  return /^Bearer (.+)$/.exec(req.headers.authorization ?? '')?.[1] ?? null;
+}
+
+function same(given: string, wanted: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(wanted)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** GET /openapi.json */
+export async function openapi(_req: FastifyRequest, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=60');
+  return deps.settings.openapi;
+}

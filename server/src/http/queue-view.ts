@@ -1,0 +1,67 @@
+import type { QueueState } from '../db/queue.ts';
+
+/**
+ * What this process knows of the queues: who waits, since when, and whether an upstream rests. It is read from the
+ * database at most four times a second, whatever the load, so positions are a moment old.
+ */
+export interface QueueView {
+  /** Requests ahead, counted up to `positionMax`. */
+  position(upstream: string, requestId: string): Promise<number>;
+  /** Position that a new request takes; the next one to ask gets the one behind it. */
+  enter(upstream: string): Promise<number>;
+  /** Why this upstream takes nothing now, with seconds to wait; null where it does. */
+  closed(upstream: string): Promise<{ reason: string; seconds: number } | null>;
+}
+
+export const positionMax = 1_000;
+const freshMs = 250;
+
+interface View {
+  at: number;
+  state: QueueState;
+  entered: number;
+}
+
+export function createQueueView(
+  read: (upstreams: string[], limit: number) => Promise<QueueState[]>,
+  queueAgeSeconds: number,
+): QueueView {
+  const views = new Map<string, View>();
+  const reading = new Map<string, Promise<View>>();
+
+  function view(upstream: string): Promise<View> | View {
+    const known = views.get(upstream);
+    if (known && performance.now() - known.at < freshMs) return known;
+    let promise = reading.get(upstream);
+    if (!promise) {
+      promise = load(upstream).finally(() => reading.delete(upstream));
+      reading.set(upstream, promise);
+    }
+    return promise;
+  }
+
+  async function load(upstream: string): Promise<View> {
+    const [state] = await read([upstream], positionMax);
+    const loaded = { at: performance.now(), state: state!, entered: 0 };
+    views.set(upstream, loaded);
+    return loaded;
+  }
+
+  return {
+    async position(upstream, requestId) {
+      const { ids } = (await view(upstream)).state;
+      const at = ids.findIndex((id) => id >= requestId);
+      return at === -1 ? ids.length : at;
+    },
+    async enter(upstream) {
+      const entered = await view(upstream);
+      return Math.min(positionMax, entered.state.ids.length + entered.entered++);
+    },
+    async closed(upstream) {
+      const { state } = await view(upstream);
+      if (state.paused_seconds > 0) return { reason: 'is resting after failures', seconds: state.paused_seconds };
+      if (state.oldest_seconds > queueAgeSeconds) return { reason: 'has a queue that is too long', seconds: 30 };
+      return null;
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import type { FastifyReply } from 'fastify';
+import type { Model } from '../core/catalog.ts';
+import { ApiError } from '../core/errors.ts';
+import { fingerprint, idempotencyKey } from '../core/fingerprint.ts';
+import { fileId } from '../core/id.ts';
+import { invalid, mediaInputs } from '../core/media-input.ts';
+import { validateInput } from '../core/model-input.ts';
+import { price } from '../core/price.ts';
+import { quoteToJson } from '../core/quote-json.ts';
+import { submittedBody } from '../core/views.ts';
+import * as files from '../db/files.ts';
+import { judgeUrl } from '../lib/address.ts';
+import { resolvesToPublic } from '../lib/fetch.ts';
+import { newId } from '../lib/id.ts';
+import { tooManyOpenJobs } from '../operations/submit.ts';
+import { jsonMaxBytes, readObject } from './body.ts';
+import type { HttpDeps, Keyed } from './deps.ts';
+import { findModel } from './models.ts';
+
+/** POST /queue/{model_id} */
+export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const { caller } = req;
+  const openJobs = caller.open_jobs ?? deps.settings.openJobs;
+  const idempotency_key = idempotencyKey(req.raw.headersDistinct['idempotency-key']);
+  // A repeat opens no job, so only the transaction can judge it; everything else is refused without further work.
+  if (idempotency_key === null && caller.open_requests >= openJobs) throw tooManyOpenJobs(openJobs);
+  const body = await readObject(req, jsonMaxBytes);
+  const model = findModel(deps, (req.params as { '*': string })['*']);
+  if (model.kind === 'text') throw new ApiError('use_chat_completions', { param: 'model_id' });
+  const { webhook_url, input } = await takeWebhook(req, body, deps);
+  const quote = price(model, input);
+  await checkInput(model, input, caller.account_id, deps);
+  const upstream = model.upstreams[0]!.upstream;
+  const closed = await refusal(upstream, deps);
+  if (closed && idempotency_key === null) throw closed;
+  const path = `/queue/${model.id}`;
+  const submitted = await deps.submit({
+    row: {
+      id: newId(),
+      account_id: caller.account_id,
+      key_id: caller.key_id,
+      model_id: model.id,
+      kind: model.kind,
+      upstream,
+      quoted_usd_micro: quote.price_usd_micro,
+      idempotency_key,
+      fingerprint: idempotency_key === null ? null : fingerprint({ method: 'POST', path, body: input, webhook_url }),
+      input: JSON.stringify(input),
+      quote: JSON.stringify(quoteToJson(quote)),
+      queue_position: await deps.queue.enter(upstream),
+      webhook_url,
+      call_seconds: null,
+    },
+    monthly_limit_usd_micro: caller.monthly_limit_usd_micro,
+    open_jobs: openJobs,
+    refusal: closed,
+  });
+  reply.header('location', `${deps.links.baseUrl}/requests/${submitted.request_id}/status`);
+  if (submitted.replayed) reply.header('idempotent-replayed', 'true');
+  reply.code(submitted.replayed ? 200 : 202).type('application/json; charset=utf-8');
+  return submittedBody(submitted, deps.links);
+}
+
+/** 503 where the upstream takes nothing now, or this process is about to stop. */
+async function refusal(upstream: string, deps: HttpDeps): Promise<ApiError | null> {
+  if (deps.draining.aborted) {
+    return new ApiError('capacity_unavailable', { message: 'This server is about to stop. Send the request again.' });
+  }
+  if (deps.spaceLow()) return new ApiError('capacity_unavailable', { cause: 'disk space is low' });
+  const closed = await deps.queue.closed(upstream);
+  if (closed === null) return null;
+  return new ApiError('capacity_unavailable', {
+    message: 'The models behind this id have no capacity at the moment. Nothing was charged; retry with backoff.',
+    headers: { 'retry-after': String(Math.max(1, Math.ceil(closed.seconds))) },
+    cause: `${upstream} ${closed.reason}`,
+  });
+}
+
+/** Takes `webhook_url` out of query and body, and judges it. */
+async function takeWebhook(
+  req: Keyed,
+  body: Record<string, unknown>,
+  deps: HttpDeps,
+): Promise<{ webhook_url: string | null; input: Record<string, unknown> }> {
+  const { webhook_url: inBody, ...input } = body;
+  const inQuery = (req.query as Record<string, unknown>).webhook_url;
+  const given = [inQuery, inBody].filter((value) => value !== undefined);
+  if (given.length === 0) return { webhook_url: null, input };
+  const bad = (reason: string) => new ApiError('bad_webhook_url', { message: `webhook_url ${reason}.`, param: 'webhook_url' });
+  const [url] = given;
+  if (given.some((value) => typeof value !== 'string')) throw bad('must be one address, as a string');
+  if (given.length === 2 && inQuery !== inBody) throw bad('differs between the query and the body; give it once');
+  await judgePublic(url as string, deps, deps.settings.webhookHttpsOnly, (reason) => bad(reason));
+  return { webhook_url: url as string, input };
+}
+
+async function judgePublic(
+  text: string,
+  deps: HttpDeps,
+  httpsOnly: boolean,
+  refuse: (reason: string) => ApiError,
+): Promise<void> {
+  if (deps.publicHosts.length > 0 && URL.canParse(text) && deps.publicHosts.includes(new URL(text).host)) return;
+  const verdict = judgeUrl(text, { httpsOnly });
+  if (!verdict.ok) throw refuse(`is not acceptable: ${verdict.reason}`);
+  const where = await resolvesToPublic(verdict.url.hostname, deps.lookup, deps.own);
+  if (where === 'not_public') throw refuse('is not acceptable: it must be a public address');
+}
+
+/** The input against its schema, and every file and address that it names. */
+async function checkInput(
+  model: Model,
+  input: Record<string, unknown>,
+  accountId: string,
+  deps: HttpDeps,
+): Promise<void> {
+  const errors = validateInput(model, input);
+  if (errors) {
+    const [first] = errors;
+    throw new ApiError('invalid_input', {
+      message: `The input does not fit the model's schema: ${first!.path || 'it'} ${first!.message}.`,
+      param: first!.path.split('/')[1] || 'input',
+      details: { errors },
+    });
+  }
+  const media = mediaInputs(input);
+  for (const { path, url } of media.urls) {
+    await judgePublic(url, deps, false, (reason) => invalid(path, reason));
+  }
+  if (media.files.length === 0) return;
+  const found = await files.findLiving(deps.db, accountId, media.files);
+  const missing = media.files.find((id) => !found.some((file) => file.id === id));
+  if (missing) throw invalid('/', `names ${fileId(missing)}, and there is no such file of this account (files are kept 7 days)`);
+}

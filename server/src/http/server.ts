@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { ApiError } from '../core/errors.ts';
+import { authenticate } from './auth.ts';
+import type { HttpDeps, Keyed } from './deps.ts';
+import { errorBody, sendError } from './errors.ts';
+import { routes, type Route } from './routes.ts';
+
+/** Every bound of the HTTP side that is not a route's own. */
+const limits = {
+  /** A whole request, body included: an upload of the largest file over a slow line. Idle bodies are cut sooner. */
+  requestTimeoutMs: 600_000,
+  /** Slow headers are an attack: real ones come at once. */
+  headersTimeoutMs: 15_000,
+  keepAliveTimeoutMs: 65_000,
+  connectionsCheckMs: 2_000,
+  /** A model id stands in the path. */
+  paramMax: 600,
+};
+
+const allMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+
+export function createServer(deps: HttpDeps, logger: FastifyBaseLogger): FastifyInstance {
+  const prefix = randomBytes(6).toString('base64url');
+  let count = 0;
+  const app = fastify({
+    loggerInstance: logger,
+    disableRequestLogging: true,
+    genReqId: () => `req_${prefix}${(count++).toString(36)}`,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    http: { headersTimeout: limits.headersTimeoutMs, connectionsCheckingInterval: limits.connectionsCheckMs },
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: limits.paramMax },
+    clientErrorHandler: answerBroken,
+    frameworkErrors: sendError,
+    return503OnClosing: false,
+  });
+  // Bodies stay streams: each route reads its own, with its own bounds.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { bodyLimit: Number.MAX_SAFE_INTEGER }, (_req, payload, done) => done(null, payload));
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  app.setErrorHandler(sendError);
+  app.setNotFoundHandler((req, reply) =>
+    sendError(new ApiError('not_found', { message: `There is nothing at ${req.url.split('?')[0]!.slice(0, 200)}. GET /v1/openapi.json lists the routes.` }), req, reply));
+  bound(app, deps);
+  mount(app, routes(deps), deps);
+  return app;
+}
+
+/** Counts the calls under way, refuses those beyond the bound, and measures all of them. */
+function bound(app: FastifyInstance, deps: HttpDeps): void {
+  let inFlight = 0;
+  app.addHook('onRequest', (req, reply, done) => {
+    reply.header('x-request-id', req.id);
+    if (inFlight >= deps.settings.inFlightMax && !isOutside(req)) {
+      deps.metrics.shed.inc({ reason: 'in_flight' });
+      done(new ApiError('capacity_unavailable', { message: 'This server has too much to do. Nothing was charged; retry with backoff.' }));
+      return;
+    }
+    inFlight++;
+    deps.metrics.inFlight.set(inFlight);
+    reply.raw.once('close', () => {
+      inFlight--;
+      deps.metrics.inFlight.set(inFlight);
+      const route = req.routeOptions.url ?? 'none';
+      deps.metrics.httpSeconds.observe({ route, status: String(reply.raw.statusCode) }, reply.elapsedTime / 1000);
+    });
+    done();
+  });
+}
+
+function isOutside(req: FastifyRequest): boolean {
+  return !req.url.startsWith('/v1/');
+}
+
+function mount(app: FastifyInstance, table: Route[], deps: HttpDeps): void {
+  const methods = new Map<string, string[]>();
+  for (const route of table) {
+    const url = route.prefixed ? `/v1${route.path}` : route.path;
+    methods.set(url, [...(methods.get(url) ?? []), route.method]);
+    app.route({ method: route.method, url, handler: handlerOf(route, deps), exposeHeadRoute: route.method === 'GET', bodyLimit: Number.MAX_SAFE_INTEGER });
+  }
+  for (const [url, known] of methods) {
+    const allowed = known.includes('GET') ? [...known, 'HEAD'] : known;
+    app.route({
+      method: allMethods.filter((method) => !allowed.includes(method)),
+      url,
+      handler: (req, reply) =>
+        sendError(new ApiError('method_not_allowed', { message: `This address takes ${allowed.join(', ')}.`, headers: { allow: allowed.join(', ') } }), req, reply),
+    });
+  }
+}
+
+function handlerOf(route: Route, deps: HttpDeps): (req: FastifyRequest, reply: FastifyReply) => Promise<unknown> {
+  if (route.who !== 'key') return route.handler;
+  return async (req, reply) => {
+    const caller = await authenticate(req, reply, deps);
+    return route.handler(Object.assign(req, { caller }) as Keyed, reply);
+  };
+}
+
+/** What Node's parser refuses never becomes a request; it gets the same shape of answer all the same. */
+function answerBroken(error: Error & { code?: string }, socket: Socket & { parser?: { incoming?: IncomingMessage } }): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return void socket.destroy();
+  const [status, text] = brokenStatus[error.code ?? ''] ?? [400, 'The call is not valid HTTP.'];
+  const id = `req_${randomBytes(8).toString('base64url')}`;
+  const body = JSON.stringify(errorBody(new ApiError('bad_request', { message: text }), id));
+  const head = [
+    `HTTP/1.1 ${status} ${status === 408 ? 'Request Timeout' : status === 431 ? 'Request Header Fields Too Large' : 'Bad Request'}`,
+    'content-type: application/json; charset=utf-8', `content-length: ${Buffer.byteLength(body)}`, `x-request-id: ${id}`, 'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}
+
+const brokenStatus: Record<string, [number, string]> = {
+  HPE_HEADER_OVERFLOW: [431, 'The headers are larger than 16 KiB.'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request came too slowly and was cut off.'],
+};

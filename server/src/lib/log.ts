@@ -1,0 +1,30 @@
+import pino, { type Logger } from 'pino';
+
+/** Text of anything that looks like a secret of ours or of an upstream, wherever it stands in a line. */
+const secrets = [
+  /fbx_[0-9A-Za-z]{38}/g,
+  /whsec_[0-9A-Za-z+/=]{16,}/g,
+  /\b(sk|r8|gsk)[-_][0-9A-Za-z_-]{16,}/g,
+  /\b(Bearer|Key|Basic) [0-9A-Za-z._~+/:=-]{12,}/gi,
+  /([?&]sig=)[0-9A-Za-z_-]{20,}/g,
+  /(:\/\/[^\s:@/"]+:)[^\s@/"]+@/g,
+];
+
+export function redact(line: string): string {
+  let clean = line;
+  for (const secret of secrets) {
+    clean = clean.replace(secret, (match, kept?: unknown) => {
+      if (match.startsWith('?') || match.startsWith('&')) return `${String(kept)}[redacted]`;
+      return match.startsWith('://') ? `${String(kept)}[redacted]@` : '[redacted]';
+    });
+  }
+  return clean;
+}
+
+/** One JSON object a line, on stderr or the given stream; no line leaves without its secrets cut out. */
+export function createLog(level: string, out: { write(line: string): unknown } = process.stderr): Logger {
+  return pino(
+    { level, base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime },
+    { write: (line: string) => void out.write(redact(line)) },
+  );
+}

@@ -1,0 +1,64 @@
+import { describe, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { Threads, ThreadTimeout } from './threads.ts';
+
+/** What it is told decides what the thread does; it answers with its own number. */
+const script = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort, threadId } from 'node:worker_threads';
+    parentPort.on('message', async (task) => {
+      if (task === 'spin') for (;;) {}
+      if (task === 'throw') throw new Error('thrown inside');
+      if (task === 'exit') process.exit(3);
+      if (task === 'fill') { const all = []; for (;;) all.push(new Array(10000).fill(all.length)); }
+      if (task === 'environment') return parentPort.postMessage(Object.keys(process.env).length);
+      if (task === 'die later') setImmediate(() => { throw new Error('thrown when idle'); });
+      parentPort.postMessage(threadId);
+    });
+  `)}`,
+);
+const start = (): Threads<string, number> => new Threads(script, { size: 2, memoryMb: 32 });
+const limitMs = 20_000;
+
+describe('threads', () => {
+  test('one thread serves one task after the other', async () => {
+    const threads = start();
+    const first = await threads.run('work', limitMs);
+    assert.equal(await threads.run('work', limitMs), first);
+  });
+
+  test('no more than the size run at a time, and all tasks are served', async () => {
+    const threads = start();
+    const ids = await Promise.all(Array.from({ length: 20 }, () => threads.run('work', limitMs)));
+    assert.equal(ids.length, 20);
+    assert.ok(new Set(ids).size <= 2);
+  });
+
+  test('a task that never ends is ended, and those waiting behind it are served', async () => {
+    const threads = start();
+    const stuck = [threads.run('spin', 50), threads.run('spin', 50)];
+    const waiting = threads.run('work', limitMs);
+    for (const each of stuck) await assert.rejects(each, ThreadTimeout);
+    assert.equal(typeof (await waiting), 'number');
+  });
+
+  test('a thread that fails rejects its own task alone, and another takes its place', async () => {
+    const threads = start();
+    await assert.rejects(threads.run('throw', limitMs), /thrown inside/);
+    await assert.rejects(threads.run('exit', limitMs), /without an answer/);
+    await assert.rejects(threads.run('fill', limitMs), { code: 'ERR_WORKER_OUT_OF_MEMORY' });
+    assert.equal(typeof (await threads.run('work', limitMs)), 'number');
+  });
+
+  test('a thread that dies when it is idle is not used again and harms nobody', async () => {
+    const threads = start();
+    const died = await threads.run('die later', limitMs);
+    // Whether its end is noticed before or after, the task ends one way or the other, and the next is served.
+    await threads.run('work', limitMs).catch((error: Error) => assert.match(error.message, /idle/));
+    assert.notEqual(await threads.run('work', limitMs), died);
+  });
+
+  test('a thread sees nothing of the environment', async () => {
+    assert.equal(await start().run('environment', limitMs), 0);
+  });
+});

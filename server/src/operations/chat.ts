@@ -1,0 +1,192 @@
+import { chargeableUsage, type Delivered } from '../core/chat-bill.ts';
+import type { Model } from '../core/catalog.ts';
+import type { Chat } from '../core/chat.ts';
+import { gatherChunks, usageOf } from '../core/completion.ts';
+import { ApiError } from '../core/errors.ts';
+import { charge, type Quote } from '../core/price.ts';
+import type { Ending } from '../core/request.ts';
+import type { ChatOutcome, Upstream } from '../upstreams/upstream.ts';
+
+/**
+ * A chat call after its reservation: calls the upstream and settles. Every way out ends in exactly one charge or
+ * release; where this process dies before that, the request's alarm releases it.
+ */
+export interface ChatRun {
+  request_id: string;
+  account_id: string;
+  key_id: string;
+  chat: Chat;
+  model: Model;
+  quote: Quote;
+  max_tokens: number;
+  /** The reply is kept for a replay. */
+  keep: boolean;
+  /** Unix seconds, for the reply. */
+  created: number;
+}
+
+export interface ChatDeps {
+  upstream: Upstream;
+  /** The upstream's own name of the model. */
+  upstream_model: string;
+  end: (ending: Ending) => Promise<boolean>;
+}
+
+type Json = Record<string, unknown>;
+
+export interface Settled {
+  charge: bigint;
+  completion: Json;
+}
+
+/** Calls for a whole reply. Throws an ApiError once the reservation is released. */
+export async function reply(run: ChatRun, deps: ChatDeps, signal: AbortSignal): Promise<Settled> {
+  const outcome = await call(run, deps, false, signal);
+  if (outcome.outcome !== 'reply') throw await refused(run, deps, outcome);
+  const { object: _object, ...rest } = outcome.reply;
+  const completion = { ...rest, ...identity(run), object: 'chat.completion' };
+  return settle(run, deps, { completion, failed: false });
+}
+
+/**
+ * Calls for a stream. The chunks come as the upstream gives them, under our names, without its usage. The generator's
+ * last act is to settle; `settled` then has the completion and the charge. Stop reading early and what was delivered
+ * is billed, by the row's rule for callers who leave.
+ */
+export interface ChatStream {
+  chunks: AsyncGenerator<Json>;
+  settled: () => Settled | null;
+}
+
+/** Throws an ApiError once the reservation is released, where the upstream does not begin a stream. */
+export async function stream(run: ChatRun, deps: ChatDeps, abort: AbortController): Promise<ChatStream> {
+  const outcome = await call(run, deps, true, abort.signal);
+  if (outcome.outcome !== 'stream') throw await refused(run, deps, outcome);
+  let settled: Settled | null = null;
+  return { chunks: forward(outcome.chunks, run, deps, abort, (s) => (settled = s)), settled: () => settled };
+}
+
+/** Longest time an upstream is read on for its usage after the caller has left. */
+const drainMs = 120_000;
+
+async function* forward(
+  source: AsyncIterable<Json>,
+  run: ChatRun,
+  deps: ChatDeps,
+  abort: AbortController,
+  done: (settled: Settled) => void,
+): AsyncGenerator<Json> {
+  const gatherer = gatherChunks(identity(run));
+  const chunks = source[Symbol.asyncIterator]();
+  let failure: unknown = null;
+  let finished = false;
+  try {
+    for (;;) {
+      const next = await chunks.next();
+      if (next.done) break;
+      gatherer.add(next.value);
+      const { usage: _usage, ...chunk } = next.value;
+      const empty = Array.isArray(chunk.choices) && chunk.choices.length === 0;
+      if (!empty) yield { ...chunk, ...identity(run), object: 'chat.completion.chunk' };
+    }
+    finished = true;
+  } catch (error) {
+    failure = error;
+    finished = true;
+    throw error;
+  } finally {
+    // Reached without `finished` when the reader stopped: the caller left.
+    if (!finished && run.model.disconnect === 'drain') await readOn(chunks, gatherer, abort);
+    abort.abort();
+    await chunks.return?.().then(undefined, () => {});
+    const settled = await settle(run, deps, { completion: gatherer.completion(), failed: failure !== null });
+    done(settled);
+  }
+}
+
+async function readOn(
+  chunks: AsyncIterator<Json>,
+  gatherer: { add(chunk: unknown): void },
+  abort: AbortController,
+): Promise<void> {
+  const timer = setTimeout(() => abort.abort(), drainMs);
+  try {
+    for (let next = await chunks.next(); !next.done; next = await chunks.next()) gatherer.add(next.value);
+  } catch {
+    // What came before the fault is what is billed.
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function call(run: ChatRun, deps: ChatDeps, streamed: boolean, signal: AbortSignal): Promise<ChatOutcome> {
+  const { request_id, chat, max_tokens } = run;
+  const body = { ...chat.body, max_tokens };
+  try {
+    if (!deps.upstream.chat) throw new Error(`upstream ${deps.upstream.name} has no chat`);
+    return await deps.upstream.chat({ request_id, model: deps.upstream_model, body, stream: streamed, signal });
+  } catch (error) {
+    return { outcome: 'unknown', message: String(error) };
+  }
+}
+
+async function refused(run: ChatRun, deps: ChatDeps, outcome: ChatOutcome): Promise<ApiError> {
+  const message = 'message' in outcome ? outcome.message : `answered with a ${outcome.outcome}`;
+  const code = outcome.outcome === 'rejected'
+    ? 'upstream_rejected' as const
+    : outcome.outcome === 'not_accepted' ? 'upstream_failed' as const : 'outcome_unknown' as const;
+  await deps.end({ ...endOf(run), to: 'FAILED', code, message: publicText(outcome), cost_usd_micro: null });
+  if (outcome.outcome === 'rejected') {
+    return new ApiError('invalid_input', { message: `The model refused the input: ${outcome.message.slice(0, 500)}`, cause: message });
+  }
+  if (outcome.outcome === 'not_accepted') {
+    const seconds = Math.min(60, Math.max(1, Math.ceil((outcome.retry_after_ms ?? 1000) / 1000)));
+    return new ApiError('capacity_unavailable', { headers: { 'retry-after': String(seconds) }, cause: message });
+  }
+  return new ApiError('submit_failed', { cause: message });
+}
+
+function publicText(outcome: ChatOutcome): string {
+  if (outcome.outcome === 'rejected') return outcome.message;
+  return outcome.outcome === 'not_accepted' ? 'The model had no capacity.' : 'The model gave no answer.';
+}
+
+async function settle(run: ChatRun, deps: ChatDeps, delivered: Delivered): Promise<Settled> {
+  const bill = chargeableUsage(run.chat, run.model, delivered);
+  const base = endOf(run);
+  if (bill === null) {
+    const message = 'The model broke off before any output.';
+    await deps.end({ ...base, to: 'FAILED', code: 'upstream_failed', message, cost_usd_micro: null });
+    return { charge: 0n, completion: delivered.completion };
+  }
+  const { prompt_tokens, completion_tokens } = bill;
+  const amount = charge(run.quote, { input_tokens: prompt_tokens, output_tokens: completion_tokens });
+  const usage = {
+    ...(usageOf(delivered.completion) !== null && (delivered.completion.usage as Json)),
+    prompt_tokens,
+    completion_tokens,
+    total_tokens: prompt_tokens + completion_tokens,
+    cost_usd_micro: String(amount),
+  };
+  const completion = { ...delivered.completion, usage };
+  const settled = await deps.end({
+    ...base,
+    to: 'COMPLETED',
+    charge: amount,
+    output: run.keep ? completion : null,
+    outputs: [],
+    quantity: (prompt_tokens + completion_tokens) / 1e6,
+    cost_usd_micro: null,
+    ttl_seconds: 0,
+  });
+  // Released by its alarm while it ran: the reply is the caller's, free of charge.
+  return { charge: settled ? amount : 0n, completion };
+}
+
+function identity(run: ChatRun) {
+  return { id: `chatcmpl-${run.request_id}`, created: run.created, model: run.model.id };
+}
+
+function endOf({ request_id: id, account_id, key_id }: ChatRun) {
+  return { id, attempt: 1, account_id, key_id, opens_job: false };
+}

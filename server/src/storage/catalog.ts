@@ -1,0 +1,264 @@
+/**
+ * Reads the folder of catalog files, watches it, and holds the live catalog. A file that turns bad
+ * keeps its last good rows and says so; the others go on. A catalog is replaced whole, so a reader
+ * never sees half of a change.
+ */
+
+import { createHash } from 'node:crypto';
+import { watch } from 'node:fs';
+import type { FSWatcher } from 'node:fs';
+import { readFile, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { duplicateIds } from '../core/catalog-file.ts';
+import type { ParsedFile, Problem } from '../core/catalog-file.ts';
+import { assembleCatalog } from '../core/catalog.ts';
+import type { Catalog, Model } from '../core/catalog.ts';
+import { parseCatalogText } from './catalog-text.ts';
+
+export interface CatalogOptions {
+  /** Folder of the `.yaml` and `.yml` files; others in it and folders below are not looked at. */
+  dir: string;
+  /** True, or why the upstream cannot be used, in words for the operator. Asked at every reload. */
+  usableUpstreams: (name: string) => true | string;
+  log: CatalogLog;
+  /**
+   * Quiet time after a change before the folder is read, so that no half-saved file is. Default
+   * 100.
+   */
+  debounceMs?: number;
+  /**
+   * How often the files' times and sizes are compared, where the system reports no changes. Default
+   * 5000.
+   */
+  pollMs?: number;
+  /** False: only compare times and sizes, for file systems whose notices are not to be trusted. */
+  watch?: boolean;
+}
+
+/** The part of a pino logger that is used. */
+export interface CatalogLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface CatalogStore {
+  current(): Catalog;
+  /** What is wrong with the files as they are now; empty when all is well. */
+  problems(): readonly Problem[];
+  /**
+   * Reads the folder again; resolves when the result is live. Never rejects: faults end in
+   * `problems`.
+   */
+  reload(): Promise<{ changed: boolean; problems: readonly Problem[] }>;
+  /** Called after the live rows changed. Returns what takes the listener away again. */
+  onChange(listener: (catalog: Catalog) => void): () => void;
+  close(): Promise<void>;
+}
+
+/** What a folder holds, for a check without a service. */
+export interface CheckedFolder {
+  files: string[];
+  rows: Model[];
+  problems: Problem[];
+}
+
+interface LoadedFile extends ParsedFile {
+  file: string;
+  /** Null where the file could not be read. */
+  text: string | null;
+}
+
+interface Folder {
+  files: LoadedFile[];
+  problems: Problem[];
+}
+
+/** A catalog of a thousand rows is about 2 MB; a larger file is no catalog. */
+const FILE_BYTES_MAX = 8 * 1024 * 1024;
+const DEBOUNCE_MS = 100;
+const POLL_MS = 5000;
+
+/**
+ * Loads the folder and watches it until `close`. Rejects only where the folder cannot be read at
+ * all; bad files are left out and told in `problems`.
+ */
+export async function openCatalog(options: CatalogOptions): Promise<CatalogStore> {
+  const { dir, log } = options;
+  const listeners = new Set<(catalog: Catalog) => void>();
+  // Taken before the files are read: what changes in between is seen as a difference at the next
+  // look.
+  let signature = await signatureOf(dir);
+  let folder = await readFolder(dir, []);
+  let catalog = liveCatalog(folder, options);
+  report(folder.problems, [], log);
+  log.info({ models: catalog.models.size, hidden: catalog.hidden.length }, 'catalog loaded');
+
+  const load = async () => {
+    signature = await signatureOf(dir);
+    const before = folder;
+    folder = await readFolder(dir, before.files).catch((error: Error) => ({
+      files: before.files,
+      problems: [unreadable('', error)],
+    }));
+    report(folder.problems, before.problems, log);
+    const next = liveCatalog(folder, options);
+    const changed = next.version !== catalog.version;
+    catalog = next;
+    if (changed) tell(listeners, next, log);
+    return { changed, problems: folder.problems };
+  };
+  // One reading after the other, so that an older one never overwrites a newer one.
+  let last: Promise<unknown> = Promise.resolve();
+  const reload = () => {
+    const result = last.then(load);
+    last = result.catch(() => {});
+    return result;
+  };
+  const stop = watchFolder(options, reload, async () => (await signatureOf(dir)) !== signature);
+  return {
+    current: () => catalog,
+    problems: () => folder.problems,
+    reload,
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    async close() {
+      stop();
+      listeners.clear();
+      await last;
+    },
+  };
+}
+
+/** Reads and checks a folder once. Rejects where the folder cannot be read. */
+export async function checkFolder(dir: string): Promise<CheckedFolder> {
+  const { files, problems } = await readFolder(dir, []);
+  return {
+    files: files.map(({ file }) => file),
+    rows: files.flatMap(({ rows }) => rows),
+    problems,
+  };
+}
+
+async function readFolder(dir: string, before: LoadedFile[]): Promise<Folder> {
+  const names = await catalogFiles(dir);
+  const files = await Promise.all(
+    names.map(async (file) => {
+      const old = before.find((loaded) => loaded.file === file);
+      return readCatalogFile(join(dir, file), file, old);
+    }),
+  );
+  const problems = [...files.flatMap((file) => file.problems), ...duplicateIds(files)];
+  if (names.length === 0) {
+    problems.push({
+      file: '',
+      path: '',
+      message: `there is no .yaml file in ${dir}; the catalog is empty.`,
+    });
+  }
+  return { files, problems };
+}
+
+/** With any problem in it, a file goes on with the rows it had before. */
+async function readCatalogFile(path: string, file: string, old?: LoadedFile): Promise<LoadedFile> {
+  const lastGood = old?.rows ?? [];
+  let text: string;
+  try {
+    const { size } = await stat(path);
+    if (size > FILE_BYTES_MAX) throw new Error(`larger than ${FILE_BYTES_MAX} bytes`);
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    return { file, text: null, rows: lastGood, problems: [unreadable(file, error as Error)] };
+  }
+  // The same rows, not equal ones: whatever is kept per row (a compiled schema) stays of use.
+  if (old && old.text === text) return old;
+  const { rows, problems } = parseCatalogText(text, file);
+  return { file, text, rows: problems.length > 0 ? lastGood : rows, problems };
+}
+
+async function catalogFiles(dir: string): Promise<string[]> {
+  const names = await readdir(dir);
+  return names.filter((name) => /^[^.].*\.ya?ml$/.test(name)).sort();
+}
+
+/** Changes whenever a file of the folder does, or the folder comes or goes. */
+async function signatureOf(dir: string): Promise<string> {
+  const names = await catalogFiles(dir).catch(() => ['?']);
+  const marks = names.map(async (name) => {
+    const found = await stat(join(dir, name)).catch(() => null);
+    return `${name} ${found?.ino} ${found?.size} ${found?.mtimeMs}`;
+  });
+  return (await Promise.all(marks)).join('\n');
+}
+
+function liveCatalog(folder: Folder, { usableUpstreams }: CatalogOptions): Catalog {
+  const rows = folder.files.flatMap((file) => file.rows);
+  const { models, hidden } = assembleCatalog(rows, usableUpstreams);
+  const text = JSON.stringify([...models.values()], (_, value: unknown) =>
+    typeof value === 'bigint' ? `${value}n` : value,
+  );
+  const version = createHash('sha256').update(text).digest('hex').slice(0, 16);
+  return { models, hidden, version };
+}
+
+/**
+ * Both ways at once: the system's own notice is quick, but does not exist on every file system and
+ * may fail silently; comparing times and sizes is slow and always works.
+ */
+function watchFolder(
+  { dir, log, debounceMs = DEBOUNCE_MS, pollMs = POLL_MS, watch: notices = true }: CatalogOptions,
+  reload: () => Promise<unknown>,
+  differs: () => Promise<boolean>,
+): () => void {
+  let quiet: NodeJS.Timeout | undefined;
+  let closed = false;
+  const touched = () => {
+    if (closed) return;
+    clearTimeout(quiet);
+    quiet = setTimeout(() => void reload(), debounceMs).unref();
+  };
+  const poll = setInterval(async () => {
+    if (await differs()) touched();
+  }, pollMs).unref();
+  const pollOnly = (error: unknown) => {
+    log.warn({ err: error, dir }, 'no notices of changes to the catalog folder; it is only polled');
+  };
+  let watcher: FSWatcher | undefined;
+  try {
+    if (notices) watcher = watch(dir, { persistent: false }, touched).on('error', pollOnly);
+  } catch (error) {
+    pollOnly(error);
+  }
+  return () => {
+    closed = true;
+    clearTimeout(quiet);
+    clearInterval(poll);
+    watcher?.close();
+  };
+}
+
+/** Says what is newly wrong; a standing problem is not repeated at every reload. */
+function report(problems: Problem[], before: Problem[], log: CatalogLog): void {
+  const known = new Set(before.map(({ file, message }) => `${file} ${message}`));
+  for (const problem of problems) {
+    if (known.has(`${problem.file} ${problem.message}`)) continue;
+    log.warn({ problem }, 'catalog file has a problem; its last good rows stay');
+  }
+}
+
+function tell(listeners: Set<(catalog: Catalog) => void>, catalog: Catalog, log: CatalogLog): void {
+  const { version, models, hidden } = catalog;
+  log.info({ version, models: models.size, hidden: hidden.length }, 'catalog changed');
+  for (const listener of listeners) {
+    try {
+      listener(catalog);
+    } catch (error) {
+      log.warn({ err: error }, 'a listener of the catalog failed');
+    }
+  }
+}
+
+function unreadable(file: string, error: Error): Problem {
+  return { file, path: '', message: `cannot be read: ${error.message}.` };
+}

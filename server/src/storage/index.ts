@@ -1,0 +1,55 @@
+import { tmpdir } from 'node:os';
+import { DiskStorage } from './disk.ts';
+import { S3Storage } from './s3.ts';
+import type { Storage } from './storage.ts';
+
+const forms = 'disk:/path or s3://key:secret@host/bucket?region=…';
+
+/**
+ * Opens the store that an address names:
+ * `disk:PATH`, relative to the working folder or absolute;
+ * `s3://KEY:SECRET@HOST[:PORT]/BUCKET?region=…&prefix=…`, over https; `s3+http://…` without TLS. The secret is
+ * percent-encoded. No bucket in the path: the host begins with it.
+ * `tempFolder` is where S3 objects are downloaded for tools that need a file.
+ * Throws `TypeError` for any other address, without repeating it, since it may hold a secret.
+ */
+export function openStorage(address: string, options: { tempFolder?: string } = {}): Storage {
+  if (address.startsWith('disk:')) return openDisk(address.slice('disk:'.length));
+  if (/^s3(\+http)?:\/\//.test(address)) return openS3(address, options.tempFolder ?? tmpdir());
+  throw new TypeError(`a storage address is ${forms}`);
+}
+
+function openDisk(path: string): Storage {
+  if (path === '') throw new TypeError(`a storage address is ${forms}`);
+  return new DiskStorage(path);
+}
+
+function openS3(address: string, tempFolder: string): Storage {
+  const url = URL.parse(address);
+  const accessKeyId = decoded(url?.username);
+  const secretAccessKey = decoded(url?.password);
+  if (!url?.host || !accessKeyId || !secretAccessKey) {
+    throw new TypeError(`a storage address is ${forms}, with / and + of the secret percent-encoded`);
+  }
+  const scheme = url.protocol === 's3:' ? 'https' : 'http';
+  const prefix = url.searchParams.get('prefix') ?? '';
+  if (!/^([a-z0-9_-][a-z0-9_.-]*\/)*$/.test(prefix)) {
+    throw new TypeError('the prefix of a storage address looks like farebox/');
+  }
+  return new S3Storage({
+    endpoint: `${scheme}://${url.host}${url.pathname.replace(/\/+$/, '')}`,
+    accessKeyId,
+    secretAccessKey,
+    region: url.searchParams.get('region') ?? 'us-east-1',
+    prefix,
+    tempFolder,
+  });
+}
+
+function decoded(part: string | undefined): string {
+  try {
+    return decodeURIComponent(part ?? '');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,160 @@
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import sharp from 'sharp';
+import { Threads, ThreadTimeout } from '../lib/threads.ts';
+import { hasCode } from './intake.ts';
+import { plainText } from './plain-text.ts';
+import { isCutShort } from './whole.ts';
+
+/** As displayed: rotation is applied. What the type does not have is absent. */
+export interface Measures {
+  width?: number;
+  height?: number;
+  duration_seconds?: number;
+}
+
+/** The file is not what its type says, is cut short, or took too long to read. */
+export class Unmeasurable extends Error {
+  constructor(reason: string, options?: { cause?: unknown }) {
+    super(`cannot be measured: ${reason}`, options);
+    this.name = 'Unmeasurable';
+  }
+}
+
+/** What a thread is asked, and what it says. A fault is the machine's, not the file's. */
+export interface Task {
+  path: string;
+  content_type: string;
+}
+export type Answer = { measures: Measures } | { error: string; fault: boolean };
+
+/** 32,768 × 32,768: beyond it no tool of ours would take the picture. */
+const maxPixels = 2 ** 30;
+const headBytes = 256 * 1024;
+
+/** Parsers of sound and film run here: a hostile file can keep one busy for ever, or make it fill the memory. */
+const threads = new Threads<Task, Answer>(new URL('./measure-worker.ts', import.meta.url), {
+  size: 2,
+  memoryMb: 256,
+});
+
+/**
+ * Measures a file of a type that `sniff` gave, from its headers; nothing is decoded. Plain text is read to the end,
+ * since its head says nothing about the rest. Throws `Unmeasurable` where the file is at fault, after `limitMs` at
+ * the latest, not counting the wait for a free thread; throws the system's error where the machine is.
+ */
+export async function measure(
+  path: string,
+  content_type: string,
+  options: { limitMs?: number } = {},
+): Promise<Measures> {
+  const limitMs = options.limitMs ?? 10_000;
+  try {
+    const signal = AbortSignal.timeout(limitMs);
+    const cutShort = await untilAborted(isCutShort(path, content_type, signal), signal);
+    if (cutShort) throw new Unmeasurable('cut short');
+    const track = content_type.startsWith('video/') || content_type.startsWith('audio/');
+    if (track) return await inThread({ path, content_type }, limitMs);
+    return await untilAborted(measureStill(path, content_type, signal), signal);
+  } catch (error) {
+    throw judged(error);
+  }
+}
+
+async function measureStill(
+  path: string,
+  content_type: string,
+  signal: AbortSignal,
+): Promise<Measures> {
+  if (content_type === 'image/svg+xml') return svgSize(await headOf(path));
+  if (content_type === 'image/heic') return heicSize(await headOf(path));
+  if (content_type.startsWith('image/')) return await imageSize(path, content_type);
+  if (content_type.startsWith('text/')) await readText(path, signal);
+  return {};
+}
+
+/** Tells what the file did from what befell the machine, which must not make a good file unusable. */
+function judged(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof Unmeasurable) return error;
+  const ofFile =
+    error instanceof ThreadTimeout ||
+    error.name === 'TimeoutError' ||
+    hasCode(error, 'ERR_WORKER_OUT_OF_MEMORY') ||
+    !('code' in error);
+  const reason = error.message.split('\n', 1)[0] ?? '';
+  return ofFile ? new Unmeasurable(reason, { cause: error }) : error;
+}
+
+async function imageSize(path: string, content_type: string): Promise<Measures> {
+  const found = await sharp(path, { limitInputPixels: maxPixels }).metadata();
+  if (found.mediaType !== content_type) throw new Unmeasurable(`it is ${found.mediaType}`);
+  return { width: found.autoOrient.width, height: found.autoOrient.height };
+}
+
+/** From the root element alone: a drawing is never parsed. No size stated in pixels: none given. */
+function svgSize(head: Buffer): Measures {
+  const root = /<(?:[\w.-]+:)?svg\b[^<>]*>/i.exec(head.toString('utf8'))?.[0];
+  if (!root) throw new Unmeasurable('no svg element');
+  const pixels = (name: string): number =>
+    Number(new RegExp(`\\s${name}\\s*=\\s*["']\\s*([\\d.]+)(?:px)?\\s*["']`).exec(root)?.[1]);
+  const box = /\sviewBox\s*=\s*["']([^"']*)["']/.exec(root)?.[1]?.trim().split(/[\s,]+/) ?? [];
+  const width = pixels('width') || Number(box[2]);
+  const height = pixels('height') || Number(box[3]);
+  return width > 0 && height > 0 ? { width, height } : {};
+}
+
+/**
+ * Read here, since sharp comes without HEVC. Tiles and thumbnails have an extent as well: the largest is the
+ * picture's. A rotation applies to all of them.
+ */
+function heicSize(head: Buffer): Measures {
+  let width = 0;
+  let height = 0;
+  for (let at = head.indexOf('ispe'); at !== -1; at = head.indexOf('ispe', at + 4)) {
+    if (at + 16 > head.length || at < 4 || head.readUInt32BE(at - 4) !== 20) continue;
+    const [w, h] = [head.readUInt32BE(at + 8), head.readUInt32BE(at + 12)];
+    if (w * h > width * height) [width, height] = [w, h];
+  }
+  if (width * height === 0) throw new Unmeasurable('no picture in it');
+  if (width * height > maxPixels) throw new Unmeasurable('too many pixels');
+  const turn = head.indexOf('irot');
+  const onItsSide = turn !== -1 && ((head[turn + 4] ?? 0) & 1) === 1;
+  return onItsSide ? { width: height, height: width } : { width, height };
+}
+
+async function readText(path: string, signal: AbortSignal): Promise<void> {
+  const text = plainText();
+  for await (const chunk of createReadStream(path, { signal })) {
+    if (!text.takes(chunk)) throw new Unmeasurable('not plain text');
+  }
+  if (!text.ends()) throw new Unmeasurable('not plain text');
+}
+
+async function inThread(task: Task, limitMs: number): Promise<Measures> {
+  const answer = await threads.run(task, limitMs);
+  if ('measures' in answer) return answer.measures;
+  throw answer.fault ? new Error(answer.error) : new Unmeasurable(answer.error);
+}
+
+/** Leaves the work behind when time is up. Its late error, if any, is nobody's. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function headOf(path: string): Promise<Buffer> {
+  const handle = await open(path);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,28 @@
+/** Judges a text chunk by chunk: UTF-8 without control characters other than tab, line feed and carriage return. */
+export interface TextCheck {
+  /** False once the bytes so far cannot begin a plain text. */
+  takes(chunk: Uint8Array): boolean;
+  /** False where the text stops in the middle of a character. */
+  ends(): boolean;
+}
+
+export function plainText(): TextCheck {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decodes = (work: () => void): boolean => {
+    try {
+      work();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  return {
+    takes: (chunk) =>
+      !chunk.some(isControl) && decodes(() => decoder.decode(chunk, { stream: true })),
+    ends: () => decodes(() => decoder.decode()),
+  };
+}
+
+function isControl(byte: number): boolean {
+  return (byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d) || byte === 0x7f;
+}

@@ -1,0 +1,257 @@
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { S3mini, S3ServiceError, type UploadPart } from 's3mini';
+import { idleTimeout, type Bytes } from '../lib/streams.ts';
+import { asStorageError, intake, writeBody, type PutOptions } from './intake.ts';
+import { assertKey, assertRange } from './key.ts';
+import { StorageFull, type Storage, type StoredObject } from './storage.ts';
+import { sweepTemp } from './temp.ts';
+
+export interface S3Options {
+  /** With the bucket: `https://host/bucket`, or `https://bucket.host/` where the service wants it so. */
+  endpoint: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+  region: string;
+  /** Put before every key, such as `farebox/`; lets one bucket serve more than us. */
+  prefix?: string;
+  /** Folder of this machine for `asPath`. */
+  tempFolder: string;
+  /** A body is sent in parts of this size, two of them in memory. S3 takes no less than 5 MiB. */
+  partBytes?: number;
+  /** Longest one call may take; for reading, until the first byte, and then between two. */
+  callMs?: number;
+  /** Wait before the first repetition; doubles. */
+  retryMs?: number;
+}
+
+const tempPrefix = 'farebox-s3-';
+const staleTempMs = 24 * 60 * 60 * 1000;
+const attempts = 3;
+const removalsAtOnce = 8;
+/** Codes that services answer with when they have no room for us. */
+const fullCodes = ['XMinioStorageFull', 'QuotaExceeded', 'InsufficientStorage', 'InsufficientCapacity'];
+
+/**
+ * Objects in an S3-compatible bucket. S3 shows an object only when its upload is complete. A crash in
+ * mid-upload leaves parts that no key shows: a lifecycle rule of the bucket should abort those after a day.
+ */
+export class S3Storage implements Storage {
+  readonly #options: Required<S3Options>;
+
+  constructor(options: S3Options) {
+    this.#options = {
+      ...options,
+      prefix: options.prefix ?? '',
+      partBytes: options.partBytes ?? 8 * 1024 * 1024,
+      callMs: options.callMs ?? 120_000,
+      retryMs: options.retryMs ?? 200,
+    };
+    sweepTemp(this.#options.tempFolder, tempPrefix, staleTempMs);
+  }
+
+  async put(key: string, body: Bytes, options: PutOptions = {}): Promise<StoredObject> {
+    const name = this.#nameOf(key);
+    const { stream, stored } = intake(body, this.#options.partBytes, options);
+    let last: Uint8Array = Buffer.alloc(0);
+    let upload: Multipart | null = null;
+    try {
+      for await (const piece of stream) {
+        // Only the last piece is short: what fits into one goes up in a single call.
+        if (!upload && piece.length < this.#options.partBytes) {
+          last = piece;
+          continue;
+        }
+        upload ??= await this.#begin(name, options.signal);
+        await upload.add(piece);
+      }
+      if (upload) await upload.complete();
+      else await this.#call((client) => client.putObject(name, last), options.signal);
+      return stored();
+    } catch (error) {
+      await upload?.abandon();
+      throw asFull(error);
+    }
+  }
+
+  async open(key: string, range?: { start: number; end: number }): Promise<Bytes | null> {
+    const name = this.#nameOf(key);
+    if (range) assertRange(range);
+    const cut = new AbortController();
+    const timer = setTimeout(() => cut.abort(new Error('the store did not answer')), this.#options.callMs);
+    try {
+      const client = this.#client(cut.signal);
+      const reply = range
+        ? await client.getObjectRaw(name, false, range.start, range.end + 1)
+        : await client.getObjectRaw(name);
+      if (range && reply.status !== 206) {
+        cut.abort();
+        throw new Error(`the store answered a range with ${reply.status}`);
+      }
+      const bytes = reply.body ?? new Blob([]).stream();
+      return idleTimeout(bytes, this.#options.callMs, () => cut.abort());
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async asPath(key: string): Promise<{ path: string; done(): Promise<void> } | null> {
+    const body = await this.open(key);
+    if (!body) return null;
+    const folder = await mkdtemp(join(this.#options.tempFolder, tempPrefix));
+    const done = (): Promise<void> => rm(folder, { recursive: true, force: true });
+    try {
+      const path = join(folder, basename(key));
+      const handle = await open(path, 'wx', 0o600);
+      try {
+        await writeBody(handle, body);
+      } finally {
+        await handle.close();
+      }
+      return { path, done };
+    } catch (error) {
+      await done();
+      throw asStorageError(error);
+    }
+  }
+
+  async remove(key: string): Promise<void> {
+    const name = this.#nameOf(key);
+    await this.#call((client) => client.deleteObject(name).catch(unlessMissing));
+  }
+
+  /** One by one: deleting many in one call is not the same in every service. */
+  async removeAll(prefix: string): Promise<void> {
+    const below = `${this.#nameOf(prefix)}/`;
+    let token: string | undefined;
+    do {
+      const page = await this.#call((client) => client.listObjectsPaged('/', below, 1000, token));
+      const names = (page?.objects ?? []).map((each) => each.Key).values();
+      const removeRest = async (): Promise<void> => {
+        for (const name of names) {
+          await this.#call((client) => client.deleteObject(name).catch(unlessMissing));
+        }
+      };
+      await Promise.all(Array.from({ length: removalsAtOnce }, removeRest));
+      token = page?.nextContinuationToken;
+    } while (token);
+  }
+
+  async freeBytes(): Promise<null> {
+    return null;
+  }
+
+  #nameOf(key: string): string {
+    assertKey(key);
+    return this.#options.prefix + key;
+  }
+
+  /** s3mini knows no signals, so each call has a client whose `fetch` obeys this one. */
+  #client(signal: AbortSignal): S3mini {
+    const { endpoint, accessKeyId, secretAccessKey, region } = this.#options;
+    const obedient: typeof fetch = (input, init) => fetch(input, { ...init, signal });
+    return new S3mini({ endpoint, accessKeyId, secretAccessKey, region, fetch: obedient });
+  }
+
+  /** Repeats what failed in passing. Only for calls that do the same when they are done twice. */
+  async #call<T>(work: (client: S3mini) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      const limit = AbortSignal.timeout(this.#options.callMs);
+      try {
+        return await work(this.#client(signal ? AbortSignal.any([signal, limit]) : limit));
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (attempt === attempts || !isPassing(error)) throw error;
+        const wait = sleep(this.#options.retryMs * 2 ** (attempt - 1), undefined, { signal });
+        await wait.catch(() => signal?.throwIfAborted());
+      }
+    }
+  }
+
+  async #begin(name: string, signal?: AbortSignal): Promise<Multipart> {
+    const id = await this.#call((client) => client.getMultipartUploadId(name), signal);
+    return new Multipart(name, id, signal, (work, over) => this.#call(work, over));
+  }
+}
+
+type Call = <T>(work: (client: S3mini) => Promise<T>, signal?: AbortSignal) => Promise<T>;
+
+/**
+ * An upload in parts, driven here because s3mini's own leaves parts in flight, and their rejections unseen,
+ * when the body fails. One part travels while the next is gathered.
+ */
+class Multipart {
+  readonly #name: string;
+  readonly #id: string;
+  readonly #call: Call;
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #parts: UploadPart[] = [];
+  #sending: Promise<void> = Promise.resolve();
+
+  constructor(name: string, id: string, signal: AbortSignal | undefined, call: Call) {
+    this.#name = name;
+    this.#id = id;
+    this.#call = call;
+    this.#signal = signal ? AbortSignal.any([signal, this.#stop.signal]) : this.#stop.signal;
+  }
+
+  async add(piece: Uint8Array): Promise<void> {
+    await this.#sending;
+    const number = this.#parts.length + 1;
+    this.#sending = this.#send(piece, number);
+    // Looked at by the next call; until then it must not count as unhandled.
+    this.#sending.catch(() => {});
+  }
+
+  async complete(): Promise<void> {
+    await this.#sending;
+    // S3 may find out that it failed after it has answered 200, and then says so in the body.
+    const result = await this.#call(async (client) => {
+      return await client.completeMultipartUpload(this.#name, this.#id, this.#parts);
+    }, this.#signal);
+    if (!result.etag) throw new Error('the store did not complete the upload');
+  }
+
+  /** Best effort. Waits for the part on its way, which would otherwise stay behind. */
+  async abandon(): Promise<void> {
+    this.#stop.abort();
+    await this.#sending.catch(() => {});
+    const abort = this.#call((client) => client.abortMultipartUpload(this.#name, this.#id));
+    await abort.catch(() => {});
+  }
+
+  async #send(piece: Uint8Array, number: number): Promise<void> {
+    const part = await this.#call(
+      (client) => client.uploadPart(this.#name, this.#id, piece, number),
+      this.#signal,
+    );
+    if (!part.etag) throw new Error('the store gave no ETag for a part');
+    this.#parts.push(part);
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  if (!(error instanceof S3ServiceError) || error.status !== 404) return false;
+  return error.serviceCode !== 'NoSuchBucket';
+}
+
+function unlessMissing(error: unknown): void {
+  if (!isMissing(error)) throw error;
+}
+
+function isPassing(error: unknown): boolean {
+  if (error instanceof S3ServiceError) return error.status >= 500 || error.status === 429;
+  // What `fetch` throws where the connection failed, and the client's own name for the same.
+  return error instanceof TypeError || (error instanceof Error && error.name === 'S3NetworkError');
+}
+
+function asFull(error: unknown): unknown {
+  if (!(error instanceof S3ServiceError)) return error;
+  const full = error.status === 507 || fullCodes.includes(error.serviceCode ?? '');
+  return full ? new StorageFull({ cause: error }) : error;
+}

@@ -1,0 +1,67 @@
+import type { JobState, OutputMedia, Result, StartOutcome } from '../upstream.ts';
+import type { Faults } from './faults.ts';
+import type { Job, Jobs, Kept } from './jobs.ts';
+import type { Order } from './order.ts';
+import { between, hashText, randomFrom } from './random.ts';
+
+/** What the sandbox says about a job: when it is ready, how far it is, what came out. */
+
+const film = /video|animation|avatar|lip-sync|motion/;
+
+export function isFilm(order: Order): boolean {
+  return film.test(order.task);
+}
+
+export function accepted(job: Job): StartOutcome {
+  const left = Date.parse(job.ready_at) - Date.now();
+  return { outcome: 'accepted', handle: { job: job.key }, poll_after_ms: soon(left) };
+}
+
+export function running(job: Job, leftMs: number): JobState {
+  const from = Date.parse(job.accepted_at);
+  const share = Math.min(0.99, (Date.now() - from) / Math.max(1, Date.parse(job.ready_at) - from));
+  const steps = [
+    [0, `accepted: ${job.order.task}`],
+    [0.2, 'composing'],
+    [0.5, 'rendering'],
+    [0.85, 'encoding'],
+  ] as const;
+  const logs = steps.filter(([least]) => share >= least).map(([, line]) => line);
+  return { state: 'running', progress: Math.max(0, share), logs, poll_after_ms: soon(leftMs) };
+}
+
+function soon(leftMs: number): number {
+  return Math.round(Math.max(100, Math.min(5_000, leftMs)));
+}
+
+export async function resultOf(
+  job: Job,
+  kept: Kept & { state: 'done' },
+  jobs: Jobs,
+): Promise<Result> {
+  if (job.fault === 'bad-output') return badOutput(job.order);
+  const media: OutputMedia[] = [];
+  for (const { field, file, content_type } of kept.made.media) {
+    const bytes = await jobs.resultFile(job.key, file);
+    media.push({ field, source: { bytes }, content_type, file_name: file });
+  }
+  return { media, fields: kept.made.fields };
+}
+
+/** Claims to be a picture, a film or a sound, and is a sentence. */
+function badOutput(order: Order): Result {
+  const field = order.task === 'video-to-audio' ? 'audio' : isFilm(order) ? 'video' : 'images';
+  const content_type = { audio: 'audio/wav', video: 'video/mp4', images: 'image/png' }[field];
+  const bytes = Buffer.from('This is no media file. The sandbox was asked for a bad output.\n');
+  return {
+    media: [{ field, source: { bytes }, content_type, file_name: `${field}-0` }],
+    fields: { seed: order.seed },
+  };
+}
+
+/** A natural time to work: pictures 0.5 to 1.5 s, films 2 to 4 s. */
+export function readyAfterMs(order: Order, key: string, faults: Faults, speed: number): number {
+  if (faults.slowSeconds !== null) return faults.slowSeconds * 1000;
+  const random = randomFrom(hashText(key));
+  return (isFilm(order) ? between(random, 2000, 4000) : between(random, 500, 1500)) / speed;
+}

@@ -1,0 +1,55 @@
+/**
+ * The sandbox's own tokens, simple enough to count by hand: a text is cut before each word,
+ * spaces staying with the word they precede; each word is cut into pieces of at most four UTF-8
+ * bytes, never inside a character. A piece is a token. Spaces at the very end belong to the last
+ * token.
+ */
+
+const BYTES = 4;
+
+/** The tokens of a text, in order; joined they are the text. */
+export function tokenise(text: string): string[] {
+  const tokens: string[] = [];
+  for (const [, space, word] of text.matchAll(/(\s*)(\S+)/gu)) {
+    let piece = space!;
+    let bytes = 0;
+    for (const char of word!) {
+      const size = byteLength(char);
+      if (bytes > 0 && bytes + size > BYTES) {
+        tokens.push(piece);
+        piece = '';
+        bytes = 0;
+      }
+      piece += char;
+      bytes += size;
+    }
+    tokens.push(piece);
+  }
+  const tail = /\s+$/u.exec(text)?.[0];
+  if (tail && tokens.length > 0) tokens[tokens.length - 1] += tail;
+  return tokens;
+}
+
+/** How many tokens a text has, without building them. */
+export function countTokens(text: string): number {
+  let count = 0;
+  let bytes = 0;
+  for (const char of text) {
+    if (/\s/u.test(char)) {
+      bytes = 0;
+      continue;
+    }
+    const size = byteLength(char);
+    if (bytes === 0 || bytes + size > BYTES) {
+      count++;
+      bytes = 0;
+    }
+    bytes += size;
+  }
+  return count;
+}
+
+function byteLength(char: string): number {
+  const code = char.codePointAt(0)!;
+  return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+}

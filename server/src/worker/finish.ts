@@ -1,0 +1,136 @@
+import { deliveredQuantity } from '../core/delivered.ts';
+import type { FailureCode } from '../core/errors.ts';
+import { charge } from '../core/price.ts';
+import { quoteFromJson } from '../core/quote-json.ts';
+import type { Ending, Output, Transition } from '../core/request.ts';
+import type { Claimed } from '../db/requests.ts';
+import { FetchError } from '../lib/fetch.ts';
+import { headAnd } from '../lib/streams.ts';
+import { extensionOf, measure, sniff, Unmeasurable } from '../storage/media.ts';
+import { TooLarge } from '../storage/storage.ts';
+import type { OutputMedia, Result } from '../upstreams/upstream.ts';
+import type { StepDeps } from './step.ts';
+
+/** More media than any request can ask for: an upstream that returns more is broken. */
+const mediaMax = 200;
+const sniffBytes = 4_100;
+const idleTimeoutMs = 30_000;
+
+/** The upstream's output cannot be kept, whatever is tried: the request fails, nothing is charged. */
+class Unusable extends Error {
+  readonly code: FailureCode;
+  constructor(code: FailureCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * Copies, measures and prices what the upstream made. Throws where trying again may help: the bytes could not be
+ * fetched or stored just now.
+ */
+export async function finish(row: Claimed, result: Result, deps: StepDeps, signal: AbortSignal): Promise<Transition> {
+  try {
+    if (result.media.length > mediaMax) throw new Unusable('output_unusable', 'The model returned too many files.');
+    const outputs: Output[] = [];
+    for (const [index, media] of result.media.entries()) {
+      outputs.push(await keep(row, index, media, deps, signal));
+    }
+    if (outputs.length === 0 && typeof result.fields.text !== 'string') {
+      throw new Unusable('output_unusable', 'The model returned no output.');
+    }
+    return complete(row, result, outputs, deps);
+  } catch (error) {
+    const failure = asUnusable(error);
+    if (failure === null) throw error;
+    await deps.storage.removeAll(outputPrefix(row.id));
+    return fail(row, failure.code, failure.message, result.cost_usd_micro ?? null);
+  }
+}
+
+/** Where a request's outputs are. */
+export function outputPrefix(requestId: string): string {
+  return `outputs/${requestId}`;
+}
+
+function complete(row: Claimed, result: Result, outputs: Output[], deps: StepDeps): Ending {
+  const quote = quoteFromJson(row.quote);
+  const quantity = result.quantity ?? deliveredQuantity(quote.unit, outputs, quote.quantity);
+  return {
+    ...endOf(row),
+    to: 'COMPLETED',
+    charge: charge(quote, quantity === null ? {} : { quantity }),
+    output: result.fields,
+    outputs,
+    quantity: quantity ?? quote.quantity,
+    cost_usd_micro: result.cost_usd_micro ?? null,
+    ttl_seconds: deps.settings.outputTtlSeconds,
+  };
+}
+
+async function keep(
+  row: Claimed,
+  index: number,
+  media: OutputMedia,
+  deps: StepDeps,
+  signal: AbortSignal,
+): Promise<Output> {
+  const maxBytes = deps.settings.outputMaxBytes;
+  const { head, stream } = await headAnd(await bytesOf(media, deps, signal), sniffBytes);
+  const content_type = await sniff(head);
+  if (content_type === null || !/^(image|video|audio)\//.test(content_type)) {
+    // The source is released, or its connection would stay.
+    await stream[Symbol.asyncIterator]().return?.();
+    throw new Unusable('output_unusable', 'The model returned a file that is no image, video or audio.');
+  }
+  // A late worker must never overwrite what the next one keeps: the attempt is part of the name.
+  const storage_key = `${outputPrefix(row.id)}/${row.attempt}-${index}`;
+  const { size, sha256 } = await deps.storage.put(storage_key, stream, { maxBytes, signal });
+  const local = await deps.storage.asPath(storage_key);
+  if (local === null) throw new Error(`output ${storage_key} vanished`);
+  try {
+    const measured = await measure(local.path, content_type);
+    const { width = null, height = null, duration_seconds = null } = measured;
+    const file_name = `${row.id.slice(-12)}-${index}.${extensionOf(content_type)}`;
+    return { index, field: media.field, storage_key, content_type, size, sha256, width, height, duration_seconds, file_name };
+  } finally {
+    await local.done();
+  }
+}
+
+async function bytesOf(media: OutputMedia, deps: StepDeps, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+  if ('bytes' in media.source) return once(media.source.bytes);
+  const { url, headers } = media.source;
+  const maxBytes = deps.settings.outputMaxBytes;
+  const reply = await deps.guarded.stream({ url, ...(headers && { headers }), maxBytes, idleTimeoutMs, signal });
+  if (reply.status === 200) return reply.body;
+  await reply.body[Symbol.asyncIterator]().return?.();
+  throw new Error(`fetching an output answered ${reply.status}`);
+}
+
+async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes;
+}
+
+function asUnusable(error: unknown): Unusable | null {
+  if (error instanceof Unusable) return error;
+  const tooLarge = error instanceof TooLarge || (error instanceof FetchError && error.kind === 'too_large');
+  if (tooLarge) return new Unusable('output_too_large', 'The output is larger than this service keeps.');
+  if (error instanceof Unmeasurable) {
+    return new Unusable('output_unusable', 'The model returned a damaged file.');
+  }
+  if (error instanceof FetchError && error.kind === 'blocked') {
+    return new Unusable('output_unusable', 'The model returned an address that may not be fetched.');
+  }
+  return null;
+}
+
+/** The fields every end of a worker's request has. */
+export function endOf(row: Claimed) {
+  const { id, attempt, account_id, key_id } = row;
+  return { id, attempt, account_id, key_id, opens_job: row.kind !== 'text' };
+}
+
+export function fail(row: Claimed, code: FailureCode, message: string, cost: bigint | null = null): Ending {
+  return { ...endOf(row), to: 'FAILED', code, message, cost_usd_micro: cost };
+}

@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import type { Model, ModelUpstream } from '../core/catalog.ts';
+import { mediaInputs } from '../core/media-input.ts';
+import { fileId } from '../core/id.ts';
+import type { Transition } from '../core/request.ts';
+import * as files from '../db/files.ts';
+import type { Claimed } from '../db/requests.ts';
+import { canonicalJson } from '../lib/json.ts';
+import type { InputFile, StartJob, StartOutcome, Upstream } from '../upstreams/upstream.ts';
+import { finish, fail } from './finish.ts';
+import { boundedSeconds, type StepDeps } from './step.ts';
+
+/** Longest pause an upstream may ask for before the next try. */
+const retryMaxSeconds = 120;
+const retrySeconds = 2;
+/** After a start whose answer was lost: when to look again. */
+const recoverSeconds = 5;
+
+/** Hands a request to its upstream: the intent is committed before the call, the answer right after it. */
+export async function start(row: Claimed, deps: StepDeps, signal: AbortSignal): Promise<Transition | null> {
+  const model = deps.catalog().models.get(row.model_id);
+  const route = model?.upstreams.find(({ upstream }) => upstream === row.upstream);
+  const upstream = deps.upstreams.get(row.upstream);
+  if (!model || !route || !upstream) {
+    return fail(row, 'upstream_failed', 'This model was withdrawn before the request could start.');
+  }
+  const job = await prepare(row, model, route, deps, signal);
+  if (job === null) {
+    return fail(row, 'upstream_rejected', 'A file that the input names is no longer kept. Upload it again.');
+  }
+  const begun = await deps.advance({
+    id: row.id,
+    attempt: row.attempt,
+    to: 'begin',
+    upstream: upstream.name,
+    class: upstream.class,
+    request_hash: hashOf(job),
+    deadline_seconds: model.job_age_seconds,
+    lease_seconds: deps.settings.leaseSeconds,
+  });
+  // Cancelled in this moment, or claimed by another: nothing was sent, and nothing will be.
+  if (!begun) return null;
+  const outcome = await call(upstream, job);
+  return answer(row, outcome, deps, signal);
+}
+
+async function prepare(
+  row: Claimed,
+  model: Model,
+  route: ModelUpstream,
+  deps: StepDeps,
+  signal: AbortSignal,
+): Promise<StartJob | null> {
+  const wanted = mediaInputs(row.input).files;
+  const found = wanted.length === 0 ? [] : await files.findLiving(deps.db, row.account_id, wanted);
+  if (found.length < wanted.length) return null;
+  const inputFiles: Record<string, InputFile> = {};
+  for (const file of found) {
+    inputFiles[fileId(file.id)] = {
+      content_type: file.content_type,
+      size: Number(file.size),
+      open: async () => {
+        const stream = await deps.storage.open(file.storage_key);
+        if (stream === null) throw new Error(`the bytes of file ${file.id} are gone`);
+        return stream;
+      },
+    };
+  }
+  return {
+    request_id: row.id,
+    idempotency_key: row.id,
+    model: route.model,
+    task: model.task,
+    input: mapInput(row.input, route),
+    files: inputFiles,
+    signal,
+  };
+}
+
+function mapInput(input: Record<string, unknown>, route: ModelUpstream): Record<string, unknown> {
+  const mapped: Record<string, unknown> = { ...route.input_defaults };
+  for (const [name, value] of Object.entries(input)) mapped[route.input_mapping[name] ?? name] = value;
+  return mapped;
+}
+
+function hashOf(job: StartJob): Buffer {
+  return createHash('sha256').update(canonicalJson({ model: job.model, input: job.input })).digest();
+}
+
+/** An adapter that throws has told nothing about what the upstream did. */
+async function call(upstream: Upstream, job: StartJob): Promise<StartOutcome> {
+  try {
+    return await upstream.start(job);
+  } catch (error) {
+    return { outcome: 'unknown', message: String(error) };
+  }
+}
+
+async function answer(
+  row: Claimed,
+  outcome: StartOutcome,
+  deps: StepDeps,
+  signal: AbortSignal,
+): Promise<Transition | null> {
+  const { id, attempt } = row;
+  if (outcome.outcome === 'not_accepted') {
+    const pause = boundedSeconds(outcome.retry_after_ms, 0, retryMaxSeconds);
+    await deps.circuit.failed(row.upstream, outcome.message, pause);
+    const wake_seconds = Math.max(pause, retrySeconds * (0.5 + Math.random()));
+    return told(row, 'not_accepted', outcome.message, wake_seconds);
+  }
+  if (outcome.outcome === 'unknown') {
+    await deps.circuit.failed(row.upstream, outcome.message, 0);
+    return told(row, 'unknown', outcome.message, recoverSeconds);
+  }
+  await deps.circuit.succeeded(row.upstream);
+  if (outcome.outcome === 'rejected') return fail(row, 'upstream_rejected', outcome.message);
+  if (outcome.outcome === 'done') return finish(row, outcome.result, deps, signal);
+  const wake_seconds = boundedSeconds(outcome.poll_after_ms, deps.settings.pollSeconds, retryMaxSeconds);
+  return { id, attempt, to: 'accepted', started_in: attempt, handle: outcome.handle, wake_seconds };
+}
+
+function told(row: Claimed, outcome: 'not_accepted' | 'unknown', message: string, wake_seconds: number): Transition {
+  const { id, attempt } = row;
+  return { id, attempt, to: 'wait', wake_seconds, started_in: attempt, outcome, message, progress: null };
+}
+
+/**
+ * A start was under way and its answer is not known: its process died, or the answer was lost. What may be done
+ * depends on how the upstream lets a repeat be recognised; without any such way it is never sent again.
+ */
+export async function recover(row: Claimed, deps: StepDeps, signal: AbortSignal): Promise<Transition | null> {
+  const upstream = deps.upstreams.get(row.started_upstream ?? row.upstream);
+  const { id, attempt, started_in } = row;
+  const later = (outcome: 'unknown', wake_seconds: number): Transition => {
+    return { id, attempt, to: 'wait', wake_seconds, started_in, outcome, message: null, progress: null };
+  };
+  if (upstream?.class === 'A') return start(row, deps, signal);
+  if (upstream?.class === 'B' && upstream.find) {
+    const handle = await upstream.find(row.id, signal);
+    const wake_seconds = deps.settings.pollSeconds;
+    if (handle) return { id, attempt, to: 'accepted', started_in: started_in!, handle, wake_seconds };
+    // A job that was just made may not be found yet: one empty answer proves nothing, the second one counts.
+    return row.outcome === 'unknown' ? start(row, deps, signal) : later('unknown', recoverSeconds);
+  }
+  return later('unknown', Math.max(recoverSeconds, deps.settings.pollSeconds));
+}

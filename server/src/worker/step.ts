@@ -1,0 +1,60 @@
+import type { Links } from '../core/views.ts';
+import type { Catalog } from '../core/catalog.ts';
+import type { Transition } from '../core/request.ts';
+import type { Claimed } from '../db/requests.ts';
+import type { Fetch } from '../lib/fetch.ts';
+import type { Database } from '../lib/sql.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Upstream } from '../upstreams/upstream.ts';
+
+/** What the steps of a worker are given. */
+export interface StepDeps {
+  db: Database;
+  storage: Storage;
+  upstreams: ReadonlyMap<string, Upstream>;
+  catalog: () => Catalog;
+  /** Refuses addresses that are not public. */
+  guarded: Fetch;
+  /** The same, for notifications. */
+  webhooks: Fetch;
+  log: Log;
+  settings: WorkerSettings;
+  /** Writes a transition; false where it was overtaken. */
+  advance: (transition: Transition) => Promise<boolean>;
+  /** Notes how a start at an upstream went, for its circuit. */
+  circuit: Circuit;
+}
+
+export interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface Circuit {
+  failed(upstream: string, message: string, pauseSeconds: number): Promise<void>;
+  succeeded(upstream: string): Promise<void>;
+}
+
+export interface WorkerSettings {
+  concurrency: number;
+  leaseSeconds: number;
+  stepTimeoutSeconds: number;
+  pollSeconds: number;
+  outputMaxBytes: number;
+  outputTtlSeconds: number;
+  /** For the links in notifications. */
+  links: Links;
+}
+
+/**
+ * Does what an alarm asks for and says how the request moves. It does its network work outside any transaction and
+ * obeys the signal, which fires before the lease ends. Null: there is nothing more to write.
+ */
+export type StepRun = (row: Claimed, deps: StepDeps, signal: AbortSignal) => Promise<Transition | null>;
+
+/** Sanity for delays that an upstream asks for. */
+export function boundedSeconds(ms: number | undefined, fallbackSeconds: number, maxSeconds: number): number {
+  if (ms === undefined || !Number.isFinite(ms) || ms < 0) return fallbackSeconds;
+  return Math.min(ms / 1000, maxSeconds);
+}

@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, test, type TestContext } from 'node:test';
+import pg from 'pg';
+import { startEmbedded, type Embedded } from '../../src/db/embedded.ts';
+import { stopServer } from '../../src/db/embedded/process.ts';
+import { findRunning, isServer } from '../../src/db/embedded/running.ts';
+import { unprivilegedUser } from '../../src/db/embedded/user.ts';
+import {
+  clusterOf,
+  connect,
+  isRoot,
+  later,
+  start,
+  startScript,
+  tempFolder,
+  value,
+} from './embedded_kit.ts';
+
+const NOBODY = 65534;
+
+/** A data folder where a first start has been; most tests use it one after the other. */
+let usedFolder: string;
+let firstStart: { started: boolean; facts: Record<string, unknown> };
+const cleanups: (() => Promise<void>)[] = [];
+
+before(async () => {
+  const folder = tempFolder({ after: (clean: () => Promise<void>) => cleanups.push(clean) });
+  usedFolder = path.join(folder, 'not', 'there', 'yet');
+  const server = await startEmbedded({ dataDir: usedFolder });
+  firstStart = { started: server.started, facts: await factsOf(server) };
+  await server.stop();
+});
+after(async () => {
+  for (const clean of cleanups) await clean();
+});
+
+async function factsOf(server: Embedded): Promise<Record<string, unknown>> {
+  const client = new pg.Client(server.connection);
+  await client.connect();
+  const { rows } = await client.query(`
+    select datname, datlocprovider, datlocale, pg_encoding_to_char(encoding) as encoding,
+      uuidv7()::text as uuid,
+      (select jsonb_object_agg(name, setting) from pg_settings) as settings
+      from pg_database where datname = current_database()`);
+  await client.end();
+  return rows[0];
+}
+
+/** The used folder with no server in it and an empty log, and the same again after the test. */
+function stoppedFolder(t: TestContext): string {
+  assert.equal(findRunning(clusterOf(usedFolder)), null);
+  fs.rmSync(path.join(usedFolder, 'postgres.log'), { force: true });
+  later(t, () => stopServer(clusterOf(usedFolder)));
+  return usedFolder;
+}
+
+/** Resolves with the pid that the next restart brings. */
+function nextRestart(server: Embedded): Promise<number> {
+  return new Promise((resolve) => {
+    const forget = server.onRestart(() => {
+      forget();
+      resolve(server.pid);
+    });
+  });
+}
+
+/** Writes numbers one by one and says each once it is committed. */
+const writer = `
+  const server = await startEmbedded({ dataDir });
+  const client = new pg.Client(server.connection);
+  await client.connect();
+  await client.query('drop table if exists rows');
+  await client.query('create table rows (n int primary key)');
+  for (let n = 1; ; n++) {
+    await client.query('insert into rows values ($1)', [n]);
+    say({ n, pid: server.pid, started: server.started });
+  }`;
+
+describe('a first start', () => {
+  test('makes a durable UTF-8 database that only a Unix socket leads to', () => {
+    const { started, facts } = firstStart;
+    assert.equal(started, true);
+    assert.match(String(facts.uuid), /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    assert.deepEqual(
+      [facts.datname, facts.encoding, facts.datlocprovider, facts.datlocale],
+      ['farebox', 'UTF8', 'b', 'C.UTF-8'],
+    );
+    const expected = {
+      data_checksums: 'on',
+      fsync: 'on',
+      full_page_writes: 'on',
+      synchronous_commit: 'on',
+      listen_addresses: '',
+      TimeZone: 'UTC',
+    };
+    const settings = facts.settings as Record<string, string>;
+    for (const [name, wanted] of Object.entries(expected)) {
+      assert.equal(settings[name], wanted, name);
+    }
+  });
+
+  test('by three processes at once makes one server, in an awkward long path too', async (t) => {
+    const dataDir = path.join(tempFolder(t), `a b, "c" 'd' é`, 'x'.repeat(120));
+    const script = `
+      const server = await startEmbedded({ dataDir });
+      say({ pid: server.pid, started: server.started });
+      setInterval(() => {}, 1000);`;
+    const all = [1, 2, 3].map(() => startScript(t, dataDir, script));
+    const told = await Promise.all(all.map((one) => one.hear()));
+    assert.equal(new Set(told.map((one) => one.pid)).size, 1);
+    assert.equal(told.filter((one) => one.started).length, 1);
+
+    const server = await start(t, { dataDir });
+    assert.equal(server.pid, told[0]!.pid);
+    const { host } = server.connection;
+    later(t, async () => fs.rmSync(host, { recursive: true, force: true }));
+    assert.ok(host.length < 90, host);
+    assert.equal(fs.statSync(host).mode & 0o077, 0, 'others can get to the socket');
+    assert.equal(await value(await connect(t, server), '1'), 1);
+    // Else they would bring it back once this test stops it.
+    for (const one of all) await one.kill('SIGKILL');
+  });
+
+  test('that fails says why and leaves the way free for the next', async (t) => {
+    const dataDir = stoppedFolder(t);
+    await assert.rejects(
+      startEmbedded({ dataDir, settings: { shared_buffers: 'plenty' } }),
+      /PostgreSQL did not start .*invalid value for parameter "shared_buffers": "plenty"/s,
+    );
+    const server = await start(t, { dataDir, settings: { work_mem: '5MB' } });
+    const client = await connect(t, server);
+    assert.equal(await value(client, `current_setting('work_mem')`), '5MB');
+  });
+});
+
+describe('a server that runs', () => {
+  test('is adopted by the next start and not started twice', async (t) => {
+    const dataDir = stoppedFolder(t);
+    const first = await start(t, { dataDir });
+    await first.release();
+    const second = await start(t, { dataDir });
+    assert.deepEqual([first.started, second.started], [true, false]);
+    assert.equal(second.pid, first.pid);
+    assert.deepEqual(second.connection, first.connection);
+  });
+
+  test('survives kill -9 of its service with every acknowledged row', async (t) => {
+    const dataDir = stoppedFolder(t);
+    const service = startScript(t, dataDir, writer);
+    for (let n = 0; n < 50; n++) await service.hear();
+    await service.kill('SIGKILL');
+    const last = (await service.hearAll()).at(-1) ?? { n: 50 };
+
+    const server = await start(t, { dataDir });
+    assert.equal(server.started, false);
+    const client = await connect(t, server);
+    const kept = Number(await value(client, '(select count(*) from rows)'));
+    assert.ok(kept === last.n || kept === last.n + 1, `${kept} rows, ${last.n} acknowledged`);
+  });
+
+  test('does not get the Ctrl-C that ends its service', async (t) => {
+    const dataDir = stoppedFolder(t);
+    const service = startScript(t, dataDir, writer, { group: true });
+    const { pid } = await service.hear();
+    process.kill(-service.pid, 'SIGINT');
+    await service.hearAll();
+    const server = await start(t, { dataDir });
+    assert.equal(server.pid, pid);
+    assert.equal(server.started, false);
+    const log = fs.readFileSync(path.join(dataDir, 'postgres.log'), 'utf8');
+    assert.doesNotMatch(log, /shutdown request/);
+  });
+
+  test('lets no other user in', { skip: !isRoot && 'needs root' }, async (t) => {
+    const server = await start(t, { dataDir: stoppedFolder(t) });
+    const socket = path.join(server.connection.host, '.s.PGSQL.5432');
+    const code = `require('net').connect(${JSON.stringify(socket)})
+      .on('connect', () => process.exit(0)).on('error', (e) => { console.log(e.code); })`;
+    const run = (uid: number) =>
+      spawnSync(process.execPath, ['-e', code], { uid, gid: NOBODY, cwd: '/' }).stdout.toString();
+    assert.notEqual(unprivilegedUser()?.uid, NOBODY);
+    assert.equal(run(NOBODY), 'EACCES\n');
+    assert.equal(run(unprivilegedUser()!.uid), '', 'its own user cannot connect');
+  });
+});
+
+describe('a server that is killed', () => {
+  test('comes back by itself, once, to all who hold it, with every acknowledged row', async (t) => {
+    const dataDir = stoppedFolder(t);
+    // One has it as a child and sees it end, the other has adopted it and must look.
+    const mine = await start(t, { dataDir });
+    const other = await start(t, { dataDir });
+    const first = await connect(t, mine);
+    await first.query('drop table if exists rows');
+    await first.query('create table rows (n int primary key)');
+    const restarts = Promise.all([nextRestart(mine), nextRestart(other)]);
+    const killed = mine.pid;
+
+    let acked = 0;
+    const writing = (async () => {
+      for (;;) {
+        await first.query('insert into rows values ($1)', [acked + 1]);
+        if (++acked === 50) process.kill(killed, 'SIGKILL');
+      }
+    })();
+    await assert.rejects(writing);
+
+    const [pidOfMine, pidOfOther] = await restarts;
+    assert.equal(pidOfMine, pidOfOther);
+    assert.notEqual(pidOfMine, killed);
+    assert.ok(isServer(pidOfMine, clusterOf(dataDir)));
+    const again = await connect(t, mine);
+    const kept = Number(await value(again, '(select count(*) from rows)'));
+    assert.ok(kept === acked || kept === acked + 1, `${kept} rows, ${acked} acknowledged`);
+  });
+
+  test('comes back although a backend that computes still holds its memory', async (t) => {
+    const server = await start(t, { dataDir: stoppedFolder(t) });
+    const [client, watcher] = [await connect(t, server), await connect(t, server)];
+    const backend = Number(await value(client, 'pg_backend_pid()'));
+    const busy = assert.rejects(
+      client.query('select count(*) from generate_series(1, 1e11::bigint)'),
+    );
+    const isBusy = `exists (select from pg_stat_activity
+      where pid = ${backend} and state = 'active' and query like '%generate_series%')`;
+    while (!(await value(watcher, isBusy))) continue;
+    const restart = nextRestart(server);
+    process.kill(server.pid, 'SIGKILL');
+    await restart;
+    await busy;
+    assert.equal(await value(await connect(t, server), '1'), 1);
+    const log = fs.readFileSync(path.join(usedFolder, 'postgres.log'), 'utf8');
+    assert.match(log, /is still in use/, 'the old backend was not in the way');
+  });
+
+  test('is not brought back after stop', async (t) => {
+    const dataDir = stoppedFolder(t);
+    const server = await start(t, { dataDir });
+    let restarted = false;
+    server.onRestart(() => (restarted = true));
+    process.kill(server.pid, 'SIGKILL');
+    await server.stop();
+    const next = await start(t, { dataDir });
+    assert.equal(next.started, true, 'something had brought it back');
+    assert.equal(restarted, false);
+    await next.stop();
+    assert.ok(!isServer(next.pid, clusterOf(dataDir)));
+  });
+});
+
+describe('leftovers of a crash', () => {
+  test('a pid file whose pid went to a stranger does not keep it from starting', async (t) => {
+    const dataDir = stoppedFolder(t);
+    const stranger = spawn('sleep', ['60'], { ...unprivilegedUser(), stdio: 'ignore' });
+    later(t, async () => void stranger.kill('SIGKILL'));
+    const cluster = clusterOf(dataDir);
+    const run = path.join(dataDir, 'postgres', 'run');
+    const lines = [stranger.pid, cluster, 1_700_000_000, 5432, run, '', '  1 1', 'ready   ', ''];
+    fs.writeFileSync(path.join(cluster, 'postmaster.pid'), lines.join('\n'));
+    fs.writeFileSync(path.join(run, '.s.PGSQL.5432.lock'), lines.join('\n'));
+
+    const server = await start(t, { dataDir });
+    assert.equal(server.started, true);
+    assert.equal(await value(await connect(t, server), '1'), 1);
+    assert.equal(stranger.exitCode ?? stranger.signalCode, null, 'the stranger was killed');
+  });
+
+  test('a server whose process is out of sight is refused, not joined by a second', async (t) => {
+    const dataDir = stoppedFolder(t);
+    const server = await start(t, { dataDir });
+    await server.release();
+    const pidFile = path.join(clusterOf(dataDir), 'postmaster.pid');
+    const text = fs.readFileSync(pidFile, 'utf8');
+    // As it looks from a second container that has the same volume and pids of its own.
+    fs.writeFileSync(pidFile, text.replace(/^\d+/, String(process.pid)));
+    await assert.rejects(startEmbedded({ dataDir }), /out of sight.*another container/);
+    assert.ok(fs.existsSync(pidFile));
+    assert.equal(await value(await connect(t, server), '1'), 1);
+    fs.writeFileSync(pidFile, text);
+  });
+});
+
+describe('stopIfUnused', () => {
+  test('leaves the server to another process, to a client, and else stops it', async (t) => {
+    const dataDir = stoppedFolder(t);
+    const service = await start(t, { dataDir });
+
+    const beside = await start(t, { dataDir });
+    assert.equal(await beside.stopIfUnused(), false, 'another process holds it');
+    assert.ok(isServer(service.pid, clusterOf(dataDir)));
+
+    const client = await connect(t, service);
+    assert.equal(await service.stopIfUnused(), false, 'a client is connected');
+    assert.equal(await value(client, '1'), 1);
+    await client.end();
+
+    const alone = await start(t, { dataDir });
+    assert.equal(alone.started, false);
+    assert.equal(await alone.stopIfUnused(), true);
+    assert.ok(!isServer(alone.pid, clusterOf(dataDir)));
+  });
+});

@@ -1,0 +1,142 @@
+/** Data folders and real processes for the tests of the embedded PostgreSQL. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import pg from 'pg';
+import { startEmbedded, type Embedded, type EmbeddedOptions } from '../../src/db/embedded.ts';
+import { stopServer } from '../../src/db/embedded/process.ts';
+
+export const isRoot = process.getuid?.() === 0;
+
+const modules = {
+  embedded: new URL('../../src/db/embedded.ts', import.meta.url).href,
+  pg: import.meta.resolve('pg'),
+};
+
+/** Whatever a script says; each test knows what it asked for. */
+export type Said = Record<string, any>;
+
+/** A test, or whatever else runs what it is given when it is over. */
+export interface Cleaned {
+  after(clean: () => Promise<void>): void;
+}
+
+export interface Script {
+  pid: number;
+  /** The next thing it says; rejects when it ends without saying more. */
+  hear(): Promise<Said>;
+  /** Everything it still says until it ends. */
+  hearAll(): Promise<Said[]>;
+  /** Resolves when it is dead. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+}
+
+/** An empty folder that other users may pass; it goes with the test, and what runs in it too. */
+export function tempFolder(t: Cleaned, mode = 0o711): string {
+  const made = fs.mkdtempSync(path.join(os.tmpdir(), 'fbx-'));
+  const folder = fs.realpathSync(made);
+  fs.chmodSync(folder, mode);
+  later(t, async () => {
+    for (const cluster of clustersIn(folder)) await stopServer(cluster);
+    fs.rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+
+/**
+ * Runs a module in a Node process of its own. It has `startEmbedded`, `claimFolder`, `pg`, `fs`,
+ * `dataDir` and `say`. With `group` it leads a process group, as a command in a terminal does.
+ */
+export function startScript(
+  t: Cleaned,
+  dataDir: string,
+  body: string,
+  options: { group?: boolean; uid?: number; embedded?: string } = {},
+): Script {
+  const code = `
+    import fs from 'node:fs';
+    import pg from ${JSON.stringify(modules.pg)};
+    import { startEmbedded, claimFolder } from
+      ${JSON.stringify(options.embedded ?? modules.embedded)};
+    const dataDir = ${JSON.stringify(dataDir)};
+    const say = (what) => fs.writeSync(1, JSON.stringify(what) + '\\n');
+    ${body}`;
+  const ids = options.uid === undefined ? {} : { uid: options.uid, gid: options.uid };
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
+    ...ids,
+    cwd: '/',
+    detached: options.group === true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
+  const script: Script = {
+    pid: child.pid!,
+    async hear() {
+      const { value, done } = await lines.next();
+      if (done) throw new Error(`the script ended: ${await ended}`);
+      return JSON.parse(value) as Said;
+    },
+    async hearAll() {
+      const all: Said[] = [];
+      for (let next = await lines.next(); !next.done; next = await lines.next()) {
+        all.push(JSON.parse(next.value) as Said);
+      }
+      return all;
+    },
+    async kill(signal) {
+      child.kill(signal);
+      await ended;
+    },
+  };
+  later(t, () => script.kill('SIGKILL'));
+  return script;
+}
+
+/** Stopped when the test is over. */
+export async function start(t: Cleaned, options: EmbeddedOptions): Promise<Embedded> {
+  const server = await startEmbedded(options);
+  later(t, () => server.stop());
+  return server;
+}
+
+export async function connect(t: Cleaned, server: Embedded): Promise<pg.Client> {
+  const client = new pg.Client(server.connection);
+  client.on('error', () => {});
+  await client.connect();
+  later(t, () => client.end());
+  return client;
+}
+
+/** What one SQL expression comes to. */
+export async function value(client: pg.Client, sql: string): Promise<unknown> {
+  const { rows } = await client.query<{ value: unknown }>(`select ${sql} as value`);
+  return rows[0]!.value;
+}
+
+export function clusterOf(dataDir: string): string {
+  return path.join(dataDir, 'postgres', 'cluster');
+}
+
+const cleanups = new WeakMap<object, (() => Promise<void>)[]>();
+
+/** Last made, first cleaned up: a process must be dead before the folder it works in goes. */
+export function later(t: Cleaned, clean: () => Promise<void>): void {
+  const known = cleanups.get(t);
+  if (known) return void known.push(clean);
+  const all = [clean];
+  cleanups.set(t, all);
+  t.after(async () => {
+    for (const each of all.reverse()) await each();
+  });
+}
+
+function clustersIn(folder: string): string[] {
+  return fs
+    .readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.name === 'postmaster.pid')
+    .map((entry) => entry.parentPath);
+}

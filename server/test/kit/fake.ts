@@ -1,0 +1,73 @@
+import type {
+  ChatCall, ChatOutcome, Handle, JobState, Result, StartJob, StartOutcome, Upstream, UpstreamClass,
+} from '../../src/upstreams/upstream.ts';
+
+/** An upstream that keeps a journal and does as the test says. */
+export interface Fake extends Upstream {
+  /** Starts that arrived, in order. */
+  starts: { request_id: string; idempotency_key: string; input: Record<string, unknown> }[];
+  /** Jobs it accepted, by idempotency key; a key that came twice is one job. */
+  jobs: Map<string, { request_id: string; polls: number }>;
+  chats: ChatCall[];
+  behave: Behaviour;
+}
+
+export interface Behaviour {
+  start?: (job: StartJob, fake: Fake) => Promise<StartOutcome> | StartOutcome;
+  poll?: (handle: Handle, fake: Fake) => Promise<JobState> | JobState;
+  chat?: (call: ChatCall) => Promise<ChatOutcome> | ChatOutcome;
+}
+
+export const tinyPng = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+export function images(count: number): Result {
+  const media = Array.from({ length: count }, () => ({ field: 'images', source: { bytes: tinyPng } }));
+  return { media, fields: { seed: 7 } };
+}
+
+export function createFake(options: { name?: string; class?: UpstreamClass; concurrency?: number; behave?: Behaviour } = {}): Fake {
+  const fake: Fake = {
+    name: options.name ?? 'fake',
+    class: options.class ?? 'A',
+    concurrency: options.concurrency ?? 1_000,
+    starts: [],
+    jobs: new Map(),
+    chats: [],
+    behave: options.behave ?? {},
+    async start(job) {
+      const { request_id, idempotency_key, input } = job;
+      fake.starts.push({ request_id, idempotency_key, input });
+      if (fake.behave.start) return fake.behave.start(job, fake);
+      return accept(fake, job);
+    },
+    async poll(handle) {
+      const job = fake.jobs.get(String(handle.key));
+      if (job) job.polls++;
+      if (fake.behave.poll) return fake.behave.poll(handle, fake);
+      return { state: 'done', result: images(1) };
+    },
+    async chat(call) {
+      fake.chats.push(call);
+      if (fake.behave.chat) return fake.behave.chat(call);
+      return { outcome: 'reply', reply: completion('hello', { prompt_tokens: 5, completion_tokens: 2 }) };
+    },
+  };
+  return fake;
+}
+
+export function accept(fake: Fake, job: StartJob): StartOutcome {
+  const key = job.idempotency_key;
+  if (!fake.jobs.has(key)) fake.jobs.set(key, { request_id: job.request_id, polls: 0 });
+  return { outcome: 'accepted', handle: { key }, poll_after_ms: 0 };
+}
+
+export function completion(content: string, usage: Record<string, unknown> | null): Record<string, unknown> {
+  return {
+    id: 'up-1', object: 'chat.completion', created: 1, model: 'theirs',
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+    ...(usage && { usage }),
+  };
+}

@@ -1,0 +1,237 @@
+import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startApp, type App } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { createLog } from '../../src/lib/log.ts';
+import type { Database } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { audit } from '../../src/ledger/audit.ts';
+import { createAccount } from '../../src/operations/account.ts';
+import { deposit } from '../../src/operations/deposit.ts';
+import { createKey, type KeyLimits } from '../../src/operations/key.ts';
+import type { Upstream } from '../../src/upstreams/upstream.ts';
+import { testDatabase } from './database.ts';
+import { checkReply } from './openapi.ts';
+import { createFake, type Fake } from './fake.ts';
+
+/** A whole service for a test file: its own database, its own folder, port 0, a fake upstream. */
+export interface Service {
+  app: App;
+  db: Database;
+  /** URL of the database, for further processes. */
+  databaseUrl: string;
+  fake: Fake;
+  dir: string;
+  base: string;
+  /** Lines that were logged. */
+  log: string[];
+  call(method: string, path: string, options?: CallOptions): Promise<Reply>;
+  account(options?: { usd?: number } & Partial<KeyLimits>): Promise<TestAccount>;
+  /** Runs worker rounds until nothing is due any more. */
+  work(): Promise<void>;
+  /** Makes every alarm ring now. */
+  wakeAll(): Promise<void>;
+  balance(account: TestAccount): Promise<{ available: bigint; reserved: bigint }>;
+  transfers(): Promise<number>;
+  audit(): Promise<void>;
+  /** Another service on the same database. */
+  another(overrides?: Record<string, string>): Promise<{ app: App; base: string }>;
+  stop(): Promise<void>;
+}
+
+export interface CallOptions {
+  key?: string | null;
+  body?: unknown;
+  /** In place of a JSON body. */
+  raw?: Buffer | string | ReadableStream;
+  headers?: Record<string, string>;
+  base?: string;
+  signal?: AbortSignal;
+}
+
+export interface Reply {
+  status: number;
+  headers: Headers;
+  /** The parsed JSON, or undefined. */
+  body: any;
+  text: string;
+  bytes: Buffer;
+}
+
+export interface TestAccount {
+  account_id: string;
+  email: string;
+  key: string;
+  key_id: string;
+}
+
+/** A catalog of the fake upstream with one row of each sort. */
+export const fakeCatalog = `
+upstream: fake
+owned_by: fake
+models:
+  - id: fake/image
+    kind: image
+    task: text-to-image
+    name: Fake image
+    description: One cent an image.
+    price: { unit: image, usd: "0.01" }
+    max: 4
+    max_unit: images
+    cost_usd: "0.004"
+    upstream_model: image
+    input_schema:
+      type: object
+      properties: { prompt: { type: string, maxLength: 1000 }, num_images: { type: integer }, image_url: { type: string } }
+      required: [prompt]
+    example: { prompt: a cat }
+  - id: fake/film/text-to-video
+    kind: video
+    task: text-to-video
+    name: Fake film
+    description: Priced by second and resolution.
+    price: { unit: sec, usd_by_resolution: { 480p: "0.05", 720p: "0.10" } }
+    max: 10
+    max_unit: seconds
+    resolutions: [480p, 720p]
+    cost_usd: "0.02"
+    upstream_model: film
+    input_schema:
+      type: object
+      properties: { prompt: { type: string }, duration_seconds: { type: number }, resolution: { type: string } }
+      required: [prompt]
+    example: { prompt: a cat runs, duration_seconds: 5, resolution: 480p }
+  - id: fake/chat
+    kind: text
+    task: chat
+    name: Fake chat
+    description: A dollar in, two out.
+    price: { unit: 1M tokens, input_usd: "1", output_usd: "2" }
+    max: 4096
+    max_unit: tokens
+    cost_input_usd: "0.5"
+    cost_output_usd: "1"
+    upstream_model: chat
+    context_tokens: 100000
+    max_output_tokens: 8192
+    disconnect: abort
+    input_schema: { type: object, properties: { messages: { type: array } }, required: [messages] }
+    example: { messages: [{ role: user, content: hello }] }
+  - id: fake/drain/chat
+    kind: text
+    task: chat
+    name: Fake chat that is read to its end
+    description: As the other, with the other rule for callers who leave.
+    price: { unit: 1M tokens, input_usd: "1", output_usd: "2" }
+    max: 4096
+    max_unit: tokens
+    cost_input_usd: "0.5"
+    cost_output_usd: "1"
+    upstream_model: chat
+    context_tokens: 100000
+    max_output_tokens: 8192
+    disconnect: drain
+    input_schema: { type: object, properties: { messages: { type: array } }, required: [messages] }
+    example: { messages: [{ role: user, content: hello }] }
+`;
+
+export interface ServiceOptions {
+  /** Environment, over the test's defaults. */
+  env?: Record<string, string>;
+  upstreams?: Upstream[];
+  fake?: Fake;
+  catalog?: string;
+  /** Starts the worker's loop; without it a test calls `work`. */
+  running?: boolean;
+}
+
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const dir = mkdtempSync(join(tmpdir(), 'farebox-service-'));
+  const database = await testDatabase();
+  mkdirSync(join(dir, 'catalog'));
+  writeFileSync(join(dir, 'catalog', 'fake.yaml'), options.catalog ?? fakeCatalog);
+  const fake = options.fake ?? createFake();
+  const lines: string[] = [];
+  const upstreams = new Map([fake, ...(options.upstreams ?? [])].map((upstream) => [upstream.name, upstream]));
+  const apps: App[] = [];
+
+  async function start(overrides: Record<string, string> = {}): Promise<{ app: App; base: string }> {
+    const config = readConfig({
+      PORT: '0', FAREBOX_DATA_DIR: dir, FAREBOX_CATALOG: join(dir, 'catalog'), DATABASE_URL: database.url,
+      FAREBOX_RPM: '1000000', FAREBOX_POLL_SECONDS: '0.05', FAREBOX_SECRET: 'a secret of at least thirty-two characters',
+      FAREBOX_UNSAFE_DATABASE: 'on', ...options.env, ...overrides,
+    });
+    const log = createLog('info', { write: (line) => lines.push(line) });
+    const store = { db: database.db, embedded: null, close: async () => {} };
+    const app = await startApp({ config, store, log, http: true, worker: true, running: options.running ?? false, upstreams });
+    apps.push(app);
+    return { app, base: `http://127.0.0.1:${app.address!.port}` };
+  }
+
+  const { app, base } = await start();
+  const { db } = database;
+  let accounts = 0;
+
+  const service: Service = {
+    app, db, fake, dir, base, databaseUrl: database.url, log: lines,
+    call: (method, path, call = {}) => send(call.base ?? base, method, path, call),
+    async account({ usd = 100, ...limits } = {}) {
+      const email = `a${++accounts}@example.com`;
+      const { id: account_id } = await createAccount(db, { email, is_operator: false });
+      if (usd > 0) {
+        await deposit(db, { account_id, amount: BigInt(Math.round(usd * 1e6)), reference: `test ${account_id}` });
+      }
+      const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
+      const { key, key_id } = await createKey(db, { account_id, name: 'test', ...none, ...limits });
+      return { account_id, email, key, key_id };
+    },
+    async work() {
+      while ((await app.worker!.runOnce()) > 0);
+    },
+    async wakeAll() {
+      await db.run(rawSql(`update requests set wake_at = now() - interval '1 s' where wake_at is not null`));
+    },
+    async balance(account) {
+      const [row] = await db.run<{ available: bigint; reserved: bigint }>(rawSql(
+        `select credits_posted - debits_posted - debits_pending as available, debits_pending as reserved
+         from balances where account_id = $1`, [account.account_id]));
+      return row!;
+    },
+    async transfers() {
+      const [row] = await db.run<{ n: bigint }>(rawSql('select count(*) as n from transfers'));
+      return Number(row!.n);
+    },
+    async audit() {
+      const report = await audit(db);
+      if (!report.ok) throw new Error(`the books do not balance: ${JSON.stringify(report.violations)}`);
+    },
+    another: start,
+    async stop() {
+      for (const each of apps) await each.stop(2_000);
+      await database.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+  return service;
+}
+
+async function send(base: string, method: string, path: string, call: CallOptions): Promise<Reply> {
+  const headers: Record<string, string> = { ...call.headers };
+  if (call.key) headers.authorization ??= `Key ${call.key}`;
+  if (call.body !== undefined) headers['content-type'] ??= 'application/json';
+  const body = call.raw ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
+  const url = path.startsWith('http') ? path : `${base}${path}`;
+  const reply = await fetch(url, {
+    method, headers, redirect: 'manual',
+    ...(body !== undefined && { body: body as BodyInit, duplex: 'half' }),
+    ...(call.signal && { signal: call.signal }),
+  });
+  const bytes = Buffer.from(await reply.arrayBuffer());
+  const text = bytes.toString('utf8');
+  const isJson = reply.headers.get('content-type')?.includes('json') ?? false;
+  const parsed = isJson && text !== '' ? JSON.parse(text) : undefined;
+  // Whatever a test asks for, the answer has to be one the published document knows.
+  checkReply(method, new URL(url).pathname, reply.status, reply.headers, parsed ?? text);
+  return { status: reply.status, headers: reply.headers, body: parsed, text, bytes };
+}

@@ -1,0 +1,366 @@
+/**
+ * The house rules that a linter cannot see, and the floors once more, so that a wrong import fails
+ * here too. There are no exceptions: who needs one changes the rule and says why.
+ */
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { describe, test } from 'node:test';
+import { checkCircles, checkDeadFiles, checkFloors, checkPureCore } from './layout/imports.ts';
+import {
+  checkDependencies,
+  checkDocsAreLinked,
+  checkLinks,
+  checkMigrations,
+  checkTestsAreRun,
+} from './layout/papers.ts';
+import { readProject, type Project } from './layout/project.ts';
+import {
+  checkColumns,
+  checkEnvironment,
+  checkFunctionLengths,
+  checkMachinePaths,
+  checkNames,
+  checkSqlRooms,
+  checkUnfinished,
+} from './layout/text.ts';
+
+type Files = Record<string, string>;
+
+interface Rule {
+  name: string;
+  reason: string;
+  check: (project: Project) => string[];
+  /** Small projects that break the rule, by the beginning of what is reported. */
+  broken: Record<string, Files>;
+  /** What looks like a breach and is none. */
+  kept: Files[];
+}
+
+const src = 'server/src/';
+const lines = (count: number) => '  step();\n'.repeat(count);
+
+const rules: Rule[] = [
+  {
+    name: 'imports go down only',
+    reason: 'a floor can be read, tested and exchanged without those above it',
+    check: checkFloors,
+    broken: {
+      [`${src}lib/a.ts:1 lib may not know core`]: { [`${src}lib/a.ts`]: "import '../core/b.ts';" },
+      [`${src}core/a.ts:2 core may not know db`]: {
+        [`${src}core/a.ts`]: "\nimport type { B } from '../db/b.ts';",
+      },
+      [`${src}db/a.ts:1 db may not know ledger`]: {
+        [`${src}db/a.ts`]: "export { b } from '../ledger/b.ts';",
+      },
+      [`${src}upstreams/x/a.ts:1 upstreams may not know storage`]: {
+        [`${src}upstreams/x/a.ts`]: "import { b } from '../../storage/b.ts';",
+      },
+      [`${src}operations/a.ts:1 operations may not know http`]: {
+        [`${src}operations/a.ts`]: "const b = await import('../http/b.ts');",
+      },
+      [`${src}http/a.ts:1 http may not know worker`]: {
+        [`${src}http/a.ts`]: "import {\n  b,\n} from '../worker/b.ts';",
+      },
+      [`${src}worker/a.ts:1 worker may not know the top floor`]: {
+        [`${src}worker/a.ts`]: "import { config } from '../config.ts';",
+      },
+      [`${src}core/b.ts:1 core may not know what is outside`]: {
+        [`${src}core/b.ts`]: "import { x } from '../../test/kit/x.ts';",
+      },
+      [`${src}http/b.ts:1 only operations may move money`]: {
+        [`${src}http/b.ts`]: "import { openBooks } from '../ledger/ledger.ts';",
+      },
+    },
+    kept: [
+      { [`${src}core/a.ts`]: "import '../lib/b.ts'; // import '../db/b.ts';" },
+      { [`${src}http/a.ts`]: "import '../db/b.ts';\nimport '../ledger/statement.ts';" },
+      { [`${src}operations/a.ts`]: "import '../ledger/ledger.ts';" },
+      { [`${src}app.ts`]: "import './http/b.ts';\nimport './worker/b.ts';" },
+      { [`${src}core/a.ts`]: 'const text = `import "../db/b.ts"`;' },
+    ],
+  },
+  {
+    name: 'no circle of modules',
+    reason: 'one in a circle sees another half made, depending on who was loaded first',
+    check: checkCircles,
+    broken: {
+      [`${src}db/a.ts → ${src}db/b.ts → ${src}db/c.ts → ${src}db/a.ts`]: {
+        [`${src}db/a.ts`]: "import { b } from './b.ts';",
+        [`${src}db/b.ts`]: "export * from './c.ts';",
+        [`${src}db/c.ts`]: "import { a } from './a.ts';",
+      },
+    },
+    kept: [
+      {
+        [`${src}db/a.ts`]: "import { b } from './b.ts';",
+        [`${src}db/b.ts`]: "import type { A } from './a.ts';",
+      },
+    ],
+  },
+  {
+    name: 'no dead file',
+    reason: 'what nothing reaches is read, kept in order and searched for nothing',
+    check: checkDeadFiles,
+    broken: {
+      [`${src}core/b.ts is reached from no entry`]: {
+        [`${src}main.ts`]: "import './core/a.ts';",
+        [`${src}core/a.ts`]: '',
+        [`${src}core/b.ts`]: '',
+        [`${src}core/b.test.ts`]: "import './b.ts';",
+      },
+    },
+    kept: [
+      {
+        'server/bin/farebox.mjs': "await import('../src/main.ts');",
+        [`${src}main.ts`]: "import type { A } from './core/a.ts';",
+        [`${src}core/a.ts`]: "new Worker(new URL('./b.ts', import.meta.url));",
+        [`${src}core/b.ts`]: '',
+      },
+    ],
+  },
+  {
+    name: 'core/ is pure',
+    reason: 'rules that are functions of values are proven with tables, without a clock or a disk',
+    check: checkPureCore,
+    broken: {
+      [`${src}core/a.ts:1 imports node:fs/promises`]: {
+        [`${src}core/a.ts`]: "import { readFile } from 'node:fs/promises';",
+      },
+      [`${src}core/a.ts:2 uses Date.now(`]: { [`${src}core/a.ts`]: '\nconst now = Date.now();' },
+      [`${src}core/a.ts:1 uses new Date()`]: { [`${src}core/a.ts`]: 'const now = new Date();' },
+      [`${src}core/a.ts:1 uses Math.random(`]: { [`${src}core/a.ts`]: 'pick(Math.random());' },
+    },
+    kept: [
+      {
+        [`${src}core/a.ts`]:
+          "import { createHash } from 'node:crypto';\nnew Date(ms); // Date.now()",
+      },
+      { [`${src}core/a.test.ts`]: 'const now = Date.now();' },
+      { [`${src}db/a.ts`]: 'const now = Date.now();' },
+    ],
+  },
+  {
+    name: 'SQL only in db/, ledger/ and migrations/',
+    reason: 'who changes a table has two rooms to read, not a whole service',
+    check: checkSqlRooms,
+    broken: {
+      [`${src}http/a.ts:1 holds SQL`]: { [`${src}http/a.ts`]: 'db.run(sql`delete_it(${id})`);' },
+      [`${src}core/a.ts:2 holds SQL`]: {
+        [`${src}core/a.ts`]: "\nconst text = 'select id from requests';",
+      },
+      [`${src}worker/a.ts:1 holds SQL`]: {
+        [`${src}worker/a.ts`]: 'q(`\n  update requests set status = ${s}`);',
+      },
+      [`${src}operations/a.ts:1 holds SQL`]: {
+        [`${src}operations/a.ts`]: 'q(`with due as (${x}) y`);',
+      },
+      [`${src}lib/a.ts:1 holds SQL`]: { [`${src}lib/a.ts`]: "q('INSERT INTO t VALUES (1)');" },
+      [`${src}app.ts:1 holds SQL`]: { [`${src}app.ts`]: "q('create table if not exists t ()');" },
+      [`${src}main.ts:1 holds SQL`]: { [`${src}main.ts`]: 'q("delete from t");' },
+    },
+    kept: [
+      { [`${src}db/a.ts`]: 'sql`select 1 from t`;', 'server/test/db/a.test.ts': 'sql`select 1`;' },
+      { [`${src}commands/a.ts`]: "say('Select one from the list');\nsay('create an account');" },
+      { [`${src}commands/a.ts`]: "say('with care');\nsay('update the catalog');" },
+      { [`${src}http/a.ts`]: '// select id from requests' },
+    ],
+  },
+  {
+    name: 'the environment is read in config.ts',
+    reason: 'one table shows the operator every setting, and a test sets none by accident',
+    check: checkEnvironment,
+    broken: {
+      [`${src}http/a.ts:1 reads the environment`]: {
+        [`${src}http/a.ts`]: 'const port = process.env.PORT;',
+      },
+      [`${src}db/a.ts:1 reads the environment`]: { [`${src}db/a.ts`]: "process['env'].PORT;" },
+      [`${src}lib/a.ts:1 takes env out of process`]: {
+        [`${src}lib/a.ts`]: "import { env } from 'node:process';",
+      },
+    },
+    kept: [
+      { [`${src}config.ts`]: 'process.env.PORT', 'server/test/run.ts': 'process.env.PORT' },
+      { [`${src}http/a.ts`]: "// process.env\nsay('process.env is read elsewhere');" },
+    ],
+  },
+  {
+    name: 'a name says what is inside',
+    reason: 'a drawer for everything is opened by everyone and tidied by no one',
+    check: checkNames,
+    broken: {
+      [`${src}lib/utils.ts says nothing`]: { [`${src}lib/utils.ts`]: '' },
+      [`${src}http/helpers/a.ts says nothing`]: { [`${src}http/helpers/a.ts`]: '' },
+      'server/test/kit/db-helper.ts says nothing': { 'server/test/kit/db-helper.ts': '' },
+      'bench/common.ts says nothing': { 'bench/common.ts': '' },
+    },
+    kept: [{ [`${src}lib/uncommon.ts`]: '', [`${src}lib/commons.ts`]: '' }],
+  },
+  {
+    name: 'nothing unfinished',
+    reason: 'a promise in a comment is kept by nobody',
+    check: checkUnfinished,
+    broken: {
+      'docs/a.md:2 says': { 'docs/a.md': `\n${'TO'}${'DO'}: write this` },
+      [`${src}a.ts:1 says`]: { [`${src}a.ts`]: `// ${'FIX'}${'ME'} later` },
+    },
+    kept: [{ 'docs/a.md': 'Methodology, todos, FIXMEUP' }],
+  },
+  {
+    name: 'no path of one machine',
+    reason: 'a clone stands alone, wherever it lies',
+    check: checkMachinePaths,
+    broken: {
+      'docs/a.md:1 points at': { 'docs/a.md': `see ${['', 'work', 'plan.md'].join('/')}` },
+      'README.md:1 points at': { 'README.md': `[plan](${['..', 'shared', 'p.md'].join('/')})` },
+      [`${src}a.ts:1 points at`]: { [`${src}a.ts`]: `read('${['', 'home', 'x', 'y'].join('/')}')` },
+    },
+    kept: [{ 'docs/a.md': 'https://example.com/home/x, ./work/x, server/work/x, `/root`' }],
+  },
+  {
+    name: 'at most 100 columns in server/src',
+    reason: 'two files fit side by side on one screen',
+    check: checkColumns,
+    broken: {
+      [`${src}a.ts:2 has 101 columns`]: { [`${src}a.ts`]: `\n//${'x'.repeat(99)}` },
+    },
+    kept: [{ [`${src}a.ts`]: `${'é'.repeat(100)}\n`, 'server/test/a.ts': 'x'.repeat(101) }],
+  },
+  {
+    name: 'at most 70 lines a function',
+    reason: 'what does not fit on a screen is not seen whole',
+    check: checkFunctionLengths,
+    broken: {
+      [`${src}a.ts:1 is a function of 72 lines`]: {
+        [`${src}a.ts`]: `function f(a: { b: 1 }): { c: 2 } {\n${lines(70)}}`,
+      },
+      [`${src}b.ts:2 is a function of 71 lines`]: {
+        [`${src}b.ts`]: `const x: A =\n  async <T>(a: T) => {\n${lines(69)}};`,
+      },
+      [`${src}c.ts:2 is a function of 71 lines`]: {
+        [`${src}c.ts`]: `class C {\n  get #it(): { d: 3 } {\n${lines(69)}}\n}`,
+      },
+    },
+    kept: [
+      { [`${src}a.ts`]: `function f() {\n${lines(68)}}` },
+      { [`${src}a.ts`]: `function f() {\n  return [\n${"    ['GET', '/'],\n".repeat(90)}  ];\n}` },
+      { [`${src}a.ts`]: `for (const a of b) {\n${lines(90)}}\nif (a(b)) {\n${lines(90)}}` },
+      { [`${src}a.ts`]: `interface A {\n${'  a: () => void;\n'.repeat(90)}}` },
+      { [`${src}a.test.ts`]: `describe('a', () => {\n${lines(90)}});` },
+    ],
+  },
+  {
+    name: 'migrations are numbered without a gap',
+    reason: 'two that took the same number, or one that got lost, show here and not in production',
+    check: checkMigrations,
+    broken: {
+      'server/migrations/0003_b.sql should be 0002': {
+        'server/migrations/0001_a.sql': '',
+        'server/migrations/0003_b.sql': '',
+      },
+      'server/migrations/0001_b.sql should be 0002': {
+        'server/migrations/0001_a.sql': '',
+        'server/migrations/0001_b.sql': '',
+      },
+      'server/migrations/0001-A.sql should be 0001': { 'server/migrations/0001-A.sql': '' },
+    },
+    kept: [{ 'server/migrations/0001_a.sql': '', 'server/migrations/0002_b2.sql': '' }],
+  },
+  {
+    name: 'every link leads somewhere',
+    reason: 'a reader who meets one dead link stops trusting the others',
+    check: checkLinks,
+    broken: {
+      'README.md:2 leads to no docs/a.md': { 'README.md': '\n[a](docs/a.md)' },
+      'docs/a.md:1 leads to no b.md': { 'docs/a.md': '[b]: ../b.md' },
+      'docs/a.md:4 docs/b.md has no #second': {
+        'docs/a.md': '```\nx\n```\n[b](b.md#second)',
+        'docs/b.md': '# First\n\n```\n# Second\n```\n',
+      },
+      'README.md:1 README.md has no #no': { 'README.md': '[x](#no)' },
+      'docs/a.md:1 leads to no docs/p.svg': { 'docs/a.md': '<img src="p.svg">' },
+    },
+    kept: [
+      {
+        'README.md':
+          '[w](https://example.com/x) [a](docs/a.md#what-a-b-is) [d](docs/) `[c](none.md)`\n\n' +
+          '```\n[d](none.md)\n```\n[up](#here-1)\n## Here\n## Here\n',
+        'docs/a.md': '# What `A b` is?',
+      },
+    ],
+  },
+  {
+    name: 'every page of docs/ is linked',
+    reason: 'a page without a way to it is found by accident',
+    check: checkDocsAreLinked,
+    broken: {
+      'docs/b.md is linked from nowhere': {
+        'README.md': '[a](docs/a.md)',
+        'docs/a.md': '',
+        'docs/b.md': '[myself](b.md)',
+      },
+    },
+    kept: [{ 'README.md': '![a](./docs/a.svg "A")', 'docs/a.svg': '' }],
+  },
+  {
+    name: 'every dependency says why',
+    reason: 'a package is code we answer for without having written it',
+    check: checkDependencies,
+    broken: {
+      'docs/dependencies.md does not say why there is pg': {
+        'server/package.json': '{"name":"farebox","dependencies":{"pg":"1.0.0"}}',
+        'docs/dependencies.md': 'pg: a database',
+      },
+      'docs/dependencies.md has a line too many for zod': {
+        'package.json': '{"name":"root"}',
+        'docs/dependencies.md': '| `zod` | checks |',
+      },
+    },
+    kept: [
+      {
+        'package.json': '{"name":"root","devDependencies":{"@a/b":"1.0.0","farebox":"*"}}',
+        'server/package.json': '{"name":"farebox"}',
+        'docs/dependencies.md': '| `@a/b` | reason |',
+      },
+    ],
+  },
+  {
+    name: 'every test is run',
+    reason: 'a test that nobody starts is green for ever',
+    check: checkTestsAreRun,
+    broken: {
+      'catalog/a.test.ts is a test': { 'catalog/a.test.ts': '' },
+      'server/test/a.spec.ts is a test': { 'server/test/a.spec.ts': '' },
+      'server/src/a.test.js is a test': { 'server/src/a.test.js': '' },
+    },
+    kept: [{ 'server/src/core/a.test.ts': '', 'bench/b.test.ts': '' }],
+  },
+];
+
+describe('the repository keeps its rules', () => {
+  const project = readProject(path.resolve(import.meta.dirname, '../..'));
+  for (const { name, reason, check } of rules) {
+    test(`${name}: ${reason}`, () => {
+      const breaches = check(project);
+      assert.equal(breaches.length, 0, `\n${breaches.join('\n')}`);
+    });
+  }
+});
+
+describe('each rule can fail', () => {
+  for (const { name, check, broken, kept } of rules) {
+    for (const [breach, files] of Object.entries(broken)) {
+      test(`${name}: finds ${breach}`, () => {
+        const found = check(projectOf(files));
+        assert.equal(found.length, 1, found.join('\n'));
+        assert.ok(found[0]!.startsWith(breach), found[0]);
+      });
+    }
+    test(`${name}: says nothing where there is nothing`, () => {
+      for (const files of kept) assert.deepEqual(check(projectOf(files)), []);
+    });
+  }
+});
+
+function projectOf(files: Files): Project {
+  return new Map(Object.entries(files));
+}

@@ -1,0 +1,114 @@
+/** What may import what. */
+import { isTest, sources, type Project } from './project.ts';
+import { lineAt, type Import, type Source } from './source.ts';
+
+/** Rooms that a room may look into, besides itself. Whatever is missing here is the top floor. */
+const below: Record<string, string[]> = {
+  lib: [],
+  core: ['lib'],
+  db: ['core', 'lib'],
+  ledger: ['core', 'lib'],
+  upstreams: ['core', 'lib'],
+  storage: ['core', 'lib'],
+  operations: ['db', 'ledger', 'upstreams', 'storage', 'core', 'lib'],
+  http: ['operations', 'db', 'ledger', 'upstreams', 'storage', 'core', 'lib'],
+  worker: ['operations', 'db', 'ledger', 'upstreams', 'storage', 'core', 'lib'],
+};
+
+/** Everything in ledger/ moves money, but for these two, which only read. */
+const ledgerReaders = /^server\/src\/ledger\/(statement|audit)\.ts$/;
+const moneyMovers = new Set(['operations', 'ledger']);
+
+const entries = new Set(['server/src/main.ts', 'server/bin/farebox.mjs']);
+
+export function checkFloors(project: Project): string[] {
+  return edges(project, /^server\/src\//).flatMap(({ source, target, where }) => {
+    const [from, to] = [roomOf(source.path), roomOf(target)];
+    if (from === to) return [];
+    if (below[from] && !below[from].includes(to)) return [`${where} ${from} may not know ${to}`];
+    const movesMoney = to === 'ledger' && !ledgerReaders.test(target);
+    if (movesMoney && !moneyMovers.has(from)) {
+      return [`${where} only operations may move money, ${from} may read statement and audit`];
+    }
+    return [];
+  });
+}
+
+/** `server/src/db/keys.ts` → `db`; files and folders of the top floor are one room. */
+function roomOf(file: string): string {
+  const room = /^server\/src\/([^/]+)\//.exec(file)?.[1] ?? '';
+  if (room in below) return room;
+  return file.startsWith('server/src/') ? 'the top floor' : 'what is outside server/src';
+}
+
+export function checkCircles(project: Project): string[] {
+  const next = new Map<string, string[]>();
+  for (const { source, target, form } of edges(project, /./)) {
+    if (form.kind !== 'value') continue;
+    next.set(source.path, [...(next.get(source.path) ?? []), target]);
+  }
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const walk = (file: string, trail: string[]) => {
+    const seenAt = trail.indexOf(file);
+    if (seenAt !== -1) circles.push([...trail.slice(seenAt), file].join(' → '));
+    if (seenAt !== -1 || done.has(file)) return;
+    for (const target of next.get(file) ?? []) walk(target, [...trail, file]);
+    done.add(file);
+  };
+  for (const file of next.keys()) walk(file, []);
+  return circles;
+}
+
+/** A file that only its own test knows is dead as well, so tests do not count. */
+export function checkDeadFiles(project: Project): string[] {
+  const next = Map.groupBy(edges(project, /./), ({ source }) => source.path);
+  const living = new Set<string>();
+  const visit = (file: string) => {
+    if (living.has(file)) return;
+    living.add(file);
+    for (const { target } of next.get(file) ?? []) visit(target);
+  };
+  for (const entry of entries) visit(entry);
+  return sources(project, /^server\/src\//)
+    .filter(({ path }) => !isTest(path) && !living.has(path))
+    .map(({ path }) => `${path} is reached from no entry`);
+}
+
+const doors =
+  /^node:(fs|net|http|https|http2|tls|dns|dgram|child_process|worker_threads|cluster|timers|process|os|readline|stream)(\/|$)/;
+const impure =
+  /\bnew\s+Date\s*(?:\(\s*\)|(?![\s(]))|\b(?:Date\.now|performance\.now|Math\.random|setTimeout|setInterval|fetch)\s*\(|\bprocess\./g;
+
+export function checkPureCore(project: Project): string[] {
+  const core = sources(project, /^server\/src\/core\//).filter(({ path }) => !isTest(path));
+  return core.flatMap((source) => [
+    ...source.imports
+      .filter(({ specifier }) => doors.test(specifier))
+      .map((one) => `${place(source, one.start)} imports ${one.specifier}`),
+    ...[...source.code.matchAll(impure)].map(
+      (match) => `${place(source, match.index)} uses ${match[0]}`,
+    ),
+  ]);
+}
+
+interface Edge {
+  source: Source;
+  target: string;
+  form: Import;
+  where: string;
+}
+
+function edges(project: Project, from: RegExp): Edge[] {
+  return sources(project, from).flatMap((source) =>
+    source.imports.flatMap((form) =>
+      form.target === undefined
+        ? []
+        : [{ source, target: form.target, form, where: place(source, form.start) }],
+    ),
+  );
+}
+
+export function place(source: Source, index: number): string {
+  return `${source.path}:${lineAt(source.text, index)}`;
+}

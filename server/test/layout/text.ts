@@ -1,0 +1,143 @@
+/** What may stand in a file, and how long it may be. */
+import { stripTypeScriptTypes } from 'node:module';
+import { place } from './imports.ts';
+import { isTest, sources, type Project } from './project.ts';
+import { lineAt, scan } from './source.ts';
+
+const columnsMax = 100;
+const functionLinesMax = 70;
+
+const sqlRooms = /^(server\/src\/(db|ledger)|server\/migrations|server\/test|bench)\//;
+const sqlBegins =
+  /^\s*(select\s+(?:[^]*\sfrom\s|[\d']|\w+\()|insert\s+into\s|update\s+[\w."]+\s+(?:as\s+\w+\s+)?set\s|delete\s+from\s|with\s+(?:recursive\s+)?\w+\s*(?:\([^)]*\)\s*)?as\s|create\s+(?:(?:or\s+replace|unique|unlogged|temp|temporary)\s+)*(?:table|index|database|schema|role|user|extension|function|view|type|trigger)\s)/i;
+
+export function checkSqlRooms(project: Project): string[] {
+  return sources(project, /^(server|bin|client|web)\//)
+    .filter(({ path }) => !sqlRooms.test(path) && !isTest(path))
+    .flatMap((source) =>
+      source.literals
+        .filter(({ tag, text }) => tag === 'sql' || isSql(text))
+        .map(({ start }) => `${place(source, start)} holds SQL`),
+    );
+}
+
+// A sentence begins with one capital letter; SQL is written in small or in large ones.
+function isSql(text: string): boolean {
+  return sqlBegins.test(text) && !/^\s*[A-Z][a-z]/.test(text);
+}
+
+export function checkEnvironment(project: Project): string[] {
+  return sources(project, /^server\/src\//)
+    .filter(({ path }) => path !== 'server/src/config.ts' && !isTest(path))
+    .flatMap((source) => [
+      ...[...source.code.matchAll(/\bprocess\s*(?:\??\.\s*env\b|(?:\?\.\s*)?\[)/g)].map(
+        (match) => `${place(source, match.index)} reads the environment`,
+      ),
+      ...[...source.code.matchAll(/\{[^{}]*\benv\b[^{}]*\}\s*(?:=\s*process\b|from\b)/g)].map(
+        (match) => `${place(source, match.index)} takes env out of process`,
+      ),
+    ]);
+}
+
+export function checkNames(project: Project): string[] {
+  return [...project.keys()]
+    .filter((file) => /^(server|bench|bin|client|web)\//.test(file))
+    .filter((file) => /(^|[/._-])(utils?|helpers?|common|shared|misc)([/._-]|$)/i.test(file))
+    .map((file) => `${file} says nothing about what is in it`);
+}
+
+// Put together, so that this file and its test do not find themselves.
+const unfinished = new RegExp(
+  `\\b(${[
+    ['TO', 'DO'],
+    ['FIX', 'ME'],
+  ]
+    .map((word) => word.join(''))
+    .join('|')})\\b`,
+  'g',
+);
+const elsewhere = /(?<![\w.}])\/(?:work|home|root|Users)\/|\.\.\/shared\b|\b[A-Z]:\\+Users/g;
+
+export function checkUnfinished(project: Project): string[] {
+  return findAll(project, unfinished).map(([where, what]) => `${where} says ${what}`);
+}
+
+export function checkMachinePaths(project: Project): string[] {
+  return findAll(project, elsewhere).map(([where, what]) => `${where} points at ${what}`);
+}
+
+function findAll(project: Project, pattern: RegExp): [string, string][] {
+  return [...project]
+    .filter(([file]) => !file.endsWith('package-lock.json'))
+    .flatMap(([file, text]) =>
+      [...text.matchAll(pattern)].map((match): [string, string] => [
+        `${file}:${lineAt(text, match.index)}`,
+        match[0],
+      ]),
+    );
+}
+
+export function checkColumns(project: Project): string[] {
+  return sources(project, /^server\/src\//).flatMap(({ path, text }) =>
+    text.split('\n').flatMap((line, index) => {
+      const columns = [...line].length;
+      return columns > columnsMax ? [`${path}:${index + 1} has ${columns} columns`] : [];
+    }),
+  );
+}
+
+export function checkFunctionLengths(project: Project): string[] {
+  return sources(project, /^(server|bin|bench)\//)
+    .filter(({ path }) => !path.endsWith('.test.ts'))
+    .flatMap(({ path, text }) =>
+      functionsOf(path.endsWith('.ts') ? stripTypes(text) : text)
+        .filter(({ lines, isTable }) => lines > functionLinesMax && !isTable)
+        .map(({ line, lines }) => `${path}:${line} is a function of ${lines} lines`),
+    );
+}
+
+// Node warns that this is experimental, once in every run, where nobody can do anything about it.
+function stripTypes(text: string): string {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    return stripTypeScriptTypes(text);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+/** Every function with a body in braces. A table is one that only returns a list or an object. */
+export function functionsOf(js: string): { line: number; lines: number; isTable: boolean }[] {
+  const { code } = scan(js);
+  const found: { line: number; lines: number; isTable: boolean }[] = [];
+  const open: { start: number; line: number }[] = [];
+  let line = 1;
+  for (let i = 0; i < code.length; i++) {
+    if (code[i] === '\n') line++;
+    if (code[i] === '{') open.push({ start: i, line });
+    if (code[i] !== '}') continue;
+    const begin = open.pop();
+    if (!begin || !beginsFunction(code, begin.start)) continue;
+    const lines = line - begin.line + 1;
+    const isTable = /^\s*return\s*[[{][^;]*;?\s*$/.test(code.slice(begin.start + 1, i));
+    found.push({ line: begin.line, lines, isTable });
+  }
+  return found;
+}
+
+const notFunctions = new Set(['if', 'for', 'while', 'switch', 'catch', 'with', 'await']);
+
+/** Whether the brace follows an arrow, or parentheses that no statement word stands before. */
+function beginsFunction(code: string, brace: number): boolean {
+  let i = brace - 1;
+  while (/\s/.test(code[i] ?? '')) i--;
+  if (code[i] === '>' && code[i - 1] === '=') return true;
+  if (code[i] !== ')') return false;
+  for (let depth = 0; i > 0; i--) {
+    if (code[i] === ')') depth++;
+    if (code[i] === '(' && --depth === 0) break;
+  }
+  const word = /([\w$]*)\s*$/.exec(code.slice(Math.max(0, i - 40), i))![1]!;
+  return !notFunctions.has(word);
+}

@@ -1,0 +1,103 @@
+/**
+ * What the tests of the outbound client have in common. All that is opened here is closed after the
+ * file's tests.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { RequestListener } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { after } from 'node:test';
+
+import {
+  FetchError,
+  createFetch,
+  type Fetch,
+  type FetchErrorKind,
+  type FetchOptions,
+  type StreamReply,
+} from '../../src/lib/fetch.ts';
+import { serveHttp, serveTcp, type LocalServer, type TcpServer } from './local-server.ts';
+
+const closing: (() => Promise<void>)[] = [];
+export const closeAfterwards = (close: () => Promise<void>): void => void closing.push(close);
+after(async () => {
+  for (const close of closing) await close();
+});
+
+export const limits = { timeoutMs: 5000, maxBytes: 1024 * 1024 };
+export const streamLimits = { idleTimeoutMs: 5000, maxBytes: 1024 * 1024 };
+
+export function client(options: Partial<FetchOptions> = {}): Fetch {
+  const made = createFetch({ guard: false, ...options });
+  closing.push(() => made.close());
+  return made;
+}
+
+export async function http(listener: RequestListener): Promise<LocalServer> {
+  const server = await serveHttp(listener);
+  closing.push(() => server.close());
+  return server;
+}
+
+export async function tcp(listener: (socket: Socket) => void): Promise<TcpServer> {
+  const server = await serveTcp(listener);
+  closing.push(() => server.close());
+  return server;
+}
+
+export async function closedPort(): Promise<number> {
+  const server = await serveTcp(() => {});
+  await server.close();
+  return server.port;
+}
+
+export async function assertFault(
+  promise: Promise<unknown>,
+  kind: FetchErrorKind,
+  sent: boolean,
+  status: number | null = null,
+): Promise<FetchError> {
+  const error = await promise.then(
+    () => assert.fail('the call went through'),
+    (error: unknown) => error,
+  );
+  assert.ok(error instanceof FetchError, String(error));
+  assert.deepEqual([error.kind, error.sent, error.status], [kind, sent, status], error.message);
+  return error;
+}
+
+export async function readAll(reply: StreamReply): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of reply.body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+export const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
+export const head = (lines: string): string => `HTTP/1.1 200 OK\r\n${lines}\r\n`;
+
+export function assertBlocked(promise: Promise<unknown>): Promise<FetchError> {
+  return assertFault(promise, 'blocked', false);
+}
+
+export interface Forbidden {
+  port: number;
+  url: string;
+  /** Connections so far, other than by this question. */
+  heard(): Promise<number>;
+}
+
+/**
+ * A listener at whose door nobody may knock. It is asked through that same door, so that no
+ * earlier knock can still be on its way when it answers.
+ */
+export async function forbiddenListener(): Promise<Forbidden> {
+  let questions = 0;
+  const server = await tcp((socket) => socket.end(`${head('content-length: 6\r\n')}secret`));
+  const heard = async (): Promise<number> => {
+    questions++;
+    const socket = connect(server.port, '127.0.0.1').resume();
+    await once(socket, 'close');
+    return server.connections - questions;
+  };
+  return { port: server.port, url: server.url, heard };
+}

@@ -1,0 +1,257 @@
+/**
+ * The test command: one embedded PostgreSQL for the whole suite, and a process for each test file,
+ * two at a time. The counts come last, so that whoever reads only the end reads what matters.
+ *
+ *   npm test [-- PATH …] [--only TEXT] [--timeout SECONDS]
+ *
+ * A PATH is a test file or a folder; TEXT is a part of a path. Tests find the server's address in
+ * FAREBOX_TEST_DATABASE, a URL whose host is the socket's folder; where it is set already, that
+ * server is used and none is started. It is a server to make databases on, not a database to use.
+ */
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { PassThrough } from 'node:stream';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { parseArgs } from 'node:util';
+import { startEmbedded, type Embedded } from '../src/db/embedded.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const folders = ['server/src', 'server/test', 'bench'];
+
+/** Two cores, and most files wait for the database half of the time. */
+const filesAtOnce = 2;
+const defaultTimeoutSeconds = '120';
+/** A hung test is given up a little before its file, so that it is named. */
+const testTimeoutShare = 0.9;
+const slowestShown = 5;
+
+type Run = ReturnType<typeof run>;
+type TestEvent =
+  Run extends AsyncIterable<infer Event> ? Event & { type: string; data: any } : never;
+
+interface Counts {
+  tests: number;
+  suites: number;
+  passed: number;
+  failed: number;
+  cancelled: number;
+  skipped: number;
+  todo: number;
+}
+
+interface Outcome {
+  file: string;
+  events: TestEvent[];
+  counts: Counts;
+  seconds: number;
+}
+
+const startedAt = performance.now();
+const stop = new AbortController();
+for (const [signal, code] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 })) {
+  process.on(signal, () => {
+    process.exitCode = code;
+    stop.abort(new Error(`stopped by ${signal}`));
+  });
+}
+
+const options = parseArgs({
+  allowPositionals: true,
+  options: {
+    only: { type: 'string', default: '' },
+    timeout: { type: 'string', default: defaultTimeoutSeconds },
+  },
+});
+process.chdir(root);
+const files = findFiles(options.positionals, options.values.only);
+if (files.length === 0) {
+  console.error('No test file is named like that.');
+  process.exitCode = 1;
+} else {
+  const ok = await withSurroundings(() => runAll(files, Number(options.values.timeout) * 1000));
+  if (!ok) process.exitCode ||= 1;
+}
+
+function findFiles(named: string[], only: string): string[] {
+  const places = named.length > 0 ? named : folders;
+  return places
+    .flatMap((place) => (fs.statSync(place).isDirectory() ? filesBelow(place) : [place]))
+    .filter((file) => file.includes(only))
+    .sort();
+}
+
+function filesBelow(folder: string): string[] {
+  const found = fs.readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return found.filter((file) => file.endsWith('.test.ts')).map((file) => path.join(folder, file));
+}
+
+/** Gives the tests a clean environment, a folder for temporary files and a PostgreSQL. */
+async function withSurroundings<T>(work: () => Promise<T>): Promise<T> {
+  const tempParent = os.tmpdir();
+  const dataParent = memoryFolder() ?? tempParent;
+  for (const parent of new Set([tempParent, dataParent])) await removeLeftovers(parent);
+  const temp = makeFolder(tempParent);
+  const data = makeFolder(dataParent);
+  let postgres: Embedded | undefined;
+  try {
+    cleanEnvironment();
+    process.env.TMPDIR = temp;
+    if (!process.env.FAREBOX_TEST_DATABASE) {
+      postgres = await startEmbedded({
+        dataDir: path.join(data, 'data'),
+        settings: { max_connections: '200', max_wal_size: '256MB' },
+      });
+      process.env.FAREBOX_TEST_DATABASE = addressOf(postgres);
+    }
+    return await work();
+  } finally {
+    await postgres?.stop();
+    for (const folder of [data, temp]) fs.rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** What the developer's shell says about databases must not reach the tests. */
+function cleanEnvironment(): void {
+  for (const name of Object.keys(process.env)) {
+    const ours = name.startsWith('FAREBOX_') && !name.startsWith('FAREBOX_TEST_');
+    if (ours || /^(PG[A-Z]+|DATABASE_URL|PORT|HOST)$/.test(name)) delete process.env[name];
+  }
+  // Node warns in every process that finds both.
+  if (process.env.NO_COLOR) delete process.env.FORCE_COLOR;
+}
+
+function makeFolder(parent: string): string {
+  const folder = fs.mkdtempSync(path.join(parent, `farebox-test-${process.pid}-`));
+  // Under root PostgreSQL runs as another user, who has to pass through.
+  fs.chmodSync(folder, 0o755);
+  return folder;
+}
+
+/**
+ * In memory a database is cloned in a tenth of the time, with the durable settings left on.
+ * Containers often have 64 MiB there, which is not enough.
+ */
+function memoryFolder(): string | undefined {
+  const folder = '/dev/shm';
+  const bytesNeeded = 4 * 2 ** 30;
+  if (!fs.existsSync(folder)) return undefined;
+  const { bavail, bsize } = fs.statfsSync(folder);
+  return bavail * bsize >= bytesNeeded ? folder : undefined;
+}
+
+/** A run that was killed leaves its folders, and its PostgreSQL running in one of them. */
+async function removeLeftovers(parent: string): Promise<void> {
+  for (const name of fs.readdirSync(parent)) {
+    const pid = Number(/^farebox-test-(\d+)-/.exec(name)?.[1]);
+    if (!pid || isAlive(pid)) continue;
+    const folder = path.join(parent, name);
+    const dataDir = path.join(folder, 'data');
+    try {
+      if (fs.existsSync(dataDir)) await (await startEmbedded({ dataDir })).stop();
+      fs.rmSync(folder, { recursive: true, force: true });
+    } catch {
+      // Another user's; it is no obstacle to this run.
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function addressOf({ connection }: Embedded): string {
+  const { host, port, user, database } = connection;
+  return `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
+}
+
+/** Runs the files and prints all about them; true when every test passed. */
+async function runAll(paths: string[], timeoutMs: number): Promise<boolean> {
+  const events = new PassThrough({ objectMode: true });
+  const printed = print(events);
+  const waiting = [...paths];
+  const outcomes: Outcome[] = [];
+  const lane = async () => {
+    for (let file; !stop.signal.aborted && (file = waiting.shift());) {
+      const outcome = await runFile(file, timeoutMs);
+      outcomes.push(outcome);
+      // Whole files at a time, or two files' lines would mix.
+      for (const event of outcome.events) events.write(event);
+    }
+  };
+  await Promise.all(Array.from({ length: filesAtOnce }, lane));
+  events.end();
+  await printed;
+  return summarize(outcomes, waiting.length);
+}
+
+async function print(events: PassThrough): Promise<void> {
+  for await (const text of events.compose(new spec())) process.stdout.write(text);
+}
+
+async function runFile(file: string, timeoutMs: number): Promise<Outcome> {
+  const began = performance.now();
+  const giveUp = new AbortController();
+  const outcome: Outcome = { file, events: [], counts: noCounts(), seconds: 0 };
+  const timer = setTimeout(() => {
+    giveUp.abort(new Error(`no end after ${timeoutMs / 1000} s; ${openTests(outcome.events)}`));
+  }, timeoutMs);
+  // Aborting also ends the file's process, whatever it is doing.
+  const signal = AbortSignal.any([stop.signal, giveUp.signal]);
+  const stream = run({ files: [file], timeout: timeoutMs * testTimeoutShare, signal, cwd: root });
+  for await (const event of stream as AsyncIterable<TestEvent>) {
+    const { type, data } = event;
+    if (type === 'test:summary' && !data.file) outcome.counts = data.counts;
+    // The counts of one file would look like those of the suite.
+    if (data.file || !['test:summary', 'test:diagnostic', 'test:plan'].includes(type)) {
+      outcome.events.push(event);
+    }
+  }
+  clearTimeout(timer);
+  outcome.seconds = (performance.now() - began) / 1000;
+  return outcome;
+}
+
+function openTests(events: TestEvent[]): string {
+  const open = new Set<string>();
+  for (const { type, data } of events) {
+    if (type === 'test:dequeue' && data.name !== data.file) open.add(data.name);
+    if (type === 'test:complete') open.delete(data.name);
+  }
+  return open.size === 0
+    ? 'no test is open, so a handle keeps the process alive or a loop never yields'
+    : `still running: ${[...open].join(', ')}`;
+}
+
+function noCounts(): Counts {
+  return { tests: 0, suites: 0, passed: 0, failed: 0, cancelled: 0, skipped: 0, todo: 0 };
+}
+
+function summarize(outcomes: Outcome[], filesNotRun: number): boolean {
+  const sum = noCounts();
+  for (const { counts } of outcomes) {
+    for (const name of Object.keys(sum) as (keyof Counts)[]) sum[name] += counts[name];
+  }
+  const slowest = outcomes.toSorted((a, b) => b.seconds - a.seconds).slice(0, slowestShown);
+  const seconds = (performance.now() - startedAt) / 1000;
+  const lines = [
+    ...slowest.map((one) => `${one.seconds.toFixed(1).padStart(6)} s  ${one.file}`),
+    ...(filesNotRun > 0 ? [`stopped with ${filesNotRun} of the files not run`] : []),
+    `tests ${sum.tests}`,
+    `suites ${sum.suites}`,
+    `pass ${sum.passed}`,
+    `fail ${sum.failed}`,
+    `cancelled ${sum.cancelled}`,
+    `skipped ${sum.skipped}`,
+    `todo ${sum.todo}`,
+    `duration_ms ${Math.round(seconds * 1000)}`,
+  ];
+  console.log(`\n${lines.map((line) => `ℹ ${line}`).join('\n')}`);
+  return sum.tests > 0 && sum.failed === 0 && sum.cancelled === 0 && filesNotRun === 0;
+}

@@ -1,0 +1,403 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { validateInput } from '../../src/core/model-input.ts';
+import { parseCatalogText } from '../../src/storage/catalog-text.ts';
+import { checkFolder, openCatalog } from '../../src/storage/catalog.ts';
+import type { CatalogOptions } from '../../src/storage/catalog.ts';
+
+const docs = new URL('../../../docs/', import.meta.url);
+const shipped = new URL('../../../catalog/', import.meta.url).pathname;
+
+function yaml(id: string, usd = '0.01', upstream = 'sandbox'): string {
+  return `# yaml-language-server: $schema=./schema.json
+upstream: ${upstream}
+owned_by: us
+models:
+  - id: ${id}
+    kind: image
+    task: text-to-image
+    name: Canvas
+    price: { unit: image, usd: "${usd}" }
+    created: 2026-01-01
+    input_schema:
+      type: object
+      required: [prompt]
+      properties:
+        prompt: { type: string }
+    example: { prompt: a boat }
+`;
+}
+
+async function folder(t: TestContext, files: Record<string, string>): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'catalog-'));
+  t.after(() => rm(dir, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text);
+  return dir;
+}
+
+async function open(
+  t: TestContext,
+  files: Record<string, string>,
+  options: Partial<CatalogOptions> = {},
+) {
+  const dir = await folder(t, files);
+  const lines: { fields: object; message: string }[] = [];
+  const log = {
+    info: (fields: object, message: string) => void lines.push({ fields, message }),
+    warn: (fields: object, message: string) => void lines.push({ fields, message }),
+  };
+  const store = await openCatalog({
+    dir,
+    log,
+    usableUpstreams: () => true,
+    debounceMs: 10,
+    pollMs: 60_000,
+    ...options,
+  });
+  t.after(() => store.close());
+  const ids = () => [...store.current().models.keys()];
+  const put = (name: string, text: string) => writeFile(join(dir, name), text);
+  return { dir, store, ids, put, lines };
+}
+
+/**
+ * The promise's value, or a failure after ten seconds; the timer also keeps the process up while
+ * waiting.
+ */
+async function soon<T>(promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('no change was noticed')), 10_000);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+describe('one file', () => {
+  test('is read as YAML 1.2, decimals as they are written', () => {
+    const { rows, problems } = parseCatalogText(yaml('a/b', '0.010'), 'a.yaml');
+    assert.deepEqual(problems, []);
+    assert.equal(rows[0]!.price.unit_price_usd_micro, 10_000n);
+    assert.equal(rows[0]!.created, Date.UTC(2026, 0, 1) / 1000);
+    assert.equal(rows[0]!.owned_by, 'us');
+  });
+
+  const row = yaml('a/b');
+  const bomb = Array.from(
+    { length: 9 },
+    (_, i) =>
+      `x-${i}: &a${i} [${Array(10)
+        .fill(i === 0 ? 'x' : `*a${i - 1}`)
+        .join(', ')}]`,
+  ).join('\n');
+  const table: [string, string, RegExp, number | undefined][] = [
+    ['an empty file', '', /empty/, undefined],
+    ['a file of comments', '# nothing\n', /empty/, undefined],
+    [
+      'a key twice',
+      row.replace('    kind: image', '    kind: image\n    kind: video'),
+      /unique/,
+      7,
+    ],
+    ['broken indentation', `${row}  bad\n`, /not valid YAML/, 17],
+    ['a tab', row.replace('    kind', '\tkind'), /not valid YAML/, 6],
+    ['two documents', `${row}---\n${row}`, /multiple documents/, 17],
+    ['an unknown tag', row.replace('Canvas', '!!js/function "x"'), /tag/i, 8],
+    ['a reference to no anchor', row.replace('Canvas', '*nothing'), /alias/i, undefined],
+    ['aliases that unfold into gigabytes', `${bomb}\n${row}`, /alias/i, undefined],
+    [
+      'a merge key, which YAML 1.2 has not',
+      row.replace('    kind', '    <<: {}\n    kind'),
+      /<< is not known/,
+      5,
+    ],
+    ['a wrong value, with its line', row.replace('"0.01"', '0.01'), /in quotes/, 9],
+    [
+      'a wrong value deep in the schema',
+      row.replace('type: string', 'typ: string'),
+      /unknown keyword: "typ"/,
+      12,
+    ],
+    [
+      'a missing field, with the line of its row',
+      row.replace('    name: Canvas\n', ''),
+      /name is missing/,
+      5,
+    ],
+  ];
+  for (const [name, text, message, line] of table) {
+    test(`${name} is told`, () => {
+      const { rows, problems } = parseCatalogText(text, 'a.yaml');
+      assert.equal(rows.length, 0);
+      assert.match(problems[0]?.message ?? '', message, JSON.stringify(problems));
+      assert.equal(problems[0]!.line, line, JSON.stringify(problems));
+      assert.equal(problems[0]!.file, 'a.yaml');
+      assert.ok(!problems[0]!.message.includes('\n'));
+    });
+  }
+
+  test('may share a part among its rows by an anchor', () => {
+    const shared = row
+      .replace('models:', 'x-fields: &schema { type: object }\nmodels:')
+      .replace(/input_schema:[^]*?example/, 'input_schema: *schema\n    example');
+    assert.deepEqual(parseCatalogText(shared, 'a.yaml').problems, []);
+  });
+
+  test('cannot reach the prototype of anything', () => {
+    parseCatalogText(row.replace('    kind', '    __proto__: { polluted: 1 }\n    kind'), 'a.yaml');
+    assert.equal(({} as { polluted?: number }).polluted, undefined);
+  });
+});
+
+describe('checkFolder', () => {
+  test('reads every .yaml and .yml file in order and nothing else', async (t) => {
+    const dir = await folder(t, {
+      'b.yaml': yaml('b/x'),
+      'a.yml': yaml('a/x'),
+      '.hidden.yaml': 'x',
+      'schema.json': '{',
+      'c.yaml~': 'x',
+    });
+    const { files, rows, problems } = await checkFolder(dir);
+    assert.deepEqual(
+      [files, rows.map((row) => row.id), problems],
+      [['a.yml', 'b.yaml'], ['a/x', 'b/x'], []],
+    );
+  });
+
+  test('tells every problem of every file, and an id that is taken', async (t) => {
+    const dir = await folder(t, {
+      'a.yaml': yaml('a/x'),
+      'b.yaml': yaml('a/x'),
+      'c.yaml': yaml('c c'),
+    });
+    const { problems } = await checkFolder(dir);
+    assert.deepEqual(
+      problems.map((problem) => problem.file),
+      ['c.yaml', 'b.yaml'],
+    );
+    assert.match(problems[1]!.message, /taken by a row of a\.yaml/);
+  });
+
+  test('finds an empty folder wrong', async (t) => {
+    assert.match((await checkFolder(await folder(t, {}))).problems[0]!.message, /no \.yaml file/);
+  });
+
+  test('rejects where there is no folder', async () => {
+    await assert.rejects(checkFolder('/nowhere/at/all'), /ENOENT/);
+  });
+
+  test('finds nothing wrong with the catalog that is shipped', async () => {
+    const { problems } = await checkFolder(shipped);
+    assert.deepEqual(problems, []);
+  });
+});
+
+describe('the live catalog', () => {
+  test('serves the rows, and hides those whose upstream cannot be used', async (t) => {
+    const { store, ids } = await open(
+      t,
+      { 'a.yaml': yaml('a/x'), 'b.yaml': yaml('b/x', '1', 'fal') },
+      {
+        usableUpstreams: (name) => name === 'sandbox' || 'FAL_KEY is not set',
+      },
+    );
+    assert.deepEqual(ids(), ['a/x']);
+    assert.deepEqual(store.current().hidden, [{ id: 'b/x', reason: 'FAL_KEY is not set' }]);
+    assert.deepEqual(store.problems(), []);
+  });
+
+  test('follows a changed file by itself', async (t) => {
+    const { store, ids, put } = await open(t, { 'a.yaml': yaml('a/x') });
+    const { promise, resolve } = Promise.withResolvers<string[]>();
+    store.onChange((catalog) => resolve([...catalog.models.keys()]));
+    await put('b.yaml', yaml('b/x'));
+    assert.deepEqual(await soon(promise), ['a/x', 'b/x']);
+    assert.deepEqual(ids(), ['a/x', 'b/x']);
+  });
+
+  test('follows a file that is renamed into place, as editors do', async (t) => {
+    const { dir, store, put } = await open(t, { 'a.yaml': yaml('a/x', '1') });
+    const { promise, resolve } = Promise.withResolvers<bigint | undefined>();
+    store.onChange(({ models }) => resolve(models.get('a/x')?.price.unit_price_usd_micro));
+    await put('.a.swp', yaml('a/x', '2'));
+    await rename(join(dir, '.a.swp'), join(dir, 'a.yaml'));
+    assert.equal(await soon(promise), 2_000_000n);
+  });
+
+  test('follows a change by comparing times where the system reports none', async (t) => {
+    const { store, put } = await open(t, { 'a.yaml': yaml('a/x') }, { pollMs: 20, watch: false });
+    const { promise, resolve } = Promise.withResolvers<number>();
+    store.onChange((catalog) => resolve(catalog.models.size));
+    await put('b.yaml', yaml('b/x'));
+    assert.equal(await soon(promise), 2);
+  });
+
+  test('keeps the last good rows of a file that turns bad, and takes in the others', async (t) => {
+    const { store, ids, put, lines } = await open(t, {
+      'a.yaml': yaml('a/x'),
+      'b.yaml': yaml('b/x'),
+    });
+    const before = store.current().models.get('a/x');
+    await put('a.yaml', yaml('a/y').replace('usd:', 'usdd:'));
+    await put('b.yaml', yaml('b/y'));
+    const { changed, problems } = await store.reload();
+    assert.equal(changed, true);
+    assert.deepEqual(ids(), ['a/x', 'b/y']);
+    assert.equal(store.current().models.get('a/x'), before);
+    assert.equal(problems[0]!.file, 'a.yaml');
+    assert.equal(
+      lines.filter(({ message }) => message.includes('has a problem')).length,
+      problems.length,
+    );
+    await store.reload();
+    // A standing problem is told once.
+    assert.equal(
+      lines.filter(({ message }) => message.includes('has a problem')).length,
+      problems.length,
+    );
+
+    await put('a.yaml', yaml('a/y'));
+    await store.reload();
+    assert.deepEqual([ids(), store.problems()], [['a/y', 'b/y'], []]);
+  });
+
+  test('starts without the rows of a file that was never good', async (t) => {
+    const { store, ids } = await open(t, { 'a.yaml': 'models: 5', 'b.yaml': yaml('b/x') });
+    assert.deepEqual(ids(), ['b/x']);
+    assert.equal(store.problems()[0]!.file, 'a.yaml');
+  });
+
+  test('drops the rows of a file that is taken away', async (t) => {
+    const { dir, store, ids } = await open(t, { 'a.yaml': yaml('a/x'), 'b.yaml': yaml('b/x') });
+    await rm(join(dir, 'a.yaml'));
+    await store.reload();
+    assert.deepEqual([ids(), store.problems()], [['b/x'], []]);
+  });
+
+  test('goes on with what it has when the folder vanishes', async (t) => {
+    const { dir, store, ids } = await open(t, { 'a.yaml': yaml('a/x') });
+    await rm(dir, { recursive: true });
+    const { changed, problems } = await store.reload();
+    assert.equal(changed, false);
+    assert.deepEqual(ids(), ['a/x']);
+    assert.match(problems[0]!.message, /cannot be read/);
+  });
+
+  test('does not start without its folder', async () => {
+    const log = { info() {}, warn() {} };
+    await assert.rejects(
+      openCatalog({ dir: '/nowhere/at/all', usableUpstreams: () => true, log }),
+      /ENOENT/,
+    );
+  });
+
+  test('refuses a file too large to be a catalog, unread', async (t) => {
+    const { store, ids } = await open(t, {
+      'a.yaml': `#${'x'.repeat(9_000_000)}`,
+      'b.yaml': yaml('b/x'),
+    });
+    assert.deepEqual(ids(), ['b/x']);
+    assert.match(store.problems()[0]!.message, /larger than/);
+  });
+
+  test('changes its version with a row, and only then', async (t) => {
+    const { store, put } = await open(t, { 'a.yaml': yaml('a/x') });
+    const first = store.current().version;
+    let calls = 0;
+    store.onChange(() => void calls++);
+    await put('a.yaml', `# a comment\n${yaml('a/x')}`);
+    assert.equal((await store.reload()).changed, false);
+    assert.equal(store.current().version, first);
+    assert.equal(calls, 0);
+    await put('a.yaml', yaml('a/x', '0.02'));
+    assert.equal((await store.reload()).changed, true);
+    assert.notEqual(store.current().version, first);
+    assert.equal(calls, 1);
+  });
+
+  test('asks anew which upstreams can be used', async (t) => {
+    let verdict: true | string = 'no key';
+    const { store, ids } = await open(
+      t,
+      { 'a.yaml': yaml('a/x') },
+      { usableUpstreams: () => verdict },
+    );
+    assert.deepEqual(ids(), []);
+    verdict = true;
+    assert.equal((await store.reload()).changed, true);
+    assert.deepEqual(ids(), ['a/x']);
+  });
+
+  test('keeps rows and their compiled schemas where a file did not change', async (t) => {
+    const { store, put } = await open(t, { 'a.yaml': yaml('a/x') });
+    const before = store.current().models.get('a/x');
+    await put('b.yaml', yaml('b/x'));
+    await store.reload();
+    assert.equal(store.current().models.get('a/x'), before);
+  });
+
+  test('an old catalog in hand stays whole after a reload', async (t) => {
+    const { store, put } = await open(t, { 'a.yaml': yaml('a/x') });
+    const old = store.current();
+    await put('a.yaml', yaml('a/y'));
+    await store.reload();
+    assert.deepEqual([...old.models.keys()], ['a/x']);
+  });
+
+  test('many reloads at once end with the newest', async (t) => {
+    const { store, ids, put } = await open(t, { 'a.yaml': yaml('a/x') });
+    const first = Array.from({ length: 5 }, () => store.reload());
+    await put('a.yaml', yaml('a/y'));
+    await Promise.all([...first, store.reload()]);
+    assert.deepEqual(ids(), ['a/y']);
+  });
+
+  test('a listener that throws harms nobody; one that was taken away is not called', async (t) => {
+    const { store, put } = await open(t, { 'a.yaml': yaml('a/x') });
+    let called = 0;
+    const forget = store.onChange(() => assert.fail('was taken away'));
+    store.onChange(() => {
+      throw new Error('mine');
+    });
+    store.onChange(() => void called++);
+    forget();
+    await put('a.yaml', yaml('a/y'));
+    await store.reload();
+    assert.equal(called, 1);
+  });
+
+  test('validates inputs with frozen rows', async (t) => {
+    const { store } = await open(t, { 'a.yaml': yaml('a/x') });
+    const model = store.current().models.get('a/x')!;
+    assert.equal(validateInput(model, { prompt: 'x' }), null);
+    assert.equal(validateInput(model, { prompt: 1, x: 2 })?.[0]?.path, '/prompt');
+  });
+});
+
+describe('docs/catalog.md', () => {
+  test('shows complete files that are right', async () => {
+    const text = await readFile(new URL('catalog.md', docs), 'utf8');
+    const files = [...text.matchAll(/```yaml\n(# yaml-language-server.*?)```/gs)];
+    assert.ok(files.length >= 1);
+    for (const [, file] of files) {
+      const { rows, problems } = parseCatalogText(file!, 'catalog.md');
+      assert.deepEqual(problems, []);
+      assert.ok(rows.length > 0);
+    }
+  });
+
+  test('names every field that a row may have', async () => {
+    const text = await readFile(new URL('catalog.md', docs), 'utf8');
+    const schema = JSON.parse(await readFile(join(shipped, 'schema.json'), 'utf8'));
+    const { model, extra, price, upstream } = schema.$defs;
+    for (const part of [model, extra, price, upstream]) {
+      for (const field of Object.keys(part.properties)) {
+        assert.ok(text.includes(`\`${field}\``), `docs/catalog.md does not explain ${field}`);
+      }
+    }
+  });
+});
