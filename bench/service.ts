@@ -13,6 +13,8 @@ import { createKey } from '../server/src/operations/key.ts';
 export interface Bench {
   db: Database;
   dir: string;
+  /** Of PostgreSQL's first process. */
+  databasePid: number;
   /** Keys of accounts of their own, with balances that do not run out. */
   keys(count: number): Promise<string[]>;
   start(options: ProcessOptions): Promise<Process>;
@@ -52,6 +54,7 @@ export async function openBench(): Promise<Bench> {
   return {
     db,
     dir,
+    databasePid: embedded.pid,
     async keys(count) {
       const keys: string[] = [];
       for (let i = 0; i < count; i++) {
@@ -63,7 +66,7 @@ export async function openBench(): Promise<Bench> {
       return keys;
     },
     async start(options) {
-      const child = fork(join(import.meta.dirname, 'process.ts'), [JSON.stringify(options)], {
+      const child = fork(join(import.meta.dirname, 'process.ts'), [JSON.stringify(options)], { execArgv: process.env.BENCH_PROF ? ['--import','/tmp/w/hook.mjs','--cpu-prof','--cpu-prof-dir=/tmp/w/prof'] : process.execArgv,
         env: { PATH: process.env.PATH, DATABASE_URL: url, FAREBOX_DATA_DIR: join(dir, 'files'), FAREBOX_CATALOG: join(dir, 'catalog'), ...options.env },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       });

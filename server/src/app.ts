@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { dataDir, signingSecrets, type Config } from './config.ts';
+import { catalogDir, dataDir, signingSecrets, type Config } from './config.ts';
 import type { Ending, Moving, Transition } from './core/request.ts';
 import type { Links } from './core/views.ts';
 import { startEmbedded, type Embedded } from './db/embedded.ts';
@@ -111,7 +111,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const fetches = openFetches(config);
   const upstreams = options.upstreams ?? createUpstreams(upstreamSettings(config), { download: downloader(fetches.guarded, config) });
   const catalog = await openCatalog({
-    dir: config.FAREBOX_CATALOG,
+    dir: catalogDir(config),
     usableUpstreams: (name) => upstreams.has(name) || `the upstream "${name}" is not set up`,
     log,
   });

@@ -23,7 +23,7 @@ const settings = {
   DATABASE_URL: secret('PostgreSQL 15 or later. Unset: an embedded PostgreSQL in the data folder.'),
   FAREBOX_DATABASE_POOL: int(2, 200, '10', 'Database connections of one process.'),
   FAREBOX_UNSAFE_DATABASE: flag('off', 'Accept a database that may lose what it committed. For tests only.'),
-  FAREBOX_CATALOG: text('./catalog', 'Folder of catalog files.'),
+  FAREBOX_CATALOG: text(null, 'Folder of catalog files. Default: the folder `catalog` that Farebox comes with.'),
   FAREBOX_SECRET: secret('Signs output links; at least 32 characters. Unset: made and kept in the data folder.'),
   FAREBOX_SECRET_PREVIOUS: secret('The secret before, for a day after a change, so that old links stay good.'),
   FAREBOX_WORKER: flag('on', 'Run a worker inside `serve`.'),
@@ -106,6 +106,11 @@ function relations(config: Config): string[] {
     problems.push('FAREBOX_BASE_URL must be an http or https address that ends in /v1.');
   }
   return problems;
+}
+
+/** The folder of catalog files. */
+export function catalogDir(config: Config): string {
+  return resolve(config.FAREBOX_CATALOG ?? join(import.meta.dirname, '../../catalog'));
 }
 
 /** The data folder as an absolute path, made if need be. */

@@ -76,6 +76,8 @@ const rules: Rule[] = [
       { [`${src}http/a.ts`]: "import '../db/b.ts';\nimport '../ledger/statement.ts';" },
       { [`${src}operations/a.ts`]: "import '../ledger/ledger.ts';" },
       { [`${src}app.ts`]: "import './http/b.ts';\nimport './worker/b.ts';" },
+      { [`${src}core/a.test.ts`]: "import cases from '../../test/fixtures/x.json';" },
+      { [`${src}core/a.ts`]: "import schema from '../../../catalog/schema.json';" },
       { [`${src}core/a.ts`]: 'const text = `import "../db/b.ts"`;' },
     ],
   },

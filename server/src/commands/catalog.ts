@@ -1,8 +1,9 @@
+import { catalogDir } from '../config.ts';
 import { checkFolder } from '../storage/catalog.ts';
 import { print, type Context } from './output.ts';
 
 export async function check(context: Context, folder: string | undefined): Promise<void> {
-  const dir = folder ?? context.config.FAREBOX_CATALOG;
+  const dir = folder ?? catalogDir(context.config);
   const { files, rows, problems } = await checkFolder(dir);
   const ok = problems.length === 0;
   const lines = problems.map(({ file, path, message, ...where }) => {

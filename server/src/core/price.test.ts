@@ -331,6 +331,32 @@ describe('what a request costs', () => {
     assert.equal(price(models.image, { resolution: 'huge' }).price_usd_micro, 10_000n);
   });
 
+  test('the open resolution is chosen with the extras in the rate', () => {
+    const extras: Extra[] = [{ ...audio, add_usd_micro: 1n, default: true }];
+    const free = row('image', 'images', {
+      unit: 'MP',
+      by_resolution: { '1k': 3n, '2k': 0n },
+      resolutions: ['1k', '2k'],
+      extras,
+    });
+    // 1.05 megapixels at 3 + 1, or 4.2 megapixels at 0 + 1: without the extra 1k would be the dearer.
+    assert.deepEqual(price(free, { num_images: 1 }).assumptions.resolution, '1k');
+    const dear = {
+      ...free,
+      price: { ...free.price, extras: [{ ...extras[0]!, add_usd_micro: 9n }] },
+    };
+    assert.deepEqual(price(dear, { num_images: 1 }).assumptions.resolution, '2k');
+  });
+
+  test('a field that every object inherits counts as omitted', () => {
+    const extras: Extra[] = [
+      { ...references, field: 'constructor', free: 0 },
+      { ...audio, field: 'toString' },
+    ];
+    const model = row('image', 'images', { unit_price_usd_micro: 1n, extras });
+    assert.equal(price(model, { num_images: 1 }).price_usd_micro, 1n);
+  });
+
   test('an extra without a default adds nothing when its field is omitted', () => {
     const extras: Extra[] = [{ ...audio, default: undefined }];
     const quote = price(row('image', 'images', { unit_price_usd_micro: 1n, extras }), {
@@ -647,6 +673,17 @@ describe('what has no price', () => {
       assert.equal(error.details?.field, param);
     });
   }
+
+  test('more than max counts of anything, or than the ceiling where max is higher', () => {
+    const counted = row('image', 'count', { unit_price_usd_micro: 1n, max: 2 });
+    assert.match(refusal(counted, { num_images: 3 }).message, /from 1 to 2\.$/);
+    assert.equal(price(counted, { num_images: 2 }).price_usd_micro, 2n);
+    const long = row('video', 'seconds', { unit: 'sec', unit_price_usd_micro: 1n, max: 5000 });
+    assert.match(refusal(long, { duration_seconds: 3601 }).message, /at most 3600\.$/);
+    // A max of other things bounds neither.
+    const said = row('video', 'characters', { unit: 'request', unit_price_usd_micro: 1n, max: 2 });
+    assert.equal(price(said, { num_images: 3, duration_seconds: 3 }).price_usd_micro, 1n);
+  });
 
   test('details carry what is allowed', () => {
     const { details } = refusal(models.video, { duration_seconds: 11 });

@@ -1,25 +1,32 @@
-/** What the OpenAPI document says of a route. */
-export interface RouteDocs {
-  operationId: string;
-  summary: string;
-}
-const d = (operationId: string): RouteDocs => ({ operationId, summary: operationId });
-export const listModels = d('listModels');
-export const readModel = d('readModel');
-export const guide = d('guide');
-export const openapi = d('openapi');
-export const estimate = d('estimate');
-export const chat = d('chatCompletions');
-export const submit = d('submit');
-export const listRequests = d('listRequests');
-export const readRequest = d('readRequest');
-export const status = d('readStatus');
-export const statusStream = d('streamStatus');
-export const response = d('readResponse');
-export const cancel = d('cancel');
-export const cancelPut = d('cancelPut');
-export const output = d('readOutput');
-export const upload = d('uploadFile');
-export const livez = d('livez');
-export const readyz = d('readyz');
-export const metrics = d('metrics');
+import type { Schema } from './docs/schema.ts';
+import { schemas as chatSchemas } from './docs/chat.ts';
+import { schemas as errorSchemas } from './docs/errors.ts';
+import { schemas as fileSchemas } from './docs/files.ts';
+import { schemas as modelSchemas } from './docs/models.ts';
+import { schemas as opsSchemas } from './docs/ops.ts';
+import { schemas as queueSchemas } from './docs/queue.ts';
+import { schemas as requestSchemas } from './docs/requests.ts';
+
+/** What the OpenAPI document says of every route: by the names that the table of routes uses. */
+
+export type { RouteDocs } from './docs/schema.ts';
+export { chat } from './docs/chat.ts';
+export { upload } from './docs/files.ts';
+export { estimate, listModels, readModel } from './docs/models.ts';
+export { guide, livez, metrics, openapi, readyz } from './docs/ops.ts';
+export { output } from './docs/outputs.ts';
+export { submit } from './docs/queue.ts';
+export {
+  cancel, cancelPut, listRequests, readRequest, response, status, statusStream,
+} from './docs/requests.ts';
+
+/** Every named shape of the wire. */
+export const schemas: Record<string, Schema> = {
+  ...modelSchemas,
+  ...queueSchemas,
+  ...requestSchemas,
+  ...fileSchemas,
+  ...chatSchemas,
+  ...opsSchemas,
+  ...errorSchemas,
+};

@@ -88,7 +88,7 @@ export function checkColumns(project: Project): string[] {
 
 export function checkFunctionLengths(project: Project): string[] {
   return sources(project, /^(server|bin|bench)\//)
-    .filter(({ path }) => !path.endsWith('.test.ts'))
+    .filter(({ path }) => !isTest(path))
     .flatMap(({ path, text }) =>
       functionsOf(path.endsWith('.ts') ? stripTypes(text) : text)
         .filter(({ lines, isTable }) => lines > functionLinesMax && !isTable)

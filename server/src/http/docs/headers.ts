@@ -1,6 +1,6 @@
 import type { Schema } from './schema.ts';
 
-/** Reply headers by the name they have in the document; `required` ones come with every such reply. */
+/** Reply headers by the name they have in the document. */
 interface Header {
   /** As on the wire. */
   name: string;
@@ -26,7 +26,7 @@ export const headers = {
   RateLimitLimit: h('RateLimit-Limit', 'Calls a minute.', int(), 600),
   RateLimitRemaining: h('RateLimit-Remaining', 'Calls left in this window.', int(), 599),
   RateLimitReset: h('RateLimit-Reset', 'Seconds until the window ends.', int(), 60),
-  RetryAfter: h('Retry-After', 'Whole seconds to wait before the next try.', int(), 2),
+  RetryAfter: h('Retry-After', 'Whole seconds to wait before the next call.', int(), 2),
   ShouldRetry: h(
     'x-should-retry',
     'Tells stock OpenAI clients not to repeat the call by themselves.',
@@ -72,8 +72,11 @@ export const headers = {
 
 export type HeaderName = keyof typeof headers;
 
-/** On every reply that a valid key asked for. */
-export const rateHeaders: HeaderName[] = [
+/** With a question mark: not every such reply has it. */
+export type HeaderUse = HeaderName | `${HeaderName}?`;
+
+/** On every success that a key asked for, and where its calls are used up. */
+export const rateHeaders: HeaderUse[] = [
   'RateLimitPolicy',
   'RateLimit',
   'RateLimitLimit',

@@ -1,6 +1,6 @@
 import { resolutions, tasks, type Kind, type Unit } from '../../core/catalog.ts';
 import {
-  boolean, integer, json, list, microUsd, number, object, one, openObject, ref, text,
+  anything, boolean, integer, json, list, microUsd, number, object, one, openObject, ref, text, url,
   type Parameter, type RouteDocs, type Schema,
 } from './schema.ts';
 
@@ -85,8 +85,8 @@ const modelFields: Record<string, Schema> = {
   max_unit: text('What `max` counts, such as `seconds` or `images`.'),
   resolutions: list(ref('Resolution'), 'Values the input `resolution` may take; may be empty.'),
   uncensored: boolean('True: the model has no content filter.'),
-  input_schema: openObject({}, [], { description: 'JSON Schema (2020-12) of the input.' }),
-  example: openObject({}, [], { description: 'An input that works.' }),
+  input_schema: anything('JSON Schema (2020-12) of the input.'),
+  example: anything('An input that works.'),
   context_tokens: integer('Text models: prompt tokens at most.'),
   max_output_tokens: integer('Text models: completion tokens at most.'),
 };
@@ -109,15 +109,27 @@ const quoteFields: Record<string, Schema> = {
   unit_price_usd_micro: microUsd('What one unit costs, extras included; for text the dearer rate.'),
   quantity: number('How many units.'),
   breakdown: list(ref('QuoteLine'), 'How the price comes about; the amounts add up to it.'),
-  assumptions: openObject({}, [], {
-    description:
+  assumptions: anything(
       'What was taken for fields that were left out, by field: the dearest `resolution`, 5 `duration_seconds`, 1 `num_images`.',
-  }),
+    ),
   unit_price_by_resolution_usd_micro: {
     type: 'object',
     description: 'Where `resolution` was left out and decides the price: what a unit costs in each.',
     additionalProperties: microUsd('What one unit costs.'),
   },
+};
+
+const inputFields: Record<string, Schema> = {
+  prompt: text('What to make.'),
+  image_url: text('A `file_id`, a public http(s) address, or a base64 `data:` address.'),
+  video_url: text('As `image_url`.'),
+  audio_url: text('As `image_url`.'),
+  duration_seconds: number('Left out: 5 are reserved.'),
+  resolution: text("One of the model's `resolutions`. Left out: the dearest is reserved."),
+  aspect_ratio: text('Such as `16:9`.'),
+  generate_audio: boolean('Whether a video gets sound.'),
+  num_images: integer('Left out: 1.'),
+  webhook_url: url('As the query parameter; where both are given they must agree. No model sees it.'),
 };
 
 export const schemas: Record<string, Schema> = {
@@ -132,34 +144,16 @@ export const schemas: Record<string, Schema> = {
     object: { type: 'string', enum: ['list'] },
     data: list(ref('Model'), 'Every model that can be used now.'),
   }),
-  ModelInput: openObject(
-    {
-      prompt: text('What to make.'),
-      image_url: text('A `file_id`, a public http(s) address, or a base64 `data:` address.'),
-      video_url: text('As `image_url`.'),
-      audio_url: text('As `image_url`.'),
-      duration_seconds: number('Left out: 5 are reserved.'),
-      resolution: text('One of the model\'s `resolutions`. Left out: the dearest is reserved.'),
-      aspect_ratio: text('Such as `16:9`.'),
-      generate_audio: boolean('Whether a video gets sound.'),
-      num_images: integer('Left out: 1.'),
-    },
-    [
-      'prompt', 'image_url', 'video_url', 'audio_url', 'duration_seconds', 'resolution',
-      'aspect_ratio', 'generate_audio', 'num_images',
-    ],
-    {
-      description:
-        'The model\'s own input: its `input_schema` in the catalog says what is allowed. These fields are the usual ones.',
-    },
-  ),
+  ModelInput: openObject(inputFields, Object.keys(inputFields), {
+    description:
+      'The model\'s own input: its `input_schema` in the catalog says what is allowed. These fields are the usual ones.',
+  }),
   EstimateRequest: object(
     {
       model_id: text('An id of the catalog.'),
-      input: openObject({}, [], {
-        description:
-          'The full input, as it will be submitted. For a text model `input_tokens` and `output_tokens`, whole numbers from 0.',
-      }),
+      input: anything(
+      'The full input, as it will be submitted. For a text model `input_tokens` and `output_tokens`, whole numbers from 0.',
+    ),
     },
     ['input'],
   ),

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../core/errors.ts';
-import type { HeaderName } from './headers.ts';
+import type { HeaderUse } from './headers.ts';
 
 /** The words in which the routes are described: JSON Schema as OpenAPI 3.0 knows it. */
 
@@ -26,7 +26,7 @@ export interface Example {
 export interface Reply {
   description: string;
   /** Those that every reply has are added. */
-  headers?: HeaderName[];
+  headers?: HeaderUse[];
   content?: Content;
 }
 
@@ -42,10 +42,12 @@ export interface RouteDocs {
   /** Codes of this route alone; those of its kind (`unauthorized`, `internal_error` …) are added. */
   errors: ErrorCode[];
   /** Where a code comes with another status than the catalogue's. */
-  errorsAt?: Record<number, { codes: ErrorCode[]; description: string; headers: HeaderName[] }>;
+  errorsAt?: Record<number, { codes: ErrorCode[]; description: string; headers: HeaderUse[] }>;
   /** Names of headers that some error replies carry besides the usual. */
-  errorHeaders?: Record<number, HeaderName[]>;
+  errorHeaders?: Record<number, HeaderUse[]>;
   callbacks?: Record<string, unknown>;
+  /** In place of what follows from who may call. */
+  security?: Record<string, string[]>[];
 }
 
 export function ref(name: string): Schema {
@@ -89,6 +91,11 @@ export function openObject(
   more: Schema = {},
 ): Schema {
   return object(properties, optional, { ...more, additionalProperties: true });
+}
+
+/** An object of which nothing is known beforehand. */
+export function anything(description: string): Schema {
+  return { type: 'object', description, additionalProperties: true };
 }
 
 /** Takes a schema that states its type, as OpenAPI 3.0 asks; an enumeration gets null as a member. */

@@ -3,9 +3,9 @@ import type { H264MP4Encoder } from 'h264-mp4-encoder';
 import type { Planes } from './planes.ts';
 
 /**
- * H.264 frames from raw planes, by the WASM encoder. Runs in the render thread only: the encoder
+ * H.264 frames from raw planes, by the WASM encoder. Runs in the rendering process only: the encoder
  * is not small, installs handlers of its own for uncaught errors, and its memory is freed with
- * the thread.
+ * the workshop.
  */
 
 export interface Encoding {

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { InputFile, StartJob } from '../upstream.ts';
 import type { Media } from './order.ts';
 import { Refusal } from './refusal.ts';
-import type { RenderThread } from './thread.ts';
+import type { Workshop } from './workshop.ts';
 
 /** Finds the caller's media in an input, and copies it into the job's folder. */
 
@@ -24,7 +24,7 @@ interface Found {
 export async function gatherInputs(
   job: StartJob,
   folder: string,
-  thread: RenderThread,
+  workshop: Workshop,
   download: Download | undefined,
 ): Promise<Media[]> {
   const found = mediaFields(job.input, job.files);
@@ -36,7 +36,7 @@ export async function gatherInputs(
     const source = await resolve(field, value, job, download);
     const path = join(folder, String(i));
     room -= await copy(source, path, field, Math.min(FILE_BYTES_MAX, room), job.signal);
-    media.push(await thread.probe(path, field, String(i)));
+    media.push(await workshop.probe(path, field, String(i)));
   }
   return inOrder(media);
 }

@@ -21,7 +21,7 @@ import { makeSound, wavOf } from './sound.ts';
 import { drawVector } from './vector.ts';
 
 /**
- * Makes what an order asks for. Runs in the render thread; the same order and files give the same
+ * Makes what an order asks for. Runs in the rendering process; the same order and files give the same
  * bytes.
  */
 

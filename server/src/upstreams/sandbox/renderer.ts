@@ -2,15 +2,15 @@ import { CLAIM_TOUCH_MS } from './jobs.ts';
 import type { Job, Jobs, Kept } from './jobs.ts';
 import type { Order } from './order.ts';
 import { Refusal } from './refusal.ts';
-import { ThreadClosed } from './thread.ts';
-import type { RenderThread } from './thread.ts';
+import { WorkshopClosed } from './workshop.ts';
+import type { Workshop } from './workshop.ts';
 
 const POLL_WAIT_MS = 800;
 
 export type Renderer = ReturnType<typeof createRenderer>;
 
 /** Renders each job once in this process, and in no other process at the same time. */
-export function createRenderer(jobs: Jobs, threadFor: (order: Order) => RenderThread) {
+export function createRenderer(jobs: Jobs, workshopFor: (order: Order) => Workshop) {
   const underWay = new Map<string, Promise<void>>();
   const troubles = new Map<string, Error>();
 
@@ -21,7 +21,7 @@ export function createRenderer(jobs: Jobs, threadFor: (order: Order) => RenderTh
       renderOnce(job)
         .catch((error: Error) => {
           // Trouble of the machine: told to the next poll, which may be tried again.
-          if (!(error instanceof ThreadClosed)) troubles.set(job.key, error);
+          if (!(error instanceof WorkshopClosed)) troubles.set(job.key, error);
         })
         .finally(() => underWay.delete(job.key));
     underWay.set(job.key, running);
@@ -45,12 +45,12 @@ export function createRenderer(jobs: Jobs, threadFor: (order: Order) => RenderTh
 
   async function madeOf(job: Job, out: string): Promise<Kept> {
     try {
-      const made = await threadFor(job.order).render(job.order, jobs.folderPath(job), out);
+      const made = await workshopFor(job.order).render(job.order, jobs.folderPath(job), out);
       return { state: 'done', made };
     } catch (error) {
       if (error instanceof Refusal)
         return { state: 'failed', code: 'upstream_rejected', message: error.message };
-      if (error instanceof ThreadClosed || (error as NodeJS.ErrnoException).code) throw error;
+      if (error instanceof WorkshopClosed || (error as NodeJS.ErrnoException).code) throw error;
       return {
         state: 'failed',
         code: 'upstream_failed',

@@ -10,7 +10,7 @@ import { orderOf } from './order.ts';
 import { Refusal } from './refusal.ts';
 import { createRenderer } from './renderer.ts';
 import { accepted, isFilm, readyAfterMs, resultOf, running } from './reply.ts';
-import { createThread } from './thread.ts';
+import { createWorkshop } from './workshop.ts';
 
 /**
  * The sandbox upstream: takes every task with no network and no GPU, and makes real media. Any
@@ -29,7 +29,7 @@ export interface SandboxOptions {
   download?: Download;
 }
 
-const THREAD_IDLE_MS = 10_000;
+const WORKSHOP_IDLE_MS = 10_000;
 const BUSY_RETRY_MS = 2_000;
 const PRUNE_EVERY_MS = 10 * 60 * 1000;
 
@@ -37,8 +37,8 @@ export function createSandbox(options: SandboxOptions): Upstream {
   const { dir, name = 'sandbox', concurrency = 8, speed = 1, download } = options;
   if (!(speed > 0)) throw new RangeError('speed must be above 0');
   const jobs = openJobs(dir);
-  const pictures = createThread(THREAD_IDLE_MS);
-  const films = createThread(THREAD_IDLE_MS);
+  const pictures = createWorkshop(WORKSHOP_IDLE_MS);
+  const films = createWorkshop(WORKSHOP_IDLE_MS);
   const renderer = createRenderer(jobs, (order) => (isFilm(order) ? films : pictures));
   let prunedAt = 0;
 

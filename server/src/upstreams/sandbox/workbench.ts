@@ -1,20 +1,25 @@
-import { parentPort } from 'node:worker_threads';
 import sharp from 'sharp';
 import { probe } from './probe.ts';
 import { Refusal } from './refusal.ts';
 import { render } from './render.ts';
-import type { Answer, Work } from './thread.ts';
+import type { Answer, Work } from './workshop.ts';
 
-/** The render thread: everything heavy happens here, away from the thread that answers calls. */
+/** The program of the rendering process: takes work by message, answers each by its id. */
 
 sharp.cache(false);
 
-parentPort!.on('message', ({ id, work }: { id: number; work: Work }) => {
+process.on('message', ({ id, work }: { id: number; work: Work }) => {
   perform(work).then(
-    (value) => parentPort!.postMessage({ id, value } satisfies Answer),
-    (error: unknown) => parentPort!.postMessage({ id, error: described(error) } satisfies Answer),
+    (value) => answer({ id, value }),
+    (error: unknown) => answer({ id, error: described(error) }),
   );
 });
+// Whoever gave us work is gone; the work is found again in its folder.
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+
+function answer(message: Answer): void {
+  if (process.connected) process.send!(message);
+}
 
 function perform(work: Work): Promise<unknown> {
   return work.kind === 'probe'

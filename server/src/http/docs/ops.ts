@@ -1,0 +1,78 @@
+import { cachedHeaders } from './models.ts';
+import { anything, json, object, one, ref, type RouteDocs, type Schema } from './schema.ts';
+
+/** The companions for machines, and what a supervisor asks for. */
+
+export const schemas: Record<string, Schema> = {
+  Health: object({ status: { type: 'string', enum: ['ok'] } }),
+};
+
+export const guide: RouteDocs = {
+  operationId: 'readGuide',
+  tag: 'Companions',
+  summary: 'Read the plain-text guide',
+  description:
+    'How to get from a key to a finished generation, with the live catalog: one page of plain text for people and language models. No key needed.',
+  parameters: cachedHeaders.parameters,
+  replies: {
+    200: {
+      description: 'The guide.',
+      headers: ['ETag', 'CacheControl'],
+      content: { 'text/plain': { schema: { type: 'string' } } },
+    },
+    304: cachedHeaders.unchanged,
+  },
+  errors: [],
+};
+
+export const openapi: RouteDocs = {
+  operationId: 'readOpenapi',
+  tag: 'Companions',
+  summary: 'Read this document',
+  description: 'This document, with the address of this service. No key needed.',
+  replies: {
+    200: {
+      description: 'OpenAPI 3.0.',
+      headers: ['CacheControl'],
+      content: json(anything('An OpenAPI document.')),
+    },
+  },
+  errors: [],
+};
+
+const healthy = json(ref('Health'), one({ status: 'ok' }));
+
+export const livez: RouteDocs = {
+  operationId: 'livez',
+  tag: 'Health',
+  summary: 'Is the process alive?',
+  description: 'For supervisors; lies outside /v1. A reply means that the process answers.',
+  replies: { 200: { description: 'Alive.', headers: ['CacheControl'], content: healthy } },
+  errors: [],
+};
+
+export const readyz: RouteDocs = {
+  operationId: 'readyz',
+  tag: 'Health',
+  summary: 'Is the service ready?',
+  description:
+    'For load balancers; lies outside /v1. 503 with `details.failing`: database, catalog, disk space or draining.',
+  replies: { 200: { description: 'Ready.', headers: ['CacheControl'], content: healthy } },
+  errors: ['capacity_unavailable'],
+};
+
+export const metrics: RouteDocs = {
+  operationId: 'metrics',
+  tag: 'Health',
+  summary: 'Metrics for Prometheus',
+  description:
+    'Lies outside /v1. Answers this machine only, or, where the operator has set a metrics token, whoever sends it as `Authorization: Bearer <token>`.',
+  replies: {
+    200: {
+      description: 'Prometheus\' text format.',
+      content: { 'text/plain': { schema: { type: 'string' } } },
+    },
+  },
+  errors: ['forbidden'],
+  security: [{}, { MetricsToken: [] }],
+};

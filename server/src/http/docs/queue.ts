@@ -1,0 +1,115 @@
+import { modelId } from './models.ts';
+import { exampleCard, exampleId, exampleUrls } from './requests.ts';
+import {
+  integer, json, microUsd, object, one, ref, text, url, type Parameter, type RouteDocs, type Schema,
+} from './schema.ts';
+
+/** POST /queue/{model_id} and the notification it may ask for. */
+
+const exampleQueued = {
+  status: 'IN_QUEUE',
+  request_id: exampleId,
+  ...exampleUrls,
+  model_id: 'sandbox/canvas/text-to-image',
+  quoted_usd_micro: '60000',
+  queue_position: 0,
+};
+
+const { input: _input, ...exampleNotification } = exampleCard;
+
+export const schemas: Record<string, Schema> = {
+  QueuedRequest: object({
+    status: { type: 'string', enum: ['IN_QUEUE'] },
+    request_id: text('Names the request in every later path.', { format: 'uuid' }),
+    status_url: url('Where to poll.'),
+    response_url: url('Where the output will be.'),
+    cancel_url: url('Cancels while `IN_QUEUE`.'),
+    model_id: text('The model it runs on.'),
+    quoted_usd_micro: microUsd('Reserved; the charge is never higher.'),
+    queue_position: integer('Requests ahead when it was accepted.', { minimum: 0 }),
+  }),
+};
+
+export const idempotencyKey: Parameter = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'Makes a repeat safe: 1 to 255 visible ASCII characters, unique within the account, kept for 30 days. The same key with the same call gives the first reply again; with another one, 409. What was refused before anything was reserved is not kept.',
+  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
+  example: 'order-1042-cover',
+};
+
+const accepted = json(ref('QueuedRequest'), one(exampleQueued));
+
+export const submit: RouteDocs = {
+  operationId: 'submit',
+  tag: 'Queue',
+  summary: 'Submit a generation',
+  description: [
+    'Reserves the price and queues the request, both or neither. 202 means: accepted, and what happens from here on ends in `COMPLETED`, `FAILED` or `CANCELLED`. Nothing is charged before it is `COMPLETED`.',
+    'Checks come in this order: key, rate, input, `Idempotency-Key`, the key\'s monthly limit, the balance.',
+  ].join('\n\n'),
+  parameters: [
+    modelId,
+    {
+      name: 'webhook_url',
+      in: 'query',
+      description: 'A public http or https address that gets one POST when the request is final.',
+      schema: { type: 'string', format: 'uri' },
+      example: 'https://example.com/hooks/farebox',
+    },
+    idempotencyKey,
+  ],
+  body: {
+    required: true,
+    description: 'The model input; at most 1 MiB of JSON.',
+    content: json(ref('ModelInput'), one({ prompt: 'A lighthouse at dusk', resolution: '2k' })),
+  },
+  replies: {
+    200: {
+      description: 'Seen before: the reply of the first submit under this `Idempotency-Key`.',
+      headers: ['Location', 'Replayed'],
+      content: accepted,
+    },
+    202: { description: 'Reserved and queued.', headers: ['Location'], content: accepted },
+  },
+  errors: [
+    'bad_request', 'unknown_model', 'unpriceable', 'invalid_input', 'bad_webhook_url',
+    'use_chat_completions', 'insufficient_balance', 'key_limit_reached', 'idempotency_conflict',
+    'payload_too_large', 'unsupported_media_type',
+  ],
+  callbacks: { final: { '{$request.query.webhook_url}': { post: notification() } } },
+};
+
+function notification() {
+  const header = (name: string, description: string, pattern: string, example: string) => ({
+    name, in: 'header', required: true, description, schema: { type: 'string', pattern }, example,
+  });
+  return {
+    operationId: 'notification',
+    tags: ['Queue'],
+    summary: 'The request is final',
+    description:
+      'Sent once when the request is `COMPLETED`, `FAILED` or `CANCELLED`: one POST of at most 10 seconds, no redirects. Should the service stop in the middle it is sent again under the same `webhook-id`. It is a signal: verify the signature, then fetch `response_url` with your key. Signed as Standard Webhooks say, so any of its libraries verifies it.',
+    security: [],
+    parameters: [
+      header('webhook-id', 'The `request_id`; the same in every delivery.', '^[0-9a-f-]{36}$', exampleId),
+      header('webhook-timestamp', 'Unix seconds of this delivery.', '^[0-9]+$', '1772366404'),
+      header(
+        'webhook-signature',
+        '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; two of them, with a space between, while the secret is being replaced.',
+        '^v1,[A-Za-z0-9+/=]+( v1,[A-Za-z0-9+/=]+)*$',
+        'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+      ),
+    ],
+    requestBody: {
+      required: true,
+      description: 'The request card without `input`.',
+      content: json(ref('Notification'), one(exampleNotification)),
+    },
+    responses: {
+      '2XX': { description: 'Taken. The body is not read.' },
+      '4XX': { description: 'Counts as failed; it is not sent again by itself.' },
+    },
+  };
+}

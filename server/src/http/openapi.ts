@@ -1,0 +1,169 @@
+import { readFileSync } from 'node:fs';
+import { errors, type ErrorCode } from '../core/errors.ts';
+import { schemas } from './docs.ts';
+import { about, securitySchemes, tags } from './docs/about.ts';
+import { advice, errorExamples } from './docs/errors.ts';
+import {
+  headers, rateHeaders, type HeaderName, type HeaderUse,
+} from './docs/headers.ts';
+import type { Content, Reply } from './docs/schema.ts';
+import type { Route } from './routes.ts';
+
+/** Makes the OpenAPI document out of the table of routes. */
+
+type Json = Record<string, unknown>;
+
+/** The address in the committed document; a running service puts its own in its place. */
+const documentedOrigin = 'http://localhost:8080';
+
+/** OpenAPI 3.0.3 of all routes, in their order. */
+export function openapiDocument(table: Route[]): Json {
+  const paths: Record<string, Json> = {};
+  const used = new Set<ErrorCode>();
+  for (const route of table) {
+    const path = documentedPath(route);
+    paths[path] ??= route.prefixed ? {} : { servers: [{ url: documentedOrigin }] };
+    paths[path][route.method.toLowerCase()] = operation(route, used);
+  }
+  return {
+    openapi: '3.0.3',
+    info: about,
+    servers: [{ url: `${documentedOrigin}/v1` }],
+    tags,
+    security: [{ ApiKey: [] }, { Bearer: [] }],
+    paths,
+    components: {
+      securitySchemes,
+      schemas,
+      headers: Object.fromEntries(
+        Object.keys(headers).map((name) => [name, headerObject(name as HeaderName, true)]),
+      ),
+      examples: errorExamples,
+      responses: Object.fromEntries([...used].map((code) => [code, errorReply([code])])),
+    },
+  };
+}
+
+/** The committed document with the addresses of this service. `baseUrl` ends in /v1. */
+export function openapiText(baseUrl: string): string {
+  const committed = readFileSync(new URL('../../../openapi.json', import.meta.url), 'utf8');
+  const origin = JSON.stringify(baseUrl.replace(/\/v1$/, '')).slice(1, -1);
+  return committed.replaceAll(documentedOrigin, () => origin);
+}
+
+/** `/queue/*` → `/queue/{model_id}`: the only wildcard there is stands for a model id. */
+export function documentedPath({ path }: Pick<Route, 'path'>): string {
+  return path.replace('*', '{model_id}').replace(/:(\w+)/g, '{$1}');
+}
+
+function operation(route: Route, used: Set<ErrorCode>): Json {
+  const { docs } = route;
+  const { operationId, tag, summary, description, parameters, body, callbacks } = docs;
+  const security = docs.security ?? securityOf(route);
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description,
+    ...(security && { security }),
+    ...(parameters && { parameters }),
+    ...(body && { requestBody: body }),
+    responses: { ...successes(route), ...failures(route, used) },
+    ...(callbacks && { callbacks }),
+  };
+}
+
+function securityOf({ who }: Route): Json[] | null {
+  if (who === 'anyone') return [];
+  if (who === 'key_or_signature') return [{}, { ApiKey: [] }, { Bearer: [] }];
+  return null;
+}
+
+function successes({ docs, who }: Route): Json {
+  const entries = Object.entries(docs.replies).map(([status, reply]) => {
+    const rate = who === 'key' ? rateHeaders : [];
+    return [status, replyObject(reply, ['RequestId', ...rate, ...(reply.headers ?? [])])];
+  });
+  return Object.fromEntries(entries) as Json;
+}
+
+/** Codes that follow from the kind of a route, and its own. */
+export function codesOf({ prefixed, who, docs }: Route): ErrorCode[] {
+  const codes: ErrorCode[] = [...docs.errors];
+  if (who !== 'anyone') codes.push('unauthorized', 'rate_limited');
+  if (prefixed) codes.push('capacity_unavailable');
+  codes.push('method_not_allowed', 'internal_error');
+  return [...new Set(codes)];
+}
+
+function failures(route: Route, used: Set<ErrorCode>): Json {
+  const { errorsAt = {}, errorHeaders = {} } = route.docs;
+  const byStatus = Map.groupBy(codesOf(route), (code) => errors[code].status);
+  const replies: Json = {};
+  for (const [status, codes] of byStatus) {
+    const [code] = codes;
+    const own: HeaderUse[] = errorHeaders[status] ?? [];
+    if (codes.length === 1 && own.length === 0) {
+      used.add(code!);
+      replies[status] = { $ref: `#/components/responses/${code}` };
+    } else {
+      replies[status] = errorReply(codes, own);
+    }
+  }
+  for (const [status, { codes, description, headers: own }] of Object.entries(errorsAt)) {
+    replies[status] = { ...errorReply(codes, own), description };
+  }
+  return replies;
+}
+
+/** Headers that follow from the status of an error. */
+const usual: Record<number, HeaderUse[]> = {
+  401: ['Challenge?'],
+  402: ['ShouldRetry'],
+  405: ['Allow'],
+  409: ['ShouldRetry'],
+  429: ['RetryAfter', ...rateHeaders],
+  503: ['RetryAfter'],
+};
+
+function errorReply(codes: ErrorCode[], own: HeaderUse[] = []): Json {
+  const { status } = errors[codes[0]!];
+  const said = codes.map((code) => `- \`${code}\`: ${advice[code].when}`);
+  const description = codes.length === 1 ? advice[codes[0]!].when : said.join('\n');
+  const examples = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]);
+  const content = {
+    'application/json': {
+      schema: { $ref: '#/components/schemas/Error' },
+      examples: Object.fromEntries(examples) as Json,
+    },
+  };
+  const uses: HeaderUse[] = ['RequestId', ...(usual[status] ?? []), ...own];
+  return { description, headers: headerObjects(uses), content, 'x-error-codes': codes };
+}
+
+function replyObject(reply: Reply, uses: HeaderUse[]): Json {
+  const content: Content | undefined = reply.content;
+  return {
+    description: reply.description,
+    headers: headerObjects(uses),
+    ...(content && { content }),
+  };
+}
+
+function headerObjects(uses: HeaderUse[]): Json {
+  const entries = uses.map((use) => {
+    const optional = use.endsWith('?');
+    const name = (optional ? use.slice(0, -1) : use) as HeaderName;
+    const shown = optional
+      ? headerObject(name, false)
+      : { $ref: `#/components/headers/${name}` };
+    return [headers[name].name, shown];
+  });
+  return Object.fromEntries(entries) as Json;
+}
+
+function headerObject(header: HeaderName, required: boolean): Json {
+  const { description, schema, example } = headers[header];
+  return { description, ...(required && { required }), schema, example };
+}
+
