@@ -59,7 +59,11 @@ export interface HttpSettings {
 }
 
 /** A call whose key was accepted. */
-export type Keyed = FastifyRequest & { caller: Caller };
+export type Keyed = FastifyRequest & {
+  caller: Caller;
+  /** From now on it only waits: it makes room for a call that works. */
+  rest: () => void;
+};
 
 export type Handler = (req: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 export type KeyedHandler = (req: Keyed, reply: FastifyReply) => Promise<unknown>;

@@ -5,7 +5,7 @@ import { schemas as fileSchemas } from './docs/files.ts';
 import { schemas as modelSchemas } from './docs/models.ts';
 import { schemas as opsSchemas } from './docs/ops.ts';
 import { schemas as queueSchemas } from './docs/queue.ts';
-import { schemas as requestSchemas } from './docs/requests.ts';
+import { schemas as requestSchemas } from './docs/request-shapes.ts';
 
 /** What the OpenAPI document says of every route: by the names that the table of routes uses. */
 
@@ -17,7 +17,13 @@ export { guide, livez, metrics, openapi, readyz } from './docs/ops.ts';
 export { output } from './docs/outputs.ts';
 export { submit } from './docs/queue.ts';
 export {
-  cancel, cancelPut, listRequests, readRequest, response, status, statusStream,
+  cancel,
+  cancelPut,
+  listRequests,
+  readRequest,
+  response,
+  status,
+  statusStream,
 } from './docs/requests.ts';
 
 /** Every named shape of the wire. */

@@ -19,7 +19,8 @@ export function sendError(thrown: unknown, req: FastifyRequest, reply: FastifyRe
     const level = error.code === 'internal_error' ? 'error' : 'warn';
     req.log[level]({ err: error.cause ?? thrown, code: error.code }, 'call failed');
   }
-  return reply.code(error.status).headers(errorHeaders(error)).send(errorBody(error, req.id));
+  // A target that is no address is refused before any hook has set the id.
+  return reply.code(error.status).header('x-request-id', req.id).headers(errorHeaders(error)).send(errorBody(error, req.id));
 }
 
 export function errorHeaders(error: ApiError): Record<string, string> {
@@ -51,7 +52,7 @@ export function asApiError(thrown: unknown): ApiError {
   if (statusCode === 413) return new ApiError('payload_too_large');
   if (statusCode === 415) return new ApiError('unsupported_media_type');
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return new ApiError('bad_request', { message: `${message ?? 'The call is malformed'} (${code}).`, cause: thrown });
+    return new ApiError('bad_request', { message: `${(message ?? 'The call is malformed').slice(0, 300)} (${code}).`, cause: thrown });
   }
   return new ApiError('internal_error', { cause: thrown });
 }

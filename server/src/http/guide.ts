@@ -1,8 +1,39 @@
+import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Catalog } from '../core/catalog.ts';
 import type { HttpDeps } from './deps.ts';
+import { guideText } from './docs/guide-text.ts';
+import { matches } from './models.ts';
+
+/** Texts of the newest catalog, made once a version. */
+interface Rendered {
+  baseUrl: string;
+  text: string;
+  etag: string;
+}
+
+const rendered: WeakMap<Catalog, Rendered> = new WeakMap();
 
 /** GET /llms.txt */
-export async function guide(_req: FastifyRequest, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export async function guide(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const { text, etag } = render(deps);
+  reply.header('etag', etag).header('cache-control', 'public, max-age=60');
+  if (matches(req.headers['if-none-match'], etag)) return reply.code(304).send();
   reply.type('text/plain; charset=utf-8');
-  return [...deps.catalog().models.keys()].join('\n');
+  return text;
+}
+
+function render({ catalog, links: { baseUrl }, settings: { uploadMaxBytes } }: HttpDeps): Rendered {
+  const current = catalog();
+  const known = rendered.get(current);
+  if (known?.baseUrl === baseUrl) return known;
+  const text = guideText(current, { baseUrl, uploadMaxBytes });
+  // Of the text and not of the catalog: a newer server may say it in other words.
+  const made = { baseUrl, text, etag: `"${hash('sha256', text, 'hex').slice(0, 24)}"` };
+  rendered.set(current, made);
+  return made;
 }

@@ -2,11 +2,10 @@ import { readFileSync } from 'node:fs';
 import { errors, type ErrorCode } from '../core/errors.ts';
 import { schemas } from './docs.ts';
 import { about, securitySchemes, tags } from './docs/about.ts';
-import { advice, errorExamples } from './docs/errors.ts';
-import {
-  headers, rateHeaders, type HeaderName, type HeaderUse,
-} from './docs/headers.ts';
-import type { Content, Reply } from './docs/schema.ts';
+import { advice } from './docs/advice.ts';
+import { errorExamples } from './docs/errors.ts';
+import { headers, rateHeaders, type HeaderName, type HeaderUse } from './docs/headers.ts';
+import type { Reply } from './docs/schema.ts';
 import type { Route } from './routes.ts';
 
 /** Makes the OpenAPI document out of the table of routes. */
@@ -16,15 +15,22 @@ type Json = Record<string, unknown>;
 /** The address in the committed document; a running service puts its own in its place. */
 const documentedOrigin = 'http://localhost:8080';
 
+/** What is written once, under `components`, because several routes have it. */
+interface Used {
+  replies: Set<ErrorCode>;
+  headers: Set<HeaderName>;
+}
+
 /** OpenAPI 3.0.3 of all routes, in their order. */
 export function openapiDocument(table: Route[]): Json {
   const paths: Record<string, Json> = {};
-  const used = new Set<ErrorCode>();
+  const used: Used = { replies: new Set(), headers: new Set() };
   for (const route of table) {
     const path = documentedPath(route);
     paths[path] ??= route.prefixed ? {} : { servers: [{ url: documentedOrigin }] };
     paths[path][route.method.toLowerCase()] = operation(route, used);
   }
+  const replies = [...used.replies].map((code) => [code, errorReply([code], [], used)]);
   return {
     openapi: '3.0.3',
     info: about,
@@ -36,10 +42,10 @@ export function openapiDocument(table: Route[]): Json {
       securitySchemes,
       schemas,
       headers: Object.fromEntries(
-        Object.keys(headers).map((name) => [name, headerObject(name as HeaderName, true)]),
+        [...used.headers].map((name) => [name, headerObject(name, true)]),
       ),
       examples: errorExamples,
-      responses: Object.fromEntries([...used].map((code) => [code, errorReply([code])])),
+      responses: Object.fromEntries(replies) as Json,
     },
   };
 }
@@ -56,7 +62,7 @@ export function documentedPath({ path }: Pick<Route, 'path'>): string {
   return path.replace('*', '{model_id}').replace(/:(\w+)/g, '{$1}');
 }
 
-function operation(route: Route, used: Set<ErrorCode>): Json {
+function operation(route: Route, used: Used): Json {
   const { docs } = route;
   const { operationId, tag, summary, description, parameters, body, callbacks } = docs;
   const security = docs.security ?? securityOf(route);
@@ -68,7 +74,7 @@ function operation(route: Route, used: Set<ErrorCode>): Json {
     ...(security && { security }),
     ...(parameters && { parameters }),
     ...(body && { requestBody: body }),
-    responses: { ...successes(route), ...failures(route, used) },
+    responses: { ...successes(route, used), ...failures(route, used) },
     ...(callbacks && { callbacks }),
   };
 }
@@ -79,10 +85,10 @@ function securityOf({ who }: Route): Json[] | null {
   return null;
 }
 
-function successes({ docs, who }: Route): Json {
+function successes({ docs, who }: Route, used: Used): Json {
   const entries = Object.entries(docs.replies).map(([status, reply]) => {
     const rate = who === 'key' ? rateHeaders : [];
-    return [status, replyObject(reply, ['RequestId', ...rate, ...(reply.headers ?? [])])];
+    return [status, replyObject(reply, ['RequestId', ...rate, ...(reply.headers ?? [])], used)];
   });
   return Object.fromEntries(entries) as Json;
 }
@@ -96,7 +102,7 @@ export function codesOf({ prefixed, who, docs }: Route): ErrorCode[] {
   return [...new Set(codes)];
 }
 
-function failures(route: Route, used: Set<ErrorCode>): Json {
+function failures(route: Route, used: Used): Json {
   const { errorsAt = {}, errorHeaders = {} } = route.docs;
   const byStatus = Map.groupBy(codesOf(route), (code) => errors[code].status);
   const replies: Json = {};
@@ -104,14 +110,14 @@ function failures(route: Route, used: Set<ErrorCode>): Json {
     const [code] = codes;
     const own: HeaderUse[] = errorHeaders[status] ?? [];
     if (codes.length === 1 && own.length === 0) {
-      used.add(code!);
+      used.replies.add(code!);
       replies[status] = { $ref: `#/components/responses/${code}` };
     } else {
-      replies[status] = errorReply(codes, own);
+      replies[status] = errorReply(codes, own, used);
     }
   }
   for (const [status, { codes, description, headers: own }] of Object.entries(errorsAt)) {
-    replies[status] = { ...errorReply(codes, own), description };
+    replies[status] = { ...errorReply(codes, own, used), description };
   }
   return replies;
 }
@@ -126,7 +132,7 @@ const usual: Record<number, HeaderUse[]> = {
   503: ['RetryAfter'],
 };
 
-function errorReply(codes: ErrorCode[], own: HeaderUse[] = []): Json {
+function errorReply(codes: ErrorCode[], own: HeaderUse[], used: Used): Json {
   const { status } = errors[codes[0]!];
   const said = codes.map((code) => `- \`${code}\`: ${advice[code].when}`);
   const description = codes.length === 1 ? advice[codes[0]!].when : said.join('\n');
@@ -138,26 +144,21 @@ function errorReply(codes: ErrorCode[], own: HeaderUse[] = []): Json {
     },
   };
   const uses: HeaderUse[] = ['RequestId', ...(usual[status] ?? []), ...own];
-  return { description, headers: headerObjects(uses), content, 'x-error-codes': codes };
+  return { description, headers: headerObjects(uses, used), content, 'x-error-codes': codes };
 }
 
-function replyObject(reply: Reply, uses: HeaderUse[]): Json {
-  const content: Content | undefined = reply.content;
-  return {
-    description: reply.description,
-    headers: headerObjects(uses),
-    ...(content && { content }),
-  };
+function replyObject(reply: Reply, uses: HeaderUse[], used: Used): Json {
+  const { description, content } = reply;
+  return { description, headers: headerObjects(uses, used), ...(content && { content }) };
 }
 
-function headerObjects(uses: HeaderUse[]): Json {
+function headerObjects(uses: HeaderUse[], used: Used): Json {
   const entries = uses.map((use) => {
     const optional = use.endsWith('?');
     const name = (optional ? use.slice(0, -1) : use) as HeaderName;
-    const shown = optional
-      ? headerObject(name, false)
-      : { $ref: `#/components/headers/${name}` };
-    return [headers[name].name, shown];
+    if (optional) return [headers[name].name, headerObject(name, false)];
+    used.headers.add(name);
+    return [headers[name].name, { $ref: `#/components/headers/${name}` }];
   });
   return Object.fromEntries(entries) as Json;
 }
@@ -166,4 +167,3 @@ function headerObject(header: HeaderName, required: boolean): Json {
   const { description, schema, example } = headers[header];
   return { description, ...(required && { required }), schema, example };
 }
-

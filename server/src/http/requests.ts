@@ -21,7 +21,7 @@ const pageMax = 100;
 export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const waitSeconds = readWait((req.query as Record<string, unknown>).wait);
   let row = own(req, await deps.status(requestId(req)));
-  if (waitSeconds > 0 && !isFinal(row.status)) row = await changed(row, waitSeconds, req, deps);
+  if (waitSeconds > 0 && !isFinal(row.status) && !full(deps)) row = await changed(row, waitSeconds, req, deps);
   const again = pollAgainSeconds(row.status);
   if (again !== null) reply.header('retry-after', String(again));
   return view(row, deps);
@@ -31,6 +31,12 @@ export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
 export async function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const row = own(req, await deps.status(requestId(req)));
   const first = await view(row, deps);
+  if (req.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();
+  if (full(deps)) {
+    deps.metrics.shed.inc({ reason: 'streams' });
+    throw new ApiError('capacity_unavailable', { message: 'This server holds as many streams as it may. Poll the status_url.' });
+  }
+  req.rest();
   const headers = hijackHeaders(reply);
   reply.hijack();
   const events = openEventStream(reply.raw, headers, { bufferMaxBytes: streamBufferMaxBytes, keepAliveMs });
@@ -57,6 +63,11 @@ export async function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
     if (isFinal(status.status)) events.end();
   }
   return reply;
+}
+
+/** True where no further call may be held; one that would wait is answered at once instead. */
+function full(deps: HttpDeps): boolean {
+  return deps.watch.size() >= deps.settings.streamsMax;
 }
 
 /** GET /requests/{request_id}/response */
@@ -142,6 +153,7 @@ async function view(row: StatusRow, deps: HttpDeps): Promise<StatusView> {
 function changed(row: StatusRow, seconds: number, req: Keyed, deps: HttpDeps): Promise<StatusRow> {
   return new Promise((resolve) => {
     let newest = row;
+    req.rest();
     const stop = deps.watch.watch(row, (newer) => {
       newest = newer;
       if (newer.status !== row.status) done();

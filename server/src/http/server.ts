@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, type RouteOptions } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { authenticate } from './auth.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
@@ -20,18 +20,23 @@ const limits = {
   paramMax: 600,
 };
 
-const allMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+const allMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const;
 
 export function createServer(deps: HttpDeps, logger: FastifyBaseLogger): FastifyInstance {
   const prefix = randomBytes(6).toString('base64url');
   let count = 0;
   const app = fastify({
     loggerInstance: logger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => `req_${prefix}${(count++).toString(36)}`,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
-    http: { headersTimeout: limits.headersTimeoutMs, connectionsCheckingInterval: limits.connectionsCheckMs },
+    http: {
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: limits.connectionsCheckMs,
+      // Node would refuse without a body; `refuseMisfits` does it in the shape of every other refusal.
+      requireHostHeader: false,
+    },
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: limits.paramMax },
     clientErrorHandler: answerBroken,
@@ -47,6 +52,7 @@ export function createServer(deps: HttpDeps, logger: FastifyBaseLogger): Fastify
   app.setNotFoundHandler((req, reply) =>
     sendError(new ApiError('not_found', { message: `There is nothing at ${req.url.split('?')[0]!.slice(0, 200)}. GET /v1/openapi.json lists the routes.` }), req, reply));
   bound(app, deps);
+  refuseMisfits(app);
   mount(app, routes(deps), deps);
   return app;
 }
@@ -63,9 +69,16 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
     }
     inFlight++;
     deps.metrics.inFlight.set(inFlight);
-    reply.raw.once('close', () => {
+    let working = true;
+    const rest = () => {
+      if (!working) return;
+      working = false;
       inFlight--;
       deps.metrics.inFlight.set(inFlight);
+    };
+    Object.assign(req, { rest });
+    reply.raw.once('close', () => {
+      rest();
       const route = req.routeOptions.url ?? 'none';
       deps.metrics.httpSeconds.observe({ route, status: String(reply.raw.statusCode) }, reply.elapsedTime / 1000);
     });
@@ -73,8 +86,24 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
   });
 }
 
+/** By the route, not by the target's text: that may be written as a whole URL. */
 function isOutside(req: FastifyRequest): boolean {
-  return !req.url.startsWith('/v1/');
+  const { url } = req.routeOptions;
+  return url !== undefined && !url.startsWith('/v1/');
+}
+
+/** What Node would serve, or refuse with an empty body. */
+function refuseMisfits(app: FastifyInstance): void {
+  // An expectation that nobody knows is ignored, as the standard allows.
+  app.server.on('checkExpectation', (req, res) => app.server.emit('request', req, res));
+  app.addHook('onRequest', (req, _reply, done) => {
+    const { httpVersion, headers } = req.raw;
+    if (httpVersion === '0.9') return done(new ApiError('bad_request', { message: 'Speak HTTP/1.1.' }));
+    if (httpVersion !== '1.0' && headers.host === undefined) {
+      return done(new ApiError('bad_request', { message: 'Send a Host header.', param: 'host' }));
+    }
+    done();
+  });
 }
 
 function mount(app: FastifyInstance, table: Route[], deps: HttpDeps): void {
@@ -82,24 +111,32 @@ function mount(app: FastifyInstance, table: Route[], deps: HttpDeps): void {
   for (const route of table) {
     const url = route.prefixed ? `/v1${route.path}` : route.path;
     methods.set(url, [...(methods.get(url) ?? []), route.method]);
-    app.route({ method: route.method, url, handler: handlerOf(route, deps), exposeHeadRoute: route.method === 'GET', bodyLimit: Number.MAX_SAFE_INTEGER });
+    app.route({
+      method: route.method,
+      url,
+      ...handlerOf(route, deps),
+      exposeHeadRoute: route.method === 'GET',
+      bodyLimit: Number.MAX_SAFE_INTEGER,
+    });
   }
   for (const [url, known] of methods) {
     const allowed = known.includes('GET') ? [...known, 'HEAD'] : known;
-    app.route({
-      method: allMethods.filter((method) => !allowed.includes(method)),
-      url,
-      handler: (req, reply) =>
-        sendError(new ApiError('method_not_allowed', { message: `This address takes ${allowed.join(', ')}.`, headers: { allow: allowed.join(', ') } }), req, reply),
-    });
+    const allow = allowed.join(', ');
+    const refuse = async () => {
+      throw new ApiError('method_not_allowed', { message: `This address takes ${allow}.`, headers: { allow } });
+    };
+    app.route({ method: allMethods.filter((method) => !allowed.includes(method)), url, onRequest: refuse, handler: refuse });
   }
 }
 
-function handlerOf(route: Route, deps: HttpDeps): (req: FastifyRequest, reply: FastifyReply) => Promise<unknown> {
-  if (route.who !== 'key') return route.handler;
-  return async (req, reply) => {
-    const caller = await authenticate(req, reply, deps);
-    return route.handler(Object.assign(req, { caller }) as Keyed, reply);
+/** The key is judged before anything of the body is, its Content-Type included. */
+function handlerOf(route: Route, deps: HttpDeps): Pick<RouteOptions, 'handler' | 'onRequest'> {
+  if (route.who !== 'key') return { handler: route.handler };
+  return {
+    onRequest: async (req, reply) => {
+      Object.assign(req, { caller: await authenticate(req, reply, deps) });
+    },
+    handler: (req, reply) => route.handler(req as Keyed, reply),
   };
 }
 

@@ -8,6 +8,8 @@ import type { StatusRow } from '../db/requests.ts';
 export interface Watch {
   /** Calls back with the newest row whenever its status or progress changed; returns how to stop. */
   watch(row: StatusRow, listener: (row: StatusRow) => void): () => void;
+  /** Calls that wait now. */
+  size(): number;
   close(): void;
 }
 
@@ -32,6 +34,7 @@ export function createWatch(
     if (mine.length > 0) void look(mine);
   });
   let looking = false;
+  let size = 0;
   const timer = setInterval(() => {
     if (looking || watched.size === 0) return;
     looking = true;
@@ -64,11 +67,13 @@ export function createWatch(
       // Another caller may have seen a newer row than this one brought along.
       if (entry.seen !== versionOf(row)) void look([row.id]);
       entry.listeners.add(listener);
+      size++;
       return () => {
-        entry.listeners.delete(listener);
+        if (entry.listeners.delete(listener)) size--;
         if (entry.listeners.size === 0 && watched.get(row.id) === entry) watched.delete(row.id);
       };
     },
+    size: () => size,
     close() {
       off();
       clearInterval(timer);

@@ -50,7 +50,10 @@ describe('every wrapper', () => {
     test(`${name} passes all bytes on and then stays at the end`, async () => {
       const stream = await wrap(watched([5, 0, 9, 1]).bytes);
       assert.equal((await whole(stream)).length, 15);
-      assert.deepEqual(await stream[Symbol.asyncIterator]().next(), { done: true, value: undefined });
+      assert.deepEqual(await stream[Symbol.asyncIterator]().next(), {
+        done: true,
+        value: undefined,
+      });
     });
 
     test(`${name} releases the source when the reader stops, also before the first read`, async () => {
@@ -69,12 +72,16 @@ describe('every wrapper', () => {
 
 describe('pieces', () => {
   test('are all of the size but the last, and none is empty', async () => {
-    const property = fc.asyncProperty(chunksOf, fc.integer({ min: 1, max: 50 }), async (chunks, size) => {
-      const got = await Array.fromAsync(pieces(Readable.from(chunks), size));
-      assert.ok(got.slice(0, -1).every((piece) => piece.length === size));
-      assert.ok(got.every((piece) => piece.length > 0 && piece.length <= size));
-      assert.deepEqual(Buffer.concat(got), Buffer.concat(chunks));
-    });
+    const property = fc.asyncProperty(
+      chunksOf,
+      fc.integer({ min: 1, max: 50 }),
+      async (chunks, size) => {
+        const got = await Array.fromAsync(pieces(Readable.from(chunks), size));
+        assert.ok(got.slice(0, -1).every((piece) => piece.length === size));
+        assert.ok(got.every((piece) => piece.length > 0 && piece.length <= size));
+        assert.deepEqual(Buffer.concat(got), Buffer.concat(chunks));
+      },
+    );
     await fc.assert(property);
   });
 
@@ -83,7 +90,10 @@ describe('pieces', () => {
       for (let i = 0; i < 60; i += 1) yield Buffer.alloc(10_000, i);
     }
     const got = await Array.fromAsync(pieces(counting(), 150_000));
-    assert.deepEqual(got.map((piece) => piece.length), [150_000, 150_000, 150_000, 150_000]);
+    assert.deepEqual(
+      got.map((piece) => piece.length),
+      [150_000, 150_000, 150_000, 150_000],
+    );
     const bytes = Buffer.concat(got);
     assert.ok(bytes.every((byte, i) => byte === Math.floor(i / 10_000)));
   });
@@ -147,7 +157,9 @@ describe('abortable', () => {
 
   test('does not read from a source when the signal was aborted before, but releases it', async () => {
     const source = watched([5]);
-    await assert.rejects(whole(abortable(source.bytes, AbortSignal.abort())), { name: 'AbortError' });
+    await assert.rejects(whole(abortable(source.bytes, AbortSignal.abort())), {
+      name: 'AbortError',
+    });
     assert.equal(source.given, 0);
     assert.equal(source.released, 1);
   });

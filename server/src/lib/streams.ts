@@ -1,6 +1,7 @@
 /**
- * Tools for streams of bytes. What they return is read once, from front to back. Stopping early releases the
- * source, and so does stopping before the first read, which an async generator would not pass on.
+ * Tools for streams of bytes. What they return is read once, from front to back. Stopping early
+ * releases the source, and so does stopping before the first read, which an async generator would
+ * not pass on.
  */
 
 export type Bytes = AsyncIterable<Uint8Array>;
@@ -19,8 +20,8 @@ export class StreamStalled extends Error {
 }
 
 /**
- * Peeks at the first `n` bytes. `head` is shorter only where the whole stream is; `stream` gives everything,
- * the head included. Rejects as the source does.
+ * Peeks at the first `n` bytes. `head` is shorter only where the whole stream is; `stream` gives
+ * everything, the head included. Rejects as the source does.
  */
 export async function headAnd(
   source: Bytes,
@@ -50,8 +51,8 @@ export async function headAnd(
 }
 
 /**
- * Throws `StreamStalled` when one read takes longer than `idleMs`. The time the reader takes does not count.
- * `cut` is called then, to break whatever the source is waiting for.
+ * Throws `StreamStalled` when one read takes longer than `idleMs`. The time the reader takes does
+ * not count. `cut` is called then, to break whatever the source is waiting for.
  */
 export function idleTimeout(source: Bytes, idleMs: number, cut?: () => void): Bytes {
   return interruptible(source, (fail) => {
@@ -73,7 +74,9 @@ export function abortable(source: Bytes, signal: AbortSignal): Bytes {
   });
 }
 
-/** The same bytes in pieces of exactly `size` bytes; only the last is shorter, and none is empty. */
+/**
+ * The same bytes in pieces of exactly `size` bytes; only the last is shorter, and none is empty.
+ */
 export function pieces(source: Bytes, size: number): Bytes {
   const inner = source[Symbol.asyncIterator]();
   let rest: Uint8Array = Buffer.alloc(0);

@@ -12,7 +12,7 @@ const script = new URL(
       if (task === 'exit') process.exit(3);
       if (task === 'fill') { const all = []; for (;;) all.push(new Array(10000).fill(all.length)); }
       if (task === 'environment') return parentPort.postMessage(Object.keys(process.env).length);
-      if (task === 'die later') setImmediate(() => { throw new Error('thrown when idle'); });
+      if (task === 'die later') setTimeout(() => { throw new Error('thrown when idle'); }, 1);
       parentPort.postMessage(threadId);
     });
   `)}`,
@@ -53,9 +53,15 @@ describe('threads', () => {
   test('a thread that dies when it is idle is not used again and harms nobody', async () => {
     const threads = start();
     const died = await threads.run('die later', limitMs);
-    // Whether its end is noticed before or after, the task ends one way or the other, and the next is served.
-    await threads.run('work', limitMs).catch((error: Error) => assert.match(error.message, /idle/));
-    assert.notEqual(await threads.run('work', limitMs), died);
+    // A task given before its end is noticed may fail with it; sooner or later another thread
+    // serves.
+    let served = died;
+    while (served === died) {
+      served = await threads.run('work', limitMs).catch((error: Error) => {
+        assert.match(error.message, /thrown when idle/);
+        return died;
+      });
+    }
   });
 
   test('a thread sees nothing of the environment', async () => {

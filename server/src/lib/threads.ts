@@ -18,9 +18,9 @@ interface Job<Task, Answer> {
 }
 
 /**
- * A few threads for work that could keep a thread busy for ever: one that does is ended, which no promise can do.
- * The script answers each message with one message. Threads start when they are needed; idle ones stay, and do not
- * keep the process alive. They get no environment, and what they print is dropped.
+ * A few threads for work that could keep a thread busy for ever: one that does is ended, which no
+ * promise can do. The script answers each message with one message. Threads start when they are
+ * needed; idle ones stay, and do not keep the process alive. They get no environment.
  */
 export class Threads<Task, Answer> {
   readonly #script: URL;
@@ -37,8 +37,8 @@ export class Threads<Task, Answer> {
   }
 
   /**
-   * Rejects with `ThreadTimeout`, or with the error that ended the thread, which may be its lack of memory
-   * (`ERR_WORKER_OUT_OF_MEMORY`). The limit counts from when a thread takes the task.
+   * Rejects with `ThreadTimeout`, or with the error that ended the thread, which may be its lack of
+   * memory (`ERR_WORKER_OUT_OF_MEMORY`). The limit counts from when a thread takes the task.
    */
   run(task: Task, limitMs: number): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
@@ -84,12 +84,8 @@ export class Threads<Task, Answer> {
   #start(): Worker {
     const worker = new Worker(this.#script, {
       env: {},
-      stdout: true,
-      stderr: true,
       resourceLimits: { maxOldGenerationSizeMb: this.#memoryMb },
     });
-    worker.stdout.resume();
-    worker.stderr.resume();
     // One that fails while it is idle must neither end the process nor be given work.
     worker.on('error', () => this.#forget(worker)).on('exit', () => this.#forget(worker));
     return worker;

@@ -18,16 +18,19 @@ type CreateFile = (path: string) => Promise<FileHandle>;
 const createFile: CreateFile = (path) => open(path, 'wx', 0o600);
 
 /**
- * Objects as files below one folder. Several processes may share it. An object is written under a temporary
- * name on the same file system and renamed when it is whole and durable, so the last whole one wins.
- * A key may not go below another object's key: there `put` rejects.
+ * Objects as files below one folder. Several processes may share it. An object is written under a
+ * temporary name on the same file system and renamed when it is whole and durable, so the last
+ * whole one wins. A key may not go below another object's key: there `put` rejects.
  */
 export class DiskStorage implements Storage {
   readonly #root: string;
   readonly #temp: string;
   readonly #createFile: CreateFile;
 
-  /** Makes the folder where needed and sweeps what crashes left. Throws where the folder cannot be used. */
+  /**
+   * Makes the folder where needed and sweeps what crashes left. Throws where the folder cannot be
+   * used.
+   */
   constructor(root: string, options: { createFile?: CreateFile } = {}) {
     this.#root = resolve(root);
     this.#temp = join(this.#root, '.temp');
@@ -117,7 +120,10 @@ export class DiskStorage implements Storage {
     await syncFolder(this.#root);
   }
 
-  /** Removes the folders that became empty, and makes the removal durable: nobody would look here again. */
+  /**
+   * Removes the folders that became empty, and makes the removal durable: nobody would look here
+   * again.
+   */
   async #tidy(from: string): Promise<void> {
     let folder = from;
     while (folder !== this.#root) {
@@ -132,7 +138,10 @@ export class DiskStorage implements Storage {
   }
 }
 
-/** Opens the file at the first read and closes it at the end or when the reader stops, and so leaks none. */
+/**
+ * Opens the file at the first read and closes it at the end or when the reader stops, and so leaks
+ * none.
+ */
 async function* readFrom(path: string, range?: { start: number; end: number }): Bytes {
   const handle = await open(path);
   try {

@@ -8,8 +8,8 @@ const forms = 'disk:/path or s3://key:secret@host/bucket?region=…';
 /**
  * Opens the store that an address names:
  * `disk:PATH`, relative to the working folder or absolute;
- * `s3://KEY:SECRET@HOST[:PORT]/BUCKET?region=…&prefix=…`, over https; `s3+http://…` without TLS. The secret is
- * percent-encoded. No bucket in the path: the host begins with it.
+ * `s3://KEY:SECRET@HOST[:PORT]/BUCKET?region=…&prefix=…`, over https; `s3+http://…` without TLS.
+ * The secret is percent-encoded. No bucket in the path: the host begins with it.
  * `tempFolder` is where S3 objects are downloaded for tools that need a file.
  * Throws `TypeError` for any other address, without repeating it, since it may hold a secret.
  */
@@ -29,7 +29,9 @@ function openS3(address: string, tempFolder: string): Storage {
   const accessKeyId = decoded(url?.username);
   const secretAccessKey = decoded(url?.password);
   if (!url?.host || !accessKeyId || !secretAccessKey) {
-    throw new TypeError(`a storage address is ${forms}, with / and + of the secret percent-encoded`);
+    throw new TypeError(
+      `a storage address is ${forms}, with / and + of the secret percent-encoded`,
+    );
   }
   const scheme = url.protocol === 's3:' ? 'https' : 'http';
   const prefix = url.searchParams.get('prefix') ?? '';

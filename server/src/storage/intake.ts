@@ -3,7 +3,9 @@ import type { FileHandle } from 'node:fs/promises';
 import { abortable, pieces, type Bytes } from '../lib/streams.ts';
 import { StorageFull, TooLarge, type StoredObject } from './storage.ts';
 
-/** What every store does to a body on its way in: obey the signal, keep the limit, count and hash. */
+/**
+ * What every store does to a body on its way in: obey the signal, keep the limit, count and hash.
+ */
 export interface Intake {
   /** The body in pieces of `pieceBytes`; throws `TooLarge` or the signal's reason. */
   stream: Bytes;

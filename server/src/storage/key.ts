@@ -1,6 +1,7 @@
 /**
- * Keys are made by us from ids, so a bad one is a fault of ours; it is refused before it can name anything
- * outside the store. No part begins with a dot: that shuts out `..` and the store's own hidden folders.
+ * Keys are made by us from ids, so a bad one is a fault of ours; it is refused before it can name
+ * anything outside the store. No part begins with a dot: that shuts out `..` and the store's own
+ * hidden folders.
  */
 
 const part = '[a-z0-9_-][a-z0-9_.-]*';

@@ -32,16 +32,20 @@ export type Answer = { measures: Measures } | { error: string; fault: boolean };
 const maxPixels = 2 ** 30;
 const headBytes = 256 * 1024;
 
-/** Parsers of sound and film run here: a hostile file can keep one busy for ever, or make it fill the memory. */
+/**
+ * Parsers of sound and film run here: a hostile file can keep one busy for ever, or make it fill
+ * the memory.
+ */
 const threads = new Threads<Task, Answer>(new URL('./measure-worker.ts', import.meta.url), {
   size: 2,
   memoryMb: 256,
 });
 
 /**
- * Measures a file of a type that `sniff` gave, from its headers; nothing is decoded. Plain text is read to the end,
- * since its head says nothing about the rest. Throws `Unmeasurable` where the file is at fault, after `limitMs` at
- * the latest, not counting the wait for a free thread; throws the system's error where the machine is.
+ * Measures a file of a type that `sniff` gave, from its headers; nothing is decoded. Plain text is
+ * read to the end, since its head says nothing about the rest. Throws `Unmeasurable` where the file
+ * is at fault, after `limitMs` at the latest, not counting the wait for a free thread; throws the
+ * system's error where the machine is.
  */
 export async function measure(
   path: string,
@@ -73,7 +77,9 @@ async function measureStill(
   return {};
 }
 
-/** Tells what the file did from what befell the machine, which must not make a good file unusable. */
+/**
+ * Tells what the file did from what befell the machine, which must not make a good file unusable.
+ */
 function judged(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Unmeasurable) return error;
   const ofFile =
@@ -97,15 +103,19 @@ function svgSize(head: Buffer): Measures {
   if (!root) throw new Unmeasurable('no svg element');
   const pixels = (name: string): number =>
     Number(new RegExp(`\\s${name}\\s*=\\s*["']\\s*([\\d.]+)(?:px)?\\s*["']`).exec(root)?.[1]);
-  const box = /\sviewBox\s*=\s*["']([^"']*)["']/.exec(root)?.[1]?.trim().split(/[\s,]+/) ?? [];
+  const box =
+    /\sviewBox\s*=\s*["']([^"']*)["']/
+      .exec(root)?.[1]
+      ?.trim()
+      .split(/[\s,]+/) ?? [];
   const width = pixels('width') || Number(box[2]);
   const height = pixels('height') || Number(box[3]);
   return width > 0 && height > 0 ? { width, height } : {};
 }
 
 /**
- * Read here, since sharp comes without HEVC. Tiles and thumbnails have an extent as well: the largest is the
- * picture's. A rotation applies to all of them.
+ * Read here, since sharp comes without HEVC. Tiles and thumbnails have an extent as well: the
+ * largest is the picture's. A rotation applies to all of them.
  */
 function heicSize(head: Buffer): Measures {
   let width = 0;

@@ -74,9 +74,10 @@ const containers: Record<string, string> = {
 export const sniffBytes = 4100;
 
 /**
- * The content type that the first bytes show, by the name we store; null for anything that is not taken here.
- * Markup that a browser would run is named for what it is, `image/svg+xml` or `text/html`, so that it can be refused
- * or served as an attachment. Of a text only the bytes given are judged; `measure` reads it to the end.
+ * The content type that the first bytes show, by the name we store; null for anything that is not
+ * taken here. Markup that a browser would run is named for what it is, `image/svg+xml` or
+ * `text/html`, so that it can be refused or served as an attachment. Of a text only the bytes given
+ * are judged; `measure` reads it to the end.
  */
 export async function sniff(head: Uint8Array): Promise<string | null> {
   if (head.length === 0) return null;
@@ -86,7 +87,10 @@ export async function sniff(head: Uint8Array): Promise<string | null> {
   return markupType(Buffer.from(head).toString('utf8')) ?? 'text/plain';
 }
 
-/** Whether a `Content-Type` header is an honest name for what `sniff` found. Parameters do not count. */
+/**
+ * Whether a `Content-Type` header is an honest name for what `sniff` found. Parameters do not
+ * count.
+ */
 export function agrees(declared: string, sniffed: string): boolean {
   const name = stored(declared);
   if (name === sniffed) return name in endings;
@@ -113,11 +117,16 @@ async function magicType(head: Uint8Array): Promise<string | null> {
   return tagged ? 'audio/mpeg' : null;
 }
 
-/** As the WHATWG's rules for unknown types tell HTML; the tag must end, so that `<b` is not `<bang`. */
+/**
+ * As the WHATWG's rules for unknown types tell HTML; the tag must end, so that `<b` is not `<bang`.
+ */
 const htmlStart =
   /^<(?:!doctype\s+html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)[\s>]|^<!--/i;
 const svgStart = /^<(?:[a-z_][\w.-]*:)?svg[\s/>]|^<!doctype\s+svg\b/i;
-/** What may stand before the root element of an XML document: declaration, comments, another document type. */
+/**
+ * What may stand before the root element of an XML document: declaration, comments, another
+ * document type.
+ */
 const prolog = /^(?:<\?[^>]*>|<!--(?:(?!-->).)*-->|<!doctype(?!\s+(?:svg|html)\b)[^>[]*>)\s*/is;
 
 function markupType(text: string): 'image/svg+xml' | 'text/html' | null {

@@ -1,4 +1,7 @@
-/** Judges a text chunk by chunk: UTF-8 without control characters other than tab, line feed and carriage return. */
+/**
+ * Judges a text chunk by chunk: UTF-8 without control characters other than tab, line feed and
+ * carriage return.
+ */
 export interface TextCheck {
   /** False once the bytes so far cannot begin a plain text. */
   takes(chunk: Uint8Array): boolean;

@@ -9,7 +9,10 @@ import { StorageFull, type Storage, type StoredObject } from './storage.ts';
 import { sweepTemp } from './temp.ts';
 
 export interface S3Options {
-  /** With the bucket: `https://host/bucket`, or `https://bucket.host/` where the service wants it so. */
+  /**
+   * With the bucket: `https://host/bucket`, or `https://bucket.host/` where the service wants it
+   * so.
+   */
   endpoint: string;
   accessKeyId: string;
   secretAccessKey: string;
@@ -31,11 +34,17 @@ const staleTempMs = 24 * 60 * 60 * 1000;
 const attempts = 3;
 const removalsAtOnce = 8;
 /** Codes that services answer with when they have no room for us. */
-const fullCodes = ['XMinioStorageFull', 'QuotaExceeded', 'InsufficientStorage', 'InsufficientCapacity'];
+const fullCodes = new Set([
+  'XMinioStorageFull',
+  'QuotaExceeded',
+  'InsufficientStorage',
+  'InsufficientCapacity',
+]);
 
 /**
- * Objects in an S3-compatible bucket. S3 shows an object only when its upload is complete. A crash in
- * mid-upload leaves parts that no key shows: a lifecycle rule of the bucket should abort those after a day.
+ * Objects in an S3-compatible bucket. S3 shows an object only when its upload is complete. A crash
+ * in mid-upload leaves parts that no key shows: a lifecycle rule of the bucket should abort those
+ * after a day.
  */
 export class S3Storage implements Storage {
   readonly #options: Required<S3Options>;
@@ -79,7 +88,10 @@ export class S3Storage implements Storage {
     const name = this.#nameOf(key);
     if (range) assertRange(range);
     const cut = new AbortController();
-    const timer = setTimeout(() => cut.abort(new Error('the store did not answer')), this.#options.callMs);
+    const timer = setTimeout(
+      () => cut.abort(new Error('the store did not answer')),
+      this.#options.callMs,
+    );
     try {
       const client = this.#client(cut.signal);
       const reply = range
@@ -181,8 +193,8 @@ export class S3Storage implements Storage {
 type Call = <T>(work: (client: S3mini) => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 /**
- * An upload in parts, driven here because s3mini's own leaves parts in flight, and their rejections unseen,
- * when the body fails. One part travels while the next is gathered.
+ * An upload in parts, driven here because s3mini's own leaves parts in flight, and their rejections
+ * unseen, when the body fails. One part travels while the next is gathered.
  */
 class Multipart {
   readonly #name: string;
@@ -252,6 +264,6 @@ function isPassing(error: unknown): boolean {
 
 function asFull(error: unknown): unknown {
   if (!(error instanceof S3ServiceError)) return error;
-  const full = error.status === 507 || fullCodes.includes(error.serviceCode ?? '');
+  const full = error.status === 507 || fullCodes.has(error.serviceCode ?? '');
   return full ? new StorageFull({ cause: error }) : error;
 }

@@ -2,9 +2,9 @@ import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Removes what a crash left in a folder of temporary files: entries that begin with `prefix` and were not
- * written to for `staleMs`. Younger ones may belong to another process that is still at work. What cannot be
- * removed is left: it is not worth failing a start.
+ * Removes what a crash left in a folder of temporary files: entries that begin with `prefix` and
+ * were not written to for `staleMs`. Younger ones may belong to another process that is still at
+ * work. What cannot be removed is left: it is not worth failing a start.
  */
 export function sweepTemp(folder: string, prefix: string, staleMs: number): void {
   for (const name of readdirSync(folder)) {

@@ -1,8 +1,9 @@
 import { open, type FileHandle } from 'node:fs/promises';
 
 /**
- * Tells a file that ends before its own headers say it should: what a broken transfer leaves, and what no header
- * alone would show. Only lengths are read, nothing is decoded. Formats that do not state lengths count as whole.
+ * Tells a file that ends before its own headers say it should: what a broken transfer leaves, and
+ * what no header alone would show. Only lengths are read, nothing is decoded. Formats that do not
+ * state lengths count as whole.
  */
 export async function isCutShort(
   path: string,
@@ -15,7 +16,7 @@ export async function isCutShort(
     const { size } = await handle.stat();
     if (measureUnit) return await walkEndsEarly(handle, size, measureUnit, signal);
     if (contentType === 'image/webp') return riffLength(await read(handle, 0, 12)) > size;
-    if (matroska.includes(contentType)) return matroskaLength(await read(handle, 0, 4096)) > size;
+    if (matroska.has(contentType)) return matroskaLength(await read(handle, 0, 4096)) > size;
     return false;
   } finally {
     await handle.close();
@@ -33,9 +34,12 @@ const walked: Record<string, MeasureUnit> = {
   'video/quicktime': isoBox,
   'audio/mp4': isoBox,
 };
-const matroska = ['video/webm', 'video/x-matroska'];
+const matroska = new Set(['video/webm', 'video/x-matroska']);
 const pngSignatureBytes = 8;
-/** More units than any honest file has; a file made to keep us walking is left to the tools that come next. */
+/**
+ * More units than any honest file has; a file made to keep us walking is left to the tools that
+ * come next.
+ */
 const maxUnits = 50_000;
 
 async function walkEndsEarly(
@@ -48,7 +52,8 @@ async function walkEndsEarly(
   for (let unit = 0; unit < maxUnits; unit += 1) {
     signal.throwIfAborted();
     const head = await read(handle, position, 16);
-    // A PNG ends with its IEND. Boxes end with the file, give or take a few bytes that players pass over.
+    // A PNG ends with its IEND. Boxes end with the file, give or take a few bytes that players pass
+    // over.
     if (head.length < 8) return measureUnit === pngChunk;
     const length = measureUnit(head, size - position);
     if (length === null) return false;
@@ -67,7 +72,8 @@ function isoBox(head: Buffer, left: number): number | null {
   const length = head.readUInt32BE(0);
   if (length === 0) return left;
   if (length === 1) return head.length < 16 ? left + 1 : Number(head.readBigUInt64BE(8));
-  // No box is shorter than its head; what follows is trailing matter, which players leave alone as well.
+  // No box is shorter than its head; what follows is trailing matter, which players leave alone as
+  // well.
   return length < 8 ? null : length;
 }
 

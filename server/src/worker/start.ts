@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Model, ModelUpstream } from '../core/catalog.ts';
 import { mediaInputs } from '../core/media-input.ts';
 import { fileId } from '../core/id.ts';
+import { upstreamInput } from '../core/model-input.ts';
 import type { Transition } from '../core/request.ts';
 import * as files from '../db/files.ts';
 import type { Claimed } from '../db/requests.ts';
@@ -71,16 +72,10 @@ async function prepare(
     idempotency_key: row.id,
     model: route.model,
     task: model.task,
-    input: mapInput(row.input, route),
+    input: upstreamInput(model, route, row.input, row.quote.assumptions),
     files: inputFiles,
     signal,
   };
-}
-
-function mapInput(input: Record<string, unknown>, route: ModelUpstream): Record<string, unknown> {
-  const mapped: Record<string, unknown> = { ...route.input_defaults };
-  for (const [name, value] of Object.entries(input)) mapped[route.input_mapping[name] ?? name] = value;
-  return mapped;
 }
 
 function hashOf(job: StartJob): Buffer {

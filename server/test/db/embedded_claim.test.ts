@@ -12,7 +12,7 @@ const claimOnce = `
   setInterval(() => {}, 1000);`;
 
 describe('a claim on a data folder', () => {
-  test('has one winner among processes that start together, the others learn its name', async (t) => {
+  test('has one winner among processes that start together, and tells the rest', async (t) => {
     const dataDir = tempFolder(t);
     const all = [1, 2, 3, 4].map(() => startScript(t, dataDir, claimOnce));
     const told = await Promise.all(all.map((one) => one.hear()));

@@ -104,7 +104,9 @@ function wholeObjects(use: Use): void {
         await Promise.resolve();
         asked -= 1;
         source.left -= 1;
-        return source.left < 0 ? { done: true, value: undefined } : { done: false, value: Buffer.alloc(99) };
+        return source.left < 0
+          ? { done: true, value: undefined }
+          : { done: false, value: Buffer.alloc(99) };
       },
     };
     await storage.put('a/asked/0', source);
@@ -140,7 +142,10 @@ function failures(use: Use): void {
       }
     }
     const refused = storage.put('b/limit/0', endless(), { maxBytes: 9_500_000 });
-    await assert.rejects(refused, (error) => error instanceof TooLarge && error.maxBytes === 9_500_000);
+    await assert.rejects(
+      refused,
+      (error) => error instanceof TooLarge && error.maxBytes === 9_500_000,
+    );
     assert.equal(let_go, true);
     assert.deepEqual(await readAll(storage, 'b/limit/0'), Buffer.from('older'));
     assert.deepEqual((await contents()).leftovers, []);
@@ -148,7 +153,9 @@ function failures(use: Use): void {
 
   test('a body of just the limit is taken', async () => {
     const { storage } = use();
-    const stored = await storage.put('b/just/0', chunked(randomBytes(1000), 300), { maxBytes: 1000 });
+    const stored = await storage.put('b/just/0', chunked(randomBytes(1000), 300), {
+      maxBytes: 1000,
+    });
     assert.equal(stored.size, 1000);
     const more = storage.put('b/more/0', chunked(randomBytes(1001), 300), { maxBytes: 1000 });
     await assert.rejects(more, TooLarge);
@@ -174,7 +181,9 @@ function failures(use: Use): void {
 
   test('a put that is aborted before it begins does not begin', async () => {
     const { storage } = use();
-    const put = storage.put('b/never/0', chunked(Buffer.from('x'), 1), { signal: AbortSignal.abort() });
+    const put = storage.put('b/never/0', chunked(Buffer.from('x'), 1), {
+      signal: AbortSignal.abort(),
+    });
     await assert.rejects(put, { name: 'AbortError' });
     assert.equal(await storage.open('b/never/0'), null);
   });
@@ -186,13 +195,21 @@ function reading(use: Use): void {
     const bytes = randomBytes(700_000);
     await storage.put('c/ranges/0', chunked(bytes, 65_536));
     const last = bytes.length - 1;
-    const edges = [[0, 0], [last, last], [0, last], [262_143, 262_144], [262_144, 524_288]];
+    const edges = [
+      [0, 0],
+      [last, last],
+      [0, last],
+      [262_143, 262_144],
+      [262_144, 524_288],
+    ];
     for (const [start = 0, end = 0] of edges) {
       const got = await readAll(storage, 'c/ranges/0', { start, end });
       assert.deepEqual(got, bytes.subarray(start, end + 1), `${start}-${end}`);
     }
     const position = fc.nat({ max: last });
-    const range = fc.tuple(position, position).map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) }));
+    const range = fc
+      .tuple(position, position)
+      .map(([a, b]) => ({ start: Math.min(a, b), end: Math.max(a, b) }));
     const property = fc.asyncProperty(range, async ({ start, end }) => {
       const got = await readAll(storage, 'c/ranges/0', { start, end });
       assert.ok(got?.equals(bytes.subarray(start, end + 1)));
@@ -209,7 +226,12 @@ function reading(use: Use): void {
 
   test('a range that is none is refused', async () => {
     const { storage } = use();
-    for (const [start, end] of [[-1, 4], [5, 4], [0.5, 4], [0, NaN]] as const) {
+    for (const [start, end] of [
+      [-1, 4],
+      [5, 4],
+      [0.5, 4],
+      [0, NaN],
+    ] as const) {
       await assert.rejects(storage.open('c/ranges/0', { start, end }), RangeError);
     }
   });
@@ -284,8 +306,30 @@ function removing(use: Use): void {
 
 function keys(use: Use): void {
   const bad = [
-    '', '/', '/a', 'a/', 'a//b', '.', '..', '../a', 'a/..', 'a/../b', './a', '.hidden', 'a/.b', '.temp/x',
-    'A', 'a b', 'a\\b', 'a\0b', 'ä', 'a%2fb', 'a?b', 'a\n', `a/${'x'.repeat(300)}`, 'a/'.repeat(400) + 'a',
+    '',
+    '/',
+    '/a',
+    'a/',
+    'a//b',
+    '.',
+    '..',
+    '../a',
+    'a/..',
+    'a/../b',
+    './a',
+    '.hidden',
+    'a/.b',
+    '.temp/x',
+    'A',
+    'a b',
+    'a\\b',
+    'a\0b',
+    'ä',
+    'a%2fb',
+    'a?b',
+    'a\n',
+    `a/${'x'.repeat(300)}`,
+    'a/'.repeat(400) + 'a',
   ];
 
   test('a key that is none is refused everywhere, and nothing comes of it', async () => {

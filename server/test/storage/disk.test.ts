@@ -45,7 +45,10 @@ describe('the disk', () => {
       const unread = (await storage.open('fd/0', { start: 5, end: 9 }))!;
       await unread[Symbol.asyncIterator]().return?.();
       await assert.rejects(storage.put('fd/1', body(), { maxBytes: 1_000_000 }));
-      await assert.rejects(readAll(storage, 'fd/0', { start: 1_999_999, end: 2_000_000 }), RangeError);
+      await assert.rejects(
+        readAll(storage, 'fd/0', { start: 1_999_999, end: 2_000_000 }),
+        RangeError,
+      );
       await (await storage.asPath('fd/0'))!.done();
     }
     assert.deepEqual(openFiles(root), before_);
@@ -109,7 +112,10 @@ describe('the disk', () => {
     });
     await new DiskStorage(root).put('full/0', chunked(Buffer.from('older'), 5));
     const put = storage.put('full/0', chunked(Buffer.alloc(600_000), 65_536));
-    await assert.rejects(put, (error) => error instanceof StorageFull && error.cause instanceof Error);
+    await assert.rejects(
+      put,
+      (error) => error instanceof StorageFull && error.cause instanceof Error,
+    );
     assert.equal(written, 1000);
     assert.deepEqual(await readAll(storage, 'full/0'), Buffer.from('older'));
     assert.deepEqual((await contentsOf(root)).leftovers, []);
@@ -117,13 +123,15 @@ describe('the disk', () => {
   });
 
   test('a real file system that is full answers the same', async (t) => {
-    const mountAndFill = 'mount -t tmpfs -o size=1m tmpfs "$3" || exit 99; exec "$0" "$1" "$2" "$3"';
+    const mountAndFill =
+      'mount -t tmpfs -o size=1m tmpfs "$3" || exit 99; exec "$0" "$1" "$2" "$3"';
     const command = [process.execPath, childScript, 'fill', await mkdtemp(join(root, 'mount-'))];
     const child = spawn('unshare', ['-rm', 'sh', '-c', mountAndFill, ...command], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const output: Buffer[] = [];
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (d: Buffer) => output.push(d));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (d: Buffer) => output.push(d));
     const code = await new Promise((resolve) => {
       child.on('error', () => resolve(99)).on('close', resolve);
     });
@@ -136,7 +144,8 @@ describe('the disk', () => {
   test('bytes that did not reach the disk are not acknowledged', async () => {
     const storage = new DiskStorage(root, {
       createFile: handleWith((handle) => {
-        handle.sync = () => Promise.reject(Object.assign(new Error('EIO: i/o error'), { code: 'EIO' }));
+        handle.sync = () =>
+          Promise.reject(Object.assign(new Error('EIO: i/o error'), { code: 'EIO' }));
       }),
     });
     await assert.rejects(storage.put('eio/0', chunked(Buffer.from('lost'), 4)), { code: 'EIO' });

@@ -1,6 +1,7 @@
 /**
- * A small S3 that keeps the rules of the real one where our client could break them: signatures are recomputed,
- * lengths must be stated, parts have a least size, an object shows only when it is whole, lists come in pages.
+ * A small S3 that keeps the rules of the real one where our client could break them: signatures are
+ * recomputed, lengths must be stated, parts have a least size, an object shows only when it is
+ * whole, lists come in pages.
  */
 import { createHash, createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -13,7 +14,10 @@ export interface S3Call {
   headers: Record<string, string>;
 }
 
-/** What a call meets instead of its answer: an error, a broken connection, or what the function does. */
+/**
+ * What a call meets instead of its answer: an error, a broken connection, or what the function
+ * does.
+ */
 type Fault = { status: number; code: string } | 'cut' | ((res: ServerResponse) => void) | null;
 
 interface Upload {
@@ -39,7 +43,12 @@ export class S3Server {
   readonly #http = createServer((req, res) => void this.#serve(req, res));
 
   constructor(options: S3ServerOptions = {}) {
-    this.#options = { region: 'eu-test-1', pageSize: 1000, minPartBytes: 5 * 1024 * 1024, ...options };
+    this.#options = {
+      region: 'eu-test-1',
+      pageSize: 1000,
+      minPartBytes: 5 * 1024 * 1024,
+      ...options,
+    };
   }
 
   async listen(): Promise<string> {
@@ -85,7 +94,8 @@ export class S3Server {
     if (method === 'POST' && 'uploads' in query) return this.#begin(key, res);
     if ('uploadId' in query) return this.#multipart(call, body, res);
     if (method === 'PUT') {
-      if (call.headers['content-length'] === undefined) return fail(res, 411, 'MissingContentLength');
+      if (call.headers['content-length'] === undefined)
+        return fail(res, 411, 'MissingContentLength');
       this.objects.set(key, body);
       res.writeHead(200, { etag: etagOf(body) }).end();
     } else if (method === 'DELETE') {
@@ -122,7 +132,11 @@ export class S3Server {
     const token = more ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';
     const contents = page.map((key) => `<Contents><Key>${key}</Key><Size>1</Size></Contents>`);
     const truncated = `<IsTruncated>${more}</IsTruncated>`;
-    sendXml(res, 200, `<ListBucketResult>${truncated}${token}${contents.join('')}</ListBucketResult>`);
+    sendXml(
+      res,
+      200,
+      `<ListBucketResult>${truncated}${token}${contents.join('')}</ListBucketResult>`,
+    );
   }
 
   #begin(key: string, res: ServerResponse): void {
@@ -172,7 +186,9 @@ interface SignedCall extends S3Call {
   region: string;
 }
 
-/** Why the call's signature does not hold; null where it does. AWS Signature Version 4, header form. */
+/**
+ * Why the call's signature does not hold; null where it does. AWS Signature Version 4, header form.
+ */
 export function refusal(call: SignedCall, keys = credentials, now = Date.now()): string | null {
   const shape =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$/;
@@ -188,10 +204,13 @@ export function refusal(call: SignedCall, keys = credentials, now = Date.now()):
   const missing = Object.keys(call.headers).filter((name) => name.startsWith('x-amz-'));
   if (!['host', ...missing].every((name) => signed.includes(name))) return 'AccessDenied';
   const payload = call.headers['x-amz-content-sha256'] ?? '';
-  if (payload !== 'UNSIGNED-PAYLOAD' && payload !== sha256(call.body)) return 'XAmzContentSHA256Mismatch';
+  if (payload !== 'UNSIGNED-PAYLOAD' && payload !== sha256(call.body))
+    return 'XAmzContentSHA256Mismatch';
   const query = Object.entries(call.query).map((pair) => pair.map(escaped).join('='));
   const lines = signed.map((name) => `${name}:${(call.headers[name] ?? '').trim()}\n`).join('');
-  const canonical = [call.method, call.path, query.sort().join('&'), lines, names, payload].join('\n');
+  const canonical = [call.method, call.path, query.sort().join('&'), lines, names, payload].join(
+    '\n',
+  );
   const scope = `${day}/${region}/s3/aws4_request`;
   const toSign = ['AWS4-HMAC-SHA256', moment, scope, sha256(Buffer.from(canonical))].join('\n');
   const key = [day, region, 's3', 'aws4_request'].reduce<string | Buffer>(

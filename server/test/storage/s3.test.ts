@@ -55,7 +55,9 @@ describe('S3', () => {
 
   const verbs = (): string[] =>
     server.calls.map(({ method, query }) => {
-      const about = ['uploads', 'partNumber', 'uploadId', 'list-type'].find((name) => name in query);
+      const about = ['uploads', 'partNumber', 'uploadId', 'list-type'].find(
+        (name) => name in query,
+      );
       return about ? `${method} ${about}` : method;
     });
 
@@ -103,7 +105,10 @@ describe('S3', () => {
     const wrong = storageAt(endpoint, tempFolder, { secretAccessKey: 'other' });
     await storage.put('secret/0', chunked(Buffer.from('x'), 1));
     await assert.rejects(wrong.open('secret/0'), /SignatureDoesNotMatch/);
-    await assert.rejects(wrong.put('secret/0', chunked(Buffer.from('y'), 1)), /SignatureDoesNotMatch/);
+    await assert.rejects(
+      wrong.put('secret/0', chunked(Buffer.from('y'), 1)),
+      /SignatureDoesNotMatch/,
+    );
     await assert.rejects(wrong.remove('secret/0'), /SignatureDoesNotMatch/);
     assert.deepEqual(await readAll(storage, 'secret/0'), Buffer.from('x'));
   });
@@ -168,7 +173,8 @@ describe('S3', () => {
   });
 
   test('a part that keeps failing fails the put, and the upload is given up', async () => {
-    server.before = ({ query }) => (query['partNumber'] === '1' ? { status: 500, code: 'InternalError' } : null);
+    server.before = ({ query }) =>
+      query['partNumber'] === '1' ? { status: 500, code: 'InternalError' } : null;
     let returned = false;
     async function* body(): AsyncIterable<Uint8Array> {
       try {
@@ -199,7 +205,8 @@ describe('S3', () => {
   });
 
   test('a store without room is StorageFull', async () => {
-    server.before = ({ method }) => (method === 'PUT' ? { status: 507, code: 'XMinioStorageFull' } : null);
+    server.before = ({ method }) =>
+      method === 'PUT' ? { status: 507, code: 'XMinioStorageFull' } : null;
     for (const size of [10, part + 10]) {
       const put = storage.put('full/0', chunked(Buffer.alloc(size), 65_536));
       await assert.rejects(put, StorageFull);
@@ -212,7 +219,9 @@ describe('S3', () => {
     const held = Promise.withResolvers<null>();
     server.before = () => held.promise;
     await assert.rejects(hasty.open('silent/0'), /did not answer/);
-    await assert.rejects(hasty.put('silent/0', chunked(Buffer.from('x'), 1)), { name: 'TimeoutError' });
+    await assert.rejects(hasty.put('silent/0', chunked(Buffer.from('x'), 1)), {
+      name: 'TimeoutError',
+    });
     held.resolve(null);
   });
 
@@ -236,7 +245,10 @@ describe('S3', () => {
 
   test('a store that ignores a range is an error, not the wrong bytes', async () => {
     server.before = () => (res: ServerResponse) => res.end('the whole object');
-    await assert.rejects(storage.open('whole/0', { start: 4, end: 8 }), /answered a range with 200/);
+    await assert.rejects(
+      storage.open('whole/0', { start: 4, end: 8 }),
+      /answered a range with 200/,
+    );
   });
 
   test('a reader who stops, or never begins, lets the connection go', async () => {
@@ -280,21 +292,38 @@ describe('S3', () => {
 
   test('an address that is none is refused without telling its secret', () => {
     const bad = [
-      '', 'disk', '/path', 'http://host/bucket', 's3://host/bucket', 's3://KEY@host/bucket',
-      's3://KEY:hidden/secret@host/bucket', 's3://KEY:hidden%zz@host/bucket', 's3:KEY:hidden@host',
-      's3://KEY:hidden@host/bucket?prefix=../up/', 's3://KEY:hidden@host/bucket?prefix=nobar',
+      '',
+      'disk',
+      '/path',
+      'http://host/bucket',
+      's3://host/bucket',
+      's3://KEY@host/bucket',
+      's3://KEY:hidden/secret@host/bucket',
+      's3://KEY:hidden%zz@host/bucket',
+      's3:KEY:hidden@host',
+      's3://KEY:hidden@host/bucket?prefix=../up/',
+      's3://KEY:hidden@host/bucket?prefix=nobar',
     ];
     for (const address of bad) {
-      assert.throws(() => openStorage(address, { tempFolder }), (error) => {
-        assert.ok(error instanceof TypeError, address);
-        assert.ok(!JSON.stringify({ ...error, m: error.message, s: error.stack }).includes('hidden'));
-        return true;
-      });
+      assert.throws(
+        () => openStorage(address, { tempFolder }),
+        (error) => {
+          assert.ok(error instanceof TypeError, address);
+          assert.ok(
+            !JSON.stringify({ ...error, m: error.message, s: error.stack }).includes('hidden'),
+          );
+          return true;
+        },
+      );
     }
   });
 });
 
-function storageAt(endpoint: string, tempFolder: string, options: Partial<S3Options> = {}): S3Storage {
+function storageAt(
+  endpoint: string,
+  tempFolder: string,
+  options: Partial<S3Options> = {},
+): S3Storage {
   return new S3Storage({
     endpoint,
     ...credentials,

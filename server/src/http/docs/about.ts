@@ -1,11 +1,23 @@
 /** The parts of the document that belong to no route. */
 
 const description = [
-  'A prepaid gateway to text, image and video models: one key, one USDT balance, and a price that is fixed before the job starts.',
-  '## In short\n\n1. `GET /models`: choose a model.\n2. `POST /estimate`: see what an input costs.\n3. `POST /queue/{model_id}`: submit it; the price is reserved.\n4. `GET /requests/{request_id}/status`: poll every 2 to 5 seconds, or let it wait.\n5. `GET /requests/{request_id}/response`: the output, as signed links that are good for 24 hours.\n\nText models are called directly: `POST /chat/completions`.',
-  '## Money\n\nEvery `*_usd_micro` is a whole number of micro-USD as a decimal string: 1 USDT = 1 USD = `"1000000"`. A submit reserves its quote; `COMPLETED` charges what was delivered, never more than the quote; `FAILED` and `CANCELLED` charge nothing.',
-  '## Errors\n\nEvery reply that is no success has the same body, `Error`. Go by `error.code`; the message is for people. `x-error-codes` of a response lists the codes it can have. A call that is no readable HTTP gets the same body with status 400, 408 or 431 and code `bad_request`.',
-  '## Compatibility\n\nThe version stands in the path. Fields, codes and enumeration members are only added, so ignore those you do not know. `HEAD` works wherever `GET` does. Paths outside `/v1` are for supervisors.',
+  'A prepaid gateway to text, image and video models: one key, one USDT balance, and a price ' +
+    'that is fixed before the job starts.',
+  '## In short\n\n1. `GET /models`: choose a model.\n2. `POST /estimate`: see what an input ' +
+    'costs.\n3. `POST /queue/{model_id}`: submit it; the price is reserved.\n4. `GET ' +
+    '/requests/{request_id}/status`: poll every 2 to 5 seconds, or let it wait.\n5. `GET ' +
+    '/requests/{request_id}/response`: the output, as signed links that are good for 24 ' +
+    'hours.\n\nText models are called directly: `POST /chat/completions`.',
+  '## Money\n\nEvery `*_usd_micro` is a whole number of micro-USD as a decimal string: 1 USDT = ' +
+    '1 USD = `"1000000"`. A submit reserves its quote; `COMPLETED` charges what was delivered, ' +
+    'never more than the quote; `FAILED` and `CANCELLED` charge nothing.',
+  '## Errors\n\nEvery reply that is no success has the same body, `Error`. Go by `error.code`; ' +
+    'the message is for people. `x-error-codes` of a response lists the codes it can have. A ' +
+    'call that is no readable HTTP gets the same body with status 400, 408 or 431 and code ' +
+    '`bad_request`.',
+  '## Compatibility\n\nThe version stands in the path. Fields, codes and enumeration members are ' +
+    'only added, so ignore those you do not know. `HEAD` works wherever `GET` does. Paths ' +
+    'outside `/v1` are for supervisors.',
 ].join('\n\n');
 
 export const about = {
@@ -35,7 +47,8 @@ export const securitySchemes = {
   Bearer: {
     type: 'http',
     scheme: 'bearer',
-    description: '`Authorization: Bearer <API_KEY>` means the same, so that stock OpenAI clients work.',
+    description:
+      '`Authorization: Bearer <API_KEY>` means the same, so that stock OpenAI clients work.',
   },
   MetricsToken: {
     type: 'http',

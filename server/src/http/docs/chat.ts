@@ -1,7 +1,16 @@
 import { idempotencyKey } from './queue.ts';
 import {
-  boolean, integer, list, microUsd, nullable, one, openObject, ref, text,
-  type RouteDocs, type Schema,
+  boolean,
+  integer,
+  list,
+  microUsd,
+  nullable,
+  one,
+  openObject,
+  ref,
+  text,
+  type RouteDocs,
+  type Schema,
 } from './schema.ts';
 
 /** POST /chat/completions: OpenAI's shapes, and what is ours in them. */
@@ -46,12 +55,20 @@ const passed: Record<string, Schema> = {
   presence_penalty: { type: 'number' },
   frequency_penalty: { type: 'number' },
   seed: { type: 'integer' },
-  stop: { anyOf: [{ type: 'string', nullable: true }, { type: 'array', items: { type: 'string' } }] },
+  stop: {
+    anyOf: [
+      { type: 'string', nullable: true },
+      { type: 'array', items: { type: 'string' } },
+    ],
+  },
   logit_bias: { type: 'object', additionalProperties: true },
   logprobs: { type: 'boolean' },
   top_logprobs: { type: 'integer' },
   response_format: { type: 'object', additionalProperties: true },
-  tools: list({ type: 'object', additionalProperties: true }, '`function` and `custom` tools only.'),
+  tools: list(
+    { type: 'object', additionalProperties: true },
+    '`function` and `custom` tools only.',
+  ),
   tool_choice: textOrObject(),
   parallel_tool_calls: { type: 'boolean' },
   functions: { type: 'array', items: { type: 'object', additionalProperties: true } },
@@ -82,7 +99,7 @@ const ownFields: Record<string, Schema> = {
     maxItems: 10_000,
   }),
   max_tokens: nullable(
-    integer('Completion tokens at most. Left out: 4096. The model\'s own ceiling holds as well.', {
+    integer("Completion tokens at most. Left out: 4096. The model's own ceiling holds as well.", {
       minimum: 1,
     }),
   ),
@@ -109,7 +126,8 @@ export const schemas: Record<string, Schema> = {
       },
       content: {
         description:
-          'A text, or a list of parts: `text`, `refusal`, `image_url`, `input_audio`, `file`. May be missing where an assistant called tools, and of a tool.',
+          'A text, or a list of parts: `text`, `refusal`, `image_url`, `input_audio`, `file`. ' +
+          'May be missing where an assistant called tools, and of a tool.',
         anyOf: [
           { type: 'string', nullable: true },
           { type: 'array', minItems: 1, items: { type: 'object', additionalProperties: true } },
@@ -131,7 +149,9 @@ export const schemas: Record<string, Schema> = {
       cost_usd_micro: microUsd('What the call cost.'),
     },
     [],
-    { description: "The model's own count where it gives one; else what was delivered is counted." },
+    {
+      description: "The model's own count where it gives one; else what was delivered is counted.",
+    },
   ),
   ChatCompletion: openObject(
     {
@@ -142,7 +162,10 @@ export const schemas: Record<string, Schema> = {
       choices: list(
         openObject({
           index: integer('0.'),
-          message: openObject({ role: text('`assistant`.'), content: nullable(text('The reply.')) }),
+          message: openObject({
+            role: text('`assistant`.'),
+            content: nullable(text('The reply.')),
+          }),
           finish_reason: nullable(text('`stop`, `length`, `tool_calls` …')),
         }),
         'One.',
@@ -158,11 +181,14 @@ export const schemas: Record<string, Schema> = {
       created: integer('Unix seconds.'),
       model: text('The catalog id.'),
       choices: list(
-        openObject({
-          index: integer('0.'),
-          delta: { type: 'object', additionalProperties: true, description: 'What is new.' },
-          finish_reason: nullable(text('In the last chunk of the text.')),
-        }, ['finish_reason']),
+        openObject(
+          {
+            index: integer('0.'),
+            delta: { type: 'object', additionalProperties: true, description: 'What is new.' },
+            finish_reason: nullable(text('In the last chunk of the text.')),
+          },
+          ['finish_reason'],
+        ),
         'Empty in the usage chunk.',
       ),
       usage: nullable(
@@ -176,10 +202,19 @@ export const schemas: Record<string, Schema> = {
 };
 
 const description = [
-  'The same request and reply as OpenAI\'s chat completions, streamed or not; stock clients work with this base address and `Bearer <API_KEY>`. Added: `usage.cost_usd_micro` and the header `x-charge-usd-micro` (not on streams).',
-  'Before the call the most that it can cost is reserved: the prompt, bounded from above, and `max_tokens`. The charge is what was really used, never more.',
-  'A stream is server-sent events: `data:` with a chunk each, a chunk with `usage` and no choices where `stream_options.include_usage` asks, then `data: [DONE]`. A line `: keep-alive` comes every 15 seconds. A fault in the middle is a last chunk with a top-level `error`, then `[DONE]`; what was delivered is charged. Who leaves in the middle pays for what was delivered.',
-  'With an `Idempotency-Key` the reply is kept and repeated (a stream as a stream of its whole text). While the first call under a key runs, a second one waits 10 seconds for it, then gets 409 with `Retry-After: 1`. A call that failed frees its key.',
+  "The same request and reply as OpenAI's chat completions, streamed or not; stock clients work " +
+    'with this base address and `Bearer <API_KEY>`. Added: `usage.cost_usd_micro` and the header ' +
+    '`x-charge-usd-micro` (not on streams).',
+  'Before the call the most that it can cost is reserved: the prompt, bounded from above, and ' +
+    '`max_tokens`. The charge is what was really used, never more.',
+  'A stream is server-sent events: `data:` with a chunk each, a chunk with `usage` and no ' +
+    'choices where `stream_options.include_usage` asks, then `data: [DONE]`. A line `: ' +
+    'keep-alive` comes every 15 seconds. A fault in the middle is a last chunk with a top-level ' +
+    '`error`, then `[DONE]`; what was delivered is charged. Who leaves in the middle pays for ' +
+    'what was delivered.',
+  'With an `Idempotency-Key` the reply is kept and repeated (a stream as a stream of its whole ' +
+    'text). While the first call under a key runs, a second one waits 10 seconds for it, then ' +
+    'gets 409 with `Retry-After: 1`. A call that failed frees its key.',
 ].join('\n\n');
 
 export const chat: RouteDocs = {
@@ -205,7 +240,8 @@ export const chat: RouteDocs = {
   replies: {
     200: {
       description:
-        'The completion; or, with `stream: true`, the chunks: the schema of `text/event-stream` is that of the `data` of each event before `[DONE]`.',
+        'The completion; or, with `stream: true`, the chunks: the schema of `text/event-stream` ' +
+        'is that of the `data` of each event before `[DONE]`.',
       headers: ['Charge?', 'Replayed?'],
       content: {
         'application/json': { schema: ref('ChatCompletion'), examples: one(exampleCompletion) },
@@ -217,10 +253,17 @@ export const chat: RouteDocs = {
     },
   },
   errors: [
-    'bad_request', 'unknown_model', 'bad_messages', 'invalid_input', 'insufficient_balance',
-    'key_limit_reached', 'idempotency_conflict', 'payload_too_large', 'unsupported_media_type',
-    'submit_failed', 'capacity_unavailable',
+    'bad_request',
+    'unknown_model',
+    'bad_messages',
+    'invalid_input',
+    'insufficient_balance',
+    'key_limit_reached',
+    'idempotency_conflict',
+    'payload_too_large',
+    'unsupported_media_type',
+    'submit_failed',
+    'capacity_unavailable',
   ],
   errorHeaders: { 409: ['RetryAfter?'] },
 };
-

@@ -1,133 +1,7 @@
-import { errors, failures, type ErrorCode, type FailureCode } from '../../core/errors.ts';
+import { errors, failures, type ErrorCode } from '../../core/errors.ts';
 import { microUsd, nullable, object, openObject, ref, text, time, type Schema } from './schema.ts';
 
-/** When a code comes, and what the caller does about it. The compiler sees to it that none is missing. */
-export interface Advice {
-  when: string;
-  do: string;
-}
-
-export const advice: Record<ErrorCode, Advice> = {
-  bad_request: {
-    when: 'The call is malformed: no valid JSON, a wrong parameter or header, a body that ended early or came too slowly. With status 416: the `Range` lies outside the file.',
-    do: 'Correct what the message names (`param` says where) and send it again.',
-  },
-  unknown_model: {
-    when: 'No model of the catalog has this id; or a media model was sent to the chat call.',
-    do: 'Take an id from `GET /models`, exactly as it stands there. Media models go to `POST /queue/{model_id}`.',
-  },
-  unpriceable: {
-    when: 'A field that decides the price is no price: of a wrong type, not above 0, above the model\'s `max`, a resolution that is not offered; or a text estimate lacks its token counts.',
-    do: 'Correct the field in `param`; `details` says what is allowed.',
-  },
-  invalid_input: {
-    when: 'The input does not fit the model\'s `input_schema`, names a file that is not there or an address that is not public; or a chat model refused what it was sent.',
-    do: 'Correct every entry of `details.errors` (`path` is a JSON pointer into the input).',
-  },
-  bad_webhook_url: {
-    when: '`webhook_url` is no public http or https address, or differs between query and body.',
-    do: 'Give one address that is reachable from the internet, in one place.',
-  },
-  bad_messages: {
-    when: '`messages` of a chat call is not a list of messages with a known role and content.',
-    do: 'Correct the message in `param`, such as `messages[0].content`.',
-  },
-  use_chat_completions: {
-    when: 'A text model was sent to the queue.',
-    do: 'Send it to `POST /chat/completions`.',
-  },
-  unauthorized: {
-    when: 'The key is missing, misspelt or revoked, or its account is suspended; or an output link has a wrong signature and no key came with it.',
-    do: 'Send `Authorization: Key <API_KEY>`. Do not repeat the call with the same key. For an output, fetch `response_url` again.',
-  },
-  insufficient_balance: {
-    when: 'The balance does not cover the reservation.',
-    do: 'Top up, then send the call again. `details` has the amount required, the amount available and the amount reserved by open requests.',
-  },
-  key_limit_reached: {
-    when: 'With this reservation the key would pass its spend limit of the month.',
-    do: 'Raise the limit, use another key, or wait until `details.resets_at`.',
-  },
-  forbidden: {
-    when: 'You are known, but this is not for you; also metrics asked for from another machine without their token.',
-    do: 'Ask the operator.',
-  },
-  not_found: {
-    when: 'There is no such address, model, request or output; or it belongs to another account.',
-    do: 'Check the id, and that the key belongs to the account that made it.',
-  },
-  method_not_allowed: {
-    when: 'The address exists, but does not take this method.',
-    do: 'Use one of the methods in the `Allow` header.',
-  },
-  idempotency_conflict: {
-    when: 'The `Idempotency-Key` was used before with another body, model or webhook; or, with `Retry-After`, the first chat call under it is still running.',
-    do: 'Use a new key for a new call. With `Retry-After`: send the same call again after that time.',
-  },
-  request_not_ready: {
-    when: 'The response was asked for, but the request is not `COMPLETED`.',
-    do: 'Look at `details.status`. While `IN_QUEUE` or `IN_PROGRESS`, poll `status_url`; after `FAILED` (`details.error` says why) or `CANCELLED` there is no response and nothing was charged.',
-  },
-  not_cancellable: {
-    when: 'The request is no longer `IN_QUEUE`.',
-    do: 'Look at `details.status`. A request that runs cannot be stopped; let it end.',
-  },
-  expired: {
-    when: 'The output is older than 24 hours, or its link has passed its time.',
-    do: 'Outputs are not archived: run the request again, and download within 24 hours.',
-  },
-  payload_too_large: {
-    when: 'The body is larger than this call takes.',
-    do: 'Send at most `details.max_bytes`. Large media go to `POST /files`, and their `file_id` into the input.',
-  },
-  unsupported_media_type: {
-    when: 'A JSON call without `Content-Type: application/json`; or an uploaded file of a type that is not taken, or whose bytes are not what its `Content-Type` says; or a `Content-Encoding`.',
-    do: 'Send the right `Content-Type`, and the body uncompressed.',
-  },
-  rate_limited: {
-    when: 'The key made more calls in a minute than it may, or has as many open jobs as it may.',
-    do: 'Wait as long as `Retry-After` says. For open jobs (`details.open_jobs_limit`), wait until one has ended or cancel one.',
-  },
-  internal_error: {
-    when: 'A fault of the service.',
-    do: 'Send it again with the same `Idempotency-Key`; if it stays, tell the operator the `request_id` of the error.',
-  },
-  submit_failed: {
-    when: 'The chat model gave no answer, or an unusable one. In the middle of a stream the same code is the last chunk, and what was delivered before it is charged.',
-    do: 'Send it again. Nothing was charged, unless part of a stream was delivered.',
-  },
-  capacity_unavailable: {
-    when: 'The models behind this id rest or have too long a queue, the server is overloaded or about to stop, or something it needs is not there. Nothing was charged.',
-    do: 'Wait as long as `Retry-After` says, then longer each time, and send it again with the same `Idempotency-Key`.',
-  },
-};
-
-export const failureAdvice: Record<FailureCode, Advice> = {
-  upstream_rejected: {
-    when: 'The model refused the input: it breaks a rule of the model, or its content policy.',
-    do: 'Change the input. The same one will be refused again.',
-  },
-  upstream_failed: {
-    when: 'The model took the input and failed to generate.',
-    do: 'Submit again with a new `Idempotency-Key`.',
-  },
-  timeout: {
-    when: 'The generation took longer than its model is given.',
-    do: 'Submit again, perhaps for less: a shorter duration, a lower resolution.',
-  },
-  output_too_large: {
-    when: 'The output is larger than the service keeps.',
-    do: 'Ask for less.',
-  },
-  outcome_unknown: {
-    when: 'The connection to the model broke and its outcome could not be learnt. It is never sent twice on your account.',
-    do: 'Submit again with a new `Idempotency-Key`.',
-  },
-  output_unusable: {
-    when: 'The model returned no output, or a damaged one.',
-    do: 'Submit again with a new `Idempotency-Key`.',
-  },
-};
+/** Errors as they look on the wire. */
 
 const details: Partial<Record<ErrorCode, Record<string, unknown>>> = {
   unpriceable: { field: 'duration_seconds', type: 'number', exclusive_minimum: 0, maximum: 10 },
@@ -226,9 +100,7 @@ export const schemas: Record<string, Schema> = {
     description: 'Why an accepted request ended `FAILED`. Nothing was charged.',
     enum: Object.keys(failures),
   },
-  Failure: object(
-    { code: ref('FailureCode'), message: text('For people.') },
-    [],
-    { description: 'Why an accepted request ended `FAILED`.' },
-  ),
+  Failure: object({ code: ref('FailureCode'), message: text('For people.') }, [], {
+    description: 'Why an accepted request ended `FAILED`.',
+  }),
 };

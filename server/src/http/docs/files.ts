@@ -1,5 +1,14 @@
 import {
-  integer, json, object, one, ref, text, time, type Content, type RouteDocs, type Schema,
+  integer,
+  json,
+  object,
+  one,
+  ref,
+  text,
+  time,
+  type Content,
+  type RouteDocs,
+  type Schema,
 } from './schema.ts';
 
 /** POST /files */
@@ -27,7 +36,9 @@ export const upload: RouteDocs = {
   tag: 'Files',
   summary: 'Upload a file',
   description:
-    'The raw bytes are the body, with the right `Content-Type`. Pictures (no SVG), video, audio, PDF and plain text, at most 100 MiB unless the operator says otherwise. Kept 7 days; usable by the account that uploaded it.',
+    'The raw bytes are the body, with the right `Content-Type`. Pictures (no SVG), video, audio, ' +
+    'PDF and plain text, at most 100 MiB unless the operator says otherwise. Kept 7 days; usable ' +
+    'by the account that uploaded it.',
   body: { required: true, description: 'The bytes of the file.', content: bytes },
   replies: {
     201: {

@@ -10,7 +10,12 @@ interface Header {
 }
 
 export const headers = {
-  RequestId: h('x-request-id', 'Identifies this call. Quote it when you ask for help.', str(), 'req_k3v9XzQ21f'),
+  RequestId: h(
+    'x-request-id',
+    'Identifies this call. Quote it when you ask for help.',
+    str(),
+    'req_k3v9XzQ21f',
+  ),
   RateLimitPolicy: h(
     'RateLimit-Policy',
     'The limit in force: `q` calls in a window of `w` seconds.',

@@ -1,7 +1,21 @@
 import { resolutions, tasks, type Kind, type Unit } from '../../core/catalog.ts';
 import {
-  anything, boolean, integer, json, list, microUsd, number, object, one, openObject, ref, text, url,
-  type Parameter, type RouteDocs, type Schema,
+  anything,
+  boolean,
+  integer,
+  json,
+  list,
+  microUsd,
+  number,
+  object,
+  one,
+  openObject,
+  ref,
+  text,
+  url,
+  type Parameter,
+  type RouteDocs,
+  type Schema,
 } from './schema.ts';
 
 /** The catalog and its prices: GET /models, GET /models/{model_id}, POST /estimate. */
@@ -68,10 +82,14 @@ const modelFields: Record<string, Schema> = {
   task: { type: 'string', enum: [...tasks], description: 'What the model does.' },
   price: {
     description:
-      'US dollars per unit, all-inclusive; where rates differ by resolution, the highest. Of a text model: per 1M tokens in and out. Shown for reading; reckon with POST /estimate.',
+      'US dollars per unit, all-inclusive; where rates differ by resolution, the highest. Of a ' +
+      'text model: per 1M tokens in and out. Shown for reading; reckon with POST /estimate.',
     anyOf: [
       { type: 'number' },
-      object({ input: number('Per 1M prompt tokens.'), output: number('Per 1M completion tokens.') }),
+      object({
+        input: number('Per 1M prompt tokens.'),
+        output: number('Per 1M completion tokens.'),
+      }),
     ],
   },
   unit: ref('Unit'),
@@ -110,11 +128,13 @@ const quoteFields: Record<string, Schema> = {
   quantity: number('How many units.'),
   breakdown: list(ref('QuoteLine'), 'How the price comes about; the amounts add up to it.'),
   assumptions: anything(
-      'What was taken for fields that were left out, by field: the dearest `resolution`, 5 `duration_seconds`, 1 `num_images`.',
-    ),
+    'What was taken for fields that were left out, by field: the dearest `resolution`, 5 ' +
+      '`duration_seconds`, 1 `num_images`.',
+  ),
   unit_price_by_resolution_usd_micro: {
     type: 'object',
-    description: 'Where `resolution` was left out and decides the price: what a unit costs in each.',
+    description:
+      'Where `resolution` was left out and decides the price: what a unit costs in each.',
     additionalProperties: microUsd('What one unit costs.'),
   },
 };
@@ -129,7 +149,9 @@ const inputFields: Record<string, Schema> = {
   aspect_ratio: text('Such as `16:9`.'),
   generate_audio: boolean('Whether a video gets sound.'),
   num_images: integer('Left out: 1.'),
-  webhook_url: url('As the query parameter; where both are given they must agree. No model sees it.'),
+  webhook_url: url(
+    'As the query parameter; where both are given they must agree. No model sees it.',
+  ),
 };
 
 export const schemas: Record<string, Schema> = {
@@ -138,7 +160,8 @@ export const schemas: Record<string, Schema> = {
   Resolution: { type: 'string', enum: [...resolutions] },
   Model: object(modelFields, ['price_by_resolution', 'context_tokens', 'max_output_tokens']),
   ModelExtra: object(extraFields, ['per_item', 'free', 'equals', 'default'], {
-    description: 'One rule that adds to the price: per item of a list, or when a field has a value.',
+    description:
+      'One rule that adds to the price: per item of a list, or when a field has a value.',
   }),
   ModelList: object({
     object: { type: 'string', enum: ['list'] },
@@ -146,14 +169,16 @@ export const schemas: Record<string, Schema> = {
   }),
   ModelInput: openObject(inputFields, Object.keys(inputFields), {
     description:
-      'The model\'s own input: its `input_schema` in the catalog says what is allowed. These fields are the usual ones.',
+      "The model's own input: its `input_schema` in the catalog says what is allowed. These " +
+      'fields are the usual ones.',
   }),
   EstimateRequest: object(
     {
       model_id: text('An id of the catalog.'),
       input: anything(
-      'The full input, as it will be submitted. For a text model `input_tokens` and `output_tokens`, whole numbers from 0.',
-    ),
+        'The full input, as it will be submitted. For a text model `input_tokens` and ' +
+          '`output_tokens`, whole numbers from 0.',
+      ),
     },
     ['input'],
   ),
@@ -193,7 +218,8 @@ export const listModels: RouteDocs = {
   tag: 'Catalog',
   summary: 'List the models',
   description:
-    'Every model that can be used now, with its price, limits and input schema. No key needed. Also what stock OpenAI clients call to list models.',
+    'Every model that can be used now, with its price, limits and input schema. No key needed. ' +
+    'Also what stock OpenAI clients call to list models.',
   parameters: cachedHeaders.parameters,
   replies: {
     200: {
@@ -228,7 +254,9 @@ export const estimate: RouteDocs = {
   tag: 'Catalog',
   summary: 'Price an input',
   description:
-    'The price of one input, by the same rules that a submit reserves by and a finished request is charged by. Nothing is reserved. Send the whole input: reference files and options may add to the rate.',
+    'The price of one input, by the same rules that a submit reserves by and a finished request ' +
+    'is charged by. Nothing is reserved. Send the whole input: reference files and options may ' +
+    'add to the rate.',
   body: {
     required: true,
     description: 'At most 1 MiB of JSON.',
@@ -250,6 +278,10 @@ export const estimate: RouteDocs = {
     200: { description: 'The price.', content: json(ref('Estimate'), one(exampleEstimate)) },
   },
   errors: [
-    'bad_request', 'unknown_model', 'unpriceable', 'payload_too_large', 'unsupported_media_type',
+    'bad_request',
+    'unknown_model',
+    'unpriceable',
+    'payload_too_large',
+    'unsupported_media_type',
   ],
 };

@@ -12,7 +12,8 @@ export const guide: RouteDocs = {
   tag: 'Companions',
   summary: 'Read the plain-text guide',
   description:
-    'How to get from a key to a finished generation, with the live catalog: one page of plain text for people and language models. No key needed.',
+    'How to get from a key to a finished generation, with the live catalog: one page of plain ' +
+    'text for people and language models. No key needed.',
   parameters: cachedHeaders.parameters,
   replies: {
     200: {
@@ -56,7 +57,8 @@ export const readyz: RouteDocs = {
   tag: 'Health',
   summary: 'Is the service ready?',
   description:
-    'For load balancers; lies outside /v1. 503 with `details.failing`: database, catalog, disk space or draining.',
+    'For load balancers; lies outside /v1. 503 with `details.failing`: database, catalog, disk ' +
+    'space or draining.',
   replies: { 200: { description: 'Ready.', headers: ['CacheControl'], content: healthy } },
   errors: ['capacity_unavailable'],
 };
@@ -66,10 +68,11 @@ export const metrics: RouteDocs = {
   tag: 'Health',
   summary: 'Metrics for Prometheus',
   description:
-    'Lies outside /v1. Answers this machine only, or, where the operator has set a metrics token, whoever sends it as `Authorization: Bearer <token>`.',
+    'Lies outside /v1. Answers this machine only, or, where the operator has set a metrics ' +
+    'token, whoever sends it as `Authorization: Bearer <token>`.',
   replies: {
     200: {
-      description: 'Prometheus\' text format.',
+      description: "Prometheus' text format.",
       content: { 'text/plain': { schema: { type: 'string' } } },
     },
   },

@@ -18,7 +18,9 @@ export const output: RouteDocs = {
   tag: 'Requests',
   summary: 'Download an output',
   description:
-    'The bytes of one output. With `exp` and `sig`, as they stand in a signed link, no key is needed; without them, the key of the owning account. Outputs live 24 hours after completion. Only pictures, video and audio that browsers cannot run are sent `inline`.',
+    'The bytes of one output. With `exp` and `sig`, as they stand in a signed link, no key is ' +
+    'needed; without them, the key of the owning account. Outputs live 24 hours after ' +
+    'completion. Only pictures, video and audio that browsers cannot run are sent `inline`.',
   parameters: [
     requestIdParameter,
     {
@@ -46,7 +48,8 @@ export const output: RouteDocs = {
     {
       name: 'Range',
       in: 'header',
-      description: 'One range of bytes. Several ranges, and other units, are answered with the whole.',
+      description:
+        'One range of bytes. Several ranges, and other units, are answered with the whole.',
       schema: { type: 'string' },
       example: 'bytes=0-1023',
     },

@@ -1,7 +1,17 @@
 import { modelId } from './models.ts';
-import { exampleCard, exampleId, exampleUrls } from './requests.ts';
+import { exampleCard, exampleId, exampleUrls } from './request-examples.ts';
 import {
-  integer, json, microUsd, object, one, ref, text, url, type Parameter, type RouteDocs, type Schema,
+  integer,
+  json,
+  microUsd,
+  object,
+  one,
+  ref,
+  text,
+  url,
+  type Parameter,
+  type RouteDocs,
+  type Schema,
 } from './schema.ts';
 
 /** POST /queue/{model_id} and the notification it may ask for. */
@@ -34,7 +44,9 @@ export const idempotencyKey: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
-    'Makes a repeat safe: 1 to 255 visible ASCII characters, unique within the account, kept for 30 days. The same key with the same call gives the first reply again; with another one, 409. What was refused before anything was reserved is not kept.',
+    'Makes a repeat safe: 1 to 255 visible ASCII characters, unique within the account, kept for ' +
+    '30 days. The same key with the same call gives the first reply again; with another one, ' +
+    '409. What was refused before anything was reserved is not kept.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
   example: 'order-1042-cover',
 };
@@ -46,8 +58,11 @@ export const submit: RouteDocs = {
   tag: 'Queue',
   summary: 'Submit a generation',
   description: [
-    'Reserves the price and queues the request, both or neither. 202 means: accepted, and what happens from here on ends in `COMPLETED`, `FAILED` or `CANCELLED`. Nothing is charged before it is `COMPLETED`.',
-    'Checks come in this order: key, rate, input, `Idempotency-Key`, the key\'s monthly limit, the balance.',
+    'Reserves the price and queues the request, both or neither. 202 means: accepted, and what ' +
+      'happens from here on ends in `COMPLETED`, `FAILED` or `CANCELLED`. Nothing is charged ' +
+      'before it is `COMPLETED`.',
+    "Checks come in this order: key, rate, input, `Idempotency-Key`, the key's monthly limit, " +
+      'the balance.',
   ].join('\n\n'),
   parameters: [
     modelId,
@@ -74,30 +89,52 @@ export const submit: RouteDocs = {
     202: { description: 'Reserved and queued.', headers: ['Location'], content: accepted },
   },
   errors: [
-    'bad_request', 'unknown_model', 'unpriceable', 'invalid_input', 'bad_webhook_url',
-    'use_chat_completions', 'insufficient_balance', 'key_limit_reached', 'idempotency_conflict',
-    'payload_too_large', 'unsupported_media_type',
+    'bad_request',
+    'unknown_model',
+    'unpriceable',
+    'invalid_input',
+    'bad_webhook_url',
+    'use_chat_completions',
+    'insufficient_balance',
+    'key_limit_reached',
+    'idempotency_conflict',
+    'payload_too_large',
+    'unsupported_media_type',
   ],
   callbacks: { final: { '{$request.query.webhook_url}': { post: notification() } } },
 };
 
 function notification() {
   const header = (name: string, description: string, pattern: string, example: string) => ({
-    name, in: 'header', required: true, description, schema: { type: 'string', pattern }, example,
+    name,
+    in: 'header',
+    required: true,
+    description,
+    schema: { type: 'string', pattern },
+    example,
   });
   return {
     operationId: 'notification',
     tags: ['Queue'],
     summary: 'The request is final',
     description:
-      'Sent once when the request is `COMPLETED`, `FAILED` or `CANCELLED`: one POST of at most 10 seconds, no redirects. Should the service stop in the middle it is sent again under the same `webhook-id`. It is a signal: verify the signature, then fetch `response_url` with your key. Signed as Standard Webhooks say, so any of its libraries verifies it.',
+      'Sent once when the request is `COMPLETED`, `FAILED` or `CANCELLED`: one POST of at most ' +
+      '10 seconds, no redirects. Should the service stop in the middle it is sent again under ' +
+      'the same `webhook-id`. It is a signal: verify the signature, then fetch `response_url` ' +
+      'with your key. Signed as Standard Webhooks say, so any of its libraries verifies it.',
     security: [],
     parameters: [
-      header('webhook-id', 'The `request_id`; the same in every delivery.', '^[0-9a-f-]{36}$', exampleId),
+      header(
+        'webhook-id',
+        'The `request_id`; the same in every delivery.',
+        '^[0-9a-f-]{36}$',
+        exampleId,
+      ),
       header('webhook-timestamp', 'Unix seconds of this delivery.', '^[0-9]+$', '1772366404'),
       header(
         'webhook-signature',
-        '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; two of them, with a space between, while the secret is being replaced.',
+        '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; two of them, with a space ' +
+          'between, while the secret is being replaced.',
         '^v1,[A-Za-z0-9+/=]+( v1,[A-Za-z0-9+/=]+)*$',
         'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
       ),

@@ -39,7 +39,7 @@ export interface RouteDocs {
   parameters?: Parameter[];
   body?: { description: string; required: true; content: Content };
   replies: Record<number, Reply>;
-  /** Codes of this route alone; those of its kind (`unauthorized`, `internal_error` …) are added. */
+  /** Codes of this route alone; those of its kind, such as `unauthorized`, are added. */
   errors: ErrorCode[];
   /** Where a code comes with another status than the catalogue's. */
   errorsAt?: Record<number, { codes: ErrorCode[]; description: string; headers: HeaderUse[] }>;
@@ -74,7 +74,7 @@ export function list(items: Schema, description: string, more: Schema = {}): Sch
   return { type: 'array', items, description, ...more };
 }
 
-/** An object with exactly these fields, the ones named `optional` aside; more may come with time. */
+/** An object that has these fields, the `optional` ones aside; more may come with time. */
 export function object(
   properties: Record<string, Schema>,
   optional: string[] = [],
@@ -98,7 +98,7 @@ export function anything(description: string): Schema {
   return { type: 'object', description, additionalProperties: true };
 }
 
-/** Takes a schema that states its type, as OpenAPI 3.0 asks; an enumeration gets null as a member. */
+/** Takes a schema that states its type, as OpenAPI 3.0 asks; null joins an enumeration. */
 export function nullable(schema: Schema): Schema {
   if (schema.type === undefined) throw new Error('nullable needs a type beside it');
   const members = schema.enum as unknown[] | undefined;

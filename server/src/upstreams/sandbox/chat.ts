@@ -7,7 +7,6 @@ import { countTokens, tokenise } from './tokens.ts';
 /** Chat as OpenAI speaks it: deterministic, with true usage, and with faults on request. */
 
 export interface ChatOptions {
-  name: string;
   speed: number;
   note(entry: Record<string, unknown>): Promise<void>;
 }

@@ -53,7 +53,9 @@ export async function cutPicture(
     throw new Refusal('The film is coded in a way that cannot be put into an MP4.');
   }
   const sink = new EncodedPacketSink(track);
-  const key = (await sink.getKeyPacket(start)) ?? (await sink.getFirstKeyPacket());
+  // Files are known that call every frame a key frame, so the frames themselves are asked.
+  const sure = { verifyKeyPackets: true };
+  const key = (await sink.getKeyPacket(start, sure)) ?? (await sink.getFirstKeyPacket(sure));
   if (!key) throw new Refusal('The film has no key frame.');
   const end = key.timestamp + seconds;
   const read: EncodedPacket[] = [];
@@ -159,8 +161,10 @@ export async function cutSound(
   if (!new Mp4OutputFormat().getSupportedAudioCodecs().includes(codec)) return null;
   const packets: EncodedPacket[] = [];
   for await (const packet of new EncodedPacketSink(track).packets()) {
-    if (packet.timestamp >= start + seconds - 1e-6 || packets.length >= PACKETS_MAX) break;
-    if (packet.timestamp < start - 1e-6) continue;
+    // Only whole packets within: sound must not outlast the picture.
+    if (packet.timestamp + packet.duration > start + seconds + 0.002) break;
+    if (packet.timestamp < start - 0.002) continue;
+    if (packets.length >= PACKETS_MAX) break;
     packets.push(packet.clone({ timestamp: packet.timestamp - start + at }));
   }
   return packets.length === 0 ? null : { codec, config: await track.getDecoderConfig(), packets };

@@ -1,7 +1,6 @@
 import { encodeH264 } from './h264.ts';
 import { drawLabels } from './label.ts';
-import { layOut } from './mp4.ts';
-import type { SoundTrack } from './mp4.ts';
+import type { PictureTrack } from './mp4.ts';
 import { painterOf } from './paint.ts';
 import { layOverPlanes, look, newPlanes, overlayPlanes, storeRows } from './planes.ts';
 import type { Planes, View } from './planes.ts';
@@ -18,7 +17,6 @@ export interface FilmPlan {
   /** Written beside "sandbox" on every frame; may be empty. */
   note: string;
   text: string;
-  sound?: SoundTrack;
 }
 
 export type Motion = 'zoom' | 'sway' | 'orbit' | 'talk';
@@ -42,8 +40,8 @@ export function frameCount(plan: { width: number; height: number; seconds: numbe
   return Math.max(1, Math.round(plan.seconds * frameRate(plan.width, plan.height, plan.seconds)));
 }
 
-/** An MP4 of a scene in motion. */
-export function filmScene(scene: Scene, plan: FilmPlan): Promise<Uint8Array> {
+/** A scene in motion. */
+export function filmScene(scene: Scene, plan: FilmPlan): Promise<PictureTrack> {
   const scale = Math.min(1, Math.sqrt(PAINTED_PIXELS / (plan.width * plan.height)));
   const small = newPlanes(even(plan.width * scale), even(plan.height * scale));
   const rows = [new Float32Array(small.width * 3), new Float32Array(small.width * 3)] as const;
@@ -64,13 +62,13 @@ export function filmScene(scene: Scene, plan: FilmPlan): Promise<Uint8Array> {
   });
 }
 
-/** An MP4 of the caller's pictures, each in motion, one after the other with a short cross-fade. */
+/** The caller's pictures, each in motion, one after the other with a short cross-fade. */
 export function filmPictures(
   pictures: Planes[],
   motion: Motion,
   seed: number,
   plan: FilmPlan,
-): Promise<Uint8Array> {
+): Promise<PictureTrack> {
   const each = plan.seconds / pictures.length;
   const fade = Math.min(0.6, each / 3);
   const next = pictures.length > 1 ? newPlanes(plan.width, plan.height) : undefined;
@@ -87,27 +85,19 @@ export function filmPictures(
   });
 }
 
-async function shoot(
+function shoot(
   plan: FilmPlan,
   draw: (planes: Planes, time: number) => void,
-): Promise<Uint8Array> {
+): Promise<PictureTrack> {
+  const { width, height, seconds } = plan;
   const frames = frameCount(plan);
-  const planes = newPlanes(plan.width, plan.height);
-  const labels = drawLabels(plan.width, plan.height, plan.note, plan.text).map(overlayPlanes);
-  const h264 = await encodeH264(
-    {
-      width: plan.width,
-      height: plan.height,
-      frames,
-      fps: frameRate(plan.width, plan.height, plan.seconds),
-      draw(index) {
-        draw(planes, (index / frames) * plan.seconds);
-        for (const label of labels) layOverPlanes(planes, label);
-      },
-    },
-    planes,
-  );
-  return layOut(h264, plan.seconds, plan.sound);
+  const labels = drawLabels(width, height, plan.note, plan.text).map(overlayPlanes);
+  const drawLabelled = (index: number, planes: Planes): void => {
+    draw(planes, (index / frames) * seconds);
+    for (const label of labels) layOverPlanes(planes, label);
+  };
+  const film = { width, height, frames, seconds, draw: drawLabelled };
+  return encodeH264(film, newPlanes(width, height));
 }
 
 /** How a picture is looked at some way into its part of the film. */

@@ -105,7 +105,8 @@ export function openJobs(dir: string) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
         return false;
       } finally {
-        await unlink(temporary);
+        // Accepted or not, a file left over decides nothing; it is pruned one day.
+        await unlink(temporary).catch(() => undefined);
       }
     },
     async cancel(key: string): Promise<void> {

@@ -1,12 +1,8 @@
 import {
-  BufferSource,
   BufferTarget,
   EncodedAudioPacketSource,
   EncodedPacket,
-  EncodedPacketSink,
   EncodedVideoPacketSource,
-  Input,
-  MP4,
   Mp4OutputFormat,
   Output,
 } from 'mediabunny';
@@ -25,39 +21,11 @@ export interface SoundTrack {
   packets: Packet[];
 }
 
-/**
- * Lays the frames of an encoder's MP4 out over exactly `seconds`, beside a sound track if there
- * is one. The encoder's own timing is thrown away: it knows whole frame rates only.
- */
-export async function layOut(
-  h264: Uint8Array,
-  seconds: number,
-  sound?: SoundTrack,
-): Promise<Uint8Array> {
-  const input = new Input({ source: new BufferSource(h264), formats: [MP4] });
-  try {
-    const track = (await input.getPrimaryVideoTrack())!;
-    const packets: Packet[] = [];
-    for await (const packet of new EncodedPacketSink(track).packets()) packets.push(packet);
-    const step = seconds / packets.length;
-    const timed = packets.map((packet, i) => packet.clone({ timestamp: i * step, duration: step }));
-    const config = { ...(await track.getDecoderConfig()), colorSpace: bt709 };
-    return await writeMp4(
-      { codec: 'avc', config, packets: timed, frameRate: packets.length / seconds },
-      sound,
-    );
-  } finally {
-    input.dispose();
-  }
-}
-
-const bt709 = { primaries: 'bt709', transfer: 'bt709', matrix: 'bt709', fullRange: false };
-
+/** An encoded picture track; packets are in decoding order. */
 export interface PictureTrack {
   codec: 'avc' | 'hevc' | 'vp8' | 'vp9' | 'av1' | 'prores';
   config: unknown;
   packets: Packet[];
-  frameRate?: number;
   rotation?: 0 | 90 | 180 | 270;
 }
 

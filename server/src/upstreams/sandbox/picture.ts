@@ -128,7 +128,9 @@ async function labelled(picture: Sharp, order: Order, note: string, text: string
     .raw()
     .toBuffer({ resolveWithObject: true });
   const raw = { width: info.width, height: info.height, channels: info.channels };
-  return encode(sharp(data, { raw }).composite(pieces), order.format);
+  const done = sharp(data, { raw }).composite(pieces);
+  // The labels are see-through, the picture under them need not be.
+  return encode(raw.channels === 3 ? done.removeAlpha() : done, order.format);
 }
 
 function encode(picture: Sharp, format: Order['format']): Promise<Buffer> {

@@ -86,9 +86,14 @@ async function probeAv(path: string, field: string): Promise<Found | null> {
     const video = await input.getPrimaryVideoTrack();
     const track = video ?? (await input.getPrimaryAudioTrack());
     if (!track) return null;
-    const first = await new EncodedPacketSink(track).getFirstPacket();
+    const sink = new EncodedPacketSink(track);
+    const first = await sink.getFirstPacket();
     const seconds = await track.computeDuration();
-    if (!first || first.byteLength === 0 || !(seconds > 0)) throw new Refusal(`${field} is empty.`);
+    // The index may be whole and the rest torn off: the last packet tells.
+    const last = await sink.getPacket(Infinity);
+    if (!first?.byteLength || !last?.byteLength || !(seconds > 0)) {
+      throw new Refusal(`${field} is empty or damaged.`);
+    }
     if (seconds > SECONDS_MAX) throw new Refusal(`${field} is longer than ${SECONDS_MAX} seconds.`);
     if (!video) return { kind: 'audio', width: 0, height: 0, seconds };
     const size = { width: await video.getDisplayWidth(), height: await video.getDisplayHeight() };

@@ -37,6 +37,11 @@ export interface Made {
   fields: Record<string, unknown>;
 }
 
+/** Pictures in one film; each lies in memory at the film's size. */
+const PICTURES_MAX = 8;
+/** Tasks whose outcome depends on the seed. */
+const seeded = /^text-to-|-to-video$|^edit$/;
+
 interface Piece {
   field: string;
   extension: string;
@@ -55,7 +60,7 @@ export async function render(order: Order, folder: string, out: string): Promise
     await writeFile(join(out, file), piece.bytes);
     media.push({ field: piece.field, file, content_type: piece.content_type });
   }
-  return { media, fields: { seed: order.seed } };
+  return { media, fields: seeded.test(order.task) ? { seed: order.seed } : {} };
 }
 
 async function makePieces(order: Order, folder: string): Promise<Piece[]> {
@@ -97,12 +102,8 @@ async function makePieces(order: Order, folder: string): Promise<Piece[]> {
 
 async function makeFilm(order: Order, folder: string): Promise<Uint8Array> {
   switch (order.task) {
-    case 'text-to-video': {
-      const sound = order.sound
-        ? flacTrack(makeSound(order.prompt, order.seed, order.seconds))
-        : undefined;
-      return filmScene(sceneOf(order.prompt, order.seed), filmPlan(order, sound));
-    }
+    case 'text-to-video':
+      return filmText(order);
     case 'video-edit':
     case 'video-to-video/edit':
       return editFilm(order, fileOf(order, folder, 'video'));
@@ -123,17 +124,24 @@ async function makeFilm(order: Order, folder: string): Promise<Uint8Array> {
   }
 }
 
-async function animate(order: Order, folder: string, motion: Motion): Promise<Uint8Array> {
-  const images = order.media.filter(({ kind }) => kind === 'image');
-  const pictures = [];
-  for (const { file } of images) pictures.push(await picturePlanes(join(folder, file), order.size));
-  return filmPictures(pictures, motion, order.seed, filmPlan(order, await soundFor(order, folder)));
+async function filmText(order: Order): Promise<Uint8Array> {
+  const picture = await filmScene(sceneOf(order.prompt, order.seed), filmPlan(order));
+  return writeMp4(picture, order.sound ? madeSound(order) : undefined);
 }
 
-/**
- * The sound of an animated picture: the caller's if there is any, else made where it is asked
- * for.
- */
+function madeSound(order: Order): SoundTrack {
+  return flacTrack(makeSound(order.prompt, order.seed, order.seconds));
+}
+
+async function animate(order: Order, folder: string, motion: Motion): Promise<Uint8Array> {
+  const images = order.media.filter(({ kind }) => kind === 'image').slice(0, PICTURES_MAX);
+  const pictures = [];
+  for (const { file } of images) pictures.push(await picturePlanes(join(folder, file), order.size));
+  const picture = await filmPictures(pictures, motion, order.seed, filmPlan(order));
+  return writeMp4(picture, await soundFor(order, folder));
+}
+
+/** The sound of an animated picture: the caller's if there is any, else made where asked for. */
 async function soundFor(order: Order, folder: string): Promise<SoundTrack | undefined> {
   const source =
     order.media.find(({ kind }) => kind === 'audio') ??
@@ -143,12 +151,10 @@ async function soundFor(order: Order, folder: string): Promise<SoundTrack | unde
     (await withTracks(join(folder, source.file), (_, audio) => cutSound(audio, 0, order.seconds)));
   if (own) return own;
   const wanted = order.sound || order.task === 'talking-avatar';
-  return wanted ? flacTrack(makeSound(order.prompt, order.seed, order.seconds)) : undefined;
+  return wanted ? madeSound(order) : undefined;
 }
 
-/**
- * The caller's film, shorter, slower, faster, turned or silent; its frames are kept as they are.
- */
+/** The caller's film, shorter, slower, faster, turned or silent; its frames stay as they are. */
 function editFilm(order: Order, path: string): Promise<Uint8Array> {
   const { startSeconds, speed, mute, turn } = order.cut;
   return withTracks(path, async (video, audio) => {
@@ -209,9 +215,9 @@ function image(bytes: Uint8Array, format: Order['format']): Piece {
   return { field: 'images', extension: format, content_type: `image/${format}`, bytes };
 }
 
-function filmPlan(order: Order, sound: SoundTrack | undefined): FilmPlan {
+function filmPlan(order: Order): FilmPlan {
   const note = order.task.replaceAll('-', ' ').replace('/', ' ');
-  return { ...order.size, seconds: order.seconds, note, text: order.prompt, sound };
+  return { ...order.size, seconds: order.seconds, note, text: order.prompt };
 }
 
 function fileOf(order: Order, folder: string, kind: Media['kind']): string {

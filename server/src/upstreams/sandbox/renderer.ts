@@ -2,10 +2,12 @@ import { CLAIM_TOUCH_MS } from './jobs.ts';
 import type { Job, Jobs, Kept } from './jobs.ts';
 import type { Order } from './order.ts';
 import { Refusal } from './refusal.ts';
-import { WorkshopClosed } from './workshop.ts';
+import { WorkshopClosed, WorkshopDied } from './workshop.ts';
 import type { Workshop } from './workshop.ts';
 
 const POLL_WAIT_MS = 800;
+/** A job that killed the rendering process this often is to blame itself. */
+const DEATHS_MAX = 2;
 
 export type Renderer = ReturnType<typeof createRenderer>;
 
@@ -13,6 +15,7 @@ export type Renderer = ReturnType<typeof createRenderer>;
 export function createRenderer(jobs: Jobs, workshopFor: (order: Order) => Workshop) {
   const underWay = new Map<string, Promise<void>>();
   const troubles = new Map<string, Error>();
+  const deaths = new Map<string, number>();
 
   function begin(job: Job): Promise<void> {
     if (job.fault !== null) return Promise.resolve();
@@ -34,6 +37,7 @@ export function createRenderer(jobs: Jobs, workshopFor: (order: Order) => Worksh
     const out = await jobs.newOut();
     try {
       await jobs.keep(job.key, out, await madeOf(job, out));
+      deaths.delete(job.key);
     } catch (error) {
       await jobs.dropOut(out);
       throw error;
@@ -48,9 +52,15 @@ export function createRenderer(jobs: Jobs, workshopFor: (order: Order) => Worksh
       const made = await workshopFor(job.order).render(job.order, jobs.folderPath(job), out);
       return { state: 'done', made };
     } catch (error) {
-      if (error instanceof Refusal)
+      if (error instanceof Refusal) {
         return { state: 'failed', code: 'upstream_rejected', message: error.message };
-      if (error instanceof WorkshopClosed || (error as NodeJS.ErrnoException).code) throw error;
+      }
+      if (!toBlame(job, error as Error)) throw error;
+      await jobs.note({
+        event: 'render_failed',
+        request_id: job.request_id,
+        message: String(error),
+      });
       return {
         state: 'failed',
         code: 'upstream_failed',
@@ -59,11 +69,22 @@ export function createRenderer(jobs: Jobs, workshopFor: (order: Order) => Worksh
     }
   }
 
+  /** Whether the job itself is the reason, so that trying again would end the same. */
+  function toBlame(job: Job, error: Error): boolean {
+    if (error instanceof WorkshopDied) {
+      const count = (deaths.get(job.key) ?? 0) + 1;
+      deaths.set(job.key, count);
+      return count >= DEATHS_MAX;
+    }
+    return (
+      !(error instanceof WorkshopClosed) && (error as NodeJS.ErrnoException).code === undefined
+    );
+  }
+
   return {
     begin,
     /** The result, if it comes soon. Throws what stood in the way. */
     async wait(job: Job, signal: AbortSignal): Promise<Kept | null> {
-      if (job.fault === 'bad-output') return { state: 'done', made: { media: [], fields: {} } };
       await Promise.race([begin(job), pause(POLL_WAIT_MS, signal)]);
       const trouble = troubles.get(job.key);
       troubles.delete(job.key);

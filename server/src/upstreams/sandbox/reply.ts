@@ -1,8 +1,9 @@
 import type { JobState, OutputMedia, Result, StartOutcome } from '../upstream.ts';
 import type { Faults } from './faults.ts';
-import type { Job, Jobs, Kept } from './jobs.ts';
+import type { Job, Jobs } from './jobs.ts';
 import type { Order } from './order.ts';
 import { between, hashText, randomFrom } from './random.ts';
+import type { Made } from './render.ts';
 
 /** What the sandbox says about a job: when it is ready, how far it is, what came out. */
 
@@ -19,7 +20,8 @@ export function accepted(job: Job): StartOutcome {
 
 export function running(job: Job, leftMs: number): JobState {
   const from = Date.parse(job.accepted_at);
-  const share = Math.min(0.99, (Date.now() - from) / Math.max(1, Date.parse(job.ready_at) - from));
+  const span = Math.max(1, Date.parse(job.ready_at) - from);
+  const share = Math.max(0, Math.min(0.99, (Date.now() - from) / span));
   const steps = [
     [0, `accepted: ${job.order.task}`],
     [0.2, 'composing'],
@@ -27,29 +29,26 @@ export function running(job: Job, leftMs: number): JobState {
     [0.85, 'encoding'],
   ] as const;
   const logs = steps.filter(([least]) => share >= least).map(([, line]) => line);
-  return { state: 'running', progress: Math.max(0, share), logs, poll_after_ms: soon(leftMs) };
+  const progress = Math.round(share * 100) / 100;
+  return { state: 'running', progress, logs, poll_after_ms: soon(leftMs) };
 }
 
 function soon(leftMs: number): number {
   return Math.round(Math.max(100, Math.min(5_000, leftMs)));
 }
 
-export async function resultOf(
-  job: Job,
-  kept: Kept & { state: 'done' },
-  jobs: Jobs,
-): Promise<Result> {
-  if (job.fault === 'bad-output') return badOutput(job.order);
+/** The made files with their bytes, as a result. */
+export async function resultOf(job: Job, made: Made, jobs: Jobs): Promise<Result> {
   const media: OutputMedia[] = [];
-  for (const { field, file, content_type } of kept.made.media) {
+  for (const { field, file, content_type } of made.media) {
     const bytes = await jobs.resultFile(job.key, file);
     media.push({ field, source: { bytes }, content_type, file_name: file });
   }
-  return { media, fields: kept.made.fields };
+  return { media, fields: made.fields };
 }
 
 /** Claims to be a picture, a film or a sound, and is a sentence. */
-function badOutput(order: Order): Result {
+export function badOutput(order: Order): Result {
   const field = order.task === 'video-to-audio' ? 'audio' : isFilm(order) ? 'video' : 'images';
   const content_type = { audio: 'audio/wav', video: 'video/mp4', images: 'image/png' }[field];
   const bytes = Buffer.from('This is no media file. The sandbox was asked for a bad output.\n');

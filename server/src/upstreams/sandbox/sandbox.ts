@@ -1,16 +1,14 @@
-import type { Handle, JobState, StartJob, StartOutcome, Upstream } from '../upstream.ts';
+import type { Handle, JobState, Upstream } from '../upstream.ts';
+import { acceptJob } from './accept.ts';
 import { createChat } from './chat.ts';
-import { faultsIn } from './faults.ts';
-import type { Faults } from './faults.ts';
-import { gatherInputs } from './inputs.ts';
 import type { Download } from './inputs.ts';
-import { isKey, keyOf, openJobs } from './jobs.ts';
-import type { Job } from './jobs.ts';
-import { orderOf } from './order.ts';
-import { Refusal } from './refusal.ts';
+import { isKey, openJobs } from './jobs.ts';
+import type { Jobs } from './jobs.ts';
 import { createRenderer } from './renderer.ts';
-import { accepted, isFilm, readyAfterMs, resultOf, running } from './reply.ts';
+import type { Renderer } from './renderer.ts';
+import { badOutput, isFilm, resultOf, running } from './reply.ts';
 import { createWorkshop } from './workshop.ts';
+import type { Workshop } from './workshop.ts';
 
 /**
  * The sandbox upstream: takes every task with no network and no GPU, and makes real media. Any
@@ -29,9 +27,20 @@ export interface SandboxOptions {
   download?: Download;
 }
 
+/** What the parts of one sandbox share. */
+export interface Parts {
+  jobs: Jobs;
+  renderer: Renderer;
+  /** Looks into callers' files, and draws pictures. */
+  pictures: Workshop;
+  speed: number;
+  download: Download | undefined;
+}
+
 const WORKSHOP_IDLE_MS = 10_000;
-const BUSY_RETRY_MS = 2_000;
 const PRUNE_EVERY_MS = 10 * 60 * 1000;
+const HANG_POLL_MS = 2_000;
+const UNFINISHED_POLL_MS = 500;
 
 export function createSandbox(options: SandboxOptions): Upstream {
   const { dir, name = 'sandbox', concurrency = 8, speed = 1, download } = options;
@@ -40,140 +49,73 @@ export function createSandbox(options: SandboxOptions): Upstream {
   const pictures = createWorkshop(WORKSHOP_IDLE_MS);
   const films = createWorkshop(WORKSHOP_IDLE_MS);
   const renderer = createRenderer(jobs, (order) => (isFilm(order) ? films : pictures));
-  let prunedAt = 0;
-
-  function pruneNowAndThen(): void {
-    const now = Date.now();
-    if (now - prunedAt < PRUNE_EVERY_MS) return;
-    prunedAt = now;
-    void jobs.prune(now).catch(() => undefined);
-  }
-
-  async function start(job: StartJob): Promise<StartOutcome> {
-    pruneNowAndThen();
-    const key = keyOf(job.idempotency_key);
-    const note = (event: string, more: Record<string, unknown> = {}): Promise<void> =>
-      jobs.note({
-        event,
-        request_id: job.request_id,
-        idempotency_key: job.idempotency_key,
-        task: job.task,
-        model: job.model,
-        ...more,
-      });
-    const known = await jobs.read(key);
-    if (known) {
-      await note('repeated');
-      return accepted(known);
-    }
-    const faults = faultsIn(job.input.prompt);
-    if (faults.busy) {
-      await note('busy');
-      return {
-        outcome: 'not_accepted',
-        message: 'The sandbox is busy, as asked.',
-        retry_after_ms: BUSY_RETRY_MS,
-      };
-    }
-    try {
-      if (faults.reject) throw new Refusal('The sandbox refuses this prompt, as asked.');
-      const made = await makeJob(job, key, faults);
-      const first = await jobs.accept(made);
-      if (!first) await jobs.dropFolder(made.folder);
-      await note(first ? 'accepted' : 'repeated');
-      const kept = first ? made : ((await jobs.read(key)) ?? made);
-      void renderer.begin(kept);
-      return first && faults.lost
-        ? { outcome: 'unknown', message: 'The answer got lost, as asked.' }
-        : accepted(kept);
-    } catch (error) {
-      if (error instanceof Refusal) {
-        await note('refused', { message: error.message });
-        return { outcome: 'rejected', message: error.message };
-      }
-      // Nothing counts before the job's file stands under its name.
-      await note('not_accepted', { message: String(error) });
-      return {
-        outcome: 'not_accepted',
-        message: 'The sandbox could not take the job.',
-        retry_after_ms: BUSY_RETRY_MS,
-      };
-    }
-  }
-
-  async function makeJob(job: StartJob, key: string, faults: Faults): Promise<Job> {
-    const { folder, path } = await jobs.newFolder();
-    try {
-      const media = await gatherInputs(job, path, pictures, download);
-      const order = orderOf(job.task, job.input, media);
-      job.signal.throwIfAborted();
-      const now = Date.now();
-      return {
-        version: 1,
-        key,
-        request_id: job.request_id,
-        idempotency_key: job.idempotency_key,
-        model: job.model,
-        order,
-        fault: faults.fail ? 'fail' : faults.hang ? 'hang' : faults.badOutput ? 'bad-output' : null,
-        folder,
-        accepted_at: new Date(now).toISOString(),
-        ready_at: new Date(now + readyAfterMs(order, key, faults, speed)).toISOString(),
-      };
-    } catch (error) {
-      await jobs.dropFolder(folder);
-      throw error;
-    }
-  }
-
-  async function poll(handle: Handle, signal: AbortSignal): Promise<JobState> {
-    pruneNowAndThen();
-    const job = isKey(handle.job) ? await jobs.read(handle.job) : null;
-    if (!job)
-      return {
-        state: 'failed',
-        code: 'upstream_failed',
-        message: 'The sandbox does not know this job (any more).',
-      };
-    if (await jobs.isCancelled(job.key)) {
-      return { state: 'failed', code: 'upstream_failed', message: 'The job was cancelled.' };
-    }
-    const left = Date.parse(job.ready_at) - Date.now();
-    if (job.fault === 'hang') return running(job, 2_000);
-    if (left <= 0 && job.fault === 'fail') {
-      return { state: 'failed', code: 'upstream_failed', message: 'The sandbox failed, as asked.' };
-    }
-    if (left > 0) {
-      void renderer.begin(job);
-      return running(job, left);
-    }
-    const kept = (await jobs.result(job.key)) ?? (await renderer.wait(job, signal));
-    if (!kept) return running(job, 500);
-    if (kept.state === 'failed') return kept;
-    return { state: 'done', result: await resultOf(job, kept, jobs) };
-  }
-
+  const parts: Parts = { jobs, renderer, pictures, speed, download };
+  const prune = nowAndThen(PRUNE_EVERY_MS, (now) => jobs.prune(now));
   return {
     name,
     class: 'A',
     concurrency,
-    start,
-    poll,
-    async cancel(handle) {
-      if (!isKey(handle.job)) return;
-      const job = await jobs.read(handle.job).catch(() => null);
-      if (!job) return;
-      await jobs.cancel(job.key).catch(() => undefined);
-      await jobs.note({
-        event: 'cancelled',
-        request_id: job.request_id,
-        idempotency_key: job.idempotency_key,
-      });
+    start(job) {
+      prune();
+      return acceptJob(parts, job);
     },
-    chat: createChat({ name, speed, note: (entry) => jobs.note(entry) }),
+    poll(handle, signal) {
+      prune();
+      return pollJob(parts, handle, signal);
+    },
+    cancel: (handle) => cancelJob(jobs, handle),
+    chat: createChat({ speed, note: (entry) => jobs.note(entry) }),
     async close() {
       await Promise.all([pictures.close(), films.close()]);
       await renderer.settled();
     },
+  };
+}
+
+async function pollJob(parts: Parts, handle: Handle, signal: AbortSignal): Promise<JobState> {
+  const { jobs, renderer } = parts;
+  const job = isKey(handle.job) ? await jobs.read(handle.job) : null;
+  if (!job) return failed('The sandbox does not know this job, or not any more.');
+  if (await jobs.isCancelled(job.key)) return failed('The job was cancelled.');
+  if (job.fault === 'hang') return running(job, HANG_POLL_MS);
+  const left = Date.parse(job.ready_at) - Date.now();
+  if (left > 0) {
+    // Made before it is due; also by this process, where the one that accepted it has died.
+    void renderer.begin(job);
+    return running(job, left);
+  }
+  if (job.fault === 'fail') return failed('The sandbox failed, as asked.');
+  if (job.fault === 'bad-output') return { state: 'done', result: badOutput(job.order) };
+  const kept = (await jobs.result(job.key)) ?? (await renderer.wait(job, signal));
+  if (!kept) return running(job, UNFINISHED_POLL_MS);
+  if (kept.state === 'failed') return kept;
+  return { state: 'done', result: await resultOf(job, kept.made, jobs) };
+}
+
+function failed(message: string): JobState {
+  return { state: 'failed', code: 'upstream_failed', message };
+}
+
+/** Best effort: a result that is there already stays unread. */
+async function cancelJob(jobs: Jobs, handle: Handle): Promise<void> {
+  try {
+    const job = isKey(handle.job) ? await jobs.read(handle.job) : null;
+    if (!job) return;
+    await jobs.cancel(job.key);
+    const { request_id, idempotency_key } = job;
+    await jobs.note({ event: 'cancelled', request_id, idempotency_key });
+  } catch {
+    // The job runs on, and nobody asks for it.
+  }
+}
+
+/** Calls `work` on the first call, and then when called after a pause; its failure is no one's. */
+function nowAndThen(everyMs: number, work: (now: number) => Promise<void>): () => void {
+  let last = 0;
+  return () => {
+    const now = Date.now();
+    if (now - last < everyMs) return;
+    last = now;
+    void work(now).catch(() => undefined);
   };
 }

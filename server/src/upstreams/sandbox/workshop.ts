@@ -26,13 +26,16 @@ export interface Workshop {
   probe(path: string, field: string, file: string): Promise<Media>;
   /**
    * Renders when all renderings asked for before are done. Rejects with `Refusal`, with
-   * `WorkshopClosed`, or with the system's error where it has a `code`.
+   * `WorkshopClosed` or `WorkshopDied`, or with the system's error where it has a `code`.
    */
   render(order: Order, folder: string, out: string): Promise<Made>;
   close(): Promise<void>;
 }
 
 export class WorkshopClosed extends Error {}
+
+/** The process died or did not answer in time: by the work's fault, or not. */
+export class WorkshopDied extends Error {}
 
 interface Pending {
   resolve(value: never): void;
@@ -43,7 +46,7 @@ interface Pending {
 const PROBE_TIMEOUT_MS = 20_000;
 const RENDER_TIMEOUT_MS = 240_000;
 const HEAP_MB = 384;
-const NICENESS = 10;
+const NICENESS = 5;
 const program = fileURLToPath(new URL('./workbench.ts', import.meta.url));
 
 export function createWorkshop(idleMs: number): Workshop {
@@ -88,7 +91,7 @@ export function createWorkshop(idleMs: number): Workshop {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     const ended = (): void => {
-      if (child === fresh) stop(new Error('the rendering process ended'));
+      if (child === fresh) stop(new WorkshopDied('the rendering process ended'));
     };
     fresh.on('message', (answer) => answered(answer as Answer));
     fresh.on('error', ended);
@@ -105,7 +108,7 @@ export function createWorkshop(idleMs: number): Workshop {
     to.channel?.ref();
     return new Promise((resolve, reject) => {
       const id = ++lastId;
-      const late = (): void => stop(new Error(`no answer within ${timeoutMs} ms`));
+      const late = (): void => stop(new WorkshopDied(`no answer within ${timeoutMs} ms`));
       pending.set(id, { resolve, reject, timer: setTimeout(late, timeoutMs).unref() });
       to.send({ id, work });
     });

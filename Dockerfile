@@ -1,0 +1,32 @@
+# Farebox as an image: the service and a worker are the same image with another command.
+#   docker build -t farebox .
+FROM node:24-slim
+
+# npm leaves out what only developers need when it is production.
+ENV NODE_ENV=production
+
+WORKDIR /app
+# First what changes seldom, so that a change of code does not install everything again.
+COPY package.json package-lock.json .npmrc ./
+COPY server/package.json server/
+# Only the server's own packages: the image brings its Node along.
+RUN npm ci --omit=dev --workspace=server && npm cache clean --force
+
+COPY LICENSE openapi.json ./
+COPY catalog catalog
+COPY server server
+
+# Media on disk, and the embedded database of `serve --embedded`.
+RUN mkdir /data && chown node:node /data
+VOLUME /data
+
+# A container's loopback is reached by nobody else.
+ENV HOST=0.0.0.0 PORT=8080 FAREBOX_DATA_DIR=/data
+USER node
+EXPOSE 8080
+
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD \
+  ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/readyz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+
+ENTRYPOINT ["node", "server/bin/farebox.mjs"]
+CMD ["serve"]

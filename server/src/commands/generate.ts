@@ -1,0 +1,26 @@
+import { writeFile } from 'node:fs/promises';
+import { configurationPage } from '../config.ts';
+import type { HttpDeps } from '../http/deps.ts';
+import { errorsPage } from '../http/docs/errors-page.ts';
+import { openapiDocument } from '../http/openapi.ts';
+import { routes } from '../http/routes.ts';
+
+const root = new URL('../../../', import.meta.url);
+
+/** Every committed file that is made from the code: path in the repository → text. */
+export function generatedFiles(): Map<string, string> {
+  // The table only closes over what its handlers are given, so reading it needs none of that.
+  const table = routes({} as HttpDeps);
+  return new Map([
+    ['openapi.json', `${JSON.stringify(openapiDocument(table), null, 2)}\n`],
+    ['docs/errors.md', errorsPage(table)],
+    ['docs/configuration.md', configurationPage()],
+  ]);
+}
+
+/** Writes them. */
+export async function generate(): Promise<void> {
+  await Promise.all(
+    [...generatedFiles()].map(([path, text]) => writeFile(new URL(path, root), text)),
+  );
+}

@@ -1,0 +1,125 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { dataDir, type Config } from '../config.ts';
+import type { Unfinished } from '../db/snapshot.ts';
+import * as exporting from '../operations/export.ts';
+import * as importing from '../operations/import.ts';
+import { openStorage } from '../storage/index.ts';
+import type { Storage } from '../storage/storage.ts';
+import { print, withDatabase, type Context } from './output.ts';
+
+/** What takes longer says on stderr what it is doing, now and then. */
+const quietMs = 3_000;
+
+export async function exportSnapshot(context: Context, file: string): Promise<void> {
+  const { config } = context;
+  const path = resolve(file);
+  const secret = config.FAREBOX_SECRET === null ? keptSecret(config) : null;
+  const options = { path, secret, tell: teller('exporting') };
+  const { rows, files, bytes, gone, unfinished, seal } = await withDatabase(context, (db) =>
+    exporting.exportSnapshot(db, mediaStore(config), options));
+  const shown = {
+    ok: true,
+    file: path,
+    file_bytes: seal.bytes,
+    sha256: seal.sha256,
+    accounts: rows.accounts ?? 0,
+    requests: rows.requests ?? 0,
+    rows,
+    files,
+    bytes,
+    files_gone: gone,
+    secret_included: secret !== null,
+    unfinished,
+  };
+  const lines = [
+    `${shown.accounts} accounts, ${shown.requests} requests and ${files} media files are in ${path}.`,
+    'Keep it as you keep a password: it holds key hashes and signing secrets.',
+    ...(secret === null ? ['FAREBOX_SECRET is not in it: take it along by hand.'] : []),
+    ...whileOpen(unfinished, 'Stop this service before you start one on a copy'),
+  ];
+  print(context, shown, lines.join('\n'));
+}
+
+export async function importSnapshot(
+  context: Context,
+  file: string,
+  options: { releaseOpen?: boolean } = {},
+): Promise<void> {
+  const { config } = context;
+  let secret: Kept = { path: null, says: [] };
+  const { taken_at, rows, files, bytes, checked, released, unfinished } = await withDatabase(context, (db) =>
+    importing.importSnapshot(db, mediaStore(config), {
+      path: resolve(file),
+      releaseOpen: options.releaseOpen ?? false,
+      keepSecret: (given) => void (secret = keep(config, given)),
+      tell: teller('importing'),
+    }));
+  const shown = {
+    ok: true,
+    taken_at,
+    accounts: rows.accounts ?? 0,
+    requests: rows.requests ?? 0,
+    rows,
+    files,
+    bytes,
+    checked,
+    released_requests: released,
+    unfinished,
+    secret_file: secret.path,
+  };
+  const lines = [
+    `${shown.accounts} accounts, ${shown.requests} requests and ${files} media files are here, as of ${taken_at}.`,
+    `The books balance: ${checked.laws} laws over ${checked.transfers} transfers.`,
+    ...(released > 0 ? [`${released} open requests were ended and their reservations given back.`] : []),
+    ...whileOpen(unfinished, 'Before you start this service, stop the one that the snapshot is of'),
+    ...secret.says,
+  ];
+  print(context, shown, lines.join('\n'));
+}
+
+/** A copy and its original would both do what is left to do. */
+function whileOpen({ queued, running, to_notify }: Unfinished, advice: string): string[] {
+  if (queued + running + to_notify === 0) return [];
+  return [
+    `Not finished: ${queued} requests wait, ${running} run, ${to_notify} notifications are to be sent.`,
+    `${advice}: both would start the waiting ones, and an upstream may be paid twice.`,
+    'With "farebox import --release-open" a copy gives their reservations back instead.',
+  ];
+}
+
+function mediaStore(config: Config): Storage {
+  const { FAREBOX_STORAGE: address } = config;
+  return openStorage(address === 'disk' ? `disk:${join(dataDir(config), 'media')}` : address);
+}
+
+function keptSecret(config: Config): string | null {
+  const path = join(dataDir(config), 'secret');
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
+}
+
+interface Kept {
+  path: string | null;
+  says: string[];
+}
+
+/** Keeps the secret that came along where this service finds it, and never in place of another one. */
+function keep(config: Config, given: string): Kept {
+  const own = config.FAREBOX_SECRET ?? keptSecret(config);
+  if (own === given) return { path: null, says: [] };
+  const path = join(dataDir(config), own === null ? 'secret' : 'secret.imported');
+  writeFileSync(path, given, { mode: 0o600 });
+  const says = own === null
+    ? `The signing secret is in ${path}; say FAREBOX_SECRET_FILE=${path} where one is demanded.`
+    : `Links that were handed out need the old signing secret for a day: FAREBOX_SECRET_PREVIOUS_FILE=${path}.`;
+  return { path, says: [says] };
+}
+
+function teller(doing: string): (what: string) => void {
+  let toldAt = performance.now();
+  return (what) => {
+    if (performance.now() - toldAt < quietMs) return;
+    toldAt = performance.now();
+    console.error(`${doing} ${what}`);
+  };
+}

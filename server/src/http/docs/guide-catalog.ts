@@ -1,0 +1,38 @@
+import { catalogEntry, type CatalogEntry } from '../../core/catalog-entry.ts';
+import type { Model } from '../../core/catalog.ts';
+
+/** The live catalog, a line a model. */
+export function catalogLines(models: readonly Model[]): string {
+  const head = 'id | kind | task | price | max of one request | resolutions | required input';
+  return [head, '', ...models.map((model) => catalogLine(catalogEntry(model)))].join('\n');
+}
+
+function catalogLine(entry: CatalogEntry): string {
+  const { id, kind, task, max, max_unit, resolutions, uncensored, input_schema } = entry;
+  const required = Array.isArray(input_schema.required) ? input_schema.required : [];
+  const cells = [
+    `- ${id}${uncensored ? ' [uncensored]' : ''}`,
+    kind,
+    task,
+    priceWords(entry),
+    max === 0 ? 'none stated' : `${max} ${max_unit}`,
+    resolutions.length === 0 ? 'no choice' : resolutions.join(', '),
+    required.length === 0 ? 'none' : required.join(', '),
+  ];
+  return cells.join(' | ');
+}
+
+function priceWords({ price, unit, price_by_resolution: rates, extras }: CatalogEntry): string {
+  if (typeof price === 'object') {
+    return `$${amount(price.input)} in, $${amount(price.output)} out per ${unit}`;
+  }
+  const more = extras.length === 0 ? '' : ' and extras';
+  if (!rates) return `$${amount(price)} per ${unit}${more}`;
+  const each = Object.entries(rates).map(([name, rate]) => `$${amount(rate)} at ${name}`);
+  return `${each.join(', ')} per ${unit}${more}`;
+}
+
+/** 0.0000005 must not turn into 5e-7. */
+function amount(usd: number): string {
+  return usd.toFixed(6).replace(/\.?0+$/, '');
+}

@@ -1,0 +1,46 @@
+import type pg from 'pg';
+import type { Database, Statement, Transaction } from './sql.ts';
+
+/**
+ * Runs `work` in one transaction on a connection of its own and without time limits: for what takes minutes
+ * and must not hold a place of the pool. It is never run again by itself. Statements go one after the other; the
+ * first that fails fails all that follow.
+ * @param mode as after BEGIN, such as `isolation level repeatable read read only`
+ */
+export async function longTransaction<T>(
+  db: Database,
+  mode: string,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  const client = await db.connect();
+  try {
+    await client.query(`begin ${mode}`);
+    await client.query('set local statement_timeout = 0');
+    await client.query('set local idle_in_transaction_session_timeout = 0');
+    const { tx, settled } = inTurn(client);
+    const value = await work(tx);
+    await settled();
+    const { command } = await client.query('commit');
+    if (command !== 'COMMIT') throw new Error(`transaction ended with ${command}`);
+    return value;
+  } finally {
+    // Ending the session rolls back what was not committed.
+    await client.end();
+  }
+}
+
+function inTurn(client: pg.Client): { tx: Transaction; settled(): Promise<void> } {
+  let last: Promise<pg.QueryResult | void> = Promise.resolve();
+  const next = (statement: Statement): Promise<pg.QueryResult> => {
+    const result = last.then(() => client.query(statement));
+    // Reported by the one who awaits, or by `settled`.
+    result.catch(() => {});
+    last = result;
+    return result;
+  };
+  const tx: Transaction = {
+    run: async <Row extends object>(statement: Statement) => (await next(statement)).rows as Row[],
+    send: (statement) => void next(statement),
+  };
+  return { tx, settled: async () => void (await last) };
+}

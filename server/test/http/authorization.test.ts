@@ -1,0 +1,311 @@
+import { after, before, describe, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { newKey } from '../../src/core/key.ts';
+import { sign } from '../../src/core/signature.ts';
+import * as accounts from '../../src/db/accounts.ts';
+import * as keys from '../../src/db/keys.ts';
+import type { HttpDeps } from '../../src/http/deps.ts';
+import { routes } from '../../src/http/routes.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { createKey } from '../../src/operations/key.ts';
+import { tinyPng } from '../kit/fake.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import {
+  startService, type CallOptions, type Reply, type Service, type TestAccount,
+} from '../kit/service.ts';
+import { traces } from '../kit/traces.ts';
+
+/** Who may do what: every route with every way to come without, or with, the right to it. */
+
+const secret = Buffer.from('a secret of at least thirty-two characters');
+
+const columns = [
+  'no key', 'malformed key', 'wrong checksum', 'unknown key', 'revoked key', 'suspended account',
+  "another account's key", 'own key as Key', 'own key as Bearer',
+  'signed link', 'expired link', 'tampered link',
+] as const;
+type Column = (typeof columns)[number];
+
+/**
+ * A row for every row of the table of routes; a cell for every column above, in that order:
+ * without a key, keys that are none, revoked, suspended | another's, own, own | three links.
+ */
+const matrix = `
+  GET  /v1/models                              200 200 200 200 200 200 | 200 200 200 | 200 200 200
+  GET  /v1/models/*                            200 200 200 200 200 200 | 200 200 200 | 200 200 200
+  GET  /v1/llms.txt                            200 200 200 200 200 200 | 200 200 200 | 200 200 200
+  GET  /v1/openapi.json                        200 200 200 200 200 200 | 200 200 200 | 200 200 200
+  POST /v1/estimate                            401 401 401 401 401 401 | 200 200 200 | 401 401 401
+  POST /v1/chat/completions                    401 401 401 401 401 401 | 200 200 200 | 401 401 401
+  POST /v1/queue/*                             401 401 401 401 401 401 | 202 202 202 | 401 401 401
+  GET  /v1/requests                            401 401 401 401 401 401 | 200 200 200 | 401 401 401
+  GET  /v1/requests/:request_id                401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  GET  /v1/requests/:request_id/status         401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  GET  /v1/requests/:request_id/status/stream  401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  GET  /v1/requests/:request_id/response       401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  POST /v1/requests/:request_id/cancel         401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  PUT  /v1/requests/:request_id/cancel         401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  GET  /v1/requests/:request_id/output/:index  401 401 401 401 401 401 | 404 200 200 | 200 410 401
+  POST /v1/files                               401 401 401 401 401 401 | 201 201 201 | 401 401 401
+  GET  /livez                                  200 200 200 200 200 200 | 200 200 200 | 200 200 200
+  GET  /readyz                                 200 200 200 200 200 200 | 200 200 200 | 200 200 200
+  GET  /metrics                                200 200 200 200 200 200 | 200 200 200 | 200 200 200
+`;
+
+const rows = matrix.trim().split('\n').map((line) => {
+  const [method, path, ...cells] = line.split(/[ |]+/).filter((word) => word !== '');
+  return { route: `${method} ${path}`, statuses: cells.map(Number) };
+});
+
+const codes: Record<number, 'unauthorized' | 'not_found' | 'expired'> = {
+  401: 'unauthorized', 404: 'not_found', 410: 'expired',
+};
+
+let service: Service;
+let owner: TestAccount;
+let other: TestAccount;
+let headersOf: Record<Column, Record<string, string>>;
+let queryOf: Partial<Record<Column, string>>;
+/** A finished request of the owner with one output. */
+let done: string;
+
+before(async () => {
+  service = await startService({ env: { FAREBOX_OPEN_JOBS: '1000' } });
+  owner = await service.account();
+  other = await service.account();
+  const suspended = await service.account();
+  await accounts.setStatus(service.db, suspended.account_id, 'suspended');
+  done = await submitted();
+  await service.work();
+  await service.wakeAll();
+  await service.work();
+  const link = (seconds: number) =>
+    sign(secret, { request_id: done, index: 0, exp: Math.floor(Date.now() / 1000) + seconds });
+  const good = link(3600);
+  const key = (text: string) => ({ authorization: `Key ${text}` });
+  headersOf = {
+    'no key': {},
+    'malformed key': key(`${owner.key}x`),
+    'wrong checksum': key(`${owner.key.slice(0, -1)}${owner.key.endsWith('a') ? 'b' : 'a'}`),
+    'unknown key': key(newKey(randomBytes)),
+    'revoked key': key(await revokedKey()),
+    'suspended account': key(suspended.key),
+    "another account's key": key(other.key),
+    'own key as Key': key(owner.key),
+    'own key as Bearer': { authorization: `Bearer ${owner.key}` },
+    'signed link': {},
+    'expired link': {},
+    'tampered link': {},
+  };
+  queryOf = {
+    'signed link': good,
+    'expired link': link(-1),
+    'tampered link': good.replace(/exp=(\d+)/, (_all, exp) => `exp=${Number(exp) + 1}`),
+  };
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+async function submitted(account = owner): Promise<string> {
+  const body = { prompt: 'a cat' };
+  const reply = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
+  assert.equal(reply.status, 202, reply.text);
+  return reply.body.request_id;
+}
+
+async function revokedKey(): Promise<string> {
+  const { account_id } = owner;
+  const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
+  const { key, key_id } = await createKey(service.db, { account_id, name: 'old', ...none });
+  await keys.revoke(service.db, key_id);
+  return key;
+}
+
+function table(): string[] {
+  return routes({} as HttpDeps).map(({ method, path, prefixed }) => `${method} ${prefixed ? '/v1' : ''}${path}`);
+}
+
+/** A call of this route that does its work when it is allowed. */
+async function callOf(route: string): Promise<{ method: string; path: string; call: CallOptions }> {
+  const [method = '', pattern = ''] = route.split(' ');
+  const id = pattern.endsWith('/cancel') ? await submitted() : done;
+  const path = pattern
+    .replace('/models/*', '/models/fake/image')
+    .replace('/queue/*', '/queue/fake/image')
+    .replace(':request_id', id)
+    .replace(':index', '0');
+  const messages = [{ role: 'user', content: 'hi' }];
+  const bodies: Record<string, CallOptions> = {
+    '/v1/estimate': { body: { model_id: 'fake/image', input: { prompt: 'a cat' } } },
+    '/v1/chat/completions': { body: { model: 'fake/chat', messages } },
+    '/v1/queue/*': { body: { prompt: 'a cat' } },
+    '/v1/files': { raw: tinyPng, headers: { 'content-type': 'image/png' } },
+  };
+  return { method, path, call: bodies[pattern] ?? {} };
+}
+
+async function enter(route: string, column: Column): Promise<{ reply: Reply; unchanged: boolean }> {
+  const { method, path, call } = await callOf(route);
+  const earlier = await traces(service);
+  const query = queryOf[column] === undefined ? '' : `?${queryOf[column]}`;
+  const headers = { ...call.headers, ...headersOf[column] };
+  const reply = await service.call(method, `${path}${query}`, { ...call, headers });
+  const now = await traces(service);
+  return { reply, unchanged: JSON.stringify(plain(earlier)) === JSON.stringify(plain(now)) };
+}
+
+function plain(row: Record<string, bigint | number>): Record<string, string> {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, String(value)]));
+}
+
+describe('the matrix of routes and callers', () => {
+  test('has a row for every route and no other', () => {
+    assert.deepEqual(rows.map(({ route }) => route).sort(), table().sort());
+  });
+
+  for (const { route, statuses } of rows) {
+    test(`${route} lets in whom it should`, async () => {
+      assert.equal(statuses.length, columns.length);
+      for (const [i, column] of columns.entries()) {
+        const { reply, unchanged } = await enter(route, column);
+        const about = `${route} with ${column}`;
+        assert.equal(reply.status, statuses[i], `${about}: ${reply.text.slice(0, 200)}`);
+        if (reply.status < 400) continue;
+        assertRefused(reply, codes[reply.status]!, { about });
+        assert.ok(unchanged, `${about} was refused and left something behind`);
+      }
+    });
+  }
+});
+
+describe('what belongs to another account', () => {
+  for (const { route } of rows.filter((row) => row.route.includes(':request_id'))) {
+    test(`${route} answers as for an id that never was`, async () => {
+      const { method, path } = await callOf(route);
+      const foreign = await service.call(method, path, { key: other.key });
+      const absentPath = path.replace(/[0-9a-f-]{36}/, randomUUID());
+      const absent = await service.call(method, absentPath, { key: other.key });
+      assertRefused(foreign, 'not_found');
+      assert.deepEqual(comparable(foreign), comparable(absent));
+    });
+  }
+
+  test('does not appear in lists', async () => {
+    await submitted(other);
+    const list = await service.call('GET', '/v1/requests?limit=100', { key: other.key });
+    assert.equal(list.body.data.length > 0, true);
+    for (const { key_id } of list.body.data) assert.equal(key_id, other.key_id);
+  });
+
+  test('is not opened by a tampered link with the key of another', async () => {
+    const path = `/v1/requests/${done}/output/0?${queryOf['tampered link']}`;
+    assertRefused(await service.call('GET', path, { key: other.key }), 'not_found');
+    assert.equal((await service.call('GET', path, { key: owner.key })).status, 200);
+  });
+
+  test('is opened by its signed link, whatever key comes with it', async () => {
+    const path = `/v1/requests/${done}/output/0?${queryOf['signed link']}`;
+    const reply = await service.call('GET', path, { key: other.key });
+    assert.equal(reply.status, 200);
+    assert.deepEqual(reply.bytes, tinyPng);
+  });
+
+  test('is not touched by a cancel', async () => {
+    const id = await submitted();
+    for (const method of ['POST', 'PUT']) {
+      await service.call(method, `/v1/requests/${id}/cancel`, { key: other.key });
+    }
+    const { body } = await service.call('GET', `/v1/requests/${id}`, { key: owner.key });
+    assert.equal(body.status, 'IN_QUEUE');
+  });
+});
+
+/** All of a reply that does not differ from call to call by nature. */
+function comparable({ status, headers, body }: Reply) {
+  const varying = /^(date|x-request-id|ratelimit.*)$/;
+  const { request_id: _id, ...error } = body.error;
+  const names = [...headers.keys()].sort();
+  const fixed = [...headers].filter(([name]) => !varying.test(name));
+  return { status, error, names, fixed };
+}
+
+describe('the Authorization header', () => {
+  const spellings: [string, (key: string) => string, number][] = [
+    ['Key', (key) => `Key ${key}`, 200],
+    ['key in small letters', (key) => `key ${key}`, 200],
+    ['KEY in capitals', (key) => `KEY ${key}`, 200],
+    ['bearer in small letters', (key) => `bearer ${key}`, 200],
+    ['the key alone', (key) => key, 401],
+    ['two blanks', (key) => `Key  ${key}`, 401],
+    ['no blank', (key) => `Key${key}`, 401],
+    ['a tab', (key) => `Key\t${key}`, 401],
+    ['another scheme', (key) => `Token ${key}`, 401],
+    ['Basic', (key) => `Basic ${Buffer.from(`${key}:`).toString('base64')}`, 401],
+    ['two keys', (key) => `Key ${key}, Key ${key}`, 401],
+    ['a comma behind', (key) => `Key ${key},`, 401],
+    ['quotes', (key) => `Key "${key}"`, 401],
+    ['a parameter', (key) => `Key ${key}; a=b`, 401],
+    ['the other prefix', (key) => `Key sk_${key.slice(4)}`, 401],
+    ['capitals changed', (key) => `Key ${key.toUpperCase()}`, 401],
+    ['the scheme alone', () => 'Key', 401],
+    ['nothing', () => '', 401],
+    ['8 KB', (key) => `Key ${key.repeat(180)}`, 401],
+  ];
+  for (const [name, spell, status] of spellings) {
+    test(`${name} is ${status === 200 ? 'taken' : 'refused'}`, async () => {
+      const headers = { authorization: spell(owner.key) };
+      const reply = await service.call('GET', '/v1/requests?limit=1', { headers });
+      assert.equal(reply.status, status, reply.text);
+      if (status === 401) {
+        assertRefused(reply, 'unauthorized');
+        assert.equal(reply.headers.get('www-authenticate'), 'Key realm="farebox"');
+        assert.equal(reply.headers.get('ratelimit'), null);
+      }
+    });
+  }
+
+  const elsewhere: [string, string, Record<string, string>][] = [
+    ['in the query', '?key=KEY&api_key=KEY&authorization=Key%20KEY', {}],
+    ['in a header of another name', '', { 'x-api-key': 'KEY', 'api-key': 'KEY' }],
+    ['in a cookie', '', { cookie: 'key=KEY; authorization=Key KEY' }],
+    ['for a proxy', '', { 'proxy-authorization': 'Key KEY' }],
+  ];
+  for (const [name, query, headers] of elsewhere) {
+    test(`a key ${name} does not count`, async () => {
+      const put = (text: string) => text.replaceAll('KEY', owner.key);
+      const own = Object.fromEntries(Object.entries(headers).map(([n, v]) => [n, put(v)]));
+      assertRefused(await service.call('GET', `/v1/requests${put(query)}`, { headers: own }), 'unauthorized');
+    });
+  }
+});
+
+/** Look-ups of keys so far, as the service counts them itself. */
+async function lookUps(): Promise<number> {
+  const { values } = await service.app.metrics.batchSize.get();
+  const counted = values.find(({ metricName, labels }) =>
+    metricName === 'farebox_batch_size_count' && labels.batch === 'authenticate');
+  return counted?.value ?? 0;
+}
+
+test('a key that cannot be one is refused without a look-up', async () => {
+  const earlier = await lookUps();
+  for (const column of ['no key', 'malformed key', 'wrong checksum'] as const) {
+    assertRefused(await service.call('GET', '/v1/requests', { headers: headersOf[column] }), 'unauthorized');
+  }
+  assert.equal(await lookUps(), earlier);
+  await service.call('GET', '/v1/requests', { headers: headersOf['unknown key'] });
+  assert.equal(await lookUps(), earlier + 1);
+});
+
+test('keys are stored as a hash, and no line of the log holds one', async () => {
+  const rows = await service.db.run(rawSql('select * from keys, accounts'));
+  const stored = JSON.stringify(rows, (_name, value) =>
+    (typeof value === 'bigint' ? String(value) : Buffer.isBuffer(value) ? value.toString('latin1') : value));
+  for (const { key } of [owner, other]) {
+    assert.ok(!stored.includes(key) && !stored.includes(key.slice(6)));
+    assert.ok(!service.log.join('').includes(key));
+  }
+});

@@ -1,0 +1,295 @@
+/** The OpenAPI document against the table of routes, the catalogue of errors and itself. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { describe, test } from 'node:test';
+import { passingFields } from '../../src/core/chat.ts';
+import { errors, failures } from '../../src/core/errors.ts';
+import type { HttpDeps } from '../../src/http/deps.ts';
+import { codesOf, documentedPath, openapiDocument, openapiText } from '../../src/http/openapi.ts';
+import { routes } from '../../src/http/routes.ts';
+import { checkReply, document, findOperation, resolve, schemaFault } from '../kit/openapi.ts';
+
+type Json = Record<string, any>;
+
+const table = routes({} as HttpDeps);
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item as Json)
+    .filter(([name]) => name !== 'servers')
+    .map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation: operation as Json })),
+);
+const schemas = document.components.schemas as Json;
+
+/** Every parameter of every route. */
+const parameters: Record<string, string[]> = {
+  'GET /models': ['header If-None-Match'],
+  'GET /models/{model_id}': ['path model_id', 'header If-None-Match'],
+  'GET /llms.txt': ['header If-None-Match'],
+  'GET /openapi.json': [],
+  'POST /estimate': [],
+  'POST /chat/completions': ['header Idempotency-Key'],
+  'POST /queue/{model_id}': ['path model_id', 'query webhook_url', 'header Idempotency-Key'],
+  'GET /requests': [
+    'query status', 'query model_id', 'query from', 'query to', 'query limit', 'query cursor',
+  ],
+  'GET /requests/{request_id}': ['path request_id'],
+  'GET /requests/{request_id}/status': ['path request_id', 'query wait'],
+  'GET /requests/{request_id}/status/stream': ['path request_id'],
+  'GET /requests/{request_id}/response': ['path request_id'],
+  'POST /requests/{request_id}/cancel': ['path request_id'],
+  'PUT /requests/{request_id}/cancel': ['path request_id'],
+  'GET /requests/{request_id}/output/{index}': [
+    'path request_id', 'path index', 'query exp', 'query sig',
+    'header Range', 'header If-None-Match', 'header If-Range',
+  ],
+  'POST /files': [],
+  'GET /livez': [],
+  'GET /readyz': [],
+  'GET /metrics': [],
+};
+
+describe('the document and the table of routes', () => {
+  test('name the same routes, in the same order', () => {
+    const rows = table.map((route) => `${route.method} ${documentedPath(route)}`);
+    assert.deepEqual(operations.map(({ name }) => name), rows);
+  });
+
+  test('give every route its parameters, and no others', () => {
+    const listed = operations.map(({ name, operation }) => {
+      const given = (operation.parameters ?? []) as Json[];
+      return [name, given.map((parameter) => `${parameter.in} ${parameter.name}`)];
+    });
+    assert.deepEqual(Object.fromEntries(listed), parameters);
+  });
+
+  test('agree on what is part of a path', () => {
+    for (const [path, item] of Object.entries(document.paths)) {
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      for (const operation of Object.values(item as Json).filter((value) => 'responses' in value)) {
+        const given = ((operation.parameters ?? []) as Json[]).filter((each) => each.in === 'path');
+        assert.deepEqual(given.map(({ name }) => name), inPath, path);
+        assert.ok(given.every(({ required }) => required === true), path);
+      }
+    }
+  });
+
+  test('agree on who may call', () => {
+    for (const [i, route] of table.entries()) {
+      const { name, operation } = operations[i]!;
+      const open = operation.security?.length === 0 || operation.security?.some((each: Json) => Object.keys(each).length === 0);
+      assert.equal(open ?? false, route.who !== 'key', name);
+    }
+  });
+
+  test('have an operationId that is used once', () => {
+    const ids = operations.map(({ operation }) => operation.operationId);
+    assert.equal(new Set(ids).size, ids.length);
+  });
+
+  test('put what lies outside /v1 on a server without it', () => {
+    for (const route of table) {
+      const item = document.paths[documentedPath(route)] as Json;
+      assert.equal(item.servers?.[0].url, route.prefixed ? undefined : 'http://localhost:8080');
+    }
+    assert.deepEqual(document.servers, [{ url: 'http://localhost:8080/v1' }]);
+  });
+});
+
+describe('the document and the catalogue of errors', () => {
+  test('know the same codes', () => {
+    assert.deepEqual(schemas.ErrorCode.enum, Object.keys(errors));
+    assert.deepEqual(schemas.FailureCode.enum, Object.keys(failures));
+    assert.deepEqual(Object.keys(document.components.examples!), Object.keys(errors));
+  });
+
+  test('have every code in at least one operation, and no unknown one', () => {
+    const used = new Set<string>();
+    for (const { name, operation } of operations) {
+      for (const [status, node] of Object.entries(operation.responses as Json)) {
+        const codes = (resolve(node)['x-error-codes'] ?? []) as string[];
+        assert.equal(codes.length > 0, Number(status) >= 400, `${name} ${status}`);
+        for (const code of codes) used.add(code);
+      }
+    }
+    assert.deepEqual([...used].sort(), Object.keys(errors).sort());
+  });
+
+  test('put each code under the status of the catalogue', () => {
+    for (const [i, { name, operation }] of operations.entries()) {
+      const found: string[] = [];
+      for (const [status, node] of Object.entries(operation.responses as Json)) {
+        if (status === '416') continue;
+        for (const code of (resolve(node)['x-error-codes'] ?? []) as (keyof typeof errors)[]) {
+          assert.equal(Number(status), errors[code].status, `${name} ${code}`);
+          found.push(code);
+        }
+      }
+      assert.deepEqual(found.sort(), codesOf(table[i]!).sort(), name);
+    }
+  });
+});
+
+describe('the schemas', () => {
+  test('compile, each of them', () => {
+    for (const name of Object.keys(schemas)) {
+      const schema = { $ref: `#/components/schemas/${name}` };
+      for (const closed of [false, true]) schemaFault(schema, null, closed);
+    }
+  });
+
+  test('fit every example of a body, a parameter and a header', () => {
+    let seen = 0;
+    visit(document, '', (node, at) => {
+      for (const [value, schema] of examplesOf(node)) {
+        seen++;
+        assert.equal(schemaFault(schema, value, true), null, at);
+      }
+    });
+    assert.ok(seen > 100, `only ${seen} examples were found`);
+  });
+
+  test('refuse what is not on the wire', () => {
+    const amount = { $ref: '#/components/schemas/QuotedExample' };
+    assert.throws(() => schemaFault(amount, '1', false));
+    const cancelled = { $ref: '#/components/schemas/Cancelled' };
+    const good = { request_id: '0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10', status: 'CANCELLED' };
+    assert.equal(schemaFault(cancelled, good, true), null);
+    assert.match(schemaFault(cancelled, { ...good, status: 'DONE' }, false)!, /allowed values/);
+    assert.match(schemaFault(cancelled, { ...good, request_id: '7' }, false)!, /format/);
+    assert.match(schemaFault(cancelled, { status: 'CANCELLED' }, false)!, /request_id/);
+    assert.equal(schemaFault(cancelled, { ...good, more: 1 }, false), null);
+    assert.match(schemaFault(cancelled, { ...good, more: 1 }, true)!, /\/more is not in the document/);
+  });
+
+  test('give every object field a type or a reference, and money a pattern', () => {
+    visit(schemas, 'schemas', (node, at) => {
+      for (const [name, field] of Object.entries((node.properties ?? {}) as Json)) {
+        if (typeof field !== 'object') continue;
+        const known = ['type', '$ref', 'anyOf'].some((key) => key in field);
+        assert.ok(known, `${at}.${name} has no type`);
+        if (name.endsWith('_usd_micro') && field.type !== 'object') {
+          assert.equal(field.pattern, '^(0|[1-9][0-9]*)$', `${at}.${name}`);
+        }
+      }
+    });
+  });
+
+  test('describe every chat field that is passed on, and no other', () => {
+    const own = ['model', 'messages', 'max_tokens', 'max_completion_tokens', 'n', 'stream', 'stream_options'];
+    const described = Object.keys(schemas.ChatRequest.properties);
+    assert.deepEqual(described.sort(), [...own, ...Object.keys(passingFields)].sort());
+  });
+});
+
+describe('the committed document', () => {
+  test('is the one the table makes', () => {
+    assert.deepEqual(document, JSON.parse(JSON.stringify(openapiDocument(table))));
+  });
+
+  test('takes the address of the running service everywhere', () => {
+    const text = openapiText('https://api.example.org/fare"$&box/v1');
+    assert.ok(!text.includes('localhost'));
+    const own = JSON.parse(text) as Json;
+    assert.equal(own.servers[0].url, 'https://api.example.org/fare"$&box/v1');
+    assert.equal(own.paths['/livez'].servers[0].url, 'https://api.example.org/fare"$&box');
+    assert.equal(own.info.version, '1');
+  });
+
+  test('passes redocly without errors and warnings', async () => {
+    const cli = new URL('../../../node_modules/@redocly/cli/bin/cli.js', import.meta.url).pathname;
+    const root = new URL('../../../', import.meta.url).pathname;
+    const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+    const report = await new Promise<string>((done, fail) => {
+      const args = [cli, 'lint', 'openapi.json', '--format', 'json'];
+      execFile(process.execPath, args, { cwd: root, env }, (error, stdout, stderr) =>
+        error && stdout === '' ? fail(new Error(stderr)) : done(stdout));
+    });
+    const { totals, problems } = JSON.parse(report) as Json;
+    assert.deepEqual(totals, { errors: 0, warnings: 0, ignored: 0 }, JSON.stringify(problems, null, 1));
+  });
+});
+
+describe('checkReply', () => {
+  const id = '0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10';
+  const rate = {
+    'ratelimit-policy': '"calls";q=600;w=60', 'ratelimit': '"calls";r=9;t=3',
+    'ratelimit-limit': '600', 'ratelimit-remaining': '9', 'ratelimit-reset': '3',
+  };
+  const json = { 'content-type': 'application/json; charset=utf-8', 'x-request-id': 'req_1' };
+  const good = { request_id: id, status: 'CANCELLED' };
+  const cancelPath = `/v1/requests/${id}/cancel`;
+  const error = (code: string) => ({
+    error: { code, message: 'No.', type: 'conflict_error', param: null, request_id: 'req_1' },
+  });
+
+  test('finds the operation, whatever a model id holds', () => {
+    const at = (method: string, path: string) => {
+      const found = findOperation(method, path);
+      return typeof found === 'string' ? found : found.operation.operationId;
+    };
+    assert.equal(at('POST', '/v1/queue/a/b/c'), 'submit');
+    assert.equal(at('GET', 'http://127.0.0.1:1/v1/models/a/b?x=1'), 'readModel');
+    assert.equal(at('GET', '/v1/models'), 'listModels');
+    assert.equal(at('HEAD', `/v1/requests/${id}/output/0?exp=1&sig=x`), 'readOutput');
+    assert.equal(at('PUT', cancelPath), 'cancelPut');
+    assert.equal(at('GET', '/livez'), 'livez');
+    assert.equal(at('GET', '/v1/livez'), 'No route');
+    assert.equal(at('GET', '/models'), 'No route');
+    assert.equal(at('DELETE', cancelPath), 'No method');
+  });
+
+  test('lets through what the document says', () => {
+    checkReply('POST', cancelPath, 200, { ...json, ...rate }, good);
+    checkReply('POST', cancelPath, 200, new Headers({ ...json, ...rate }), JSON.stringify(good));
+    checkReply('POST', cancelPath, 409, { ...json, ...rate, 'x-should-retry': 'false' }, error('not_cancellable'));
+    checkReply('PATCH', cancelPath, 405, { ...json, allow: 'POST, PUT' }, error('method_not_allowed'));
+    checkReply('GET', '/v1/nothing', 404, json, error('not_found'));
+    checkReply('HEAD', `/v1/requests/${id}`, 200, { ...json, ...rate }, '');
+    const stream = { ...rate, 'content-type': 'text/event-stream; charset=utf-8', 'x-request-id': 'r' };
+    const end = 'event: end\ndata: {"reason":"draining","message":"Again."}\n\n: keep-alive\n\n';
+    checkReply('GET', `/v1/requests/${id}/status/stream`, 200, stream, `${end}event: sta`);
+  });
+
+  const refused: [string, () => void, RegExp][] = [
+    ['a status that is not documented', () => checkReply('POST', cancelPath, 418, json, {}), /418 is not documented of cancel/],
+    ['a field that is not documented', () => checkReply('POST', cancelPath, 200, { ...json, ...rate }, { ...good, more: 1 }), /the field \/more/],
+    ['a body that does not fit', () => checkReply('POST', cancelPath, 200, { ...json, ...rate }, { request_id: id }), /status/],
+    ['a header that is missing', () => checkReply('POST', cancelPath, 200, json, good), /RateLimit-Policy is missing/],
+    ['a header of a wrong form', () => checkReply('POST', cancelPath, 200, { ...json, ...rate, 'ratelimit-reset': 'soon' }, good), /RateLimit-Reset: soon/],
+    ['no request id', () => checkReply('GET', '/livez', 200, { 'content-type': 'application/json', 'cache-control': 'x' }, { status: 'ok' }), /x-request-id is missing/],
+    ['a code that belongs elsewhere', () => checkReply('POST', cancelPath, 409, { ...json, 'x-should-retry': 'false' }, error('idempotency_conflict')), /idempotency_conflict is not documented here/],
+    ['a code that nobody knows', () => checkReply('GET', '/v1/nothing', 404, json, error('gone')), /allowed values/],
+    ['a content type that is not documented', () => checkReply('GET', '/livez', 200, { ...json, 'content-type': 'text/html', 'cache-control': 'x' }, '<p>'), /"text\/html" is not documented/],
+    ['405 where the method is documented', () => checkReply('POST', cancelPath, 405, json, error('method_not_allowed')), /has this method/],
+    ['404 in place of 405', () => checkReply('PATCH', cancelPath, 404, json, error('not_found')), /No method/],
+    ['success of a route that is not documented', () => checkReply('GET', '/v1/nothing', 200, json, {}), /No route/],
+    ['an event that does not fit', () => checkReply('GET', `/v1/requests/${id}/status/stream`, 200, { ...json, ...rate, 'content-type': 'text/event-stream' }, 'data: {"status":1}\n\n'), /an event/],
+  ];
+  for (const [what, check, message] of refused) {
+    test(`refuses ${what}`, () => assert.throws(check, message));
+  }
+});
+
+/** Calls back for every object of the document that says something itself; no reference is followed. */
+function visit(node: unknown, at: string, see: (node: Json, at: string) => void): void {
+  if (typeof node !== 'object' || node === null) return;
+  if (!Array.isArray(node)) see(node as Json, at);
+  for (const [name, child] of Object.entries(node)) {
+    if (name === 'properties') {
+      // A map: its names are those of the wire, such as "example".
+      for (const [field, schema] of Object.entries(child)) visit(schema, `${at}.${field}`, see);
+    } else if (name !== 'example' && name !== 'examples') {
+      // What stands in an example is data, whatever its fields are called.
+      visit(child, `${at}/${name}`, see);
+    }
+  }
+}
+
+/** The examples of a media type, a parameter, a header or a schema, with the schema they must fit. */
+function examplesOf(node: Json): [unknown, Json][] {
+  const schema = (typeof node.schema === 'object' ? node.schema : node) as Json;
+  const found: [unknown, Json][] = 'example' in node ? [[node.example, schema]] : [];
+  for (const example of Object.values((node.examples ?? {}) as Json)) {
+    if (typeof node.schema === 'object') found.push([resolve(example).value, schema]);
+  }
+  return found;
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { errors, type ErrorCode } from '../../src/core/errors.ts';
+import type { Reply } from './service.ts';
+
+/** What no caller may ever read: stacks, our files, the database's own words. */
+const inside = /\bat .+:\d+:\d+|node:internal|node_modules|\.ts\b|violates|relation "|syntax error at/;
+
+/**
+ * A refusal in the one shape that all of them have: body, headers, and nothing of the inside.
+ * Returns the body's `error`.
+ */
+export function assertRefused(
+  reply: Reply,
+  code: ErrorCode,
+  options: { status?: number; about?: string } = {},
+): Record<string, any> {
+  const { status = errors[code].status, about = '' } = options;
+  const said = `${about} ${reply.status} ${reply.text.slice(0, 300)}`;
+  const error = reply.body?.error;
+  assert.equal(error?.code, code, said);
+  assert.equal(reply.status, status, said);
+  assertErrorShape(reply, said);
+  return error;
+}
+
+/** As `assertRefused`, whatever the code: it has to be one of the catalogue. Returns the code. */
+export function assertErrorShape(reply: Reply, about = ''): ErrorCode {
+  assert.match(reply.headers.get('content-type') ?? '', /^application\/json\b/, about);
+  assert.deepEqual(Object.keys(reply.body), ['error'], about);
+  const { code, message, type, param, request_id, details, ...rest } = reply.body.error;
+  assert.deepEqual(rest, {}, about);
+  assert.ok(Object.hasOwn(errors, code), `${about}: ${code} is not in the catalogue`);
+  assert.equal(type, errors[code as ErrorCode].type, about);
+  assert.ok(typeof message === 'string' && message.length > 10 && message.length < 1_000, about);
+  assert.ok(param === null || typeof param === 'string', about);
+  assert.equal(request_id, reply.headers.get('x-request-id'), about);
+  assert.match(request_id, /^req_[\w-]{8,}$/, about);
+  assert.ok(details === undefined || typeof details === 'object', about);
+  assert.doesNotMatch(reply.text, inside, about);
+  assertRetryHeaders(reply, about);
+  return code;
+}
+
+function assertRetryHeaders({ status, headers }: Reply, about: string): void {
+  const after = headers.get('retry-after');
+  if (status === 429 || status === 503) assert.match(after ?? 'none', /^[1-9]\d*$/, about);
+  const retry = status === 402 || status === 409 ? 'false' : null;
+  assert.equal(headers.get('x-should-retry'), retry, about);
+  assert.equal(headers.has('allow'), status === 405, about);
+}

@@ -1,0 +1,16 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** Looks again and again until the check gives something true, and returns that; at most 5 s. */
+export async function until<T>(
+  what: string,
+  check: () => Promise<T> | T,
+  withinMs = 5_000,
+): Promise<NonNullable<T>> {
+  const end = performance.now() + withinMs;
+  for (;;) {
+    const found = await check();
+    if (found) return found;
+    if (performance.now() > end) throw new Error(`not within ${withinMs} ms: ${what}`);
+    await pause(5);
+  }
+}

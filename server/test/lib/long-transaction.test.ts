@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { longTransaction } from '../../src/lib/long-transaction.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+  await database.db.run(rawSql('create table seen (n integer primary key)'));
+});
+after(() => database.close());
+
+const put = (n: number) => rawSql('insert into seen (n) values ($1)', [n]);
+
+async function seen(): Promise<number[]> {
+  const rows = await database.db.run<{ n: number }>(rawSql('select n from seen order by n'));
+  return rows.map(({ n }) => n);
+}
+
+describe('a long transaction', () => {
+  test('commits what was run and what was sent, in order and in its mode', async () => {
+    const level = await longTransaction(database.db, 'isolation level serializable', async (tx) => {
+      tx.send(put(1));
+      const rows = await tx.run<{ n: number }>(rawSql('select n from seen'));
+      assert.deepEqual(rows, [{ n: 1 }]);
+      assert.deepEqual(await seen(), [], 'nobody else sees it yet');
+      tx.send(put(2));
+      const [row] = await tx.run<{ transaction_isolation: string }>(rawSql('show transaction_isolation'));
+      return row!.transaction_isolation;
+    });
+    assert.equal(level, 'serializable');
+    assert.deepEqual(await seen(), [1, 2]);
+  });
+
+  test('leaves nothing where the work, a statement or the last thing sent fails', async () => {
+    const before = await seen();
+    const fails = [
+      longTransaction(database.db, '', async (tx) => {
+        await tx.run(put(10));
+        throw new Error('changed my mind');
+      }),
+      longTransaction(database.db, '', async (tx) => {
+        tx.send(put(1));
+        await tx.run(put(11));
+      }),
+      longTransaction(database.db, '', async (tx) => {
+        await tx.run(put(12));
+        tx.send(put(12));
+      }),
+    ];
+    const outcomes = await Promise.allSettled(fails);
+    const reasons = outcomes.map((one) => (one.status === 'rejected' ? String(one.reason) : 'none'));
+    assert.match(reasons[0]!, /changed my mind/);
+    assert.match(reasons[1]!, /duplicate key/);
+    assert.match(reasons[2]!, /duplicate key/);
+    assert.deepEqual(await seen(), before);
+  });
+
+  test('has no time limit of a statement or of idleness', async () => {
+    const limits = await longTransaction(database.db, '', (tx) => tx.run<{ name: string; setting: string }>(rawSql(
+      `select name, setting from pg_settings
+       where name in ('statement_timeout', 'idle_in_transaction_session_timeout') order by name`)));
+    assert.deepEqual(limits.map(({ setting }) => setting), ['0', '0']);
+  });
+});
