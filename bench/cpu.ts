@@ -11,7 +11,11 @@ export function cpuSeconds(pid: number): number {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       const parent = Number(fields[1]);
-      own.set(Number(name), (Number(fields[11]) + Number(fields[12]) + Number(fields[13]) + Number(fields[14])) / ticksPerSecond);
+      own.set(
+        Number(name),
+        (Number(fields[11]) + Number(fields[12]) + Number(fields[13]) + Number(fields[14])) /
+          ticksPerSecond,
+      );
       children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
     } catch {
       // It ended while we read.

@@ -8,7 +8,10 @@ export function createInstant(chatUrl: string | null): Upstream {
     name: 'instant',
     class: 'A',
     concurrency: 100_000,
-    start: async () => ({ outcome: 'done', result: { media: [], fields: { text: 'done' }, quantity: 1 } }),
+    start: async () => ({
+      outcome: 'done',
+      result: { media: [], fields: { text: 'done' }, quantity: 1 },
+    }),
     poll: async () => ({ state: 'running' }),
     async chat({ model, body }) {
       const reply = await http.request({
@@ -19,7 +22,10 @@ export function createInstant(chatUrl: string | null): Upstream {
         timeoutMs: 10_000,
         maxBytes: 1_000_000,
       });
-      return { outcome: 'reply', reply: JSON.parse(Buffer.from(reply.body).toString()) as Record<string, unknown> };
+      return {
+        outcome: 'reply',
+        reply: JSON.parse(Buffer.from(reply.body).toString()) as Record<string, unknown>,
+      };
     },
   };
 }

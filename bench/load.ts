@@ -39,7 +39,8 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
 
   await Promise.all(Array.from({ length: connections }, () => run()));
   latencies.sort((a, b) => a - b);
-  const at = (share: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
+  const at = (share: number) =>
+    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
   return {
     requests: latencies.length,
     rate: latencies.length / seconds,
@@ -69,7 +70,7 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
         const now = performance.now();
         if (now >= begin && now < end) {
           latencies.push(now - started);
-          const status = buffered.latin1Slice(9, 12);
+          const status = buffered.toString('latin1', 9, 12);
           statuses[status] = (statuses[status] ?? 0) + 1;
         }
         options.onBody?.(buffered.subarray(buffered.indexOf('\r\n\r\n') + 4, size).toString());
@@ -86,13 +87,22 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
 function replySize(buffer: Buffer): number | null {
   const head = buffer.indexOf('\r\n\r\n');
   if (head === -1) return null;
-  const text = buffer.latin1Slice(0, head).toLowerCase();
+  const text = buffer.toString('latin1', 0, head).toLowerCase();
   const at = text.indexOf('content-length:');
   return head + 4 + (at === -1 ? 0 : Number.parseInt(text.slice(at + 15), 10));
 }
 
-export function httpRequest(method: string, path: string, headers: Record<string, string>, body = ''): Buffer {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('');
+export function httpRequest(
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body = '',
+): Buffer {
+  const lines = Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');
   const length = body === '' ? '' : `content-length: ${Buffer.byteLength(body)}\r\n`;
-  return Buffer.from(`${method} ${path} HTTP/1.1\r\nhost: localhost\r\n${lines}${length}\r\n${body}`);
+  return Buffer.from(
+    `${method} ${path} HTTP/1.1\r\nhost: localhost\r\n${lines}${length}\r\n${body}`,
+  );
 }

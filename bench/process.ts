@@ -1,5 +1,6 @@
 import fastify from 'fastify';
-import { openStore, startApp } from '../server/src/app.ts';
+import { startApp } from '../server/src/app.ts';
+import { openStore } from '../server/src/store.ts';
 import { readConfig } from '../server/src/config.ts';
 import { createLog } from '../server/src/lib/log.ts';
 import { createInstant } from './instant.ts';
@@ -20,23 +21,56 @@ async function empty(): Promise<number> {
 }
 
 async function service(): Promise<number> {
-  const config = readConfig({ PORT: '0', FAREBOX_SECRET: 'a secret of at least thirty-two characters', FAREBOX_LOG_LEVEL: 'warn', ...process.env });
+  const config = readConfig({
+    PORT: '0',
+    FAREBOX_SECRET: 'a secret of at least thirty-two characters',
+    FAREBOX_LOG_LEVEL: 'warn',
+    ...process.env,
+  });
   const log = createLog(config.FAREBOX_LOG_LEVEL);
   const store = await openStore(config, 'bench service', log);
   const instant = createInstant(process.env.BENCH_UPSTREAM ?? null);
   const { http = true, worker = false, batchMax } = options;
-  const batches = batchMax === undefined ? {} : { batches: { max: batchMax, concurrency: config.FAREBOX_DATABASE_POOL } };
-  const app = await startApp({ config, store, log, http, worker, upstreams: new Map([[instant.name, instant]]), ...batches });
+  const batches =
+    batchMax === undefined
+      ? {}
+      : { batches: { max: batchMax, concurrency: config.FAREBOX_DATABASE_POOL } };
+  const app = await startApp({
+    config,
+    store,
+    log,
+    http,
+    worker,
+    upstreams: new Map([[instant.name, instant]]),
+    ...batches,
+  });
   process.once('SIGTERM', () => void app.stop(2_000).then(() => process.exit(0)));
   return app.address?.port ?? 0;
 }
 
 const id = '01a1fd49-026b-7805-b8b2-07083f45c364';
 const base = `http://localhost:38255/v1/requests/${id}`;
-const urls = { status_url: `${base}/status`, response_url: `${base}/response`, cancel_url: `${base}/cancel` };
+const urls = {
+  status_url: `${base}/status`,
+  response_url: `${base}/response`,
+  cancel_url: `${base}/cancel`,
+};
 /** Of the same size and shape as ours. */
-const submitReply = { status: 'IN_QUEUE', request_id: id, ...urls, model_id: 'bench/flux/dev/text-to-image', quoted_usd_micro: '10000', queue_position: 0 };
+const submitReply = {
+  status: 'IN_QUEUE',
+  request_id: id,
+  ...urls,
+  model_id: 'bench/flux/dev/text-to-image',
+  quoted_usd_micro: '10000',
+  queue_position: 0,
+};
 const statusReply = {
-  request_id: id, model_id: 'bench/flux/dev/text-to-image', status: 'COMPLETED', created_at: '2026-11-21T08:46:22.829Z',
-  started_at: '2026-11-21T08:46:22.959Z', completed_at: '2026-11-21T08:46:22.984Z', ...urls, metrics: { queue_ms: 130, run_ms: 25 },
+  request_id: id,
+  model_id: 'bench/flux/dev/text-to-image',
+  status: 'COMPLETED',
+  created_at: '2026-11-21T08:46:22.829Z',
+  started_at: '2026-11-21T08:46:22.959Z',
+  completed_at: '2026-11-21T08:46:22.984Z',
+  ...urls,
+  metrics: { queue_ms: 130, run_ms: 25 },
 };

@@ -47,7 +47,12 @@ export async function openBench(): Promise<Bench> {
   const embedded = await startEmbedded({ dataDir: join(dir, 'data') });
   const { host, port, user, database } = embedded.connection;
   const url = `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
-  const db = openDatabase({ connection: url, max: 4, statementTimeoutMs: 120_000, applicationName: 'bench' });
+  const db = openDatabase({
+    connection: url,
+    max: 4,
+    statementTimeoutMs: 120_000,
+    applicationName: 'bench',
+  });
   await migrate(db);
   const running = new Set<ChildProcess>();
   let accounts = 0;
@@ -58,16 +63,36 @@ export async function openBench(): Promise<Bench> {
     async keys(count) {
       const keys: string[] = [];
       for (let i = 0; i < count; i++) {
-        const { id: account_id } = await createAccount(db, { email: `b${++accounts}@example.com`, is_operator: false });
-        await deposit(db, { account_id, amount: 1_000_000_000_000n, reference: `bench ${account_id}` });
-        const limits = { monthly_limit_usd_micro: null, rpm: 1_000_000_000, open_jobs: 100_000_000 };
+        const { id: account_id } = await createAccount(db, {
+          email: `b${++accounts}@example.com`,
+          is_operator: false,
+        });
+        await deposit(db, {
+          account_id,
+          amount: 1_000_000_000_000n,
+          reference: `bench ${account_id}`,
+        });
+        const limits = {
+          monthly_limit_usd_micro: null,
+          rpm: 1_000_000_000,
+          open_jobs: 100_000_000,
+        };
         keys.push((await createKey(db, { account_id, name: 'bench', ...limits })).key);
       }
       return keys;
     },
     async start(options) {
-      const child = fork(join(import.meta.dirname, 'process.ts'), [JSON.stringify(options)], { execArgv: process.env.BENCH_PROF ? ['--import','/tmp/w/hook.mjs','--cpu-prof','--cpu-prof-dir=/tmp/w/prof'] : process.execArgv,
-        env: { PATH: process.env.PATH, DATABASE_URL: url, FAREBOX_DATA_DIR: join(dir, 'files'), FAREBOX_CATALOG: join(dir, 'catalog'), ...options.env },
+      const child = fork(join(import.meta.dirname, 'process.ts'), [JSON.stringify(options)], {
+        execArgv: process.env.BENCH_PROF
+          ? ['--import', '/tmp/w/hook.mjs', '--cpu-prof', '--cpu-prof-dir=/tmp/w/prof']
+          : process.execArgv,
+        env: {
+          PATH: process.env.PATH,
+          DATABASE_URL: url,
+          FAREBOX_DATA_DIR: join(dir, 'files'),
+          FAREBOX_CATALOG: join(dir, 'catalog'),
+          ...options.env,
+        },
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       });
       running.add(child);
@@ -87,8 +112,14 @@ export async function openBench(): Promise<Bench> {
       await db.run(rawSql('alter table transfers disable trigger transfers_append_only'));
       await db.run(rawSql("delete from transfers where kind not in ('deposit')"));
       await db.run(rawSql('alter table transfers enable trigger transfers_append_only'));
-      await db.run(rawSql('update balances set debits_pending = 0, debits_posted = 0, last_seq = 1'));
-      await db.run(rawSql('update key_usage set pending_usd_micro = 0, posted_usd_micro = 0, open_requests = 0'));
+      await db.run(
+        rawSql('update balances set debits_pending = 0, debits_posted = 0, last_seq = 1'),
+      );
+      await db.run(
+        rawSql(
+          'update key_usage set pending_usd_micro = 0, posted_usd_micro = 0, open_requests = 0',
+        ),
+      );
       await db.run(rawSql('vacuum analyze'));
     },
     async stop() {

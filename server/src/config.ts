@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 
 /**
- * Every setting: name, how it is read, its default, and a sentence for the operator. This is the one place that
- * reads the environment; `docs/configuration.md` is made from this table. A secret may also be given as a file, by
- * the same name with `_FILE` behind it.
+ * Every setting: name, how it is read, its default, and a sentence for the operator. This is the
+ * one place that reads the environment; `docs/configuration.md` is made from this table. A secret
+ * may also be given as a file, by the same name with `_FILE` behind it.
  */
 interface Setting<T> {
   read: (text: string) => T;
@@ -18,44 +18,124 @@ interface Setting<T> {
 const settings = {
   PORT: int(0, 65_535, '8080', 'Port to listen on. 0 takes any free one.'),
   HOST: text('127.0.0.1', 'Address to listen on. Use 0.0.0.0 in a container.'),
-  FAREBOX_BASE_URL: text(null, 'What callers see as the base address. Default: http://localhost:PORT/v1.'),
-  FAREBOX_DATA_DIR: text('./data', 'Folder of the embedded database, stored media and the generated secret.'),
+  FAREBOX_BASE_URL: text(
+    null,
+    'What callers see as the base address. Default: http://localhost:PORT/v1.',
+  ),
+  FAREBOX_DATA_DIR: text(
+    './data',
+    'Folder of the embedded database, stored media and the generated secret.',
+  ),
   DATABASE_URL: secret('PostgreSQL 15 or later. Unset: an embedded PostgreSQL in the data folder.'),
   FAREBOX_DATABASE_POOL: int(2, 200, '10', 'Database connections of one process.'),
-  FAREBOX_UNSAFE_DATABASE: flag('off', 'Accept a database that may lose what it committed. For tests only.'),
-  FAREBOX_CATALOG: text(null, 'Folder of catalog files. Default: the folder `catalog` that Farebox comes with.'),
-  FAREBOX_SECRET: secret('Signs output links; at least 32 characters. Unset: made and kept in the data folder.'),
-  FAREBOX_SECRET_PREVIOUS: secret('The secret before, for a day after a change, so that old links stay good.'),
+  FAREBOX_UNSAFE_DATABASE: flag(
+    'off',
+    'Accept a database that may lose what it committed. For tests only.',
+  ),
+  FAREBOX_CATALOG: text(
+    null,
+    'Folder of catalog files. Default: the folder `catalog` that Farebox comes with.',
+  ),
+  FAREBOX_SECRET: secret(
+    'Signs output links; at least 32 characters. Unset: made and kept in the data folder.',
+  ),
+  FAREBOX_SECRET_PREVIOUS: secret(
+    'The secret before, for a day after a change, so that old links stay good.',
+  ),
   FAREBOX_WORKER: flag('on', 'Run a worker inside `serve`.'),
-  FAREBOX_WORKER_CONCURRENCY: int(1, 10_000, '256', 'Requests one worker process handles at the same time.'),
-  FAREBOX_LEASE_SECONDS: number(0.2, 3600, '60', 'How long a worker owns a request before another may take it.'),
-  FAREBOX_STEP_TIMEOUT_SECONDS: number(0.1, 3600, '45', 'Longest single step of a worker; less than the lease.'),
-  FAREBOX_POLL_SECONDS: number(0.05, 60, '2', 'How often a running job is looked at, where its upstream says nothing.'),
-  FAREBOX_STORAGE: text('disk', '`disk` (in the data folder), `disk:/path`, or `s3://KEY:SECRET@HOST/BUCKET?region=R`.'),
+  FAREBOX_WORKER_CONCURRENCY: int(
+    1,
+    10_000,
+    '256',
+    'Requests one worker process handles at the same time.',
+  ),
+  FAREBOX_LEASE_SECONDS: number(
+    0.2,
+    3600,
+    '60',
+    'How long a worker owns a request before another may take it.',
+  ),
+  FAREBOX_STEP_TIMEOUT_SECONDS: number(
+    0.1,
+    3600,
+    '45',
+    'Longest single step of a worker; less than the lease.',
+  ),
+  FAREBOX_POLL_SECONDS: number(
+    0.05,
+    60,
+    '2',
+    'How often a running job is looked at, where its upstream says nothing.',
+  ),
+  FAREBOX_STORAGE: text(
+    'disk',
+    '`disk` (in the data folder), `disk:/path`, or `s3://KEY:SECRET@HOST/BUCKET?region=R`.',
+  ),
   FAREBOX_METRICS_TOKEN: secret('Bearer token that opens /metrics to callers from other machines.'),
-  FAREBOX_LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'silent'], 'info', 'Least level that is logged.'),
+  FAREBOX_LOG_LEVEL: oneOf(
+    ['fatal', 'error', 'warn', 'info', 'debug', 'silent'],
+    'info',
+    'Least level that is logged.',
+  ),
   FAREBOX_RPM: int(1, 10_000_000, '600', 'Calls a minute of a key that has no figure of its own.'),
   FAREBOX_OPEN_JOBS: int(1, 100_000_000, '50', 'Open jobs of a key that has no figure of its own.'),
   FAREBOX_UPLOAD_MAX_BYTES: int(1, 10_737_418_240, '104857600', 'Largest uploaded file.'),
-  FAREBOX_OUTPUT_MAX_BYTES: int(1, 10_737_418_240, '2147483648', 'Largest output of an upstream that is kept.'),
+  FAREBOX_OUTPUT_MAX_BYTES: int(
+    1,
+    10_737_418_240,
+    '2147483648',
+    'Largest output of an upstream that is kept.',
+  ),
   FAREBOX_FILE_DAYS: number(0.001, 365, '7', 'Days an uploaded file is kept.'),
-  FAREBOX_QUEUE_AGE_SECONDS: number(1, 86_400, '900', 'An upstream whose queue is older takes no more submits (503).'),
+  FAREBOX_QUEUE_AGE_SECONDS: number(
+    1,
+    86_400,
+    '900',
+    'An upstream whose queue is older takes no more submits (503).',
+  ),
   FAREBOX_WEBHOOK_HTTPS_ONLY: flag('off', 'Refuse webhook addresses that are not https.'),
-  FAREBOX_ALLOW_PRIVATE_HOSTS: list('Host or host:port of upstreams on the own network, comma-separated.'),
-  FAREBOX_TEST_PUBLIC_HOSTS: list('Host:port that counts as public although it is not. For tests only.'),
-  FAREBOX_NOTIFY: flag('on', 'Use LISTEN and NOTIFY to wake other processes; everything works without.'),
-  FAREBOX_IN_FLIGHT_MAX: int(1, 1_000_000, '2000', 'Calls one process works on at once; beyond it 503.'),
-  FAREBOX_STREAMS_MAX: int(1, 1_000_000, '20000', 'Status streams one process holds open; beyond it 503.'),
-  FAREBOX_SANDBOX: flag('on', 'Offer the sandbox upstream, which generates without any outside service.'),
+  FAREBOX_ALLOW_PRIVATE_HOSTS: list(
+    'Host or host:port of upstreams on the own network, comma-separated.',
+  ),
+  FAREBOX_TEST_PUBLIC_HOSTS: list(
+    'Host:port that counts as public although it is not. For tests only.',
+  ),
+  FAREBOX_NOTIFY: flag(
+    'on',
+    'Use LISTEN and NOTIFY to wake other processes; everything works without.',
+  ),
+  FAREBOX_IN_FLIGHT_MAX: int(
+    1,
+    1_000_000,
+    '2000',
+    'Calls one process works on at once; beyond it 503.',
+  ),
+  FAREBOX_STREAMS_MAX: int(
+    1,
+    1_000_000,
+    '20000',
+    'Status streams one process holds open; beyond it 503.',
+  ),
+  FAREBOX_SANDBOX: flag(
+    'on',
+    'Offer the sandbox upstream, which generates without any outside service.',
+  ),
   FAREBOX_SANDBOX_CONCURRENCY: int(1, 100_000, '8', 'Jobs the sandbox runs at the same time.'),
-  FAREBOX_SANDBOX_SPEED: number(0.01, 1_000_000, '1', 'How many times faster than usual the sandbox works.'),
+  FAREBOX_SANDBOX_SPEED: number(
+    0.01,
+    1_000_000,
+    '1',
+    'How many times faster than usual the sandbox works.',
+  ),
 } satisfies Record<string, Setting<unknown>>;
 
 type Settings = typeof settings;
 type Name = keyof Settings;
 type Optional<S> = S extends { default: null } ? true : false;
 export type Config = {
-  [N in Name]: ReturnType<Settings[N]['read']> | (Optional<Settings[N]> extends true ? null : never);
+  [N in Name]:
+    | ReturnType<Settings[N]['read']>
+    | (Optional<Settings[N]> extends true ? null : never);
 };
 
 /** A setting is missing or wrong; the message names it and says what is allowed. */
@@ -79,7 +159,11 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   return config;
 }
 
-function readSetting(env: NodeJS.ProcessEnv, name: string, setting: Setting<unknown>): string | null {
+function readSetting(
+  env: NodeJS.ProcessEnv,
+  name: string,
+  setting: Setting<unknown>,
+): string | null {
   const direct = env[name];
   if (direct !== undefined && direct !== '') return direct;
   const file = setting.secret ? env[`${name}_FILE`] : undefined;
@@ -97,12 +181,17 @@ function readSetting(env: NodeJS.ProcessEnv, name: string, setting: Setting<unkn
 function relations(config: Config): string[] {
   const problems: string[] = [];
   if (config.FAREBOX_STEP_TIMEOUT_SECONDS >= config.FAREBOX_LEASE_SECONDS) {
-    problems.push('FAREBOX_STEP_TIMEOUT_SECONDS must be less than FAREBOX_LEASE_SECONDS, or a step could outlive its lease.');
+    problems.push(
+      'FAREBOX_STEP_TIMEOUT_SECONDS must be less than FAREBOX_LEASE_SECONDS, or a step could outlive its lease.',
+    );
   }
   if (config.FAREBOX_SECRET !== null && config.FAREBOX_SECRET.length < 32) {
     problems.push('FAREBOX_SECRET must have at least 32 characters.');
   }
-  if (config.FAREBOX_BASE_URL !== null && !/^https?:\/\/[^/?#]+(\/[^?#]*)?\/v1$/.test(config.FAREBOX_BASE_URL)) {
+  if (
+    config.FAREBOX_BASE_URL !== null &&
+    !/^https?:\/\/[^/?#]+(\/[^?#]*)?\/v1$/.test(config.FAREBOX_BASE_URL)
+  ) {
     problems.push('FAREBOX_BASE_URL must be an http or https address that ends in /v1.');
   }
   return problems;
@@ -120,7 +209,10 @@ export function dataDir(config: Config): string {
   return dir;
 }
 
-/** The signing secrets, newest first. Without a given one, one is made once and kept in the data folder. */
+/**
+ * The signing secrets, newest first. Without a given one, one is made once and kept in the data
+ * folder.
+ */
 export function signingSecrets(config: Config): Buffer[] {
   const previous = config.FAREBOX_SECRET_PREVIOUS;
   const secrets = [config.FAREBOX_SECRET ?? keptSecret(join(dataDir(config), 'secret'))];
@@ -143,7 +235,12 @@ function keptSecret(path: string): string {
 /** `docs/configuration.md`. */
 export function configurationPage(): string {
   const rows = Object.entries(settings).map(([name, setting]: [string, Setting<unknown>]) => {
-    const shown = setting.default === null ? 'unset' : setting.default === '' ? 'none' : `\`${setting.default}\``;
+    const shown =
+      setting.default === null
+        ? 'unset'
+        : setting.default === ''
+          ? 'none'
+          : `\`${setting.default}\``;
     return `| \`${name}\` | ${shown} | ${setting.secret ? 'yes' : ''} | ${setting.says} |`;
   });
   return [
@@ -198,7 +295,8 @@ function number(min: number, max: number, fallback: string, says: string) {
 function flag(fallback: 'on' | 'off', says: string) {
   return {
     read: (given: string) => {
-      if (given !== 'on' && given !== 'off') throw new ConfigError(`"${given}" is neither on nor off.`);
+      if (given !== 'on' && given !== 'off')
+        throw new ConfigError(`"${given}" is neither on nor off.`);
       return given === 'on';
     },
     default: fallback,
@@ -209,7 +307,8 @@ function flag(fallback: 'on' | 'off', says: string) {
 function oneOf<T extends string>(values: T[], fallback: T, says: string) {
   return {
     read: (given: string) => {
-      if (!values.includes(given as T)) throw new ConfigError(`"${given}" is none of ${values.join(', ')}.`);
+      if (!values.includes(given as T))
+        throw new ConfigError(`"${given}" is none of ${values.join(', ')}.`);
       return given as T;
     },
     default: fallback,
@@ -219,7 +318,11 @@ function oneOf<T extends string>(values: T[], fallback: T, says: string) {
 
 function list(says: string) {
   return {
-    read: (given: string) => given.split(',').map((item) => item.trim()).filter((item) => item !== ''),
+    read: (given: string) =>
+      given
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== ''),
     default: '',
     says,
   };

@@ -2,9 +2,14 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { ConfigError, readConfig, type Config } from './config.ts';
 import { Refused } from './operations/account.ts';
 
-/** The operator's command line: one verb, one file. Nothing is loaded that the verb does not need. */
+/**
+ * The operator's command line: one verb, one file. Nothing is loaded that the verb does not need.
+ */
 
-type Verb<Options> = (context: { config: Config; json: boolean }, ...args: Options[]) => Promise<void>;
+type Verb<Options> = (
+  context: { config: Config; json: boolean },
+  ...args: Options[]
+) => Promise<void>;
 
 const program = new Command('farebox')
   .description('A prepaid gateway you host yourself: one key, one balance, every model behind it.')
@@ -27,64 +32,89 @@ function run(load: () => Promise<Verb<never>>) {
   };
 }
 
-verb(program, 'trial', 'start the whole product on embedded PostgreSQL with demo accounts (what npm start runs)')
-  .action(run(async () => (await import('./commands/trial.ts')).trial));
+verb(
+  program,
+  'trial',
+  'start the whole product on embedded PostgreSQL with demo accounts (what npm start runs)',
+).action(run(async () => (await import('./commands/trial.ts')).trial));
 verb(program, 'serve', 'start the service: API and worker')
   .option('--no-worker', 'API only; start `farebox worker` beside it')
   .option('--embedded', 'use the embedded PostgreSQL and a generated secret')
   .action(run(async () => (await import('./commands/serve.ts')).serve));
-verb(program, 'worker', 'start a worker only').option('--embedded', 'use the embedded PostgreSQL')
+verb(program, 'worker', 'start a worker only')
+  .option('--embedded', 'use the embedded PostgreSQL')
   .action(run(async () => (await import('./commands/serve.ts')).work));
-verb(program, 'migrate', 'bring the database schema up to this version')
-  .action(run(async () => (await import('./commands/migrate.ts')).migrateDatabase));
+verb(program, 'migrate', 'bring the database schema up to this version').action(
+  run(async () => (await import('./commands/migrate.ts')).migrateDatabase),
+);
 
 const account = program.command('account').description('accounts and their balances');
-verb(account, 'create', 'create an account').argument('<email>')
+verb(account, 'create', 'create an account')
+  .argument('<email>')
   .option('--credit-usd <amount>', 'book a first deposit')
   .option('--operator', 'may use the operator pages')
   .action(run(async () => (await import('./commands/account.ts')).create));
-verb(account, 'list', 'list accounts, newest first').option('--limit <n>', 'how many', count, 100)
+verb(account, 'list', 'list accounts, newest first')
+  .option('--limit <n>', 'how many', count, 100)
   .action(run(async () => (await import('./commands/account.ts')).list));
-verb(account, 'show', 'show one account').argument('<email>')
+verb(account, 'show', 'show one account')
+  .argument('<email>')
   .action(run(async () => (await import('./commands/account.ts')).show));
-verb(account, 'suspend', "refuse the account's keys from the next call on").argument('<email>')
+verb(account, 'suspend', "refuse the account's keys from the next call on")
+  .argument('<email>')
   .action(run(async () => (await import('./commands/account.ts')).suspend));
-verb(account, 'resume', 'undo a suspension').argument('<email>')
+verb(account, 'resume', 'undo a suspension')
+  .argument('<email>')
   .action(run(async () => (await import('./commands/account.ts')).resume));
-verb(account, 'statement', "list the movements of an account's money, newest first").argument('<email>')
+verb(account, 'statement', "list the movements of an account's money, newest first")
+  .argument('<email>')
   .option('--limit <n>', 'how many', count, 100)
   .action(run(async () => (await import('./commands/account.ts')).statementOf));
 
 verb(program, 'credit', 'book a deposit; the same reference is booked once')
-  .argument('<email>').argument('<usd>').requiredOption('--reference <text>', 'outside name of the payment')
+  .argument('<email>')
+  .argument('<usd>')
+  .requiredOption('--reference <text>', 'outside name of the payment')
   .action(run(async () => (await import('./commands/credit.ts')).credit));
 
 const key = program.command('key').description('API keys');
 verb(key, 'create', 'make a key and print it, once')
-  .requiredOption('--account <email>').option('--name <name>', 'a label', 'default')
+  .requiredOption('--account <email>')
+  .option('--name <name>', 'a label', 'default')
   .option('--limit-usd <amount>', 'monthly spend limit')
-  .option('--rpm <n>', 'calls a minute', count).option('--open-jobs <n>', 'open jobs', count)
+  .option('--rpm <n>', 'calls a minute', count)
+  .option('--open-jobs <n>', 'open jobs', count)
   .action(run(async () => (await import('./commands/key.ts')).create));
-verb(key, 'list', 'list keys').option('--account <email>', 'of one account')
+verb(key, 'list', 'list keys')
+  .option('--account <email>', 'of one account')
   .action(run(async () => (await import('./commands/key.ts')).list));
-verb(key, 'limit', 'change the limits of a key; "none" takes one away').argument('<key-id>')
+verb(key, 'limit', 'change the limits of a key; "none" takes one away')
+  .argument('<key-id>')
   .option('--limit-usd <amount>', 'monthly spend limit, or none')
-  .option('--rpm <n>', 'calls a minute, or none').option('--open-jobs <n>', 'open jobs, or none')
+  .option('--rpm <n>', 'calls a minute, or none')
+  .option('--open-jobs <n>', 'open jobs, or none')
   .action(run(async () => (await import('./commands/key.ts')).limit));
-verb(key, 'revoke', 'refuse a key from the next call on').argument('<key-id>')
+verb(key, 'revoke', 'refuse a key from the next call on')
+  .argument('<key-id>')
   .action(run(async () => (await import('./commands/key.ts')).revoke));
 
 const catalog = program.command('catalog').description('the catalog files');
-verb(catalog, 'check', 'check catalog files and say in words what is wrong').argument('[folder]')
+verb(catalog, 'check', 'check catalog files and say in words what is wrong')
+  .argument('[folder]')
   .action(run(async () => (await import('./commands/catalog.ts')).check));
 
-verb(program, 'audit', 'prove the books: exit 0, or the first broken law')
-  .action(run(async () => (await import('./commands/audit.ts')).auditBooks));
-verb(program, 'export', 'write everything into one snapshot file').argument('<file>')
+verb(program, 'audit', 'prove the books: exit 0, or the first broken law').action(
+  run(async () => (await import('./commands/audit.ts')).auditBooks),
+);
+verb(program, 'export', 'write everything into one snapshot file')
+  .argument('<file>')
   .action(run(async () => (await import('./commands/snapshot.ts')).exportSnapshot));
-verb(program, 'import', 'read a snapshot into an empty database').argument('<file>')
+verb(program, 'import', 'read a snapshot into an empty database')
+  .argument('<file>')
   .action(run(async () => (await import('./commands/snapshot.ts')).importSnapshot));
-program.command('generate', { hidden: true }).description('write openapi.json and the generated pages')
+program
+  .command('generate', { hidden: true })
+  .description('write openapi.json and the generated pages')
   .action(async () => (await import('./commands/generate.ts')).generate());
 
 try {
@@ -94,7 +124,8 @@ try {
 }
 
 function count(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('must be a whole number above 0.');
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new InvalidArgumentError('must be a whole number above 0.');
   return Number(text);
 }
 
@@ -102,9 +133,16 @@ function count(text: string): number {
 function tell(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode;
   const expected = error instanceof Refused || error instanceof ConfigError;
-  const text = expected ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const text = expected
+    ? error.message
+    : error instanceof Error
+      ? (error.stack ?? error.message)
+      : String(error);
   const json = process.argv.includes('--json');
-  if (json) console.log(JSON.stringify({ error: { message: error instanceof Error ? error.message : text } }));
+  if (json)
+    console.log(
+      JSON.stringify({ error: { message: error instanceof Error ? error.message : text } }),
+    );
   console.error(text);
   return expected ? 2 : 1;
 }

@@ -14,7 +14,11 @@ export function usd(text: string): bigint {
   }
 }
 
-export async function create(context: Context, email: string, options: { creditUsd?: string; operator?: boolean }): Promise<void> {
+export async function create(
+  context: Context,
+  email: string,
+  options: { creditUsd?: string; operator?: boolean },
+): Promise<void> {
   const amount = options.creditUsd === undefined ? null : usd(options.creditUsd);
   const shown = await withDatabase(context, async (db) => {
     const made = await createAccount(db, { email, is_operator: options.operator ?? false });
@@ -23,14 +27,28 @@ export async function create(context: Context, email: string, options: { creditU
     }
     return view(await needAccount(db, made.id));
   });
-  print(context, shown, `Account ${shown.email} made. Available: ${formatUsd(BigInt(shown.available_usd_micro))} USD.`);
+  print(
+    context,
+    shown,
+    `Account ${shown.email} made. Available: ${formatUsd(BigInt(shown.available_usd_micro))} USD.`,
+  );
 }
 
 export async function list(context: Context, options: { limit: number }): Promise<void> {
   const rows = await withDatabase(context, (db) => accounts.list(db, { limit: options.limit }));
   const shown = rows.map(view);
-  const cells = rows.map((row) => [row.email, row.status, formatUsd(row.available_usd_micro), formatUsd(row.reserved_usd_micro), row.created_at.toISOString()]);
-  print(context, { data: shown }, table(['EMAIL', 'STATUS', 'AVAILABLE USD', 'RESERVED USD', 'CREATED'], cells));
+  const cells = rows.map((row) => [
+    row.email,
+    row.status,
+    formatUsd(row.available_usd_micro),
+    formatUsd(row.reserved_usd_micro),
+    row.created_at.toISOString(),
+  ]);
+  print(
+    context,
+    { data: shown },
+    table(['EMAIL', 'STATUS', 'AVAILABLE USD', 'RESERVED USD', 'CREATED'], cells),
+  );
 }
 
 export async function show(context: Context, email: string): Promise<void> {
@@ -52,7 +70,11 @@ export function resume(context: Context, email: string): Promise<void> {
   return setStatus(context, email, 'active');
 }
 
-async function setStatus(context: Context, email: string, status: 'active' | 'suspended'): Promise<void> {
+async function setStatus(
+  context: Context,
+  email: string,
+  status: 'active' | 'suspended',
+): Promise<void> {
   const row = await withDatabase(context, async (db) => {
     const { id } = await needAccount(db, email);
     await accounts.setStatus(db, id, status);
@@ -61,16 +83,27 @@ async function setStatus(context: Context, email: string, status: 'active' | 'su
   print(context, view(row), `${row.email} is ${row.status}.`);
 }
 
-export async function statementOf(context: Context, email: string, options: { limit: number }): Promise<void> {
+export async function statementOf(
+  context: Context,
+  email: string,
+  options: { limit: number },
+): Promise<void> {
   const rows = await withDatabase(context, async (db) => {
     const { id } = await needAccount(db, email);
     return statement(db, id, { limit: options.limit });
   });
   const cells = rows.map((row) => [
-    row.created_at.toISOString(), row.kind, formatUsd(row.amount_usd_micro), formatUsd(row.available_after_usd_micro),
+    row.created_at.toISOString(),
+    row.kind,
+    formatUsd(row.amount_usd_micro),
+    formatUsd(row.available_after_usd_micro),
     row.request_id ?? row.reference ?? '',
   ]);
-  print(context, { data: rows }, table(['TIME', 'KIND', 'AMOUNT USD', 'AVAILABLE AFTER', 'REQUEST OR REFERENCE'], cells));
+  print(
+    context,
+    { data: rows },
+    table(['TIME', 'KIND', 'AMOUNT USD', 'AVAILABLE AFTER', 'REQUEST OR REFERENCE'], cells),
+  );
 }
 
 function view(row: accounts.AccountRow) {

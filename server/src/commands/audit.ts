@@ -9,6 +9,12 @@ export async function auditBooks(context: Context): Promise<void> {
     `broken: ${law}: ${says}`,
     ...found.map((row) => `  ${JSON.stringify(row)}`),
   ]);
-  print(context, report, report.ok ? `The books balance: ${proved}.` : [`The books do NOT balance (${proved}).`, ...lines].join('\n'));
+  print(
+    context,
+    report,
+    report.ok
+      ? `The books balance: ${proved}.`
+      : [`The books do NOT balance (${proved}).`, ...lines].join('\n'),
+  );
   if (!report.ok) process.exitCode = 1;
 }

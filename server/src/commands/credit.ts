@@ -4,7 +4,12 @@ import { deposit } from '../operations/deposit.ts';
 import { usd } from './account.ts';
 import { print, withDatabase, type Context } from './output.ts';
 
-export async function credit(context: Context, email: string, amountUsd: string, options: { reference: string }): Promise<void> {
+export async function credit(
+  context: Context,
+  email: string,
+  amountUsd: string,
+  options: { reference: string },
+): Promise<void> {
   const amount = usd(amountUsd);
   const shown = await withDatabase(context, async (db) => {
     const { id: account_id } = await needAccount(db, email);
@@ -13,5 +18,9 @@ export async function credit(context: Context, email: string, amountUsd: string,
     return { account_id, available_usd_micro, transfer_id, replayed };
   });
   const done = shown.replayed ? 'was booked before, nothing changed' : 'booked';
-  print(context, shown, `${formatUsd(amount)} USD ${done}. Available: ${formatUsd(shown.available_usd_micro)} USD.`);
+  print(
+    context,
+    shown,
+    `${formatUsd(amount)} USD ${done}. Available: ${formatUsd(shown.available_usd_micro)} USD.`,
+  );
 }

@@ -25,21 +25,34 @@ export async function create(context: Context, options: CreateOptions): Promise<
     const { key, key_id } = await createKey(db, { account_id, name: options.name, ...limits });
     return { key, key_id, account_id, email, name: options.name, ...limits };
   });
-  print(context, shown, `${shown.key}\n\nThis is the key of ${shown.email}, shown once. Its id is ${shown.key_id}.`);
+  print(
+    context,
+    shown,
+    `${shown.key}\n\nThis is the key of ${shown.email}, shown once. Its id is ${shown.key_id}.`,
+  );
 }
 
 export async function list(context: Context, options: { account?: string }): Promise<void> {
   const rows = await withDatabase(context, async (db) => {
-    const account = options.account === undefined ? null : (await needAccount(db, options.account)).id;
+    const account =
+      options.account === undefined ? null : (await needAccount(db, options.account)).id;
     return keys.list(db, account);
   });
   const data = rows.map(({ id: key_id, ...row }) => ({ key_id, ...row }));
   const cells = rows.map((row) => [
-    row.id, row.name, `${row.prefix}…${row.last4}`, row.revoked_at ? 'revoked' : 'active',
+    row.id,
+    row.name,
+    `${row.prefix}…${row.last4}`,
+    row.revoked_at ? 'revoked' : 'active',
     row.monthly_limit_usd_micro === null ? '-' : formatUsd(row.monthly_limit_usd_micro),
-    formatUsd(row.spent_usd_micro), String(row.open_requests),
+    formatUsd(row.spent_usd_micro),
+    String(row.open_requests),
   ]);
-  print(context, { data }, table(['KEY ID', 'NAME', 'KEY', 'STATUS', 'LIMIT USD', 'SPENT THIS MONTH', 'OPEN JOBS'], cells));
+  print(
+    context,
+    { data },
+    table(['KEY ID', 'NAME', 'KEY', 'STATUS', 'LIMIT USD', 'SPENT THIS MONTH', 'OPEN JOBS'], cells),
+  );
 }
 
 export async function limit(
@@ -52,14 +65,23 @@ export async function limit(
     rpm: given(options.rpm, whole),
     open_jobs: given(options.openJobs, whole),
   };
-  const changed = isUuid(keyId) && (await withDatabase(context, (db) => keys.setLimits(db, keyId, limits)));
-  if (!changed) throw new Refused(`There is no key with the id ${keyId}. "farebox key list" shows them.`);
-  print(context, { key_id: keyId, ...limits }, `The limits of ${keyId} hold from the next call on.`);
+  const changed =
+    isUuid(keyId) && (await withDatabase(context, (db) => keys.setLimits(db, keyId, limits)));
+  if (!changed)
+    throw new Refused(`There is no key with the id ${keyId}. "farebox key list" shows them.`);
+  print(
+    context,
+    { key_id: keyId, ...limits },
+    `The limits of ${keyId} hold from the next call on.`,
+  );
 }
 
 export async function revoke(context: Context, keyId: string): Promise<void> {
   const revoked = isUuid(keyId) && (await withDatabase(context, (db) => keys.revoke(db, keyId)));
-  if (!revoked) throw new Refused(`There is no living key with the id ${keyId}. "farebox key list" shows them.`);
+  if (!revoked)
+    throw new Refused(
+      `There is no living key with the id ${keyId}. "farebox key list" shows them.`,
+    );
   print(context, { key_id: keyId, revoked: true }, `${keyId} is revoked from the next call on.`);
 }
 

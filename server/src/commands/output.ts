@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 import { createLog } from '../lib/log.ts';
-import { openStore } from '../app.ts';
+import { openStore } from '../store.ts';
 import type { Database } from '../lib/sql.ts';
 
 /** What every verb is given. */
@@ -9,10 +9,19 @@ export interface Context {
   json: boolean;
 }
 
-/** Runs a short verb on the database, beside a running service or on an embedded one started for it. */
-export async function withDatabase<T>(context: Context, work: (db: Database) => Promise<T>): Promise<T> {
+/**
+ * Runs a short verb on the database, beside a running service or on an embedded one started for it.
+ */
+export async function withDatabase<T>(
+  context: Context,
+  work: (db: Database) => Promise<T>,
+): Promise<T> {
   const log = createLog('warn');
-  const store = await openStore({ ...context.config, FAREBOX_DATABASE_POOL: 2 }, 'farebox command', log);
+  const store = await openStore(
+    { ...context.config, FAREBOX_DATABASE_POOL: 2 },
+    'farebox command',
+    log,
+  );
   try {
     return await work(store.db);
   } finally {
@@ -30,6 +39,11 @@ export function print(context: Context, value: object, text: string): void {
 export function table(head: string[], rows: string[][]): string {
   const widths = head.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i]!.length)));
   return [head, ...rows]
-    .map((row) => row.map((cell, i) => cell.padEnd(widths[i]!)).join('  ').trimEnd())
+    .map((row) =>
+      row
+        .map((cell, i) => cell.padEnd(widths[i]!))
+        .join('  ')
+        .trimEnd(),
+    )
     .join('\n');
 }

@@ -1,4 +1,5 @@
-import { openStore, startApp, type App } from '../app.ts';
+import { startApp, type App } from '../app.ts';
+import { openStore } from '../store.ts';
 import { dataDir, ConfigError, type Config } from '../config.ts';
 import { claimFolder } from '../db/embedded.ts';
 import { createLog } from '../lib/log.ts';
@@ -8,7 +9,10 @@ import type { Context } from './output.ts';
 /** Within this a stopping process is gone, whatever is under way. */
 const stopMs = 9_500;
 
-export async function serve(context: Context, options: { worker: boolean; embedded?: boolean }): Promise<void> {
+export async function serve(
+  context: Context,
+  options: { worker: boolean; embedded?: boolean },
+): Promise<void> {
   const { config } = context;
   if (!options.embedded) demand(config, ['DATABASE_URL', 'FAREBOX_SECRET', 'FAREBOX_BASE_URL']);
   await live(config, { http: true, worker: options.worker && config.FAREBOX_WORKER }, (app) => {
@@ -47,7 +51,8 @@ export async function live(
   await started(app);
   const signal = await stopSignal();
   log.info({ signal }, 'stopping');
-  // Whatever hangs, the process ends in time: what is under way is leased or reserved, and comes back by itself.
+  // Whatever hangs, the process ends in time: what is under way is leased or reserved, and comes
+  // back by itself.
   setTimeout(() => process.exit(1), stopMs).unref();
   await app.stop();
   await store.close();

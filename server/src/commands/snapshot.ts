@@ -17,7 +17,8 @@ export async function exportSnapshot(context: Context, file: string): Promise<vo
   const secret = config.FAREBOX_SECRET === null ? keptSecret(config) : null;
   const options = { path, secret, tell: teller('exporting') };
   const { rows, files, bytes, gone, unfinished, seal } = await withDatabase(context, (db) =>
-    exporting.exportSnapshot(db, mediaStore(config), options));
+    exporting.exportSnapshot(db, mediaStore(config), options),
+  );
   const shown = {
     ok: true,
     file: path,
@@ -48,13 +49,16 @@ export async function importSnapshot(
 ): Promise<void> {
   const { config } = context;
   let secret: Kept = { path: null, says: [] };
-  const { taken_at, rows, files, bytes, checked, released, unfinished } = await withDatabase(context, (db) =>
-    importing.importSnapshot(db, mediaStore(config), {
-      path: resolve(file),
-      releaseOpen: options.releaseOpen ?? false,
-      keepSecret: (given) => void (secret = keep(config, given)),
-      tell: teller('importing'),
-    }));
+  const { taken_at, rows, files, bytes, checked, released, unfinished } = await withDatabase(
+    context,
+    (db) =>
+      importing.importSnapshot(db, mediaStore(config), {
+        path: resolve(file),
+        releaseOpen: options.releaseOpen ?? false,
+        keepSecret: (given) => void (secret = keep(config, given)),
+        tell: teller('importing'),
+      }),
+  );
   const shown = {
     ok: true,
     taken_at,
@@ -71,7 +75,9 @@ export async function importSnapshot(
   const lines = [
     `${shown.accounts} accounts, ${shown.requests} requests and ${files} media files are here, as of ${taken_at}.`,
     `The books balance: ${checked.laws} laws over ${checked.transfers} transfers.`,
-    ...(released > 0 ? [`${released} open requests were ended and their reservations given back.`] : []),
+    ...(released > 0
+      ? [`${released} open requests were ended and their reservations given back.`]
+      : []),
     ...whileOpen(unfinished, 'Before you start this service, stop the one that the snapshot is of'),
     ...secret.says,
   ];
@@ -103,15 +109,18 @@ interface Kept {
   says: string[];
 }
 
-/** Keeps the secret that came along where this service finds it, and never in place of another one. */
+/**
+ * Keeps the secret that came along where this service finds it, and never in place of another one.
+ */
 function keep(config: Config, given: string): Kept {
   const own = config.FAREBOX_SECRET ?? keptSecret(config);
   if (own === given) return { path: null, says: [] };
   const path = join(dataDir(config), own === null ? 'secret' : 'secret.imported');
   writeFileSync(path, given, { mode: 0o600 });
-  const says = own === null
-    ? `The signing secret is in ${path}; say FAREBOX_SECRET_FILE=${path} where one is demanded.`
-    : `Links that were handed out need the old signing secret for a day: FAREBOX_SECRET_PREVIOUS_FILE=${path}.`;
+  const says =
+    own === null
+      ? `The signing secret is in ${path}; say FAREBOX_SECRET_FILE=${path} where one is demanded.`
+      : `Links that were handed out need the old signing secret for a day: FAREBOX_SECRET_PREVIOUS_FILE=${path}.`;
   return { path, says: [says] };
 }
 

@@ -18,7 +18,10 @@ const operator = 'operator@farebox.local';
 /** Starts everything on this machine with a demo account, and says how to use it. */
 export async function trial(context: Context): Promise<void> {
   const { config } = context;
-  const quiet = config.FAREBOX_LOG_LEVEL === 'info' ? { ...config, FAREBOX_LOG_LEVEL: 'warn' as const } : config;
+  const quiet =
+    config.FAREBOX_LOG_LEVEL === 'info'
+      ? { ...config, FAREBOX_LOG_LEVEL: 'warn' as const }
+      : config;
   await live(quiet, { http: true, worker: config.FAREBOX_WORKER }, async (app) => {
     const key = await demoKey(config, app.db);
     await ensure(app.db, operator, true);
@@ -26,7 +29,10 @@ export async function trial(context: Context): Promise<void> {
   });
 }
 
-/** The same demo key at every start: it is kept in the data folder, as only its hash is in the database. */
+/**
+ * The same demo key at every start: it is kept in the data folder, as only its hash is in the
+ * database.
+ */
 async function demoKey(config: Config, db: Database): Promise<string> {
   const account = await ensure(db, demo.email, false);
   await deposit(db, { account_id: account.id, amount: demo.amount, reference: demo.reference });
@@ -43,8 +49,15 @@ async function isLiving(db: Database, key: string, accountId: string): Promise<b
   return (await keys.findLiving(db, hashKey(key))) === accountId;
 }
 
-async function ensure(db: Database, email: string, is_operator: boolean): Promise<accounts.AccountRow> {
-  return (await accounts.find(db, email)) ?? (await createAccount(db, { email, is_operator }), needAccount(db, email));
+async function ensure(
+  db: Database,
+  email: string,
+  is_operator: boolean,
+): Promise<accounts.AccountRow> {
+  return (
+    (await accounts.find(db, email)) ??
+    (await createAccount(db, { email, is_operator }), needAccount(db, email))
+  );
 }
 
 function welcome(app: App, key: string): string {

@@ -1,6 +1,6 @@
 /**
- * The catalog as the rest of the service sees it: rows already checked and normalised.
- * The YAML form of a row is described by `catalog/schema.json`.
+ * The catalog as the rest of the service sees it: rows already checked and normalised. The YAML
+ * form of a row is described by `catalog/schema.json`.
  */
 
 export type Kind = 'video' | 'image' | 'text';

@@ -9,8 +9,8 @@ export interface Delivered {
 }
 
 /**
- * The tokens to charge. The upstream's own usage counts where it gave one, and 0 is a figure; else what was delivered
- * is counted. Null: nothing is charged, because it broke off before any output.
+ * The tokens to charge. The upstream's own usage counts where it gave one, and 0 is a figure; else
+ * what was delivered is counted. Null: nothing is charged, because it broke off before any output.
  */
 export function chargeableUsage(
   chat: Pick<Chat, 'body'>,
@@ -25,7 +25,8 @@ export function chargeableUsage(
     return { prompt_tokens, completion_tokens: usage.completion_tokens };
   }
   // A caller who left before anything came got nothing, and pays nothing.
-  if (text === '' && finishOf(delivered.completion) === null) return { prompt_tokens: 0, completion_tokens: 0 };
+  if (text === '' && finishOf(delivered.completion) === null)
+    return { prompt_tokens: 0, completion_tokens: 0 };
   return {
     prompt_tokens: countPromptTokens(chat.body, model.context_tokens),
     completion_tokens: countTokens(text),

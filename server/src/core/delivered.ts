@@ -8,10 +8,15 @@ interface Measured {
   duration_seconds: number | null;
 }
 
-/** Containers round a duration to whole frames: so much less than what was asked still counts as all of it. */
+/**
+ * Containers round a duration to whole frames: so much less than what was asked still counts as all
+ * of it.
+ */
 const durationToleranceSeconds = 0.15;
 
-/** Null where the media do not tell, or the unit is none of media. `asked` is the quote's quantity. */
+/**
+ * Null where the media do not tell, or the unit is none of media. `asked` is the quote's quantity.
+ */
 export function deliveredQuantity(unit: Unit, outputs: Measured[], asked: number): number | null {
   if (unit === 'request') return 1;
   if (unit === 'sec') {
@@ -30,7 +35,11 @@ function pixels({ width, height }: Measured): number | null {
   return width === null || height === null ? null : width * height;
 }
 
-function sum(outputs: Measured[], of: (output: Measured) => number | null, divisor = 1): number | null {
+function sum(
+  outputs: Measured[],
+  of: (output: Measured) => number | null,
+  divisor = 1,
+): number | null {
   let total = 0;
   for (const output of outputs) {
     const value = of(output);

@@ -1,5 +1,6 @@
 /**
- * The error catalogue: every code a caller can meet, with its HTTP status, its type and what it means.
+ * The error catalogue: every code a caller can meet, with its HTTP status, its type and what it
+ * means.
  * The documentation and the OpenAPI document are tested against this table in both directions.
  */
 
@@ -15,34 +16,113 @@ export type ErrorType =
 interface Entry {
   status: number;
   type: ErrorType;
-  /** The text used when the thrower has nothing more precise to say. It tells the caller what to do next. */
+  /**
+   * The text used when the thrower has nothing more precise to say. It tells the caller what to do
+   * next.
+   */
   message: string;
 }
 
 export const errors = {
-  bad_request: e(400, 'invalid_request_error', 'The call is malformed. Correct it and send it again.'),
-  unknown_model: e(400, 'invalid_request_error', 'No such model. GET /v1/models lists the ids, to be used exactly as listed.'),
-  unpriceable: e(400, 'invalid_request_error', 'These inputs do not allow pricing. Correct the named field.'),
-  invalid_input: e(400, 'invalid_request_error', "The input does not fit the model's schema. See details.errors."),
-  bad_webhook_url: e(400, 'invalid_request_error', 'webhook_url must be a public http or https address.'),
-  bad_messages: e(400, 'invalid_request_error', 'messages must be a non-empty list of objects with role and content.'),
-  use_chat_completions: e(400, 'invalid_request_error', 'This is a text model. Call POST /v1/chat/completions.'),
-  unauthorized: e(401, 'authentication_error', 'Send a valid key as "Authorization: Key <API_KEY>".'),
-  insufficient_balance: e(402, 'billing_error', 'The balance does not cover the reservation. Top up and send the request again.'),
-  key_limit_reached: e(402, 'billing_error', "The key's monthly spend limit is reached. Raise it in the cabinet or use another key."),
+  bad_request: e(
+    400,
+    'invalid_request_error',
+    'The call is malformed. Correct it and send it again.',
+  ),
+  unknown_model: e(
+    400,
+    'invalid_request_error',
+    'No such model. GET /v1/models lists the ids, to be used exactly as listed.',
+  ),
+  unpriceable: e(
+    400,
+    'invalid_request_error',
+    'These inputs do not allow pricing. Correct the named field.',
+  ),
+  invalid_input: e(
+    400,
+    'invalid_request_error',
+    "The input does not fit the model's schema. See details.errors.",
+  ),
+  bad_webhook_url: e(
+    400,
+    'invalid_request_error',
+    'webhook_url must be a public http or https address.',
+  ),
+  bad_messages: e(
+    400,
+    'invalid_request_error',
+    'messages must be a non-empty list of objects with role and content.',
+  ),
+  use_chat_completions: e(
+    400,
+    'invalid_request_error',
+    'This is a text model. Call POST /v1/chat/completions.',
+  ),
+  unauthorized: e(
+    401,
+    'authentication_error',
+    'Send a valid key as "Authorization: Key <API_KEY>".',
+  ),
+  insufficient_balance: e(
+    402,
+    'billing_error',
+    'The balance does not cover the reservation. Top up and send the request again.',
+  ),
+  key_limit_reached: e(
+    402,
+    'billing_error',
+    "The key's monthly spend limit is reached. Raise it in the cabinet or use another key.",
+  ),
   forbidden: e(403, 'authentication_error', 'This is not allowed for you.'),
-  not_found: e(404, 'invalid_request_error', 'There is nothing here under this id for this account.'),
-  method_not_allowed: e(405, 'invalid_request_error', 'This address does not take that method. See the Allow header.'),
-  idempotency_conflict: e(409, 'conflict_error', 'This Idempotency-Key was used with another body. Use a new key for a new request.'),
-  request_not_ready: e(409, 'conflict_error', 'The request is not COMPLETED. Poll its status_url first.'),
+  not_found: e(
+    404,
+    'invalid_request_error',
+    'There is nothing here under this id for this account.',
+  ),
+  method_not_allowed: e(
+    405,
+    'invalid_request_error',
+    'This address does not take that method. See the Allow header.',
+  ),
+  idempotency_conflict: e(
+    409,
+    'conflict_error',
+    'This Idempotency-Key was used with another body. Use a new key for a new request.',
+  ),
+  request_not_ready: e(
+    409,
+    'conflict_error',
+    'The request is not COMPLETED. Poll its status_url first.',
+  ),
   not_cancellable: e(409, 'conflict_error', 'Only a request that is IN_QUEUE can be cancelled.'),
-  expired: e(410, 'invalid_request_error', 'This output is no longer kept. Outputs live 24 hours after completion.'),
+  expired: e(
+    410,
+    'invalid_request_error',
+    'This output is no longer kept. Outputs live 24 hours after completion.',
+  ),
   payload_too_large: e(413, 'invalid_request_error', 'The body is larger than this call takes.'),
-  unsupported_media_type: e(415, 'invalid_request_error', 'This call does not take that Content-Type.'),
+  unsupported_media_type: e(
+    415,
+    'invalid_request_error',
+    'This call does not take that Content-Type.',
+  ),
   rate_limited: e(429, 'rate_limit_error', 'Too many calls. Wait as long as Retry-After says.'),
-  internal_error: e(500, 'server_error', 'Something went wrong here. Try again; quote request_id if it stays.'),
-  submit_failed: e(502, 'upstream_error', 'The model did not take the request. Nothing was charged.'),
-  capacity_unavailable: e(503, 'server_error', 'No capacity at the moment. Nothing was charged; retry with backoff.'),
+  internal_error: e(
+    500,
+    'server_error',
+    'Something went wrong here. Try again; quote request_id if it stays.',
+  ),
+  submit_failed: e(
+    502,
+    'upstream_error',
+    'The model did not take the request. Nothing was charged.',
+  ),
+  capacity_unavailable: e(
+    503,
+    'server_error',
+    'No capacity at the moment. Nothing was charged; retry with backoff.',
+  ),
 } satisfies Record<string, Entry>;
 
 export type ErrorCode = keyof typeof errors;

@@ -27,7 +27,8 @@ export function fingerprint(call: Call): Buffer {
 
 /**
  * The value of an `Idempotency-Key` header, or null where there is none. A header that was sent
- * twice arrives as a list of two (`headersDistinct`; a list of one is fine) or joined by a comma and
+ * twice arrives as a list of two (`headersDistinct`; a list of one is fine) or joined by a comma
+ * and
  * a space; both are refused.
  *
  * @throws ApiError `bad_request`

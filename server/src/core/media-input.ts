@@ -1,7 +1,10 @@
 import { ApiError } from './errors.ts';
 import { parseFileId } from './id.ts';
 
-/** Where a model input names media: a URL, or a file of the caller's, in any field whose name says so. */
+/**
+ * Where a model input names media: a URL, or a file of the caller's, in any field whose name says
+ * so.
+ */
 
 /** Media references of one input at most: each costs a look-up and a download. */
 export const mediaInputsMax = 64;
@@ -14,7 +17,8 @@ export interface MediaInputs {
 }
 
 /**
- * Finds them in the fields named `url`, `urls`, `…_url` or `…_urls`, at any depth. Throws ApiError `invalid_input`
+ * Finds them in the fields named `url`, `urls`, `…_url` or `…_urls`, at any depth. Throws ApiError
+ * `invalid_input`
  * for a value in such a field that is neither a file id nor an http(s) or data address.
  */
 export function mediaInputs(input: Record<string, unknown>): MediaInputs {
@@ -47,7 +51,10 @@ function note(value: string, path: string, found: MediaInputs): void {
   } else if (/^https?:/i.test(value)) {
     found.urls.push({ path, url: value });
   } else if (!/^data:[a-z]+\/[a-z0-9.+-]+;base64,/i.test(value)) {
-    throw invalid(path, 'must be a file_id of POST /files, a public http(s) address or a base64 data: address');
+    throw invalid(
+      path,
+      'must be a file_id of POST /files, a public http(s) address or a base64 data: address',
+    );
   }
 }
 

@@ -1,6 +1,9 @@
 import type { FailureCode } from './errors.ts';
 
-/** The life of a request: its states, what to do when its alarm rings, and the ways it may move. Pure. */
+/**
+ * The life of a request: its states, what to do when its alarm rings, and the ways it may move.
+ * Pure.
+ */
 
 export const statuses = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;
 export type Status = (typeof statuses)[number];
@@ -9,7 +12,10 @@ export function isFinal(status: Status): boolean {
   return status === 'COMPLETED' || status === 'FAILED' || status === 'CANCELLED';
 }
 
-/** What became of the newest call that started the job at an upstream. Null: it is under way, or its caller died. */
+/**
+ * What became of the newest call that started the job at an upstream. Null: it is under way, or its
+ * caller died.
+ */
 export type AttemptOutcome = 'accepted' | 'done' | 'rejected' | 'not_accepted' | 'unknown' | null;
 
 /** What `stepFor` looks at. */
@@ -25,10 +31,20 @@ export interface Alarm {
 }
 
 /**
- * start: hand it to an upstream. recover: it was handed over and the answer is not known. poll: ask how it goes.
- * give_up: its time is over. abandon: a chat call whose caller's process died. notify, expire: after the end.
+ * start: hand it to an upstream. recover: it was handed over and the answer is not known. poll: ask
+ * how it goes.
+ * give_up: its time is over. abandon: a chat call whose caller's process died. notify, expire:
+ * after the end.
  */
-export type Step = 'start' | 'recover' | 'poll' | 'give_up' | 'abandon' | 'notify' | 'expire' | 'rest';
+export type Step =
+  | 'start'
+  | 'recover'
+  | 'poll'
+  | 'give_up'
+  | 'abandon'
+  | 'notify'
+  | 'expire'
+  | 'rest';
 
 export function stepFor(row: Alarm): Step {
   if (row.status === 'IN_QUEUE') return 'start';
@@ -58,7 +74,10 @@ export interface Output {
   file_name: string;
 }
 
-/** A change that a step asks for. `attempt` is the claim it was decided under: a later claim makes it void. */
+/**
+ * A change that a step asks for. `attempt` is the claim it was decided under: a later claim makes
+ * it void.
+ */
 export type Transition = Moving | Ending;
 
 export type Moving = { id: string; attempt: number } & Move;
@@ -69,21 +88,51 @@ export type Ending = { id: string; attempt: number | null } & End;
 /** Changes without money. */
 export type Move =
   /** Commits the intent to call an upstream; from here on the request is IN_PROGRESS. */
-  | { to: 'begin'; upstream: string; class: 'A' | 'B' | 'C+' | 'C'; request_hash: Buffer; deadline_seconds: number; lease_seconds: number }
+  | {
+      to: 'begin';
+      upstream: string;
+      class: 'A' | 'B' | 'C+' | 'C';
+      request_hash: Buffer;
+      deadline_seconds: number;
+      lease_seconds: number;
+    }
   /** The upstream took it. `started_in` is the attempt whose intent this answers. */
   | { to: 'accepted'; started_in: number; handle: Record<string, unknown>; wake_seconds: number }
   /** Look again later; an outcome of the start, or news of a poll, may come with it. */
-  | { to: 'wait'; wake_seconds: number; started_in: number | null; outcome: AttemptOutcome; message: string | null; progress: Progress | null }
+  | {
+      to: 'wait';
+      wake_seconds: number;
+      started_in: number | null;
+      outcome: AttemptOutcome;
+      message: string | null;
+      progress: Progress | null;
+    }
   /** A claim handed back before anything was sent. */
   | { to: 'requeue' }
-  | { to: 'notified'; account_id: string; url: string; status: number | null; error: string | null; duration_ms: number; delivered: boolean }
+  | {
+      to: 'notified';
+      account_id: string;
+      url: string;
+      status: number | null;
+      error: string | null;
+      duration_ms: number;
+      delivered: boolean;
+    }
   | { to: 'expired' }
   /** Nothing to do now: sleep until its outputs' time is over, or for ever. */
   | { to: 'rest' };
 
 /** The three ends: status and money change together. */
 export type End = { account_id: string; key_id: string; opens_job: boolean } & (
-  | { to: 'COMPLETED'; charge: bigint; output: unknown; outputs: Output[]; quantity: number | null; cost_usd_micro: bigint | null; ttl_seconds: number }
+  | {
+      to: 'COMPLETED';
+      charge: bigint;
+      output: unknown;
+      outputs: Output[];
+      quantity: number | null;
+      cost_usd_micro: bigint | null;
+      ttl_seconds: number;
+    }
   | { to: 'FAILED'; code: FailureCode; message: string; cost_usd_micro: bigint | null }
   | { to: 'CANCELLED' }
 );

@@ -4,7 +4,8 @@
  * After its first line the file is frames, in this order:
  *   H  JSON `SnapshotHeader`
  *   T  JSON `{name}`: the table that the row frames behind it belong to
- *   R  deflated JSON lines, one row each: an array of the columns as PostgreSQL writes them in text, or null
+ *   R  deflated JSON lines, one row each: an array of the columns as PostgreSQL writes them in
+ * text, or null
  *   M  JSON `SnapshotMedia`: the object that the byte frames behind it make up
  *   B  bytes
  *   E  JSON `SnapshotEnd`
@@ -41,7 +42,9 @@ export interface SnapshotHeader {
   taken_at: string;
   migrations: Migration[];
   tables: Shape[];
-  /** The signing secret that was made and kept in the data folder; null where it came from outside. */
+  /**
+   * The signing secret that was made and kept in the data folder; null where it came from outside.
+   */
   secret: string | null;
 }
 
@@ -79,7 +82,8 @@ export function misfit(
     return `Its migration ${other.name} is not the one of this version. Import it with the version that took it.`;
   }
   const levels = `It was taken at migration ${taken.length}, and this database is at ${own.length}.`;
-  if (taken.length > own.length) return `${levels} Import it with the version that took it, or a newer one.`;
+  if (taken.length > own.length)
+    return `${levels} Import it with the version that took it, or a newer one.`;
   if (taken.length < own.length) {
     return `${levels} Import it with the version that took it, then start this one: it brings the schema up.`;
   }

@@ -4,7 +4,9 @@ import type { QuoteJson } from './quote-json.ts';
 import { failures, type FailureCode } from './errors.ts';
 import { sign } from './signature.ts';
 
-/** What callers see of a request. Amounts are decimal strings of micro-USD, times ISO 8601 in UTC. */
+/**
+ * What callers see of a request. Amounts are decimal strings of micro-USD, times ISO 8601 in UTC.
+ */
 
 export interface Links {
   /** Public base address, ending in /v1. */
@@ -48,12 +50,21 @@ interface CardRow extends Row {
 /** The three addresses that go with every request. */
 export function addresses(requestId: string, links: Links) {
   const base = `${links.baseUrl}/requests/${requestId}`;
-  return { status_url: `${base}/status`, response_url: `${base}/response`, cancel_url: `${base}/cancel` };
+  return {
+    status_url: `${base}/status`,
+    response_url: `${base}/response`,
+    cancel_url: `${base}/cancel`,
+  };
 }
 
 /** The reply of a submit, as a JSON text: a replay gives the same one to the byte. */
 export function submittedBody(
-  submitted: { request_id: string; model_id: string; quoted_usd_micro: bigint; queue_position: number },
+  submitted: {
+    request_id: string;
+    model_id: string;
+    quoted_usd_micro: bigint;
+    queue_position: number;
+  },
   links: Links,
 ): string {
   const { request_id, model_id, quoted_usd_micro, queue_position } = submitted;
@@ -78,7 +89,8 @@ export function statusView(row: StatusRow, queuePosition: number | null, links: 
     model_id,
     status,
     ...(status === 'IN_QUEUE' && queuePosition !== null && { queue_position: queuePosition }),
-    ...(row.progress && typeof row.progress.progress === 'number' && { progress: row.progress.progress }),
+    ...(row.progress &&
+      typeof row.progress.progress === 'number' && { progress: row.progress.progress }),
     ...(row.progress && row.progress.logs.length > 0 && { logs: row.progress.logs }),
     created_at: created_at.toISOString(),
     ...(started_at && { started_at: started_at.toISOString() }),
@@ -101,7 +113,11 @@ export function card(row: CardRow, outputs: Output[], links: Links) {
     status: row.status,
     quoted_usd_micro: String(row.quoted_usd_micro),
     charged_usd_micro: row.charged_usd_micro === null ? null : String(row.charged_usd_micro),
-    price: { unit, unit_price_usd_micro, quantity: completed ? (row.quantity ?? quantity) : quantity },
+    price: {
+      unit,
+      unit_price_usd_micro,
+      quantity: completed ? (row.quantity ?? quantity) : quantity,
+    },
     output_urls: completed ? outputs.map((output) => outputUrl(row, output.index, links)) : [],
     error: row.error_code === null ? null : failureOf(row),
     input: row.input,
@@ -109,11 +125,14 @@ export function card(row: CardRow, outputs: Output[], links: Links) {
     started_at: row.started_at?.toISOString() ?? null,
     completed_at: row.completed_at?.toISOString() ?? null,
     expires_at: completed && outputs.length > 0 ? expiry(row, links).toISOString() : null,
-    webhook: row.webhook_url === null ? null : {
-      url: row.webhook_url,
-      state: row.webhook_state ?? 'pending',
-      last_status: row.webhook_status,
-    },
+    webhook:
+      row.webhook_url === null
+        ? null
+        : {
+            url: row.webhook_url,
+            state: row.webhook_state ?? 'pending',
+            last_status: row.webhook_status,
+          },
     ...addresses(row.id, links),
     key_id: row.key_id,
   };
@@ -138,8 +157,12 @@ export function listEntry(row: Row, links: Links) {
 }
 
 /** The model's output of a COMPLETED request; every media address is a signed link of ours. */
-export function responseView(row: CardRow, outputs: Output[], links: Links): Record<string, unknown> {
-  const view: Record<string, unknown> = { ...row.output };
+export function responseView(
+  row: CardRow,
+  outputs: Output[],
+  links: Links,
+): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
   for (const output of outputs) {
     const media = {
       url: outputUrl(row, output.index, links),
@@ -150,10 +173,11 @@ export function responseView(row: CardRow, outputs: Output[], links: Links): Rec
       file_name: output.file_name,
     };
     // A plural makes a list, as in the replies that callers know from elsewhere.
-    if (output.field.endsWith('s')) view[output.field] = [...((view[output.field] as unknown[]) ?? []), media];
-    else view[output.field] = media;
+    const list = (fields[output.field] ?? []) as unknown[];
+    fields[output.field] = output.field.endsWith('s') ? [...list, media] : media;
   }
-  return view;
+  // Ours over the upstream's: what it wrote under the same name are its own addresses.
+  return { ...row.output, ...fields };
 }
 
 export function failureOf(row: { error_code: string | null; error_message: string | null }) {

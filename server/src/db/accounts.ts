@@ -19,7 +19,8 @@ export async function insert(
   const rows = await db.run(sql`
     with a as (
       insert into accounts (id, email, is_operator, webhook_secrets)
-      values (${account.id}, ${account.email}, ${account.is_operator}, ${[account.webhook_secret]}::text[])
+      values (${account.id}, ${account.email}, ${account.is_operator},
+        ${[account.webhook_secret]}::text[])
       on conflict (email) do nothing returning id
     )
     insert into balances (account_id) select id from a returning account_id`);
@@ -38,7 +39,10 @@ export async function find(db: Connection, emailOrId: string): Promise<AccountRo
 }
 
 /** Newest first, a page at a time: pass the last id of the page before. */
-export function list(db: Connection, page: { limit: number; before?: string | undefined }): Promise<AccountRow[]> {
+export function list(
+  db: Connection,
+  page: { limit: number; before?: string | undefined },
+): Promise<AccountRow[]> {
   return db.run<AccountRow>(sql`
     select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.created_at,
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
@@ -48,6 +52,10 @@ export function list(db: Connection, page: { limit: number; before?: string | un
     order by a.id desc limit ${page.limit}`);
 }
 
-export async function setStatus(db: Connection, id: string, status: 'active' | 'suspended'): Promise<void> {
+export async function setStatus(
+  db: Connection,
+  id: string,
+  status: 'active' | 'suspended',
+): Promise<void> {
   await db.run(sql`update accounts set status = ${status} where id = ${id}`);
 }

@@ -1,9 +1,9 @@
 /**
  * PostgreSQL inside the data folder, for those who bring none of their own.
  *
- * The server outlives the process that started it: after a `kill -9` of the service the next
- * start adopts it. While a process holds it (from `startEmbedded` to `stop` or `release`), that
- * process brings it back whenever it ends. Several processes may hold it at once.
+ * The server outlives the process that started it: after a `kill -9` of the service the next start
+ * adopts it. While a process holds it (from `startEmbedded` to `stop` or `release`), that process
+ * brings it back whenever it ends. Several processes may hold it at once.
  */
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -55,9 +55,9 @@ const CHECK_EVERY_MS = 300;
 const LOG_CHECK_EVERY_MS = 30_000;
 
 /**
- * Starts the data folder's PostgreSQL or adopts the one that runs; the database `farebox` is
- * there and takes connections. Rejects with an error that says what to do where this platform,
- * user or folder cannot have one.
+ * Starts the data folder's PostgreSQL or adopts the one that runs; the database `farebox` is there
+ * and takes connections. Rejects with an error that says what to do where this platform, user or
+ * folder cannot have one.
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   // Says so before anything is written where this platform has no PostgreSQL.

@@ -17,7 +17,8 @@ export async function insert(
 ): Promise<{ created_at: Date; expires_at: Date }> {
   const rows = await db.run<{ created_at: Date; expires_at: Date }>(sql`
     insert into files (id, account_id, storage_key, content_type, size, sha256, expires_at)
-    values (${file.id}, ${file.account_id}, ${file.storage_key}, ${file.content_type}, ${file.size}, ${file.sha256},
+    values (${file.id}, ${file.account_id}, ${file.storage_key}, ${file.content_type}, ${file.size},
+      ${file.sha256},
       now() + ${file.ttl_seconds} * interval '1 s')
     returning created_at, expires_at`);
   return rows[0]!;
@@ -26,7 +27,8 @@ export async function insert(
 /** The account's own files that have not expired, among `ids`. */
 export function findLiving(db: Connection, accountId: string, ids: string[]): Promise<FileRow[]> {
   return db.run<FileRow>(sql`
-    select id, account_id, storage_key, content_type, size, sha256, created_at, expires_at from files
+    select id, account_id, storage_key, content_type, size, sha256, created_at, expires_at
+      from files
     where id = any(${ids}::uuid[]) and account_id = ${accountId} and expires_at > now()`);
 }
 

@@ -1,9 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { sql, type Database } from '../lib/sql.ts';
 
 /**
- * Hints between processes: "this request changed", "there is something to claim". Only ever a hint: whoever listens
- * also looks by itself now and then, so a lost one costs a moment and nothing else.
+ * Hints between processes: "this request changed", "there is something to claim". Only ever a hint:
+ * whoever listens also looks by itself now and then, so a lost one costs a moment and nothing else.
  */
 export interface Hints {
   /** Ids of requests that changed. Told to this process at once, to others in a moment. */
@@ -22,92 +23,114 @@ const gatherMs = 25;
 const idsMax = 200;
 const reconnectMs = 1_000;
 
-export function openHints(db: Database, options: { remote: boolean; onError: (error: Error) => void }): Hints {
-  const changedListeners = new Set<(ids: string[] | 'any') => void>();
-  const workListeners = new Set<() => void>();
-  let gathered: string[] = [];
-  let workGathered = false;
-  let timer: NodeJS.Timeout | undefined;
-  let listening: pg.Client | undefined;
-  let closed = false;
-  const self = Math.random().toString(36).slice(2, 10);
+export interface HintsOptions {
+  /** False: hints stay in this process. */
+  remote: boolean;
+  onError: (error: Error) => void;
+}
 
-  if (options.remote) void listen();
+export function openHints(db: Database, options: HintsOptions): Hints {
+  return new Notifier(db, options);
+}
 
-  function gather(): void {
-    if (!options.remote || closed) return;
-    timer ??= setTimeout(() => void send(), gatherMs);
+class Notifier implements Hints {
+  readonly #db: Database;
+  readonly #options: HintsOptions;
+  readonly #changedListeners = new Set<(ids: string[] | 'any') => void>();
+  readonly #workListeners = new Set<() => void>();
+  /** Marks what came from this process, which has heard it already. */
+  readonly #self = randomBytes(6).toString('hex');
+  #gathered: string[] = [];
+  #workGathered = false;
+  #timer: NodeJS.Timeout | undefined;
+  #listening: pg.Client | undefined;
+  #closed = false;
+
+  constructor(db: Database, options: HintsOptions) {
+    this.#db = db;
+    this.#options = options;
+    if (options.remote) void this.#listen();
   }
 
-  async function send(): Promise<void> {
-    const ids = gathered.length > idsMax ? 'any' : gathered.join(',');
-    const payload = `${self} ${workGathered ? 'w' : '-'} ${ids}`;
-    gathered = [];
-    workGathered = false;
-    timer = undefined;
+  changed(ids: string[]): void {
+    if (ids.length === 0) return;
+    this.#tell(ids);
+    this.#gathered.push(...ids);
+    this.#gather();
+  }
+
+  work(): void {
+    for (const listener of this.#workListeners) listener();
+    this.#workGathered = true;
+    this.#gather();
+  }
+
+  onChanged(listener: (ids: string[] | 'any') => void): () => void {
+    this.#changedListeners.add(listener);
+    return () => void this.#changedListeners.delete(listener);
+  }
+
+  onWork(listener: () => void): () => void {
+    this.#workListeners.add(listener);
+    return () => void this.#workListeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#listening?.end().catch(() => {});
+  }
+
+  #gather(): void {
+    if (!this.#options.remote || this.#closed) {
+      this.#gathered = [];
+      return;
+    }
+    this.#timer ??= setTimeout(() => void this.#send(), gatherMs);
+  }
+
+  async #send(): Promise<void> {
+    const ids = this.#gathered.length > idsMax ? 'any' : this.#gathered.join(',');
+    const payload = `${this.#self} ${this.#workGathered ? 'w' : '-'} ${ids}`;
+    this.#gathered = [];
+    this.#workGathered = false;
+    this.#timer = undefined;
     try {
-      await db.run(sql`select pg_notify(${channel}, ${payload})`);
+      await this.#db.run(sql`select pg_notify(${channel}, ${payload})`);
     } catch (error) {
-      options.onError(error as Error);
+      this.#options.onError(error as Error);
     }
   }
 
-  function receive(payload: string): void {
+  #receive(payload: string): void {
     const [from, work, ids = ''] = payload.split(' ');
-    if (from === self) return;
-    if (ids !== '') tell(ids === 'any' ? 'any' : ids.split(','));
-    if (work === 'w') for (const listener of workListeners) listener();
+    if (from === this.#self) return;
+    if (ids !== '') this.#tell(ids === 'any' ? 'any' : ids.split(','));
+    if (work === 'w') for (const listener of this.#workListeners) listener();
   }
 
-  function tell(ids: string[] | 'any'): void {
-    for (const listener of changedListeners) listener(ids);
+  #tell(ids: string[] | 'any'): void {
+    for (const listener of this.#changedListeners) listener(ids);
   }
 
-  async function listen(): Promise<void> {
+  async #listen(): Promise<void> {
     try {
-      const client = await db.connect();
-      if (closed) return void client.end();
-      listening = client;
-      client.on('notification', ({ payload }) => receive(payload ?? ''));
-      client.once('end', () => retry());
+      const client = await this.#db.connect();
+      if (this.#closed) return void client.end();
+      this.#listening = client;
+      client.on('notification', ({ payload }) => this.#receive(payload ?? ''));
+      client.once('end', () => this.#retry());
       await client.query(`listen ${channel}`);
       // Whatever was told while nobody listened.
-      tell('any');
+      this.#tell('any');
     } catch (error) {
-      options.onError(error as Error);
-      retry();
+      this.#options.onError(error as Error);
+      this.#retry();
     }
   }
 
-  function retry(): void {
-    listening = undefined;
-    if (!closed) setTimeout(() => void listen(), reconnectMs).unref();
+  #retry(): void {
+    this.#listening = undefined;
+    if (!this.#closed) setTimeout(() => void this.#listen(), reconnectMs).unref();
   }
-
-  return {
-    changed(ids) {
-      if (ids.length === 0) return;
-      tell(ids);
-      gathered.push(...ids);
-      gather();
-    },
-    work() {
-      for (const listener of workListeners) listener();
-      workGathered = true;
-      gather();
-    },
-    onChanged(listener) {
-      changedListeners.add(listener);
-      return () => void changedListeners.delete(listener);
-    },
-    onWork(listener) {
-      workListeners.add(listener);
-      return () => void workListeners.delete(listener);
-    },
-    async close() {
-      closed = true;
-      clearTimeout(timer);
-      await listening?.end().catch(() => {});
-    },
-  };
 }

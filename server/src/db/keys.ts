@@ -1,6 +1,8 @@
 import { sql, type Connection } from '../lib/sql.ts';
 
-/** A key as a call sees it: whom it belongs to, what it may still do, and where its minute stands. */
+/**
+ * A key as a call sees it: whom it belongs to, what it may still do, and where its minute stands.
+ */
 export interface Caller {
   key_id: string;
   account_id: string;
@@ -35,7 +37,8 @@ interface AuthRow {
 }
 
 /**
- * Looks up the hashes of one batch of calls and counts each against its key's minute, exactly, over all processes.
+ * Looks up the hashes of one batch of calls and counts each against its key's minute, exactly, over
+ * all processes.
  * Null for a hash that belongs to no living key. Order and length are those of `hashes`.
  */
 export async function authenticateMany(
@@ -51,7 +54,12 @@ export async function authenticateMany(
     else groups.set(text, { hash, members: [i] });
   }
   const list = [...groups.values()];
-  const rows = await countCalls(db, list.map((g) => g.hash), list.map((g) => g.members.length), defaultRpm);
+  const rows = await countCalls(
+    db,
+    list.map((g) => g.hash),
+    list.map((g) => g.members.length),
+    defaultRpm,
+  );
   const callers: (Caller | null)[] = Array.from({ length: hashes.length }, () => null);
   for (const row of rows) {
     list[row.n]!.members.forEach((member, i) => (callers[member] = callerOf(row, i)));
@@ -77,11 +85,18 @@ function callerOf(row: AuthRow, i: number): Caller {
   };
 }
 
-function countCalls(db: Connection, hashes: Buffer[], counts: number[], defaultRpm: number): Promise<AuthRow[]> {
+function countCalls(
+  db: Connection,
+  hashes: Buffer[],
+  counts: number[],
+  defaultRpm: number,
+): Promise<AuthRow[]> {
   return db.run<AuthRow>(sql`
     with known as (
-      select c.n::int - 1 as n, c.asked, k.id as key_id, k.account_id, a.status = 'active' as active,
-        k.monthly_limit_usd_micro, k.open_jobs, u.open_requests, coalesce(k.rpm, ${defaultRpm}::int) as quota
+      select c.n::int - 1 as n, c.asked, k.id as key_id, k.account_id,
+        a.status = 'active' as active,
+        k.monthly_limit_usd_micro, k.open_jobs, u.open_requests, coalesce(k.rpm,
+          ${defaultRpm}::int) as quota
       from unnest(${hashes}::bytea[], ${counts}::int[]) with ordinality as c (hash, asked, n)
       join keys k on k.hash = c.hash and k.revoked_at is null
       join accounts a on a.id = k.account_id
@@ -92,7 +107,8 @@ function countCalls(db: Connection, hashes: Buffer[], counts: number[], defaultR
       -- In key order: two processes that count the same keys must not wait for each other.
       order by key_id
       on conflict (key_id) do update set
-        started_at = case when w.started_at <= now() - interval '60 s' then now() else w.started_at end,
+        started_at = case when w.started_at <= now() - interval '60 s' then now()
+          else w.started_at end,
         calls = case when w.started_at <= now() - interval '60 s' then excluded.calls
           else greatest(w.calls, least(w.calls + excluded.asked, excluded.quota)) end,
         granted = case when w.started_at <= now() - interval '60 s' then excluded.calls
@@ -100,9 +116,11 @@ function countCalls(db: Connection, hashes: Buffer[], counts: number[], defaultR
         asked = excluded.asked, quota = excluded.quota
       returning key_id, calls, granted, started_at
     )
-    select k.n, k.key_id, k.account_id, k.active, k.monthly_limit_usd_micro, k.open_jobs, k.open_requests, k.quota,
+    select k.n, k.key_id, k.account_id, k.active, k.monthly_limit_usd_micro, k.open_jobs,
+      k.open_requests, k.quota,
       c.calls, c.granted,
-      greatest(1, ceil(extract(epoch from c.started_at + interval '60 s' - now())))::int as reset_seconds
+      greatest(1, ceil(extract(epoch
+        from c.started_at + interval '60 s' - now())))::int as reset_seconds
     from known k join counted c using (key_id)`);
 }
 
@@ -137,7 +155,8 @@ export interface NewKey {
 export async function insert(db: Connection, key: NewKey): Promise<void> {
   await db.run(sql`
     with k as (
-      insert into keys (id, account_id, name, hash, prefix, last4, monthly_limit_usd_micro, rpm, open_jobs)
+      insert into keys (id, account_id, name, hash, prefix, last4, monthly_limit_usd_micro, rpm,
+        open_jobs)
       values (${key.id}, ${key.account_id}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.last4},
         ${key.monthly_limit_usd_micro}, ${key.rpm}, ${key.open_jobs}) returning id, account_id
     )
@@ -148,7 +167,8 @@ export async function insert(db: Connection, key: NewKey): Promise<void> {
 /** Keys of one account, newest first, or of all where `accountId` is null. */
 export function list(db: Connection, accountId: string | null): Promise<KeyRow[]> {
   return db.run<KeyRow>(sql`
-    select k.id, k.account_id, k.name, k.prefix, k.last4, k.monthly_limit_usd_micro, k.rpm, k.open_jobs,
+    select k.id, k.account_id, k.name, k.prefix, k.last4, k.monthly_limit_usd_micro, k.rpm,
+      k.open_jobs,
       k.created_at, k.revoked_at, to_char(now() at time zone 'utc', 'YYYY-MM') as month,
       case when u.month = date_trunc('month', now() at time zone 'utc')::date
         then u.pending_usd_micro + u.posted_usd_micro else 0 end as spent_usd_micro,
@@ -164,18 +184,27 @@ export async function revoke(db: Connection, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Changes the limits that are given; `null` takes a limit away. Returns false where there is no such key. */
+/**
+ * Changes the limits that are given; `null` takes a limit away. Returns false where there is no
+ * such key.
+ */
 export async function setLimits(
   db: Connection,
   id: string,
-  limits: { monthly_limit_usd_micro?: bigint | null; rpm?: number | null; open_jobs?: number | null },
+  limits: {
+    monthly_limit_usd_micro?: bigint | null;
+    rpm?: number | null;
+    open_jobs?: number | null;
+  },
 ): Promise<boolean> {
   const given = (name: keyof typeof limits) => limits[name] !== undefined;
   const rows = await db.run(sql`
     update keys set
-      monthly_limit_usd_micro = case when ${given('monthly_limit_usd_micro')} then ${limits.monthly_limit_usd_micro ?? null}::bigint else monthly_limit_usd_micro end,
+      monthly_limit_usd_micro = case when ${given('monthly_limit_usd_micro')}
+        then ${limits.monthly_limit_usd_micro ?? null}::bigint else monthly_limit_usd_micro end,
       rpm = case when ${given('rpm')} then ${limits.rpm ?? null}::int else rpm end,
-      open_jobs = case when ${given('open_jobs')} then ${limits.open_jobs ?? null}::int else open_jobs end
+      open_jobs = case when ${given('open_jobs')} then ${limits.open_jobs ?? null}::int
+        else open_jobs end
     where id = ${id} returning id`);
   return rows.length > 0;
 }

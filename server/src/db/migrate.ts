@@ -19,8 +19,8 @@ export class SchemaTooNew extends Error {}
 
 /**
  * Brings the schema up to this version: forward only, a file a transaction, one process at a time.
- * Returns the names of what was applied. Refuses a database that a newer version has migrated, and one whose
- * applied migrations are not the files of this version.
+ * Returns the names of what was applied. Refuses a database that a newer version has migrated, and
+ * one whose applied migrations are not the files of this version.
  */
 export async function migrate(db: Database): Promise<string[]> {
   const wanted = await readMigrations();
@@ -29,7 +29,8 @@ export async function migrate(db: Database): Promise<string[]> {
     await session.query('select pg_advisory_lock($1)', [lockKey]);
     await session.query(
       `create table if not exists migrations (
-         number integer primary key, name text not null, sha256 text not null, applied_at timestamptz not null default now())`,
+         number integer primary key, name text not null, sha256 text not null,
+           applied_at timestamptz not null default now())`,
     );
     const { rows } = await session.query<{ number: number; name: string; sha256: string }>(
       'select number, name, sha256 from migrations order by number',
@@ -53,10 +54,14 @@ export async function migrate(db: Database): Promise<string[]> {
   }
 }
 
-function verify(wanted: Migration[], applied: { number: number; name: string; sha256: string }[]): void {
+function verify(
+  wanted: Migration[],
+  applied: { number: number; name: string; sha256: string }[],
+): void {
   if (applied.length > wanted.length) {
     throw new SchemaTooNew(
-      `The database is at migration ${applied.length}, this version of Farebox knows ${wanted.length}. ` +
+      `The database is at migration ${applied.length},
+        this version of Farebox knows ${wanted.length}. ` +
         'Start the version that migrated it, or a newer one.',
     );
   }
@@ -75,7 +80,12 @@ async function readMigrations(): Promise<Migration[]> {
   return Promise.all(
     names.map(async (name) => {
       const text = await readFile(join(folder, name), 'utf8');
-      return { number: Number(name.slice(0, 4)), name, text, sha256: createHash('sha256').update(text).digest('hex') };
+      return {
+        number: Number(name.slice(0, 4)),
+        name,
+        text,
+        sha256: createHash('sha256').update(text).digest('hex'),
+      };
     }),
   );
 }
@@ -83,8 +93,8 @@ async function readMigrations(): Promise<Migration[]> {
 const durable = { fsync: 'on', full_page_writes: 'on' } as const;
 
 /**
- * Proves that what is committed survives a power cut, and that the server is new enough. Returns what is wrong, in
- * words, one sentence each.
+ * Proves that what is committed survives a power cut, and that the server is new enough. Returns
+ * what is wrong, in words, one sentence each.
  */
 export async function unsafeSettings(db: Database): Promise<string[]> {
   const rows = await db.run<{ name: string; setting: string }>(sql`
@@ -105,4 +115,9 @@ export async function unsafeSettings(db: Database): Promise<string[]> {
     wrong.push(`The database's encoding is ${encoding?.server_encoding}; Farebox needs UTF8.`);
   }
   return wrong;
+}
+
+/** Resolves when the database answers. */
+export async function ping(db: Database): Promise<void> {
+  await db.run(sql`select 1`);
 }

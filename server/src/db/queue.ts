@@ -1,6 +1,9 @@
 import { sql, type Connection, type Database } from '../lib/sql.ts';
 
-/** Claims: which requests a worker takes next. Taking one pushes its alarm forward, which is the lease. */
+/**
+ * Claims: which requests a worker takes next. Taking one pushes its alarm forward, which is the
+ * lease.
+ */
 
 export interface Claim {
   id: string;
@@ -17,9 +20,11 @@ export interface Lane {
 export async function waitingUpstreams(db: Connection): Promise<string[]> {
   const rows = await db.run<{ upstream: string }>(sql`
     with recursive w(upstream) as (
-      (select upstream from requests where status = 'IN_QUEUE' and not slot order by upstream limit 1)
+      (select upstream from requests where status = 'IN_QUEUE'
+        and not slot order by upstream limit 1)
       union all
-      select (select r.upstream from requests r where r.status = 'IN_QUEUE' and not r.slot and r.upstream > w.upstream
+      select (select r.upstream from requests r where r.status = 'IN_QUEUE' and not r.slot
+        and r.upstream > w.upstream
         order by r.upstream limit 1)
       from w where w.upstream is not null
     )
@@ -29,12 +34,19 @@ export async function waitingUpstreams(db: Connection): Promise<string[]> {
 }
 
 /**
- * Claims queued requests of one upstream, as many as its free places and `limit` allow. Turns go round the accounts
- * that have work, beginning after the one served last; within an account the oldest comes first.
+ * Claims queued requests of one upstream, as many as its free places and `limit` allow. Turns go
+ * round the accounts that have work, beginning after the one served last; within an account the
+ * oldest comes first.
  */
-export async function claimQueued(db: Database, lane: Lane, limit: number, leaseSeconds: number): Promise<Claim[]> {
+export async function claimQueued(
+  db: Database,
+  lane: Lane,
+  limit: number,
+  leaseSeconds: number,
+): Promise<Claim[]> {
   return db.tx(async (tx) => {
-    // The row is the upstream's turn-taking: whoever holds it counts the places in a snapshot taken after the lock.
+    // The row is the upstream's turn-taking: whoever holds it counts the places in a snapshot taken
+    // after the lock.
     tx.send(sql`insert into upstreams (name) values (${lane.upstream}) on conflict do nothing`);
     tx.send(sql`select name from upstreams where name = ${lane.upstream} for update`);
     return tx.run<Claim>(sql`
@@ -49,7 +61,8 @@ export async function claimQueued(db: Database, lane: Lane, limit: number, lease
           order by r.account_id limit 1)
         union all
         select (select r.account_id from requests r where r.status = 'IN_QUEUE' and not r.slot
-          and r.upstream = ${lane.upstream} and r.account_id > a.account_id order by r.account_id limit 1), a.n + 1
+          and r.upstream = ${lane.upstream}
+            and r.account_id > a.account_id order by r.account_id limit 1), a.n + 1
         from after a where a.account_id is not null and a.n < (select free from place)
       ), before(account_id, n) as (
         (select r.account_id, 1 from requests r where r.status = 'IN_QUEUE' and not r.slot
@@ -58,7 +71,8 @@ export async function claimQueued(db: Database, lane: Lane, limit: number, lease
         union all
         select (select r.account_id from requests r where r.status = 'IN_QUEUE' and not r.slot
           and r.upstream = ${lane.upstream} and r.account_id > b.account_id
-          and r.account_id <= (select cursor_account from turn) order by r.account_id limit 1), b.n + 1
+          and r.account_id <= (select cursor_account from turn) order by r.account_id limit 1),
+            b.n + 1
         from before b where b.account_id is not null and b.n < (select free from place)
       ), accounts_in_turn as (
         select account_id, 0 as lap from after where account_id is not null
@@ -67,7 +81,8 @@ export async function claimQueued(db: Database, lane: Lane, limit: number, lease
         select t.account_id, t.lap, q.id, q.round
         from accounts_in_turn t cross join lateral (
           select r.id, row_number() over (order by r.id) as round from requests r
-          where r.status = 'IN_QUEUE' and not r.slot and r.upstream = ${lane.upstream} and r.account_id = t.account_id
+          where r.status = 'IN_QUEUE' and not r.slot and r.upstream = ${lane.upstream}
+            and r.account_id = t.account_id
           order by r.id
           limit greatest(1, 2 * (select free from place) / (select count(*) from accounts_in_turn))
         ) q
@@ -78,7 +93,8 @@ export async function claimQueued(db: Database, lane: Lane, limit: number, lease
         update upstreams set cursor_account = (select account_id from pick order by n desc limit 1)
         where name = ${lane.upstream} and exists (select from pick)
       )
-      update requests r set slot = true, attempt = r.attempt + 1, wake_at = now() + ${leaseSeconds} * interval '1 s'
+      update requests r set slot = true, attempt = r.attempt + 1,
+        wake_at = now() + ${leaseSeconds} * interval '1 s'
       from pick where r.id = pick.id and r.status = 'IN_QUEUE' and not r.slot
       returning r.id, r.attempt`);
   });
@@ -92,7 +108,8 @@ export function claimDue(db: Connection, limit: number, leaseSeconds: number): P
       where wake_at <= now() and wake_at is not null and (status <> 'IN_QUEUE' or slot)
       order by wake_at limit ${limit} for update skip locked
     )
-    update requests r set attempt = r.attempt + 1, wake_at = now() + ${leaseSeconds} * interval '1 s'
+    update requests r set attempt = r.attempt + 1,
+      wake_at = now() + ${leaseSeconds} * interval '1 s'
     from due where r.id = due.id returning r.id, r.attempt`);
 }
 
@@ -113,9 +130,14 @@ export interface QueueState {
 }
 
 /** The head of each upstream's queue, up to `limit` ids, and how long it has waited. */
-export function queueStates(db: Connection, upstreams: string[], limit: number): Promise<QueueState[]> {
+export function queueStates(
+  db: Connection,
+  upstreams: string[],
+  limit: number,
+): Promise<QueueState[]> {
   return db.run<QueueState>(sql`
-    select u.name as upstream, coalesce(q.ids, '{}') as ids, coalesce(q.oldest, 0)::float8 as oldest_seconds,
+    select u.name as upstream, coalesce(q.ids, '{}') as ids, coalesce(q.oldest,
+      0)::float8 as oldest_seconds,
       greatest(0, coalesce(extract(epoch from s.paused_until - now()), 0))::float8 as paused_seconds
     from unnest(${upstreams}::text[]) as u (name)
     left join upstreams s on s.name = u.name
@@ -126,7 +148,10 @@ export function queueStates(db: Connection, upstreams: string[], limit: number):
     ) q on true`);
 }
 
-/** Notes a failed start; from `threshold` failures in a row on, or when it asks for it, the upstream rests. */
+/**
+ * Notes a failed start; from `threshold` failures in a row on, or when it asks for it, the upstream
+ * rests.
+ */
 export async function noteFailure(
   db: Connection,
   upstream: string,
@@ -134,13 +159,16 @@ export async function noteFailure(
 ): Promise<void> {
   await db.run(sql`
     insert into upstreams as u (name, failures, last_error, paused_until)
-    values (${upstream}, 1, ${failure.message.slice(0, 2000)}, now() + ${failure.pause_seconds}::float8 * interval '1 s')
+    values (${upstream}, 1, ${failure.message.slice(0, 2000)},
+      now() + ${failure.pause_seconds}::float8 * interval '1 s')
     on conflict (name) do update set failures = u.failures + 1, last_error = excluded.last_error,
       paused_until = greatest(u.paused_until, excluded.paused_until,
-        case when u.failures + 1 >= ${failure.threshold} then now() + ${failure.rest_seconds}::float8 * interval '1 s' end)`);
+        case when u.failures + 1 >= ${failure.threshold}
+          then now() + ${failure.rest_seconds}::float8 * interval '1 s' end)`);
 }
 
 export async function noteSuccess(db: Connection, upstream: string): Promise<void> {
   await db.run(sql`
-    update upstreams set failures = 0, paused_until = null where name = ${upstream} and failures > 0`);
+    update upstreams set failures = 0, paused_until = null where name = ${upstream}
+      and failures > 0`);
 }

@@ -38,7 +38,10 @@ export interface NewRequest {
   quote: string;
   queue_position: number;
   webhook_url: string | null;
-  /** Chat calls only: they are under way at once, and their alarm is the release if nobody comes back. */
+  /**
+   * Chat calls only: they are under way at once, and their alarm is the release if nobody comes
+   * back.
+   */
   call_seconds: number | null;
 }
 
@@ -47,22 +50,26 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
   const column = <K extends keyof NewRequest>(name: K) => rows.map((row) => row[name]);
   const ids = column('id');
   tx.send(sql`
-    insert into requests (id, account_id, key_id, model_id, kind, upstream, quoted_usd_micro, webhook_state, status,
+    insert into requests (id, account_id, key_id, model_id, kind, upstream, quoted_usd_micro,
+      webhook_state, status,
       attempt, wake_at, started_at, deadline_at)
     select id, account_id, key_id, model_id, kind, upstream, quoted, webhook_state,
-      case when seconds is null then 'IN_QUEUE' else 'IN_PROGRESS' end, case when seconds is null then 0 else 1 end,
+      case when seconds is null then 'IN_QUEUE' else 'IN_PROGRESS' end, case when seconds is null
+        then 0 else 1 end,
       now() + coalesce(seconds, 0) * interval '1 s', case when seconds is not null then now() end,
       now() + seconds * interval '1 s'
     from unnest(${ids}::uuid[], ${column('account_id')}::uuid[], ${column('key_id')}::uuid[],
       ${column('model_id')}::text[], ${column('kind')}::text[], ${column('upstream')}::text[],
-      ${column('quoted_usd_micro')}::bigint[], ${rows.map((r) => (r.webhook_url === null ? null : 'pending'))}::text[],
+      ${column('quoted_usd_micro')}::bigint[],
+        ${rows.map((r) => (r.webhook_url === null ? null : 'pending'))}::text[],
       ${column('call_seconds')}::float8[])
       as d (id, account_id, key_id, model_id, kind, upstream, quoted, webhook_state, seconds)`);
   tx.send(sql`
     insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote,
       queue_position, webhook_url)
     select id, account_id, idempotency_key, fingerprint, input::jsonb, quote::jsonb, position, url
-    from unnest(${ids}::uuid[], ${column('account_id')}::uuid[], ${column('idempotency_key')}::text[],
+    from unnest(${ids}::uuid[], ${column('account_id')}::uuid[],
+      ${column('idempotency_key')}::text[],
       ${column('fingerprint')}::bytea[], ${column('input')}::text[], ${column('quote')}::text[],
       ${column('queue_position')}::int[], ${column('webhook_url')}::text[])
       as d (id, account_id, idempotency_key, fingerprint, input, quote, position, url)`);
@@ -81,22 +88,35 @@ export interface Earlier {
 }
 
 /** Requests of these (account, Idempotency-Key) pairs. */
-export function findEarlier(db: Connection, accountIds: string[], keys: string[]): Promise<Earlier[]> {
+export function findEarlier(
+  db: Connection,
+  accountIds: string[],
+  keys: string[],
+): Promise<Earlier[]> {
   return db.run<Earlier>(sql`
-    select i.request_id, i.account_id, i.idempotency_key, i.fingerprint, r.model_id, r.kind, r.quoted_usd_micro,
+    select i.request_id, i.account_id, i.idempotency_key, i.fingerprint, r.model_id, r.kind,
+      r.quoted_usd_micro,
       i.queue_position
     from unnest(${accountIds}::uuid[], ${keys}::text[]) as d (account_id, idempotency_key)
     join request_inputs i on i.account_id = d.account_id and i.idempotency_key = d.idempotency_key
     join requests r on r.id = i.request_id`);
 }
 
-/** Forgets Idempotency-Keys older than their retention, and that of a failed chat call, so that it may run again. */
-export async function forgetKeys(db: Connection, olderThanDays: number, limit: number): Promise<number> {
+/**
+ * Forgets Idempotency-Keys older than their retention, and that of a failed chat call, so that it
+ * may run again.
+ */
+export async function forgetKeys(
+  db: Connection,
+  olderThanDays: number,
+  limit: number,
+): Promise<number> {
   const rows = await db.run(sql`
     update request_inputs set idempotency_key = null, fingerprint = null
     where request_id in (
       select request_id from request_inputs
-      where idempotency_key is not null and created_at < now() - ${olderThanDays} * interval '1 day' limit ${limit})
+      where idempotency_key is not null
+        and created_at < now() - ${olderThanDays} * interval '1 day' limit ${limit})
     returning request_id`);
   return rows.length;
 }
@@ -120,7 +140,8 @@ export interface Locked {
 /** Locks rows for their end; after balances and key usage, always in that order. */
 export function lockMany(tx: Transaction, ids: string[]): Promise<Locked[]> {
   return tx.run<Locked>(sql`
-    select id, status, attempt, quoted_usd_micro, to_char(created_at at time zone 'utc', 'YYYY-MM-01') as month
+    select id, status, attempt, quoted_usd_micro, to_char(created_at at time zone 'utc',
+      'YYYY-MM-01') as month
     from requests where id = any(${ids}::uuid[]) order by id for update`);
 }
 
@@ -144,10 +165,13 @@ export interface Ended {
 export function endMany(tx: Transaction, rows: Ended[]): void {
   const column = <K extends keyof Ended>(name: K) => rows.map((row) => row[name]);
   tx.send(sql`
-    update requests r set status = d.status, slot = false, charged_usd_micro = d.charged, error_code = d.error_code,
+    update requests r set status = d.status, slot = false, charged_usd_micro = d.charged,
+      error_code = d.error_code,
       completed_at = now(), expires_at = now() + d.ttl * interval '1 s',
-      wake_at = case when r.webhook_state = 'pending' then now() else now() + d.ttl * interval '1 s' end
-    from unnest(${column('id')}::uuid[], ${column('status')}::text[], ${column('charged_usd_micro')}::bigint[],
+      wake_at = case when r.webhook_state = 'pending' then now()
+        else now() + d.ttl * interval '1 s' end
+    from unnest(${column('id')}::uuid[], ${column('status')}::text[],
+      ${column('charged_usd_micro')}::bigint[],
       ${column('error_code')}::text[], ${column('ttl_seconds')}::float8[])
       as d (id, status, charged, error_code, ttl)
     where r.id = d.id`);
@@ -159,7 +183,8 @@ export function endMany(tx: Transaction, rows: Ended[]): void {
 
 function insertResults(tx: Transaction, rows: Ended[]): void {
   tx.send(sql`
-    insert into request_results (request_id, account_id, output, error_message, quantity, cost_usd_micro)
+    insert into request_results (request_id, account_id, output, error_message, quantity,
+      cost_usd_micro)
     select id, account_id, output::jsonb, message, quantity, cost
     from unnest(${rows.map((r) => r.id)}::uuid[], ${rows.map((r) => r.account_id)}::uuid[],
       ${rows.map((r) => r.output)}::text[], ${rows.map((r) => r.error_message)}::text[],
@@ -170,19 +195,25 @@ function insertResults(tx: Transaction, rows: Ended[]): void {
 function insertOutputs(tx: Transaction, rows: { row: Ended; output: Output }[]): void {
   const column = <K extends keyof Output>(name: K) => rows.map(({ output }) => output[name]);
   tx.send(sql`
-    insert into outputs (request_id, account_id, index, field, storage_key, content_type, size, sha256, width, height,
+    insert into outputs (request_id, account_id, index, field, storage_key, content_type, size,
+      sha256, width, height,
       duration_seconds, file_name)
-    select * from unnest(${rows.map(({ row }) => row.id)}::uuid[], ${rows.map(({ row }) => row.account_id)}::uuid[],
+    select * from unnest(${rows.map(({ row }) => row.id)}::uuid[],
+      ${rows.map(({ row }) => row.account_id)}::uuid[],
       ${column('index')}::int[], ${column('field')}::text[], ${column('storage_key')}::text[],
       ${column('content_type')}::text[], ${column('size')}::bigint[], ${column('sha256')}::text[],
-      ${column('width')}::int[], ${column('height')}::int[], ${column('duration_seconds')}::float8[],
+      ${column('width')}::int[], ${column('height')}::int[],
+        ${column('duration_seconds')}::float8[],
       ${column('file_name')}::text[])`);
 }
 
 type To<Name extends Move['to']> = { id: string; attempt: number } & Extract<Move, { to: Name }>;
 type Ids = { id: string }[];
 
-/** Commits the intents; returns those that may call. A request that was cancelled or claimed anew is not among them. */
+/**
+ * Commits the intents; returns those that may call. A request that was cancelled or claimed anew is
+ * not among them.
+ */
 export function beginMany(db: Connection, moves: To<'begin'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     with begun as (
@@ -192,7 +223,8 @@ export function beginMany(db: Connection, moves: To<'begin'>[]): Promise<Ids> {
         wake_at = now() + d.lease * interval '1 s'
       from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[],
         ${moves.map((m) => m.upstream)}::text[], ${moves.map((m) => m.class)}::text[],
-        ${moves.map((m) => m.request_hash)}::bytea[], ${moves.map((m) => m.deadline_seconds)}::float8[],
+        ${moves.map((m) => m.request_hash)}::bytea[],
+          ${moves.map((m) => m.deadline_seconds)}::float8[],
         ${moves.map((m) => m.lease_seconds)}::float8[])
         as d (id, attempt, upstream, class, request_hash, deadline, lease)
       where r.id = d.id and r.attempt = d.attempt and r.status in ('IN_QUEUE', 'IN_PROGRESS')
@@ -207,15 +239,18 @@ export function acceptMany(db: Connection, moves: To<'accepted'>[]): Promise<Ids
   return db.run<{ id: string }>(sql`
     with d as (
       select * from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[],
-        ${moves.map((m) => m.started_in)}::int[], ${moves.map((m) => JSON.stringify(m.handle))}::text[],
+        ${moves.map((m) => m.started_in)}::int[],
+          ${moves.map((m) => JSON.stringify(m.handle))}::text[],
         ${moves.map((m) => m.wake_seconds)}::float8[]) as d (id, attempt, started_in, handle, wake)
     ), kept as (
-      -- A handle is worth keeping even from a claim that was overtaken: it names a job that is paid for.
+      -- A handle is worth keeping even from a claim that was overtaken: it names a job that is paid
+      -- for.
       update attempts a set handle = d.handle::jsonb, outcome = 'accepted'
       from d where a.request_id = d.id and a.attempt = d.started_in and a.handle is null
     )
     update requests r set wake_at = now() + d.wake * interval '1 s'
-    from d where r.id = d.id and r.attempt = d.attempt and r.status = 'IN_PROGRESS' returning r.id`);
+    from d where r.id = d.id and r.attempt = d.attempt
+      and r.status = 'IN_PROGRESS' returning r.id`);
 }
 
 export function waitMany(db: Connection, moves: To<'wait'>[]): Promise<Ids> {
@@ -223,14 +258,16 @@ export function waitMany(db: Connection, moves: To<'wait'>[]): Promise<Ids> {
     with d as (
       select * from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[],
         ${moves.map((m) => m.wake_seconds)}::float8[], ${moves.map((m) => m.started_in)}::int[],
-        ${moves.map((m) => m.outcome)}::text[], ${moves.map((m) => m.message?.slice(0, 2000) ?? null)}::text[],
+        ${moves.map((m) => m.outcome)}::text[],
+          ${moves.map((m) => m.message?.slice(0, 2000) ?? null)}::text[],
         ${moves.map((m) => (m.progress === null ? null : JSON.stringify(m.progress)))}::text[])
         as d (id, attempt, wake, started_in, outcome, message, progress)
     ), moved as (
       update requests r set wake_at = now() + d.wake * interval '1 s'
       from d where r.id = d.id and r.attempt = d.attempt and r.status = 'IN_PROGRESS' returning r.id
     ), told as (
-      update attempts a set outcome = coalesce(d.outcome, a.outcome), message = coalesce(d.message, a.message),
+      update attempts a set outcome = coalesce(d.outcome, a.outcome), message = coalesce(d.message,
+        a.message),
         progress = coalesce(d.progress::jsonb, a.progress)
       from d join moved using (id)
       where a.request_id = d.id and a.attempt = d.started_in
@@ -243,7 +280,8 @@ export function waitMany(db: Connection, moves: To<'wait'>[]): Promise<Ids> {
 export function requeueMany(db: Connection, moves: To<'requeue'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     update requests r set wake_at = now(), slot = r.slot and r.status <> 'IN_QUEUE'
-    from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[]) as d (id, attempt)
+    from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[]) as d (id,
+      attempt)
     where r.id = d.id and r.attempt = d.attempt and r.wake_at is not null returning r.id`);
 }
 
@@ -252,23 +290,27 @@ export function notifiedMany(db: Connection, moves: To<'notified'>[]): Promise<I
     with d as (
       select * from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[],
         ${moves.map((m) => m.account_id)}::uuid[], ${moves.map((m) => m.url)}::text[],
-        ${moves.map((m) => m.status)}::int[], ${moves.map((m) => m.error?.slice(0, 500) ?? null)}::text[],
+        ${moves.map((m) => m.status)}::int[],
+          ${moves.map((m) => m.error?.slice(0, 500) ?? null)}::text[],
         ${moves.map((m) => m.duration_ms)}::int[], ${moves.map((m) => m.delivered)}::bool[])
         as d (id, attempt, account_id, url, status, error, duration, delivered)
     ), sent as (
-      insert into webhook_deliveries (request_id, attempt, account_id, url, status, error, duration_ms)
+      insert into webhook_deliveries (request_id, attempt, account_id, url, status, error,
+        duration_ms)
       select id, attempt, account_id, url, status, error, duration from d on conflict do nothing
     )
     update requests r set webhook_state = case when d.delivered then 'delivered' else 'failed' end,
       wake_at = r.expires_at
-    from d where r.id = d.id and r.attempt = d.attempt and r.webhook_state = 'pending' returning r.id`);
+    from d where r.id = d.id and r.attempt = d.attempt
+      and r.webhook_state = 'pending' returning r.id`);
 }
 
 /** Its outputs' bytes are gone. */
 export function expiredMany(db: Connection, moves: To<'expired'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     update requests r set expires_at = null, wake_at = null
-    from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[]) as d (id, attempt)
+    from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[]) as d (id,
+      attempt)
     where r.id = d.id and r.attempt = d.attempt returning r.id`);
 }
 
@@ -276,7 +318,8 @@ export function expiredMany(db: Connection, moves: To<'expired'>[]): Promise<Ids
 export function restMany(db: Connection, moves: To<'rest'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     update requests r set wake_at = r.expires_at
-    from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[]) as d (id, attempt)
+    from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[]) as d (id,
+      attempt)
     where r.id = d.id and r.attempt = d.attempt and r.completed_at is not null returning r.id`);
 }
 
@@ -288,13 +331,17 @@ export interface StatusRow extends RequestRow {
 /** Status of requests of any account: the caller compares `account_id`. */
 export function findMany(db: Connection, ids: string[]): Promise<StatusRow[]> {
   return db.run<StatusRow>(sql`
-    select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot, r.attempt,
-      r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state, r.expires_at, r.created_at,
+    select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
+      r.attempt,
+      r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state, r.expires_at,
+        r.created_at,
       r.started_at, r.completed_at,
       case when r.status = 'FAILED' then (
-        select s.error_message from request_results s where s.request_id = r.id) end as error_message,
+        select s.error_message from request_results s
+          where s.request_id = r.id) end as error_message,
       case when r.status = 'IN_PROGRESS' then (
-        select a.progress from attempts a where a.request_id = r.id order by a.attempt desc limit 1) end as progress
+        select a.progress from attempts a
+          where a.request_id = r.id order by a.attempt desc limit 1) end as progress
     from requests r where r.id = any(${ids}::uuid[])`);
 }
 
@@ -308,14 +355,17 @@ export interface CardRow extends RequestRow {
   webhook_status: number | null;
 }
 
-
 /** The whole of requests, for cards, responses and webhooks. */
 export function findCards(db: Connection, ids: string[]): Promise<CardRow[]> {
   return db.run<CardRow>(sql`
-    select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot, r.attempt,
-      r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state, r.expires_at, r.created_at,
-      r.started_at, r.completed_at, i.input, i.quote, i.webhook_url, s.output, s.error_message, s.quantity,
-      (select w.status from webhook_deliveries w where w.request_id = r.id order by w.attempt desc limit 1)
+    select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
+      r.attempt,
+      r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state, r.expires_at,
+        r.created_at,
+      r.started_at, r.completed_at, i.input, i.quote, i.webhook_url, s.output, s.error_message,
+        s.quantity,
+      (select w.status from webhook_deliveries w
+        where w.request_id = r.id order by w.attempt desc limit 1)
         as webhook_status
     from requests r join request_inputs i on i.request_id = r.id
     left join request_results s on s.request_id = r.id
@@ -328,7 +378,8 @@ export interface OutputRow extends Output {
 
 export async function findOutputs(db: Connection, requestIds: string[]): Promise<OutputRow[]> {
   const rows = await db.run<OutputRow & { size: bigint | number }>(sql`
-    select request_id, index, field, storage_key, content_type, size, sha256, width, height, duration_seconds,
+    select request_id, index, field, storage_key, content_type, size, sha256, width, height,
+      duration_seconds,
       file_name
     from outputs where request_id = any(${requestIds}::uuid[]) order by request_id, index`);
   return rows.map((row) => ({ ...row, size: Number(row.size) }));
@@ -347,10 +398,12 @@ export interface ListFilter {
 /** One account's requests, newest first. */
 export function list(db: Connection, filter: ListFilter): Promise<RequestRow[]> {
   return db.run<RequestRow>(sql`
-    select id, account_id, key_id, model_id, kind, upstream, status, slot, attempt, quoted_usd_micro,
+    select id, account_id, key_id, model_id, kind, upstream, status, slot, attempt,
+      quoted_usd_micro,
       charged_usd_micro, error_code, webhook_state, expires_at, created_at, started_at, completed_at
     from requests
-    where account_id = ${filter.account_id} and (${filter.from_id}::uuid is null or id >= ${filter.from_id}::uuid)
+    where account_id = ${filter.account_id} and (${filter.from_id}::uuid is null
+      or id >= ${filter.from_id}::uuid)
       and id < coalesce(${filter.below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
       and (${filter.status}::text is null or status = ${filter.status})
       and (${filter.model_id}::text is null or model_id = ${filter.model_id})
@@ -385,7 +438,8 @@ export interface Claimed {
 /** Loads claims whole, in one statement. */
 export function loadClaimed(db: Connection, ids: string[], attempts: number[]): Promise<Claimed[]> {
   return db.run<Claimed>(sql`
-    select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.attempt, r.quoted_usd_micro,
+    select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.attempt,
+      r.quoted_usd_micro,
       r.webhook_state, coalesce(r.deadline_at <= now(), false) as past_deadline,
       coalesce(r.expires_at <= now(), false) as outputs_due,
       extract(epoch from now() - coalesce(r.started_at, r.created_at))::float8 as age_seconds,
@@ -395,6 +449,7 @@ export function loadClaimed(db: Connection, ids: string[], attempts: number[]): 
     join requests r on r.id = d.id and r.attempt = d.attempt
     join request_inputs i on i.request_id = r.id
     left join lateral (
-      select attempt, upstream, outcome, handle from attempts where request_id = r.id order by attempt desc limit 1
+      select attempt, upstream, outcome, handle from attempts
+        where request_id = r.id order by attempt desc limit 1
     ) a on true`);
 }

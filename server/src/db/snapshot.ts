@@ -2,8 +2,10 @@ import type { Migration, SnapshotMedia } from '../core/snapshot.ts';
 import { rawSql, sql, type Connection, type Transaction } from '../lib/sql.ts';
 
 /**
- * Whole tables out of one database and into another, whatever the schema: names and types come from the catalog of
- * the database that is asked, and every value travels as the text that PostgreSQL itself writes and reads, so nothing
+ * Whole tables out of one database and into another, whatever the schema: names and types come from
+ * the catalog of
+ * the database that is asked, and every value travels as the text that PostgreSQL itself writes and
+ * reads, so nothing
  * is rounded on the way.
  */
 
@@ -29,7 +31,8 @@ export async function appliedMigrations(db: Connection): Promise<Migration[]> {
 }
 
 /**
- * Every table of the schema that outlives a crash, but for the list of migrations; what another references comes
+ * Every table of the schema that outlives a crash, but for the list of migrations; what another
+ * references comes
  * before it. Columns that PostgreSQL computes are left out.
  */
 export async function keptTables(db: Connection): Promise<Table[]> {
@@ -37,7 +40,8 @@ export async function keptTables(db: Connection): Promise<Table[]> {
     select c.relname as name, json_agg(json_build_object('name', a.attname,
       'type', format_type(a.atttypid, a.atttypmod)) order by a.attnum) as columns
     from pg_class c join pg_attribute a on a.attrelid = c.oid
-    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
+      and not c.relispartition
       and c.relpersistence = 'p' and c.relname <> 'migrations'
       and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
       and not exists (select from pg_depend d
@@ -46,7 +50,8 @@ export async function keptTables(db: Connection): Promise<Table[]> {
   const references = await db.run<{ child: string; parent: string }>(sql`
     select child.relname as child, parent.relname as parent from pg_constraint k
     join pg_class child on child.oid = k.conrelid join pg_class parent on parent.oid = k.confrelid
-    where k.contype = 'f' and k.connamespace = current_schema()::regnamespace and k.conrelid <> k.confrelid`);
+    where k.contype = 'f' and k.connamespace = current_schema()::regnamespace
+      and k.conrelid <> k.confrelid`);
   return parentsFirst(tables, references);
 }
 
@@ -59,14 +64,18 @@ function parentsFirst(tables: Table[], references: { child: string; parent: stri
       references.filter(({ parent }) => waiting.has(parent)).map(({ child }) => child),
     );
     const free = left.filter(({ name }) => !blocked.has(name));
-    if (free.length === 0) throw new Error(`tables reference each other: ${[...waiting].join(', ')}`);
+    if (free.length === 0)
+      throw new Error(`tables reference each other: ${[...waiting].join(', ')}`);
     sorted.push(...free);
     left = left.filter(({ name }) => blocked.has(name));
   }
   return sorted;
 }
 
-/** Makes this transaction write and read texts in one form, whatever the server's and the role's settings. */
+/**
+ * Makes this transaction write and read texts in one form, whatever the server's and the role's
+ * settings.
+ */
 export function fixTextForm(tx: Transaction): void {
   tx.send(rawSql(`set local timezone = 'UTC'`));
   tx.send(rawSql(`set local datestyle = 'ISO, YMD'`));
@@ -75,16 +84,21 @@ export function fixTextForm(tx: Transaction): void {
   tx.send(rawSql('set local extra_float_digits = 1'));
 }
 
-/** All rows of a table, some at a time: each a JSON array of texts and nulls, in the order of its columns. */
+/**
+ * All rows of a table, some at a time: each a JSON array of texts and nulls, in the order of its
+ * columns.
+ */
 export async function* readRows(
   tx: Transaction,
   table: Table,
   wantedBytes: number,
 ): AsyncGenerator<string[]> {
   const texts = table.columns.map(({ name }) => `${quoted(name)}::text`).join(', ');
-  await tx.run(rawSql(`declare snapshot_rows no scroll cursor for
-    select json_build_array(${texts})::text as line from ${quoted(table.name)}`));
-  for (let count = fetchFirst; ; ) {
+  await tx.run(
+    rawSql(`declare snapshot_rows no scroll cursor for
+    select json_build_array(${texts})::text as line from ${quoted(table.name)}`),
+  );
+  for (let count = fetchFirst; ;) {
     const rows = await tx.run<{ line: string }>(rawSql(`fetch ${count} from snapshot_rows`));
     if (rows.length === 0) break;
     const lines = rows.map(({ line }) => line);
@@ -100,11 +114,16 @@ export async function* readRows(
 export async function insertRows(tx: Transaction, table: Table, lines: string[]): Promise<number> {
   const names = table.columns.map(({ name }) => quoted(name)).join(', ');
   const values = table.columns.map(({ type }, i) => `(line->>${i})::${type}`).join(', ');
-  const [row] = await tx.run<{ count: number }>(rawSql(`
+  const [row] = await tx.run<{ count: number }>(
+    rawSql(
+      `
     with put as (
       insert into ${quoted(table.name)} (${names}) overriding system value
       select ${values} from json_array_elements($1::json) as d (line) returning 1
-    ) select count(*)::int as count from put`, [`[${lines.join(',')}]`]));
+    ) select count(*)::int as count from put`,
+      [`[${lines.join(',')}]`],
+    ),
+  );
   return row!.count;
 }
 
@@ -130,11 +149,16 @@ export async function settleTables(tx: Transaction, tables: Table[]): Promise<vo
     from pg_depend d join pg_class s on s.oid = d.objid and s.relkind = 'S'
     join pg_class t on t.oid = d.refobjid
     join pg_attribute a on a.attrelid = t.oid and a.attnum = d.refobjsubid
-    where d.classid = 'pg_class'::regclass and d.refclassid = 'pg_class'::regclass and d.deptype in ('a', 'i')
+    where d.classid = 'pg_class'::regclass and d.refclassid = 'pg_class'::regclass
+      and d.deptype in ('a', 'i')
       and t.relnamespace = current_schema()::regnamespace`);
   for (const { sequence, table, column } of sequences) {
     const [id, from] = [quoted(column), quoted(table)];
-    await tx.run(rawSql(`select setval($1::regclass, max(${id})) from ${from} having max(${id}) > 0`, [sequence]));
+    await tx.run(
+      rawSql(`select setval($1::regclass, max(${id})) from ${from} having max(${id}) > 0`, [
+        sequence,
+      ]),
+    );
   }
   await tx.run(rawSql(`analyze ${tables.map(({ name }) => quoted(name)).join(', ')}`));
 }
@@ -179,7 +203,8 @@ export async function unfinished(db: Connection): Promise<Unfinished> {
   const [row] = await db.run<Unfinished>(sql`
     select count(*) filter (where status = 'IN_QUEUE')::int as queued,
       count(*) filter (where status = 'IN_PROGRESS')::int as running,
-      count(*) filter (where status not in ('IN_QUEUE', 'IN_PROGRESS') and webhook_state = 'pending')::int as to_notify
+      count(*) filter (where status not in ('IN_QUEUE', 'IN_PROGRESS')
+        and webhook_state = 'pending')::int as to_notify
     from requests`);
   return row!;
 }

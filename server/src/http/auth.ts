@@ -8,21 +8,35 @@ const policyName = 'calls';
 const windowSeconds = 60;
 
 /** The caller behind the key. Throws `unauthorized` or `rate_limited`; sets the rate headers. */
-export async function authenticate(req: FastifyRequest, reply: FastifyReply, deps: HttpDeps): Promise<Caller> {
+export async function authenticate(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<Caller> {
   const key = parseAuthorization(req.raw.headersDistinct.authorization);
   if (key === null) throw new ApiError('unauthorized', { headers: challenge });
   const caller = await deps.authenticate(hashKey(key));
   if (caller === null) {
-    throw new ApiError('unauthorized', { message: 'This key is revoked or was never one.', headers: challenge });
+    throw new ApiError('unauthorized', {
+      message: 'This key is revoked or was never one.',
+      headers: challenge,
+    });
   }
   if (!caller.active) {
-    throw new ApiError('unauthorized', { message: 'The account of this key is suspended. Ask the operator.', headers: challenge });
+    throw new ApiError('unauthorized', {
+      message: 'The account of this key is suspended. Ask the operator.',
+      headers: challenge,
+    });
   }
   setRateHeaders(reply, caller.rate);
   if (!caller.rate.granted) {
     throw new ApiError('rate_limited', {
       message: `This key may make ${caller.rate.quota} calls a minute. Wait ${caller.rate.reset_seconds} s.`,
-      details: { limit: caller.rate.quota, window_seconds: windowSeconds, resets_in_seconds: caller.rate.reset_seconds },
+      details: {
+        limit: caller.rate.quota,
+        window_seconds: windowSeconds,
+        resets_in_seconds: caller.rate.reset_seconds,
+      },
       headers: { 'retry-after': String(caller.rate.reset_seconds) },
     });
   }

@@ -11,8 +11,13 @@ const depth = 64;
 /** A body that has not come whole by then is cut off. */
 const bodyMs = 30_000;
 
-/** The JSON object of a body. Throws `unsupported_media_type`, `payload_too_large` or `bad_request`. */
-export async function readObject(req: FastifyRequest, maxBytes: number): Promise<Record<string, unknown>> {
+/**
+ * The JSON object of a body. Throws `unsupported_media_type`, `payload_too_large` or `bad_request`.
+ */
+export async function readObject(
+  req: FastifyRequest,
+  maxBytes: number,
+): Promise<Record<string, unknown>> {
   const value = parseJson(await readJsonBody(req, maxBytes), { depth });
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new ApiError('bad_request', { message: 'The body must be a JSON object.' });
@@ -21,17 +26,26 @@ export async function readObject(req: FastifyRequest, maxBytes: number): Promise
 }
 
 async function readJsonBody(req: FastifyRequest, maxBytes: number): Promise<Buffer> {
-  const { 'content-type': type = '', 'content-encoding': encoding, 'content-length': length } = req.headers;
+  const {
+    'content-type': type = '',
+    'content-encoding': encoding,
+    'content-length': length,
+  } = req.headers;
   if (encoding !== undefined && encoding !== 'identity') {
-    throw new ApiError('unsupported_media_type', { message: 'Send the body without Content-Encoding.' });
+    throw new ApiError('unsupported_media_type', {
+      message: 'Send the body without Content-Encoding.',
+    });
   }
   if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type)) {
-    throw new ApiError('unsupported_media_type', { message: 'Send the body as application/json, in UTF-8.' });
+    throw new ApiError('unsupported_media_type', {
+      message: 'Send the body as application/json, in UTF-8.',
+    });
   }
-  const tooLarge = () => new ApiError('payload_too_large', {
-    message: `The body is larger than ${maxBytes} bytes, the most this call takes.`,
-    details: { max_bytes: maxBytes },
-  });
+  const tooLarge = () =>
+    new ApiError('payload_too_large', {
+      message: `The body is larger than ${maxBytes} bytes, the most this call takes.`,
+      details: { max_bytes: maxBytes },
+    });
   if (Number(length) > maxBytes) throw tooLarge();
   return collect((req.body as Readable | undefined) ?? req.raw, maxBytes, tooLarge);
 }
@@ -40,7 +54,11 @@ function collect(stream: Readable, maxBytes: number, tooLarge: () => ApiError): 
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const timer = setTimeout(() => fail(new ApiError('bad_request', { message: 'The body came too slowly and was cut off.' })), bodyMs);
+    const timer = setTimeout(
+      () =>
+        fail(new ApiError('bad_request', { message: 'The body came too slowly and was cut off.' })),
+      bodyMs,
+    );
     stream.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size > maxBytes) fail(tooLarge());
@@ -50,7 +68,9 @@ function collect(stream: Readable, maxBytes: number, tooLarge: () => ApiError): 
       clearTimeout(timer);
       resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
     });
-    stream.once('error', (cause) => fail(new ApiError('bad_request', { message: 'The body ended early.', cause })));
+    stream.once('error', (cause) =>
+      fail(new ApiError('bad_request', { message: 'The body ended early.', cause })),
+    );
     function fail(error: ApiError): void {
       clearTimeout(timer);
       stream.removeAllListeners('data');

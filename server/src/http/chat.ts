@@ -27,7 +27,11 @@ const stallMs = 60_000;
 type Json = Record<string, unknown>;
 
 /** POST /chat/completions */
-export async function completions(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export async function completions(
+  req: Keyed,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
   const key = idempotencyKey(req.raw.headersDistinct['idempotency-key']);
   const body = await readObject(req, chatMaxBytes);
   const wanted = parseChat(body);
@@ -46,10 +50,16 @@ export async function completions(req: Keyed, reply: FastifyReply, deps: HttpDep
 function textModel(id: string, deps: HttpDeps): Model {
   const model = deps.catalog().models.get(id);
   if (!model) {
-    throw new ApiError('unknown_model', { message: `No model has the id "${id.slice(0, 200)}". GET /v1/models lists the ids, to be used exactly as listed.`, param: 'model' });
+    throw new ApiError('unknown_model', {
+      message: `No model has the id "${id.slice(0, 200)}". GET /v1/models lists the ids, to be used exactly as listed.`,
+      param: 'model',
+    });
   }
   if (model.kind !== 'text') {
-    throw new ApiError('unknown_model', { message: `${model.id} makes ${model.kind}s and is no chat model. Send it to POST /v1/queue/${model.id}.`, param: 'model' });
+    throw new ApiError('unknown_model', {
+      message: `${model.id} makes ${model.kind}s and is no chat model. Send it to POST /v1/queue/${model.id}.`,
+      param: 'model',
+    });
   }
   return model;
 }
@@ -57,14 +67,23 @@ function textModel(id: string, deps: HttpDeps): Model {
 type Taken = { replayed: true; request_id: string } | { replayed: false; run: chat.ChatRun };
 
 /** Reserves the most that the call can cost. */
-async function take(req: Keyed, wanted: Chat, body: Json, model: Model, key: string | null, deps: HttpDeps): Promise<Taken> {
+async function take(
+  req: Keyed,
+  wanted: Chat,
+  body: Json,
+  model: Model,
+  key: string | null,
+  deps: HttpDeps,
+): Promise<Taken> {
   const max_tokens = Math.min(wanted.max_tokens ?? maxTokensDefault, model.max_output_tokens);
   const input_tokens = estimatePromptTokens(wanted.body, model.context_tokens);
   const quote = price(model, { input_tokens, output_tokens: max_tokens });
   const { key_id, account_id, monthly_limit_usd_micro } = req.caller;
   const request_id = newId();
   const refusal = deps.draining.aborted
-    ? new ApiError('capacity_unavailable', { message: 'This server is about to stop. Send the request again.' })
+    ? new ApiError('capacity_unavailable', {
+        message: 'This server is about to stop. Send the request again.',
+      })
     : null;
   const submitted = await deps.submit({
     row: {
@@ -76,9 +95,16 @@ async function take(req: Keyed, wanted: Chat, body: Json, model: Model, key: str
       upstream: model.upstreams[0]!.upstream,
       quoted_usd_micro: quote.price_usd_micro,
       idempotency_key: key,
-      fingerprint: key === null ? null : fingerprint({ method: 'POST', path: '/chat/completions', body, webhook_url: null }),
+      fingerprint:
+        key === null
+          ? null
+          : fingerprint({ method: 'POST', path: '/chat/completions', body, webhook_url: null }),
       // What was said stays with the caller; the card shows the size of it.
-      input: JSON.stringify({ messages: wanted.messages.length, max_tokens, stream: wanted.stream }),
+      input: JSON.stringify({
+        messages: wanted.messages.length,
+        max_tokens,
+        stream: wanted.stream,
+      }),
       quote: JSON.stringify(quoteToJson(quote)),
       queue_position: 0,
       webhook_url: null,
@@ -90,11 +116,26 @@ async function take(req: Keyed, wanted: Chat, body: Json, model: Model, key: str
   });
   if (submitted.replayed) return { replayed: true, request_id: submitted.request_id };
   const created = Math.floor(Date.now() / 1000);
-  const run = { request_id, account_id, key_id, chat: wanted, model, quote, max_tokens, keep: key !== null, created };
+  const run = {
+    request_id,
+    account_id,
+    key_id,
+    chat: wanted,
+    model,
+    quote,
+    max_tokens,
+    keep: key !== null,
+    created,
+  };
   return { replayed: false, run };
 }
 
-async function begin(req: Keyed, reply: FastifyReply, run: chat.ChatRun, deps: HttpDeps): Promise<unknown> {
+async function begin(
+  req: Keyed,
+  reply: FastifyReply,
+  run: chat.ChatRun,
+  deps: HttpDeps,
+): Promise<unknown> {
   const [route] = run.model.upstreams;
   const upstream = deps.upstreams.get(route!.upstream)!;
   const chatDeps = { upstream, upstream_model: route!.model, end: deps.end };
@@ -135,17 +176,21 @@ async function send(
   const events = open(reply, deps);
   const pending = run.chat.include_usage ? { usage: null } : {};
   // An upstream that is waited for would not notice that nobody reads any more.
-  if (run.model.disconnect === 'abort') events.closed.addEventListener('abort', () => abort.abort());
+  if (run.model.disconnect === 'abort')
+    events.closed.addEventListener('abort', () => abort.abort());
   try {
     for await (const chunk of stream.chunks) {
       if (!events.send(JSON.stringify({ ...chunk, ...pending }))) break;
       if (!(await keepsReading(events))) break;
     }
     const settled = stream.settled();
-    if (run.chat.include_usage && settled) events.send(JSON.stringify(usageChunk(settled.completion)));
+    if (run.chat.include_usage && settled)
+      events.send(JSON.stringify(usageChunk(settled.completion)));
   } catch (error) {
     // The status is long sent; the fault becomes the last chunk.
-    const shown = new ApiError('submit_failed', { message: 'The model broke off in mid-reply. What was delivered is charged, no more.' });
+    const shown = new ApiError('submit_failed', {
+      message: 'The model broke off in mid-reply. What was delivered is charged, no more.',
+    });
     deps.log.warn({ err: error, request_id: run.request_id }, 'chat stream broke');
     events.send(JSON.stringify(errorBody(asApiError(shown), req.id)));
   }
@@ -181,7 +226,10 @@ async function keepsReading(events: EventStream): Promise<boolean> {
   return reads;
 }
 
-/** The kept reply of an earlier call with the same key, waiting for it a while. Null: it failed and left none. */
+/**
+ * The kept reply of an earlier call with the same key, waiting for it a while. Null: it failed and
+ * left none.
+ */
 async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json | null> {
   const row = await deps.status(requestId);
   if (row && !isFinal(row.status)) {
@@ -199,7 +247,8 @@ async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json |
   if (!now || now.status === 'FAILED') return null;
   if (now.status !== 'COMPLETED' || now.output === null) {
     throw new ApiError('idempotency_conflict', {
-      message: 'The first call with this Idempotency-Key is still running. Send this one again in a moment.',
+      message:
+        'The first call with this Idempotency-Key is still running. Send this one again in a moment.',
       headers: { 'retry-after': '1' },
     });
   }
@@ -208,7 +257,8 @@ async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json |
 
 function replay(reply: FastifyReply, kept: Json, wanted: Chat, deps: HttpDeps): FastifyReply {
   const events = open(reply, deps);
-  for (const chunk of chunksFromCompletion(kept, wanted.include_usage)) events.send(JSON.stringify(chunk));
+  for (const chunk of chunksFromCompletion(kept, wanted.include_usage))
+    events.send(JSON.stringify(chunk));
   events.send('[DONE]');
   events.end();
   return reply;

@@ -11,9 +11,13 @@ import type { Submit, Submitted } from '../operations/submit.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import type { Times } from './times.ts';
 import type { Watch } from './watch.ts';
 
-/** What the routes are given. The functions in the singular are batched: many calls share a round trip. */
+/**
+ * What the routes are given. The functions in the singular are batched: many calls share a round
+ * trip.
+ */
 export interface HttpDeps {
   db: Database;
   storage: Storage;
@@ -38,12 +42,17 @@ export interface HttpDeps {
   draining: AbortSignal;
   /** Fires shortly before a stopping process ends: streams under way say so and close. */
   cutoff: AbortSignal;
+  /** Chat calls until they are settled, whether their callers are still there or not. */
+  chats: Set<Promise<unknown>>;
   /** True while the disk is nearly full. */
   spaceLow: () => boolean;
   settings: HttpSettings;
   /** The part that is not ready, in words, or null. */
   unready: () => Promise<string | null>;
-  log: { error(fields: object, message: string): void; warn(fields: object, message: string): void };
+  log: {
+    error(fields: object, message: string): void;
+    warn(fields: object, message: string): void;
+  };
 }
 
 export interface HttpSettings {
@@ -54,6 +63,7 @@ export interface HttpSettings {
   streamsMax: number;
   webhookHttpsOnly: boolean;
   metricsToken: string | null;
+  times: Times;
   /** Text of openapi.json with this service's address, and its version tag. */
   openapi: string;
 }

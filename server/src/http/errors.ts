@@ -9,7 +9,9 @@ import { StorageFull, TooLarge } from '../storage/storage.ts';
 /** The one shape of every reply that is no success. */
 export function errorBody(error: ApiError, requestId: string) {
   const { code, message, type, param, details } = error;
-  return { error: { code, message, type, param, request_id: requestId, ...(details && { details }) } };
+  return {
+    error: { code, message, type, param, request_id: requestId, ...(details && { details }) },
+  };
 }
 
 /** Sends the error; what the caller may not see goes to the log. */
@@ -20,7 +22,11 @@ export function sendError(thrown: unknown, req: FastifyRequest, reply: FastifyRe
     req.log[level]({ err: error.cause ?? thrown, code: error.code }, 'call failed');
   }
   // A target that is no address is refused before any hook has set the id.
-  return reply.code(error.status).header('x-request-id', req.id).headers(errorHeaders(error)).send(errorBody(error, req.id));
+  return reply
+    .code(error.status)
+    .header('x-request-id', req.id)
+    .headers(errorHeaders(error))
+    .send(errorBody(error, req.id));
 }
 
 export function errorHeaders(error: ApiError): Record<string, string> {
@@ -35,7 +41,8 @@ export function errorHeaders(error: ApiError): Record<string, string> {
 /** Every fault that is not meant for the caller as it is becomes one that is. */
 export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  if (thrown instanceof JsonError) return new ApiError('bad_request', { message: thrown.message, cause: thrown });
+  if (thrown instanceof JsonError)
+    return new ApiError('bad_request', { message: thrown.message, cause: thrown });
   if (thrown instanceof TooLarge) {
     return new ApiError('payload_too_large', {
       message: `The body is larger than ${thrown.maxBytes} bytes, the most this call takes.`,
@@ -52,7 +59,10 @@ export function asApiError(thrown: unknown): ApiError {
   if (statusCode === 413) return new ApiError('payload_too_large');
   if (statusCode === 415) return new ApiError('unsupported_media_type');
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return new ApiError('bad_request', { message: `${(message ?? 'The call is malformed').slice(0, 300)} (${code}).`, cause: thrown });
+    return new ApiError('bad_request', {
+      message: `${(message ?? 'The call is malformed').slice(0, 300)} (${code}).`,
+      cause: thrown,
+    });
   }
   return new ApiError('internal_error', { cause: thrown });
 }

@@ -11,7 +11,10 @@ export async function estimate(req: Keyed, deps: HttpDeps): Promise<unknown> {
   const model = findModel(deps, body.model_id);
   const { input = {} } = body;
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    throw new ApiError('unpriceable', { message: 'input must be a JSON object: the full model input.', param: 'input' });
+    throw new ApiError('unpriceable', {
+      message: 'input must be a JSON object: the full model input.',
+      param: 'input',
+    });
   }
   const { price_usd_micro, ...quote } = quoteToJson(price(model, input as Record<string, unknown>));
   return { model_id: model.id, kind: model.kind, price_usd_micro, ...quote };

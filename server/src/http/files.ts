@@ -15,28 +15,47 @@ const acceptedWords = 'images, video, audio, PDF and plain text';
 
 /** POST /files: the raw bytes are the body. */
 export async function upload(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
-  const { 'content-type': declared, 'content-encoding': encoding, 'content-length': length } = req.headers;
+  const {
+    'content-type': declared,
+    'content-encoding': encoding,
+    'content-length': length,
+  } = req.headers;
   if (declared === undefined) throw unsupported('Send the Content-Type of the file.');
-  if (encoding !== undefined && encoding !== 'identity') throw unsupported('Send the bytes without Content-Encoding.');
+  if (encoding !== undefined && encoding !== 'identity')
+    throw unsupported('Send the bytes without Content-Encoding.');
   const maxBytes = deps.settings.uploadMaxBytes;
   if (Number(length) > maxBytes) throw tooLarge(maxBytes);
   const body = req.body as Readable | undefined;
-  if (!body) throw new ApiError('bad_request', { message: 'The body is empty; send the bytes of the file.' });
+  if (!body)
+    throw new ApiError('bad_request', {
+      message: 'The body is empty; send the bytes of the file.',
+    });
   const { head, stream } = await headAnd(idleTimeout(body, idleMs), sniffBytes);
-  if (head.length === 0) throw new ApiError('bad_request', { message: 'The body is empty; send the bytes of the file.' });
+  if (head.length === 0)
+    throw new ApiError('bad_request', {
+      message: 'The body is empty; send the bytes of the file.',
+    });
   const content_type = await sniff(head);
   if (content_type === null || !accepted.test(content_type)) {
     throw unsupported(`These bytes are of no type that is taken: ${acceptedWords}.`);
   }
   if (!agrees(declared, content_type)) {
-    throw unsupported(`The Content-Type says ${declared.slice(0, 100)}, the bytes are ${content_type}.`);
+    throw unsupported(
+      `The Content-Type says ${declared.slice(0, 100)}, the bytes are ${content_type}.`,
+    );
   }
   const id = newId();
   const { account_id } = req.caller;
   const storage_key = `files/${account_id}/${id}`;
   const { size, sha256 } = await deps.storage.put(storage_key, stream, { maxBytes });
   const times = await files.insert(deps.db, {
-    id, account_id, storage_key, content_type, size: BigInt(size), sha256, ttl_seconds: deps.settings.fileTtlSeconds,
+    id,
+    account_id,
+    storage_key,
+    content_type,
+    size: BigInt(size),
+    sha256,
+    ttl_seconds: deps.settings.fileTtlSeconds,
   });
   reply.code(201);
   return {

@@ -17,7 +17,8 @@ function render(catalog: Catalog): Rendered {
   const known = rendered.get(catalog);
   if (known) return known;
   const entries = new Map<string, string>();
-  for (const model of catalog.models.values()) entries.set(model.id, JSON.stringify(catalogEntry(model)));
+  for (const model of catalog.models.values())
+    entries.set(model.id, JSON.stringify(catalogEntry(model)));
   const list = `{"object":"list","data":[${[...entries.values()].join(',')}]}`;
   const made = { version: `"${catalog.version}"`, list, entries };
   rendered.set(catalog, made);
@@ -25,17 +26,28 @@ function render(catalog: Catalog): Rendered {
 }
 
 /** GET /models */
-export async function list(req: FastifyRequest, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export async function list(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
   const { version, list: body } = render(deps.catalog());
   return cached(req, reply, version, body);
 }
 
 /** GET /models/{model_id} */
-export async function read(req: FastifyRequest, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export async function read(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
   const id = (req.params as { '*': string })['*'];
   const { version, entries } = render(deps.catalog());
   const body = entries.get(id);
-  if (body === undefined) throw new ApiError('not_found', { message: `There is no model "${id.slice(0, 200)}". GET /v1/models lists them.` });
+  if (body === undefined)
+    throw new ApiError('not_found', {
+      message: `There is no model "${id.slice(0, 200)}". GET /v1/models lists them.`,
+    });
   return cached(req, reply, version, body);
 }
 
@@ -49,13 +61,21 @@ function cached(req: FastifyRequest, reply: FastifyReply, etag: string, body: st
 /** True where one of the tags in If-None-Match is ours. */
 export function matches(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
-  return header.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
+  return header
+    .split(',')
+    .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
 }
 
 /** The row a call names. Throws `unknown_model`. */
 export function findModel(deps: HttpDeps, id: unknown): Model {
   const model = typeof id === 'string' ? deps.catalog().models.get(id) : undefined;
   if (model) return model;
-  const named = typeof id === 'string' ? `No model has the id "${id.slice(0, 200)}".` : 'The model id is missing.';
-  throw new ApiError('unknown_model', { message: `${named} GET /v1/models lists the ids, to be used exactly as listed.`, param: 'model_id' });
+  const named =
+    typeof id === 'string'
+      ? `No model has the id "${id.slice(0, 200)}".`
+      : 'The model id is missing.';
+  throw new ApiError('unknown_model', {
+    message: `${named} GET /v1/models lists the ids, to be used exactly as listed.`,
+    param: 'model_id',
+  });
 }

@@ -12,18 +12,35 @@ export async function livez(_req: FastifyRequest, reply: FastifyReply): Promise<
 }
 
 /** GET /readyz: it can do its work; otherwise the part that fails is named. */
-export async function readyz(_req: FastifyRequest, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export async function readyz(
+  _req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
   reply.header('cache-control', 'no-store');
   const failing = deps.draining.aborted ? 'draining' : await deps.unready();
   if (failing === null) return { status: 'ok' };
-  throw new ApiError('capacity_unavailable', { message: `Not ready: ${failing}.`, details: { failing } });
+  throw new ApiError('capacity_unavailable', {
+    message: `Not ready: ${failing}.`,
+    details: { failing },
+  });
 }
 
 /** GET /metrics: for this machine, or for whoever has the token. */
-export async function metrics(req: FastifyRequest, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export async function metrics(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
   const token = deps.settings.metricsToken;
-  const allowed = token === null ? isLoopback(req.socket.remoteAddress) : bearer(req) !== null && same(bearer(req)!, token);
-  if (!allowed) throw new ApiError('forbidden', { message: 'Metrics are for this machine, or for holders of the metrics token.' });
+  const allowed =
+    token === null
+      ? isLoopback(req.socket.remoteAddress)
+      : bearer(req) !== null && same(bearer(req)!, token);
+  if (!allowed)
+    throw new ApiError('forbidden', {
+      message: 'Metrics are for this machine, or for holders of the metrics token.',
+    });
   reply.type(deps.metrics.registry.contentType);
   return deps.metrics.registry.metrics();
 }
@@ -42,7 +59,11 @@ function same(given: string, wanted: string): boolean {
 }
 
 /** GET /openapi.json */
-export async function openapi(_req: FastifyRequest, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export async function openapi(
+  _req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
   reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=60');
   return deps.settings.openapi;
 }

@@ -11,21 +11,31 @@ import { matches } from './models.ts';
 import { parseRange } from './range.ts';
 
 /** Shown in the page by browsers; everything else is only ever downloaded. */
-const inline = /^(image\/(png|jpeg|webp|gif|avif)|video\/(mp4|webm|quicktime)|audio\/[a-z0-9.+-]+)$/;
+const inline =
+  /^(image\/(png|jpeg|webp|gif|avif)|video\/(mp4|webm|quicktime)|audio\/[a-z0-9.+-]+)$/;
 
 /**
- * GET and HEAD /requests/{request_id}/output/{index}: with a valid signature by anyone, else by the owning account.
+ * GET and HEAD /requests/{request_id}/output/{index}: with a valid signature by anyone, else by the
+ * owning account.
  */
-export async function read(req: FastifyRequest, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export async function read(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
   const { request_id, index: indexText } = req.params as { request_id: string; index: string };
   const index = /^(0|[1-9]\d{0,5})$/.test(indexText) ? Number(indexText) : -1;
   const account = await allowed(req, reply, request_id, index, deps);
   if (!isUuid(request_id) || index < 0) throw new ApiError('not_found');
   const row = await deps.status(request_id);
-  if (!row || (account !== null && row.account_id !== account) || row.status !== 'COMPLETED') throw new ApiError('not_found');
-  const output = (await requests.findOutputs(deps.db, [request_id])).find((each) => each.index === index);
+  if (!row || (account !== null && row.account_id !== account) || row.status !== 'COMPLETED')
+    throw new ApiError('not_found');
+  const output = (await requests.findOutputs(deps.db, [request_id])).find(
+    (each) => each.index === index,
+  );
   if (!output) throw new ApiError('not_found');
-  if (row.expires_at === null || expiry(row, deps.links).getTime() <= Date.now()) throw new ApiError('expired');
+  if (row.expires_at === null || expiry(row, deps.links).getTime() <= Date.now())
+    throw new ApiError('expired');
   return send(req, reply, output, deps);
 }
 
@@ -38,13 +48,17 @@ async function allowed(
   deps: HttpDeps,
 ): Promise<string | null> {
   const { exp, sig } = req.query as Record<string, unknown>;
-  if (exp === undefined && sig === undefined) return (await authenticate(req, reply, deps)).account_id;
+  if (exp === undefined && sig === undefined)
+    return (await authenticate(req, reply, deps)).account_id;
   const now_seconds = Math.floor(Date.now() / 1000);
   const verdict = verify(deps.secrets, { request_id, index, exp, sig, now_seconds });
   if (verdict === 'valid') return null;
-  if (req.headers.authorization !== undefined) return (await authenticate(req, reply, deps)).account_id;
+  if (req.headers.authorization !== undefined)
+    return (await authenticate(req, reply, deps)).account_id;
   if (verdict === 'expired') throw new ApiError('expired');
-  throw new ApiError('unauthorized', { message: 'The signature of this link is not valid. Fetch response_url for a fresh link.' });
+  throw new ApiError('unauthorized', {
+    message: 'The signature of this link is not valid. Fetch response_url for a fresh link.',
+  });
 }
 
 async function send(
@@ -68,10 +82,15 @@ async function send(
   });
   if (matches(req.headers['if-none-match'], etag)) return reply.code(304).send();
   const ifRange = req.headers['if-range'];
-  const range = ifRange === undefined || ifRange === etag ? parseRange(req.headers.range, size) : null;
+  const range =
+    ifRange === undefined || ifRange === etag ? parseRange(req.headers.range, size) : null;
   if (range === 'unsatisfiable') {
     reply.header('content-range', `bytes */${size}`);
-    throw new ApiError('bad_request', { message: `The range lies outside the file of ${size} bytes.`, param: 'range', status: 416 });
+    throw new ApiError('bad_request', {
+      message: `The range lies outside the file of ${size} bytes.`,
+      param: 'range',
+      status: 416,
+    });
   }
   const part = range ?? { start: 0, end: size - 1 };
   if (range) reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${size}`);

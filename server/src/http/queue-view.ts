@@ -1,8 +1,9 @@
 import type { QueueState } from '../db/queue.ts';
 
 /**
- * What this process knows of the queues: who waits, since when, and whether an upstream rests. It is read from the
- * database at most four times a second, whatever the load, so positions are a moment old.
+ * What this process knows of the queues: who waits, since when, and whether an upstream rests. It
+ * is read from the database at most four times a second, whatever the load, so positions are a
+ * moment old.
  */
 export interface QueueView {
   /** Requests ahead, counted up to `positionMax`. */
@@ -59,8 +60,10 @@ export function createQueueView(
     },
     async closed(upstream) {
       const { state } = await view(upstream);
-      if (state.paused_seconds > 0) return { reason: 'is resting after failures', seconds: state.paused_seconds };
-      if (state.oldest_seconds > queueAgeSeconds) return { reason: 'has a queue that is too long', seconds: 30 };
+      if (state.paused_seconds > 0)
+        return { reason: 'is resting after failures', seconds: state.paused_seconds };
+      if (state.oldest_seconds > queueAgeSeconds)
+        return { reason: 'has a queue that is too long', seconds: 30 };
       return null;
     },
   };

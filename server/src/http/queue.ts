@@ -22,7 +22,8 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   const { caller } = req;
   const openJobs = caller.open_jobs ?? deps.settings.openJobs;
   const idempotency_key = idempotencyKey(req.raw.headersDistinct['idempotency-key']);
-  // A repeat opens no job, so only the transaction can judge it; everything else is refused without further work.
+  // A repeat opens no job, so only the transaction can judge it; everything else is refused without
+  // further work.
   if (idempotency_key === null && caller.open_requests >= openJobs) throw tooManyOpenJobs(openJobs);
   const body = await readObject(req, jsonMaxBytes);
   const model = findModel(deps, (req.params as { '*': string })['*']);
@@ -44,7 +45,10 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
       upstream,
       quoted_usd_micro: quote.price_usd_micro,
       idempotency_key,
-      fingerprint: idempotency_key === null ? null : fingerprint({ method: 'POST', path, body: input, webhook_url }),
+      fingerprint:
+        idempotency_key === null
+          ? null
+          : fingerprint({ method: 'POST', path, body: input, webhook_url }),
       input: JSON.stringify(input),
       quote: JSON.stringify(quoteToJson(quote)),
       queue_position: await deps.queue.enter(upstream),
@@ -64,13 +68,16 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
 /** 503 where the upstream takes nothing now, or this process is about to stop. */
 async function refusal(upstream: string, deps: HttpDeps): Promise<ApiError | null> {
   if (deps.draining.aborted) {
-    return new ApiError('capacity_unavailable', { message: 'This server is about to stop. Send the request again.' });
+    return new ApiError('capacity_unavailable', {
+      message: 'This server is about to stop. Send the request again.',
+    });
   }
   if (deps.spaceLow()) return new ApiError('capacity_unavailable', { cause: 'disk space is low' });
   const closed = await deps.queue.closed(upstream);
   if (closed === null) return null;
   return new ApiError('capacity_unavailable', {
-    message: 'The models behind this id have no capacity at the moment. Nothing was charged; retry with backoff.',
+    message:
+      'The models behind this id have no capacity at the moment. Nothing was charged; retry with backoff.',
     headers: { 'retry-after': String(Math.max(1, Math.ceil(closed.seconds))) },
     cause: `${upstream} ${closed.reason}`,
   });
@@ -86,10 +93,13 @@ async function takeWebhook(
   const inQuery = (req.query as Record<string, unknown>).webhook_url;
   const given = [inQuery, inBody].filter((value) => value !== undefined);
   if (given.length === 0) return { webhook_url: null, input };
-  const bad = (reason: string) => new ApiError('bad_webhook_url', { message: `webhook_url ${reason}.`, param: 'webhook_url' });
+  const bad = (reason: string) =>
+    new ApiError('bad_webhook_url', { message: `webhook_url ${reason}.`, param: 'webhook_url' });
   const [url] = given;
-  if (given.some((value) => typeof value !== 'string')) throw bad('must be one address, as a string');
-  if (given.length === 2 && inQuery !== inBody) throw bad('differs between the query and the body; give it once');
+  if (given.some((value) => typeof value !== 'string'))
+    throw bad('must be one address, as a string');
+  if (given.length === 2 && inQuery !== inBody)
+    throw bad('differs between the query and the body; give it once');
   await judgePublic(url as string, deps, deps.settings.webhookHttpsOnly, (reason) => bad(reason));
   return { webhook_url: url as string, input };
 }
@@ -100,7 +110,12 @@ async function judgePublic(
   httpsOnly: boolean,
   refuse: (reason: string) => ApiError,
 ): Promise<void> {
-  if (deps.publicHosts.length > 0 && URL.canParse(text) && deps.publicHosts.includes(new URL(text).host)) return;
+  if (
+    deps.publicHosts.length > 0 &&
+    URL.canParse(text) &&
+    deps.publicHosts.includes(new URL(text).host)
+  )
+    return;
   const verdict = judgeUrl(text, { httpsOnly });
   if (!verdict.ok) throw refuse(`is not acceptable: ${verdict.reason}`);
   const where = await resolvesToPublic(verdict.url.hostname, deps.lookup, deps.own);
@@ -130,5 +145,9 @@ async function checkInput(
   if (media.files.length === 0) return;
   const found = await files.findLiving(deps.db, accountId, media.files);
   const missing = media.files.find((id) => !found.some((file) => file.id === id));
-  if (missing) throw invalid('/', `names ${fileId(missing)}, and there is no such file of this account (files are kept 7 days)`);
+  if (missing)
+    throw invalid(
+      '/',
+      `names ${fileId(missing)}, and there is no such file of this account (files are kept 7 days)`,
+    );
 }

@@ -1,8 +1,12 @@
 /**
- * One byte range of an object of `size` bytes, inclusive at both ends. Null: no range, or one of a form that may be
- * ignored (several ranges, another unit), so the whole is sent. `unsatisfiable`: it lies outside.
+ * One byte range of an object of `size` bytes, inclusive at both ends. Null: no range, or one of a
+ * form that may be ignored (several ranges, another unit), so the whole is sent. `unsatisfiable`:
+ * it lies outside.
  */
-export function parseRange(header: string | undefined, size: number): { start: number; end: number } | 'unsatisfiable' | null {
+export function parseRange(
+  header: string | undefined,
+  size: number,
+): { start: number; end: number } | 'unsatisfiable' | null {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');
   if (!match || (match[1] === '' && match[2] === '')) return null;
   if (match[1] === '') {

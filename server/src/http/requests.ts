@@ -2,7 +2,14 @@ import type { FastifyReply } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { isFinal, statuses, type Status } from '../core/request.ts';
 import {
-  card, expiry, failureOf, listEntry, pollAgainSeconds, responseView, statusView, type StatusView,
+  card,
+  expiry,
+  failureOf,
+  listEntry,
+  pollAgainSeconds,
+  responseView,
+  statusView,
+  type StatusView,
 } from '../core/views.ts';
 import * as requests from '../db/requests.ts';
 import type { StatusRow } from '../db/requests.ts';
@@ -21,7 +28,8 @@ const pageMax = 100;
 export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const waitSeconds = readWait((req.query as Record<string, unknown>).wait);
   let row = own(req, await deps.status(requestId(req)));
-  if (waitSeconds > 0 && !isFinal(row.status) && !full(deps)) row = await changed(row, waitSeconds, req, deps);
+  if (waitSeconds > 0 && !isFinal(row.status) && !full(deps))
+    row = await changed(row, waitSeconds, req, deps);
   const again = pollAgainSeconds(row.status);
   if (again !== null) reply.header('retry-after', String(again));
   return view(row, deps);
@@ -34,16 +42,27 @@ export async function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   if (req.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();
   if (full(deps)) {
     deps.metrics.shed.inc({ reason: 'streams' });
-    throw new ApiError('capacity_unavailable', { message: 'This server holds as many streams as it may. Poll the status_url.' });
+    throw new ApiError('capacity_unavailable', {
+      message: 'This server holds as many streams as it may. Poll the status_url.',
+    });
   }
   req.rest();
   const headers = hijackHeaders(reply);
   reply.hijack();
-  const events = openEventStream(reply.raw, headers, { bufferMaxBytes: streamBufferMaxBytes, keepAliveMs });
+  const events = openEventStream(reply.raw, headers, {
+    bufferMaxBytes: streamBufferMaxBytes,
+    keepAliveMs,
+  });
   deps.metrics.streams.inc();
   const stop = deps.watch.watch(row, (newer) => void tell(newer));
   const drain = () => {
-    events.send(JSON.stringify({ reason: 'draining', message: 'This server is about to stop. Connect again.' }), 'end');
+    events.send(
+      JSON.stringify({
+        reason: 'draining',
+        message: 'This server is about to stop. Connect again.',
+      }),
+      'end',
+    );
     events.end();
   };
   events.closed.addEventListener('abort', () => {
@@ -80,7 +99,8 @@ export async function response(req: Keyed, _reply: FastifyReply, deps: HttpDeps)
     });
   }
   const outputs = row.kind === 'text' ? [] : await requests.findOutputs(deps.db, [row.id]);
-  if (outputs.length > 0 && expiry(row, deps.links).getTime() <= Date.now()) throw new ApiError('expired');
+  if (outputs.length > 0 && expiry(row, deps.links).getTime() <= Date.now())
+    throw new ApiError('expired');
   return responseView(row, outputs, deps.links);
 }
 
@@ -102,7 +122,8 @@ export async function cancel(req: Keyed, _reply: FastifyReply, deps: HttpDeps): 
   const row = own(req, await deps.status(requestId(req)));
   const { id, account_id, key_id } = row;
   const opens_job = row.kind !== 'text';
-  const cancelled = row.status === 'IN_QUEUE' &&
+  const cancelled =
+    row.status === 'IN_QUEUE' &&
     (await deps.end({ id, attempt: null, account_id, key_id, opens_job, to: 'CANCELLED' }));
   if (cancelled) return { request_id: id, status: 'CANCELLED' };
   const now = await deps.status(id);
@@ -118,7 +139,8 @@ export async function list(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Pr
     throw badParameter('status', `must be one of ${statuses.join(', ')}`);
   }
   const cursor = optionalText(query, 'cursor');
-  if (cursor !== null && !isUuid(cursor)) throw badParameter('cursor', 'must be a next_cursor of this list');
+  if (cursor !== null && !isUuid(cursor))
+    throw badParameter('cursor', 'must be a next_cursor of this list');
   const rows = await requests.list(deps.db, {
     account_id: req.caller.account_id,
     status: wanted as Status | null,
@@ -145,11 +167,14 @@ function own<Row extends { account_id: string }>(req: Keyed, row: Row | null): R
 }
 
 async function view(row: StatusRow, deps: HttpDeps): Promise<StatusView> {
-  const position = row.status === 'IN_QUEUE' ? await deps.queue.position(row.upstream, row.id) : null;
+  const position =
+    row.status === 'IN_QUEUE' ? await deps.queue.position(row.upstream, row.id) : null;
   return statusView(row, position, deps.links);
 }
 
-/** The row once its status is another one, or as it is when the time is over or the caller is gone. */
+/**
+ * The row once its status is another one, or as it is when the time is over or the caller is gone.
+ */
 function changed(row: StatusRow, seconds: number, req: Keyed, deps: HttpDeps): Promise<StatusRow> {
   return new Promise((resolve) => {
     let newest = row;
@@ -174,22 +199,26 @@ function changed(row: StatusRow, seconds: number, req: Keyed, deps: HttpDeps): P
 
 function readWait(value: unknown): number {
   if (value === undefined) return 0;
-  const seconds = typeof value === 'string' && /^\d{1,2}(\.\d{1,3})?$/.test(value) ? Number(value) : NaN;
-  if (!(seconds <= waitMaxSeconds)) throw badParameter('wait', `must be seconds from 0 to ${waitMaxSeconds}`);
+  const seconds =
+    typeof value === 'string' && /^\d{1,2}(\.\d{1,3})?$/.test(value) ? Number(value) : NaN;
+  if (!(seconds <= waitMaxSeconds))
+    throw badParameter('wait', `must be seconds from 0 to ${waitMaxSeconds}`);
   return seconds;
 }
 
 function readLimit(value: unknown): number {
   if (value === undefined) return pageDefault;
   const limit = typeof value === 'string' && /^[1-9]\d{0,2}$/.test(value) ? Number(value) : NaN;
-  if (!(limit <= pageMax)) throw badParameter('limit', `must be a whole number from 1 to ${pageMax}`);
+  if (!(limit <= pageMax))
+    throw badParameter('limit', `must be a whole number from 1 to ${pageMax}`);
   return limit;
 }
 
 function optionalText(query: Record<string, unknown>, name: string): string | null {
   const value = query[name];
   if (value === undefined) return null;
-  if (typeof value !== 'string' || value === '' || value.length > 300) throw badParameter(name, 'must be one value of at most 300 characters');
+  if (typeof value !== 'string' || value === '' || value.length > 300)
+    throw badParameter(name, 'must be one value of at most 300 characters');
   if (value.includes('\0')) throw badParameter(name, 'must not contain NUL');
   return value;
 }
@@ -198,8 +227,11 @@ function optionalText(query: Record<string, unknown>, name: string): string | nu
 function idAt(query: Record<string, unknown>, name: 'from' | 'to'): string | null {
   const text = optionalText(query, name);
   if (text === null) return null;
-  const ms = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : NaN;
-  if (!(ms >= 0 && ms < 2 ** 48)) throw badParameter(name, 'must be an ISO 8601 date or time, such as 2026-01-31T00:00:00Z');
+  const ms = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text)
+    ? Date.parse(text)
+    : NaN;
+  if (!(ms >= 0 && ms < 2 ** 48))
+    throw badParameter(name, 'must be an ISO 8601 date or time, such as 2026-01-31T00:00:00Z');
   const hex = ms.toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
@@ -212,4 +244,3 @@ function least(a: string | null, b: string | null): string | null {
 function badParameter(param: string, rule: string): ApiError {
   return new ApiError('bad_request', { message: `The parameter ${param} ${rule}.`, param });
 }
-

@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, type RouteOptions } from 'fastify';
+import fastify, {
+  LogController,
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  type RouteOptions,
+} from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { authenticate } from './auth.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
@@ -10,7 +16,10 @@ import { routes, type Route } from './routes.ts';
 
 /** Every bound of the HTTP side that is not a route's own. */
 const limits = {
-  /** A whole request, body included: an upload of the largest file over a slow line. Idle bodies are cut sooner. */
+  /**
+   * A whole request, body included: an upload of the largest file over a slow line. Idle bodies are
+   * cut sooner.
+   */
   requestTimeoutMs: 600_000,
   /** Slow headers are an attack: real ones come at once. */
   headersTimeoutMs: 15_000,
@@ -34,7 +43,8 @@ export function createServer(deps: HttpDeps, logger: FastifyBaseLogger): Fastify
     http: {
       headersTimeout: limits.headersTimeoutMs,
       connectionsCheckingInterval: limits.connectionsCheckMs,
-      // Node would refuse without a body; `refuseMisfits` does it in the shape of every other refusal.
+      // Node would refuse without a body; `refuseMisfits` does it in the shape of every other
+      // refusal.
       requireHostHeader: false,
     },
     forceCloseConnections: 'idle',
@@ -45,12 +55,21 @@ export function createServer(deps: HttpDeps, logger: FastifyBaseLogger): Fastify
   });
   // Bodies stay streams: each route reads its own, with its own bounds.
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { bodyLimit: Number.MAX_SAFE_INTEGER }, (_req, payload, done) => done(null, payload));
+  app.addContentTypeParser('*', { bodyLimit: Number.MAX_SAFE_INTEGER }, (_req, payload, done) =>
+    done(null, payload),
+  );
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler(sendError);
   app.setNotFoundHandler((req, reply) =>
-    sendError(new ApiError('not_found', { message: `There is nothing at ${req.url.split('?')[0]!.slice(0, 200)}. GET /v1/openapi.json lists the routes.` }), req, reply));
+    sendError(
+      new ApiError('not_found', {
+        message: `There is nothing at ${req.url.split('?')[0]!.slice(0, 200)}. GET /v1/openapi.json lists the routes.`,
+      }),
+      req,
+      reply,
+    ),
+  );
   bound(app, deps);
   refuseMisfits(app);
   mount(app, routes(deps), deps);
@@ -64,7 +83,11 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
     reply.header('x-request-id', req.id);
     if (inFlight >= deps.settings.inFlightMax && !isOutside(req)) {
       deps.metrics.shed.inc({ reason: 'in_flight' });
-      done(new ApiError('capacity_unavailable', { message: 'This server has too much to do. Nothing was charged; retry with backoff.' }));
+      done(
+        new ApiError('capacity_unavailable', {
+          message: 'This server has too much to do. Nothing was charged; retry with backoff.',
+        }),
+      );
       return;
     }
     inFlight++;
@@ -80,7 +103,10 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
     reply.raw.once('close', () => {
       rest();
       const route = req.routeOptions.url ?? 'none';
-      deps.metrics.httpSeconds.observe({ route, status: String(reply.raw.statusCode) }, reply.elapsedTime / 1000);
+      deps.metrics.httpSeconds.observe(
+        { route, status: String(reply.raw.statusCode) },
+        reply.elapsedTime / 1000,
+      );
     });
     done();
   });
@@ -98,7 +124,8 @@ function refuseMisfits(app: FastifyInstance): void {
   app.server.on('checkExpectation', (req, res) => app.server.emit('request', req, res));
   app.addHook('onRequest', (req, _reply, done) => {
     const { httpVersion, headers } = req.raw;
-    if (httpVersion === '0.9') return done(new ApiError('bad_request', { message: 'Speak HTTP/1.1.' }));
+    if (httpVersion === '0.9')
+      return done(new ApiError('bad_request', { message: 'Speak HTTP/1.1.' }));
     if (httpVersion !== '1.0' && headers.host === undefined) {
       return done(new ApiError('bad_request', { message: 'Send a Host header.', param: 'host' }));
     }
@@ -123,9 +150,17 @@ function mount(app: FastifyInstance, table: Route[], deps: HttpDeps): void {
     const allowed = known.includes('GET') ? [...known, 'HEAD'] : known;
     const allow = allowed.join(', ');
     const refuse = async () => {
-      throw new ApiError('method_not_allowed', { message: `This address takes ${allow}.`, headers: { allow } });
+      throw new ApiError('method_not_allowed', {
+        message: `This address takes ${allow}.`,
+        headers: { allow },
+      });
     };
-    app.route({ method: allMethods.filter((method) => !allowed.includes(method)), url, onRequest: refuse, handler: refuse });
+    app.route({
+      method: allMethods.filter((method) => !allowed.includes(method)),
+      url,
+      onRequest: refuse,
+      handler: refuse,
+    });
   }
 }
 
@@ -140,15 +175,25 @@ function handlerOf(route: Route, deps: HttpDeps): Pick<RouteOptions, 'handler' |
   };
 }
 
-/** What Node's parser refuses never becomes a request; it gets the same shape of answer all the same. */
-function answerBroken(error: Error & { code?: string }, socket: Socket & { parser?: { incoming?: IncomingMessage } }): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return void socket.destroy();
+/**
+ * What Node's parser refuses never becomes a request; it gets the same shape of answer all the
+ * same.
+ */
+function answerBroken(
+  error: Error & { code?: string },
+  socket: Socket & { parser?: { incoming?: IncomingMessage } },
+): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable)
+    return void socket.destroy();
   const [status, text] = brokenStatus[error.code ?? ''] ?? [400, 'The call is not valid HTTP.'];
   const id = `req_${randomBytes(8).toString('base64url')}`;
   const body = JSON.stringify(errorBody(new ApiError('bad_request', { message: text }), id));
   const head = [
     `HTTP/1.1 ${status} ${status === 408 ? 'Request Timeout' : status === 431 ? 'Request Header Fields Too Large' : 'Bad Request'}`,
-    'content-type: application/json; charset=utf-8', `content-length: ${Buffer.byteLength(body)}`, `x-request-id: ${id}`, 'connection: close',
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${id}`,
+    'connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }

@@ -2,11 +2,13 @@ import type { Hints } from '../db/hints.ts';
 import type { StatusRow } from '../db/requests.ts';
 
 /**
- * Tells callers who wait that a request has changed. A hint from this or another process makes it look at once; a
- * slow look at everything that is watched makes up for hints that were lost.
+ * Tells callers who wait that a request has changed. A hint from this or another process makes it
+ * look at once; a slow look at everything that is watched makes up for hints that were lost.
  */
 export interface Watch {
-  /** Calls back with the newest row whenever its status or progress changed; returns how to stop. */
+  /**
+   * Calls back with the newest row whenever its status or progress changed; returns how to stop.
+   */
   watch(row: StatusRow, listener: (row: StatusRow) => void): () => void;
   /** Calls that wait now. */
   size(): number;

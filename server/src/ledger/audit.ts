@@ -1,8 +1,9 @@
 import { rawSql, type Database } from '../lib/sql.ts';
 
 /**
- * Proves the books, in SQL of its own: nothing here shares code with what wrote them. Each law selects what breaks
- * it; an empty answer is the proof. All laws see one snapshot, so a busy service can be audited.
+ * Proves the books, in SQL of its own: nothing here shares code with what wrote them. Each law
+ * selects what breaks it; an empty answer is the proof. All laws see one snapshot, so a busy
+ * service can be audited.
  */
 interface Law {
   name: string;
@@ -25,11 +26,13 @@ const laws: Law[] = [
     says: 'what customers hold is what came in less what went out: all accounts together sum to zero',
     broken: `
       select sum(b.credits_posted - b.debits_posted) - (
-        select coalesce(sum(case when credit_account_id = account_id then amount_usd_micro else -amount_usd_micro end), 0)
+        select coalesce(sum(case when credit_account_id = account_id then amount_usd_micro
+          else -amount_usd_micro end), 0)
         from transfers where kind in ('deposit', 'adjustment', 'charge'))
       from balances b
       having sum(b.credits_posted - b.debits_posted) <> (
-        select coalesce(sum(case when credit_account_id = account_id then amount_usd_micro else -amount_usd_micro end), 0)
+        select coalesce(sum(case when credit_account_id = account_id then amount_usd_micro
+          else -amount_usd_micro end), 0)
         from transfers where kind in ('deposit', 'adjustment', 'charge'))`,
   },
   {
@@ -37,9 +40,12 @@ const laws: Law[] = [
     says: 'each kind of transfer moves money between the two accounts it is meant for',
     broken: `
       select id, kind from transfers where not case kind
-        when 'deposit' then credit_account_id = account_id and debit_account_id = '00000000-0000-0000-0000-000000000001'
-        when 'adjustment' then '00000000-0000-0000-0000-000000000003' in (debit_account_id, credit_account_id)
-        else debit_account_id = account_id and credit_account_id = '00000000-0000-0000-0000-000000000002' end`,
+        when 'deposit' then credit_account_id = account_id
+          and debit_account_id = '00000000-0000-0000-0000-000000000001'
+        when 'adjustment' then '00000000-0000-0000-0000-000000000003' in (debit_account_id,
+          credit_account_id)
+        else debit_account_id = account_id
+          and credit_account_id = '00000000-0000-0000-0000-000000000002' end`,
   },
   {
     name: 'balances_recompute',
@@ -49,9 +55,12 @@ const laws: Law[] = [
         t.pending as true_pending, t.debits as true_debits, t.credits as true_credits
       from balances b left join (
         select r.account_id,
-          coalesce(sum(r.amount_usd_micro) filter (where r.kind = 'reserve' and s.id is null), 0) as pending,
-          coalesce(sum(r.amount_usd_micro) filter (where r.kind in ('charge', 'adjustment') and r.debit_account_id = r.account_id), 0) as debits,
-          coalesce(sum(r.amount_usd_micro) filter (where r.kind in ('deposit', 'adjustment') and r.credit_account_id = r.account_id), 0) as credits
+          coalesce(sum(r.amount_usd_micro) filter (where r.kind = 'reserve' and s.id is null),
+            0) as pending,
+          coalesce(sum(r.amount_usd_micro) filter (where r.kind in ('charge', 'adjustment')
+            and r.debit_account_id = r.account_id), 0) as debits,
+          coalesce(sum(r.amount_usd_micro) filter (where r.kind in ('deposit', 'adjustment')
+            and r.credit_account_id = r.account_id), 0) as credits
         from transfers r left join transfers s on s.pending_id = r.id group by r.account_id
       ) t using (account_id)
       where b.debits_pending <> coalesce(t.pending, 0) or b.debits_posted <> coalesce(t.debits, 0)
@@ -60,18 +69,20 @@ const laws: Law[] = [
   {
     name: 'never_below_zero',
     says: 'no customer is below zero, reservations included',
-    broken: `select account_id, credits_posted - debits_posted - debits_pending as available from balances
+    broken: `select account_id, credits_posted - debits_posted - debits_pending as available
+      from balances
       where credits_posted - debits_posted - debits_pending < 0`,
   },
   {
     name: 'history_is_whole',
-    says: 'an account\'s transfers are numbered without a gap, and each continues the available balance of the one before',
+    says: "an account's transfers are numbered without a gap, and each continues the available balance of the one before",
     broken: `
       select account_id, seq, available_after_usd_micro, expected from (
         select t.account_id, t.seq, t.available_after_usd_micro,
           row_number() over w as n,
           sum(case t.kind when 'deposit' then t.amount_usd_micro
-            when 'adjustment' then case when t.credit_account_id = t.account_id then t.amount_usd_micro else -t.amount_usd_micro end
+            when 'adjustment' then case when t.credit_account_id = t.account_id
+              then t.amount_usd_micro else -t.amount_usd_micro end
             when 'reserve' then -t.amount_usd_micro
             when 'charge' then r.amount_usd_micro - t.amount_usd_micro
             else t.amount_usd_micro end) over w as expected
@@ -79,7 +90,8 @@ const laws: Law[] = [
         window w as (partition by t.account_id order by t.seq)
       ) h where seq <> n or available_after_usd_micro <> expected
       union all
-      select b.account_id, b.last_seq, null, max(t.seq) from balances b left join transfers t using (account_id)
+      select b.account_id, b.last_seq, null, max(t.seq) from balances b left
+        join transfers t using (account_id)
       group by b.account_id, b.last_seq having b.last_seq <> coalesce(max(t.seq), 0)`,
   },
   {
@@ -88,8 +100,10 @@ const laws: Law[] = [
     broken: `
       select s.id, s.kind, s.amount_usd_micro, r.kind as settles, r.amount_usd_micro as reserved
       from transfers s left join transfers r on r.id = s.pending_id
-      where s.pending_id is not null and (r.id is null or r.kind <> 'reserve' or r.account_id <> s.account_id
-        or s.amount_usd_micro > r.amount_usd_micro or (s.kind = 'release' and s.amount_usd_micro <> r.amount_usd_micro))`,
+      where s.pending_id is not null and (r.id is null or r.kind <> 'reserve'
+        or r.account_id <> s.account_id
+        or s.amount_usd_micro > r.amount_usd_micro or (s.kind = 'release'
+          and s.amount_usd_micro <> r.amount_usd_micro))`,
   },
   {
     name: 'one_settlement_a_reserve',
@@ -103,7 +117,8 @@ const laws: Law[] = [
     broken: `
       select coalesce(q.id, r.id) as id, q.quoted_usd_micro, r.amount_usd_micro as reserved
       from requests q full join (select * from transfers where kind = 'reserve') r on r.id = q.id
-      where q.id is null or r.id is null or q.quoted_usd_micro <> r.amount_usd_micro or q.account_id <> r.account_id
+      where q.id is null or r.id is null or q.quoted_usd_micro <> r.amount_usd_micro
+        or q.account_id <> r.account_id
         or q.key_id <> r.key_id`,
   },
   {
@@ -113,7 +128,8 @@ const laws: Law[] = [
       select q.id, q.status, q.charged_usd_micro, s.kind as settled_by, s.amount_usd_micro
       from requests q left join transfers s on s.pending_id = q.id
       where case q.status
-        when 'COMPLETED' then s.kind is distinct from 'charge' or s.amount_usd_micro <> q.charged_usd_micro
+        when 'COMPLETED' then s.kind is distinct from 'charge'
+          or s.amount_usd_micro <> q.charged_usd_micro
         when 'FAILED' then s.kind is distinct from 'release' or q.charged_usd_micro <> 0
         when 'CANCELLED' then s.kind is distinct from 'release' or q.charged_usd_micro <> 0
         else s.id is not null end`,
@@ -131,7 +147,8 @@ const laws: Law[] = [
     name: 'key_months_recompute',
     says: 'what a key counts for its month equals what its reserves of that month recompute to',
     broken: `
-      select u.key_id, u.month, u.pending_usd_micro, u.posted_usd_micro, t.pending, t.posted from key_usage u
+      select u.key_id, u.month, u.pending_usd_micro, u.posted_usd_micro, t.pending, t.posted
+        from key_usage u
       left join lateral (
         select coalesce(sum(r.amount_usd_micro) filter (where s.id is null), 0) as pending,
           coalesce(sum(s.amount_usd_micro) filter (where s.kind = 'charge'), 0) as posted
@@ -146,26 +163,35 @@ const laws: Law[] = [
     says: 'the open jobs a key counts are its queued requests that are not final',
     broken: `
       select u.key_id, u.open_requests, coalesce(q.open, 0) as open from key_usage u left join (
-        select key_id, count(*) as open from requests where status in ('IN_QUEUE', 'IN_PROGRESS') and kind <> 'text'
+        select key_id, count(*) as open from requests where status in ('IN_QUEUE', 'IN_PROGRESS')
+          and kind <> 'text'
         group by key_id) q using (key_id)
       where u.open_requests <> coalesce(q.open, 0)`,
   },
   {
     name: 'open_request_has_alarm',
     says: 'a request that is not final wakes up',
-    broken: `select id, status from requests where status in ('IN_QUEUE', 'IN_PROGRESS') and wake_at is null`,
+    broken: `select id, status from requests where status in ('IN_QUEUE', 'IN_PROGRESS')
+      and wake_at is null`,
   },
   {
     name: 'nothing_is_orphaned',
     says: 'every balance, key, input and output belongs to something',
     broken: `
-      select 'balance' as what, b.account_id as id from balances b left join accounts a on a.id = b.account_id where a.id is null
-      union all select 'account without balance', a.id from accounts a left join balances b on b.account_id = a.id where b.account_id is null
-      union all select 'key without usage', k.id from keys k left join key_usage u on u.key_id = k.id where u.key_id is null
-      union all select 'request without input', q.id from requests q left join request_inputs i on i.request_id = q.id where i.request_id is null
-      union all select 'input without request', i.request_id from request_inputs i left join requests q on q.id = i.request_id where q.id is null
-      union all select 'output without request', o.request_id from outputs o left join requests q on q.id = o.request_id where q.status is distinct from 'COMPLETED'
-      union all select 'attempt without request', t.request_id from attempts t left join requests q on q.id = t.request_id where q.id is null`,
+      select 'balance' as what, b.account_id as id from balances b left
+        join accounts a on a.id = b.account_id where a.id is null
+      union all select 'account without balance', a.id from accounts a left
+        join balances b on b.account_id = a.id where b.account_id is null
+      union all select 'key without usage', k.id from keys k left
+        join key_usage u on u.key_id = k.id where u.key_id is null
+      union all select 'request without input', q.id from requests q left
+        join request_inputs i on i.request_id = q.id where i.request_id is null
+      union all select 'input without request', i.request_id from request_inputs i left
+        join requests q on q.id = i.request_id where q.id is null
+      union all select 'output without request', o.request_id from outputs o left
+        join requests q on q.id = o.request_id where q.status is distinct from 'COMPLETED'
+      union all select 'attempt without request', t.request_id from attempts t left
+        join requests q on q.id = t.request_id where q.id is null`,
   },
 ];
 
@@ -182,7 +208,8 @@ export async function audit(db: Database): Promise<AuditReport> {
       if (found.length > 0) violations.push({ law: name, says, found: found.map(plain) });
     }
     const [counts] = await tx.run<Record<'accounts' | 'transfers' | 'requests' | 'keys', bigint>>(
-      rawSql(`select (select count(*) from accounts) as accounts, (select count(*) from transfers) as transfers,
+      rawSql(`select (select count(*) from accounts) as accounts, (select count(*)
+        from transfers) as transfers,
         (select count(*) from requests) as requests, (select count(*) from keys) as keys`),
     );
     const { accounts, transfers, requests, keys } = counts!;
@@ -199,6 +226,9 @@ export async function audit(db: Database): Promise<AuditReport> {
 
 function plain(row: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [name, typeof value === 'bigint' ? String(value) : value]),
+    Object.entries(row).map(([name, value]) => [
+      name,
+      typeof value === 'bigint' ? String(value) : value,
+    ]),
   );
 }

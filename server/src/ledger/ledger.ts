@@ -1,14 +1,18 @@
 import { sql, type Transaction } from '../lib/sql.ts';
 
 /**
- * The books. Every change of money is a transfer between two accounts; a reservation is a pending transfer that is
- * settled once, by a charge of at most its amount or by a release. All amounts are micro-USD.
+ * The books. Every change of money is a transfer between two accounts; a reservation is a pending
+ * transfer that is settled once, by a charge of at most its amount or by a release. All amounts are
+ * micro-USD.
  *
- * Use: `openBooks` locks the accounts' rows, the methods decide on their values, `writeBooks` sends what was decided.
+ * Use: `openBooks` locks the accounts' rows, the methods decide on their values, `writeBooks` sends
+ * what was decided.
  * All three belong in one transaction with the change of status that goes with the money.
  */
 
-/** The operator's side of each transfer: totals of these are derived, so no row is hot for everyone. */
+/**
+ * The operator's side of each transfer: totals of these are derived, so no row is hot for everyone.
+ */
 export const operatorAccounts = {
   deposits: '00000000-0000-0000-0000-000000000001',
   revenue: '00000000-0000-0000-0000-000000000002',
@@ -82,9 +86,17 @@ export class Books {
     const balance = this.#balance(hold.account_id);
     if (available(balance) < hold.amount) return false;
     balance.debits_pending += hold.amount;
-    this.#add(balance, hold.request_id, 'reserve', hold.account_id, operatorAccounts.revenue, hold.amount, {
-      key_id: hold.key_id,
-    });
+    this.#add(
+      balance,
+      hold.request_id,
+      'reserve',
+      hold.account_id,
+      operatorAccounts.revenue,
+      hold.amount,
+      {
+        key_id: hold.key_id,
+      },
+    );
     return true;
   }
 
@@ -111,8 +123,17 @@ export class Books {
     this.#add(balance, id, 'deposit', operatorAccounts.deposits, accountId, amount, { reference });
   }
 
-  /** Corrects upwards (a positive amount) or downwards; false where it would take more than is available. */
-  adjust(id: string, accountId: string, amount: bigint, reference: string, reason: string): boolean {
+  /**
+   * Corrects upwards (a positive amount) or downwards; false where it would take more than is
+   * available.
+   */
+  adjust(
+    id: string,
+    accountId: string,
+    amount: bigint,
+    reference: string,
+    reason: string,
+  ): boolean {
     const balance = this.#balance(accountId);
     const links = { reference, reason };
     if (amount > 0n) {
@@ -181,9 +202,13 @@ function available(balance: Balance): bigint {
   return balance.credits_posted - balance.debits_posted - balance.debits_pending;
 }
 
-/** Locks the accounts' balances for the rest of the transaction. Accounts that do not exist are simply not there. */
+/**
+ * Locks the accounts' balances for the rest of the transaction. Accounts that do not exist are
+ * simply not there.
+ */
 export async function openBooks(tx: Transaction, accountIds: string[]): Promise<Books> {
-  // In id order: two transactions that touch the same accounts in another order would wait for each other for ever.
+  // In id order: two transactions that touch the same accounts in another order would wait for each
+  // other for ever.
   const rows = await tx.run<Balance>(sql`
     select account_id, debits_pending, debits_posted, credits_posted, last_seq from balances
     where account_id = any(${[...new Set(accountIds)]}::uuid[]) order by account_id for update`);
@@ -196,18 +221,25 @@ export function writeBooks(tx: Transaction, books: Books): void {
   if (transfers.length === 0) return;
   const column = <K extends keyof Transfer>(name: K) => transfers.map((transfer) => transfer[name]);
   tx.send(sql`
-    insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id, amount_usd_micro,
+    insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id,
+      amount_usd_micro,
       available_after_usd_micro, pending_id, key_id, reference, reason)
-    select * from unnest(${column('id')}::uuid[], ${column('account_id')}::uuid[], ${column('seq')}::bigint[],
-      ${column('kind')}::text[], ${column('debit_account_id')}::uuid[], ${column('credit_account_id')}::uuid[],
-      ${column('amount')}::bigint[], ${column('available_after')}::bigint[], ${column('pending_id')}::uuid[],
+    select * from unnest(${column('id')}::uuid[], ${column('account_id')}::uuid[],
+      ${column('seq')}::bigint[],
+      ${column('kind')}::text[], ${column('debit_account_id')}::uuid[],
+        ${column('credit_account_id')}::uuid[],
+      ${column('amount')}::bigint[], ${column('available_after')}::bigint[],
+        ${column('pending_id')}::uuid[],
       ${column('key_id')}::uuid[], ${column('reference')}::text[], ${column('reason')}::text[])`);
   tx.send(sql`
     update balances b set
-      debits_pending = b.debits_pending + d.debits_pending, debits_posted = b.debits_posted + d.debits_posted,
+      debits_pending = b.debits_pending + d.debits_pending,
+        debits_posted = b.debits_posted + d.debits_posted,
       credits_posted = b.credits_posted + d.credits_posted, last_seq = b.last_seq + d.last_seq
-    from unnest(${balances.map((b) => b.account_id)}::uuid[], ${balances.map((b) => b.debits_pending)}::bigint[],
-      ${balances.map((b) => b.debits_posted)}::bigint[], ${balances.map((b) => b.credits_posted)}::bigint[],
+    from unnest(${balances.map((b) => b.account_id)}::uuid[],
+      ${balances.map((b) => b.debits_pending)}::bigint[],
+      ${balances.map((b) => b.debits_posted)}::bigint[],
+        ${balances.map((b) => b.credits_posted)}::bigint[],
       ${balances.map((b) => b.last_seq)}::bigint[])
       as d (account_id, debits_pending, debits_posted, credits_posted, last_seq)
     where b.account_id = d.account_id`);

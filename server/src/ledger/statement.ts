@@ -22,9 +22,11 @@ export function statement(
 ): Promise<StatementRow[]> {
   return db.run<StatementRow>(sql`
     select id, seq, kind, amount_usd_micro, available_after_usd_micro,
-      case when kind = 'reserve' then id else pending_id end as request_id, reference, reason, created_at
+      case when kind = 'reserve' then id else pending_id end as request_id, reference, reason,
+        created_at
     from transfers
-    where account_id = ${accountId} and (${page.before ?? null}::bigint is null or seq < ${page.before ?? null}::bigint)
+    where account_id = ${accountId} and (${page.before ?? null}::bigint is null
+      or seq < ${page.before ?? null}::bigint)
     order by seq desc limit ${page.limit}`);
 }
 
@@ -33,9 +35,15 @@ export async function findReference(
   db: Connection,
   reference: string,
 ): Promise<{ id: string; account_id: string; kind: TransferKind; amount: bigint } | null> {
-  const [row] = await db.run<{ id: string; account_id: string; kind: TransferKind; amount: bigint }>(sql`
+  const [row] = await db.run<{
+    id: string;
+    account_id: string;
+    kind: TransferKind;
+    amount: bigint;
+  }>(sql`
     select id, account_id, kind,
-      case when credit_account_id = account_id then amount_usd_micro else -amount_usd_micro end as amount
+      case when credit_account_id = account_id then amount_usd_micro
+        else -amount_usd_micro end as amount
     from transfers where reference = ${reference}`);
   return row ?? null;
 }

@@ -1,8 +1,9 @@
 import { sql, type Transaction } from '../lib/sql.ts';
 
 /**
- * What keys have spent this month (UTC, the database's clock) and how many of their jobs are open: the figures their
- * limits are decided on. Same use as the books: open (locks), decide, write, all in one transaction.
+ * What keys have spent this month (UTC, the database's clock) and how many of their jobs are open:
+ * the figures their limits are decided on. Same use as the books: open (locks), decide, write, all
+ * in one transaction.
  */
 
 interface Usage {
@@ -47,7 +48,10 @@ export class KeyUsage {
     this.#touched.add(keyId);
   }
 
-  /** `month` is that of the reservation: what was reserved in an earlier month counts there, not in this one. */
+  /**
+   * `month` is that of the reservation: what was reserved in an earlier month counts there, not in
+   * this one.
+   */
   settle(keyId: string, month: string, reserved: bigint, charge: bigint, closesJob: boolean): void {
     const row = this.#row(keyId);
     if (row.month === month) {
@@ -97,7 +101,8 @@ export function writeUsage(tx: Transaction, usage: KeyUsage): void {
     update key_usage u set month = d.month::date, pending_usd_micro = d.pending,
       posted_usd_micro = d.posted, open_requests = d.open
     from unnest(${rows.map((r) => r.key_id)}::uuid[], ${rows.map((r) => r.month)}::text[],
-      ${rows.map((r) => r.pending_usd_micro)}::bigint[], ${rows.map((r) => r.posted_usd_micro)}::bigint[],
+      ${rows.map((r) => r.pending_usd_micro)}::bigint[],
+        ${rows.map((r) => r.posted_usd_micro)}::bigint[],
       ${rows.map((r) => r.open_requests)}::int[]) as d (key_id, month, pending, posted, open)
     where u.key_id = d.key_id`);
 }

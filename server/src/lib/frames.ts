@@ -2,9 +2,12 @@ import { createHash, type Hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 
 /**
- * A sealed file: a first line that says what it is, then frames, then the SHA-256 of everything before.
- * A frame is one letter, four bytes of length (big-endian) and that many bytes. The file is written from
- * front to back and never held in memory; one that was cut or altered is recognised before any of it is used.
+ * A sealed file: a first line that says what it is, then frames, then the SHA-256 of everything
+ * before.
+ * A frame is one letter, four bytes of length (big-endian) and that many bytes. The file is written
+ * from
+ * front to back and never held in memory; one that was cut or altered is recognised before any of
+ * it is used.
  */
 export interface Frame {
   /** One ASCII letter. */
@@ -12,7 +15,9 @@ export interface Frame {
   payload: Buffer;
 }
 
-/** The file is not the one that was sealed, or not of this kind at all. The message is for people. */
+/**
+ * The file is not the one that was sealed, or not of this kind at all. The message is for people.
+ */
 export class Damaged extends Error {}
 
 export interface Seal {
@@ -63,7 +68,8 @@ export class FrameWriter {
   async #write(bytes: Uint8Array): Promise<void> {
     this.#hash.update(bytes);
     this.#bytes += bytes.length;
-    // Of a file handle, this continues where the last write ended, and repeats writes that took only a part.
+    // Of a file handle, this continues where the last write ended, and repeats writes that took
+    // only a part.
     await this.#file.writeFile(bytes);
   }
 }
@@ -73,7 +79,7 @@ export async function proveSeal(file: FileHandle): Promise<Seal> {
   const { size } = await file.stat();
   const hash = createHash('sha256');
   const end = size - sealBytes;
-  for (let at = 0; at < end; ) {
+  for (let at = 0; at < end;) {
     const part = await readAt(file, at, Math.min(readBytes, end - at));
     hash.update(part);
     at += part.length;

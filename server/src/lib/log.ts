@@ -1,6 +1,9 @@
 import pino, { type Logger } from 'pino';
 
-/** Text of anything that looks like a secret of ours or of an upstream, wherever it stands in a line. */
+/**
+ * Text of anything that looks like a secret of ours or of an upstream, wherever it stands in a
+ * line.
+ */
 const secrets = [
   /fbx_[0-9A-Za-z]{38}/g,
   /whsec_[0-9A-Za-z+/=]{16,}/g,
@@ -21,10 +24,30 @@ export function redact(line: string): string {
   return clean;
 }
 
-/** One JSON object a line, on stderr or the given stream; no line leaves without its secrets cut out. */
-export function createLog(level: string, out: { write(line: string): unknown } = process.stderr): Logger {
+/** What a database adds to its errors: rows and values, and so whatever callers sent. */
+const rowFields = ['detail', 'where', 'internalQuery', 'query', 'parameters'];
+
+function serializeError(error: Error): object {
+  const shown: Record<string, unknown> = { ...pino.stdSerializers.err(error) };
+  for (const field of rowFields) delete shown[field];
+  return shown;
+}
+
+/**
+ * One JSON object a line, on stderr or the given stream; no line leaves without its secrets cut
+ * out.
+ */
+export function createLog(
+  level: string,
+  out: { write(line: string): unknown } = process.stderr,
+): Logger {
   return pino(
-    { level, base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime },
+    {
+      level,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: serializeError },
+    },
     { write: (line: string) => void out.write(redact(line)) },
   );
 }

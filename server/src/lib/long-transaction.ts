@@ -2,8 +2,10 @@ import type pg from 'pg';
 import type { Database, Statement, Transaction } from './sql.ts';
 
 /**
- * Runs `work` in one transaction on a connection of its own and without time limits: for what takes minutes
- * and must not hold a place of the pool. It is never run again by itself. Statements go one after the other; the
+ * Runs `work` in one transaction on a connection of its own and without time limits: for what takes
+ * minutes
+ * and must not hold a place of the pool. It is never run again by itself. Statements go one after
+ * the other; the
  * first that fails fails all that follow.
  * @param mode as after BEGIN, such as `isolation level repeatable read read only`
  */

@@ -22,22 +22,48 @@ export function createMetrics(): Metrics {
   return {
     registry,
     httpSeconds: new Histogram({
-      name: 'farebox_http_request_seconds', help: 'Time to answer a call.', labelNames: ['route', 'status'], buckets, registers,
+      name: 'farebox_http_request_seconds',
+      help: 'Time to answer a call.',
+      labelNames: ['route', 'status'],
+      buckets,
+      registers,
     }),
     stepSeconds: new Histogram({
-      name: 'farebox_worker_step_seconds', help: 'Time a worker spent on one step.', labelNames: ['step', 'result'], buckets, registers,
+      name: 'farebox_worker_step_seconds',
+      help: 'Time a worker spent on one step.',
+      labelNames: ['step', 'result'],
+      buckets,
+      registers,
     }),
     fencedWrites: new Counter({
-      name: 'farebox_fenced_writes_total', help: 'Writes of overtaken claims that were dropped.', labelNames: ['to'], registers,
+      name: 'farebox_fenced_writes_total',
+      help: 'Writes of overtaken claims that were dropped.',
+      labelNames: ['to'],
+      registers,
     }),
     batchSize: new Histogram({
-      name: 'farebox_batch_size', help: 'Calls that shared one round trip.', labelNames: ['batch'], buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256], registers,
+      name: 'farebox_batch_size',
+      help: 'Calls that shared one round trip.',
+      labelNames: ['batch'],
+      buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+      registers,
     }),
     shed: new Counter({
-      name: 'farebox_shed_total', help: 'Calls refused because of overload.', labelNames: ['reason'], registers,
+      name: 'farebox_shed_total',
+      help: 'Calls refused because of overload.',
+      labelNames: ['reason'],
+      registers,
     }),
     streams: new Gauge({ name: 'farebox_open_streams', help: 'Open event streams.', registers }),
-    booksOk: new Gauge({ name: 'farebox_books_ok', help: '1 while the newest audit found nothing wrong.', registers }),
-    inFlight: new Gauge({ name: 'farebox_in_flight_calls', help: 'Calls being worked on.', registers }),
+    booksOk: new Gauge({
+      name: 'farebox_books_ok',
+      help: '1 while the newest audit found nothing wrong.',
+      registers,
+    }),
+    inFlight: new Gauge({
+      name: 'farebox_in_flight_calls',
+      help: 'Calls being worked on.',
+      registers,
+    }),
   };
 }

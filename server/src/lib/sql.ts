@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 
 /**
- * PostgreSQL with a tagged template and pipelining. A statement written with `sql` is prepared once a connection
- * under a name derived from its text. bigint columns and bigint[] arrive as `bigint`, timestamps as `Date`.
+ * PostgreSQL with a tagged template and pipelining. A statement written with `sql` is prepared once
+ * a connection
+ * under a name derived from its text. bigint columns and bigint[] arrive as `bigint`, timestamps as
+ * `Date`.
  */
 export interface Statement {
   text: string;
@@ -18,14 +20,18 @@ export interface Connection {
 
 export interface Transaction extends Connection {
   /**
-   * Sends a write whose rows nobody needs. It is on the wire at once and awaited before the transaction ends, so
-   * that the last writes and COMMIT share one round trip. A failure fails the transaction.
+   * Sends a write whose rows nobody needs. It is on the wire at once and awaited before the
+   * transaction ends, so that the last writes and COMMIT share one round trip. A failure fails the
+   * transaction.
    */
   send(statement: Statement): void;
 }
 
 export interface Database extends Connection {
-  /** Runs `work` in one transaction; a deadlock or serialization failure runs it again, from the start. */
+  /**
+   * Runs `work` in one transaction; a deadlock or serialization failure runs it again, from the
+   * start.
+   */
   tx<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /** One connection held for a session-wide matter (advisory lock, LISTEN), outside the pool. */
   connect(): Promise<pg.Client>;
@@ -53,7 +59,19 @@ types.setTypeParser(int8Array as never, (text: string) => parseTextArray(text).m
 
 /** The database did not answer, or not to the end. The statement may have taken effect. */
 const unavailableCodes = new Set([
-  '57P01', '57P02', '57P03', '53300', '08000', '08001', '08003', '08004', '08006', '25006', '53100', '58030', '57014',
+  '57P01',
+  '57P02',
+  '57P03',
+  '53300',
+  '08000',
+  '08001',
+  '08003',
+  '08004',
+  '08006',
+  '25006',
+  '53100',
+  '58030',
+  '57014',
 ]);
 const retryCodes = new Set(['40001', '40P01']);
 const attemptsMax = 5;
@@ -71,7 +89,10 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
   return { text: known.text, values, name: known.name };
 }
 
-/** A statement put together where it is used, such as a list with optional filters; not prepared by name. */
+/**
+ * A statement put together where it is used, such as a list with optional filters; not prepared by
+ * name.
+ */
 export function rawSql(text: string, values: unknown[] = []): Statement {
   return { text, values };
 }
@@ -93,7 +114,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
   const pool = new pg.Pool(config);
   const onError = options.onError ?? (() => {});
-  // An idle connection that dies is replaced by the pool; without a listener it would end the process.
+  // An idle connection that dies is replaced by the pool; without a listener it would end the
+  // process.
   pool.on('error', onError);
   pool.on('connect', (client) => client.on('error', onError));
 
@@ -138,7 +160,8 @@ async function transactOnce<T>(pool: pg.Pool, work: (tx: Transaction) => Promise
   try {
     sent.push(send('begin'));
     const tx: Transaction = {
-      run: async <Row extends object>(statement: Statement) => (await send(statement)).rows as Row[],
+      run: async <Row extends object>(statement: Statement) =>
+        (await send(statement)).rows as Row[],
       send: (statement) => void sent.push(send(statement)),
     };
     const value = await work(tx);
@@ -171,7 +194,10 @@ export function isUnavailable(error: unknown): boolean {
   );
 }
 
-/** True where the values of one member made the statement fail, so that the others may go on without it. */
+/**
+ * True where the values of one member made the statement fail, so that the others may go on without
+ * it.
+ */
 export function isDataError(error: unknown): boolean {
   return /^2[23]/.test(codeOf(error));
 }

@@ -1,6 +1,9 @@
 import type { ServerResponse } from 'node:http';
 
-/** Server-sent events with a bound: a reader that does not read is cut, so that it cannot fill the memory. */
+/**
+ * Server-sent events with a bound: a reader that does not read is cut, so that it cannot fill the
+ * memory.
+ */
 export interface EventStream {
   /** False once the other side is gone or was cut. */
   send(data: string, event?: string): boolean;

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { Threads, ThreadTimeout } from './threads.ts';
@@ -62,6 +64,19 @@ describe('threads', () => {
         return died;
       });
     }
+  });
+
+  test('idle threads do not keep the process alive', async () => {
+    const program = `
+      import { Threads } from ${JSON.stringify(new URL('./threads.ts', import.meta.url).href)};
+      const threads = new Threads(new URL(${JSON.stringify(script.href)}), { size: 1, memoryMb: 32 });
+      await threads.run('work', ${limitMs});
+    `;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+      timeout: limitMs,
+      stdio: 'inherit',
+    });
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
   });
 
   test('a thread sees nothing of the environment', async () => {

@@ -9,7 +9,9 @@ export class Refused extends Error {}
 
 const emailForm = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
 
-/** Creates an account with an empty balance. Throws `Refused` where the address is taken or is none. */
+/**
+ * Creates an account with an empty balance. Throws `Refused` where the address is taken or is none.
+ */
 export async function createAccount(
   db: Database,
   account: { email: string; is_operator: boolean },
@@ -18,7 +20,12 @@ export async function createAccount(
   if (!emailForm.test(email)) throw new Refused(`"${account.email}" is no e-mail address.`);
   const webhook_secret = newWebhookSecret(randomBytes);
   const id = newId();
-  const made = await accounts.insert(db, { id, email, is_operator: account.is_operator, webhook_secret });
+  const made = await accounts.insert(db, {
+    id,
+    email,
+    is_operator: account.is_operator,
+    webhook_secret,
+  });
   if (!made) throw new Refused(`There is an account for ${email} already.`);
   return needAccount(db, email);
 }
@@ -26,6 +33,7 @@ export async function createAccount(
 /** The account of this e-mail address or id, or `Refused`. */
 export async function needAccount(db: Database, emailOrId: string): Promise<accounts.AccountRow> {
   const account = await accounts.find(db, emailOrId.trim());
-  if (!account) throw new Refused(`There is no account ${emailOrId}. "farebox account list" shows them.`);
+  if (!account)
+    throw new Refused(`There is no account ${emailOrId}. "farebox account list" shows them.`);
   return account;
 }

@@ -6,8 +6,8 @@ import { openUsage, writeUsage } from '../ledger/usage.ts';
 import type { Database } from '../lib/sql.ts';
 
 /**
- * The door through which requests move. Every write names the attempt it was decided under; one that was overtaken
- * by a later claim, by a cancel or by the end changes nothing and answers false.
+ * The door through which requests move. Every write names the attempt it was decided under; one
+ * that was overtaken by a later claim, by a cancel or by the end changes nothing and answers false.
  */
 
 /** Moves without money, in order. */
@@ -38,9 +38,18 @@ export async function moveMany(db: Database, moves: Moving[]): Promise<boolean[]
 export function endMany(db: Database, endings: Ending[]): Promise<(boolean | Error)[]> {
   return db.tx(async (tx) => {
     const [books, usage, rows] = await Promise.all([
-      openBooks(tx, endings.map((e) => e.account_id)),
-      openUsage(tx, endings.map((e) => e.key_id)),
-      requests.lockMany(tx, endings.map((e) => e.id)),
+      openBooks(
+        tx,
+        endings.map((e) => e.account_id),
+      ),
+      openUsage(
+        tx,
+        endings.map((e) => e.key_id),
+      ),
+      requests.lockMany(
+        tx,
+        endings.map((e) => e.id),
+      ),
     ]);
     const open = new Map(rows.map((row) => [row.id, row]));
     const ended: requests.Ended[] = [];
@@ -49,10 +58,18 @@ export function endMany(db: Database, endings: Ending[]): Promise<(boolean | Err
       if (!row || !mayEnd(ending, row)) return false;
       const charge = ending.to === 'COMPLETED' ? ending.charge : null;
       if (charge !== null && (charge < 0n || charge > row.quoted_usd_micro)) {
-        return new Error(`charge ${charge} outside the reservation ${row.quoted_usd_micro} of ${row.id}`);
+        return new Error(
+          `charge ${charge} outside the reservation ${row.quoted_usd_micro} of ${row.id}`,
+        );
       }
       const reserved = row.quoted_usd_micro;
-      books.settle({ id: newId(), request_id: row.id, account_id: ending.account_id, reserved, charge });
+      books.settle({
+        id: newId(),
+        request_id: row.id,
+        account_id: ending.account_id,
+        reserved,
+        charge,
+      });
       usage.settle(ending.key_id, row.month, reserved, charge ?? 0n, ending.opens_job);
       ended.push(endOf(ending));
       // A second ending of the same request in this batch finds it gone.
@@ -61,9 +78,16 @@ export function endMany(db: Database, endings: Ending[]): Promise<(boolean | Err
     });
     if (ended.length > 0) {
       requests.endMany(tx, ended);
-      // A call that failed may be made again under the same key: nothing was charged and nothing came of it.
-      const free = endings.filter((e, i) => verdicts[i] === true && e.to === 'FAILED' && !e.opens_job);
-      if (free.length > 0) requests.freeKeys(tx, free.map((e) => e.id));
+      // A call that failed may be made again under the same key: nothing was charged and nothing
+      // came of it.
+      const free = endings.filter(
+        (e, i) => verdicts[i] === true && e.to === 'FAILED' && !e.opens_job,
+      );
+      if (free.length > 0)
+        requests.freeKeys(
+          tx,
+          free.map((e) => e.id),
+        );
       writeBooks(tx, books);
       writeUsage(tx, usage);
     }
@@ -79,12 +103,31 @@ function mayEnd(ending: Ending, row: requests.Locked): boolean {
 
 function endOf(ending: Ending): requests.Ended {
   const { id, account_id, to: status } = ending;
-  const empty = { error_code: null, error_message: null, ttl_seconds: null, output: null, quantity: null };
-  const base = { id, account_id, status, charged_usd_micro: 0n, cost_usd_micro: null, outputs: [], ...empty };
+  const empty = {
+    error_code: null,
+    error_message: null,
+    ttl_seconds: null,
+    output: null,
+    quantity: null,
+  };
+  const base = {
+    id,
+    account_id,
+    status,
+    charged_usd_micro: 0n,
+    cost_usd_micro: null,
+    outputs: [],
+    ...empty,
+  };
   if (ending.to === 'CANCELLED') return base;
   if (ending.to === 'FAILED') {
     const error_message = ending.message.slice(0, 2000);
-    return { ...base, error_code: ending.code, error_message, cost_usd_micro: ending.cost_usd_micro };
+    return {
+      ...base,
+      error_code: ending.code,
+      error_message,
+      cost_usd_micro: ending.cost_usd_micro,
+    };
   }
   return {
     ...base,

@@ -8,8 +8,8 @@ import type { Ending } from '../core/request.ts';
 import type { ChatOutcome, Upstream } from '../upstreams/upstream.ts';
 
 /**
- * A chat call after its reservation: calls the upstream and settles. Every way out ends in exactly one charge or
- * release; where this process dies before that, the request's alarm releases it.
+ * A chat call after its reservation: calls the upstream and settles. Every way out ends in exactly
+ * one charge or release; where this process dies before that, the request's alarm releases it.
  */
 export interface ChatRun {
   request_id: string;
@@ -49,21 +49,30 @@ export async function reply(run: ChatRun, deps: ChatDeps, signal: AbortSignal): 
 }
 
 /**
- * Calls for a stream. The chunks come as the upstream gives them, under our names, without its usage. The generator's
- * last act is to settle; `settled` then has the completion and the charge. Stop reading early and what was delivered
- * is billed, by the row's rule for callers who leave.
+ * Calls for a stream. The chunks come as the upstream gives them, under our names, without its
+ * usage. The generator's last act is to settle; `settled` then has the completion and the charge.
+ * Stop reading early and what was delivered is billed, by the row's rule for callers who leave.
  */
 export interface ChatStream {
   chunks: AsyncGenerator<Json>;
   settled: () => Settled | null;
 }
 
-/** Throws an ApiError once the reservation is released, where the upstream does not begin a stream. */
-export async function stream(run: ChatRun, deps: ChatDeps, abort: AbortController): Promise<ChatStream> {
+/**
+ * Throws an ApiError once the reservation is released, where the upstream does not begin a stream.
+ */
+export async function stream(
+  run: ChatRun,
+  deps: ChatDeps,
+  abort: AbortController,
+): Promise<ChatStream> {
   const outcome = await call(run, deps, true, abort.signal);
   if (outcome.outcome !== 'stream') throw await refused(run, deps, outcome);
   let settled: Settled | null = null;
-  return { chunks: forward(outcome.chunks, run, deps, abort, (s) => (settled = s)), settled: () => settled };
+  return {
+    chunks: forward(outcome.chunks, run, deps, abort, (s) => (settled = s)),
+    settled: () => settled,
+  };
 }
 
 /** Longest time an upstream is read on for its usage after the caller has left. */
@@ -99,7 +108,10 @@ async function* forward(
     if (!finished && run.model.disconnect === 'drain') await readOn(chunks, gatherer, abort);
     abort.abort();
     await chunks.return?.().then(undefined, () => {});
-    const settled = await settle(run, deps, { completion: gatherer.completion(), failed: failure !== null });
+    const settled = await settle(run, deps, {
+      completion: gatherer.completion(),
+      failed: failure !== null,
+    });
     done(settled);
   }
 }
@@ -111,7 +123,8 @@ async function readOn(
 ): Promise<void> {
   const timer = setTimeout(() => abort.abort(), drainMs);
   try {
-    for (let next = await chunks.next(); !next.done; next = await chunks.next()) gatherer.add(next.value);
+    for (let next = await chunks.next(); !next.done; next = await chunks.next())
+      gatherer.add(next.value);
   } catch {
     // What came before the fault is what is billed.
   } finally {
@@ -119,12 +132,23 @@ async function readOn(
   }
 }
 
-async function call(run: ChatRun, deps: ChatDeps, streamed: boolean, signal: AbortSignal): Promise<ChatOutcome> {
+async function call(
+  run: ChatRun,
+  deps: ChatDeps,
+  streamed: boolean,
+  signal: AbortSignal,
+): Promise<ChatOutcome> {
   const { request_id, chat, max_tokens } = run;
   const body = { ...chat.body, max_tokens };
   try {
     if (!deps.upstream.chat) throw new Error(`upstream ${deps.upstream.name} has no chat`);
-    return await deps.upstream.chat({ request_id, model: deps.upstream_model, body, stream: streamed, signal });
+    return await deps.upstream.chat({
+      request_id,
+      model: deps.upstream_model,
+      body,
+      stream: streamed,
+      signal,
+    });
   } catch (error) {
     return { outcome: 'unknown', message: String(error) };
   }
@@ -132,23 +156,40 @@ async function call(run: ChatRun, deps: ChatDeps, streamed: boolean, signal: Abo
 
 async function refused(run: ChatRun, deps: ChatDeps, outcome: ChatOutcome): Promise<ApiError> {
   const message = 'message' in outcome ? outcome.message : `answered with a ${outcome.outcome}`;
-  const code = outcome.outcome === 'rejected'
-    ? 'upstream_rejected' as const
-    : outcome.outcome === 'not_accepted' ? 'upstream_failed' as const : 'outcome_unknown' as const;
-  await deps.end({ ...endOf(run), to: 'FAILED', code, message: publicText(outcome), cost_usd_micro: null });
+  const code =
+    outcome.outcome === 'rejected'
+      ? ('upstream_rejected' as const)
+      : outcome.outcome === 'not_accepted'
+        ? ('upstream_failed' as const)
+        : ('outcome_unknown' as const);
+  await deps.end({
+    ...endOf(run),
+    to: 'FAILED',
+    code,
+    message: publicText(outcome),
+    cost_usd_micro: null,
+  });
   if (outcome.outcome === 'rejected') {
-    return new ApiError('invalid_input', { message: `The model refused the input: ${outcome.message.slice(0, 500)}`, cause: message });
+    return new ApiError('invalid_input', {
+      message: `The model refused the input: ${outcome.message.slice(0, 500)}`,
+      cause: message,
+    });
   }
   if (outcome.outcome === 'not_accepted') {
     const seconds = Math.min(60, Math.max(1, Math.ceil((outcome.retry_after_ms ?? 1000) / 1000)));
-    return new ApiError('capacity_unavailable', { headers: { 'retry-after': String(seconds) }, cause: message });
+    return new ApiError('capacity_unavailable', {
+      headers: { 'retry-after': String(seconds) },
+      cause: message,
+    });
   }
   return new ApiError('submit_failed', { cause: message });
 }
 
 function publicText(outcome: ChatOutcome): string {
   if (outcome.outcome === 'rejected') return outcome.message;
-  return outcome.outcome === 'not_accepted' ? 'The model had no capacity.' : 'The model gave no answer.';
+  return outcome.outcome === 'not_accepted'
+    ? 'The model had no capacity.'
+    : 'The model gave no answer.';
 }
 
 async function settle(run: ChatRun, deps: ChatDeps, delivered: Delivered): Promise<Settled> {
@@ -156,11 +197,20 @@ async function settle(run: ChatRun, deps: ChatDeps, delivered: Delivered): Promi
   const base = endOf(run);
   if (bill === null) {
     const message = 'The model broke off before any output.';
-    await deps.end({ ...base, to: 'FAILED', code: 'upstream_failed', message, cost_usd_micro: null });
+    await deps.end({
+      ...base,
+      to: 'FAILED',
+      code: 'upstream_failed',
+      message,
+      cost_usd_micro: null,
+    });
     return { charge: 0n, completion: delivered.completion };
   }
   const { prompt_tokens, completion_tokens } = bill;
-  const amount = charge(run.quote, { input_tokens: prompt_tokens, output_tokens: completion_tokens });
+  const amount = charge(run.quote, {
+    input_tokens: prompt_tokens,
+    output_tokens: completion_tokens,
+  });
   const usage = {
     ...(usageOf(delivered.completion) !== null && (delivered.completion.usage as Json)),
     prompt_tokens,

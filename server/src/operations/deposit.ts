@@ -17,7 +17,9 @@ export interface Booked extends Funds {
   replayed: boolean;
 }
 
-/** Books a deposit. Repeating it changes nothing; the same reference for anything else is `Refused`. */
+/**
+ * Books a deposit. Repeating it changes nothing; the same reference for anything else is `Refused`.
+ */
 export function deposit(db: Database, wanted: Deposit): Promise<Booked> {
   if (wanted.amount <= 0n) throw new Refused('A deposit must be more than 0.');
   return book(db, wanted, null);
@@ -40,8 +42,10 @@ async function book(db: Database, wanted: Deposit, reason: string | null): Promi
       const earlier = await findReference(tx, reference);
       if (earlier) {
         const kind = reason === null ? 'deposit' : 'adjustment';
-        const same = earlier.account_id === account_id && earlier.kind === kind && earlier.amount === amount;
-        if (!same) throw new Refused(`The reference "${reference}" was booked before for something else.`);
+        const same =
+          earlier.account_id === account_id && earlier.kind === kind && earlier.amount === amount;
+        if (!same)
+          throw new Refused(`The reference "${reference}" was booked before for something else.`);
         return { ...books.funds(account_id), transfer_id: earlier.id, replayed: true };
       }
       const id = newId();

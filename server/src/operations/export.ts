@@ -41,8 +41,9 @@ export interface Exported extends SnapshotEnd {
 }
 
 /**
- * Writes everything into one file: all kept tables as one moment shows them, and the bytes of living media. A
- * service may run on meanwhile. Throws `Refused` where the file cannot be written or a stored object is damaged.
+ * Writes everything into one file: all kept tables as one moment shows them, and the bytes of
+ * living media. A service may run on meanwhile. Throws `Refused` where the file cannot be written
+ * or a stored object is damaged.
  */
 export async function exportSnapshot(
   db: Database,
@@ -50,7 +51,8 @@ export async function exportSnapshot(
   options: ExportOptions,
 ): Promise<Exported> {
   const { path } = options;
-  if (await stat(path).catch(() => null)) throw new Refused(`${path} is there already. Name a new file.`);
+  if (await stat(path).catch(() => null))
+    throw new Refused(`${path} is there already. Name a new file.`);
   const part = `${path}.part`;
   await rm(part, { force: true });
   try {
@@ -77,8 +79,8 @@ async function write(
   { secret, tell = () => {} }: ExportOptions,
 ): Promise<Exported> {
   await file.begin(`${snapshotKind} ${snapshotVersion}`);
-  // The list of media is held in memory, so that the transaction need not wait for their bytes: while it is
-  // open, a running service's database cannot clean up behind itself.
+  // The list of media is held in memory, so that the transaction need not wait for their bytes:
+  // while it is open, a running service's database cannot clean up behind itself.
   const mode = 'isolation level repeatable read, read only';
   const { rows, media, unfinished } = await longTransaction(db, mode, async (tx) => ({
     rows: await writeRows(tx, file, secret, tell),

@@ -12,7 +12,14 @@ import {
 } from '../core/snapshot.ts';
 import * as snapshot from '../db/snapshot.ts';
 import { audit, type AuditReport } from '../ledger/audit.ts';
-import { Damaged, firstLine, frameMaxBytes, proveSeal, readFrames, type Frame } from '../lib/frames.ts';
+import {
+  Damaged,
+  firstLine,
+  frameMaxBytes,
+  proveSeal,
+  readFrames,
+  type Frame,
+} from '../lib/frames.ts';
 import { longTransaction } from '../lib/long-transaction.ts';
 import { rawSql, type Database, type Transaction } from '../lib/sql.ts';
 import { StorageFull, type Storage } from '../storage/storage.ts';
@@ -25,7 +32,10 @@ const pulseMs = 20_000;
 
 export interface ImportOptions {
   path: string;
-  /** Ends every open request here and gives its reservation back: no upstream hears of it from this copy. */
+  /**
+   * Ends every open request here and gives its reservation back: no upstream hears of it from this
+   * copy.
+   */
   releaseOpen?: boolean;
   /** Keeps the signing secret that came along. Called once, before anything is final. */
   keepSecret?: (secret: string) => Promise<void> | void;
@@ -43,8 +53,9 @@ export interface Imported extends SnapshotEnd {
 type Frames = AsyncGenerator<Frame, undefined>;
 
 /**
- * Loads a snapshot into an empty database and its media into the store. The commit is the last act: whatever is
- * wrong before it (the file, the schema, the books, the store) throws `Refused` and leaves the database empty.
+ * Loads a snapshot into an empty database and its media into the store. The commit is the last act:
+ * whatever is wrong before it (the file, the schema, the books, the store) throws and leaves the
+ * database empty. `Refused` says in words what an operator can do something about.
  */
 export async function importSnapshot(
   db: Database,
@@ -99,7 +110,8 @@ async function load(
     const media = await pulsing(tx, () => loadMedia(storage, source, loaded.next, options.tell));
     const { rows, files, bytes } = media.end;
     for (const { name } of tables) {
-      if ((rows[name] ?? 0) !== (loaded.rows[name] ?? 0)) throw new Damaged(`rows of ${name} are missing`);
+      const missing = (rows[name] ?? 0) !== (loaded.rows[name] ?? 0);
+      if (missing) throw new Damaged(`rows of ${name} are missing`);
     }
     if (files !== media.files) throw new Damaged('media are missing');
     if (header.secret !== null) await options.keepSecret?.(header.secret);
@@ -107,7 +119,10 @@ async function load(
   });
 }
 
-/** Locks before it looks, so that two imports, or an import and a first account, cannot both find it empty. */
+/**
+ * Locks before it looks, so that two imports, or an import and a first account, cannot both find it
+ * empty.
+ */
 async function claimEmpty(tx: Transaction, tables: snapshot.Table[]): Promise<void> {
   await snapshot.lockTables(tx, tables);
   snapshot.fixTextForm(tx);
@@ -154,7 +169,8 @@ async function loadMedia(
   while (frame.type === frames.media) {
     const { storage_key, size, sha256 } = parsed<SnapshotMedia>(frame);
     const stored = await storage.put(storage_key, bytesOf(source, size));
-    if (stored.size !== size || stored.sha256 !== sha256) throw new Damaged(`${storage_key} is not whole`);
+    const whole = stored.size === size && stored.sha256 === sha256;
+    if (!whole) throw new Damaged(`${storage_key} is not whole`);
     files += 1;
     tell(`media: ${files} files`);
     frame = await nextOf(source);
@@ -163,9 +179,12 @@ async function loadMedia(
   return { files, end: parsed<SnapshotEnd>(frame) };
 }
 
-/** Not `for await`: leaving such a loop would close the source, and the next object comes out of it too. */
+/**
+ * Not `for await`: leaving such a loop would close the source, and the next object comes out of it
+ * too.
+ */
 async function* bytesOf(source: Frames, size: number): AsyncGenerator<Uint8Array> {
-  for (let left = size; left > 0; ) {
+  for (let left = size; left > 0;) {
     const { payload } = await expect(source, frames.bytes);
     left -= payload.length;
     yield payload;
@@ -173,16 +192,16 @@ async function* bytesOf(source: Frames, size: number): AsyncGenerator<Uint8Array
 }
 
 /**
- * A queued request is cancelled, a running one fails: in both cases the reservation returns, as it always does,
- * by a transfer.
+ * A queued request is cancelled, a running one fails: in both cases the reservation returns, as it
+ * always does, by a transfer.
  */
 async function release(db: Database): Promise<number> {
-  for (let released = 0; ; ) {
+  for (let released = 0; ;) {
     const open = await snapshot.openRequests(db, releaseLimit);
     if (open.length === 0) return released;
     const verdicts = await endMany(db, open.map(endingOf));
-    const failed = verdicts.find((verdict) => verdict !== true);
-    if (failed !== undefined) throw new Error('an open request could not be ended', { cause: failed });
+    const cause = verdicts.find((verdict) => verdict !== true);
+    if (cause !== undefined) throw new Error('an open request could not be ended', { cause });
     released += open.length;
   }
 }
@@ -198,10 +217,11 @@ function endingOf({ id, account_id, key_id, kind, status, attempt }: snapshot.Op
 async function proven(db: Database): Promise<AuditReport> {
   const report = await audit(db);
   if (report.ok) return report;
-  const broken = report.violations.map(({ says, found }) => `- ${says}: ${JSON.stringify(found[0])}`);
-  throw new Refused(
-    ['The books of this snapshot do not balance, so it is not imported. Broken:', ...broken].join('\n'),
+  const broken = report.violations.map(
+    ({ says, found }) => `- ${says}: ${JSON.stringify(found[0])}`,
   );
+  const verdict = 'The books of this snapshot do not balance, so it is not imported. Broken:';
+  throw new Refused([verdict, ...broken].join('\n'));
 }
 
 /** The same database, where everything happens in this one transaction. */
@@ -209,7 +229,10 @@ function within(db: Database, tx: Transaction): Database {
   return { ...db, run: tx.run, tx: (work) => work(tx) };
 }
 
-/** Keeps a connection that has nothing to do from being cut off on its way through load balancers and poolers. */
+/**
+ * Keeps a connection that has nothing to do from being cut off on its way through load balancers
+ * and poolers.
+ */
 async function pulsing<T>(tx: Transaction, work: () => Promise<T>): Promise<T> {
   const pulse = setInterval(() => tx.send(rawSql('select')), pulseMs);
   try {

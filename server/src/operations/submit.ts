@@ -10,7 +10,9 @@ export interface Submit {
   monthly_limit_usd_micro: bigint | null;
   /** Jobs of this key that may be open at once; null for chat calls, which are no jobs. */
   open_jobs: number | null;
-  /** Why nothing new is taken at the moment; a repeat of an earlier submit is answered all the same. */
+  /**
+   * Why nothing new is taken at the moment; a repeat of an earlier submit is answered all the same.
+   */
   refusal: ApiError | null;
 }
 
@@ -24,20 +26,32 @@ export interface Submitted {
 }
 
 /**
- * Accepts submits: idempotency, limits, reservation and the queued row, all in one transaction for all of them.
- * Each gets its own verdict, in order; one that is refused leaves no trace and spoils nothing for the others.
+ * Accepts submits: idempotency, limits, reservation and the queued row, all in one transaction for
+ * all of them.
+ * Each gets its own verdict, in order; one that is refused leaves no trace and spoils nothing for
+ * the others.
  */
 export function submitMany(db: Database, submits: Submit[]): Promise<(Submitted | ApiError)[]> {
   return db.tx(async (tx) => {
-    // One after the other on the wire, both answers in one round trip. The account's lock also orders the submits
-    // that carry the same Idempotency-Key, so the look-up behind it is exact.
+    // One after the other on the wire, both answers in one round trip. The account's lock also
+    // orders the submits that carry the same Idempotency-Key, so the look-up behind it is exact.
     const keyed = submits.filter(({ row }) => row.idempotency_key !== null);
     const [books, usage, earlier] = await Promise.all([
-      openBooks(tx, submits.map(({ row }) => row.account_id)),
-      openUsage(tx, submits.map(({ row }) => row.key_id)),
+      openBooks(
+        tx,
+        submits.map(({ row }) => row.account_id),
+      ),
+      openUsage(
+        tx,
+        submits.map(({ row }) => row.key_id),
+      ),
       keyed.length === 0
         ? []
-        : requests.findEarlier(tx, keyed.map(({ row }) => row.account_id), keyed.map(({ row }) => row.idempotency_key!)),
+        : requests.findEarlier(
+            tx,
+            keyed.map(({ row }) => row.account_id),
+            keyed.map(({ row }) => row.idempotency_key!),
+          ),
     ]);
     const known = new Map(earlier.map((e) => [scope(e.account_id, e.idempotency_key), e]));
     const accepted: requests.NewRequest[] = [];
@@ -73,7 +87,12 @@ function decide(
   const submitted = { request_id, model_id, kind, quoted_usd_micro, queue_position };
   if (key !== null) {
     const { account_id, idempotency_key, fingerprint } = row;
-    known.set(key, { ...submitted, account_id, idempotency_key: idempotency_key!, fingerprint: fingerprint! });
+    known.set(key, {
+      ...submitted,
+      account_id,
+      idempotency_key: idempotency_key!,
+      fingerprint: fingerprint!,
+    });
   }
   return { ...submitted, replayed: false };
 }

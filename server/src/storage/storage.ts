@@ -1,13 +1,24 @@
 /**
- * Where media bytes live. A key is a path-like name made by us from ids only, never from a caller's text.
- * An object appears whole or not at all: a reader never sees half of one, a crash leaves no half behind under its key.
+ * Where media bytes live. A key is a path-like name made by us from ids only, never from a caller's
+ * text.
+ * An object appears whole or not at all: a reader never sees half of one, a crash leaves no half
+ * behind under its key.
  */
 export interface Storage {
-  /** Streams into the store; rejects with `TooLarge` once `maxBytes` is passed, leaving nothing. Replaces an older object. */
+  /**
+   * Streams into the store; rejects with `TooLarge` once `maxBytes` is passed, leaving nothing.
+   * Replaces an older object.
+   */
   put(key: string, body: AsyncIterable<Uint8Array>, options?: { maxBytes?: number; signal?: AbortSignal }): Promise<StoredObject>;
-  /** Null where there is none. `range` is inclusive at both ends, as in HTTP, and lies inside the object. */
+  /**
+   * Null where there is none. `range` is inclusive at both ends, as in HTTP, and lies inside the
+   * object.
+   */
   open(key: string, range?: { start: number; end: number }): Promise<AsyncIterable<Uint8Array> | null>;
-  /** A path on this machine's disk that holds the whole object, for tools that need one; call `done` afterwards. */
+  /**
+   * A path on this machine's disk that holds the whole object, for tools that need one; call `done`
+   * afterwards.
+   */
   asPath(key: string): Promise<{ path: string; done(): Promise<void> } | null>;
   /** Deletes one object; fine where there is none. */
   remove(key: string): Promise<void>;

@@ -1,16 +1,18 @@
 /**
- * The interface every upstream adapter fulfils. An upstream is an outside service that we call and pay.
+ * The interface every upstream adapter fulfils. An upstream is an outside service that we call and
+ * pay.
  *
- * Rules for adapters: no retry of a submit inside the adapter or its HTTP client; every call obeys the signal;
- * a reply is hostile data (sizes and types are checked); no key of ours ever leaves in an error text.
+ * Rules for adapters: no retry of a submit inside the adapter or its HTTP client; every call obeys
+ * the signal; a reply is hostile data (sizes and types are checked); no key of ours ever leaves in
+ * an error text.
  */
 
 /**
  * How an upstream lets us avoid paying twice after a crash or a lost answer.
  * A: honours an idempotency key, so the same start may be sent again.
- * B: can be searched by a tag of ours, so the lost job is looked up before another start.
- * C+: calls back an address that carries our attempt id, so we wait for the callback.
- * C: nothing; a start whose answer was lost is never sent again.
+ * B: can be searched by a tag of ours, so the lost job is looked up before another start. C+: calls
+ * back an address that carries our attempt id, so we wait for the callback. C: nothing; a start
+ * whose answer was lost is never sent again.
  */
 export type UpstreamClass = 'A' | 'B' | 'C+' | 'C';
 
@@ -24,13 +26,19 @@ export interface InputFile {
 
 export interface StartJob {
   request_id: string;
-  /** Stays the same over every attempt at this request; sent as the upstream's idempotency key where it has one. */
+  /**
+   * Stays the same over every attempt at this request; sent as the upstream's idempotency key where
+   * it has one.
+   */
   idempotency_key: string;
   /** The upstream's own name of the model, from the catalog row. */
   model: string;
   /** Task segment of the catalog row, such as `text-to-image`. */
   task: string;
-  /** The caller's input with defaults filled in. Media fields hold the caller's value; `files` resolves it. */
+  /**
+   * The caller's input with defaults filled in. Media fields hold the caller's value; `files`
+   * resolves it.
+   */
   input: Record<string, unknown>;
   /** Our stored files by the value that stands in the input (`file_…`). */
   files: Record<string, InputFile>;
@@ -41,7 +49,9 @@ export interface StartJob {
 export type Handle = Record<string, unknown>;
 
 export interface OutputMedia {
-  /** Name of the reply's field: a plural (`images`) makes a list, a singular (`video`) an object. */
+  /**
+   * Name of the reply's field: a plural (`images`) makes a list, a singular (`video`) an object.
+   */
   field: string;
   /** Either a URL to fetch, through the guard, or the bytes. */
   source: { url: string; headers?: Record<string, string> } | { bytes: Uint8Array };
@@ -55,7 +65,10 @@ export interface Result {
   media: OutputMedia[];
   /** Everything of the reply that is no media: `text`, `seed` … */
   fields: Record<string, unknown>;
-  /** Units really delivered, in the row's unit, where the upstream says so; else measured from the media. */
+  /**
+   * Units really delivered, in the row's unit, where the upstream says so; else measured from the
+   * media.
+   */
   quantity?: number;
   /** What the upstream took from the operator, where it says so. Micro-USD. */
   cost_usd_micro?: bigint;
@@ -73,7 +86,9 @@ export type StartOutcome =
   | { outcome: 'done'; result: Result }
   /** Refused for good: bad input or policy. */
   | { outcome: 'rejected'; message: string }
-  /** Surely not accepted (DNS, refused connection, TLS, 429, 503): safe to try again after a while. */
+  /**
+   * Surely not accepted (DNS, refused connection, TLS, 429, 503): safe to try again after a while.
+   */
   | { outcome: 'not_accepted'; message: string; retry_after_ms?: number }
   /** Bytes were written and no clear answer came back. */
   | { outcome: 'unknown'; message: string };

@@ -16,7 +16,9 @@ const mediaMax = 200;
 const sniffBytes = 4_100;
 const idleTimeoutMs = 30_000;
 
-/** The upstream's output cannot be kept, whatever is tried: the request fails, nothing is charged. */
+/**
+ * The upstream's output cannot be kept, whatever is tried: the request fails, nothing is charged.
+ */
 class Unusable extends Error {
   readonly code: FailureCode;
   constructor(code: FailureCode, message: string) {
@@ -26,12 +28,18 @@ class Unusable extends Error {
 }
 
 /**
- * Copies, measures and prices what the upstream made. Throws where trying again may help: the bytes could not be
- * fetched or stored just now.
+ * Copies, measures and prices what the upstream made. Throws where trying again may help: the bytes
+ * could not be fetched or stored just now.
  */
-export async function finish(row: Claimed, result: Result, deps: StepDeps, signal: AbortSignal): Promise<Transition> {
+export async function finish(
+  row: Claimed,
+  result: Result,
+  deps: StepDeps,
+  signal: AbortSignal,
+): Promise<Transition> {
   try {
-    if (result.media.length > mediaMax) throw new Unusable('output_unusable', 'The model returned too many files.');
+    if (result.media.length > mediaMax)
+      throw new Unusable('output_unusable', 'The model returned too many files.');
     const outputs: Output[] = [];
     for (const [index, media] of result.media.entries()) {
       outputs.push(await keep(row, index, media, deps, signal));
@@ -81,7 +89,10 @@ async function keep(
   if (content_type === null || !/^(image|video|audio)\//.test(content_type)) {
     // The source is released, or its connection would stay.
     await stream[Symbol.asyncIterator]().return?.();
-    throw new Unusable('output_unusable', 'The model returned a file that is no image, video or audio.');
+    throw new Unusable(
+      'output_unusable',
+      'The model returned a file that is no image, video or audio.',
+    );
   }
   // A late worker must never overwrite what the next one keeps: the attempt is part of the name.
   const storage_key = `${outputPrefix(row.id)}/${row.attempt}-${index}`;
@@ -92,17 +103,38 @@ async function keep(
     const measured = await measure(local.path, content_type);
     const { width = null, height = null, duration_seconds = null } = measured;
     const file_name = `${row.id.slice(-12)}-${index}.${extensionOf(content_type)}`;
-    return { index, field: media.field, storage_key, content_type, size, sha256, width, height, duration_seconds, file_name };
+    return {
+      index,
+      field: media.field,
+      storage_key,
+      content_type,
+      size,
+      sha256,
+      width,
+      height,
+      duration_seconds,
+      file_name,
+    };
   } finally {
     await local.done();
   }
 }
 
-async function bytesOf(media: OutputMedia, deps: StepDeps, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+async function bytesOf(
+  media: OutputMedia,
+  deps: StepDeps,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Uint8Array>> {
   if ('bytes' in media.source) return once(media.source.bytes);
   const { url, headers } = media.source;
   const maxBytes = deps.settings.outputMaxBytes;
-  const reply = await deps.guarded.stream({ url, ...(headers && { headers }), maxBytes, idleTimeoutMs, signal });
+  const reply = await deps.guarded.stream({
+    url,
+    ...(headers && { headers }),
+    maxBytes,
+    idleTimeoutMs,
+    signal,
+  });
   if (reply.status === 200) return reply.body;
   await reply.body[Symbol.asyncIterator]().return?.();
   throw new Error(`fetching an output answered ${reply.status}`);
@@ -114,13 +146,18 @@ async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
 
 function asUnusable(error: unknown): Unusable | null {
   if (error instanceof Unusable) return error;
-  const tooLarge = error instanceof TooLarge || (error instanceof FetchError && error.kind === 'too_large');
-  if (tooLarge) return new Unusable('output_too_large', 'The output is larger than this service keeps.');
+  const tooLarge =
+    error instanceof TooLarge || (error instanceof FetchError && error.kind === 'too_large');
+  if (tooLarge)
+    return new Unusable('output_too_large', 'The output is larger than this service keeps.');
   if (error instanceof Unmeasurable) {
     return new Unusable('output_unusable', 'The model returned a damaged file.');
   }
   if (error instanceof FetchError && error.kind === 'blocked') {
-    return new Unusable('output_unusable', 'The model returned an address that may not be fetched.');
+    return new Unusable(
+      'output_unusable',
+      'The model returned an address that may not be fetched.',
+    );
   }
   return null;
 }
@@ -131,6 +168,11 @@ export function endOf(row: Claimed) {
   return { id, attempt, account_id, key_id, opens_job: row.kind !== 'text' };
 }
 
-export function fail(row: Claimed, code: FailureCode, message: string, cost: bigint | null = null): Ending {
+export function fail(
+  row: Claimed,
+  code: FailureCode,
+  message: string,
+  cost: bigint | null = null,
+): Ending {
   return { ...endOf(row), to: 'FAILED', code, message, cost_usd_micro: cost };
 }

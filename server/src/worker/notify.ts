@@ -11,7 +11,11 @@ const timeoutMs = 10_000;
 const replyMaxBytes = 64 * 1024;
 
 /** Sends the one notification of a request's end. */
-export async function notify(row: Claimed, deps: StepDeps, signal: AbortSignal): Promise<Transition | null> {
+export async function notify(
+  row: Claimed,
+  deps: StepDeps,
+  signal: AbortSignal,
+): Promise<Transition | null> {
   const [[request], outputs, account] = await Promise.all([
     findCards(deps.db, [row.id]),
     findOutputs(deps.db, [row.id]),
@@ -42,7 +46,15 @@ async function post(
   signal: AbortSignal,
 ): Promise<{ status: number | null; error: string | null }> {
   try {
-    const reply = await deps.webhooks.request({ url, method: 'POST', headers, body, timeoutMs, maxBytes: replyMaxBytes, signal });
+    const reply = await deps.webhooks.request({
+      url,
+      method: 'POST',
+      headers,
+      body,
+      timeoutMs,
+      maxBytes: replyMaxBytes,
+      signal,
+    });
     const refused = reply.status < 200 || reply.status >= 300;
     return { status: reply.status, error: refused ? `answered ${reply.status}` : null };
   } catch (error) {

@@ -12,24 +12,44 @@ const logLineMax = 500;
 export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): Promise<Transition> {
   const upstream = deps.upstreams.get(row.started_upstream ?? row.upstream);
   const { id, attempt, started_in } = row;
-  const wait = (message: string | null, progress: { progress: number | null; logs: string[] } | null, ms?: number) => {
+  const wait = (
+    message: string | null,
+    progress: { progress: number | null; logs: string[] } | null,
+    ms?: number,
+  ) => {
     const wake_seconds = boundedSeconds(ms, deps.settings.pollSeconds, pollMaxSeconds);
-    return { id, attempt, to: 'wait' as const, wake_seconds, started_in, outcome: null, message, progress };
+    return {
+      id,
+      attempt,
+      to: 'wait' as const,
+      wake_seconds,
+      started_in,
+      outcome: null,
+      message,
+      progress,
+    };
   };
   if (!upstream || !row.handle) return wait('its upstream is not configured', null);
   const state = await upstream.poll(row.handle, signal);
   if (state.state === 'failed') return fail(row, state.code, state.message);
   if (state.state === 'done') return finish(row, state.result, deps, signal);
   const { progress = null, logs = [] } = state;
-  const told = progress === null && logs.length === 0 ? null : {
-    progress: progress === null ? null : Math.min(1, Math.max(0, progress)),
-    logs: logs.slice(-logsMax).map((line) => line.slice(0, logLineMax)),
-  };
+  const told =
+    progress === null && logs.length === 0
+      ? null
+      : {
+          progress: progress === null ? null : Math.min(1, Math.max(0, progress)),
+          logs: logs.slice(-logsMax).map((line) => line.slice(0, logLineMax)),
+        };
   return wait(null, told, state.poll_after_ms);
 }
 
 /** Its time is over. A job that may still run costs the operator, never the caller. */
-export async function giveUp(row: Claimed, deps: StepDeps, signal: AbortSignal): Promise<Transition> {
+export async function giveUp(
+  row: Claimed,
+  deps: StepDeps,
+  signal: AbortSignal,
+): Promise<Transition> {
   const upstream = deps.upstreams.get(row.started_upstream ?? row.upstream);
   if (row.handle) await upstream?.cancel?.(row.handle, signal).catch(() => {});
   await deps.storage.removeAll(outputPrefix(row.id));
@@ -41,5 +61,9 @@ export async function giveUp(row: Claimed, deps: StepDeps, signal: AbortSignal):
 
 /** A chat call whose process died before it could settle. */
 export async function abandon(row: Claimed): Promise<Transition> {
-  return fail(row, 'outcome_unknown', 'The call was cut off before its reply was complete. Nothing was charged.');
+  return fail(
+    row,
+    'outcome_unknown',
+    'The call was cut off before its reply was complete. Nothing was charged.',
+  );
 }

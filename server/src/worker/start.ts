@@ -17,8 +17,15 @@ const retrySeconds = 2;
 /** After a start whose answer was lost: when to look again. */
 const recoverSeconds = 5;
 
-/** Hands a request to its upstream: the intent is committed before the call, the answer right after it. */
-export async function start(row: Claimed, deps: StepDeps, signal: AbortSignal): Promise<Transition | null> {
+/**
+ * Hands a request to its upstream: the intent is committed before the call, the answer right after
+ * it.
+ */
+export async function start(
+  row: Claimed,
+  deps: StepDeps,
+  signal: AbortSignal,
+): Promise<Transition | null> {
   const model = deps.catalog().models.get(row.model_id);
   const route = model?.upstreams.find(({ upstream }) => upstream === row.upstream);
   const upstream = deps.upstreams.get(row.upstream);
@@ -27,7 +34,11 @@ export async function start(row: Claimed, deps: StepDeps, signal: AbortSignal): 
   }
   const job = await prepare(row, model, route, deps, signal);
   if (job === null) {
-    return fail(row, 'upstream_rejected', 'A file that the input names is no longer kept. Upload it again.');
+    return fail(
+      row,
+      'upstream_rejected',
+      'A file that the input names is no longer kept. Upload it again.',
+    );
   }
   const begun = await deps.advance({
     id: row.id,
@@ -79,7 +90,9 @@ async function prepare(
 }
 
 function hashOf(job: StartJob): Buffer {
-  return createHash('sha256').update(canonicalJson({ model: job.model, input: job.input })).digest();
+  return createHash('sha256')
+    .update(canonicalJson({ model: job.model, input: job.input }))
+    .digest();
 }
 
 /** An adapter that throws has told nothing about what the upstream did. */
@@ -111,31 +124,65 @@ async function answer(
   await deps.circuit.succeeded(row.upstream);
   if (outcome.outcome === 'rejected') return fail(row, 'upstream_rejected', outcome.message);
   if (outcome.outcome === 'done') return finish(row, outcome.result, deps, signal);
-  const wake_seconds = boundedSeconds(outcome.poll_after_ms, deps.settings.pollSeconds, retryMaxSeconds);
+  const wake_seconds = boundedSeconds(
+    outcome.poll_after_ms,
+    deps.settings.pollSeconds,
+    retryMaxSeconds,
+  );
   return { id, attempt, to: 'accepted', started_in: attempt, handle: outcome.handle, wake_seconds };
 }
 
-function told(row: Claimed, outcome: 'not_accepted' | 'unknown', message: string, wake_seconds: number): Transition {
+function told(
+  row: Claimed,
+  outcome: 'not_accepted' | 'unknown',
+  message: string,
+  wake_seconds: number,
+): Transition {
   const { id, attempt } = row;
-  return { id, attempt, to: 'wait', wake_seconds, started_in: attempt, outcome, message, progress: null };
+  return {
+    id,
+    attempt,
+    to: 'wait',
+    wake_seconds,
+    started_in: attempt,
+    outcome,
+    message,
+    progress: null,
+  };
 }
 
 /**
- * A start was under way and its answer is not known: its process died, or the answer was lost. What may be done
- * depends on how the upstream lets a repeat be recognised; without any such way it is never sent again.
+ * A start was under way and its answer is not known: its process died, or the answer was lost. What
+ * may be done depends on how the upstream lets a repeat be recognised; without any such way it is
+ * never sent again.
  */
-export async function recover(row: Claimed, deps: StepDeps, signal: AbortSignal): Promise<Transition | null> {
+export async function recover(
+  row: Claimed,
+  deps: StepDeps,
+  signal: AbortSignal,
+): Promise<Transition | null> {
   const upstream = deps.upstreams.get(row.started_upstream ?? row.upstream);
   const { id, attempt, started_in } = row;
   const later = (outcome: 'unknown', wake_seconds: number): Transition => {
-    return { id, attempt, to: 'wait', wake_seconds, started_in, outcome, message: null, progress: null };
+    return {
+      id,
+      attempt,
+      to: 'wait',
+      wake_seconds,
+      started_in,
+      outcome,
+      message: null,
+      progress: null,
+    };
   };
   if (upstream?.class === 'A') return start(row, deps, signal);
   if (upstream?.class === 'B' && upstream.find) {
     const handle = await upstream.find(row.id, signal);
     const wake_seconds = deps.settings.pollSeconds;
-    if (handle) return { id, attempt, to: 'accepted', started_in: started_in!, handle, wake_seconds };
-    // A job that was just made may not be found yet: one empty answer proves nothing, the second one counts.
+    if (handle)
+      return { id, attempt, to: 'accepted', started_in: started_in!, handle, wake_seconds };
+    // A job that was just made may not be found yet: one empty answer proves nothing, the second
+    // one counts.
     return row.outcome === 'unknown' ? start(row, deps, signal) : later('unknown', recoverSeconds);
   }
   return later('unknown', Math.max(recoverSeconds, deps.settings.pollSeconds));

@@ -48,13 +48,22 @@ export interface WorkerSettings {
 }
 
 /**
- * Does what an alarm asks for and says how the request moves. It does its network work outside any transaction and
- * obeys the signal, which fires before the lease ends. Null: there is nothing more to write.
+ * Does what an alarm asks for and says how the request moves. It does its network work outside any
+ * transaction and obeys the signal, which fires before the lease ends. Null: there is nothing more
+ * to write.
  */
-export type StepRun = (row: Claimed, deps: StepDeps, signal: AbortSignal) => Promise<Transition | null>;
+export type StepRun = (
+  row: Claimed,
+  deps: StepDeps,
+  signal: AbortSignal,
+) => Promise<Transition | null>;
 
 /** Sanity for delays that an upstream asks for. */
-export function boundedSeconds(ms: number | undefined, fallbackSeconds: number, maxSeconds: number): number {
+export function boundedSeconds(
+  ms: number | undefined,
+  fallbackSeconds: number,
+  maxSeconds: number,
+): number {
   if (ms === undefined || !Number.isFinite(ms) || ms < 0) return fallbackSeconds;
   return Math.min(ms / 1000, maxSeconds);
 }

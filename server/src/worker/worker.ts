@@ -35,11 +35,16 @@ const steps: Record<Exclude<Step, 'rest'>, StepRun> = {
 export interface Worker {
   /** Claims and handles until stopped. */
   run(): Promise<void>;
-  /** One round: claims what is due now and waits until it is handled. Returns how many there were. */
+  /**
+   * One round: claims what is due now and waits until it is handled. Returns how many there were.
+   */
   runOnce(): Promise<number>;
   /** One round of clearing away what has expired. */
   sweep(): Promise<void>;
-  /** Claims no more; hands back what has not begun within the grace, and returns when nothing is under way. */
+  /**
+   * Claims no more; hands back what has not begun within the grace, and returns when nothing is
+   * under way.
+   */
   stop(graceMs: number): Promise<void>;
   inFlight(): number;
 }
@@ -63,7 +68,8 @@ export function createWorker(deps: WorkerDeps): Worker {
     const claims = [...due];
     if (left <= 0) return claims;
     for (const name of await waitingUpstreams(db)) {
-      // A queue of an upstream that is not configured here is left to a process that has it, or to its give-up.
+      // A queue of an upstream that is not configured here is left to a process that has it, or to
+      // its give-up.
       const concurrency = deps.upstreams.get(name)?.concurrency ?? 1;
       if (left <= 0) break;
       const lane = { upstream: name, concurrency };
@@ -79,7 +85,11 @@ export function createWorker(deps: WorkerDeps): Worker {
     if (free <= 0) return 0;
     const claims = await claim(free);
     if (claims.length === 0) return 0;
-    const rows = await loadClaimed(db, claims.map((c) => c.id), claims.map((c) => c.attempt));
+    const rows = await loadClaimed(
+      db,
+      claims.map((c) => c.id),
+      claims.map((c) => c.attempt),
+    );
     for (const row of rows) {
       const handled = handle(row).finally(() => {
         underWay.delete(handled);
@@ -91,7 +101,11 @@ export function createWorker(deps: WorkerDeps): Worker {
   }
 
   async function handle(row: Claimed): Promise<void> {
-    const step = stepFor({ ...row, started: row.started_in === null ? null : { has_handle: row.handle !== null, outcome: row.outcome } });
+    const step = stepFor({
+      ...row,
+      started:
+        row.started_in === null ? null : { has_handle: row.handle !== null, outcome: row.outcome },
+    });
     const begun = performance.now();
     const timeout = AbortSignal.timeout(settings.stepTimeoutSeconds * 1000);
     let failed = false;
@@ -106,19 +120,32 @@ export function createWorker(deps: WorkerDeps): Worker {
     }
   }
 
-  async function runStep(step: Step, row: Claimed, signal: AbortSignal): Promise<Transition | null> {
+  async function runStep(
+    step: Step,
+    row: Claimed,
+    signal: AbortSignal,
+  ): Promise<Transition | null> {
     if (step === 'rest') return { id: row.id, attempt: row.attempt, to: 'rest' };
     return steps[step](row, deps, signal);
   }
 
-  /** The step could not be carried out. Its lease would end by itself; a set alarm makes the next try sooner. */
+  /**
+   * The step could not be carried out. Its lease would end by itself; a set alarm makes the next
+   * try sooner.
+   */
   async function retryLater(row: Claimed, step: Step, error: unknown): Promise<void> {
     const { id, attempt, started_in } = row;
     deps.log.warn({ request_id: id, step, err: error }, 'step failed, will be tried again');
     const handedBack: Transition = { id, attempt, to: 'requeue' };
     const again: Transition = {
-      id, attempt, to: 'wait', wake_seconds: settings.pollSeconds, started_in,
-      outcome: null, message: String(error), progress: null,
+      id,
+      attempt,
+      to: 'wait',
+      wake_seconds: settings.pollSeconds,
+      started_in,
+      outcome: null,
+      message: String(error),
+      progress: null,
     };
     const unbegun = row.status === 'IN_QUEUE' && stopping.signal.aborted;
     await deps.advance(unbegun ? handedBack : again).catch(() => {});
@@ -126,7 +153,10 @@ export function createWorker(deps: WorkerDeps): Worker {
 
   async function loop(): Promise<void> {
     const offWork = deps.hints.onWork(() => wake());
-    const sweeper = setInterval(() => void sweep().catch((err) => deps.log.warn({ err }, 'sweep failed')), sweepMs);
+    const sweeper = setInterval(
+      () => void sweep().catch((err) => deps.log.warn({ err }, 'sweep failed')),
+      sweepMs,
+    );
     try {
       while (!draining) {
         try {

@@ -6,16 +6,37 @@ import { chaos, type Fault } from './harness.ts';
 const upstreamFaults = { lose: 0.05, hang: 0.02, fail: 0.03, refuse: 0.03 };
 const seed = Number(process.env.CHAOS_SEED ?? Date.now() % 1_000_000);
 
-test('killed and paused in mid-flight it loses no request, pays no upstream twice and balances', { timeout: 110_000 }, async (t) => {
-  const faults: Fault[] = ['stop_worker', 'kill_worker', 'stop_worker', 'kill_service', 'kill_postgres', 'stop_worker'];
-  const report = await chaos({ seed, faults, rounds: 6, pauseMs: 500, submitters: 8, upstreamFaults });
-  t.diagnostic(JSON.stringify(report));
-  assert.deepEqual(report.violations, []);
-  // A run in which the dangerous paths were never taken proves nothing.
-  assert.equal(report.faults, 6);
-  assert.ok(report.submitted >= 100, `only ${report.submitted} submits`);
-  assert.ok(report.lostAnswers > 0, 'no answer was lost');
-  assert.ok(report.repeats > 0, 'no start was repeated to the upstream that recognises it');
-  assert.ok(report.fenced > 0, 'no late write was fenced');
-  assert.ok(report.completed > report.submitted / 2, `only ${report.completed} of ${report.submitted} completed`);
-});
+test(
+  'killed and paused in mid-flight it loses no request, pays no upstream twice and balances',
+  { timeout: 110_000 },
+  async (t) => {
+    const faults: Fault[] = [
+      'stop_worker',
+      'kill_worker',
+      'stop_worker',
+      'kill_service',
+      'kill_postgres',
+      'stop_worker',
+    ];
+    const report = await chaos({
+      seed,
+      faults,
+      rounds: 6,
+      pauseMs: 500,
+      submitters: 8,
+      upstreamFaults,
+    });
+    t.diagnostic(JSON.stringify(report));
+    assert.deepEqual(report.violations, []);
+    // A run in which the dangerous paths were never taken proves nothing.
+    assert.equal(report.faults, 6);
+    assert.ok(report.submitted >= 100, `only ${report.submitted} submits`);
+    assert.ok(report.lostAnswers > 0, 'no answer was lost');
+    assert.ok(report.repeats > 0, 'no start was repeated to the upstream that recognises it');
+    assert.ok(report.fenced > 0, 'no late write was fenced');
+    assert.ok(
+      report.completed > report.submitted / 2,
+      `only ${report.completed} of ${report.submitted} completed`,
+    );
+  },
+);

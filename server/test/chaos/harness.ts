@@ -63,13 +63,27 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   const embedded = await startEmbedded({ dataDir: join(dir, 'data') });
   const { host, port, user, database } = embedded.connection;
   const url = `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
-  const db = openDatabase({ connection: url, max: 4, statementTimeoutMs: 30_000, applicationName: 'chaos harness' });
+  const db = openDatabase({
+    connection: url,
+    max: 4,
+    statementTimeoutMs: 30_000,
+    applicationName: 'chaos harness',
+  });
   const upstream = await startPaidUpstream(options.seed);
   upstream.faults = options.upstreamFaults;
   const env = {
-    PATH: process.env.PATH, PORT: '0', DATABASE_URL: url, FAREBOX_DATA_DIR: join(dir, 'files'), FAREBOX_CATALOG: join(dir, 'catalog'),
-    FAREBOX_SECRET: 'a secret of at least thirty-two characters', FAREBOX_BASE_URL: 'http://localhost:1/v1', FAREBOX_LOG_LEVEL: 'fatal',
-    FAREBOX_LEASE_SECONDS: String(leaseSeconds), FAREBOX_STEP_TIMEOUT_SECONDS: '1.2', FAREBOX_POLL_SECONDS: '0.1', FAREBOX_DATABASE_POOL: '6',
+    PATH: process.env.PATH,
+    PORT: '0',
+    DATABASE_URL: url,
+    FAREBOX_DATA_DIR: join(dir, 'files'),
+    FAREBOX_CATALOG: join(dir, 'catalog'),
+    FAREBOX_SECRET: 'a secret of at least thirty-two characters',
+    FAREBOX_BASE_URL: 'http://localhost:1/v1',
+    FAREBOX_LOG_LEVEL: 'fatal',
+    FAREBOX_LEASE_SECONDS: String(leaseSeconds),
+    FAREBOX_STEP_TIMEOUT_SECONDS: '1.2',
+    FAREBOX_POLL_SECONDS: '0.1',
+    FAREBOX_DATABASE_POOL: '6',
   };
   const nodes: Node[] = [];
   const callers: Caller[] = [];
@@ -78,12 +92,15 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   try {
     await migrate(db);
     const key = await fund(db);
-    for (const role of ['http', 'both', 'worker'] as const) nodes.push(await startNode(role, upstream.url, env));
+    for (const role of ['http', 'both', 'worker'] as const)
+      nodes.push(await startNode(role, upstream.url, env));
     const stop = new AbortController();
     const journals = Array.from({ length: options.submitters }, (_, i) => {
       const caller: Caller = { got: new Map(), retries: 0, strange: [] };
       callers.push(caller);
-      return submitUntil(stop.signal, caller, i, key, () => nodes.filter((n) => n.role !== 'worker').map((n) => n.port));
+      return submitUntil(stop.signal, caller, i, key, () =>
+        nodes.filter((n) => n.role !== 'worker').map((n) => n.port),
+      );
     });
     for (let round = 0; round < options.rounds; round++) {
       await pause(options.pauseMs * (0.5 + random()));
@@ -98,8 +115,17 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     upstream.faults = { lose: 0, hang: 0, fail: 0, refuse: 0 };
     const healed = await heal(db);
     fenced += await fencedWrites(nodes);
-    const violations = [...(healed ? [] : ['not everything was final in time']), ...(await compare(db, callers, upstream))].slice(0, violationsShown);
-    return { seed: options.seed, faults, fenced, violations, ...(await figures(db, callers, upstream)) };
+    const violations = [
+      ...(healed ? [] : ['not everything was final in time']),
+      ...(await compare(db, callers, upstream)),
+    ].slice(0, violationsShown);
+    return {
+      seed: options.seed,
+      faults,
+      fenced,
+      violations,
+      ...(await figures(db, callers, upstream)),
+    };
   } finally {
     await Promise.all(nodes.map((node) => kill(node.child, 'SIGKILL')));
     await upstream.close();
@@ -122,8 +148,15 @@ interface Caller {
   strange: string[];
 }
 
-async function startNode(role: Node['role'], upstreamUrl: string, env: NodeJS.ProcessEnv): Promise<Node> {
-  const child = fork(join(import.meta.dirname, 'node.ts'), [role, upstreamUrl], { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+async function startNode(
+  role: Node['role'],
+  upstreamUrl: string,
+  env: NodeJS.ProcessEnv,
+): Promise<Node> {
+  const child = fork(join(import.meta.dirname, 'node.ts'), [role, upstreamUrl], {
+    env,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
   const port = await new Promise<number>((resolve, reject) => {
     child.once('message', (message) => resolve((message as { port: number }).port));
     child.once('exit', (code) => reject(new Error(`a node ended at its start with ${code}`)));
@@ -133,15 +166,21 @@ async function startNode(role: Node['role'], upstreamUrl: string, env: NodeJS.Pr
 
 /** Plays one fault; returns the fenced writes that a killed process takes the count of with it. */
 async function play(
-  fault: Fault, nodes: Node[], upstreamUrl: string, env: NodeJS.ProcessEnv,
-  embedded: { pid: number }, random: () => number,
+  fault: Fault,
+  nodes: Node[],
+  upstreamUrl: string,
+  env: NodeJS.ProcessEnv,
+  embedded: { pid: number },
+  random: () => number,
 ): Promise<number> {
   if (fault === 'none') return 0;
   if (fault === 'kill_postgres') {
     process.kill(embedded.pid, 'SIGKILL');
     return 0;
   }
-  const candidates = nodes.filter((node) => (fault === 'kill_service' ? node.role !== 'worker' : node.role !== 'http'));
+  const candidates = nodes.filter((node) =>
+    fault === 'kill_service' ? node.role !== 'worker' : node.role !== 'http',
+  );
   const victim = candidates[Math.floor(random() * candidates.length)]!;
   if (fault === 'stop_worker') {
     process.kill(victim.child.pid!, 'SIGSTOP');
@@ -163,7 +202,13 @@ async function play(
 }
 
 /** Sends submits one after the other, each until it has a definite answer, as a careful client does. */
-async function submitUntil(signal: AbortSignal, caller: Caller, index: number, key: string, ports: () => number[]): Promise<void> {
+async function submitUntil(
+  signal: AbortSignal,
+  caller: Caller,
+  index: number,
+  key: string,
+  ports: () => number[],
+): Promise<void> {
   for (let n = 0; !signal.aborted; n++) {
     const idempotencyKey = `c${index}-${n}`;
     const model = ['a', 'b', 'c'][n % 3]!;
@@ -174,7 +219,13 @@ async function submitUntil(signal: AbortSignal, caller: Caller, index: number, k
   }
 }
 
-async function submitOnce(caller: Caller, idempotencyKey: string, model: string, key: string, ports: () => number[]): Promise<void> {
+async function submitOnce(
+  caller: Caller,
+  idempotencyKey: string,
+  model: string,
+  key: string,
+  ports: () => number[],
+): Promise<void> {
   const giveUp = Date.now() + healMs;
   while (Date.now() < giveUp) {
     const choice = ports();
@@ -182,7 +233,11 @@ async function submitOnce(caller: Caller, idempotencyKey: string, model: string,
     try {
       const reply = await fetch(`http://127.0.0.1:${port}/v1/queue/remote/${model}`, {
         method: 'POST',
-        headers: { authorization: `Key ${key}`, 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
+        headers: {
+          authorization: `Key ${key}`,
+          'content-type': 'application/json',
+          'idempotency-key': idempotencyKey,
+        },
         body: JSON.stringify({ prompt: idempotencyKey }),
         signal: AbortSignal.timeout(10_000),
       });
@@ -205,7 +260,10 @@ async function submitOnce(caller: Caller, idempotencyKey: string, model: string,
 }
 
 async function fund(db: Database): Promise<string> {
-  const { id: account_id } = await createAccount(db, { email: 'chaos@example.com', is_operator: false });
+  const { id: account_id } = await createAccount(db, {
+    email: 'chaos@example.com',
+    is_operator: false,
+  });
   await deposit(db, { account_id, amount: 1_000_000_000n, reference: 'chaos' });
   const limits = { monthly_limit_usd_micro: null, rpm: 1_000_000, open_jobs: 1_000_000 };
   return (await createKey(db, { account_id, name: 'chaos', ...limits })).key;
@@ -216,7 +274,9 @@ async function heal(db: Database): Promise<boolean> {
   const until = Date.now() + healMs;
   while (Date.now() < until) {
     try {
-      const [row] = await db.run<{ open: bigint }>(rawSql("select count(*) as open from requests where status in ('IN_QUEUE', 'IN_PROGRESS')"));
+      const [row] = await db.run<{ open: bigint }>(
+        rawSql("select count(*) as open from requests where status in ('IN_QUEUE', 'IN_PROGRESS')"),
+      );
       if (row!.open === 0n) return true;
     } catch (error) {
       if (!isUnavailable(error)) throw error;
@@ -230,49 +290,70 @@ async function fencedWrites(nodes: Node[]): Promise<number> {
   let sum = 0;
   for (const { port } of nodes) {
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-    for (const match of text.matchAll(/^farebox_fenced_writes_total\{[^}]*\} (\d+)/gm)) sum += Number(match[1]);
+    for (const match of text.matchAll(/^farebox_fenced_writes_total\{[^}]*\} (\d+)/gm))
+      sum += Number(match[1]);
   }
   return sum;
 }
 
 async function compare(db: Database, callers: Caller[], upstream: PaidUpstream): Promise<string[]> {
   const violations = callers.flatMap((caller) => caller.strange);
-  const rows = await db.run<{ id: string; key: string; status: string; charged: bigint | null; deliveries: bigint }>(rawSql(`
+  const rows = await db.run<{
+    id: string;
+    key: string;
+    status: string;
+    charged: bigint | null;
+    deliveries: bigint;
+  }>(
+    rawSql(`
     select r.id, i.idempotency_key as key, r.status, r.charged_usd_micro as charged,
       (select count(*) from transfers t where t.pending_id = r.id) as deliveries
-    from requests r join request_inputs i on i.request_id = r.id`));
+    from requests r join request_inputs i on i.request_id = r.id`),
+  );
   const byKey = new Map<string, string>();
   for (const row of rows) {
     if (byKey.has(row.key)) violations.push(`key ${row.key} made two requests`);
     byKey.set(row.key, row.id);
     const submissions = upstream.accepted.get(row.id) ?? 0;
     if (submissions > 1) violations.push(`request ${row.id} was submitted ${submissions} times`);
-    if (row.status === 'COMPLETED' && submissions !== 1) violations.push(`completed ${row.id} has ${submissions} submissions`);
-    if (row.status !== 'COMPLETED' && row.charged !== 0n) violations.push(`${row.status} ${row.id} was charged ${row.charged}`);
-    if (row.deliveries !== 1n) violations.push(`request ${row.id} has ${row.deliveries} settlements`);
+    if (row.status === 'COMPLETED' && submissions !== 1)
+      violations.push(`completed ${row.id} has ${submissions} submissions`);
+    if (row.status !== 'COMPLETED' && row.charged !== 0n)
+      violations.push(`${row.status} ${row.id} was charged ${row.charged}`);
+    if (row.deliveries !== 1n)
+      violations.push(`request ${row.id} has ${row.deliveries} settlements`);
   }
   for (const { got } of callers) {
     for (const [key, ids] of got) {
       if (ids.size > 1) violations.push(`key ${key} was answered with ${ids.size} requests`);
-      for (const id of ids) if (byKey.get(key) !== id) violations.push(`answered request ${id} of ${key} has no row`);
+      for (const id of ids)
+        if (byKey.get(key) !== id) violations.push(`answered request ${id} of ${key} has no row`);
     }
   }
   for (const id of upstream.accepted.keys()) {
-    if (!rows.some((row) => row.id === id)) violations.push(`the upstream has ${id}, we have no such row`);
+    if (!rows.some((row) => row.id === id))
+      violations.push(`the upstream has ${id}, we have no such row`);
   }
   const report = await audit(db);
-  for (const { law, found } of report.violations) violations.push(`audit: ${law}: ${JSON.stringify(found)}`);
+  for (const { law, found } of report.violations)
+    violations.push(`audit: ${law}: ${JSON.stringify(found)}`);
   return violations;
 }
 
 async function figures(db: Database, callers: Caller[], upstream: PaidUpstream) {
-  const [row] = await db.run<Record<'submitted' | 'completed' | 'failed' | 'unknown', bigint>>(rawSql(`
+  const [row] = await db.run<Record<'submitted' | 'completed' | 'failed' | 'unknown', bigint>>(
+    rawSql(`
     select count(*) as submitted, count(*) filter (where status = 'COMPLETED') as completed,
       count(*) filter (where status = 'FAILED') as failed, count(*) filter (where error_code = 'outcome_unknown') as unknown
-    from requests`));
+    from requests`),
+  );
   return {
-    submitted: Number(row!.submitted), completed: Number(row!.completed), failed: Number(row!.failed), unknown: Number(row!.unknown),
-    lostAnswers: upstream.lostAnswers, repeats: upstream.repeats,
+    submitted: Number(row!.submitted),
+    completed: Number(row!.completed),
+    failed: Number(row!.failed),
+    unknown: Number(row!.unknown),
+    lostAnswers: upstream.lostAnswers,
+    repeats: upstream.repeats,
     callerRetries: callers.reduce((sum, caller) => sum + caller.retries, 0),
   };
 }

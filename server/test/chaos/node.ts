@@ -1,4 +1,5 @@
-import { openStore, startApp } from '../../src/app.ts';
+import { startApp } from '../../src/app.ts';
+import { openStore } from '../../src/store.ts';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createRemote } from './remote.ts';
@@ -8,10 +9,12 @@ const [role, upstreamUrl] = process.argv.slice(2) as [string, string];
 const config = readConfig();
 const log = createLog(config.FAREBOX_LOG_LEVEL);
 const store = await openStore(config, `chaos ${role}`, log);
-const upstreams = new Map((['A', 'B', 'C'] as const).map((kind) => {
-  const upstream = createRemote(upstreamUrl, kind);
-  return [upstream.name, upstream] as const;
-}));
+const upstreams = new Map(
+  (['A', 'B', 'C'] as const).map((kind) => {
+    const upstream = createRemote(upstreamUrl, kind);
+    return [upstream.name, upstream] as const;
+  }),
+);
 const app = await startApp({ config, store, log, http: true, worker: role !== 'http', upstreams });
 process.send!({ port: app.address!.port });
 process.on('SIGTERM', () => void app.stop(3_000).then(() => process.exit(0)));

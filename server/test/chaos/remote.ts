@@ -6,8 +6,17 @@ import { images } from '../kit/fake.ts';
 export function createRemote(url: string, kind: UpstreamClass): Upstream {
   const http = createFetch({ guard: false });
   const call = async (path: string, method: string, signal: AbortSignal) => {
-    const reply = await http.request({ url: `${url}/${path}`, method, timeoutMs: 800, maxBytes: 10_000, signal });
-    return { status: reply.status, body: JSON.parse(Buffer.from(reply.body).toString() || '{}') as Record<string, unknown> };
+    const reply = await http.request({
+      url: `${url}/${path}`,
+      method,
+      timeoutMs: 800,
+      maxBytes: 10_000,
+      signal,
+    });
+    return {
+      status: reply.status,
+      body: JSON.parse(Buffer.from(reply.body).toString() || '{}') as Record<string, unknown>,
+    };
   };
   return {
     name: `remote_${kind.toLowerCase()}`,
@@ -27,10 +36,13 @@ export function createRemote(url: string, kind: UpstreamClass): Upstream {
     async poll({ key }, signal) {
       const { status, body } = await call(`poll/${String(key)}`, 'GET', signal);
       if (status !== 200) throw new Error(`poll answered ${status}`);
-      return body.done ? { state: 'done', result: images(1) } : { state: 'running', poll_after_ms: 50 };
+      return body.done
+        ? { state: 'done', result: images(1) }
+        : { state: 'running', poll_after_ms: 50 };
     },
     ...(kind === 'B' && {
-      find: async (key: string, signal: AbortSignal) => ((await call(`find/${key}`, 'GET', signal)).body.found ? { key } : null),
+      find: async (key: string, signal: AbortSignal) =>
+        (await call(`find/${key}`, 'GET', signal)).body.found ? { key } : null,
     }),
   };
 }

@@ -26,7 +26,10 @@ export async function startPaidUpstream(seed: number): Promise<PaidUpstream> {
   const ready = new Map<string, number>();
   const hanging = new Set<ServerResponse>();
   const state: PaidUpstream = {
-    url: '', accepted, repeats: 0, lostAnswers: 0,
+    url: '',
+    accepted,
+    repeats: 0,
+    lostAnswers: 0,
     faults: { lose: 0, hang: 0, fail: 0, refuse: 0 },
     async close() {
       for (const reply of hanging) reply.destroy();

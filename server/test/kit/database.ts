@@ -25,7 +25,9 @@ export async function testDatabase(): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   try {
     await admin.query('select pg_advisory_lock($1)', [templateLock]);
-    const { rowCount } = await admin.query('select from pg_database where datname = $1', [template]);
+    const { rowCount } = await admin.query('select from pg_database where datname = $1', [
+      template,
+    ]);
     if (rowCount === 0) {
       await admin.query(`create database ${template}_new`);
       const db = open(server.url(`${template}_new`));

@@ -1,5 +1,13 @@
 import type {
-  ChatCall, ChatOutcome, Handle, JobState, Result, StartJob, StartOutcome, Upstream, UpstreamClass,
+  ChatCall,
+  ChatOutcome,
+  Handle,
+  JobState,
+  Result,
+  StartJob,
+  StartOutcome,
+  Upstream,
+  UpstreamClass,
 } from '../../src/upstreams/upstream.ts';
 
 /** An upstream that keeps a journal and does as the test says. */
@@ -24,11 +32,16 @@ export const tinyPng = Buffer.from(
 );
 
 export function images(count: number): Result {
-  const media = Array.from({ length: count }, () => ({ field: 'images', source: { bytes: tinyPng } }));
+  const media = Array.from({ length: count }, () => ({
+    field: 'images',
+    source: { bytes: tinyPng },
+  }));
   return { media, fields: { seed: 7 } };
 }
 
-export function createFake(options: { name?: string; class?: UpstreamClass; concurrency?: number; behave?: Behaviour } = {}): Fake {
+export function createFake(
+  options: { name?: string; class?: UpstreamClass; concurrency?: number; behave?: Behaviour } = {},
+): Fake {
   const fake: Fake = {
     name: options.name ?? 'fake',
     class: options.class ?? 'A',
@@ -52,7 +65,10 @@ export function createFake(options: { name?: string; class?: UpstreamClass; conc
     async chat(call) {
       fake.chats.push(call);
       if (fake.behave.chat) return fake.behave.chat(call);
-      return { outcome: 'reply', reply: completion('hello', { prompt_tokens: 5, completion_tokens: 2 }) };
+      return {
+        outcome: 'reply',
+        reply: completion('hello', { prompt_tokens: 5, completion_tokens: 2 }),
+      };
     },
   };
   return fake;
@@ -64,9 +80,15 @@ export function accept(fake: Fake, job: StartJob): StartOutcome {
   return { outcome: 'accepted', handle: { key }, poll_after_ms: 0 };
 }
 
-export function completion(content: string, usage: Record<string, unknown> | null): Record<string, unknown> {
+export function completion(
+  content: string,
+  usage: Record<string, unknown> | null,
+): Record<string, unknown> {
   return {
-    id: 'up-1', object: 'chat.completion', created: 1, model: 'theirs',
+    id: 'up-1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'theirs',
     choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
     ...(usage && { usage }),
   };

@@ -3,7 +3,8 @@ import { errors, type ErrorCode } from '../../src/core/errors.ts';
 import type { Reply } from './service.ts';
 
 /** What no caller may ever read: stacks, our files, the database's own words. */
-const inside = /\bat .+:\d+:\d+|node:internal|node_modules|\.ts\b|violates|relation "|syntax error at/;
+const inside =
+  /\bat .+:\d+:\d+|node:internal|node_modules|\.ts\b|violates|relation "|syntax error at/;
 
 /**
  * A refusal in the one shape that all of them have: body, headers, and nothing of the inside.
@@ -34,7 +35,7 @@ export function assertErrorShape(reply: Reply, about = ''): ErrorCode {
   assert.ok(typeof message === 'string' && message.length > 10 && message.length < 1_000, about);
   assert.ok(param === null || typeof param === 'string', about);
   assert.equal(request_id, reply.headers.get('x-request-id'), about);
-  assert.match(request_id, /^req_[\w-]{8,}$/, about);
+  assert.match(String(request_id), /^req_[\w-]{8,}$/, about);
   assert.ok(details === undefined || typeof details === 'object', about);
   assert.doesNotMatch(reply.text, inside, about);
   assertRetryHeaders(reply, about);

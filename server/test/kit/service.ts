@@ -153,18 +153,37 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   writeFileSync(join(dir, 'catalog', 'fake.yaml'), options.catalog ?? fakeCatalog);
   const fake = options.fake ?? createFake();
   const lines: string[] = [];
-  const upstreams = new Map([fake, ...(options.upstreams ?? [])].map((upstream) => [upstream.name, upstream]));
+  const upstreams = new Map(
+    [fake, ...(options.upstreams ?? [])].map((upstream) => [upstream.name, upstream]),
+  );
   const apps: App[] = [];
 
-  async function start(overrides: Record<string, string> = {}): Promise<{ app: App; base: string }> {
+  async function start(
+    overrides: Record<string, string> = {},
+  ): Promise<{ app: App; base: string }> {
     const config = readConfig({
-      PORT: '0', FAREBOX_DATA_DIR: dir, FAREBOX_CATALOG: join(dir, 'catalog'), DATABASE_URL: database.url,
-      FAREBOX_RPM: '1000000', FAREBOX_POLL_SECONDS: '0.05', FAREBOX_SECRET: 'a secret of at least thirty-two characters',
-      FAREBOX_UNSAFE_DATABASE: 'on', ...options.env, ...overrides,
+      PORT: '0',
+      FAREBOX_DATA_DIR: dir,
+      FAREBOX_CATALOG: join(dir, 'catalog'),
+      DATABASE_URL: database.url,
+      FAREBOX_RPM: '1000000',
+      FAREBOX_POLL_SECONDS: '0.05',
+      FAREBOX_SECRET: 'a secret of at least thirty-two characters',
+      FAREBOX_UNSAFE_DATABASE: 'on',
+      ...options.env,
+      ...overrides,
     });
     const log = createLog('info', { write: (line) => lines.push(line) });
     const store = { db: database.db, embedded: null, close: async () => {} };
-    const app = await startApp({ config, store, log, http: true, worker: true, running: options.running ?? false, upstreams });
+    const app = await startApp({
+      config,
+      store,
+      log,
+      http: true,
+      worker: true,
+      running: options.running ?? false,
+      upstreams,
+    });
     apps.push(app);
     return { app, base: `http://127.0.0.1:${app.address!.port}` };
   }
@@ -174,13 +193,23 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   let accounts = 0;
 
   const service: Service = {
-    app, db, fake, dir, base, databaseUrl: database.url, log: lines,
+    app,
+    db,
+    fake,
+    dir,
+    base,
+    databaseUrl: database.url,
+    log: lines,
     call: (method, path, call = {}) => send(call.base ?? base, method, path, call),
     async account({ usd = 100, ...limits } = {}) {
       const email = `a${++accounts}@example.com`;
       const { id: account_id } = await createAccount(db, { email, is_operator: false });
       if (usd > 0) {
-        await deposit(db, { account_id, amount: BigInt(Math.round(usd * 1e6)), reference: `test ${account_id}` });
+        await deposit(db, {
+          account_id,
+          amount: BigInt(Math.round(usd * 1e6)),
+          reference: `test ${account_id}`,
+        });
       }
       const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
       const { key, key_id } = await createKey(db, { account_id, name: 'test', ...none, ...limits });
@@ -190,12 +219,18 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       while ((await app.worker!.runOnce()) > 0);
     },
     async wakeAll() {
-      await db.run(rawSql(`update requests set wake_at = now() - interval '1 s' where wake_at is not null`));
+      await db.run(
+        rawSql(`update requests set wake_at = now() - interval '1 s' where wake_at is not null`),
+      );
     },
     async balance(account) {
-      const [row] = await db.run<{ available: bigint; reserved: bigint }>(rawSql(
-        `select credits_posted - debits_posted - debits_pending as available, debits_pending as reserved
-         from balances where account_id = $1`, [account.account_id]));
+      const [row] = await db.run<{ available: bigint; reserved: bigint }>(
+        rawSql(
+          `select credits_posted - debits_posted - debits_pending as available, debits_pending as reserved
+         from balances where account_id = $1`,
+          [account.account_id],
+        ),
+      );
       return row!;
     },
     async transfers() {
@@ -204,7 +239,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     },
     async audit() {
       const report = await audit(db);
-      if (!report.ok) throw new Error(`the books do not balance: ${JSON.stringify(report.violations)}`);
+      if (!report.ok)
+        throw new Error(`the books do not balance: ${JSON.stringify(report.violations)}`);
     },
     another: start,
     async stop() {
@@ -223,8 +259,10 @@ async function send(base: string, method: string, path: string, call: CallOption
   const body = call.raw ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
   const url = path.startsWith('http') ? path : `${base}${path}`;
   const reply = await fetch(url, {
-    method, headers, redirect: 'manual',
-    ...(body !== undefined && { body: body as BodyInit, duplex: 'half' }),
+    method,
+    headers,
+    redirect: 'manual',
+    ...(body !== undefined && { body: body as never, duplex: 'half' }),
     ...(call.signal && { signal: call.signal }),
   });
   const bytes = Buffer.from(await reply.arrayBuffer());

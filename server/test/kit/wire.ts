@@ -55,7 +55,9 @@ function parseReplies(all: Buffer): Reply[] {
     if (end === -1) throw new Error(`no whole reply: ${rest.toString('latin1').slice(0, 200)}`);
     const [first = '', ...lines] = rest.subarray(0, end).toString('latin1').split('\r\n');
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1]);
-    const headers = new Headers(lines.map((line) => line.split(/: ?(.*)/).slice(0, 2) as [string, string]));
+    const headers = new Headers(
+      lines.map((line) => line.split(/: ?(.*)/).slice(0, 2) as [string, string]),
+    );
     rest = rest.subarray(end + 4);
     if (status < 200) continue;
     const length = headers.get('content-length');

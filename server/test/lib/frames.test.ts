@@ -45,7 +45,7 @@ describe('a sealed file', () => {
     const frame = fc.record({
       type: fc.constantFrom('A', 'z', '7'),
       payload: fc.uint8Array({ maxLength: 2_000 }).map((bytes) => Buffer.from(bytes)),
-    });
+    }, { noNullPrototype: true });
     await fc.assert(
       fc.asyncProperty(fc.array(frame, { maxLength: 6 }), async (frames) => {
         assert.deepEqual(await read(await sealed(frames)), frames);

@@ -180,6 +180,21 @@ describe('the disk', () => {
     assert.deepEqual((await contentsOf(root)).leftovers, []);
   });
 
+  test('a put wins against removals that tidy its folder away under it', async () => {
+    const storage = new DiskStorage(root);
+    const all = Array.from({ length: 300 }, async (_, i) => {
+      const key = `tidied/away/${i % 7}`;
+      await storage.put(key, chunked(Buffer.from('x'), 1));
+      await storage.remove(key);
+    });
+    const results = await Promise.allSettled(all);
+    assert.deepEqual(
+      results.filter((each) => each.status === 'rejected'),
+      [],
+    );
+    assert.equal(await exists(join(root, 'tidied')), false);
+  });
+
   test('removing leaves no empty folders behind', async () => {
     const storage = new DiskStorage(root);
     await storage.put('tidy/a/b/0', chunked(Buffer.from('x'), 1));

@@ -235,12 +235,16 @@ describe('S3', () => {
     await assert.rejects(readAll(storage, 'torn/0'), TypeError);
     await assert.rejects(storage.asPath('torn/0'), TypeError);
     assert.deepEqual(await readdir(tempFolder), []);
+    const closed = Promise.withResolvers<void>();
     server.before = () => (res: ServerResponse) => {
+      res.on('close', closed.resolve);
       res.writeHead(200, { 'content-length': bytes.length });
       res.write(bytes.subarray(0, 1000));
     };
     const hasty = storageAt(endpoint, tempFolder, { callMs: 50 });
     await assert.rejects(readAll(hasty, 'torn/0'), { name: 'StreamStalled' });
+    // And its connection is let go.
+    await closed.promise;
   });
 
   test('a store that ignores a range is an error, not the wrong bytes', async () => {
@@ -264,6 +268,13 @@ describe('S3', () => {
       await reader.return?.();
       assert.equal(await closed.promise, false);
     }
+  });
+
+  test('removing a prefix goes on past the first thousand', async () => {
+    for (let i = 0; i < 1010; i += 1) server.objects.set(`thousand/${i}`, Buffer.alloc(0));
+    server.objects.set('thousands/0', Buffer.alloc(0));
+    await storage.removeAll('thousand');
+    assert.deepEqual([...server.objects.keys()], ['thousands/0']);
   });
 
   test('downloads that a crash left are swept at a start, younger ones are not', async () => {

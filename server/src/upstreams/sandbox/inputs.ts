@@ -42,7 +42,7 @@ export async function gatherInputs(
 }
 
 /**
- * Values of fields named `…_url` or `…_urls`, and whatever names one of our files, at any depth
+ * Values of fields named `…url` or `…urls`, and whatever names one of our files, at any depth
  * up to four.
  */
 export function mediaFields(
@@ -52,7 +52,7 @@ export function mediaFields(
   const found: Found[] = [];
   const walk = (value: unknown, field: string, depth: number): void => {
     if (typeof value === 'string') {
-      if (value !== '' && (/_urls?$/.test(field) || Object.hasOwn(files, value)))
+      if (value !== '' && (/(^|_)urls?$/.test(field) || Object.hasOwn(files, value)))
         found.push({ field, value });
     } else if (value !== null && typeof value === 'object' && depth < DEPTH_MAX) {
       for (const [key, inner] of Object.entries(value)) {

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { deliveredQuantity } from './delivered.ts';
+import type { Unit } from './catalog.ts';
+
+const image = (width: number | null = 1000, height: number | null = 500) => ({
+  content_type: 'image/png',
+  width,
+  height,
+  duration_seconds: null,
+});
+const clip = (duration_seconds: number | null) => ({
+  content_type: 'video/mp4',
+  width: 64,
+  height: 64,
+  duration_seconds,
+});
+const sound = (duration_seconds: number | null) => ({
+  content_type: 'audio/mpeg',
+  width: null,
+  height: null,
+  duration_seconds,
+});
+type Media = Parameters<typeof deliveredQuantity>[1];
+
+const cases: [what: string, unit: Unit, outputs: Media, asked: number, delivered: number | null][] =
+  [
+    ['a request is one, whatever came', 'request', [], 1, 1],
+    ['a request with four pictures is one', 'request', [image(), image(), image(), image()], 1, 1],
+    ['images are counted', 'image', [image(), image(), image()], 4, 3],
+    ['a mask that is a film counts for no image', 'image', [image(), clip(3)], 1, 1],
+    ['no image among the outputs tells nothing', 'image', [clip(3)], 2, null],
+    ['no output tells nothing', 'image', [], 2, null],
+    ['seconds are summed', 'sec', [clip(2), clip(3.5)], 8, 5.5],
+    ['sound has seconds too', 'sec', [sound(2.5)], 8, 2.5],
+    ['a clip a few frames shorter counts as whole', 'sec', [clip(4.9)], 5, 5],
+    ['a clip a few frames longer counts as whole', 'sec', [clip(5.1)], 5, 5],
+    ['shorter by more than the frames is shorter', 'sec', [clip(4.8)], 5, 4.8],
+    ['longer is told as it is: the charge has its own ceiling', 'sec', [clip(6)], 5, 6],
+    ['one clip of unknown length makes the sum unknown', 'sec', [clip(2), clip(null)], 5, null],
+    ['no clip tells nothing', 'sec', [], 5, null],
+    ['megapixels are summed over the images', 'MP', [image(1000, 500), image(2000, 1000)], 4, 2.5],
+    ['a film counts for no megapixel', 'MP', [image(1000, 1000), clip(1)], 4, 1],
+    [
+      'one image of unknown size makes the sum unknown',
+      'MP',
+      [image(), image(null, null)],
+      4,
+      null,
+    ],
+    ['half a size is none', 'MP', [image(1000, null)], 4, null],
+    ['tokens are not measured from media', '1M tokens', [image()], 1, null],
+  ];
+
+describe('deliveredQuantity', () => {
+  for (const [what, unit, outputs, asked, delivered] of cases) {
+    test(`${unit}: ${what}`, () =>
+      assert.equal(deliveredQuantity(unit, outputs, asked), delivered));
+  }
+});

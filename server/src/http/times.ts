@@ -1,0 +1,31 @@
+/** Bounds in time that callers meet, in milliseconds. Tests run with shorter ones. */
+export interface Times {
+  /** A whole request, body included. Idle bodies are cut sooner. */
+  requestMs: number;
+  /** Slow headers are an attack: real ones come at once. */
+  headersMs: number;
+  /** How often the two above are looked at. */
+  connectionsCheckMs: number;
+  /** A JSON body that has not come whole by then is cut off. */
+  bodyMs: number;
+  /** An upload of which nothing comes for so long is cut off. */
+  uploadIdleMs: number;
+  /** Between two comments that keep an event stream alive. */
+  keepAliveMs: number;
+  /** A reader of events that takes nothing for so long has left. */
+  stallMs: number;
+  /** How long a chat call waits for the first one under its Idempotency-Key. */
+  repeatWaitMs: number;
+}
+
+export const usualTimes: Times = {
+  // The largest file over a slow line.
+  requestMs: 600_000,
+  headersMs: 15_000,
+  connectionsCheckMs: 2_000,
+  bodyMs: 30_000,
+  uploadIdleMs: 20_000,
+  keepAliveMs: 15_000,
+  stallMs: 60_000,
+  repeatWaitMs: 10_000,
+};

@@ -1,0 +1,118 @@
+import type { Config } from './config.ts';
+import type { Ending, Moving, Transition } from './core/request.ts';
+import type { Hints } from './db/hints.ts';
+import { authenticateMany } from './db/keys.ts';
+import * as queue from './db/queue.ts';
+import * as requests from './db/requests.ts';
+import { batch, type BatchOptions } from './lib/batch.ts';
+import type { Metrics } from './lib/metrics.ts';
+import { isDataError, type Database } from './lib/sql.ts';
+import { endMany, moveMany } from './operations/advance.ts';
+import { submitMany, type Submit, type Submitted } from './operations/submit.ts';
+
+/** Failures in a row after which an upstream rests, and for how long. */
+const circuit = { threshold: 5, rest_seconds: 30 };
+
+/** Bounds of every batch, in place of each lane's own. */
+export interface BatchBounds {
+  max: number;
+  concurrency: number;
+}
+
+export interface LaneDeps {
+  db: Database;
+  hints: Hints;
+  metrics: Metrics;
+  config: Config;
+  bounds?: BatchBounds | undefined;
+}
+
+export type Lanes = ReturnType<typeof openLanes>;
+
+/** The batched, singular forms of the hot paths. */
+export function openLanes({ db, hints, metrics, config, bounds }: LaneDeps) {
+  const lane = <T, R>(
+    name: string,
+    many: (items: T[]) => Promise<(R | Error)[]>,
+    options: BatchOptions,
+  ) =>
+    batch<T, R>(
+      (items) => {
+        metrics.batchSize.observe({ batch: name }, items.length);
+        return many(items);
+      },
+      { split: isDataError, ...options, ...bounds },
+    );
+  const byId =
+    <Row extends { id: string }>(find: (ids: string[]) => Promise<Row[]>) =>
+    async (ids: string[]) => {
+      const rows = new Map((await find([...new Set(ids)])).map((row) => [row.id, row]));
+      return ids.map((id) => rows.get(id) ?? null);
+    };
+  const submit = lane<Submit, Submitted>('submit', (submits) => submitMany(db, submits), {
+    max: 128,
+  });
+  const move = lane('move', (moves: Moving[]) => moveMany(db, moves), { max: 256 });
+  const endLane = lane<Ending, boolean>('end', (endings) => endMany(db, endings), { max: 128 });
+
+  async function end(ending: Ending): Promise<boolean> {
+    const ended = await endLane(ending);
+    if (!ended) return fenced(ending);
+    hints.changed([ending.id]);
+    // Its place at the upstream is free.
+    hints.work();
+    return true;
+  }
+  async function moveOne(moving: Moving): Promise<boolean> {
+    if (!(await move(moving))) return fenced(moving);
+    if (moving.to === 'begin' || (moving.to === 'wait' && moving.progress !== null))
+      hints.changed([moving.id]);
+    return true;
+  }
+  function fenced(transition: Transition): false {
+    if (transition.attempt !== null) metrics.fencedWrites.inc({ to: transition.to });
+    return false;
+  }
+  return {
+    authenticate: lane(
+      'authenticate',
+      (hashes: Buffer[]) => authenticateMany(db, hashes, config.FAREBOX_RPM),
+      { max: 256 },
+    ),
+    status: lane(
+      'status',
+      byId((ids) => requests.findMany(db, ids)),
+      { max: 256 },
+    ),
+    card: lane(
+      'card',
+      byId((ids) => requests.findCards(db, ids)),
+      { max: 64 },
+    ),
+    submit: async (wanted: Submit) => {
+      const submitted = await submit(wanted);
+      if (!submitted.replayed && wanted.row.call_seconds === null) hints.work();
+      return submitted;
+    },
+    end,
+    advance: (transition: Transition) =>
+      transition.to === 'COMPLETED' || transition.to === 'FAILED' || transition.to === 'CANCELLED'
+        ? end(transition)
+        : moveOne(transition),
+  };
+}
+
+/** Notes how starts at upstreams went. */
+export function openCircuit(db: Database) {
+  const failing = new Set<string>();
+  return {
+    async failed(upstream: string, message: string, pause_seconds: number) {
+      failing.add(upstream);
+      await queue.noteFailure(db, upstream, { message, pause_seconds, ...circuit });
+    },
+    async succeeded(upstream: string) {
+      // Only after a failure is there anything to write.
+      if (failing.delete(upstream)) await queue.noteSuccess(db, upstream);
+    },
+  };
+}

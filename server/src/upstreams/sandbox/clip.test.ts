@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { atSpeed, cutPicture, cutSound, loopPicture, withTracks } from './clip.ts';
+import type { Cut } from './clip.ts';
+import { encodeH264 } from './h264.ts';
+import { flacTrack, writeMp4 } from './mp4.ts';
+import { newPlanes } from './planes.ts';
+import { makeSound } from './sound.ts';
+
+const FPS = 10;
+const GROUP = 24;
+let folder: string;
+let path: string;
+
+/** Decoding order of a film with frames that lean on later ones: 0 3 1 2 6 4 5 …, group by group. */
+function shownAt(index: number): number {
+  const within = index % GROUP;
+  if (within === 0 || within > GROUP - 3) return index;
+  const place = (within - 1) % 3;
+  return place === 0 ? index + 2 : index - 1;
+}
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'clip-'));
+  path = join(folder, 'film.mp4');
+  const draw = (): void => undefined;
+  const size = { width: 64, height: 64, frames: 60, seconds: 6 };
+  const film = await encodeH264({ ...size, draw }, newPlanes(64, 64));
+  const packets = film.packets.map((packet, i) =>
+    packet.clone({ timestamp: shownAt(i) / FPS, duration: 1 / FPS }),
+  );
+  await writeFile(path, await writeMp4({ ...film, packets }, flacTrack(makeSound('x', 0, 6))));
+});
+after(() => rm(folder, { recursive: true }));
+
+/** Every frame from the first to the last is there, none twice, and the last stands until the end. */
+function assertGapless(cut: Cut): void {
+  const shown = cut.picture.packets
+    .map(({ timestamp, duration }) => ({ from: timestamp, to: timestamp + duration }))
+    .sort((a, b) => a.from - b.from);
+  assert.equal(shown[0]!.from, 0);
+  for (const [i, { to }] of shown.entries()) {
+    const next = shown[i + 1]?.from ?? cut.seconds;
+    assert.ok(Math.abs(to - next) < 0.002, `frame ${i} ends at ${to}, the next begins at ${next}`);
+  }
+}
+
+describe('cutting a film whose frames are out of order', () => {
+  for (const seconds of [0.1, 0.35, 1, 1.05, 2.4, 3.3, 5.95]) {
+    test(`to ${seconds} s leaves no gap and nothing that leans on what is gone`, async () => {
+      const cut = await withTracks(path, (video) => cutPicture(video!, 0, seconds));
+      assert.ok(Math.abs(cut.seconds - seconds) < 1e-6);
+      assertGapless(cut);
+      const kept = cut.picture.packets.map(({ timestamp }) => Math.round(timestamp * FPS));
+      // A beginning in decoding order is what can always be decoded.
+      assert.deepEqual(kept, Array.from({ length: kept.length }, (_, i) => shownAt(i)));
+    });
+  }
+
+  test('from the middle begins at the key frame before', async () => {
+    const cut = await withTracks(path, (video) => cutPicture(video!, 3.1, 1));
+    assert.ok(Math.abs(cut.from - GROUP / FPS) < 0.001);
+    assert.equal(cut.picture.packets[0]!.type, 'key');
+    assert.equal(cut.picture.packets[0]!.timestamp, 0);
+    assertGapless(cut);
+  });
+
+  test('asked for more than there is gives what there is', async () => {
+    const cut = await withTracks(path, (video) => cutPicture(video!, 0, 60));
+    assert.equal(cut.picture.packets.length, 60);
+    assert.ok(Math.abs(cut.seconds - 6) < 0.002);
+  });
+
+  test('looped fills the time to the end', async () => {
+    const cut = await withTracks(path, (video) => loopPicture(video!, 14.5));
+    assert.equal(cut.seconds, 14.5);
+    assertGapless(cut);
+  });
+
+  test('slower is longer, faster is shorter, frame for frame', async () => {
+    const cut = await withTracks(path, (video) => cutPicture(video!, 0, 2));
+    for (const speed of [0.5, 2]) {
+      const played = atSpeed(cut, speed);
+      assert.equal(played.seconds, 2 / speed);
+      assert.equal(played.picture.packets.length, cut.picture.packets.length);
+      assertGapless(played);
+    }
+  });
+});
+
+test('sound that is cut stays within its time', async () => {
+  const sound = await withTracks(path, (_, audio) => cutSound(audio, 2, 1.5));
+  const first = sound!.packets[0]!;
+  const last = sound!.packets.at(-1)!;
+  assert.ok(first.timestamp >= -0.002 && first.timestamp < 0.2);
+  assert.ok(last.timestamp + last.duration <= 1.502);
+  assert.equal(sound!.codec, 'flac');
+});

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { countTokens, tokenise } from './tokens.ts';
+
+describe('tokens of the sandbox', () => {
+  const cases: [text: string, tokens: string[]][] = [
+    ['', []],
+    ['   ', []],
+    ['one two', ['one', ' two']],
+    ['sandbox', ['sand', 'box']],
+    ['hello world ', ['hell', 'o', ' worl', 'd ']],
+    ['море', ['мо', 'ре']],
+    ['日本', ['日', '本']],
+    ['👍👍', ['👍', '👍']],
+    ['\n\na', ['\n\na']],
+  ];
+  for (const [text, expected] of cases) {
+    test(`${JSON.stringify(text)} has ${expected.length}`, () => {
+      assert.deepEqual(tokenise(text), expected);
+      assert.equal(countTokens(text), expected.length);
+    });
+  }
+
+  test('joined, they are the text; each has at most four bytes beside its spaces', () => {
+    const text = fc.string({ unit: 'binary', maxLength: 200 }).filter((one) => /\S/u.test(one));
+    fc.assert(
+      fc.property(text, (one) => {
+        const tokens = tokenise(one);
+        assert.equal(tokens.join(''), one);
+        assert.equal(tokens.length, countTokens(one));
+        for (const token of tokens) assert.ok(Buffer.byteLength(token.replace(/\s/gu, '')) <= 4);
+      }),
+    );
+  });
+
+  test('a long text without spaces takes no longer than its length', () => {
+    assert.equal(countTokens('a'.repeat(1_000_000)), 250_000);
+  });
+});

@@ -1,0 +1,168 @@
+/** The pages of docs/ against the code they speak of. */
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { parse } from 'yaml';
+import { generatedFiles } from '../src/commands/generate.ts';
+import { readConfig } from '../src/config.ts';
+import { passingFields } from '../src/core/chat.ts';
+import { errors, failures } from '../src/core/errors.ts';
+import { isFinal, statuses } from '../src/core/request.ts';
+import type { HttpDeps } from '../src/http/deps.ts';
+import { documentedPath } from '../src/http/openapi.ts';
+import { routes } from '../src/http/routes.ts';
+import { findOperation, resolve, schemaFault } from './kit/openapi.ts';
+
+const root = new URL('../../', import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
+const api = read('docs/api.md');
+const states = read('docs/states.md');
+
+describe('generated files', () => {
+  for (const [path, text] of generatedFiles()) {
+    test(`${path} is what "npm run generate" writes`, () => {
+      assert.equal(read(path), text, `${path} is stale: run "npm run generate" and commit it`);
+    });
+  }
+});
+
+describe('docs/errors.md', () => {
+  const page = read('docs/errors.md');
+
+  test('explains every code of the catalogue, and no other', () => {
+    const sections = [...page.matchAll(/^### (\w+)\n\n(\d+) · `(\w+)`/gm)];
+    const told = sections.map(([, code, status, type]) => [code, Number(status), type]);
+    const known = Object.entries(errors).map(([code, { status, type }]) => [code, status, type]);
+    assert.deepEqual(told, known);
+  });
+
+  test('explains every failure of an accepted request, and no other', () => {
+    const part = page.slice(page.indexOf('## Failures of accepted requests'));
+    const told = [...part.matchAll(/^\| `(\w+)` \| \S.* \| \S.* \|$/gm)].map(([, code]) => code);
+    assert.deepEqual(told, ['error.code', ...Object.keys(failures)].slice(1));
+  });
+
+  test('says of each when it comes, what to do and from where', () => {
+    const parts = page.split(/^### /m).slice(1);
+    assert.equal(parts.length, Object.keys(errors).length);
+    for (const part of parts) {
+      assert.match(part, /\*\*When:\*\* \S.*\n\n\*\*What to do:\*\* \S.*\n\n\*\*From:\*\* \S.*\.\n/);
+    }
+  });
+});
+
+describe('docs/configuration.md', () => {
+  test('lists every setting and no other', () => {
+    const told = [...read('docs/configuration.md').matchAll(/^\| `([A-Z_]+)` \|/gm)];
+    assert.deepEqual(told.map(([, name]) => name), Object.keys(readConfig({})));
+  });
+});
+
+describe('docs/api.md', () => {
+  const table = routes({} as HttpDeps);
+  const sections = api.split(/^### /m).slice(1);
+
+  test('has a section for every route, and none for what does not exist', () => {
+    const told = sections.map((section) => /^`(\w+ \S+)`\n/.exec(section)?.[1]).filter(Boolean);
+    const rows = table.map((route) => `${route.method} ${documentedPath(route)}`);
+    // The second method of an address stands in the section of the first.
+    const own = rows.filter((row) => !row.startsWith('PUT '));
+    assert.deepEqual(told.sort(), own.sort());
+    for (const row of rows) assert.ok(api.includes(`\`${row}\``), row);
+  });
+
+  test('calls only addresses that exist', () => {
+    const calls = [...api.matchAll(/(?:\$BASE|http:\/\/localhost:8080)(\/[^\s"?\\]*)/g)];
+    assert.ok(calls.length > 15);
+    for (const [call, path] of calls) {
+      const outside = call.startsWith('http') ? '' : '/v1';
+      const found = ['GET', 'POST'].some((method) => {
+        const operation = findOperation(method, `${outside}${path!.replace('$REQUEST_ID', 'x')}`);
+        return typeof operation !== 'string';
+      });
+      assert.ok(found || path === '/v1', call);
+    }
+  });
+
+  test('shows replies that fit their schema', () => {
+    let seen = 0;
+    for (const section of sections) {
+      const [, method, path] = /^`(\w+) (\S+)`\n/.exec(section) ?? [];
+      for (const [, status, text] of section.matchAll(/^```json (\d+)\n([\s\S]*?)^```$/gm)) {
+        seen++;
+        const outside = ['/livez', '/readyz', '/metrics'].includes(path!);
+        const found = findOperation(method!, `${outside ? '' : '/v1'}${path!.replace(/[{}]/g, '')}`);
+        assert.ok(typeof found !== 'string', `${method} ${path}`);
+        const response = resolve(found.operation.responses[status!]!) as any;
+        const wrong = schemaFault(response.content['application/json'].schema, JSON.parse(text!), true);
+        assert.equal(wrong, null, `${method} ${path}`);
+      }
+    }
+    assert.equal(seen, 11);
+  });
+
+  test('sends only JSON that parses', () => {
+    const bodies = [...api.matchAll(/-d '([^']*)'/g)];
+    assert.ok(bodies.length >= 3);
+    for (const [, body] of bodies) JSON.parse(body!);
+  });
+
+  test('names every chat field that goes to the model', () => {
+    for (const field of Object.keys(passingFields)) assert.ok(api.includes(`\`${field}\``), field);
+  });
+
+  test('names only codes that exist', () => {
+    const lists = [...api.matchAll(/Errors: ([^.]+)\./g)].map(([, list]) => list!);
+    assert.equal(lists.length, 4);
+    for (const [, code] of lists.join(' ').matchAll(/`(\w+_\w+)`/g)) {
+      assert.ok(Object.hasOwn(errors, code!), code);
+    }
+  });
+});
+
+describe('the models that the pages use', () => {
+  const folder = new URL('catalog/', root);
+  const files = readdirSync(folder).filter((name) => /\.ya?ml$/.test(name));
+  const ids = new Set(
+    files.flatMap((name) => {
+      const file = parse(readFileSync(new URL(name, folder), 'utf8')) as { models: { id: string }[] };
+      return file.models.map(({ id }) => id);
+    }),
+  );
+  for (const page of ['README.md', 'docs/api.md']) {
+    test(`${page} calls models of the catalog`, () => {
+      const inPath = /\$BASE\/(?:queue|models)\/([^\s"?]+)/g;
+      const inBody = /"model(?:_id)?":"([^"]+)"/g;
+      const text = read(page);
+      const used = [...text.matchAll(inPath), ...text.matchAll(inBody)].map(([, id]) => id!);
+      assert.ok(used.length >= 3);
+      for (const id of used) assert.ok(ids.has(id), `${id} is in no file of catalog/`);
+    });
+  }
+});
+
+describe('docs/states.md', () => {
+  const edges = [...states.matchAll(/^ {2}(\S+) --> (\S+?)(?::.*)?$/gm)].map(([, from, to]) => `${from} → ${to}`);
+  const rows = [...states.matchAll(/^\| (none|`\w+`) \| .* \| `(\w+)` \| .* \|$/gm)];
+
+  test('draws the transitions that the table explains', () => {
+    const drawn = new Set(edges.filter((edge) => !edge.endsWith('[*]')));
+    const told = new Set(
+      rows.map(([, from, to]) => `${from === 'none' ? '[*]' : from!.replaceAll('`', '')} → ${to}`),
+    );
+    assert.deepEqual([...told].sort(), [...drawn].sort());
+  });
+
+  test('knows every status, and ends in the final ones only', () => {
+    const ends = edges.filter((edge) => edge.endsWith('→ [*]')).map((edge) => edge.split(' ')[0]);
+    assert.deepEqual(ends, statuses.filter(isFinal));
+    for (const status of statuses) {
+      const leaves = edges.some((edge) => edge.startsWith(`${status} → `) && !edge.endsWith('[*]'));
+      assert.equal(leaves, !isFinal(status), status);
+    }
+  });
+
+  test('names every reason of a failure', () => {
+    for (const code of Object.keys(failures)) assert.ok(states.includes(`(\`${code}\`)`), code);
+  });
+});
