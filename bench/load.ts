@@ -8,6 +8,8 @@ export interface LoadOptions {
   port: number;
   connections: number;
   seconds: number;
+  /** At most so many; without it, as many as the connections can. */
+  perSecond?: number;
   /** Not counted; lets code and caches warm up. */
   warmupSeconds?: number;
   /** Bytes of the n-th request. */
@@ -29,12 +31,13 @@ export interface LoadResult {
 }
 
 export async function load(options: LoadOptions): Promise<LoadResult> {
-  const { port, connections, seconds, warmupSeconds = 2, request } = options;
+  const { port, connections, seconds, warmupSeconds = 2, perSecond, request } = options;
   const latencies: number[] = [];
   const statuses: Record<string, number> = {};
   let errors = 0;
   let sent = 0;
-  const begin = performance.now() + warmupSeconds * 1000;
+  const began = performance.now();
+  const begin = began + warmupSeconds * 1000;
   const end = begin + seconds * 1000;
 
   await Promise.all(Array.from({ length: connections }, () => run()));
@@ -58,8 +61,11 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
       let buffered: Buffer = Buffer.alloc(0);
       let started = 0;
       const next = () => {
-        if (performance.now() >= end) return socket.end();
-        started = performance.now();
+        const now = performance.now();
+        if (now >= end) return void socket.end();
+        const early = perSecond === undefined ? 0 : began + (sent / perSecond) * 1000 - now;
+        if (early > 1) return void setTimeout(next, early);
+        started = now;
         socket.write(request(sent++));
       };
       socket.on('connect', next);

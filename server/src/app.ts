@@ -9,6 +9,7 @@ import type { HttpDeps } from './http/deps.ts';
 import { openapiText } from './http/openapi.ts';
 import { createQueueView } from './http/queue-view.ts';
 import { createServer } from './http/server.ts';
+import { usualTimes, type Times } from './http/times.ts';
 import { createWatch } from './http/watch.ts';
 import { audit } from './ledger/audit.ts';
 import { openCircuit, type BatchBounds } from './lanes.ts';
@@ -51,6 +52,8 @@ export interface AppOptions {
   running?: boolean;
   /** In place of the configured ones. */
   upstreams?: Map<string, Upstream>;
+  /** In place of the usual bounds in time. */
+  times?: Times;
   /** In place of each lane's own; `max: 1` gives each call a transaction of its own. */
   batches?: BatchBounds;
 }
@@ -63,7 +66,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   const draining = new AbortController();
   const cutoff = new AbortController();
   const worker = options.worker ? createWorker(workerDeps(parts, config)) : null;
-  const deps = httpDeps(parts, config, draining.signal, cutoff.signal);
+  const signals = { draining: draining.signal, cutoff: cutoff.signal };
+  const deps = httpDeps(parts, config, signals, options.times ?? usualTimes);
   const server = options.http ? createServer(deps, log) : null;
   try {
     const address = server && (await listen(server, config));
@@ -130,8 +134,8 @@ function workerDeps(parts: Parts, config: Config) {
 function httpDeps(
   parts: Parts,
   config: Config,
-  draining: AbortSignal,
-  cutoff: AbortSignal,
+  signals: { draining: AbortSignal; cutoff: AbortSignal },
+  times: Times,
 ): HttpDeps {
   const { db, log, catalog } = parts;
   return {
@@ -151,8 +155,7 @@ function httpDeps(
     lookup: createLookup(),
     own: ownAddresses(ownNames(config)),
     publicHosts: config.FAREBOX_TEST_PUBLIC_HOSTS,
-    draining,
-    cutoff,
+    ...signals,
     settings: {
       openJobs: config.FAREBOX_OPEN_JOBS,
       uploadMaxBytes: config.FAREBOX_UPLOAD_MAX_BYTES,
@@ -162,6 +165,7 @@ function httpDeps(
       webhookHttpsOnly: config.FAREBOX_WEBHOOK_HTTPS_ONLY,
       metricsToken: config.FAREBOX_METRICS_TOKEN,
       openapi: '',
+      times,
     },
     unready: () => unready(db, catalog, parts.spaceLow),
   };

@@ -46,7 +46,10 @@ describe('docs/errors.md', () => {
     const parts = page.split(/^### /m).slice(1);
     assert.equal(parts.length, Object.keys(errors).length);
     for (const part of parts) {
-      assert.match(part, /\*\*When:\*\* \S.*\n\n\*\*What to do:\*\* \S.*\n\n\*\*From:\*\* \S.*\.\n/);
+      assert.match(
+        part,
+        /\*\*When:\*\* \S.*\n\n\*\*What to do:\*\* \S.*\n\n\*\*From:\*\* \S.*\.\n/,
+      );
     }
   });
 });
@@ -54,7 +57,10 @@ describe('docs/errors.md', () => {
 describe('docs/configuration.md', () => {
   test('lists every setting and no other', () => {
     const told = [...read('docs/configuration.md').matchAll(/^\| `([A-Z_]+)` \|/gm)];
-    assert.deepEqual(told.map(([, name]) => name), Object.keys(readConfig({})));
+    assert.deepEqual(
+      told.map(([, name]) => name),
+      Object.keys(readConfig({})),
+    );
   });
 });
 
@@ -91,10 +97,17 @@ describe('docs/api.md', () => {
       for (const [, status, text] of section.matchAll(/^```json (\d+)\n([\s\S]*?)^```$/gm)) {
         seen++;
         const outside = ['/livez', '/readyz', '/metrics'].includes(path!);
-        const found = findOperation(method!, `${outside ? '' : '/v1'}${path!.replace(/[{}]/g, '')}`);
+        const found = findOperation(
+          method!,
+          `${outside ? '' : '/v1'}${path!.replace(/[{}]/g, '')}`,
+        );
         assert.ok(typeof found !== 'string', `${method} ${path}`);
         const response = resolve(found.operation.responses[status!]!) as any;
-        const wrong = schemaFault(response.content['application/json'].schema, JSON.parse(text!), true);
+        const wrong = schemaFault(
+          response.content['application/json'].schema,
+          JSON.parse(text!),
+          true,
+        );
         assert.equal(wrong, null, `${method} ${path}`);
       }
     }
@@ -125,7 +138,9 @@ describe('the models that the pages use', () => {
   const files = readdirSync(folder).filter((name) => /\.ya?ml$/.test(name));
   const ids = new Set(
     files.flatMap((name) => {
-      const file = parse(readFileSync(new URL(name, folder), 'utf8')) as { models: { id: string }[] };
+      const file = parse(readFileSync(new URL(name, folder), 'utf8')) as {
+        models: { id: string }[];
+      };
       return file.models.map(({ id }) => id);
     }),
   );
@@ -142,7 +157,9 @@ describe('the models that the pages use', () => {
 });
 
 describe('docs/states.md', () => {
-  const edges = [...states.matchAll(/^ {2}(\S+) --> (\S+?)(?::.*)?$/gm)].map(([, from, to]) => `${from} → ${to}`);
+  const edges = [...states.matchAll(/^ {2}(\S+) --> (\S+?)(?::.*)?$/gm)].map(
+    ([, from, to]) => `${from} → ${to}`,
+  );
   const rows = [...states.matchAll(/^\| (none|`\w+`) \| .* \| `(\w+)` \| .* \|$/gm)];
 
   test('draws the transitions that the table explains', () => {

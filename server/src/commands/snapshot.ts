@@ -33,8 +33,9 @@ export async function exportSnapshot(context: Context, file: string): Promise<vo
     secret_included: secret !== null,
     unfinished,
   };
+  const { accounts, requests } = shown;
   const lines = [
-    `${shown.accounts} accounts, ${shown.requests} requests and ${files} media files are in ${path}.`,
+    `${accounts} accounts, ${requests} requests and ${files} media files are in ${path}.`,
     'Keep it as you keep a password: it holds key hashes and signing secrets.',
     ...(secret === null ? ['FAREBOX_SECRET is not in it: take it along by hand.'] : []),
     ...whileOpen(unfinished, 'Stop this service before you start one on a copy'),
@@ -72,8 +73,10 @@ export async function importSnapshot(
     unfinished,
     secret_file: secret.path,
   };
+  const { accounts, requests } = shown;
   const lines = [
-    `${shown.accounts} accounts, ${shown.requests} requests and ${files} media files are here, as of ${taken_at}.`,
+    `${accounts} accounts, ${requests} requests and ${files} media files are here, ` +
+      `as of ${taken_at}.`,
     `The books balance: ${checked.laws} laws over ${checked.transfers} transfers.`,
     ...(released > 0
       ? [`${released} open requests were ended and their reservations given back.`]
@@ -88,8 +91,8 @@ export async function importSnapshot(
 function whileOpen({ queued, running, to_notify }: Unfinished, advice: string): string[] {
   if (queued + running + to_notify === 0) return [];
   return [
-    `Not finished: ${queued} requests wait, ${running} run, ${to_notify} notifications are to be sent.`,
-    `${advice}: both would start the waiting ones, and an upstream may be paid twice.`,
+    `Not finished: ${queued} requests wait, ${running} run, ${to_notify} notifications are due.`,
+    `${advice}: both would start what waits, and an upstream may be paid twice.`,
     'With "farebox import --release-open" a copy gives their reservations back instead.',
   ];
 }
@@ -119,9 +122,12 @@ function keep(config: Config, given: string): Kept {
   writeFileSync(path, given, { mode: 0o600 });
   const says =
     own === null
-      ? `The signing secret is in ${path}; say FAREBOX_SECRET_FILE=${path} where one is demanded.`
-      : `Links that were handed out need the old signing secret for a day: FAREBOX_SECRET_PREVIOUS_FILE=${path}.`;
-  return { path, says: [says] };
+      ? [`The signing secret is in ${path}. Where one is demanded: FAREBOX_SECRET_FILE=${path}`]
+      : [
+          'Links that were handed out need the old signing secret for one more day:',
+          `FAREBOX_SECRET_PREVIOUS_FILE=${path}`,
+        ];
+  return { path, says };
 }
 
 function teller(doing: string): (what: string) => void {

@@ -78,14 +78,12 @@ export function misfit(
 ): string | null {
   const [taken, own] = [header.migrations, here.migrations];
   const other = taken.find((one, i) => i < own.length && one.sha256 !== own[i]!.sha256);
-  if (other) {
-    return `Its migration ${other.name} is not the one of this version. Import it with the version that took it.`;
-  }
-  const levels = `It was taken at migration ${taken.length}, and this database is at ${own.length}.`;
-  if (taken.length > own.length)
-    return `${levels} Import it with the version that took it, or a newer one.`;
+  const advice = 'Import it with the version that took it';
+  if (other) return `Its migration ${other.name} is not the one of this version. ${advice}.`;
+  const levels = `It was taken at migration ${taken.length}; this database is at ${own.length}.`;
+  if (taken.length > own.length) return `${levels} ${advice}, or a newer one.`;
   if (taken.length < own.length) {
-    return `${levels} Import it with the version that took it, then start this one: it brings the schema up.`;
+    return `${levels} ${advice}, then start this one: it brings the schema up.`;
   }
   return unlike(header.tables, here.tables);
 }
@@ -98,8 +96,7 @@ function unlike(taken: Shape[], own: Shape[]): string | null {
     if (known.join('\n') !== columns.join('\n')) {
       return `Its table ${name} has other columns than the one of this database.`;
     }
-    columnsOf.delete(name);
   }
-  // A table that the snapshot does not know stays as it is: empty.
+  // A table that the snapshot does not know is somebody else's, and stays as it is.
   return null;
 }

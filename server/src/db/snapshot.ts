@@ -1,12 +1,10 @@
-import type { Migration, SnapshotMedia } from '../core/snapshot.ts';
+import type { Migration, Shape, SnapshotMedia } from '../core/snapshot.ts';
 import { rawSql, sql, type Connection, type Transaction } from '../lib/sql.ts';
 
 /**
  * Whole tables out of one database and into another, whatever the schema: names and types come from
- * the catalog of
- * the database that is asked, and every value travels as the text that PostgreSQL itself writes and
- * reads, so nothing
- * is rounded on the way.
+ * the catalog of the database that is asked, and every value travels as the text that PostgreSQL
+ * itself writes and reads, so nothing is rounded on the way.
  */
 
 export interface Column {
@@ -32,8 +30,7 @@ export async function appliedMigrations(db: Connection): Promise<Migration[]> {
 
 /**
  * Every table of the schema that outlives a crash, but for the list of migrations; what another
- * references comes
- * before it. Columns that PostgreSQL computes are left out.
+ * references comes before it. Columns that PostgreSQL computes are left out.
  */
 export async function keptTables(db: Connection): Promise<Table[]> {
   const tables = await db.run<{ name: string; columns: Column[] }>(sql`
@@ -119,7 +116,7 @@ export async function insertRows(tx: Transaction, table: Table, lines: string[])
       `
     with put as (
       insert into ${quoted(table.name)} (${names}) overriding system value
-      select ${values} from json_array_elements($1::json) as d (line) returning 1
+      select ${values} from jsonb_array_elements($1::jsonb) as d (line) returning 1
     ) select count(*)::int as count from put`,
       [`[${lines.join(',')}]`],
     ),
@@ -213,6 +210,11 @@ export async function unfinished(db: Connection): Promise<Unfinished> {
 export async function transactionTime(tx: Connection): Promise<Date> {
   const [row] = await tx.run<{ now: Date }>(sql`select now() as now`);
   return row!.now;
+}
+
+/** What a snapshot says of a table. */
+export function shapeOf({ name, columns }: Table): Shape {
+  return { name, columns: columns.map((column) => column.name) };
 }
 
 function quoted(name: string): string {

@@ -8,24 +8,31 @@ import { parseJson } from '../lib/json.ts';
 export const jsonMaxBytes = 1024 * 1024;
 export const chatMaxBytes = 10 * 1024 * 1024;
 const depth = 64;
-/** A body that has not come whole by then is cut off. */
-const bodyMs = 30_000;
+
+export interface BodyBounds {
+  maxBytes: number;
+  /** Milliseconds; a body that has not come whole by then is cut off. */
+  bodyMs: number;
+}
 
 /**
  * The JSON object of a body. Throws `unsupported_media_type`, `payload_too_large` or `bad_request`.
  */
 export async function readObject(
   req: FastifyRequest,
-  maxBytes: number,
+  bounds: BodyBounds,
 ): Promise<Record<string, unknown>> {
-  const value = parseJson(await readJsonBody(req, maxBytes), { depth });
+  const value = parseJson(await readJsonBody(req, bounds), { depth });
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new ApiError('bad_request', { message: 'The body must be a JSON object.' });
   }
   return value as Record<string, unknown>;
 }
 
-async function readJsonBody(req: FastifyRequest, maxBytes: number): Promise<Buffer> {
+async function readJsonBody(
+  req: FastifyRequest,
+  { maxBytes, bodyMs }: BodyBounds,
+): Promise<Buffer> {
   const {
     'content-type': type = '',
     'content-encoding': encoding,
@@ -47,10 +54,15 @@ async function readJsonBody(req: FastifyRequest, maxBytes: number): Promise<Buff
       details: { max_bytes: maxBytes },
     });
   if (Number(length) > maxBytes) throw tooLarge();
-  return collect((req.body as Readable | undefined) ?? req.raw, maxBytes, tooLarge);
+  const stream = (req.body as Readable | undefined) ?? req.raw;
+  return collect(stream, { maxBytes, bodyMs }, tooLarge);
 }
 
-function collect(stream: Readable, maxBytes: number, tooLarge: () => ApiError): Promise<Buffer> {
+function collect(
+  stream: Readable,
+  { maxBytes, bodyMs }: BodyBounds,
+  tooLarge: () => ApiError,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;

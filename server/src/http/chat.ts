@@ -18,11 +18,6 @@ import { hijackHeaders } from './hijack.ts';
 
 const maxTokensDefault = 4_096;
 const bufferMaxBytes = 1024 * 1024;
-const keepAliveMs = 15_000;
-/** How long a repeat waits for the first call under the same key. */
-const repeatWaitMs = 10_000;
-/** A reader that takes nothing for so long has left. */
-const stallMs = 60_000;
 
 type Json = Record<string, unknown>;
 
@@ -33,12 +28,13 @@ export async function completions(
   deps: HttpDeps,
 ): Promise<unknown> {
   const key = idempotencyKey(req.raw.headersDistinct['idempotency-key']);
-  const body = await readObject(req, chatMaxBytes);
+  const { bodyMs } = deps.settings.times;
+  const body = await readObject(req, { maxBytes: chatMaxBytes, bodyMs });
   const wanted = parseChat(body);
   const model = textModel(wanted.model, deps);
   for (;;) {
     const taken = await take(req, wanted, body, model, key, deps);
-    if (!taken.replayed) return begin(req, reply, taken.run, deps);
+    if (!taken.replayed) return held(begin(req, reply, taken.run, deps), deps.chats);
     const kept = await keptCompletion(taken.request_id, deps);
     // The first call failed meanwhile and freed its key: this one takes its place.
     if (kept === null) continue;
@@ -130,6 +126,12 @@ async function take(
   return { replayed: false, run };
 }
 
+/** Known until it is over, so that a process that stops can wait for what is still to be settled. */
+function held<T>(call: Promise<T>, chats: Set<Promise<unknown>>): Promise<T> {
+  chats.add(call);
+  return call.finally(() => chats.delete(call));
+}
+
 async function begin(
   req: Keyed,
   reply: FastifyReply,
@@ -144,6 +146,11 @@ async function begin(
   limit.unref();
   const cut = () => abort.abort();
   deps.cutoff.addEventListener('abort', cut);
+  // An upstream that is waited for would not notice that nobody reads any more.
+  if (run.chat.stream && run.model.disconnect === 'abort') {
+    if (reply.raw.destroyed) cut();
+    else reply.raw.once('close', cut);
+  }
   try {
     if (!run.chat.stream) {
       const settled = await chat.reply(run, chatDeps, abort.signal);
@@ -151,7 +158,7 @@ async function begin(
       return answer(reply, settled.completion);
     }
     const begun = await chat.stream(run, chatDeps, abort);
-    return await send(req, reply, begun, run, abort, deps);
+    return await send(req, reply, begun, run, deps);
   } finally {
     clearTimeout(limit);
     deps.cutoff.removeEventListener('abort', cut);
@@ -170,23 +177,21 @@ async function send(
   reply: FastifyReply,
   stream: chat.ChatStream,
   run: chat.ChatRun,
-  abort: AbortController,
   deps: HttpDeps,
 ): Promise<FastifyReply> {
   const events = open(reply, deps);
   const pending = run.chat.include_usage ? { usage: null } : {};
-  // An upstream that is waited for would not notice that nobody reads any more.
-  if (run.model.disconnect === 'abort')
-    events.closed.addEventListener('abort', () => abort.abort());
   try {
     for await (const chunk of stream.chunks) {
       if (!events.send(JSON.stringify({ ...chunk, ...pending }))) break;
-      if (!(await keepsReading(events))) break;
+      if (!(await events.drained())) break;
     }
     const settled = stream.settled();
     if (run.chat.include_usage && settled)
       events.send(JSON.stringify(usageChunk(settled.completion)));
   } catch (error) {
+    // Who left is told nothing, and was the reason more often than not.
+    if (events.closed.aborted) return reply;
     // The status is long sent; the fault becomes the last chunk.
     const shown = new ApiError('submit_failed', {
       message: 'The model broke off in mid-reply. What was delivered is charged, no more.',
@@ -208,22 +213,11 @@ function usageChunk(completion: Json): Json {
 function open(reply: FastifyReply, deps: HttpDeps): EventStream {
   const headers = hijackHeaders(reply);
   reply.hijack();
-  const events = openEventStream(reply.raw, headers, { bufferMaxBytes, keepAliveMs });
+  const { times } = deps.settings;
+  const events = openEventStream(reply.raw, headers, { bufferMaxBytes, ...times });
   deps.metrics.streams.inc();
   events.closed.addEventListener('abort', () => deps.metrics.streams.dec());
   return events;
-}
-
-/** Waits until the reader has taken what was sent; false where it is gone or takes nothing. */
-async function keepsReading(events: EventStream): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const stalled = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), stallMs);
-  });
-  const taken = events.drained().then(() => !events.closed.aborted);
-  const reads = await Promise.race([taken, stalled]);
-  clearTimeout(timer);
-  return reads;
 }
 
 /**
@@ -235,7 +229,7 @@ async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json |
   if (row && !isFinal(row.status)) {
     await new Promise<void>((resolve) => {
       const stop = deps.watch.watch(row, (newer) => isFinal(newer.status) && done());
-      const timer = setTimeout(done, repeatWaitMs);
+      const timer = setTimeout(done, deps.settings.times.repeatWaitMs);
       function done(): void {
         clearTimeout(timer);
         stop();

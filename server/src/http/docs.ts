@@ -1,8 +1,8 @@
 import type { Schema } from './docs/schema.ts';
-import { schemas as chatSchemas } from './docs/chat.ts';
+import { schemas as chatSchemas } from './docs/chat-shapes.ts';
 import { schemas as errorSchemas } from './docs/errors.ts';
 import { schemas as fileSchemas } from './docs/files.ts';
-import { schemas as modelSchemas } from './docs/models.ts';
+import { schemas as modelSchemas } from './docs/model-shapes.ts';
 import { schemas as opsSchemas } from './docs/ops.ts';
 import { schemas as queueSchemas } from './docs/queue.ts';
 import { schemas as requestSchemas } from './docs/request-shapes.ts';

@@ -7,7 +7,8 @@ import { findModel } from './models.ts';
 
 /** POST /estimate */
 export async function estimate(req: Keyed, deps: HttpDeps): Promise<unknown> {
-  const body = await readObject(req, jsonMaxBytes);
+  const { bodyMs } = deps.settings.times;
+  const body = await readObject(req, { maxBytes: jsonMaxBytes, bodyMs });
   const model = findModel(deps, body.model_id);
   const { input = {} } = body;
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {

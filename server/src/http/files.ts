@@ -9,7 +9,6 @@ import { agrees, sniff } from '../storage/media.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 
 const sniffBytes = 4_100;
-const idleMs = 20_000;
 const accepted = /^(image\/(?!svg)|video\/|audio\/|application\/pdf$|text\/plain$)/;
 const acceptedWords = 'images, video, audio, PDF and plain text';
 
@@ -30,7 +29,8 @@ export async function upload(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
     throw new ApiError('bad_request', {
       message: 'The body is empty; send the bytes of the file.',
     });
-  const { head, stream } = await headAnd(idleTimeout(body, idleMs), sniffBytes);
+  const { uploadIdleMs } = deps.settings.times;
+  const { head, stream } = await headAnd(idleTimeout(body, uploadIdleMs), sniffBytes);
   if (head.length === 0)
     throw new ApiError('bad_request', {
       message: 'The body is empty; send the bytes of the file.',

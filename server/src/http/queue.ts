@@ -25,7 +25,8 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   // A repeat opens no job, so only the transaction can judge it; everything else is refused without
   // further work.
   if (idempotency_key === null && caller.open_requests >= openJobs) throw tooManyOpenJobs(openJobs);
-  const body = await readObject(req, jsonMaxBytes);
+  const { bodyMs } = deps.settings.times;
+  const body = await readObject(req, { maxBytes: jsonMaxBytes, bodyMs });
   const model = findModel(deps, (req.params as { '*': string })['*']);
   if (model.kind === 'text') throw new ApiError('use_chat_completions', { param: 'model_id' });
   const { webhook_url, input } = await takeWebhook(req, body, deps);

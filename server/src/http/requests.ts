@@ -20,7 +20,6 @@ import { hijackHeaders } from './hijack.ts';
 
 const waitMaxSeconds = 60;
 const streamBufferMaxBytes = 64 * 1024;
-const keepAliveMs = 15_000;
 const pageDefault = 20;
 const pageMax = 100;
 
@@ -51,7 +50,7 @@ export async function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   reply.hijack();
   const events = openEventStream(reply.raw, headers, {
     bufferMaxBytes: streamBufferMaxBytes,
-    keepAliveMs,
+    ...deps.settings.times,
   });
   deps.metrics.streams.inc();
   const stop = deps.watch.watch(row, (newer) => void tell(newer));

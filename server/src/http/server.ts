@@ -14,41 +14,32 @@ import type { HttpDeps, Keyed } from './deps.ts';
 import { errorBody, sendError } from './errors.ts';
 import { routes, type Route } from './routes.ts';
 
-/** Every bound of the HTTP side that is not a route's own. */
-const limits = {
-  /**
-   * A whole request, body included: an upload of the largest file over a slow line. Idle bodies are
-   * cut sooner.
-   */
-  requestTimeoutMs: 600_000,
-  /** Slow headers are an attack: real ones come at once. */
-  headersTimeoutMs: 15_000,
-  keepAliveTimeoutMs: 65_000,
-  connectionsCheckMs: 2_000,
-  /** A model id stands in the path. */
-  paramMax: 600,
-};
+/** Longer than load balancers keep an idle connection: the side that closes it must be theirs. */
+const keepAliveTimeoutMs = 65_000;
+/** A model id stands in the path. */
+const paramMax = 600;
 
 const allMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const;
 
 export function createServer(deps: HttpDeps, logger: FastifyBaseLogger): FastifyInstance {
+  const { requestMs, headersMs, connectionsCheckMs } = deps.settings.times;
   const prefix = randomBytes(6).toString('base64url');
   let count = 0;
   const app = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => `req_${prefix}${(count++).toString(36)}`,
-    requestTimeout: limits.requestTimeoutMs,
-    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
     http: {
-      headersTimeout: limits.headersTimeoutMs,
-      connectionsCheckingInterval: limits.connectionsCheckMs,
+      headersTimeout: headersMs,
+      connectionsCheckingInterval: connectionsCheckMs,
       // Node would refuse without a body; `refuseMisfits` does it in the shape of every other
       // refusal.
       requireHostHeader: false,
     },
     forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: limits.paramMax },
+    routerOptions: { maxParamLength: paramMax },
     clientErrorHandler: answerBroken,
     frameworkErrors: sendError,
     return503OnClosing: false,

@@ -2,12 +2,10 @@ import { createHash, type Hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 
 /**
- * A sealed file: a first line that says what it is, then frames, then the SHA-256 of everything
- * before.
- * A frame is one letter, four bytes of length (big-endian) and that many bytes. The file is written
- * from
- * front to back and never held in memory; one that was cut or altered is recognised before any of
- * it is used.
+ * A sealed file: a first line that says what it is, then frames, then the SHA-256 of all of that. A
+ * frame is one letter, four bytes of length (big-endian) and that many bytes. The file is written
+ * from front to back and never held in memory; one that was cut or altered is recognised before any
+ * of it is used.
  */
 export interface Frame {
   /** One ASCII letter. */

@@ -3,10 +3,8 @@ import type { Database, Statement, Transaction } from './sql.ts';
 
 /**
  * Runs `work` in one transaction on a connection of its own and without time limits: for what takes
- * minutes
- * and must not hold a place of the pool. It is never run again by itself. Statements go one after
- * the other; the
- * first that fails fails all that follow.
+ * minutes and must not hold a place of the pool. It is never run again by itself. Statements go one
+ * after the other; the first that fails fails all that follow.
  * @param mode as after BEGIN, such as `isolation level repeatable read read only`
  */
 export async function longTransaction<T>(

@@ -8,23 +8,28 @@ export interface EventStream {
   /** False once the other side is gone or was cut. */
   send(data: string, event?: string): boolean;
   comment(text: string): boolean;
-  /** Resolves when what was sent has left the buffer, or the stream is closed. */
-  drained(): Promise<void>;
+  /**
+   * True once what was sent has left the buffer. False where the stream is closed, or was cut here
+   * because its reader took nothing for `stallMs`.
+   */
+  drained(): Promise<boolean>;
+  /** Ends it; a reader that does not take what is left within `stallMs` is cut. */
   end(): void;
   /** Fires when the stream is over, whoever ended it. */
   closed: AbortSignal;
 }
 
 export interface EventStreamOptions {
-  /** Bytes that may wait for the reader; beyond it the connection is destroyed. */
+  /** An event that finds more bytes than these still waiting for the reader cuts it. */
   bufferMaxBytes: number;
   keepAliveMs: number;
+  stallMs: number;
 }
 
 export function openEventStream(
   raw: ServerResponse,
   headers: Record<string, string>,
-  { bufferMaxBytes, keepAliveMs }: EventStreamOptions,
+  { bufferMaxBytes, keepAliveMs, stallMs }: EventStreamOptions,
 ): EventStream {
   const closed = new AbortController();
   raw.writeHead(200, {
@@ -36,33 +41,55 @@ export function openEventStream(
   });
   raw.flushHeaders();
   const keepAlive = setInterval(() => write(': keep-alive\n\n'), keepAliveMs);
-  raw.once('close', () => {
+  let linger: NodeJS.Timeout | undefined;
+  const over = () => {
     clearInterval(keepAlive);
+    clearTimeout(linger);
     closed.abort();
-  });
+  };
+  // One that was closed before it was opened does not say so again; whoever opens it listens first.
+  if (raw.destroyed) queueMicrotask(over);
+  else raw.once('close', over);
   raw.on('error', () => {});
 
   function write(text: string): boolean {
     if (raw.destroyed || raw.writableEnded) return false;
-    raw.write(text);
+    // What is written now does not count: one event may be larger than the bound.
     if (raw.writableLength > bufferMaxBytes) {
       raw.destroy();
       return false;
     }
+    raw.write(text);
     return true;
+  }
+
+  async function drained(): Promise<boolean> {
+    if (!raw.destroyed && raw.writableNeedDrain) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(() => raw.destroy(), stallMs);
+        const done = () => {
+          clearTimeout(timer);
+          raw.removeListener('drain', done);
+          raw.removeListener('close', done);
+          resolve();
+        };
+        raw.once('drain', done);
+        raw.once('close', done);
+      });
+    }
+    return !raw.destroyed;
   }
 
   return {
     send: (data, event) => write(`${event ? `event: ${event}\n` : ''}data: ${data}\n\n`),
     comment: (text) => write(`: ${text}\n\n`),
-    drained() {
-      if (!raw.writableNeedDrain || raw.destroyed) return Promise.resolve();
-      return new Promise((resolve) => {
-        raw.once('drain', resolve);
-        raw.once('close', resolve);
-      });
+    drained,
+    end() {
+      if (raw.destroyed || raw.writableEnded) return;
+      raw.end();
+      linger = setTimeout(() => raw.destroy(), stallMs);
+      linger.unref();
     },
-    end: () => void raw.end(),
     closed: closed.signal,
   };
 }

@@ -109,7 +109,7 @@ async function writeRows(
   const header: SnapshotHeader = {
     taken_at: (await snapshot.transactionTime(tx)).toISOString(),
     migrations: await snapshot.appliedMigrations(tx),
-    tables: tables.map(({ name, columns }) => ({ name, columns: columns.map((c) => c.name) })),
+    tables: tables.map(snapshot.shapeOf),
     secret,
   };
   await file.write(frames.header, json(header));
@@ -117,8 +117,8 @@ async function writeRows(
   for (const table of tables) {
     await file.write(frames.table, json({ name: table.name }));
     let count = 0;
-    for await (const lines of snapshot.readRows(tx, table, rowsBytes)) {
-      for (const text of joined(lines)) await file.write(frames.rows, await deflated(text));
+    for await (const lines of gathered(snapshot.readRows(tx, table, rowsBytes))) {
+      await file.write(frames.rows, await deflated(lines.join('\n')));
       count += lines.length;
       tell(`${table.name}: ${count} rows`);
     }
@@ -127,19 +127,22 @@ async function writeRows(
   return counts;
 }
 
-/** Lines of at most `rowsBytes` together; a longer one stands alone. */
-function* joined(lines: string[]): Generator<string> {
-  let from = 0;
+/** Lines of about `rowsBytes` together, at most; a longer one stands alone. */
+async function* gathered(parts: AsyncIterable<string[]>): AsyncGenerator<string[]> {
+  let lines: string[] = [];
   let length = 0;
-  for (const [i, line] of lines.entries()) {
-    if (i > from && length + line.length > rowsBytes) {
-      yield lines.slice(from, i).join('\n');
-      from = i;
-      length = 0;
+  for await (const part of parts) {
+    for (const line of part) {
+      if (lines.length > 0 && length + line.length > rowsBytes) {
+        yield lines;
+        lines = [];
+        length = 0;
+      }
+      lines.push(line);
+      length += line.length;
     }
-    length += line.length + 1;
   }
-  if (from < lines.length) yield lines.slice(from).join('\n');
+  if (lines.length > 0) yield lines;
 }
 
 /** False where its bytes are gone. */

@@ -93,11 +93,11 @@ async function load(
 ): Promise<Imported> {
   const source = readFrames(file);
   const header = parsed<SnapshotHeader>(await expect(source, frames.header));
-  const tables = await snapshot.keptTables(db);
+  const known = await snapshot.keptTables(db);
   const migrations = await snapshot.appliedMigrations(db);
-  const shapes = tables.map(({ name, columns }) => ({ name, columns: columns.map((c) => c.name) }));
-  const reason = misfit(header, { migrations, tables: shapes });
+  const reason = misfit(header, { migrations, tables: known.map(snapshot.shapeOf) });
   if (reason) throw new Refused(`${options.path} is not imported. ${reason}`);
+  const tables = known.filter(({ name }) => header.tables.some((table) => table.name === name));
   return longTransaction(db, 'isolation level repeatable read', async (tx) => {
     await claimEmpty(tx, tables);
     const loaded = await loadRows(tx, source, tables, options.tell);
@@ -129,8 +129,8 @@ async function claimEmpty(tx: Transaction, tables: snapshot.Table[]): Promise<vo
   const filled = await snapshot.filledTable(tx, tables);
   if (filled === null) return;
   throw new Refused(
-    `This database is not empty: it has ${filled}. A snapshot goes into a new database, so that nothing is mixed ` +
-      'or overwritten. Point DATABASE_URL or FAREBOX_DATA_DIR at an empty one.',
+    `This database is not empty: it has ${filled}. A snapshot goes into a new database, so that ` +
+      'nothing is mixed or overwritten. Point DATABASE_URL or FAREBOX_DATA_DIR at an empty one.',
   );
 }
 

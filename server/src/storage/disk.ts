@@ -106,12 +106,12 @@ export class DiskStorage implements Storage {
   async #moveTo(temp: string, target: string): Promise<void> {
     const folder = dirname(target);
     for (let attempt = 1; ; attempt += 1) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
       try {
+        await mkdir(folder, { recursive: true, mode: 0o700 });
         await rename(temp, target);
         break;
       } catch (error) {
-        // A removal beside us may have tidied the empty folder away.
+        // A removal beside us may tidy an empty folder away before either call is done.
         if (attempt === 10 || !hasCode(error, 'ENOENT')) throw error;
       }
     }

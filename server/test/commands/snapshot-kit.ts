@@ -29,12 +29,19 @@ export interface Filled {
 }
 
 const quote = {
-  price_usd_micro: '10000', unit: 'image', unit_price_usd_micro: '10000', quantity: 1,
-  breakdown: [], assumptions: {},
+  price_usd_micro: '10000',
+  unit: 'image',
+  unit_price_usd_micro: '10000',
+  quantity: 1,
+  breakdown: [],
+  assumptions: {},
 };
 
 export async function fill(db: Database, storage: Storage): Promise<Filled> {
-  const { id: account_id } = await createAccount(db, { email: 'ana@example.com', is_operator: false });
+  const { id: account_id } = await createAccount(db, {
+    email: 'ana@example.com',
+    is_operator: false,
+  });
   await createAccount(db, { email: 'boss@example.com', is_operator: true });
   // More micro-USD than a double counts exactly.
   await deposit(db, { account_id, amount: 9_100_000_000_000_001n, reference: 'wire "1"\\n' });
@@ -44,18 +51,33 @@ export async function fill(db: Database, storage: Storage): Promise<Filled> {
   const made = { account_id, key_id };
   const ids: string[] = [];
   for (let i = 0; i < 6; i++) ids.push(await submit(db, made, { webhook: i === 3 }));
-  const [queued, running, failed, completed, old, cancelled] = ids as [string, string, string, string, string, string];
+  const [queued, running, failed, completed, old, cancelled] = ids as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
   const calling = await submit(db, made, { call_seconds: 60 });
   for (const id of [running, failed, completed, old]) await begin(db, id);
   const media = new Map<string, Buffer>();
-  await end(db, { ...base(made, failed), to: 'FAILED', code: 'upstream_failed', message: 'no\nluck', cost_usd_micro: null });
+  await end(db, {
+    ...base(made, failed),
+    to: 'FAILED',
+    code: 'upstream_failed',
+    message: 'no\nluck',
+    cost_usd_micro: null,
+  });
   await end(db, { ...base(made, cancelled), attempt: null, to: 'CANCELLED' });
   for (const id of [completed, old]) {
     const output = await keep(storage, media, `outputs/${id}/1-0`, 700_000);
     await end(db, complete(made, id, output));
   }
   const expired = `outputs/${old}/1-0`;
-  await db.run(rawSql(`update requests set expires_at = now() - interval '1 s' where id = $1`, [old]));
+  await db.run(
+    rawSql(`update requests set expires_at = now() - interval '1 s' where id = $1`, [old]),
+  );
   await storage.remove(expired);
   media.delete(expired);
   for (const ttl_seconds of [3_600, -1]) await upload(db, storage, media, account_id, ttl_seconds);
@@ -68,16 +90,29 @@ export async function submit(
   options: { webhook?: boolean; call_seconds?: number } = {},
 ): Promise<string> {
   const { call_seconds = null } = options;
-  const [verdict] = await submitMany(db, [{
-    row: {
-      id: newId(), ...made, model_id: 'fake/image', kind: call_seconds === null ? 'image' : 'text', upstream: 'fake',
-      quoted_usd_micro: 10_000n, idempotency_key: newId(), fingerprint: randomBytes(32),
-      input: '{"prompt":"a \\"cat\\"\\n\\\\ 猫","seed":12345678901234567890,"note":null,"scale":1.10}',
-      quote: JSON.stringify(quote), queue_position: 0,
-      webhook_url: options.webhook ? 'https://example.com/hook' : null, call_seconds,
+  const [verdict] = await submitMany(db, [
+    {
+      row: {
+        id: newId(),
+        ...made,
+        model_id: 'fake/image',
+        kind: call_seconds === null ? 'image' : 'text',
+        upstream: 'fake',
+        quoted_usd_micro: 10_000n,
+        idempotency_key: newId(),
+        fingerprint: randomBytes(32),
+        input:
+          '{"prompt":"a \\"cat\\"\\n\\\\ 猫","seed":12345678901234567890,"note":null,"scale":1.10}',
+        quote: JSON.stringify(quote),
+        queue_position: 0,
+        webhook_url: options.webhook ? 'https://example.com/hook' : null,
+        call_seconds,
+      },
+      monthly_limit_usd_micro: null,
+      open_jobs: null,
+      refusal: null,
     },
-    monthly_limit_usd_micro: null, open_jobs: null, refusal: null,
-  }]);
+  ]);
   if (!verdict || verdict instanceof Error) throw verdict;
   return verdict.request_id;
 }
@@ -87,9 +122,18 @@ async function begin(db: Database, id: string): Promise<void> {
   const attempt = { id, attempt: 1 };
   const times = { deadline_seconds: 600, lease_seconds: 60 };
   await moveMany(db, [
-    { ...attempt, to: 'begin', upstream: 'fake', class: 'A', request_hash: randomBytes(32), ...times },
+    {
+      ...attempt,
+      to: 'begin',
+      upstream: 'fake',
+      class: 'A',
+      request_hash: randomBytes(32),
+      ...times,
+    },
   ]);
-  await moveMany(db, [{ ...attempt, to: 'accepted', started_in: 1, handle: { key: id }, wake_seconds: 60 }]);
+  await moveMany(db, [
+    { ...attempt, to: 'accepted', started_in: 1, handle: { key: id }, wake_seconds: 60 },
+  ]);
 }
 
 async function end(db: Database, ending: Ending): Promise<void> {
@@ -101,10 +145,20 @@ function base({ account_id, key_id }: { account_id: string; key_id: string }, id
   return { id, attempt: 1, account_id, key_id, opens_job: true };
 }
 
-function complete(made: { account_id: string; key_id: string }, id: string, output: Output): Ending {
+function complete(
+  made: { account_id: string; key_id: string },
+  id: string,
+  output: Output,
+): Ending {
   return {
-    ...base(made, id), to: 'COMPLETED', charge: 9_999n, output: { seed: 7, text: 'tab\there' }, outputs: [output],
-    quantity: 0.1 + 0.2, cost_usd_micro: 4_000n, ttl_seconds: 86_400,
+    ...base(made, id),
+    to: 'COMPLETED',
+    charge: 9_999n,
+    output: { seed: 7, text: 'tab\there' },
+    outputs: [output],
+    quantity: 0.1 + 0.2,
+    cost_usd_micro: 4_000n,
+    ttl_seconds: 86_400,
   };
 }
 
@@ -119,7 +173,13 @@ async function keep(
   const stored = await storage.put(storage_key, once(bytes));
   const measured = { width: 640, height: 480, duration_seconds: null };
   return {
-    index: 0, field: 'images', storage_key, content_type: 'image/png', ...stored, ...measured, file_name: 'a.png',
+    index: 0,
+    field: 'images',
+    storage_key,
+    content_type: 'image/png',
+    ...stored,
+    ...measured,
+    file_name: 'a.png',
   };
 }
 
@@ -147,20 +207,28 @@ export async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
 /** Files below a store's folder by key; hidden ones are the store's own. */
 export function storedIn(folder: string): Map<string, Buffer> {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  const found = names.filter((name) => !name.startsWith('.') && statSync(join(folder, name)).isFile());
+  const found = names.filter(
+    (name) => !name.startsWith('.') && statSync(join(folder, name)).isFile(),
+  );
   return new Map(found.sort().map((name) => [name, readFileSync(join(folder, name))]));
 }
 
 /** Every logged table's rows, as one MD5 and a count; without the list of migrations. */
 export async function digests(db: Database): Promise<Record<string, string>> {
-  const tables = await db.run<{ name: string }>(rawSql(
-    `select c.relname as name from pg_class c where relkind = 'r' and relpersistence = 'p'
-     and relnamespace = 'public'::regnamespace and relname <> 'migrations' order by 1`));
+  const tables = await db.run<{ name: string }>(
+    rawSql(
+      `select c.relname as name from pg_class c where relkind = 'r' and relpersistence = 'p'
+     and relnamespace = 'public'::regnamespace and relname <> 'migrations' order by 1`,
+    ),
+  );
   const found: Record<string, string> = {};
   for (const { name } of tables) {
-    const [row] = await db.run<{ digest: string }>(rawSql(
-      `select count(*) || ' ' || coalesce(md5(string_agg(t::text, chr(10) order by t::text)), '') as digest
-       from "${name}" t`));
+    const [row] = await db.run<{ digest: string }>(
+      rawSql(
+        `select count(*) || ' ' || coalesce(md5(string_agg(t::text, chr(10) order by t::text)), '') as digest
+       from "${name}" t`,
+      ),
+    );
     found[name] = row!.digest;
   }
   return found;

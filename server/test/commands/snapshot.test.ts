@@ -3,7 +3,15 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once as happens } from 'node:events';
 import {
-  copyFileSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +27,16 @@ import { importSnapshot } from '../../src/operations/import.ts';
 import { openStorage } from '../../src/storage/index.ts';
 import { StorageFull, type Storage } from '../../src/storage/storage.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
-import { digests, fill, oddRows, oddTables, once, storedIn, submit, type Filled } from './snapshot-kit.ts';
+import {
+  digests,
+  fill,
+  oddRows,
+  oddTables,
+  once,
+  storedIn,
+  submit,
+  type Filled,
+} from './snapshot-kit.ts';
 
 const main = join(import.meta.dirname, '../../src/main.ts');
 
@@ -68,7 +85,9 @@ async function runAll(db: Database, statements: string): Promise<void> {
 }
 
 async function assertUntouched(at: Place, why: string): Promise<void> {
-  const found = Object.entries(await digests(at.db)).filter(([, digest]) => !digest.startsWith('0 '));
+  const found = Object.entries(await digests(at.db)).filter(
+    ([, digest]) => !digest.startsWith('0 '),
+  );
   assert.deepEqual(found, [], `${why}: rows were left behind`);
   assert.deepEqual([...storedIn(at.media).keys()], [], `${why}: media were left behind`);
 }
@@ -87,11 +106,15 @@ describe('a snapshot', () => {
     await runAll(target.db, oddTables);
     const secrets: string[] = [];
     const imported = await importSnapshot(target.db, target.storage, {
-      path: snapshot, keepSecret: (secret) => void secrets.push(secret),
+      path: snapshot,
+      keepSecret: (secret) => void secrets.push(secret),
     });
 
     const rows = await digests(source.db);
-    assert.ok(Object.keys(rows).length >= 13 && !rows.transfers!.startsWith('0 '), 'the source is filled');
+    assert.ok(
+      Object.keys(rows).length >= 13 && !rows.transfers!.startsWith('0 '),
+      'the source is filled',
+    );
     assert.deepEqual(await digests(target.db), rows);
     assert.deepEqual(storedIn(target.media), new Map([...filled.media].sort()));
     assert.equal(storedIn(target.media).has(filled.expired), false);
@@ -100,7 +123,11 @@ describe('a snapshot', () => {
     const report = await audit(target.db);
     assert.deepEqual(report.violations, []);
     assert.deepEqual(imported.checked, report.checked);
-    const [caller, stranger] = await authenticateMany(target.db, [hashKey(filled.key), hashKey('fbx_x')], 600);
+    const [caller, stranger] = await authenticateMany(
+      target.db,
+      [hashKey(filled.key), hashKey('fbx_x')],
+      600,
+    );
     assert.equal(caller?.account_id, filled.account_id);
     assert.equal(caller?.monthly_limit_usd_micro, 9_007_199_254_740_993n);
     assert.equal(stranger, null);
@@ -111,7 +138,9 @@ describe('a snapshot', () => {
     // What follows goes on where the source stopped.
     await submit(target.db, filled);
     await deposit(target.db, { account_id: filled.account_id, amount: 1n, reference: 'later' });
-    const [next] = await target.db.run<{ id: bigint }>(rawSql(`insert into zz_parents (name) values ('x') returning id`));
+    const [next] = await target.db.run<{ id: bigint }>(
+      rawSql(`insert into zz_parents (name) values ('x') returning id`),
+    );
     assert.equal(next!.id, 701n);
     assert.equal((await audit(target.db)).ok, true);
     await assert.rejects(target.db.run(rawSql('delete from transfers')), /append-only/);
@@ -141,7 +170,10 @@ describe('a snapshot', () => {
     const target = await place();
     await runAll(target.db, oddTables);
     const before = await needAccount(source.db, filled.account_id);
-    const imported = await importSnapshot(target.db, target.storage, { path: snapshot, releaseOpen: true });
+    const imported = await importSnapshot(target.db, target.storage, {
+      path: snapshot,
+      releaseOpen: true,
+    });
     assert.equal(imported.released, 3);
     assert.deepEqual([imported.unfinished.queued, imported.unfinished.running], [0, 0]);
 
@@ -149,14 +181,18 @@ describe('a snapshot', () => {
     assert.equal(before.reserved_usd_micro, 30_000n);
     assert.equal(after.reserved_usd_micro, 0n);
     assert.equal(after.available_usd_micro, before.available_usd_micro + 30_000n);
-    const ends = await target.db.run<{ id: string; status: string; error_code: string | null }>(rawSql(
-      'select id, status, error_code from requests where id = any($1)',
-      [[filled.queued, filled.running, filled.calling]]));
+    const ends = await target.db.run<{ id: string; status: string; error_code: string | null }>(
+      rawSql('select id, status, error_code from requests where id = any($1)', [
+        [filled.queued, filled.running, filled.calling],
+      ]),
+    );
     const endOf = (id: string) => ends.find((row) => row.id === id);
     assert.equal(endOf(filled.queued)?.status, 'CANCELLED');
     assert.equal(endOf(filled.running)?.error_code, 'outcome_unknown');
     assert.equal(endOf(filled.calling)?.error_code, 'outcome_unknown');
-    const [open] = await target.db.run<{ n: number }>(rawSql(`select count(*)::int as n from requests where slot`));
+    const [open] = await target.db.run<{ n: number }>(
+      rawSql(`select count(*)::int as n from requests where slot`),
+    );
     assert.equal(open!.n, 0, 'no place at an upstream stays taken');
     assert.deepEqual((await audit(target.db)).violations, []);
     const requests = (await digests(source.db)).requests!;
@@ -197,7 +233,14 @@ describe('an import is refused, and leaves nothing behind,', () => {
   test('where a byte of it was altered', async () => {
     const altered = join(folder, 'altered');
     const bytes = readFileSync(snapshot);
-    for (const at of [0, 20, 300, Math.floor(bytes.length / 3), bytes.length - 40, bytes.length - 1]) {
+    for (const at of [
+      0,
+      20,
+      300,
+      Math.floor(bytes.length / 3),
+      bytes.length - 40,
+      bytes.length - 1,
+    ]) {
       const wrong = Buffer.from(bytes);
       wrong[at]! ^= 1;
       writeFileSync(altered, wrong);
@@ -211,11 +254,17 @@ describe('an import is refused, and leaves nothing behind,', () => {
     const other = join(folder, 'other');
     for (const text of ['', 'a', 'PNG\n'.repeat(100), 'FAREBOX SNAPSHOT\n']) {
       writeFileSync(other, text);
-      await refused(importSnapshot(empty.db, empty.storage, { path: other }), /no snapshot of Farebox/);
+      await refused(
+        importSnapshot(empty.db, empty.storage, { path: other }),
+        /no snapshot of Farebox/,
+      );
     }
     writeFileSync(other, `FAREBOX SNAPSHOT 2\n${'x'.repeat(100)}`);
     await refused(importSnapshot(empty.db, empty.storage, { path: other }), /form 2.*reads form 1/);
-    await refused(importSnapshot(empty.db, empty.storage, { path: join(folder, 'none') }), /cannot be read/);
+    await refused(
+      importSnapshot(empty.db, empty.storage, { path: join(folder, 'none') }),
+      /cannot be read/,
+    );
     await assertUntouched(empty, 'something else');
   });
 
@@ -226,41 +275,63 @@ describe('an import is refused, and leaves nothing behind,', () => {
     await source.db.run(rawSql(add));
     await exportSnapshot(source.db, source.storage, { path, secret: null });
     await source.db.run(rawSql(drop));
-    await refused(importSnapshot(empty.db, empty.storage, { path }), /migration \d+, .* or a newer one/);
+    await refused(
+      importSnapshot(empty.db, empty.storage, { path }),
+      /migration \d+, .* or a newer one/,
+    );
     await empty.db.run(rawSql(add));
-    await refused(importSnapshot(empty.db, empty.storage, { path: snapshot }), /brings the schema up/);
+    await refused(
+      importSnapshot(empty.db, empty.storage, { path: snapshot }),
+      /brings the schema up/,
+    );
     await empty.db.run(rawSql(drop));
     await empty.db.run(rawSql(`update migrations set sha256 = 'y' || sha256 where number = 1`));
-    await refused(importSnapshot(empty.db, empty.storage, { path: snapshot }), /0001_init.* is not the one/);
+    await refused(
+      importSnapshot(empty.db, empty.storage, { path: snapshot }),
+      /0001_init.* is not the one/,
+    );
     await empty.db.run(rawSql(`update migrations set sha256 = substr(sha256, 2) where number = 1`));
     await assertUntouched(empty, 'another schema');
   });
 
   test('where its tables are not those of this database', async () => {
     const plain = await place();
-    await refused(importSnapshot(plain.db, plain.storage, { path: snapshot }), /table zz_parents, .* has none/);
+    await refused(
+      importSnapshot(plain.db, plain.storage, { path: snapshot }),
+      /table zz_parents, .* has none/,
+    );
     await runAll(plain.db, oddTables);
     await plain.db.run(rawSql('alter table a_children drop column flag'));
-    await refused(importSnapshot(plain.db, plain.storage, { path: snapshot }), /a_children has other columns/);
+    await refused(
+      importSnapshot(plain.db, plain.storage, { path: snapshot }),
+      /a_children has other columns/,
+    );
     await assertUntouched(plain, 'other tables');
   });
 
   test('where its books do not balance', async () => {
     const path = join(folder, 'unbalanced');
-    const shift = (n: number) => rawSql('update balances set credits_posted = credits_posted + $1', [n]);
+    const shift = (n: number) =>
+      rawSql('update balances set credits_posted = credits_posted + $1', [n]);
     await source.db.run(shift(1));
     await exportSnapshot(source.db, source.storage, { path, secret: null });
     await source.db.run(shift(-1));
     const kept: string[] = [];
     const options = { path, keepSecret: (secret: string) => void kept.push(secret) };
-    await refused(importSnapshot(empty.db, empty.storage, options), /do not balance[^]*sum to zero/);
+    await refused(
+      importSnapshot(empty.db, empty.storage, options),
+      /do not balance[^]*sum to zero/,
+    );
     assert.deepEqual(kept, []);
     await assertUntouched(empty, 'unbalanced');
   });
 
   test('where the store is full or fails', async () => {
     const full = { ...empty.storage, put: () => Promise.reject(new StorageFull()) };
-    await refused(importSnapshot(empty.db, full, { path: snapshot }), /store of this service is full/);
+    await refused(
+      importSnapshot(empty.db, full, { path: snapshot }),
+      /store of this service is full/,
+    );
     const broken = { ...empty.storage, put: () => Promise.reject(new Error('no such bucket')) };
     await assert.rejects(importSnapshot(empty.db, broken, { path: snapshot }), /no such bucket/);
     await assertUntouched(empty, 'full');
@@ -285,11 +356,20 @@ describe('an export', () => {
   test('is for its owner alone and replaces no file', async () => {
     assert.equal(statSync(snapshot).mode & 0o777, 0o600);
     const bytes = readFileSync(snapshot);
-    await refused(exportSnapshot(source.db, source.storage, { path: snapshot, secret: null }), /there already/);
+    await refused(
+      exportSnapshot(source.db, source.storage, { path: snapshot, secret: null }),
+      /there already/,
+    );
     assert.deepEqual(readFileSync(snapshot), bytes);
     const path = join(folder, 'no', 'such', 'folder');
-    await refused(exportSnapshot(source.db, source.storage, { path, secret: null }), /folder is not there/);
-    assert.deepEqual(readdirSync(folder).filter((name) => name.endsWith('.part')), []);
+    await refused(
+      exportSnapshot(source.db, source.storage, { path, secret: null }),
+      /folder is not there/,
+    );
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.endsWith('.part')),
+      [],
+    );
   });
 
   test('names a stored object that is damaged, and counts one that is gone', async () => {
@@ -299,7 +379,10 @@ describe('an export', () => {
     for (const [name, body] of filled.media) await storage.put(name, once(body));
     for (const wrong of [bytes.subarray(1), Buffer.concat([bytes.subarray(1), Buffer.of(0)])]) {
       await storage.put(key, once(wrong));
-      await refused(exportSnapshot(source.db, storage, { path, secret: null }), new RegExp(`${key} is not the`));
+      await refused(
+        exportSnapshot(source.db, storage, { path, secret: null }),
+        new RegExp(`${key} is not the`),
+      );
     }
     assert.equal(existsSync(path) || existsSync(`${path}.part`), false);
     await storage.remove(key);
@@ -315,26 +398,38 @@ describe('the command line', () => {
     const from = mkdtempSync(join(folder, 'from-'));
     const to = mkdtempSync(join(folder, 'to-'));
     writeFileSync(join(from, 'secret'), 'a generated secret of some length');
-    for (const [name, bytes] of filled.media) await openStorage(`disk:${join(from, 'media')}`).put(name, once(bytes));
+    for (const [name, bytes] of filled.media)
+      await openStorage(`disk:${join(from, 'media')}`).put(name, once(bytes));
     const file = join(folder, 'moved');
 
-    const exported = await farebox(['export', file, '--json'], { DATABASE_URL: source.url, FAREBOX_DATA_DIR: from });
+    const exported = await farebox(['export', file, '--json'], {
+      DATABASE_URL: source.url,
+      FAREBOX_DATA_DIR: from,
+    });
     assert.equal(exported.code, 0, exported.stderr);
     const told = JSON.parse(exported.stdout);
     const sealed = readFileSync(file).subarray(0, -32);
     assert.equal(told.sha256, createHash('sha256').update(sealed).digest('hex'));
     const mediaBytes = [...filled.media.values()].reduce((sum, { length }) => sum + length, 0);
     const { ok, accounts, requests, files, bytes, file_bytes, secret_included } = told;
-    assert.deepEqual({ ok, accounts, requests, files, bytes, file_bytes, secret_included }, {
-      ok: true, accounts: 2, requests: 7, files: filled.media.size, bytes: mediaBytes,
-      file_bytes: statSync(file).size, secret_included: true,
-    });
+    assert.deepEqual(
+      { ok, accounts, requests, files, bytes, file_bytes, secret_included },
+      {
+        ok: true,
+        accounts: 2,
+        requests: 7,
+        files: filled.media.size,
+        bytes: mediaBytes,
+        file_bytes: statSync(file).size,
+        secret_included: true,
+      },
+    );
 
     const env = { DATABASE_URL: target.url, FAREBOX_DATA_DIR: to };
     const imported = await farebox(['import', file], env);
     assert.equal(imported.code, 0, imported.stderr);
     assert.match(imported.stdout, /2 accounts, 7 requests and 2 media files are here/);
-    assert.match(imported.stdout, /1 requests wait, 2 run, 1 notifications/);
+    assert.match(imported.stdout, /1 requests wait, 2 run, 1 notifications are due/);
     assert.equal(readFileSync(join(to, 'secret'), 'utf8'), 'a generated secret of some length');
     assert.equal(statSync(join(to, 'secret')).mode & 0o777, 0o600);
     assert.deepEqual(await digests(target.db), await digests(source.db));
@@ -354,7 +449,9 @@ describe('the command line', () => {
     const imported = await farebox(['import', snapshot], env);
     assert.equal(imported.code, 0, imported.stderr);
     assert.equal(readFileSync(join(to, 'secret.imported'), 'utf8'), 'signed with this');
-    assert.ok(imported.stdout.includes(`FAREBOX_SECRET_PREVIOUS_FILE=${join(to, 'secret.imported')}`));
+    assert.ok(
+      imported.stdout.includes(`FAREBOX_SECRET_PREVIOUS_FILE=${join(to, 'secret.imported')}`),
+    );
     assert.equal(existsSync(join(to, 'secret')), false);
 
     const file = join(folder, 'given');

@@ -6,7 +6,10 @@ import { tinyPng } from '../kit/fake.ts';
 import { fakeCatalog, startService, type Reply, type Service } from '../kit/service.ts';
 
 /** As the usual one, but its example holds what a shell would trip over. */
-const catalog = fakeCatalog.replace('example: { prompt: a cat }', `example: { prompt: "a cat's $tail" }`);
+const catalog = fakeCatalog.replace(
+  'example: { prompt: a cat }',
+  `example: { prompt: "a cat's $tail" }`,
+);
 
 let service: Service;
 let guide: Reply;
@@ -35,8 +38,11 @@ function commands(): Curl[] {
 function wordsOf(line: string): string[] {
   const word = /(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\])+/g;
   return [...line.matchAll(word)].map(([text]) =>
-    text.replace(/'([^']*)'|"([^"]*)"|\\(.)/g, (_, single, double, escaped) =>
-      single ?? double?.replace('$FAREBOX_KEY', key) ?? escaped));
+    text.replace(
+      /'([^']*)'|"([^"]*)"|\\(.)/g,
+      (_, single, double, escaped) => single ?? double?.replace('$FAREBOX_KEY', key) ?? escaped,
+    ),
+  );
 }
 
 function curlOf(words: string[]): Curl {
@@ -59,7 +65,8 @@ async function run(curl: Curl, request = '', raw?: Buffer): Promise<Reply> {
   const { method, url, headers, data } = curl;
   const body = raw ?? data ?? undefined;
   return service.call(method, url.replace('<REQUEST_ID>', request), {
-    headers, ...(body !== undefined && { raw: body }),
+    headers,
+    ...(body !== undefined && { raw: body }),
   });
 }
 
@@ -118,12 +125,15 @@ describe('GET /llms.txt', () => {
 
   test('lists every model once, with its price and what it needs', () => {
     const lines = guide.text.slice(guide.text.indexOf('## Catalog')).split('\n- ').slice(1);
-    assert.deepEqual(lines.map((line) => line.trim()), [
-      'fake/image | image | text-to-image | $0.01 per image | 4 images | no choice | prompt',
-      'fake/film/text-to-video | video | text-to-video | $0.05 at 480p, $0.1 at 720p per sec | 10 seconds | 480p, 720p | prompt',
-      'fake/chat | text | chat | $1 in, $2 out per 1M tokens | 4096 tokens | no choice | messages',
-      'fake/drain/chat | text | chat | $1 in, $2 out per 1M tokens | 4096 tokens | no choice | messages',
-    ]);
+    assert.deepEqual(
+      lines.map((line) => line.trim()),
+      [
+        'fake/image | image | text-to-image | $0.01 per image | 4 images | no choice | prompt',
+        'fake/film/text-to-video | video | text-to-video | $0.05 at 480p, $0.1 at 720p per sec | 10 seconds | 480p, 720p | prompt',
+        'fake/chat | text | chat | $1 in, $2 out per 1M tokens | 4096 tokens | no choice | messages',
+        'fake/drain/chat | text | chat | $1 in, $2 out per 1M tokens | 4096 tokens | no choice | messages',
+      ],
+    );
   });
 
   test('says of every code what to do', () => {
@@ -142,7 +152,9 @@ describe('GET /llms.txt', () => {
     const same = await service.call('GET', '/v1/llms.txt', { headers: { 'if-none-match': etag } });
     assert.equal(same.status, 304);
     assert.equal(same.text, '');
-    const other = await service.call('GET', '/v1/llms.txt', { headers: { 'if-none-match': '"x"' } });
+    const other = await service.call('GET', '/v1/llms.txt', {
+      headers: { 'if-none-match': '"x"' },
+    });
     assert.equal(other.text, guide.text);
   });
 });

@@ -5,7 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { Damaged, firstLine, FrameWriter, proveSeal, readFrames, type Frame } from '../../src/lib/frames.ts';
+import {
+  Damaged,
+  firstLine,
+  FrameWriter,
+  proveSeal,
+  readFrames,
+  type Frame,
+} from '../../src/lib/frames.ts';
 
 let folder: string;
 before(() => (folder = mkdtempSync(join(tmpdir(), 'farebox-frames-'))));
@@ -42,10 +49,13 @@ async function read(content: Buffer): Promise<Frame[]> {
 
 describe('a sealed file', () => {
   test('gives back the frames that went in', async () => {
-    const frame = fc.record({
-      type: fc.constantFrom('A', 'z', '7'),
-      payload: fc.uint8Array({ maxLength: 2_000 }).map((bytes) => Buffer.from(bytes)),
-    }, { noNullPrototype: true });
+    const frame = fc.record(
+      {
+        type: fc.constantFrom('A', 'z', '7'),
+        payload: fc.uint8Array({ maxLength: 2_000 }).map((bytes) => Buffer.from(bytes)),
+      },
+      { noNullPrototype: true },
+    );
     await fc.assert(
       fc.asyncProperty(fc.array(frame, { maxLength: 6 }), async (frames) => {
         assert.deepEqual(await read(await sealed(frames)), frames);

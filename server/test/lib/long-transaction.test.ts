@@ -26,7 +26,9 @@ describe('a long transaction', () => {
       assert.deepEqual(rows, [{ n: 1 }]);
       assert.deepEqual(await seen(), [], 'nobody else sees it yet');
       tx.send(put(2));
-      const [row] = await tx.run<{ transaction_isolation: string }>(rawSql('show transaction_isolation'));
+      const [row] = await tx.run<{ transaction_isolation: string }>(
+        rawSql('show transaction_isolation'),
+      );
       return row!.transaction_isolation;
     });
     assert.equal(level, 'serializable');
@@ -50,7 +52,9 @@ describe('a long transaction', () => {
       }),
     ];
     const outcomes = await Promise.allSettled(fails);
-    const reasons = outcomes.map((one) => (one.status === 'rejected' ? String(one.reason) : 'none'));
+    const reasons = outcomes.map((one) =>
+      one.status === 'rejected' ? String(one.reason) : 'none',
+    );
     assert.match(reasons[0]!, /changed my mind/);
     assert.match(reasons[1]!, /duplicate key/);
     assert.match(reasons[2]!, /duplicate key/);
@@ -58,9 +62,17 @@ describe('a long transaction', () => {
   });
 
   test('has no time limit of a statement or of idleness', async () => {
-    const limits = await longTransaction(database.db, '', (tx) => tx.run<{ name: string; setting: string }>(rawSql(
-      `select name, setting from pg_settings
-       where name in ('statement_timeout', 'idle_in_transaction_session_timeout') order by name`)));
-    assert.deepEqual(limits.map(({ setting }) => setting), ['0', '0']);
+    const limits = await longTransaction(database.db, '', (tx) =>
+      tx.run<{ name: string; setting: string }>(
+        rawSql(
+          `select name, setting from pg_settings
+       where name in ('statement_timeout', 'idle_in_transaction_session_timeout') order by name`,
+        ),
+      ),
+    );
+    assert.deepEqual(
+      limits.map(({ setting }) => setting),
+      ['0', '0'],
+    );
   });
 });

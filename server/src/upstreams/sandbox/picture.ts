@@ -60,7 +60,7 @@ export async function reframePicture(path: string, order: Order): Promise<Buffer
     .composite([{ input: front, gravity: 'centre' }])
     .png()
     .toBuffer();
-  return labelled(sharp(whole), order, 'reframe', '');
+  return labelled(sharp(whole).removeAlpha(), order, 'reframe', '');
 }
 
 /**

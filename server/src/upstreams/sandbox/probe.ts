@@ -13,6 +13,7 @@ import {
   WAVE,
   WEBM,
 } from 'mediabunny';
+import type { InputTrack } from 'mediabunny';
 import sharp from 'sharp';
 import type { Media, MediaKind } from './order.ts';
 import { Refusal } from './refusal.ts';
@@ -81,27 +82,36 @@ function tooLarge(field: string): Refusal {
 
 async function probeAv(path: string, field: string): Promise<Found | null> {
   const input = openMedia(path);
+  let recognised = false;
   try {
     if (!(await input.canRead())) return null;
     const video = await input.getPrimaryVideoTrack();
-    const track = video ?? (await input.getPrimaryAudioTrack());
+    const audio = await input.getPrimaryAudioTrack();
+    const track = video ?? audio;
     if (!track) return null;
-    const sink = new EncodedPacketSink(track);
-    const first = await sink.getFirstPacket();
-    const seconds = await track.computeDuration();
-    // The index may be whole and the rest torn off: the last packet tells.
-    const last = await sink.getPacket(Infinity);
-    if (!first?.byteLength || !last?.byteLength || !(seconds > 0)) {
+    recognised = true;
+    if (!(await isWhole(track)) || !(audio === null || (await isWhole(audio)))) {
       throw new Refusal(`${field} is empty or damaged.`);
     }
+    const seconds = await track.computeDuration();
+    if (!(seconds > 0)) throw new Refusal(`${field} is empty or damaged.`);
     if (seconds > SECONDS_MAX) throw new Refusal(`${field} is longer than ${SECONDS_MAX} seconds.`);
     if (!video) return { kind: 'audio', width: 0, height: 0, seconds };
     const size = { width: await video.getDisplayWidth(), height: await video.getDisplayHeight() };
     return { kind: 'video', ...size, seconds };
   } catch (error) {
     if (error instanceof Refusal) throw error;
+    if (!recognised) return null;
     throw new Refusal(`${field} is a damaged file.`);
   } finally {
     input.dispose();
   }
+}
+
+/** Whether a track has a beginning and an end: the index may be whole and the rest torn off. */
+async function isWhole(track: InputTrack): Promise<boolean> {
+  const sink = new EncodedPacketSink(track);
+  const first = await sink.getFirstPacket();
+  const last = await sink.getPacket(Infinity);
+  return (first?.byteLength ?? 0) > 0 && (last?.data.byteLength ?? 0) > 0;
 }

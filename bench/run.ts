@@ -1,0 +1,65 @@
+import { execFileSync } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { openBench, type Bench } from './service.ts';
+
+/**
+ * `npm run bench [-- NAME… --seconds N]`: one file a question. Every figure stands beside a reference that was measured
+ * in the same run on the same machine; the ratio between the two is what travels.
+ */
+export interface Question {
+  asks: string;
+  measure(bench: Bench, seconds: number): Promise<Row[]>;
+}
+
+export type Row = Record<string, string | number>;
+
+const names = ['submit', 'status', 'flow', 'chat', 'streams', 'start'];
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seconds: { type: 'string', default: '10' },
+    help: { type: 'boolean', default: false },
+  },
+});
+const wanted = positionals.length > 0 ? positionals : names;
+const unknown = wanted.filter((name) => !names.includes(name));
+if (values.help || unknown.length > 0) {
+  if (unknown.length > 0) console.error(`There is no bench called ${unknown.join(', ')}.`);
+  console.log(`npm run bench -- [${names.join('|')}]… [--seconds N]`);
+  process.exitCode = unknown.length > 0 ? 1 : 0;
+} else {
+  for (const name of wanted) await ask(name, Number(values.seconds));
+}
+
+async function ask(name: string, seconds: number): Promise<void> {
+  const { asks, measure } = ((await import(`./${name}.ts`)) as { default: Question }).default;
+  console.log(`\n${name}: ${asks}\n`);
+  const bench = await openBench();
+  try {
+    const rows = await measure(bench, seconds);
+    console.table(rows);
+    const line = {
+      at: new Date().toISOString(),
+      commit: commit(),
+      machine: machine(),
+      name,
+      seconds,
+      rows,
+    };
+    appendFileSync(join(import.meta.dirname, 'results.ndjson'), `${JSON.stringify(line)}\n`);
+  } finally {
+    await bench.stop();
+  }
+}
+
+function commit(): string {
+  return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+}
+
+function machine(): string {
+  const [first] = cpus();
+  return `${cpus().length} × ${first?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`;
+}

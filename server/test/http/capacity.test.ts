@@ -1,0 +1,157 @@
+import { after, before, describe, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { assertRefused } from '../kit/refusal.ts';
+import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import { traces } from '../kit/traces.ts';
+import { until } from '../kit/until.ts';
+import { exchange } from '../kit/wire.ts';
+
+/** What a process takes on at once, and what it does when it is about to stop. */
+
+const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
+let service: Service;
+let account: TestAccount;
+before(async () => {
+  service = await startService();
+  account = await service.account();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+async function submitted(): Promise<string> {
+  const reply = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body: { prompt: 'x' } });
+  return reply.body.request_id;
+}
+
+/** A chat call that stays under way until `answer` is called. */
+async function heldChat(base: string): Promise<{ answer: () => void; reply: Promise<Reply> }> {
+  const gate = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  service.fake.behave.chat = async () => {
+    asked.resolve();
+    await gate.promise;
+    return { outcome: 'rejected', message: 'that is enough' };
+  };
+  const reply = service.call('POST', '/v1/chat/completions', { key: account.key, body: chat, base });
+  await asked.promise;
+  service.fake.behave = {};
+  return { answer: gate.resolve, reply };
+}
+
+describe('calls under way', () => {
+  test('beyond the bound are refused at once, except the ones a supervisor makes', async () => {
+    const { base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '1' });
+    const held = await heldChat(base);
+    const earlier = await traces(service);
+    for (const [method, path] of [['GET', '/v1/models'], ['POST', '/v1/queue/fake/image'], ['GET', '/v1/none']]) {
+      const reply = await service.call(method!, path!, { key: account.key, base, ...(method === 'POST' && { body: {} }) });
+      assertRefused(reply, 'capacity_unavailable', { about: path! });
+    }
+    assert.deepEqual(await traces(service), earlier);
+    for (const path of ['/livez', '/readyz', '/metrics']) {
+      assert.equal((await service.call('GET', path, { base })).status, 200, path);
+    }
+    const whole = await exchange(base, `GET ${base}/v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    assert.equal(whole.replies[0]?.status, 503);
+    held.answer();
+    await held.reply;
+    assert.equal((await service.call('GET', '/v1/models', { base })).status, 200);
+  });
+
+  test('that only wait leave the place to those that work', async () => {
+    const { app, base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '1' });
+    const id = await submitted();
+    const waiting = service.call('GET', `/v1/requests/${id}/status?wait=30`, { key: account.key, base });
+    const stream = await fetch(`${base}/v1/requests/${id}/status/stream`, { headers: { authorization: `Key ${account.key}` } }).catch(() => null);
+    await until('both wait', async () => (await app.metrics.inFlight.get()).values[0]?.value === 0);
+    assert.equal((await service.call('GET', '/v1/models', { base })).status, 200);
+    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key, base });
+    assert.equal((await waiting).body.status, 'CANCELLED');
+    await stream?.text();
+    // A place that is given up twice would let a second call through.
+    const held = await heldChat(base);
+    assertRefused(await service.call('GET', '/v1/models', { base }), 'capacity_unavailable');
+    held.answer();
+    await held.reply;
+  });
+});
+
+describe('calls that wait', () => {
+  test('beyond the bound: a stream is refused, a wait is answered at once', async () => {
+    const { base } = await service.another({ FAREBOX_STREAMS_MAX: '1' });
+    const id = await submitted();
+    const path = `/v1/requests/${id}/status`;
+    const first = await fetch(`${base}${path}/stream`, { headers: { authorization: `Key ${account.key}` } });
+    assert.equal(first.status, 200);
+    assertRefused(await service.call('GET', `${path}/stream`, { key: account.key, base }), 'capacity_unavailable');
+    const begun = performance.now();
+    const { body } = await service.call('GET', `${path}?wait=30`, { key: account.key, base });
+    assert.equal(body.status, 'IN_QUEUE');
+    assert.ok(performance.now() - begun < 10_000);
+    await first.body?.cancel();
+    await until('the place is free again', async () => {
+      const reply = await fetch(`${base}${path}/stream`, { headers: { authorization: `Key ${account.key}` } });
+      await reply.body?.cancel();
+      return reply.status === 200;
+    });
+  });
+});
+
+describe('a process that is about to stop', () => {
+  /** A submit whose body is held back until the stop has begun. */
+  async function submitDuringStop(headers: Record<string, string>, body: string): Promise<Reply> {
+    const { app, base } = await service.another();
+    const gate = Promise.withResolvers<void>();
+    const raw = new ReadableStream({
+      async start(controller) {
+        controller.enqueue(Buffer.from(body.slice(0, 1)));
+        await gate.promise;
+        controller.enqueue(Buffer.from(body.slice(1)));
+        controller.close();
+      },
+    });
+    const type = { 'content-type': 'application/json', ...headers };
+    const reply = service.call('POST', '/v1/queue/fake/image', { key: account.key, base, raw, headers: type });
+    await until('the call is under way', async () => (await app.metrics.inFlight.get()).values[0]?.value === 1);
+    const stopped = app.stop(5_000);
+    gate.resolve();
+    const answered = await reply;
+    await stopped;
+    return answered;
+  }
+
+  test('finishes the call it has and takes no new job', async () => {
+    const earlier = await traces(service);
+    const reply = await submitDuringStop({}, '{"prompt":"x"}');
+    assertRefused(reply, 'capacity_unavailable');
+    assert.match(reply.body.error.message, /about to stop/);
+    assert.deepEqual(await traces(service), earlier);
+  });
+
+  test('still answers the repeat of an earlier submit', async () => {
+    const headers = { 'idempotency-key': 'before-the-stop' };
+    const first = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body: { prompt: 'x' }, headers });
+    const again = await submitDuringStop(headers, '{"prompt":"x"}');
+    assert.equal(again.status, 200);
+    assert.equal(again.body.request_id, first.body.request_id);
+  });
+
+  test('answers those who wait, and ends streams with a word about it', async () => {
+    const { app, base } = await service.another();
+    const id = await submitted();
+    const path = `/v1/requests/${id}/status`;
+    const stream = await fetch(`${base}${path}/stream`, { headers: { authorization: `Key ${account.key}` } });
+    const waiting = service.call('GET', `${path}?wait=60`, { key: account.key, base });
+    await until('it waits', async () => (await app.metrics.inFlight.get()).values[0]?.value === 0);
+    const begun = performance.now();
+    const stopped = app.stop(5_000);
+    assert.equal((await waiting).body.status, 'IN_QUEUE');
+    const text = await stream.text();
+    await stopped;
+    assert.ok(performance.now() - begun < 4_000, 'the stop waited for the callers');
+    assert.match(text, /^event: status\ndata: \{.*"IN_QUEUE".*\}\n\nevent: end\ndata: \{"reason":"draining".*\}\n\n$/);
+    await assert.rejects(fetch(`${base}/livez`));
+  });
+});

@@ -1,0 +1,28 @@
+import type { App } from '../../src/app.ts';
+import { until } from './until.ts';
+
+/**
+ * Starts a call that waits for its request to change, and returns once the service holds it. `look`
+ * asks the same service for a status: look-ups are answered in order, so when it is answered the
+ * waiting call has had its own.
+ */
+export async function held<T>(
+  app: App,
+  start: () => Promise<T>,
+  look: () => Promise<unknown>,
+): Promise<{ reply: Promise<T> }> {
+  const earlier = await lookUps(app, 'status');
+  const reply = start();
+  await until('the call has looked', async () => (await lookUps(app, 'status')) > earlier);
+  await look();
+  return { reply };
+}
+
+/** Calls of one sort that went to the database so far. */
+export async function lookUps(app: App, batch: string): Promise<number> {
+  const { values } = await app.metrics.batchSize.get();
+  const sum = values.find(
+    ({ metricName, labels }) => metricName === 'farebox_batch_size_sum' && labels.batch === batch,
+  );
+  return sum?.value ?? 0;
+}
