@@ -208,6 +208,7 @@ create table request_inputs (
   constraint key_has_fingerprint check ((idempotency_key is null) = (fingerprint is null))
 );
 create unique index request_inputs_idempotency on request_inputs (account_id, idempotency_key) where idempotency_key is not null;
+create index request_inputs_kept_keys on request_inputs (created_at) where idempotency_key is not null;
 comment on table request_inputs is 'What was asked: written once with its request.';
 comment on column request_inputs.request_id is 'requests.id.';
 comment on column request_inputs.account_id is 'requests.account_id.';

@@ -13,7 +13,7 @@ import { usualTimes, type Times } from './http/times.ts';
 import { createWatch } from './http/watch.ts';
 import { audit } from './ledger/audit.ts';
 import { openCircuit, type BatchBounds } from './lanes.ts';
-import { createLookup, ownAddresses } from './lib/fetch.ts';
+import { createLookup, ownAddresses, type Lookup } from './lib/fetch.ts';
 import type { Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
 import { openParts, ownNames, type Parts } from './parts.ts';
@@ -54,6 +54,8 @@ export interface AppOptions {
   upstreams?: Map<string, Upstream>;
   /** In place of the usual bounds in time. */
   times?: Times;
+  /** Resolves the names that strangers give, in place of the system. */
+  lookup?: Lookup;
   /** In place of each lane's own; `max: 1` gives each call a transaction of its own. */
   batches?: BatchBounds;
 }
@@ -65,9 +67,11 @@ export async function startApp(options: AppOptions): Promise<App> {
   const { catalog, metrics, links } = parts;
   const draining = new AbortController();
   const cutoff = new AbortController();
-  const worker = options.worker ? createWorker(workerDeps(parts, config)) : null;
   const signals = { draining: draining.signal, cutoff: cutoff.signal };
-  const deps = httpDeps(parts, config, signals, options.times ?? usualTimes);
+  const times = options.times ?? usualTimes;
+  const lookup = options.lookup ?? createLookup();
+  const deps = httpDeps(parts, config, { ...signals, times, lookup });
+  const worker = options.worker ? createWorker(workerDeps(parts, config, times)) : null;
   const server = options.http ? createServer(deps, log) : null;
   try {
     const address = server && (await listen(server, config));
@@ -82,8 +86,12 @@ export async function startApp(options: AppOptions): Promise<App> {
       draining.abort();
       clearInterval(auditor);
       const last = setTimeout(() => cutoff.abort(), graceMs * 0.75);
-      const force = setTimeout(() => server?.server.closeAllConnections(), graceMs);
+      const over = new AbortController();
+      const force = setTimeout(() => over.abort(), graceMs);
+      over.signal.addEventListener('abort', () => server?.server.closeAllConnections());
       await Promise.all([worker?.stop(graceMs * 0.6), server?.close()]);
+      // Callers who left are still to be billed.
+      await Promise.race([Promise.allSettled(deps.chats), aborted(over.signal)]);
       clearTimeout(last);
       clearTimeout(force);
       await working;
@@ -99,13 +107,20 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 }
 
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
 async function listen(server: FastifyInstance, config: Config) {
   await server.listen({ port: config.PORT, host: config.HOST });
   const { port } = server.server.address() as AddressInfo;
   return { host: config.HOST, port };
 }
 
-function workerDeps(parts: Parts, config: Config) {
+function workerDeps(parts: Parts, config: Config, times: Times) {
   const { db, storage, upstreams, log, hints, lanes, links, metrics } = parts;
   return {
     db,
@@ -126,6 +141,7 @@ function workerDeps(parts: Parts, config: Config) {
       pollSeconds: config.FAREBOX_POLL_SECONDS,
       outputMaxBytes: config.FAREBOX_OUTPUT_MAX_BYTES,
       outputTtlSeconds: links.outputTtlSeconds,
+      webhookMs: times.webhookMs,
       links,
     },
   };
@@ -134,8 +150,7 @@ function workerDeps(parts: Parts, config: Config) {
 function httpDeps(
   parts: Parts,
   config: Config,
-  signals: { draining: AbortSignal; cutoff: AbortSignal },
-  times: Times,
+  given: { draining: AbortSignal; cutoff: AbortSignal; times: Times; lookup: Lookup },
 ): HttpDeps {
   const { db, log, catalog } = parts;
   return {
@@ -152,10 +167,12 @@ function httpDeps(
       (names, limit) => queue.queueStates(db, names, limit),
       config.FAREBOX_QUEUE_AGE_SECONDS,
     ),
-    lookup: createLookup(),
     own: ownAddresses(ownNames(config)),
     publicHosts: config.FAREBOX_TEST_PUBLIC_HOSTS,
-    ...signals,
+    draining: given.draining,
+    cutoff: given.cutoff,
+    lookup: given.lookup,
+    chats: new Set(),
     settings: {
       openJobs: config.FAREBOX_OPEN_JOBS,
       uploadMaxBytes: config.FAREBOX_UPLOAD_MAX_BYTES,
@@ -165,7 +182,7 @@ function httpDeps(
       webhookHttpsOnly: config.FAREBOX_WEBHOOK_HTTPS_ONLY,
       metricsToken: config.FAREBOX_METRICS_TOKEN,
       openapi: '',
-      times,
+      times: given.times,
     },
     unready: () => unready(db, catalog, parts.spaceLow),
   };

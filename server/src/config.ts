@@ -26,7 +26,15 @@ const settings = {
     './data',
     'Folder of the embedded database, stored media and the generated secret.',
   ),
-  DATABASE_URL: secret('PostgreSQL 15 or later. Unset: an embedded PostgreSQL in the data folder.'),
+  DATABASE_URL: {
+    ...matching(
+      /^postgres(ql)?:\/\/./,
+      'must be postgres://USER:PASSWORD@HOST/DATABASE.',
+      null,
+      'PostgreSQL 15 or later. Unset: an embedded PostgreSQL in the data folder.',
+    ),
+    secret: true as const,
+  },
   FAREBOX_DATABASE_POOL: int(2, 200, '10', 'Database connections of one process.'),
   FAREBOX_UNSAFE_DATABASE: flag(
     'off',
@@ -67,10 +75,15 @@ const settings = {
     '2',
     'How often a running job is looked at, where its upstream says nothing.',
   ),
-  FAREBOX_STORAGE: text(
-    'disk',
-    '`disk` (in the data folder), `disk:/path`, or `s3://KEY:SECRET@HOST/BUCKET?region=R`.',
-  ),
+  FAREBOX_STORAGE: {
+    ...matching(
+      /^(disk$|disk:.|s3(\+http)?:\/\/[^:@/]+:[^:@/]+@[^/@]+)/,
+      'must be disk, disk:/path, or s3://KEY:SECRET@HOST/BUCKET with a percent-encoded SECRET.',
+      'disk',
+      '`disk` (in the data folder), `disk:/path`, or `s3://KEY:SECRET@HOST/BUCKET?region=R`.',
+    ),
+    secret: true as const,
+  },
   FAREBOX_METRICS_TOKEN: secret('Bearer token that opens /metrics to callers from other machines.'),
   FAREBOX_LOG_LEVEL: oneOf(
     ['fatal', 'error', 'warn', 'info', 'debug', 'silent'],
@@ -94,10 +107,10 @@ const settings = {
     'An upstream whose queue is older takes no more submits (503).',
   ),
   FAREBOX_WEBHOOK_HTTPS_ONLY: flag('off', 'Refuse webhook addresses that are not https.'),
-  FAREBOX_ALLOW_PRIVATE_HOSTS: list(
+  FAREBOX_ALLOW_PRIVATE_HOSTS: hosts(
     'Host or host:port of upstreams on the own network, comma-separated.',
   ),
-  FAREBOX_TEST_PUBLIC_HOSTS: list(
+  FAREBOX_TEST_PUBLIC_HOSTS: hosts(
     'Host:port that counts as public although it is not. For tests only.',
   ),
   FAREBOX_NOTIFY: flag(
@@ -205,7 +218,12 @@ export function catalogDir(config: Config): string {
 /** The data folder as an absolute path, made if need be. */
 export function dataDir(config: Config): string {
   const dir = resolve(config.FAREBOX_DATA_DIR);
-  mkdirSync(dir, { recursive: true });
+  try {
+    mkdirSync(dir, { recursive: true });
+  } catch (error) {
+    const { message } = error as Error;
+    throw new ConfigError(`FAREBOX_DATA_DIR: cannot use ${dir}: ${message}`, { cause: error });
+  }
   return dir;
 }
 
@@ -258,6 +276,15 @@ export function configurationPage(): string {
 
 function text<D extends string | null>(fallback: D, says: string) {
   return { read: (given: string) => given, default: fallback, says };
+}
+
+/** A text of a certain form. What was given is not repeated, since it may hold a secret. */
+function matching<D extends string | null>(form: RegExp, rule: string, fallback: D, says: string) {
+  const read = (given: string) => {
+    if (!form.test(given)) throw new ConfigError(rule);
+    return given;
+  };
+  return { read, default: fallback, says };
 }
 
 function secret(says: string) {
@@ -316,13 +343,17 @@ function oneOf<T extends string>(values: T[], fallback: T, says: string) {
   };
 }
 
-function list(says: string) {
+const hostForm = /^(\[[0-9a-f:.]+\]|[^:[\]/@?#\s]+)(:\d{1,5})?$/i;
+
+function hosts(says: string) {
   return {
-    read: (given: string) =>
-      given
-        .split(',')
-        .map((item) => item.trim())
-        .filter((item) => item !== ''),
+    read: (given: string) => {
+      const items = given.split(',').map((item) => item.trim());
+      const named = items.filter((item) => item !== '');
+      const wrong = named.find((item) => !hostForm.test(item));
+      if (wrong !== undefined) throw new ConfigError(`"${wrong}" is neither host nor host:port.`);
+      return named;
+    },
     default: '',
     says,
   };

@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import manifest from '../package.json' with { type: 'json' };
 import { ConfigError, readConfig, type Config } from './config.ts';
 import { Refused } from './operations/account.ts';
 
@@ -14,12 +15,12 @@ type Verb<Options> = (
 const program = new Command('farebox')
   .description('A prepaid gateway you host yourself: one key, one balance, every model behind it.')
   .option('--json', 'print one JSON object')
+  .version(manifest.version, '--version', 'print the version')
   .configureHelp({ showGlobalOptions: true })
-  .exitOverride()
-  .helpCommand(false);
+  .exitOverride();
 
 function verb(parent: Command, name: string, says: string): Command {
-  return parent.command(name).description(says).option('--json', 'print one JSON object');
+  return parent.command(name).description(says);
 }
 
 /** Loads a verb's file only when it is called, reads the settings and hands both over. */
@@ -79,7 +80,7 @@ verb(program, 'credit', 'book a deposit; the same reference is booked once')
 
 const key = program.command('key').description('API keys');
 verb(key, 'create', 'make a key and print it, once')
-  .requiredOption('--account <email>')
+  .requiredOption('--account <email>', 'whose key')
   .option('--name <name>', 'a label', 'default')
   .option('--limit-usd <amount>', 'monthly spend limit')
   .option('--rpm <n>', 'calls a minute', count)
@@ -111,6 +112,7 @@ verb(program, 'export', 'write everything into one snapshot file')
   .action(run(async () => (await import('./commands/snapshot.ts')).exportSnapshot));
 verb(program, 'import', 'read a snapshot into an empty database')
   .argument('<file>')
+  .option('--release-open', 'end what is not finished and give its reservations back')
   .action(run(async () => (await import('./commands/snapshot.ts')).importSnapshot));
 program
   .command('generate', { hidden: true })
@@ -129,20 +131,27 @@ function count(text: string): number {
   return Number(text);
 }
 
-/** Says what went wrong in words; a fault of ours shows where it happened. */
+/**
+ * Says what went wrong in words, 2; a fault of ours shows where it happened, 1. With --json the
+ * words are on stdout too.
+ */
 function tell(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode;
+  if (error instanceof CommanderError) return tellUsage(error);
   const expected = error instanceof Refused || error instanceof ConfigError;
-  const text = expected
-    ? error.message
-    : error instanceof Error
-      ? (error.stack ?? error.message)
-      : String(error);
-  const json = process.argv.includes('--json');
-  if (json)
-    console.log(
-      JSON.stringify({ error: { message: error instanceof Error ? error.message : text } }),
-    );
-  console.error(text);
+  const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  tellJson(message);
+  console.error(expected ? message : (stack ?? message));
   return expected ? 2 : 1;
+}
+
+/** Commander has said it on stderr, or shown the help that was asked for. */
+function tellUsage(error: CommanderError): number {
+  if (error.exitCode === 0) return 0;
+  const help = error.code === 'commander.help';
+  tellJson(help ? 'A verb is missing.' : error.message.replace(/^error: /, ''));
+  return 2;
+}
+
+function tellJson(message: string): void {
+  if (process.argv.includes('--json')) console.log(JSON.stringify({ error: { message } }));
 }

@@ -5,7 +5,7 @@ import { catalogDir, dataDir, signingSecrets, type Config } from './config.ts';
 import type { Links } from './core/views.ts';
 import { openHints, type Hints } from './db/hints.ts';
 import { openLanes, type BatchBounds, type Lanes } from './lanes.ts';
-import { createFetch, type Fetch } from './lib/fetch.ts';
+import { createFetch, type Fetch, type Lookup } from './lib/fetch.ts';
 import { createMetrics, type Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
 import { openCatalog, type CatalogStore } from './storage/catalog.ts';
@@ -43,11 +43,12 @@ export interface PartsOptions {
   log: Logger;
   upstreams?: Map<string, Upstream>;
   batches?: BatchBounds;
+  lookup?: Lookup;
 }
 
 export async function openParts({ config, db, log, ...options }: PartsOptions): Promise<Parts> {
   const metrics = createMetrics();
-  const fetches = openFetches(config);
+  const fetches = openFetches(config, options.lookup);
   const upstreams =
     options.upstreams ??
     createUpstreams(upstreamSettings(config), { download: downloader(fetches.guarded, config) });
@@ -94,7 +95,7 @@ function upstreamSettings(config: Config) {
 }
 
 /** Calls to addresses that strangers give: uploads by URL, outputs of upstreams, notifications. */
-function openFetches(config: Config): { guarded: Fetch; webhooks: Fetch } {
+function openFetches(config: Config, lookup?: Lookup): { guarded: Fetch; webhooks: Fetch } {
   const guard = {
     allowHosts: [...config.FAREBOX_ALLOW_PRIVATE_HOSTS, ...config.FAREBOX_TEST_PUBLIC_HOSTS],
   };
@@ -105,8 +106,13 @@ function openFetches(config: Config): { guarded: Fetch; webhooks: Fetch } {
       ? { allowHosts: config.FAREBOX_TEST_PUBLIC_HOSTS }
       : true;
   return {
-    guarded: createFetch({ guard: guard.allowHosts.length > 0 ? guard : true, own }),
-    webhooks: createFetch({ guard: publicOnly, httpsOnly: config.FAREBOX_WEBHOOK_HTTPS_ONLY, own }),
+    guarded: createFetch({ guard: guard.allowHosts.length > 0 ? guard : true, own, lookup }),
+    webhooks: createFetch({
+      guard: publicOnly,
+      httpsOnly: config.FAREBOX_WEBHOOK_HTTPS_ONLY,
+      own,
+      lookup,
+    }),
   };
 }
 

@@ -1,10 +1,13 @@
 import { catalogDir } from '../config.ts';
+import { Refused } from '../operations/account.ts';
 import { checkFolder } from '../storage/catalog.ts';
 import { print, type Context } from './output.ts';
 
 export async function check(context: Context, folder: string | undefined): Promise<void> {
   const dir = folder ?? catalogDir(context.config);
-  const { files, rows, problems } = await checkFolder(dir);
+  const { files, rows, problems } = await checkFolder(dir).catch((error: Error) => {
+    throw new Refused(`Cannot read the folder ${dir}: ${error.message}`, { cause: error });
+  });
   const ok = problems.length === 0;
   const lines = problems.map(({ file, path, message, ...where }) => {
     const at = 'line' in where && where.line ? `${file}:${where.line}` : file;

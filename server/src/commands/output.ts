@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import { createLog } from '../lib/log.ts';
-import { openStore } from '../store.ts';
 import type { Database } from '../lib/sql.ts';
+import { openStore } from '../store.ts';
 
 /** What every verb is given. */
 export interface Context {
@@ -14,7 +14,7 @@ export interface Context {
  */
 export async function withDatabase<T>(
   context: Context,
-  work: (db: Database) => Promise<T>,
+  work: (db: Database, applied: string[]) => Promise<T>,
 ): Promise<T> {
   const log = createLog('warn');
   const store = await openStore(
@@ -23,7 +23,7 @@ export async function withDatabase<T>(
     log,
   );
   try {
-    return await work(store.db);
+    return await work(store.db, store.applied);
   } finally {
     await store.close();
   }

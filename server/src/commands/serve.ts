@@ -1,10 +1,10 @@
 import { startApp, type App } from '../app.ts';
 import { openStore } from '../store.ts';
-import { dataDir, ConfigError, type Config } from '../config.ts';
+import { catalogDir, dataDir, ConfigError, type Config } from '../config.ts';
 import { claimFolder } from '../db/embedded.ts';
 import { createLog } from '../lib/log.ts';
 import { Refused } from '../operations/account.ts';
-import type { Context } from './output.ts';
+import { print, type Context } from './output.ts';
 
 /** Within this a stopping process is gone, whatever is under way. */
 const stopMs = 9_500;
@@ -16,14 +16,18 @@ export async function serve(
   const { config } = context;
   if (!options.embedded) demand(config, ['DATABASE_URL', 'FAREBOX_SECRET', 'FAREBOX_BASE_URL']);
   await live(config, { http: true, worker: options.worker && config.FAREBOX_WORKER }, (app) => {
-    console.log(`Farebox serves ${app.baseUrl} on ${app.address!.host}:${app.address!.port}.`);
+    const { address, baseUrl: base_url } = app;
+    const text = `Farebox serves ${base_url} on ${address!.host}:${address!.port}.`;
+    print(context, { base_url, ...address, pid: process.pid }, text);
   });
 }
 
 export async function work(context: Context, options: { embedded?: boolean }): Promise<void> {
   const { config } = context;
   if (!options.embedded) demand(config, ['DATABASE_URL', 'FAREBOX_SECRET', 'FAREBOX_BASE_URL']);
-  await live(config, { http: false, worker: true }, () => console.log('Farebox works.'));
+  await live(config, { http: false, worker: true }, () =>
+    print(context, { pid: process.pid }, 'Farebox works.'),
+  );
 }
 
 function demand(config: Config, names: (keyof Config)[]): void {
@@ -41,22 +45,22 @@ export async function live(
   started: (app: App) => void | Promise<void>,
 ): Promise<void> {
   const log = createLog(config.FAREBOX_LOG_LEVEL);
+  // From here on, so that who stops a start leaves no PostgreSQL behind.
+  const asked = stopSignal();
   const folder = config.DATABASE_URL === null && parts.http ? await claim(config) : null;
   const store = await openStore(config, parts.http ? 'farebox serve' : 'farebox worker', log);
-  const app = await startApp({ config, store, log, ...parts }).catch(async (error: unknown) => {
+  let app: App | undefined;
+  try {
+    app = await startApp({ config, store, log, ...parts }).catch((error: unknown) => {
+      throw inWords(error, config);
+    });
+    await started(app);
+    log.info({ signal: await asked }, 'stopping');
+  } finally {
+    await app?.stop();
     await store.close();
     folder?.release();
-    throw inUse(error, config);
-  });
-  await started(app);
-  const signal = await stopSignal();
-  log.info({ signal }, 'stopping');
-  // Whatever hangs, the process ends in time: what is under way is leased or reserved, and comes
-  // back by itself.
-  setTimeout(() => process.exit(1), stopMs).unref();
-  await app.stop();
-  await store.close();
-  folder?.release();
+  }
   log.info({}, 'stopped');
 }
 
@@ -70,9 +74,20 @@ async function claim(config: Config): Promise<{ release(): void }> {
   return claimed;
 }
 
-function inUse(error: unknown, config: Config): unknown {
-  if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return error;
-  return new Refused(`Port ${config.PORT} is taken by another program. Set PORT to a free one.`);
+/** What an operator can mend; anything else is a fault of ours and keeps its stack. */
+function inWords(error: unknown, config: Config): unknown {
+  const { HOST, PORT } = config;
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') {
+    return new Refused(`Port ${PORT} is taken by another program. Set PORT to a free one.`);
+  }
+  if (syscall === 'listen' || syscall === 'getaddrinfo') {
+    return new Refused(`Cannot listen on ${HOST}:${PORT} (${code}). Set HOST and PORT.`);
+  }
+  if (syscall === 'scandir') {
+    return new Refused(`Cannot read the catalog folder ${catalogDir(config)} (${code}).`);
+  }
+  return error;
 }
 
 /** The first signal stops in order, a second one at once. */
@@ -81,6 +96,9 @@ function stopSignal(): Promise<string> {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.once(signal, () => {
         resolve(signal);
+        // Whatever hangs, the process ends in time: what is under way is leased or reserved, and
+        // comes back by itself.
+        setTimeout(() => process.exit(1), stopMs).unref();
         process.once(signal, () => process.exit(1));
       });
     }

@@ -4,8 +4,8 @@ import { dataDir, type Config } from '../config.ts';
 import type { Unfinished } from '../db/snapshot.ts';
 import * as exporting from '../operations/export.ts';
 import * as importing from '../operations/import.ts';
+import { storageAddress } from '../parts.ts';
 import { openStorage } from '../storage/index.ts';
-import type { Storage } from '../storage/storage.ts';
 import { print, withDatabase, type Context } from './output.ts';
 
 /** What takes longer says on stderr what it is doing, now and then. */
@@ -17,7 +17,7 @@ export async function exportSnapshot(context: Context, file: string): Promise<vo
   const secret = config.FAREBOX_SECRET === null ? keptSecret(config) : null;
   const options = { path, secret, tell: teller('exporting') };
   const { rows, files, bytes, gone, unfinished, seal } = await withDatabase(context, (db) =>
-    exporting.exportSnapshot(db, mediaStore(config), options),
+    exporting.exportSnapshot(db, openStorage(storageAddress(config)), options),
   );
   const shown = {
     ok: true,
@@ -35,7 +35,7 @@ export async function exportSnapshot(context: Context, file: string): Promise<vo
   };
   const { accounts, requests } = shown;
   const lines = [
-    `${accounts} accounts, ${requests} requests and ${files} media files are in ${path}.`,
+    `Written to ${path}: accounts ${accounts}, requests ${requests}, media files ${files}.`,
     'Keep it as you keep a password: it holds key hashes and signing secrets.',
     ...(secret === null ? ['FAREBOX_SECRET is not in it: take it along by hand.'] : []),
     ...whileOpen(unfinished, 'Stop this service before you start one on a copy'),
@@ -53,7 +53,7 @@ export async function importSnapshot(
   const { taken_at, rows, files, bytes, checked, released, unfinished } = await withDatabase(
     context,
     (db) =>
-      importing.importSnapshot(db, mediaStore(config), {
+      importing.importSnapshot(db, openStorage(storageAddress(config)), {
         path: resolve(file),
         releaseOpen: options.releaseOpen ?? false,
         keepSecret: (given) => void (secret = keep(config, given)),
@@ -75,11 +75,10 @@ export async function importSnapshot(
   };
   const { accounts, requests } = shown;
   const lines = [
-    `${accounts} accounts, ${requests} requests and ${files} media files are here, ` +
-      `as of ${taken_at}.`,
+    `Here as of ${taken_at}: accounts ${accounts}, requests ${requests}, media files ${files}.`,
     `The books balance: ${checked.laws} laws over ${checked.transfers} transfers.`,
     ...(released > 0
-      ? [`${released} open requests were ended and their reservations given back.`]
+      ? [`Ended with their reservations given back: open requests ${released}.`]
       : []),
     ...whileOpen(unfinished, 'Before you start this service, stop the one that the snapshot is of'),
     ...secret.says,
@@ -91,15 +90,10 @@ export async function importSnapshot(
 function whileOpen({ queued, running, to_notify }: Unfinished, advice: string): string[] {
   if (queued + running + to_notify === 0) return [];
   return [
-    `Not finished: ${queued} requests wait, ${running} run, ${to_notify} notifications are due.`,
+    `Not finished: waiting ${queued}, running ${running}, notifications due ${to_notify}.`,
     `${advice}: both would start what waits, and an upstream may be paid twice.`,
     'With "farebox import --release-open" a copy gives their reservations back instead.',
   ];
-}
-
-function mediaStore(config: Config): Storage {
-  const { FAREBOX_STORAGE: address } = config;
-  return openStorage(address === 'disk' ? `disk:${join(dataDir(config), 'media')}` : address);
 }
 
 function keptSecret(config: Config): string | null {

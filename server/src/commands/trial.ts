@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import type { App } from '../app.ts';
 import { dataDir, type Config } from '../config.ts';
 import { hashKey } from '../core/key.ts';
+import { formatUsd } from '../core/money.ts';
 import * as accounts from '../db/accounts.ts';
 import * as keys from '../db/keys.ts';
 import type { Database } from '../lib/sql.ts';
 import { createAccount, needAccount } from '../operations/account.ts';
 import { deposit } from '../operations/deposit.ts';
 import { createKey } from '../operations/key.ts';
-import type { Context } from './output.ts';
+import { print, type Context } from './output.ts';
 import { live } from './serve.ts';
 
 const demo = { email: 'demo@farebox.local', amount: 100_000_000n, reference: 'demo balance' };
@@ -23,9 +24,12 @@ export async function trial(context: Context): Promise<void> {
       ? { ...config, FAREBOX_LOG_LEVEL: 'warn' as const }
       : config;
   await live(quiet, { http: true, worker: config.FAREBOX_WORKER }, async (app) => {
-    const key = await demoKey(config, app.db);
+    const { key, available_usd_micro } = await demoKey(config, app.db);
     await ensure(app.db, operator, true);
-    console.log(welcome(app, key));
+    const { baseUrl: base_url, address } = app;
+    const emails = { email: demo.email, operator };
+    const shown = { base_url, ...address, pid: process.pid, key, ...emails, available_usd_micro };
+    print(context, shown, welcome(app, key, available_usd_micro));
   });
 }
 
@@ -33,16 +37,22 @@ export async function trial(context: Context): Promise<void> {
  * The same demo key at every start: it is kept in the data folder, as only its hash is in the
  * database.
  */
-async function demoKey(config: Config, db: Database): Promise<string> {
-  const account = await ensure(db, demo.email, false);
-  await deposit(db, { account_id: account.id, amount: demo.amount, reference: demo.reference });
+async function demoKey(
+  config: Config,
+  db: Database,
+): Promise<{ key: string; available_usd_micro: bigint }> {
+  const { id: account_id } = await ensure(db, demo.email, false);
+  const { amount, reference } = demo;
+  const { available_usd_micro } = await deposit(db, { account_id, amount, reference });
   const path = join(dataDir(config), 'demo-key');
   const kept = existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
-  if (kept !== null && (await isLiving(db, kept, account.id))) return kept;
+  if (kept !== null && (await isLiving(db, kept, account_id))) {
+    return { key: kept, available_usd_micro };
+  }
   const limits = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
-  const { key } = await createKey(db, { account_id: account.id, name: 'demo', ...limits });
+  const { key } = await createKey(db, { account_id, name: 'demo', ...limits });
   writeFileSync(path, key, { mode: 0o600 });
-  return key;
+  return { key, available_usd_micro };
 }
 
 async function isLiving(db: Database, key: string, accountId: string): Promise<boolean> {
@@ -60,7 +70,7 @@ async function ensure(
   );
 }
 
-function welcome(app: App, key: string): string {
+function welcome(app: App, key: string, available: bigint): string {
   const { baseUrl } = app;
   const models = app.catalog.current().models.size;
   return `
@@ -68,7 +78,7 @@ function welcome(app: App, key: string): string {
 
     base address   ${baseUrl}
     API key        ${key}
-    accounts       ${demo.email} (balance 100 USD), ${operator} (operator)
+    accounts       ${demo.email} (balance ${formatUsd(available)} USD), ${operator} (operator)
     guide          ${baseUrl}/llms.txt
 
   Try it:

@@ -1,3 +1,4 @@
+import { isUuid } from '../lib/id.ts';
 import { sql, type Connection } from '../lib/sql.ts';
 
 export interface AccountRow {
@@ -29,12 +30,14 @@ export async function insert(
 
 /** One account by e-mail address or id; null where there is none. */
 export async function find(db: Connection, emailOrId: string): Promise<AccountRow | null> {
+  const name = emailOrId.toLowerCase();
+  const id = isUuid(name) ? name : null;
   const rows = await db.run<AccountRow>(sql`
     select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.created_at,
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
       b.debits_pending as reserved_usd_micro
     from accounts a join balances b on b.account_id = a.id
-    where a.email = lower(${emailOrId}) or a.id::text = lower(${emailOrId})`);
+    where a.email = ${name} or a.id = ${id}`);
   return rows[0] ?? null;
 }
 
@@ -47,9 +50,11 @@ export function list(
     select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.created_at,
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
       b.debits_pending as reserved_usd_micro
-    from accounts a join balances b on b.account_id = a.id
-    where (${page.before ?? null}::uuid is null or a.id < ${page.before ?? null}::uuid)
-    order by a.id desc limit ${page.limit}`);
+    from (
+      select * from accounts
+      where id < coalesce(${page.before ?? null}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+      order by id desc limit ${page.limit}
+    ) a join balances b on b.account_id = a.id order by a.id desc`);
 }
 
 export async function setStatus(

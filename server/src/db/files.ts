@@ -35,7 +35,8 @@ export function findLiving(db: Connection, accountId: string, ids: string[]): Pr
 /** Takes out expired files and returns where their bytes are. */
 export function takeExpired(db: Connection, limit: number): Promise<{ storage_key: string }[]> {
   return db.run<{ storage_key: string }>(sql`
-    delete from files where id in (
-      select id from files where expires_at <= now() order by expires_at limit ${limit} for update skip locked)
+    delete from files where id = any(array(
+      select id from files where expires_at <= now()
+      order by expires_at limit ${limit} for update skip locked))
     returning storage_key`);
 }

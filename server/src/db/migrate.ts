@@ -14,8 +14,11 @@ interface Migration {
   sha256: string;
 }
 
+/** This version of the service cannot work with the schema that it found. */
+export class SchemaUnfit extends Error {}
+
 /** The database was migrated by a newer version of the service. */
-export class SchemaTooNew extends Error {}
+export class SchemaTooNew extends SchemaUnfit {}
 
 /**
  * Brings the schema up to this version: forward only, a file a transaction, one process at a time.
@@ -60,14 +63,13 @@ function verify(
 ): void {
   if (applied.length > wanted.length) {
     throw new SchemaTooNew(
-      `The database is at migration ${applied.length},
-        this version of Farebox knows ${wanted.length}. ` +
-        'Start the version that migrated it, or a newer one.',
+      `The database is at migration ${applied.length}, this version of Farebox knows ` +
+        `${wanted.length}. Start the version that migrated it, or a newer one.`,
     );
   }
   for (const [i, row] of applied.entries()) {
     if (row.sha256 !== wanted[i]?.sha256) {
-      throw new Error(
+      throw new SchemaUnfit(
         `Migration ${row.name} was applied with another text than this version's ${wanted[i]?.name}. ` +
           'Restore the file, or the database from a backup.',
       );

@@ -1,3 +1,4 @@
+import { storableText } from '../lib/json.ts';
 import { sql, type Connection, type Database } from '../lib/sql.ts';
 
 /**
@@ -159,7 +160,7 @@ export async function noteFailure(
 ): Promise<void> {
   await db.run(sql`
     insert into upstreams as u (name, failures, last_error, paused_until)
-    values (${upstream}, 1, ${failure.message.slice(0, 2000)},
+    values (${upstream}, 1, ${storableText(failure.message.slice(0, 2000))},
       now() + ${failure.pause_seconds}::float8 * interval '1 s')
     on conflict (name) do update set failures = u.failures + 1, last_error = excluded.last_error,
       paused_until = greatest(u.paused_until, excluded.paused_until,

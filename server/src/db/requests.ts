@@ -1,5 +1,6 @@
 import type { QuoteJson } from '../core/quote-json.ts';
 import type { AttemptOutcome, Move, Output, Status } from '../core/request.ts';
+import { storableJson, storableText } from '../lib/json.ts';
 import { sql, type Connection, type Transaction } from '../lib/sql.ts';
 
 /** The clock row of a request, as everything reads it. */
@@ -113,10 +114,10 @@ export async function forgetKeys(
 ): Promise<number> {
   const rows = await db.run(sql`
     update request_inputs set idempotency_key = null, fingerprint = null
-    where request_id in (
+    where request_id = any(array(
       select request_id from request_inputs
       where idempotency_key is not null
-        and created_at < now() - ${olderThanDays} * interval '1 day' limit ${limit})
+        and created_at < now() - ${olderThanDays} * interval '1 day' limit ${limit}))
     returning request_id`);
   return rows.length;
 }
@@ -259,8 +260,8 @@ export function waitMany(db: Connection, moves: To<'wait'>[]): Promise<Ids> {
       select * from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[],
         ${moves.map((m) => m.wake_seconds)}::float8[], ${moves.map((m) => m.started_in)}::int[],
         ${moves.map((m) => m.outcome)}::text[],
-          ${moves.map((m) => m.message?.slice(0, 2000) ?? null)}::text[],
-        ${moves.map((m) => (m.progress === null ? null : JSON.stringify(m.progress)))}::text[])
+          ${moves.map((m) => m.message === null ? null : storableText(m.message.slice(0, 2000)))}::text[],
+        ${moves.map((m) => (m.progress === null ? null : storableJson(m.progress)))}::text[])
         as d (id, attempt, wake, started_in, outcome, message, progress)
     ), moved as (
       update requests r set wake_at = now() + d.wake * interval '1 s'
@@ -402,8 +403,8 @@ export function list(db: Connection, filter: ListFilter): Promise<RequestRow[]> 
       quoted_usd_micro,
       charged_usd_micro, error_code, webhook_state, expires_at, created_at, started_at, completed_at
     from requests
-    where account_id = ${filter.account_id} and (${filter.from_id}::uuid is null
-      or id >= ${filter.from_id}::uuid)
+    where account_id = ${filter.account_id}
+      and id >= coalesce(${filter.from_id}::uuid, '00000000-0000-0000-0000-000000000000')
       and id < coalesce(${filter.below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
       and (${filter.status}::text is null or status = ${filter.status})
       and (${filter.model_id}::text is null or model_id = ${filter.model_id})

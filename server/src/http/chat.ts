@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { parseChat, type Chat } from '../core/chat.ts';
 import type { Model } from '../core/catalog.ts';
@@ -142,27 +143,42 @@ async function begin(
   const upstream = deps.upstreams.get(route!.upstream)!;
   const chatDeps = { upstream, upstream_model: route!.model, end: deps.end };
   const abort = new AbortController();
-  const limit = setTimeout(() => abort.abort(), run.model.job_age_seconds * 1000 - 1_000);
-  limit.unref();
   const cut = () => abort.abort();
+  const limit = setTimeout(cut, run.model.job_age_seconds * 1000 - 1_000);
+  limit.unref();
   deps.cutoff.addEventListener('abort', cut);
-  // An upstream that is waited for would not notice that nobody reads any more.
-  if (run.chat.stream && run.model.disconnect === 'abort') {
-    if (reply.raw.destroyed) cut();
-    else reply.raw.once('close', cut);
-  }
+  const wait = run.model.disconnect === 'drain' ? deps.settings.times.drainMs : 0;
+  const stopWaiting = run.chat.stream ? whenLeft(reply.raw, wait, cut) : () => {};
   try {
     if (!run.chat.stream) {
-      const settled = await chat.reply(run, chatDeps, abort.signal);
-      reply.header('x-charge-usd-micro', String(settled.charge));
-      return answer(reply, settled.completion);
+      const { completion } = await chat.reply(run, chatDeps, abort.signal);
+      return answer(reply, completion);
     }
     const begun = await chat.stream(run, chatDeps, abort);
     return await send(req, reply, begun, run, deps);
   } finally {
     clearTimeout(limit);
+    stopWaiting();
     deps.cutoff.removeEventListener('abort', cut);
   }
+}
+
+/**
+ * Calls back so many milliseconds after the caller has left: an upstream that is waited for would
+ * not notice that nobody reads any more. Returns how to call it off.
+ */
+function whenLeft(raw: ServerResponse, waitMs: number, callback: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const left = () => {
+    if (waitMs === 0) callback();
+    else timer = setTimeout(callback, waitMs);
+  };
+  if (raw.destroyed) left();
+  else raw.once('close', left);
+  return () => {
+    clearTimeout(timer);
+    raw.removeListener('close', left);
+  };
 }
 
 function answer(reply: FastifyReply, completion: Json): string {
@@ -249,10 +265,17 @@ async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json |
   return now.output;
 }
 
-function replay(reply: FastifyReply, kept: Json, wanted: Chat, deps: HttpDeps): FastifyReply {
+async function replay(
+  reply: FastifyReply,
+  kept: Json,
+  wanted: Chat,
+  deps: HttpDeps,
+): Promise<FastifyReply> {
   const events = open(reply, deps);
-  for (const chunk of chunksFromCompletion(kept, wanted.include_usage))
+  for (const chunk of chunksFromCompletion(kept, wanted.include_usage)) {
     events.send(JSON.stringify(chunk));
+    if (!(await events.drained())) return reply;
+  }
   events.send('[DONE]');
   events.end();
   return reply;

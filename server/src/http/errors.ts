@@ -52,6 +52,10 @@ export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof StreamStalled) {
     return new ApiError('bad_request', { message: 'The body came too slowly and was cut off.' });
   }
+  // Node's word for a caller who is gone before the whole body has come.
+  if (thrown instanceof Error && thrown.message === 'aborted') {
+    return new ApiError('bad_request', { message: 'The body ended early.', cause: thrown });
+  }
   if (thrown instanceof BatchFull || thrown instanceof StorageFull || isUnavailable(thrown)) {
     return new ApiError('capacity_unavailable', { cause: thrown });
   }

@@ -30,7 +30,9 @@ export async function upload(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
       message: 'The body is empty; send the bytes of the file.',
     });
   const { uploadIdleMs } = deps.settings.times;
-  const { head, stream } = await headAnd(idleTimeout(body, uploadIdleMs), sniffBytes);
+  // Destroyed where it is refused, the body would hold up its connection for ever.
+  const bytes = body.iterator({ destroyOnReturn: false });
+  const { head, stream } = await headAnd(idleTimeout(bytes, uploadIdleMs), sniffBytes);
   if (head.length === 0)
     throw new ApiError('bad_request', {
       message: 'The body is empty; send the bytes of the file.',
@@ -48,14 +50,12 @@ export async function upload(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   const { account_id } = req.caller;
   const storage_key = `files/${account_id}/${id}`;
   const { size, sha256 } = await deps.storage.put(storage_key, stream, { maxBytes });
-  const times = await files.insert(deps.db, {
-    id,
-    account_id,
-    storage_key,
-    content_type,
-    size: BigInt(size),
-    sha256,
-    ttl_seconds: deps.settings.fileTtlSeconds,
+  const ttl_seconds = deps.settings.fileTtlSeconds;
+  const row = { id, account_id, storage_key, content_type, size: BigInt(size), sha256, ttl_seconds };
+  const times = await files.insert(deps.db, row).catch(async (error: unknown) => {
+    // Without a row nobody would ever delete them.
+    await deps.storage.remove(storage_key);
+    throw error;
   });
   reply.code(201);
   return {

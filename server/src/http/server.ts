@@ -11,6 +11,7 @@ import fastify, {
 import { ApiError } from '../core/errors.ts';
 import { authenticate } from './auth.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
+import { discardRest } from './discard.ts';
 import { errorBody, sendError } from './errors.ts';
 import { routes, type Route } from './routes.ts';
 
@@ -72,6 +73,8 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
   let inFlight = 0;
   app.addHook('onRequest', (req, reply, done) => {
     reply.header('x-request-id', req.id);
+    const { lingerMs } = deps.settings.times;
+    reply.raw.once('close', () => discardRest(req.raw, lingerMs));
     if (inFlight >= deps.settings.inFlightMax && !isOutside(req)) {
       deps.metrics.shed.inc({ reason: 'in_flight' });
       done(
@@ -93,6 +96,8 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
     Object.assign(req, { rest });
     reply.raw.once('close', () => {
       rest();
+      // Kept open for a next call it would hold up the stop.
+      if (deps.draining.aborted) req.raw.socket.end();
       const route = req.routeOptions.url ?? 'none';
       deps.metrics.httpSeconds.observe(
         { route, status: String(reply.raw.statusCode) },

@@ -8,6 +8,8 @@ export interface Times {
   connectionsCheckMs: number;
   /** A JSON body that has not come whole by then is cut off. */
   bodyMs: number;
+  /** How long the rest of a body that was refused may still come. */
+  lingerMs: number;
   /** An upload of which nothing comes for so long is cut off. */
   uploadIdleMs: number;
   /** Between two comments that keep an event stream alive. */
@@ -16,6 +18,10 @@ export interface Times {
   stallMs: number;
   /** How long a chat call waits for the first one under its Idempotency-Key. */
   repeatWaitMs: number;
+  /** How long a model is read on for its usage after its caller has left. */
+  drainMs: number;
+  /** A whole notification, the receiver's answer included. */
+  webhookMs: number;
 }
 
 export const usualTimes: Times = {
@@ -24,8 +30,11 @@ export const usualTimes: Times = {
   headersMs: 15_000,
   connectionsCheckMs: 2_000,
   bodyMs: 30_000,
+  lingerMs: 2_000,
   uploadIdleMs: 20_000,
   keepAliveMs: 15_000,
   stallMs: 60_000,
   repeatWaitMs: 10_000,
+  drainMs: 120_000,
+  webhookMs: 10_000,
 };

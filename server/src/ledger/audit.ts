@@ -176,22 +176,33 @@ const laws: Law[] = [
   },
   {
     name: 'nothing_is_orphaned',
-    says: 'every balance, key, input and output belongs to something',
+    says: 'every row belongs to something, and nothing lacks what it is never without',
+    // No foreign key stands behind these: it would lock the parent that all submits queue for.
     broken: `
-      select 'balance' as what, b.account_id as id from balances b left
-        join accounts a on a.id = b.account_id where a.id is null
-      union all select 'account without balance', a.id from accounts a left
-        join balances b on b.account_id = a.id where b.account_id is null
-      union all select 'key without usage', k.id from keys k left
-        join key_usage u on u.key_id = k.id where u.key_id is null
-      union all select 'request without input', q.id from requests q left
-        join request_inputs i on i.request_id = q.id where i.request_id is null
-      union all select 'input without request', i.request_id from request_inputs i left
-        join requests q on q.id = i.request_id where q.id is null
-      union all select 'output without request', o.request_id from outputs o left
-        join requests q on q.id = o.request_id where q.status is distinct from 'COMPLETED'
-      union all select 'attempt without request', t.request_id from attempts t left
-        join requests q on q.id = t.request_id where q.id is null`,
+      select 'account without balance' as what, id from accounts a
+        where not exists (select from balances b where b.account_id = a.id)
+      union all select 'balance without account', account_id from balances b
+        where not exists (select from accounts a where a.id = b.account_id)
+      union all select 'transfer without account', id from transfers t
+        where not exists (select from accounts a where a.id = t.account_id)
+      union all select 'key without usage', id from keys k
+        where not exists (select from key_usage u where u.key_id = k.id)
+      union all select 'usage without key', key_id from key_usage u
+        where not exists (select from keys k where (k.id, k.account_id) = (u.key_id, u.account_id))
+      union all select 'request without key', id from requests q
+        where not exists (select from keys k where (k.id, k.account_id) = (q.key_id, q.account_id))
+      union all select 'request without input', id from requests q
+        where not exists (select from request_inputs i where i.request_id = q.id)
+      union all select 'file without account', id from files f
+        where not exists (select from accounts a where a.id = f.account_id)
+      union all select 'output without completed request', c.request_id from outputs c
+        left join requests q on q.id = c.request_id where q.status is distinct from 'COMPLETED'
+      union all select c.what, c.request_id from (
+        select 'input without request' as what, request_id from request_inputs
+        union all select 'result without request', request_id from request_results
+        union all select 'attempt without request', request_id from attempts
+        union all select 'notification without request', request_id from webhook_deliveries
+      ) c where not exists (select from requests q where q.id = c.request_id)`,
   },
 ];
 

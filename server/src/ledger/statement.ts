@@ -25,8 +25,8 @@ export function statement(
       case when kind = 'reserve' then id else pending_id end as request_id, reference, reason,
         created_at
     from transfers
-    where account_id = ${accountId} and (${page.before ?? null}::bigint is null
-      or seq < ${page.before ?? null}::bigint)
+    where account_id = ${accountId}
+      and seq < coalesce(${page.before ?? null}::bigint, 9223372036854775807)
     order by seq desc limit ${page.limit}`);
 }
 

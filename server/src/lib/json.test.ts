@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { canonicalJson, JsonError, parseJson } from './json.ts';
+import { canonicalJson, JsonError, parseJson, storableJson, storableText } from './json.ts';
 
 const limits = { depth: 64 };
 const parse = (text: string) => parseJson(Buffer.from(text), limits);
@@ -216,6 +216,33 @@ describe('canonicalJson', () => {
           equal = false;
         }
         assert.equal(canonicalJson(a) === canonicalJson(b), equal);
+      }),
+    );
+  });
+});
+
+describe('what PostgreSQL cannot keep', () => {
+  const cases: [name: string, value: string, kept: string][] = [
+    ['NUL', 'a\0b', 'a\ufffdb'],
+    ['the first half of a pair', 'a\ud83d', 'a\ufffd'],
+    ['the second half of a pair', '\udc00b', '\ufffdb'],
+    ['a whole pair stays', '😀', '😀'],
+    ['the words for it stay', '\\u0000 \\\\u0000 \\ud83d', '\\u0000 \\\\u0000 \\ud83d'],
+    ['other control characters stay', '\u0001\n\t"\\', '\u0001\n\t"\\'],
+  ];
+  for (const [name, value, kept] of cases) {
+    test(name, () => {
+      assert.equal(storableText(value), kept);
+      assert.deepEqual(JSON.parse(storableJson({ [value]: [value] })), { [kept]: [kept] });
+    });
+  }
+
+  test('never gets through, whatever stands around it', () => {
+    const text = fc.string({ unit: fc.constantFrom('\0', '\ud83d', '\ude00', '\\', 'u', '0', 'd') });
+    fc.assert(
+      fc.property(text, (value) => {
+        assert.doesNotThrow(() => parse(storableJson(value)));
+        assert.equal(JSON.parse(storableJson(value)), storableText(value));
       }),
     );
   });

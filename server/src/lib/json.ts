@@ -222,3 +222,18 @@ function canonicalObject(object: Record<string, unknown>): string {
   }
   return `{${text}}`;
 }
+
+/** A text from outside as PostgreSQL can keep it: U+FFFD for NUL and for half a surrogate pair. */
+export function storableText(text: string): string {
+  return text.replaceAll('\0', '\ufffd').toWellFormed();
+}
+
+/** `JSON.stringify`, with U+FFFD for what jsonb cannot keep: NUL and half a surrogate pair. */
+export function storableJson(value: unknown): string {
+  const text = JSON.stringify(value);
+  if (!text.includes('\\u')) return text;
+  // Escapes are taken one after the other, or a backslash that is escaped itself would begin one.
+  return text.replace(/\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g, (escape) =>
+    escape.length > 2 ? '\ufffd' : escape,
+  );
+}

@@ -13,7 +13,10 @@ export interface Statement {
   name?: string;
 }
 
-/** Runs statements: the whole database, or one open transaction. */
+/**
+ * Runs statements: the whole database, where one that a deadlock ended is run again, or one open
+ * transaction.
+ */
 export interface Connection {
   run<Row extends object = Record<string, unknown>>(statement: Statement): Promise<Row[]>;
 }
@@ -54,8 +57,10 @@ const { types } = pg;
 const int8 = 20;
 const int8Array = 1016;
 types.setTypeParser(int8, BigInt);
-const parseTextArray = types.getTypeParser(1009 as never) as (text: string) => string[];
-types.setTypeParser(int8Array as never, (text: string) => parseTextArray(text).map(BigInt));
+const parseTextArray = types.getTypeParser(1009 as never) as (text: string) => (string | null)[];
+types.setTypeParser(int8Array as never, (text: string) =>
+  parseTextArray(text).map((item) => (item === null ? null : BigInt(item))),
+);
 
 /** The database did not answer, or not to the end. The statement may have taken effect. */
 const unavailableCodes = new Set([
@@ -73,7 +78,10 @@ const unavailableCodes = new Set([
   '58030',
   '57014',
 ]);
+/** Errnos of a socket, or of the look-up of its name. */
+const unreachable = /^(ECONN|EPIPE|ENOENT|ETIMEDOUT|ENOTFOUND|EAI_|EHOST|ENET)/;
 const retryCodes = new Set(['40001', '40P01']);
+const transactionAborted = '25P02';
 const attemptsMax = 5;
 
 const names = new WeakMap<TemplateStringsArray, { text: string; name: string }>();
@@ -120,11 +128,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('connect', (client) => client.on('error', onError));
 
   return {
-    async run<Row extends object>(statement: Statement) {
-      const result = await pool.query<Row & pg.QueryResultRow>(statement);
-      return result.rows as Row[];
-    },
-    tx: (work) => transact(pool, work),
+    run: <Row extends object>(statement: Statement) =>
+      again(async () => (await pool.query(statement)).rows as Row[]),
+    tx: (work) => again(() => transact(pool, work)),
     async connect() {
       const { max: _max, pipeline: _pipeline, ...rest } = config;
       const client = new pg.Client({ ...rest, statement_timeout: 0, query_timeout: 0 });
@@ -137,23 +143,25 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
+/** A deadlock or serialization failure has undone all of it, so the same may be tried again. */
+async function again<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await transactOnce(pool, work);
+      return await work();
     } catch (error) {
       if (attempt >= attemptsMax || !retryCodes.has(codeOf(error))) throw error;
     }
   }
 }
 
-async function transactOnce<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
+async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   const sent: Promise<unknown>[] = [];
+  let failure: unknown;
   const send = (statement: Statement | string) => {
     const promise = client.query(statement as Statement);
-    // The first failure is reported by the one who awaits; the rest must not count as unhandled.
-    promise.catch(() => {});
+    // Whoever awaits it hears of it too; nobody may, and that must not count as unhandled.
+    promise.catch((error: unknown) => (failure ??= error));
     return promise;
   };
   let broken: Error | undefined;
@@ -172,8 +180,9 @@ async function transactOnce<T>(pool: pg.Pool, work: (tx: Transaction) => Promise
     if (command !== 'COMMIT') throw new Error(`transaction ended with ${command}`);
     return value;
   } catch (error) {
-    await client.query('rollback').catch((failure: Error) => (broken = failure));
-    throw error;
+    await client.query('rollback').catch((lost: Error) => (broken = lost));
+    // To whatever follows the failure the server says no more than that there was one.
+    throw codeOf(error) === transactionAborted ? failure : error;
   } finally {
     client.release(broken);
   }
@@ -188,7 +197,7 @@ export function codeOf(error: unknown): string {
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
-  if (unavailableCodes.has(code) || /^(ECONN|EPIPE|ENOENT|ETIMEDOUT)/.test(code)) return true;
+  if (unavailableCodes.has(code) || unreachable.test(code)) return true;
   return /timeout|terminated|Connection (ended|closed)|not queryable|pool after calling end/i.test(
     error.message,
   );

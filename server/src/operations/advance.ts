@@ -1,6 +1,7 @@
 import type { Ending, Moving } from '../core/request.ts';
 import * as requests from '../db/requests.ts';
 import { newId } from '../lib/id.ts';
+import { storableJson, storableText } from '../lib/json.ts';
 import { openBooks, writeBooks } from '../ledger/ledger.ts';
 import { openUsage, writeUsage } from '../ledger/usage.ts';
 import type { Database } from '../lib/sql.ts';
@@ -121,7 +122,7 @@ function endOf(ending: Ending): requests.Ended {
   };
   if (ending.to === 'CANCELLED') return base;
   if (ending.to === 'FAILED') {
-    const error_message = ending.message.slice(0, 2000);
+    const error_message = storableText(ending.message.slice(0, 2000));
     return {
       ...base,
       error_code: ending.code,
@@ -133,7 +134,7 @@ function endOf(ending: Ending): requests.Ended {
     ...base,
     charged_usd_micro: ending.charge,
     ttl_seconds: ending.outputs.length > 0 ? ending.ttl_seconds : null,
-    output: ending.output === null ? null : JSON.stringify(ending.output),
+    output: ending.output === null ? null : storableJson(ending.output),
     quantity: ending.quantity,
     cost_usd_micro: ending.cost_usd_micro,
     outputs: ending.outputs,

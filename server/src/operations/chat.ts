@@ -36,16 +36,21 @@ type Json = Record<string, unknown>;
 
 export interface Settled {
   charge: bigint;
+  /** With the tokens and the cost that were charged. */
   completion: Json;
+  /** It broke off before any output: released. */
+  failed: boolean;
 }
 
 /** Calls for a whole reply. Throws an ApiError once the reservation is released. */
 export async function reply(run: ChatRun, deps: ChatDeps, signal: AbortSignal): Promise<Settled> {
   const outcome = await call(run, deps, false, signal);
   if (outcome.outcome !== 'reply') throw await refused(run, deps, outcome);
-  const { object: _object, ...rest } = outcome.reply;
+  const { object: _object, error = null, ...rest } = outcome.reply;
   const completion = { ...rest, ...identity(run), object: 'chat.completion' };
-  return settle(run, deps, { completion, failed: false });
+  const settled = await settle(run, deps, { completion, failed: error !== null });
+  if (settled.failed) throw new ApiError('submit_failed', { cause: error ?? 'finished in error' });
+  return settled;
 }
 
 /**
@@ -75,9 +80,6 @@ export async function stream(
   };
 }
 
-/** Longest time an upstream is read on for its usage after the caller has left. */
-const drainMs = 120_000;
-
 async function* forward(
   source: AsyncIterable<Json>,
   run: ChatRun,
@@ -87,48 +89,50 @@ async function* forward(
 ): AsyncGenerator<Json> {
   const gatherer = gatherChunks(identity(run));
   const chunks = source[Symbol.asyncIterator]();
-  let failure: unknown = null;
+  let offered: Json | null = null;
+  let failed = false;
   let finished = false;
   try {
     for (;;) {
       const next = await chunks.next();
       if (next.done) break;
-      gatherer.add(next.value);
-      const { usage: _usage, ...chunk } = next.value;
+      offered = next.value;
+      // An upstream's own envelope is not for the caller.
+      if ((offered.error ?? null) !== null) throw new Error(JSON.stringify(offered.error));
+      const { usage: _usage, ...chunk } = offered;
       const empty = Array.isArray(chunk.choices) && chunk.choices.length === 0;
       if (!empty) yield { ...chunk, ...identity(run), object: 'chat.completion.chunk' };
+      // Not before: who left meanwhile did not get this one.
+      gatherer.add(offered);
     }
     finished = true;
   } catch (error) {
-    failure = error;
+    failed = true;
     finished = true;
     throw error;
   } finally {
     // Reached without `finished` when the reader stopped: the caller left.
-    if (!finished && run.model.disconnect === 'drain') await readOn(chunks, gatherer, abort);
+    if (!finished && run.model.disconnect === 'drain') {
+      gatherer.add(offered);
+      await readOn(chunks, gatherer);
+    }
     abort.abort();
     await chunks.return?.().then(undefined, () => {});
-    const settled = await settle(run, deps, {
-      completion: gatherer.completion(),
-      failed: failure !== null,
-    });
-    done(settled);
+    const completion = { ...gatherer.completion(), ...identity(run) };
+    done(await settle(run, deps, { completion, failed }));
   }
 }
 
+/** Until its usage has come. Whoever started the call bounds the time. */
 async function readOn(
   chunks: AsyncIterator<Json>,
   gatherer: { add(chunk: unknown): void },
-  abort: AbortController,
 ): Promise<void> {
-  const timer = setTimeout(() => abort.abort(), drainMs);
   try {
     for (let next = await chunks.next(); !next.done; next = await chunks.next())
       gatherer.add(next.value);
   } catch {
     // What came before the fault is what is billed.
-  } finally {
-    clearTimeout(timer);
   }
 }
 
@@ -141,6 +145,8 @@ async function call(
   const { request_id, chat, max_tokens } = run;
   const body = { ...chat.body, max_tokens };
   try {
+    // The caller left before anything was sent.
+    signal.throwIfAborted();
     if (!deps.upstream.chat) throw new Error(`upstream ${deps.upstream.name} has no chat`);
     return await deps.upstream.chat({
       request_id,
@@ -204,21 +210,17 @@ async function settle(run: ChatRun, deps: ChatDeps, delivered: Delivered): Promi
       message,
       cost_usd_micro: null,
     });
-    return { charge: 0n, completion: delivered.completion };
+    const nothing = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+    const completion = withUsage(delivered, nothing, 0n);
+    return { charge: 0n, completion, failed: true };
   }
   const { prompt_tokens, completion_tokens } = bill;
   const amount = charge(run.quote, {
     input_tokens: prompt_tokens,
     output_tokens: completion_tokens,
   });
-  const usage = {
-    ...(usageOf(delivered.completion) !== null && (delivered.completion.usage as Json)),
-    prompt_tokens,
-    completion_tokens,
-    total_tokens: prompt_tokens + completion_tokens,
-    cost_usd_micro: String(amount),
-  };
-  const completion = { ...delivered.completion, usage };
+  const tokens = { ...bill, total_tokens: prompt_tokens + completion_tokens };
+  const completion = withUsage(delivered, tokens, amount);
   const settled = await deps.end({
     ...base,
     to: 'COMPLETED',
@@ -229,8 +231,15 @@ async function settle(run: ChatRun, deps: ChatDeps, delivered: Delivered): Promi
     cost_usd_micro: null,
     ttl_seconds: 0,
   });
+  if (settled) return { charge: amount, completion, failed: false };
   // Released by its alarm while it ran: the reply is the caller's, free of charge.
-  return { charge: settled ? amount : 0n, completion };
+  return { charge: 0n, completion: withUsage(delivered, tokens, 0n), failed: false };
+}
+
+/** What the upstream said beside the tokens, their kinds for one, stays where it said anything. */
+function withUsage({ completion }: Delivered, tokens: Json, cost: bigint): Json {
+  const said = usageOf(completion) === null ? {} : (completion.usage as Json);
+  return { ...completion, usage: { ...said, ...tokens, cost_usd_micro: String(cost) } };
 }
 
 function identity(run: ChatRun) {

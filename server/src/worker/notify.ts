@@ -5,8 +5,6 @@ import * as accounts from '../db/accounts.ts';
 import { findCards, findOutputs, type Claimed } from '../db/requests.ts';
 import type { StepDeps } from './step.ts';
 
-/** For the whole call. */
-const timeoutMs = 10_000;
 /** Of the receiver's reply; nobody reads it. */
 const replyMaxBytes = 64 * 1024;
 
@@ -51,7 +49,7 @@ async function post(
       method: 'POST',
       headers,
       body,
-      timeoutMs,
+      timeoutMs: deps.settings.webhookMs,
       maxBytes: replyMaxBytes,
       signal,
     });

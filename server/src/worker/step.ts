@@ -43,6 +43,8 @@ export interface WorkerSettings {
   pollSeconds: number;
   outputMaxBytes: number;
   outputTtlSeconds: number;
+  /** For a whole notification. */
+  webhookMs: number;
   /** For the links in notifications. */
   links: Links;
 }

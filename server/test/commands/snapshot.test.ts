@@ -277,7 +277,7 @@ describe('an import is refused, and leaves nothing behind,', () => {
     await source.db.run(rawSql(drop));
     await refused(
       importSnapshot(empty.db, empty.storage, { path }),
-      /migration \d+, .* or a newer one/,
+      /at migration \d+; .* or a newer one/,
     );
     await empty.db.run(rawSql(add));
     await refused(
@@ -428,8 +428,8 @@ describe('the command line', () => {
     const env = { DATABASE_URL: target.url, FAREBOX_DATA_DIR: to };
     const imported = await farebox(['import', file], env);
     assert.equal(imported.code, 0, imported.stderr);
-    assert.match(imported.stdout, /2 accounts, 7 requests and 2 media files are here/);
-    assert.match(imported.stdout, /1 requests wait, 2 run, 1 notifications are due/);
+    assert.match(imported.stdout, /accounts 2, requests 7, media files 2\./);
+    assert.match(imported.stdout, /waiting 1, running 2, notifications due 1\./);
     assert.equal(readFileSync(join(to, 'secret'), 'utf8'), 'a generated secret of some length');
     assert.equal(statSync(join(to, 'secret')).mode & 0o777, 0o600);
     assert.deepEqual(await digests(target.db), await digests(source.db));

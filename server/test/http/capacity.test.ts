@@ -1,5 +1,6 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
+import { held } from '../kit/held.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
@@ -25,6 +26,14 @@ async function submitted(): Promise<string> {
   return reply.body.request_id;
 }
 
+function get(path: string, base: string): Promise<Reply> {
+  return service.call('GET', path, { key: account.key, base });
+}
+
+function authorized() {
+  return { headers: { authorization: `Key ${account.key}` } };
+}
+
 /** A chat call that stays under way until `answer` is called. */
 async function heldChat(base: string): Promise<{ answer: () => void; reply: Promise<Reply> }> {
   const gate = Promise.withResolvers<void>();
@@ -43,7 +52,7 @@ async function heldChat(base: string): Promise<{ answer: () => void; reply: Prom
 describe('calls under way', () => {
   test('beyond the bound are refused at once, except the ones a supervisor makes', async () => {
     const { base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '1' });
-    const held = await heldChat(base);
+    const chatting = await heldChat(base);
     const earlier = await traces(service);
     for (const [method, path] of [['GET', '/v1/models'], ['POST', '/v1/queue/fake/image'], ['GET', '/v1/none']]) {
       const reply = await service.call(method!, path!, { key: account.key, base, ...(method === 'POST' && { body: {} }) });
@@ -55,44 +64,42 @@ describe('calls under way', () => {
     }
     const whole = await exchange(base, `GET ${base}/v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     assert.equal(whole.replies[0]?.status, 503);
-    held.answer();
-    await held.reply;
-    assert.equal((await service.call('GET', '/v1/models', { base })).status, 200);
+    chatting.answer();
+    await chatting.reply;
+    assert.equal((await get('/v1/models', base)).status, 200);
   });
 
   test('that only wait leave the place to those that work', async () => {
     const { app, base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '1' });
     const id = await submitted();
-    const waiting = service.call('GET', `/v1/requests/${id}/status?wait=30`, { key: account.key, base });
-    const stream = await fetch(`${base}/v1/requests/${id}/status/stream`, { headers: { authorization: `Key ${account.key}` } }).catch(() => null);
-    await until('both wait', async () => (await app.metrics.inFlight.get()).values[0]?.value === 0);
-    assert.equal((await service.call('GET', '/v1/models', { base })).status, 200);
+    const path = `/v1/requests/${id}/status`;
+    const waiting = await held(app, () => get(`${path}?wait=30`, base), () => get(path, base));
+    const stream = await fetch(`${base}${path}/stream`, authorized());
+    assert.equal((await get('/v1/models', base)).status, 200);
     await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key, base });
-    assert.equal((await waiting).body.status, 'CANCELLED');
-    await stream?.text();
-    // A place that is given up twice would let a second call through.
-    const held = await heldChat(base);
-    assertRefused(await service.call('GET', '/v1/models', { base }), 'capacity_unavailable');
-    held.answer();
-    await held.reply;
+    assert.equal((await waiting.reply).body.status, 'CANCELLED');
+    assert.match(await stream.text(), /"CANCELLED"/);
+    // A place that was given up twice would let a second call through here.
+    const chatting = await heldChat(base);
+    assertRefused(await get('/v1/models', base), 'capacity_unavailable');
+    chatting.answer();
+    await chatting.reply;
   });
 });
 
 describe('calls that wait', () => {
   test('beyond the bound: a stream is refused, a wait is answered at once', async () => {
     const { base } = await service.another({ FAREBOX_STREAMS_MAX: '1' });
-    const id = await submitted();
-    const path = `/v1/requests/${id}/status`;
-    const first = await fetch(`${base}${path}/stream`, { headers: { authorization: `Key ${account.key}` } });
+    const path = `/v1/requests/${await submitted()}/status`;
+    const first = await fetch(`${base}${path}/stream`, authorized());
     assert.equal(first.status, 200);
-    assertRefused(await service.call('GET', `${path}/stream`, { key: account.key, base }), 'capacity_unavailable');
+    assertRefused(await get(`${path}/stream`, base), 'capacity_unavailable');
     const begun = performance.now();
-    const { body } = await service.call('GET', `${path}?wait=30`, { key: account.key, base });
-    assert.equal(body.status, 'IN_QUEUE');
-    assert.ok(performance.now() - begun < 10_000);
+    assert.equal((await get(`${path}?wait=30`, base)).body.status, 'IN_QUEUE');
+    assert.ok(performance.now() - begun < 10_000, 'the wait was held');
     await first.body?.cancel();
     await until('the place is free again', async () => {
-      const reply = await fetch(`${base}${path}/stream`, { headers: { authorization: `Key ${account.key}` } });
+      const reply = await fetch(`${base}${path}/stream`, authorized());
       await reply.body?.cancel();
       return reply.status === 200;
     });
@@ -118,7 +125,9 @@ describe('a process that is about to stop', () => {
     const stopped = app.stop(5_000);
     gate.resolve();
     const answered = await reply;
+    const begun = performance.now();
     await stopped;
+    assert.ok(performance.now() - begun < 4_000, 'a connection without a call held up the stop');
     return answered;
   }
 
@@ -140,18 +149,18 @@ describe('a process that is about to stop', () => {
 
   test('answers those who wait, and ends streams with a word about it', async () => {
     const { app, base } = await service.another();
-    const id = await submitted();
-    const path = `/v1/requests/${id}/status`;
-    const stream = await fetch(`${base}${path}/stream`, { headers: { authorization: `Key ${account.key}` } });
-    const waiting = service.call('GET', `${path}?wait=60`, { key: account.key, base });
-    await until('it waits', async () => (await app.metrics.inFlight.get()).values[0]?.value === 0);
+    const path = `/v1/requests/${await submitted()}/status`;
+    const stream = await fetch(`${base}${path}/stream`, authorized());
+    const waiting = await held(app, () => get(`${path}?wait=60`, base), () => get(path, base));
     const begun = performance.now();
     const stopped = app.stop(5_000);
-    assert.equal((await waiting).body.status, 'IN_QUEUE');
+    assert.equal((await waiting.reply).body.status, 'IN_QUEUE');
     const text = await stream.text();
     await stopped;
-    assert.ok(performance.now() - begun < 4_000, 'the stop waited for the callers');
-    assert.match(text, /^event: status\ndata: \{.*"IN_QUEUE".*\}\n\nevent: end\ndata: \{"reason":"draining".*\}\n\n$/);
+    assert.ok(performance.now() - begun < 4_000, 'the stop waited for its callers');
+    const [first, last] = text.split('\n\n');
+    assert.match(first!, /^event: status\ndata: \{.*"IN_QUEUE".*\}$/);
+    assert.match(last!, /^event: end\ndata: \{"reason":"draining".*\}$/);
     await assert.rejects(fetch(`${base}/livez`));
   });
 });

@@ -87,8 +87,9 @@ export function claim(db: Database, upstream = 'fake', limit = 1, leaseSeconds =
 
 /** Commits the intent to call an upstream: IN_PROGRESS from here on. False where it was overtaken. */
 export async function begin(db: Database, { id, attempt }: Claim, deadline_seconds = 600): Promise<boolean> {
+  const { upstream } = await requestRow(db, id);
   const [begun] = await moveMany(db, [{
-    id, attempt, to: 'begin', upstream: 'fake', class: 'A', request_hash: Buffer.alloc(32), deadline_seconds, lease_seconds: 60,
+    id, attempt, to: 'begin', upstream, class: 'A', request_hash: Buffer.alloc(32), deadline_seconds, lease_seconds: 60,
   }]);
   return begun!;
 }

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApp, type App } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
+import { usualTimes, type Times } from '../../src/http/times.ts';
+import type { Lookup } from '../../src/lib/fetch.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { Database } from '../../src/lib/sql.ts';
 import { rawSql } from '../../src/lib/sql.ts';
@@ -144,6 +146,10 @@ export interface ServiceOptions {
   catalog?: string;
   /** Starts the worker's loop; without it a test calls `work`. */
   running?: boolean;
+  /** Shorter bounds in time. */
+  times?: Partial<Times>;
+  /** Resolves every name that a stranger gives, in place of the system. */
+  lookup?: Lookup;
 }
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
@@ -174,7 +180,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       ...overrides,
     });
     const log = createLog('info', { write: (line) => lines.push(line) });
-    const store = { db: database.db, embedded: null, close: async () => {} };
+    const store = { db: database.db, embedded: null, applied: [], close: async () => {} };
     const app = await startApp({
       config,
       store,
@@ -183,6 +189,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       worker: true,
       running: options.running ?? false,
       upstreams,
+      times: { ...usualTimes, ...options.times },
+      lookup: options.lookup,
     });
     apps.push(app);
     return { app, base: `http://127.0.0.1:${app.address!.port}` };

@@ -7,7 +7,7 @@ const exampleUsage = {
   prompt_tokens: 14,
   completion_tokens: 7,
   total_tokens: 21,
-  cost_usd_micro: '14',
+  cost_usd_micro: '5',
 };
 
 const identity = {

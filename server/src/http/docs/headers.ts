@@ -56,7 +56,7 @@ export const headers = {
     'x-charge-usd-micro',
     'What this call cost, in micro-USD; the same as `usage.cost_usd_micro`.',
     str('^(0|[1-9][0-9]*)$'),
-    '14',
+    '5',
   ),
   ETag: h('ETag', 'Version of what was sent, for `If-None-Match`.', str('^(W/)?".*"$'), '"5f3a9c"'),
   CacheControl: h('Cache-Control', 'How long the reply may be kept.', str(), 'public, max-age=60'),

@@ -112,6 +112,13 @@ export const schemas: Record<string, Schema> = {
   ModelExtra: object(extraFields, ['per_item', 'free', 'equals', 'default'], {
     description:
       'One rule that adds to the price: per item of a list, or when a field has a value.',
+    example: {
+      label: 'sound',
+      field: 'generate_audio',
+      add_usd: 0.02,
+      equals: true,
+      default: false,
+    },
   }),
   ModelList: object({
     object: { type: 'string', enum: ['list'] },

@@ -15,7 +15,9 @@ const GROUP = 24;
 let folder: string;
 let path: string;
 
-/** Decoding order of a film with frames that lean on later ones: 0 3 1 2 6 4 5 …, group by group. */
+/**
+ * Decoding order of a film with frames that lean on later ones: 0 3 1 2 6 4 5 …, group by group.
+ */
 function shownAt(index: number): number {
   const within = index % GROUP;
   if (within === 0 || within > GROUP - 3) return index;
@@ -36,7 +38,9 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-/** Every frame from the first to the last is there, none twice, and the last stands until the end. */
+/**
+ * Every frame from the first to the last is there, none twice, and the last stands until the end.
+ */
 function assertGapless(cut: Cut): void {
   const shown = cut.picture.packets
     .map(({ timestamp, duration }) => ({ from: timestamp, to: timestamp + duration }))
@@ -56,7 +60,10 @@ describe('cutting a film whose frames are out of order', () => {
       assertGapless(cut);
       const kept = cut.picture.packets.map(({ timestamp }) => Math.round(timestamp * FPS));
       // A beginning in decoding order is what can always be decoded.
-      assert.deepEqual(kept, Array.from({ length: kept.length }, (_, i) => shownAt(i)));
+      assert.deepEqual(
+        kept,
+        Array.from({ length: kept.length }, (_, i) => shownAt(i)),
+      );
     });
   }
 

@@ -10,9 +10,9 @@ import { Refusal } from './refusal.ts';
 import { sceneOf } from './scene.ts';
 
 /**
- * Makes a film longer. Where the film came from this encoder at this size, new frames are drawn from
- * the prompt and joined on. Any other film is played again from its start: frames of two encoders do
- * not join, and nothing here can decode.
+ * Makes a film longer. Where the film came from this encoder at this size, new frames are drawn
+ * from the prompt and joined on. Any other film is played again from its start: frames of two
+ * encoders do not join, and nothing here can decode.
  */
 
 const SOURCE_SECONDS_MAX = 120;

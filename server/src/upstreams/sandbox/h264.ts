@@ -5,9 +5,9 @@ import type { PictureTrack } from './mp4.ts';
 import type { Planes } from './planes.ts';
 
 /**
- * H.264 frames from raw planes, by the WASM encoder. Runs in the rendering process only: the encoder
- * is not small, installs handlers of its own for uncaught errors, and its memory is freed with the
- * process.
+ * H.264 frames from raw planes, by the WASM encoder. Runs in the rendering process only: the
+ * encoder is not small, installs handlers of its own for uncaught errors, and its memory is freed
+ * with the process.
  */
 
 export interface Encoding {

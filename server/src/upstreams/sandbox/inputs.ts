@@ -71,13 +71,15 @@ async function resolve(
   download: Download | undefined,
 ): Promise<InputFile> {
   if (Object.hasOwn(job.files, value)) return job.files[value]!;
-  if (!value.startsWith('https://')) {
+  if (/^data:/i.test(value)) return dataFile(field, value);
+  if (!/^https?:/i.test(value)) {
     throw new Refusal(`${field} must be a file_id of an uploaded file or a public https address.`);
   }
-  if (!download)
+  if (!download) {
     throw new Refusal(
       `${field}: the sandbox cannot fetch addresses here. Upload the file and give its file_id.`,
     );
+  }
   try {
     return await download(value, job.signal);
   } catch {
@@ -86,6 +88,22 @@ async function resolve(
       `${field} could not be fetched. Check the address, or upload the file and give its file_id.`,
     );
   }
+}
+
+/** The file inside a base64 `data:` address. */
+function dataFile(field: string, value: string): InputFile {
+  const comma = value.indexOf(',');
+  const head = value.slice('data:'.length, Math.max(0, comma));
+  if (!head.toLowerCase().endsWith(';base64')) {
+    throw new Refusal(`${field} must hold its data as base64.`);
+  }
+  const bytes = Buffer.from(value.slice(comma + 1), 'base64');
+  const content_type = head.slice(0, -';base64'.length);
+  const open = async (): Promise<AsyncIterable<Uint8Array>> =>
+    (async function* () {
+      yield bytes;
+    })();
+  return { content_type, size: bytes.length, open };
 }
 
 /** Number of bytes copied. */

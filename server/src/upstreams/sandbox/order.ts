@@ -1,7 +1,7 @@
 import { tasks } from '../../core/catalog.ts';
 import type { Task } from '../../core/catalog.ts';
 import { Refusal } from './refusal.ts';
-import { SIDE_MAX, asksSize, aspectOf, sizeOf } from './size.ts';
+import { SIDE_MAX, asksSize, aspectOf, isGiven, sizeOf } from './size.ts';
 import type { Size } from './size.ts';
 
 /**
@@ -141,7 +141,7 @@ function sizeFor(task: Task, input: Record<string, unknown>, media: Media[]): Si
 
 function upscaled(input: Record<string, unknown>, picture: Size): Size {
   let scale = number(input.scale ?? input.upscale_factor, 'scale', 2, 1, 8);
-  if (input.resolution !== undefined) {
+  if (isGiven(input.resolution)) {
     const rules = {
       resolution: '2k',
       aspect: picture.width / picture.height,
@@ -235,7 +235,7 @@ function whole(value: unknown, field: string, other: number, low: number, high: 
 }
 
 function number(value: unknown, field: string, other: number, low: number, high: number): number {
-  if (value === undefined || value === null || value === '') return other;
+  if (!isGiven(value)) return other;
   const found = typeof value === 'string' ? Number(value) : value;
   if (typeof found !== 'number' || !(found >= low && found <= high)) {
     throw new Refusal(`${field} must be a number from ${low} to ${high}.`);

@@ -1,3 +1,4 @@
+import { paintLighthouse } from './lighthouse.ts';
 import { outlines } from './land.ts';
 import type { Outline } from './land.ts';
 import { lattice } from './random.ts';
@@ -33,6 +34,7 @@ export function painterOf(scene: Scene, width: number, height: number, time = 0)
         if (y + 1 > lines[i]!.highest) paintRidge(frame, scene.ridges[i]!, lines[i]!, y, row);
       }
     }
+    paintLighthouse(frame, y, row);
     shade(frame, y, row);
   };
 }

@@ -18,7 +18,10 @@ import sharp from 'sharp';
 import type { Media, MediaKind } from './order.ts';
 import { Refusal } from './refusal.ts';
 
-/** Looks into a caller's file: what it truly is, how large, how long. Runs in the rendering process. */
+/**
+ * Looks into a caller's file: what it truly is, how large, how long. Runs in the rendering
+ * process.
+ */
 
 const IMAGE_FORMATS = new Set(['jpeg', 'png', 'webp', 'gif', 'heif', 'tiff']);
 export const INPUT_PIXELS = 50e6;

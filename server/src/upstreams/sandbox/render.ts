@@ -21,8 +21,8 @@ import { makeSound, wavOf } from './sound.ts';
 import { drawVector } from './vector.ts';
 
 /**
- * Makes what an order asks for. Runs in the rendering process; the same order and files give the same
- * bytes.
+ * Makes what an order asks for. Runs in the rendering process; the same order and files give the
+ * same bytes.
  */
 
 export interface MadeFile {

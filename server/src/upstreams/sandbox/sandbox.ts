@@ -4,11 +4,9 @@ import { createChat } from './chat.ts';
 import type { Download } from './inputs.ts';
 import { isKey, openJobs } from './jobs.ts';
 import type { Jobs } from './jobs.ts';
-import { createRenderer } from './renderer.ts';
-import type { Renderer } from './renderer.ts';
+import { Renderer } from './renderer.ts';
 import { badOutput, isFilm, resultOf, running } from './reply.ts';
-import { createWorkshop } from './workshop.ts';
-import type { Workshop } from './workshop.ts';
+import { Workshop } from './workshop.ts';
 
 /**
  * The sandbox upstream: takes every task with no network and no GPU, and makes real media. Any
@@ -46,9 +44,9 @@ export function createSandbox(options: SandboxOptions): Upstream {
   const { dir, name = 'sandbox', concurrency = 8, speed = 1, download } = options;
   if (!(speed > 0)) throw new RangeError('speed must be above 0');
   const jobs = openJobs(dir);
-  const pictures = createWorkshop(WORKSHOP_IDLE_MS);
-  const films = createWorkshop(WORKSHOP_IDLE_MS);
-  const renderer = createRenderer(jobs, (order) => (isFilm(order) ? films : pictures));
+  const pictures = new Workshop(WORKSHOP_IDLE_MS);
+  const films = new Workshop(WORKSHOP_IDLE_MS);
+  const renderer = new Renderer(jobs, (order) => (isFilm(order) ? films : pictures));
   const parts: Parts = { jobs, renderer, pictures, speed, download };
   const prune = nowAndThen(PRUNE_EVERY_MS, (now) => jobs.prune(now));
   return {
@@ -56,17 +54,17 @@ export function createSandbox(options: SandboxOptions): Upstream {
     class: 'A',
     concurrency,
     start(job) {
-      prune();
+      prune.due();
       return acceptJob(parts, job);
     },
     poll(handle, signal) {
-      prune();
+      prune.due();
       return pollJob(parts, handle, signal);
     },
     cancel: (handle) => cancelJob(jobs, handle),
     chat: createChat({ speed, note: (entry) => jobs.note(entry) }),
     async close() {
-      await Promise.all([pictures.close(), films.close()]);
+      await Promise.all([pictures.close(), films.close(), prune.settled()]);
       await renderer.settled();
     },
   };
@@ -109,13 +107,17 @@ async function cancelJob(jobs: Jobs, handle: Handle): Promise<void> {
   }
 }
 
-/** Calls `work` on the first call, and then when called after a pause; its failure is no one's. */
-function nowAndThen(everyMs: number, work: (now: number) => Promise<void>): () => void {
+/** Does `work` when first due, and then when due after a pause; its failure is no one's. */
+function nowAndThen(everyMs: number, work: (now: number) => Promise<void>) {
   let last = 0;
-  return () => {
-    const now = Date.now();
-    if (now - last < everyMs) return;
-    last = now;
-    void work(now).catch(() => undefined);
+  let underWay = Promise.resolve();
+  return {
+    due(): void {
+      const now = Date.now();
+      if (now - last < everyMs) return;
+      last = now;
+      underWay = work(now).catch(() => undefined);
+    },
+    settled: (): Promise<void> => underWay,
   };
 }

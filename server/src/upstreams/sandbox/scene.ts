@@ -51,6 +51,8 @@ export interface Scene {
   sun: { x: number; y: number; radius: number; glow: number };
   ridges: Ridge[];
   water: boolean;
+  /** Its lantern's place; x as the sun's, size in picture heights. */
+  lighthouse: { x: number; y: number; size: number } | null;
   stars: { x: number; y: number; size: number; light: number }[];
   aurora: boolean;
   clouds: number;
@@ -73,7 +75,10 @@ const kinds: SceneKind[] = [
 /** Words, English and Russian, that steer the kind of picture. The first row that matches wins. */
 const kindWords: [RegExp, SceneKind][] = [
   [/\b(city|cities|street|town|skyline|building|cyberpunk|neon)|город|улиц|неон/i, 'city'],
-  [/\b(sea|ocean|wave|beach|island|lake|river|boat|ship|water)|море|океан|озер|река|вод/i, 'sea'],
+  [
+    /\b(sea|ocean|wave|beach|lake|river|boat|ship|lighthouse)|маяк|мор[ея]|океан|озер|рек[аи]/i,
+    'sea',
+  ],
   [/\b(forest|tree|wood|pine|jungle|fox|wolf|bear|deer)|лес|дерев|лис|волк|медвед/i, 'forest'],
   [/\b(desert|dune|sand|camel|mars)|пустын|дюн|песок|марс/i, 'dunes'],
   [/\b(mountain|alps|peak|snow|cliff|volcano|winter)|гор[аыну]|снег|вулкан/i, 'mountains'],
@@ -107,18 +112,20 @@ export function sceneOf(prompt: string, seed: number): Scene {
   const palette = palettes[named ?? pick(random, Object.keys(palettes))]!;
   const horizon = kind === 'sea' ? between(random, 0.52, 0.62) : between(random, 0.62, 0.7);
   const land = landOf(kind, palette, horizon, random);
+  const sun = {
+    x: between(random, 0.12, 0.55) * (random() < 0.5 ? -1 : 1),
+    y: horizon - between(random, 0.1, palette.dark ? 0.42 : 0.3),
+    radius: palette.dark ? between(random, 0.03, 0.05) : between(random, 0.05, 0.1),
+    glow: between(random, 0.16, 0.3),
+  };
   return {
     kind,
     palette,
     horizon,
-    sun: {
-      x: between(random, 0.12, 0.55) * (random() < 0.5 ? -1 : 1),
-      y: horizon - between(random, 0.1, palette.dark ? 0.42 : 0.3),
-      radius: palette.dark ? between(random, 0.03, 0.05) : between(random, 0.05, 0.1),
-      glow: between(random, 0.16, 0.3),
-    },
+    sun,
     ridges: land,
     water: kind === 'sea',
+    lighthouse: lighthouseOf(prompt, horizon, sun.x),
     stars: palette.dark ? starsOf(random) : [],
     aurora: palette.name === 'aurora',
     clouds: palette.dark ? between(random, 0.05, 0.2) : between(random, 0.25, 0.6),
@@ -126,6 +133,13 @@ export function sceneOf(prompt: string, seed: number): Scene {
     birds: palette.dark || kind === 'lights' ? [] : birdsOf(random),
     seed: Math.floor(random() * 65536),
   };
+}
+
+/** On the side where the sun is not. */
+function lighthouseOf(prompt: string, horizon: number, sunX: number): Scene['lighthouse'] {
+  if (!/lighthouse|маяк/i.test(prompt)) return null;
+  const size = 0.42;
+  return { x: sunX > 0 ? -0.45 : 0.45, y: horizon - size * 0.95, size };
 }
 
 function landOf(kind: SceneKind, palette: Palette, horizon: number, random: Random): Ridge[] {

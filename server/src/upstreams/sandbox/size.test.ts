@@ -26,6 +26,8 @@ describe('the size of what is made', () => {
     [{ width: 301, height: 201 }, film, '302x202'],
     [{ image_size: { width: 640, height: 360 }, resolution: '4k' }, still, '640x360'],
     [{ image_size: 'portrait_16_9' }, still, '576x1024'],
+    [{ image_size: '300x200' }, still, '300x200'],
+    [{ image_size: null, width: null, height: '', resolution: '0.5k' }, still, '512x512'],
   ];
   for (const [input, rules, expected] of cases) {
     test(`${JSON.stringify(input)} is ${expected}`, () => {

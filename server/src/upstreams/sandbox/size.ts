@@ -1,3 +1,5 @@
+import { sizeOf as namedSize } from '../../core/size.ts';
+import type { Size } from '../../core/size.ts';
 import { Refusal } from './refusal.ts';
 
 /**
@@ -6,10 +8,7 @@ import { Refusal } from './refusal.ts';
  * side (512, 1024, 1536, 2048, 4096); `480p` to `1080p` is the short side.
  */
 
-export interface Size {
-  width: number;
-  height: number;
-}
+export type { Size };
 
 export interface SizeRules {
   resolution: string;
@@ -40,15 +39,6 @@ const shortSides: Record<string, number> = {
   '1080p': 1080,
 };
 
-const presets: Record<string, Size> = {
-  square: { width: 512, height: 512 },
-  square_hd: { width: 1024, height: 1024 },
-  portrait_4_3: { width: 768, height: 1024 },
-  portrait_16_9: { width: 576, height: 1024 },
-  landscape_4_3: { width: 1024, height: 768 },
-  landscape_16_9: { width: 1024, height: 576 },
-};
-
 /** Throws `Refusal` for what is not a size, or is outside the limits. */
 export function sizeOf(input: Record<string, unknown>, rules: SizeRules): Size {
   const size = askedSize(input, rules);
@@ -71,13 +61,13 @@ export function sizeOf(input: Record<string, unknown>, rules: SizeRules): Size {
 
 /** Whether the input itself says anything about the size. */
 export function asksSize(input: Record<string, unknown>): boolean {
-  return ['width', 'height', 'image_size', 'resolution'].some((field) => present(input[field]));
+  return ['width', 'height', 'image_size', 'resolution'].some((field) => isGiven(input[field]));
 }
 
 /** Width over height from `aspect_ratio`; `other` where it is absent or `auto`. */
 export function aspectOf(input: Record<string, unknown>, other: number): number {
   const value = input.aspect_ratio;
-  if (!present(value) || value === 'auto') return other;
+  if (!isGiven(value) || value === 'auto') return other;
   const match = /^(\d{1,5}(?:\.\d+)?)\s*[:x/]\s*(\d{1,5}(?:\.\d+)?)$/.exec(String(value));
   const aspect = match ? Number(match[1]) / Number(match[2]) : Number.NaN;
   if (!(aspect >= 1 / ASPECT_MAX && aspect <= ASPECT_MAX)) {
@@ -87,19 +77,17 @@ export function aspectOf(input: Record<string, unknown>, other: number): number 
 }
 
 function askedSize(input: Record<string, unknown>, rules: SizeRules): Size {
-  if (present(input.width) || present(input.height)) {
+  if (isGiven(input.width) || isGiven(input.height)) {
     return { width: side(input.width, 'width'), height: side(input.height, 'height') };
   }
   const named = input.image_size;
   if (typeof named === 'string') {
-    const preset = presets[named];
-    if (!preset)
-      throw new Refusal(
-        `image_size must be {width, height} or one of ${Object.keys(presets).join(', ')}.`,
-      );
-    return preset;
+    const size = namedSize(named);
+    if (!size)
+      throw new Refusal(`image_size must be {width, height}, "WxH" or a name such as square.`);
+    return size;
   }
-  if (present(named)) {
+  if (isGiven(named)) {
     const object = named as Record<string, unknown>;
     return {
       width: side(object.width, 'image_size.width'),
@@ -134,7 +122,8 @@ function side(value: unknown, field: string): number {
   return pixels;
 }
 
-function present(value: unknown): boolean {
+/** Null and the empty text are as if left out. */
+export function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 

@@ -24,6 +24,7 @@ export function drawVector(scene: Scene, width: number, height: number, prompt: 
     birds(scene, width, height),
     ...scene.ridges.map((ridge) => land(scene, ridge, width, height)),
     scene.water ? water(scene, width, height) : '',
+    lighthouse(scene, width, height),
     labels(width, height, prompt),
     '</svg>',
   ];
@@ -147,6 +148,29 @@ function water(scene: Scene, width: number, height: number): string {
     tag('rect', { y: top, width, height: height - top, fill: hex(colour) }) +
     strokes(glints, hex(palette.light), height * 0.004, 0.75)
   );
+}
+
+function lighthouse({ lighthouse: house, palette }: Scene, width: number, height: number): string {
+  if (!house) return '';
+  const at = (u: number, v: number): string =>
+    `${near(width / 2 + (house.x * width) / 2 + u * house.size * height)} ` +
+    `${near((house.y + v * house.size) * height)}`;
+  const shape = (fill: string, ...points: [number, number][]): string =>
+    tag('path', { d: `M${points.map(([u, v]) => at(u, v)).join('L')}Z`, fill });
+  const half = (v: number): number => 0.046 + 0.046 * (v - 0.07);
+  const band = (fill: string, from: number, to: number): string =>
+    shape(fill, [-half(from), from], [half(from), from], [half(to), to], [-half(to), to]);
+  const dark = hex(palette.near);
+  const step = 0.158;
+  return [
+    shape(dark, [-0.42, 1.06], [-0.2, 0.88], [0.3, 0.88], [0.52, 1.06]),
+    band(hex(palette.light), 0.07, 0.86),
+    band('#b5382f', 0.07 + step, 0.07 + 2 * step),
+    band('#b5382f', 0.07 + 3 * step, 0.07 + 4 * step),
+    shape(dark, [-0.066, 0.05], [0.066, 0.05], [0.066, 0.07], [-0.066, 0.07]),
+    shape(hex(palette.accent), [-0.03, -0.04], [0.03, -0.04], [0.03, 0.05], [-0.03, 0.05]),
+    shape('#b5382f', [0, -0.12], [0.052, -0.04], [-0.052, -0.04]),
+  ].join('');
 }
 
 function labels(width: number, height: number, prompt: string): string {

@@ -14,6 +14,8 @@ process.on('message', ({ id, work }: { id: number; work: Work }) => {
     (error: unknown) => answer({ id, error: described(error) }),
   );
 });
+// Ctrl-C in a terminal reaches us too, but when to end is the service's to say.
+process.on('SIGINT', () => undefined);
 // Whoever gave us work is gone; the work is found again in its folder.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
 

@@ -7,10 +7,10 @@ import { Refusal } from './refusal.ts';
 import type { Made } from './render.ts';
 
 /**
- * A process of its own for everything heavy. It starts when there is work and ends when there has been
- * none for a while, and so gives back all memory that image and video libraries hold on to. It opens
- * callers' files, so it gets no environment and no secrets, and a file that crashes a decoder takes
- * nothing else down. It runs at low priority: answering calls comes first.
+ * A process of its own for everything heavy. It starts when there is work and ends when there has
+ * been none for a while, and so gives back all memory that image and video libraries hold on to.
+ * It opens callers' files, so it gets no environment and no secrets, and a file that crashes a
+ * decoder takes nothing else down. It runs at low priority: answering calls comes first.
  */
 
 export type Work =
@@ -20,17 +20,6 @@ export type Work =
 export type Answer =
   | { id: number; value: unknown }
   | { id: number; error: { refusal: boolean; message: string; code: string | null } };
-
-export interface Workshop {
-  /** Looks into a file at once, beside a rendering that may be under way. Rejects with `Refusal`. */
-  probe(path: string, field: string, file: string): Promise<Media>;
-  /**
-   * Renders when all renderings asked for before are done. Rejects with `Refusal`, with
-   * `WorkshopClosed` or `WorkshopDied`, or with the system's error where it has a `code`.
-   */
-  render(order: Order, folder: string, out: string): Promise<Made>;
-  close(): Promise<void>;
-}
 
 export class WorkshopClosed extends Error {}
 
@@ -49,41 +38,60 @@ const HEAP_MB = 384;
 const NICENESS = 5;
 const program = fileURLToPath(new URL('./workbench.ts', import.meta.url));
 
-export function createWorkshop(idleMs: number): Workshop {
-  const pending = new Map<number, Pending>();
-  let child: ChildProcess | null = null;
-  let idle: NodeJS.Timeout | undefined;
-  let lastId = 0;
-  let closed = false;
-  let renderings: Promise<unknown> = Promise.resolve();
+export class Workshop {
+  readonly #idleMs: number;
+  readonly #pending = new Map<number, Pending>();
+  #child: ChildProcess | null = null;
+  #idle: NodeJS.Timeout | undefined;
+  #lastId = 0;
+  #closed = false;
+  #renderings: Promise<unknown> = Promise.resolve();
 
-  function stop(error: Error): void {
-    const dead = child;
-    child = null;
-    clearTimeout(idle);
-    dead?.kill('SIGKILL');
-    for (const { reject, timer } of pending.values()) {
-      clearTimeout(timer);
-      reject(error);
-    }
-    pending.clear();
+  constructor(idleMs: number) {
+    this.#idleMs = idleMs;
   }
 
-  function answered(answer: Answer): void {
-    const waiting = pending.get(answer.id);
-    if (!waiting) return;
-    pending.delete(answer.id);
-    clearTimeout(waiting.timer);
-    if ('error' in answer) waiting.reject(errorOf(answer.error));
-    else waiting.resolve(answer.value as never);
-    if (pending.size > 0) return;
-    // With nothing to do it must not keep this process alive.
-    child?.unref();
-    child?.channel?.unref();
-    idle = setTimeout(() => stop(new WorkshopClosed('idle')), idleMs).unref();
+  /**
+   * Looks into a file at once, beside a rendering that may be under way. Rejects with `Refusal`.
+   */
+  probe(path: string, field: string, file: string): Promise<Media> {
+    return this.#send({ kind: 'probe', path, field, file }, PROBE_TIMEOUT_MS);
   }
 
-  function start(): ChildProcess {
+  /**
+   * Renders when all renderings asked for before are done. Rejects with `Refusal`, with
+   * `WorkshopClosed` or `WorkshopDied`, or with the system's error where it has a `code`.
+   */
+  render(order: Order, folder: string, out: string): Promise<Made> {
+    const work: Work = { kind: 'render', order, folder, out };
+    const turn = this.#renderings.then(() => this.#send(work, RENDER_TIMEOUT_MS));
+    this.#renderings = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const dead = this.#child;
+    const gone = dead && new Promise((resolve) => dead.once('exit', resolve));
+    this.#stop(new WorkshopClosed('closed'));
+    await gone;
+  }
+
+  #send(work: Work, timeoutMs: number): Promise<never> {
+    if (this.#closed) return Promise.reject(new WorkshopClosed('closed'));
+    clearTimeout(this.#idle);
+    const to = (this.#child ??= this.#start());
+    to.ref();
+    to.channel?.ref();
+    return new Promise((resolve, reject) => {
+      const id = ++this.#lastId;
+      const late = (): void => this.#stop(new WorkshopDied(`no answer within ${timeoutMs} ms`));
+      this.#pending.set(id, { resolve, reject, timer: setTimeout(late, timeoutMs).unref() });
+      to.send({ id, work });
+    });
+  }
+
+  #start(): ChildProcess {
     const fresh = fork(program, {
       env: {},
       execArgv: [`--max-old-space-size=${HEAP_MB}`],
@@ -91,45 +99,40 @@ export function createWorkshop(idleMs: number): Workshop {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     const ended = (): void => {
-      if (child === fresh) stop(new WorkshopDied('the rendering process ended'));
+      if (this.#child === fresh) this.#stop(new WorkshopDied('the rendering process ended'));
     };
-    fresh.on('message', (answer) => answered(answer as Answer));
+    fresh.on('message', (answer) => this.#answered(answer as Answer));
     fresh.on('error', ended);
     fresh.on('exit', ended);
     lowerPriority(fresh.pid);
     return fresh;
   }
 
-  function send(work: Work, timeoutMs: number): Promise<never> {
-    if (closed) return Promise.reject(new WorkshopClosed('closed'));
-    clearTimeout(idle);
-    const to = (child ??= start());
-    to.ref();
-    to.channel?.ref();
-    return new Promise((resolve, reject) => {
-      const id = ++lastId;
-      const late = (): void => stop(new WorkshopDied(`no answer within ${timeoutMs} ms`));
-      pending.set(id, { resolve, reject, timer: setTimeout(late, timeoutMs).unref() });
-      to.send({ id, work });
-    });
+  #answered(answer: Answer): void {
+    const waiting = this.#pending.get(answer.id);
+    if (!waiting) return;
+    this.#pending.delete(answer.id);
+    clearTimeout(waiting.timer);
+    if ('error' in answer) waiting.reject(errorOf(answer.error));
+    else waiting.resolve(answer.value as never);
+    if (this.#pending.size > 0) return;
+    // With nothing to do it must not keep this process alive.
+    this.#child?.unref();
+    this.#child?.channel?.unref();
+    this.#idle = setTimeout(() => this.#stop(new WorkshopClosed('idle')), this.#idleMs).unref();
   }
 
-  return {
-    probe: (path, field, file) => send({ kind: 'probe', path, field, file }, PROBE_TIMEOUT_MS),
-    render(order, folder, out) {
-      const work: Work = { kind: 'render', order, folder, out };
-      const turn = renderings.then(() => send(work, RENDER_TIMEOUT_MS));
-      renderings = turn.catch(() => undefined);
-      return turn;
-    },
-    async close() {
-      closed = true;
-      const dead = child;
-      const gone = dead && new Promise((resolve) => dead.once('exit', resolve));
-      stop(new WorkshopClosed('closed'));
-      await gone;
-    },
-  };
+  #stop(error: Error): void {
+    const dead = this.#child;
+    this.#child = null;
+    clearTimeout(this.#idle);
+    dead?.kill('SIGKILL');
+    for (const { reject, timer } of this.#pending.values()) {
+      clearTimeout(timer);
+      reject(error);
+    }
+    this.#pending.clear();
+  }
 }
 
 function lowerPriority(pid: number | undefined): void {

@@ -1,0 +1,19 @@
+import type { IncomingMessage } from 'node:http';
+
+/**
+ * A refusal may be sent before the whole body has come. What is still on its way is thrown away for
+ * a moment, so that its sender gets to read the reply and the connection can carry a next call;
+ * then it is cut off.
+ */
+export function discardRest(req: IncomingMessage, lingerMs: number): void {
+  const { socket } = req;
+  if (req.complete || socket.destroyed) return;
+  // Whoever gave up reading may have left a listener that holds the rest back.
+  req.removeAllListeners('readable');
+  req.removeAllListeners('data');
+  req.resume();
+  const timer = setTimeout(() => {
+    if (!req.complete) socket.destroy();
+  }, lingerMs);
+  timer.unref();
+}

@@ -1,0 +1,238 @@
+/** The operator's command as real processes: what they say, how they end, what they leave behind. */
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import { findRunning } from '../../src/db/embedded/running.ts';
+import { clusterOf, later, tempFolder, type Cleaned } from '../db/embedded_kit.ts';
+import { until } from '../kit/until.ts';
+
+export const farebox = path.join(import.meta.dirname, '../../bin/farebox.mjs');
+
+/** A command that has ended. */
+export interface Ran {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+  /** The one JSON object that --json prints. */
+  json: Record<string, any>;
+}
+
+/** A service or worker that runs. */
+export interface Running {
+  pid: number;
+  /** Without /v1. Of a worker: of no use. */
+  base: string;
+  /** The one JSON object that it printed when it was ready. */
+  said: Record<string, any>;
+  ready_ms: number;
+  stdout(): string;
+  stderr(): string;
+  /** Sends the signal and waits for the end. */
+  end(signal: NodeJS.Signals): Promise<{ code: number | null; ms: number }>;
+}
+
+/** A data folder and the commands that work on it. */
+export interface Place {
+  dir: string;
+  /** What every command of this place gets to see, over which a call may put its own. */
+  env: Record<string, string>;
+  run(args: string[], env?: Record<string, string>): Promise<Ran>;
+  /** Starts a service and waits until it says that it is ready; --json is added. */
+  start(args: string[], env?: Record<string, string>): Promise<Running>;
+  /** Starts one and waits for nothing. */
+  spawn(args: string[], env?: Record<string, string>): ChildProcess;
+  /** Pid of the PostgreSQL of this folder, or null. */
+  postgresPid(): number | null;
+}
+
+/** Models of the sandbox, few and cheap. */
+export const smallCatalog = `
+upstream: sandbox
+owned_by: test
+models:
+  - id: test/image
+    kind: image
+    task: text-to-image
+    name: Test image
+    description: One cent an image.
+    price: { unit: image, usd: "0.01" }
+    max: 4
+    max_unit: images
+    cost_usd: "0"
+    upstream_model: image
+    input_schema:
+      type: object
+      properties: { prompt: { type: string }, num_images: { type: integer } }
+      required: [prompt]
+    example: { prompt: a lighthouse }
+`;
+
+/** A fresh folder with a catalog in it; what runs there ends with the test. */
+export function placeFor(t: Cleaned, more: Record<string, string> = {}): Place {
+  const dir = tempFolder(t);
+  fs.mkdirSync(path.join(dir, 'catalog'));
+  fs.writeFileSync(path.join(dir, 'catalog', 'test.yaml'), smallCatalog);
+  const data = path.join(dir, 'data');
+  const env = {
+    PATH: process.env.PATH ?? '',
+    PORT: '0',
+    FAREBOX_DATA_DIR: data,
+    FAREBOX_CATALOG: path.join(dir, 'catalog'),
+    FAREBOX_SANDBOX_SPEED: '1000',
+    FAREBOX_POLL_SECONDS: '0.05',
+    ...more,
+  };
+  const place: Place = {
+    dir: data,
+    env,
+    async run(args, own) {
+      return ranOf(place.spawn(args, own));
+    },
+    start: async (args, own) => untilReady(place.spawn([...args, '--json'], own)),
+    spawn(args, own = {}) {
+      const child = spawn(process.execPath, [farebox, ...args], {
+        cwd: dir,
+        env: { ...env, ...own },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      const ended = once(child, 'close');
+      later(t, async () => {
+        child.kill('SIGKILL');
+        await ended;
+      });
+      return child;
+    },
+    postgresPid: () => findRunning(clusterOf(data))?.pid ?? null,
+  };
+  return place;
+}
+
+/** No process works in the cluster of this folder: neither the server nor one of its children. */
+export async function assertNoPostgres(place: Place): Promise<void> {
+  assert.equal(place.postgresPid(), null, 'PostgreSQL was left running');
+  const cluster = clusterOf(place.dir);
+  // A child may take a moment longer than the server that it belongs to.
+  await until('its processes are gone', () => !workingIn(cluster));
+}
+
+/** The refusal of a command: in words, on both outputs, with no stack, and nothing else. */
+export function assertSaid(ran: Ran, says: RegExp, code = 2): void {
+  const shown = `${ran.code} ${ran.stdout} ${ran.stderr}`;
+  assert.match(ran.stderr, says, shown);
+  assert.equal(ran.code, code, shown);
+  assert.doesNotMatch(ran.stdout + ran.stderr, /\n\s+at |node:internal|\.ts:\d/, shown);
+}
+
+export async function ranOf(child: ChildProcess): Promise<Ran> {
+  const said = outputOf(child);
+  const [code] = (await once(child, 'close')) as [number | null];
+  const { stdout, stderr } = said;
+  return {
+    code,
+    stdout,
+    stderr,
+    get json() {
+      assert.match(stdout, /^\{.*\}\n$/, `not one JSON object: ${stdout} ${stderr}`);
+      return JSON.parse(stdout) as Record<string, any>;
+    },
+  };
+}
+
+export function outputOf(child: ChildProcess): { stdout: string; stderr: string } {
+  const said = { stdout: '', stderr: '' };
+  child.stdout!.setEncoding('utf8').on('data', (part: string) => (said.stdout += part));
+  child.stderr!.setEncoding('utf8').on('data', (part: string) => (said.stderr += part));
+  return said;
+}
+
+async function untilReady(child: ChildProcess): Promise<Running> {
+  const began = performance.now();
+  const output = outputOf(child);
+  const ended = once(child, 'close') as Promise<[number | null]>;
+  await new Promise<void>((resolve, reject) => {
+    child.stdout!.on('data', () => output.stdout.includes('\n') && resolve());
+    void ended.then(([code]) => reject(new Error(`ended with ${code}: ${output.stderr}`)));
+  });
+  const said = JSON.parse(output.stdout.split('\n', 1)[0]!) as Record<string, any>;
+  return {
+    pid: child.pid!,
+    base: `http://127.0.0.1:${said.port}`,
+    said,
+    ready_ms: Math.round(performance.now() - began),
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
+    async end(signal) {
+      const asked = performance.now();
+      child.kill(signal);
+      const [code] = await ended;
+      return { code, ms: Math.round(performance.now() - asked) };
+    },
+  };
+}
+
+/** Backends keep their server's working folder, which is the cluster. Elsewhere nobody can tell. */
+function workingIn(cluster: string): boolean {
+  if (process.platform !== 'linux') return false;
+  return fs.readdirSync('/proc').some((pid) => {
+    try {
+      return /^\d+$/.test(pid) && fs.readlinkSync(`/proc/${pid}/cwd`) === cluster;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** A call with a key. */
+export async function call(
+  base: string,
+  method: string,
+  where: string,
+  key: string | null,
+  body?: object,
+): Promise<{ status: number; headers: Headers; body: any }> {
+  const reply = await fetch(`${base}${where}`, {
+    method,
+    headers: {
+      ...(key !== null && { authorization: `Key ${key}` }),
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await reply.text();
+  const isJson = /json/.test(reply.headers.get('content-type') ?? '');
+  return { status: reply.status, headers: reply.headers, body: isJson ? JSON.parse(text) : text };
+}
+
+/** Submits an image and returns its id. */
+export async function submit(base: string, key: string, prompt: string): Promise<string> {
+  const { status, body } = await call(base, 'POST', '/v1/queue/test/image', key, { prompt });
+  assert.equal(status, 202, JSON.stringify(body));
+  return body.request_id as string;
+}
+
+/** Waits until the request has this status. */
+export async function reaches(
+  base: string,
+  key: string,
+  id: string,
+  wanted: string,
+  withinMs = 20_000,
+): Promise<void> {
+  await until(
+    `${id} is ${wanted}`,
+    async () => {
+      const { body } = await call(base, 'GET', `/v1/requests/${id}/status`, key);
+      if (body.status === 'FAILED' && wanted !== 'FAILED') assert.fail(JSON.stringify(body));
+      return body.status === wanted;
+    },
+    withinMs,
+  );
+}
+
+/** Resident memory of a process, in MB. */
+export function memoryMb(pid: number): number {
+  const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024);
+}

@@ -1,0 +1,502 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { isUuid } from '../../src/lib/id.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import {
+  assertNoPostgres,
+  assertSaid,
+  call,
+  farebox,
+  placeFor,
+  ranOf,
+  reaches,
+  submit,
+  type Place,
+  type Running,
+} from './cli.ts';
+
+const cents = (amount: number) => String(Math.round(amount * 1e6));
+
+describe('help', () => {
+  const verbs = `trial, serve, worker, migrate, account create, account list, account show,
+    account suspend, account resume, account statement, credit, key create, key list, key limit,
+    key revoke, catalog check, audit, export, import`.split(/,\s+/);
+
+  test('is given for every verb, and asking for it does nothing', async (t) => {
+    const place = placeFor(t);
+    const asked = verbs.map(async (verb) => {
+      const ran = await place.run([...verb.split(' '), '--help']);
+      assert.match(ran.stdout, new RegExp(`^Usage: farebox ${verb}\\b`), verb);
+      assert.match(ran.stdout, /--json/, verb);
+      assert.equal(ran.code, 0, verb);
+      assert.equal(ran.stderr, '', verb);
+    });
+    await Promise.all(asked);
+    assert.equal(fs.existsSync(place.dir), false, 'a data folder was made');
+  });
+
+  test('of the whole lists every verb, however it is asked for', async (t) => {
+    const place = placeFor(t);
+    const names = new Set(verbs.map((verb) => verb.split(' ')[0]!));
+    for (const args of [['--help'], ['help']]) {
+      const { code, stdout } = await place.run(args);
+      assert.equal(code, 0);
+      for (const name of names) assert.match(stdout, new RegExp(`^  ${name}\\b`, 'm'), name);
+      assert.doesNotMatch(stdout, /generate/, 'a verb for developers is shown');
+    }
+  });
+
+  test('of a group lists its verbs; the version is told', async (t) => {
+    const place = placeFor(t);
+    assert.match((await place.run(['help', 'account'])).stdout, /create[^]*suspend[^]*resume/);
+    const { stdout, code } = await place.run(['--version']);
+    assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+    assert.equal(code, 0);
+  });
+});
+
+describe('a call that is none', () => {
+  const wrong: [args: string, says: RegExp][] = [
+    ['', /^Usage: farebox/],
+    ['bogus', /unknown command 'bogus'/],
+    ['account', /^Usage: farebox account/],
+    ['account crate', /unknown command 'crate'\n\(Did you mean create\?\)/],
+    ['account list --bogus', /unknown option '--bogus'/],
+    ['account create', /missing required argument 'email'/],
+    ['account show a@x.y b@x.y', /too many arguments/],
+    ['account list --limit 0', /must be a whole number above 0/],
+    ['credit a@x.y 5', /required option '--reference <text>'/],
+    ['credit a@x.y', /missing required argument 'usd'|required option '--reference/],
+    ['key create', /required option '--account <email>'/],
+    ['key create --account a@x.y --rpm 0', /'0' is invalid.*whole number above 0/],
+    ['key create --account a@x.y --open-jobs 1.5', /'1\.5' is invalid.*whole number above 0/],
+    ['key revoke', /missing required argument 'key-id'/],
+    ['export', /missing required argument 'file'/],
+  ];
+
+  test('is told what is wrong, exit 2, and starts nothing', async (t) => {
+    const place = placeFor(t);
+    for (const [args, says] of wrong) {
+      const words = args.split(' ').filter((word) => word !== '');
+      const [plain, json] = await Promise.all([place.run(words), place.run([...words, '--json'])]);
+      assertSaid(plain, says);
+      assert.equal(plain.stdout, '', args);
+      assertSaid(json, says);
+      assert.ok(json.json.error.message.length > 5, args);
+    }
+    assert.equal(fs.existsSync(place.dir), false, 'a data folder was made');
+  });
+});
+
+describe('with no service running', () => {
+  test('a verb starts the embedded database for itself and leaves none behind', async (t) => {
+    const place = placeFor(t);
+    const made = await place.run(['account', 'create', 'ana@example.com', '--json']);
+    assert.equal(made.code, 0, made.stderr);
+    assert.equal(made.stderr, '');
+    await assertNoPostgres(place);
+    const shown = await place.run(['account', 'show', 'ANA@example.com', '--json']);
+    assert.deepEqual(shown.json, made.json);
+    const refused = await place.run(['account', 'create', 'ana@example.com']);
+    assertSaid(refused, /There is an account for ana@example\.com already/);
+    await assertNoPostgres(place);
+  });
+
+  test('verbs at the same time share one database, and the last one stops it', async (t) => {
+    const place = placeFor(t);
+    const emails = ['b@example.com', 'c@example.com', 'd@example.com'];
+    const made = await Promise.all(
+      emails.map((email) => place.run(['account', 'create', email, '--json'])),
+    );
+    for (const ran of made) assert.equal(ran.code, 0, ran.stderr);
+    await assertNoPostgres(place);
+    const { data } = (await place.run(['account', 'list', '--json'])).json;
+    assert.deepEqual(data.map((row: { email: string }) => row.email).sort(), emails);
+  });
+
+  test('a schema is made, said by name, and not made twice', async (t) => {
+    const place = placeFor(t);
+    const first = await place.run(['migrate', '--json']);
+    assert.deepEqual([first.json.ok, first.json.applied[0]], [true, '0001_init.sql']);
+    assert.deepEqual((await place.run(['migrate', '--json'])).json, { ok: true, applied: [] });
+    assert.match((await place.run(['migrate'])).stdout, /The schema is up to date\.\n$/);
+    await assertNoPostgres(place);
+  });
+
+  test('a folder that cannot be used is named', async (t) => {
+    const place = placeFor(t);
+    const file = path.join(path.dirname(place.dir), 'a-file');
+    fs.writeFileSync(file, '');
+    const ran = await place.run(['account', 'list'], { FAREBOX_DATA_DIR: file });
+    assertSaid(ran, /FAREBOX_DATA_DIR: cannot use .*a-file/);
+  });
+});
+
+describe('beside a running service', () => {
+  const place = placeFor({ after });
+  let service: Running;
+  let postgres: number | null;
+
+  const run = (...args: string[]) => place.run([...args, '--json']);
+  const said = async (...args: string[]) => {
+    const ran = await run(...args);
+    assert.equal(ran.code, 0, `${args.join(' ')}: ${ran.stderr}`);
+    assert.equal(ran.stderr, '', args.join(' '));
+    return ran.json;
+  };
+  const human = async (...args: string[]) => {
+    const ran = await place.run(args);
+    assert.equal(ran.code, 0, ran.stderr);
+    assert.doesNotMatch(ran.stdout, /undefined|null|NaN|\[object|\{"/, args.join(' '));
+    return ran.stdout;
+  };
+  const account = async (email: string, usd = '10') =>
+    (await said('account', 'create', email, '--credit-usd', usd)).account_id as string;
+  const newKey = (email: string, ...options: string[]) =>
+    said('key', 'create', '--account', email, ...options);
+  const status = async (key: string) =>
+    (await call(service.base, 'GET', '/v1/requests', key)).status;
+
+  before(async () => {
+    service = await place.start(['serve', '--embedded']);
+    postgres = place.postgresPid();
+  });
+  after(async () => {
+    const { json } = await run('audit');
+    assert.deepEqual([json.ok, json.violations], [true, []]);
+    assert.equal(place.postgresPid(), postgres, 'a verb took the database from the service');
+    assert.equal((await call(service.base, 'GET', '/readyz', null)).status, 200);
+    assert.deepEqual((await service.end('SIGTERM')).code, 0);
+    await assertNoPostgres(place);
+  });
+
+  test('a production start has no account of its own making', async () => {
+    assert.deepEqual(await said('account', 'list'), { data: [] });
+    assert.deepEqual(await said('key', 'list'), { data: [] });
+  });
+
+  test('account create answers with the account, and show and list with the same', async () => {
+    const made = await said('account', 'create', ' Ana@Example.com ', '--credit-usd', '25.5');
+    const { account_id, created_at, ...rest } = made;
+    assert.ok(isUuid(account_id));
+    assert.equal(new Date(created_at).toISOString(), created_at);
+    assert.deepEqual(rest, {
+      email: 'ana@example.com',
+      available_usd_micro: '25500000',
+      reserved_usd_micro: '0',
+      status: 'active',
+      operator: false,
+    });
+    assert.deepEqual(await said('account', 'show', 'ana@example.com'), made);
+    assert.deepEqual(await said('account', 'show', account_id), made);
+    const boss = await said('account', 'create', 'boss@example.com', '--operator');
+    assert.deepEqual([boss.operator, boss.available_usd_micro], [true, '0']);
+    // Newest first.
+    assert.deepEqual(await said('account', 'list'), { data: [boss, made] });
+    assert.deepEqual(await said('account', 'list', '--limit', '1'), { data: [boss] });
+    assert.match(
+      await human('account', 'list'),
+      /^EMAIL[^]*\nboss@[^]*\nana@example\.com +active +25\.5 /,
+    );
+    assert.match(
+      await human('account', 'show', 'boss@example.com'),
+      /active {2}operator\n[^]*0 USD/,
+    );
+  });
+
+  test('credit is booked once for each reference', async () => {
+    const account_id = await account('credit@example.com');
+    const args = ['credit', 'credit@example.com', '2.5', '--reference', 'wire "1"'];
+    const booked = await said(...args);
+    assert.ok(isUuid(booked.transfer_id));
+    assert.deepEqual(
+      [booked.account_id, booked.available_usd_micro, booked.replayed],
+      [account_id, cents(12.5), false],
+    );
+    assert.deepEqual(await said(...args), { ...booked, replayed: true });
+    assert.match(await human(...args), /2\.5 USD was booked before.*Available: 12\.5 USD/);
+    const race = await Promise.all([1, 2, 3].map(() => said(...args.slice(0, 4), 'wire 2')));
+    assert.equal(new Set(race.map((each) => each.transfer_id)).size, 1);
+    const { data } = await said('account', 'statement', 'credit@example.com');
+    assert.deepEqual(
+      data.map((row: any) => [row.kind, row.amount_usd_micro, row.available_after_usd_micro]),
+      [
+        ['deposit', cents(2.5), cents(15)],
+        ['deposit', cents(2.5), cents(12.5)],
+        ['deposit', cents(10), cents(10)],
+      ],
+    );
+    assert.match(
+      await human('account', 'statement', 'credit@example.com'),
+      /deposit +2\.5 +15 +wire 2\n/,
+    );
+  });
+
+  test('key create prints a key that works, once', async () => {
+    const account_id = await account('key@example.com');
+    const made = await newKey('key@example.com', '--name', 'web');
+    const { key, key_id, ...rest } = made;
+    assert.match(key, /^fbx_[0-9A-Za-z]{38}$/);
+    assert.ok(isUuid(key_id));
+    assert.deepEqual(rest, {
+      account_id,
+      email: 'key@example.com',
+      name: 'web',
+      monthly_limit_usd_micro: null,
+      rpm: null,
+      open_jobs: null,
+    });
+    assert.equal(await status(key), 200);
+    const id = await submit(service.base, key, 'once');
+    await reaches(service.base, key, id, 'COMPLETED');
+    const { data } = await said('key', 'list', '--account', 'key@example.com');
+    const { created_at, month, prefix, last4, ...row } = data[0];
+    assert.deepEqual([prefix, last4], [key.slice(0, prefix.length), key.slice(-4)]);
+    assert.ok(created_at.startsWith(month));
+    assert.deepEqual(row, {
+      key_id,
+      account_id,
+      name: 'web',
+      monthly_limit_usd_micro: null,
+      rpm: null,
+      open_jobs: null,
+      revoked_at: null,
+      spent_usd_micro: cents(0.01),
+      open_requests: 0,
+    });
+    const everything = [
+      await human('key', 'list'),
+      JSON.stringify(await said('key', 'list')),
+      JSON.stringify(await said('account', 'list')),
+    ].join('\n');
+    assert.ok(everything.includes(key_id));
+    assert.equal(everything.includes(key), false, 'the key was told a second time');
+    assert.match(await human('key', 'create', '--account', 'key@example.com'), /^fbx_\w{38}\n/);
+  });
+
+  test('the limits of a key hold, and changed ones from the next call on', async () => {
+    await account('limit@example.com');
+    const limits = ['--limit-usd', '0.015', '--rpm', '40', '--open-jobs', '2'];
+    const { key, key_id } = await newKey('limit@example.com', ...limits);
+    const limitOf = async () =>
+      (await call(service.base, 'GET', '/v1/requests', key)).headers.get('ratelimit-limit');
+    assert.equal(await limitOf(), '40');
+    await reaches(service.base, key, await submit(service.base, key, 'first'), 'COMPLETED');
+    const over = () =>
+      call(service.base, 'POST', '/v1/queue/test/image', key, { prompt: 'second' });
+    const refused = await over();
+    assert.deepEqual([refused.status, refused.body.error.code], [402, 'key_limit_reached']);
+    assert.deepEqual(await said('key', 'limit', key_id, '--limit-usd', 'none', '--rpm', '70'), {
+      key_id,
+      monthly_limit_usd_micro: null,
+      rpm: 70,
+    });
+    assert.equal(await limitOf(), '70');
+    await reaches(service.base, key, (await over()).body.request_id, 'COMPLETED');
+    const { data } = await said('key', 'list', '--account', 'limit@example.com');
+    const { monthly_limit_usd_micro, rpm, open_jobs, spent_usd_micro } = data[0];
+    assert.deepEqual(
+      [monthly_limit_usd_micro, rpm, open_jobs, spent_usd_micro],
+      [null, 70, 2, cents(0.02)],
+    );
+  });
+
+  test('a revoked key and a suspended account are refused from the next call on', async () => {
+    await account('stop@example.com');
+    const [one, two] = [await newKey('stop@example.com'), await newKey('stop@example.com')];
+    assert.equal(await status(one.key), 200);
+    assert.deepEqual(await said('key', 'revoke', one.key_id), {
+      key_id: one.key_id,
+      revoked: true,
+    });
+    assert.equal(await status(one.key), 401);
+    assert.equal(await status(two.key), 200, 'the other key was revoked too');
+    assertSaid(await run('key', 'revoke', one.key_id), /There is no living key with the id/);
+    assert.match(
+      await human('key', 'list', '--account', 'stop@example.com'),
+      / active[^]* revoked /,
+    );
+    assert.equal((await said('account', 'suspend', 'stop@example.com')).status, 'suspended');
+    assert.equal(await status(two.key), 401);
+    assert.equal((await said('account', 'resume', 'stop@example.com')).status, 'active');
+    assert.equal(await status(two.key), 200);
+    assert.equal(await status(one.key), 401, 'resuming the account revived a revoked key');
+  });
+
+  const refusals: [args: string[], says: RegExp][] = [
+    [['account', 'create', 'nobody'], /"nobody" is no e-mail address/],
+    [['account', 'create', 'TAKEN@example.com'], /an account for taken@example\.com already/],
+    [['account', 'create', 'new@x.y', '--credit-usd', '1,5'], /"1,5" is no amount in USD/],
+    [['account', 'create', 'new@x.y', '--credit-usd', '-1'], /"-1" is no amount in USD/],
+    [['account', 'show', 'none@x.y'], /There is no account none@x\.y\. "farebox account list"/],
+    [['account', 'suspend', 'none@x.y'], /There is no account none@x\.y/],
+    [['account', 'resume', 'none@x.y'], /There is no account none@x\.y/],
+    [['account', 'statement', 'none@x.y'], /There is no account none@x\.y/],
+    [['credit', 'none@x.y', '5', '--reference', 'r'], /There is no account none@x\.y/],
+    [['credit', 'taken@example.com', 'five', '--reference', 'r'], /"five" is no amount in USD/],
+    [['credit', 'taken@example.com', '0', '--reference', 'r'], /must be more than 0/],
+    [['credit', 'taken@example.com', '0.0000001', '--reference', 'r'], /is no amount in USD/],
+    [['credit', 'taken@example.com', '5', '--reference', ''], /1 to 255 characters/],
+    [['credit', 'taken@example.com', '6', '--reference', 'used'], /"used" was booked before/],
+    [['credit', 'other@example.com', '5', '--reference', 'used'], /"used" was booked before/],
+    [['key', 'create', '--account', 'none@x.y'], /There is no account none@x\.y/],
+    [['key', 'create', '--account', 'taken@example.com', '--limit-usd', 'x'], /"x" is no amount/],
+    [['key', 'create', '--account', 'taken@example.com', '--name', ''], /1 to 100 characters/],
+    [['key', 'list', '--account', 'none@x.y'], /There is no account none@x\.y/],
+    [['key', 'limit', '0123', '--rpm', '5'], /There is no key with the id 0123/],
+    [['key', 'limit', '0190a0a0-0000-7000-8000-000000000000', '--rpm', '5'], /There is no key/],
+    [['key', 'limit', '0123', '--rpm', 'many'], /"many" is no whole number above 0/],
+    [['key', 'revoke', '0123'], /There is no living key with the id 0123/],
+  ];
+
+  test('what cannot be done is said in words, exit 2, and leaves no trace', async () => {
+    await account('taken@example.com');
+    await account('other@example.com');
+    await said('credit', 'taken@example.com', '5', '--reference', 'used');
+    const earlier = (await said('audit')).checked;
+    const lane = async (part: typeof refusals) => {
+      for (const [args, says] of part) {
+        const ran = await run(...args);
+        assertSaid(ran, says);
+        assert.match(ran.json.error.message, says);
+      }
+    };
+    await Promise.all([0, 1].map((n) => lane(refusals.filter((_, i) => i % 2 === n))));
+    assert.deepEqual((await said('audit')).checked, earlier);
+    const { available_usd_micro } = await said('account', 'show', 'taken@example.com');
+    assert.equal(available_usd_micro, cents(15));
+  });
+
+  test('a snapshot is taken while it serves, and read elsewhere with none running', async (t) => {
+    await account('moves@example.com', '3');
+    const file = path.join(path.dirname(place.dir), 'snapshot');
+    const taken = await said('export', file);
+    assert.deepEqual([taken.ok, taken.file], [true, file]);
+    const other = placeFor(t);
+    const read = await other.run(['import', file, '--json']);
+    assert.equal(read.code, 0, read.stderr);
+    assert.equal(read.json.accounts, taken.accounts);
+    const shown = await other.run(['account', 'show', 'moves@example.com', '--json']);
+    assert.deepEqual(shown.json, await said('account', 'show', 'moves@example.com'));
+    const again = await other.run(['import', file, '--release-open', '--json']);
+    assertSaid(again, /empty/);
+    assertSaid(await other.run(['import', path.join(other.dir, 'nothing')]), /nothing/);
+    await assertNoPostgres(other);
+  });
+});
+
+describe('audit', () => {
+  let database: TestDatabase;
+  before(async () => void (database = await testDatabase()));
+  after(() => database.close());
+
+  test('proves the books with exit 0, and names the broken law with exit 1', async (t) => {
+    const place = placeFor(t, { DATABASE_URL: database.url, FAREBOX_UNSAFE_DATABASE: 'on' });
+    await place.run(['account', 'create', 'ana@example.com', '--credit-usd', '7']);
+    const good = await place.run(['audit', '--json']);
+    assert.equal(good.code, 0, good.stderr);
+    assert.deepEqual(good.json.violations, []);
+    const { laws, ...checked } = good.json.checked;
+    assert.ok(laws > 10);
+    assert.deepEqual(checked, { accounts: 1, transfers: 1, requests: 0, keys: 0 });
+    assert.match((await place.run(['audit'])).stdout, /^The books balance: .* 1 transfers/);
+
+    await database.db.run(rawSql('update balances set credits_posted = credits_posted + 1'));
+    const bad = await place.run(['audit', '--json']);
+    assert.equal(bad.code, 1);
+    assert.equal(bad.json.ok, false);
+    const broken = bad.json.violations.map(({ law }: { law: string }) => law);
+    assert.ok(broken.includes('balances_recompute'), broken.join());
+    assert.equal(bad.json.violations[0].found.length, 1);
+    const told = await place.run(['audit']);
+    assert.equal(told.code, 1);
+    assert.match(
+      told.stdout,
+      /^The books do NOT balance[^]*broken: balances_recompute: each stored/,
+    );
+    await database.db.run(rawSql('update balances set credits_posted = credits_posted - 1'));
+    assert.equal((await place.run(['audit'])).code, 0);
+    assert.equal(
+      place.postgresPid(),
+      null,
+      'an embedded database was started beside the given one',
+    );
+  });
+
+  test('a database that a newer version has migrated is refused by every verb', async (t) => {
+    const place = placeFor(t, { DATABASE_URL: database.url, FAREBOX_UNSAFE_DATABASE: 'on' });
+    await database.db.run(
+      rawSql(`insert into migrations (number, name, sha256) values (9999, 'later.sql', 'x')`),
+    );
+    try {
+      const verbs = [['audit'], ['migrate'], ['account', 'create', 'late@example.com']];
+      const ran = await Promise.all(verbs.map((verb) => place.run([...verb, '--json'])));
+      for (const each of ran) assertSaid(each, /The database is at migration \d+, this version/);
+    } finally {
+      await database.db.run(rawSql('delete from migrations where number = 9999'));
+    }
+    const { data } = (await place.run(['account', 'list', '--json'])).json;
+    assert.equal(data.length, 1);
+  });
+});
+
+describe('catalog check', () => {
+  const folder = (place: Place, name: string, text: string) => {
+    const dir = path.join(path.dirname(place.dir), name);
+    fs.mkdirSync(dir);
+    fs.writeFileSync(path.join(dir, 'models.yaml'), text);
+    return dir;
+  };
+
+  test('finds a good folder good, and a bad one bad with file, line and words', async (t) => {
+    const place = placeFor(t);
+    const good = await place.run(['catalog', 'check', '--json']);
+    assert.equal(good.code, 0, good.stderr);
+    const { ok, models, problems } = good.json;
+    assert.deepEqual([ok, models, problems], [true, 1, []]);
+    const text = fs.readFileSync(path.join(place.env.FAREBOX_CATALOG!, 'test.yaml'), 'utf8');
+    const bad = folder(place, 'bad', text.replace('usd: "0.01"', 'usd: "a cent"'));
+    const ran = await place.run(['catalog', 'check', bad, '--json']);
+    assert.equal(ran.code, 1);
+    assert.equal(ran.json.ok, false);
+    const [problem] = ran.json.problems;
+    assert.equal(problem.file, 'models.yaml');
+    assert.ok(problem.message.length > 10);
+    const told = await place.run(['catalog', 'check', bad]);
+    assert.equal(told.code, 1);
+    assert.match(told.stdout, /^models\.yaml:\d+ .*price.*: .+\n/);
+    assert.doesNotMatch(told.stdout, /undefined|\[object/);
+    assert.equal(fs.existsSync(place.dir), false, 'a data folder was made');
+  });
+
+  test('names what is no YAML, and a folder that is not there', async (t) => {
+    const place = placeFor(t);
+    const broken = folder(place, 'broken', 'models: [}');
+    const ran = await place.run(['catalog', 'check', broken]);
+    assert.equal(ran.code, 1);
+    assert.match(ran.stdout, /^models\.yaml:1 /);
+    assertSaid(await place.run(['catalog', 'check', '/no/such']), /folder \/no\/such/);
+  });
+});
+
+test('an older Node hands over to the packaged one', async (t) => {
+  const folders = (process.env.PATH ?? '').split(path.delimiter);
+  const older = folders
+    .map((dir) => path.join(dir, 'node'))
+    .find((node) => {
+      if (!fs.existsSync(node)) return false;
+      const major = Number(
+        /^v(\d+)/.exec(execFileSync(node, ['--version'], { encoding: 'utf8' }))?.[1],
+      );
+      return major >= 18 && major < 24;
+    });
+  if (!older) return t.skip('there is no older Node on this machine');
+  const place = placeFor(t);
+  const child = spawn(older, [farebox, 'account', 'bogus', '--json'], { env: place.env });
+  const ran = await ranOf(child);
+  assertSaid(ran, /unknown command 'bogus'/);
+});

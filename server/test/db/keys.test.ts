@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { hashKey } from '../../src/core/key.ts';
+import { setStatus } from '../../src/db/accounts.ts';
+import * as keys from '../../src/db/keys.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { createKey } from '../../src/operations/key.ts';
+import { customer, submit } from '../kit/by-hand.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+
+let database: TestDatabase;
+before(async () => void (database = await testDatabase()));
+after(() => database.close());
+
+interface Key {
+  account_id: string;
+  key_id: string;
+  hash: Buffer;
+}
+
+async function newKey(limits: { rpm?: number; open_jobs?: number; monthly_limit_usd_micro?: bigint } = {}): Promise<Key> {
+  const { account_id } = await customer(database.db);
+  const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
+  const { key, key_id } = await createKey(database.db, { account_id, name: 'test', ...none, ...limits });
+  return { account_id, key_id, hash: hashKey(key) };
+}
+
+const call = (hashes: Buffer[], rpm = 600) => keys.authenticateMany(database.db, hashes, rpm);
+const times = <T>(count: number, item: T) => Array.from({ length: count }, () => item);
+const granted = (callers: (keys.Caller | null)[]) => callers.filter((caller) => caller?.rate.granted).length;
+
+/** The running minute of a key is over. */
+const passMinute = ({ key_id }: Key) =>
+  database.db.run(rawSql(`update key_windows set started_at = now() - interval '60 s' where key_id = $1`, [key_id]));
+
+describe('who a key belongs to', () => {
+  test('is told for each of a batch, at its place', async () => {
+    const [a, b] = [await newKey({ open_jobs: 3 }), await newKey({ monthly_limit_usd_micro: 5n })];
+    const callers = await call([b.hash, randomBytes(32), a.hash, b.hash]);
+    assert.deepEqual(callers.map((caller) => caller?.key_id ?? null), [b.key_id, null, a.key_id, b.key_id]);
+    const [second, , first] = callers;
+    assert.deepEqual([first!.account_id, first!.active, first!.open_jobs, first!.monthly_limit_usd_micro], [a.account_id, true, 3, null]);
+    assert.deepEqual([second!.account_id, second!.open_jobs, second!.monthly_limit_usd_micro], [b.account_id, null, 5n]);
+  });
+
+  test('nobody asked is nobody answered', async () => assert.deepEqual(await call([]), []));
+
+  test('a revoked key is nobody\'s from the next call on, and is not counted', async () => {
+    const key = await newKey();
+    assert.ok((await call([key.hash]))[0]);
+    assert.equal(await keys.revoke(database.db, key.key_id), true);
+    assert.deepEqual(await call([key.hash, key.hash]), [null, null]);
+    assert.equal(await keys.revoke(database.db, key.key_id), false, 'it is not there twice');
+    assert.equal(await keys.findLiving(database.db, key.hash), null);
+    const [row] = await database.db.run<{ calls: number }>(rawSql('select calls from key_windows where key_id = $1', [key.key_id]));
+    assert.equal(row!.calls, 1);
+  });
+
+  test('a suspended account shows at once, and a resumed one too', async () => {
+    const key = await newKey();
+    for (const [status, active] of [['suspended', false], ['active', true]] as const) {
+      await setStatus(database.db, key.account_id, status);
+      assert.equal((await call([key.hash]))[0]!.active, active);
+    }
+  });
+
+  test('open jobs are those of the key', async () => {
+    const key = await newKey();
+    await submit(database.db, key);
+    await submit(database.db, key, { call_seconds: 60 });
+    assert.equal((await call([key.hash]))[0]!.open_requests, 1, 'a chat call is no job');
+  });
+});
+
+describe('calls a minute', () => {
+  test('are let through up to the quota in one batch, the first ones', async () => {
+    const key = await newKey({ rpm: 5 });
+    const callers = await call(times(8, key.hash));
+    assert.deepEqual(callers.map((caller) => caller!.rate.granted), [...times(5, true), ...times(3, false)]);
+    assert.deepEqual(callers.map((caller) => caller!.rate.remaining), [4, 3, 2, 1, 0, 0, 0, 0]);
+    for (const caller of callers) assert.equal(caller!.rate.quota, 5);
+  });
+
+  test('are counted over batches', async () => {
+    const key = await newKey({ rpm: 5 });
+    assert.equal(granted(await call(times(3, key.hash))), 3);
+    assert.equal(granted(await call(times(3, key.hash))), 2);
+    assert.equal(granted(await call(times(3, key.hash))), 0);
+  });
+
+  test('are exact however many processes count at once', async () => {
+    const key = await newKey({ rpm: 100 });
+    const batches = await Promise.all(Array.from({ length: 40 }, (_, i) => call(times((i % 7) + 1, key.hash))));
+    const all = batches.flat();
+    assert.equal(all.length, 155);
+    assert.equal(granted(all), 100);
+    const left = all.filter((caller) => caller!.rate.granted).map((caller) => caller!.rate.remaining);
+    assert.deepEqual(left.toSorted((a, b) => a - b), Array.from({ length: 100 }, (_, i) => i), 'each place was given once');
+  });
+
+  test('begin anew a minute after the first, and not before', async () => {
+    const key = await newKey({ rpm: 2 });
+    assert.equal(granted(await call(times(3, key.hash))), 2);
+    await database.db.run(rawSql(`update key_windows set started_at = now() - interval '58 s' where key_id = $1`, [key.key_id]));
+    const [refused] = await call([key.hash]);
+    assert.equal(refused!.rate.granted, false);
+    assert.ok(refused!.rate.reset_seconds >= 1 && refused!.rate.reset_seconds <= 2, String(refused!.rate.reset_seconds));
+    await passMinute(key);
+    const callers = await call(times(3, key.hash));
+    assert.equal(granted(callers), 2);
+    assert.equal(callers[0]!.rate.reset_seconds, 60);
+  });
+
+  test('have a default where the key has no figure of its own', async () => {
+    const key = await newKey();
+    const callers = await call(times(4, key.hash), 3);
+    assert.equal(granted(callers), 3);
+    assert.equal(callers[0]!.rate.quota, 3);
+  });
+
+  test('of one key take nothing from another', async () => {
+    const [a, b] = [await newKey({ rpm: 2 }), await newKey({ rpm: 3 })];
+    const callers = await call([a.hash, b.hash, a.hash, b.hash, a.hash, b.hash, b.hash]);
+    assert.deepEqual(callers.map((caller) => caller!.rate.granted), [true, true, true, true, false, true, false]);
+  });
+
+  const changes: [what: string, from: number, spent: number, to: number, expected: number][] = [
+    ['a raised quota lets the difference through', 3, 5, 6, 3],
+    ['a lowered quota lets nothing more through', 5, 5, 2, 0],
+    ['a lowered quota that is not used up lets the rest through', 10, 2, 4, 2],
+  ];
+  for (const [what, from, spent, to, expected] of changes) {
+    test(`${what}, in the same minute`, async () => {
+      const key = await newKey({ rpm: from });
+      await call(times(spent, key.hash));
+      await keys.setLimits(database.db, key.key_id, { rpm: to });
+      const callers = await call(times(20, key.hash));
+      assert.equal(granted(callers), expected);
+      assert.ok(callers.every((caller) => caller!.rate.remaining >= 0));
+    });
+  }
+
+  test('of the same keys in another order never make two processes wait for each other', async () => {
+    const all = (await Promise.all(times(12, null).map(() => newKey()))).map(({ hash }) => hash);
+    const batches = Array.from({ length: 60 }, (_, i) => call(i % 2 === 0 ? all : all.toReversed()));
+    assert.equal((await Promise.all(batches)).flat().filter((caller) => caller === null).length, 0);
+    const rows = await database.db.run<{ calls: number }>(rawSql(
+      'select w.calls from key_windows w join keys k on k.id = w.key_id where k.hash = any($1::bytea[])', [all]));
+    assert.deepEqual(rows.map(({ calls }) => calls), times(12, 60));
+  });
+});
+
+describe('a key\'s limits', () => {
+  test('change alone, and null takes one away', async () => {
+    const { key_id, account_id } = await newKey({ rpm: 5, open_jobs: 6, monthly_limit_usd_micro: 7n });
+    const shown = async () => {
+      const row = (await keys.list(database.db, account_id)).find(({ id }) => id === key_id)!;
+      return [row.rpm, row.open_jobs, row.monthly_limit_usd_micro];
+    };
+    assert.equal(await keys.setLimits(database.db, key_id, { rpm: 50 }), true);
+    assert.deepEqual(await shown(), [50, 6, 7n]);
+    await keys.setLimits(database.db, key_id, { monthly_limit_usd_micro: null });
+    assert.deepEqual(await shown(), [50, 6, null]);
+    await keys.setLimits(database.db, key_id, {});
+    assert.deepEqual(await shown(), [50, 6, null]);
+    await keys.setLimits(database.db, key_id, { monthly_limit_usd_micro: 0n, open_jobs: null });
+    assert.deepEqual(await shown(), [50, null, 0n]);
+  });
+
+  test('of a key that there is not cannot be changed', async () => {
+    assert.equal(await keys.setLimits(database.db, '01890f5e-27c1-7d3a-9e4f-0123456789ab', { rpm: 1 }), false);
+  });
+});
+
+test('a list shows one account\'s keys, newest first, and what this month cost', async () => {
+  const { db } = database;
+  const who = await customer(db);
+  const later = await createKey(db, { account_id: who.account_id, name: 'later', monthly_limit_usd_micro: null, rpm: null, open_jobs: null });
+  await submit(db, who, { amount: 40n });
+  const rows = await keys.list(db, who.account_id);
+  assert.deepEqual(rows.map(({ id, name, spent_usd_micro, open_requests }) => [id, name, spent_usd_micro, open_requests]), [
+    [later.key_id, 'later', 0n, 0], [who.key_id, 'by hand', 40n, 1],
+  ]);
+  assert.ok(rows.every(({ prefix, last4 }) => later.key.startsWith(prefix) === (last4 === later.key.slice(-4))));
+  assert.ok((await keys.list(db, null)).length > rows.length);
+  assert.doesNotMatch(JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value)), new RegExp(later.key.slice(12, 30)));
+});

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { readConfig } from '../../src/config.ts';
+import { startEmbedded } from '../../src/db/embedded.ts';
+import { migrate, SchemaTooNew, unsafeSettings } from '../../src/db/migrate.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { openDatabase, rawSql, type Database } from '../../src/lib/sql.ts';
+import { openStore } from '../../src/store.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+
+let database: TestDatabase;
+let db: Database;
+before(async () => {
+  database = await testDatabase();
+  ({ db } = database);
+});
+beforeEach(async () => {
+  await db.run(rawSql('drop schema public cascade; create schema public'));
+});
+after(() => database.close());
+
+interface Applied {
+  number: number;
+  name: string;
+}
+const applied = () => db.run<Applied>(rawSql('select number, name from migrations order by number'));
+const tables = async () => {
+  const rows = await db.run<{ name: string }>(rawSql(`select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`));
+  return rows.map(({ name }) => name);
+};
+
+describe('migrating', () => {
+  test('an empty database brings it up, and once more does nothing', async () => {
+    const names = await migrate(db);
+    assert.equal(names[0], '0001_init.sql');
+    assert.deepEqual(names, names.toSorted());
+    const rows = await applied();
+    assert.deepEqual(rows.map(({ name }) => name), names);
+    assert.deepEqual(rows.map(({ number }) => number), names.map((_, i) => i + 1));
+    const made = await tables();
+    assert.ok(made.includes('transfers') && made.includes('requests'), String(made));
+    assert.deepEqual(await migrate(db), []);
+    assert.deepEqual(await applied(), rows);
+  });
+
+  test('five processes at once do it once', async () => {
+    const others = Array.from({ length: 4 }, () =>
+      openDatabase({ connection: database.url, max: 2, statementTimeoutMs: 10_000, applicationName: 'rival' }));
+    const results = await Promise.all([db, ...others].map((each) => migrate(each)));
+    assert.equal(results.filter((names) => names.length > 0).length, 1);
+    assert.deepEqual((await applied()).map(({ name }) => name), results.flat());
+    await Promise.all(others.map((each) => each.close()));
+  });
+
+  test('that fails midway leaves nothing of the failed file, and goes through once the cause is gone', async () => {
+    await db.run(rawSql('create table outputs (in_the_way int)'));
+    await assert.rejects(migrate(db), /outputs.*already exists/);
+    assert.deepEqual(await applied(), []);
+    assert.deepEqual(await tables(), ['migrations', 'outputs']);
+    await db.run(rawSql('drop table outputs'));
+    assert.equal((await migrate(db))[0], '0001_init.sql');
+  });
+
+  test('frees its lock when it fails, so that the next one need not wait for ever', async () => {
+    await db.run(rawSql('create table outputs (in_the_way int)'));
+    const results = await Promise.allSettled([migrate(db), migrate(db), migrate(db)]);
+    assert.deepEqual(results.map(({ status }) => status), ['rejected', 'rejected', 'rejected']);
+  });
+});
+
+describe('migrating refuses', () => {
+  test('a database that a newer version has migrated, and touches nothing', async () => {
+    const known = (await migrate(db)).length;
+    await db.run(rawSql(`insert into migrations (number, name, sha256) values ($1, 'later.sql', 'x')`, [known + 1]));
+    const before = await applied();
+    await assert.rejects(migrate(db), (error) => {
+      assert.ok(error instanceof SchemaTooNew);
+      assert.match(error.message, new RegExp(`at migration ${known + 1}, this version of Farebox knows ${known}\\. Start the version`));
+      return true;
+    });
+    assert.deepEqual(await applied(), before);
+  });
+
+  test('a database whose migrations are not the files of this version, and names the file', async () => {
+    await migrate(db);
+    await db.run(rawSql(`update migrations set sha256 = repeat('0', 64) where number = 1`));
+    await assert.rejects(migrate(db), /^Error: Migration 0001_init\.sql was applied with another text/);
+  });
+
+  test('a file that was put in between two applied ones', async () => {
+    await migrate(db);
+    await db.run(rawSql(`update migrations set number = number + 1`));
+    await db.run(rawSql(`insert into migrations (number, name, sha256) values (1, '0001_other.sql', 'x')`));
+    await assert.rejects(migrate(db), /0001_other|at migration/);
+  });
+});
+
+describe('settings that lose what was committed', () => {
+  test('are none on a database as it should be', async () => {
+    assert.deepEqual(await unsafeSettings(db), []);
+  });
+
+  const wrong: [setting: string, value: string, says: RegExp][] = [
+    ['fsync', 'off', /fsync = off; Farebox needs on/],
+    ['full_page_writes', 'off', /full_page_writes = off; Farebox needs on/],
+    ['synchronous_commit', 'off', /synchronous_commit = off; Farebox needs on/],
+    ['server_version_num', '140012', /version 140012; Farebox needs 15 or later/],
+    ['server_encoding', 'SQL_ASCII', /encoding is SQL_ASCII; Farebox needs UTF8/],
+  ];
+  for (const [setting, value, says] of wrong) {
+    test(`${setting} = ${value} is named, alone`, async () => {
+      const [found, ...others] = await unsafeSettings(answering({ [setting]: value }));
+      assert.match(found!, says);
+      assert.deepEqual(others, []);
+    });
+  }
+
+  test('a stricter synchronous_commit, or a local one, is fine', async () => {
+    for (const synchronous_commit of ['remote_apply', 'remote_write', 'local']) {
+      assert.deepEqual(await unsafeSettings(answering({ synchronous_commit })), []);
+    }
+  });
+
+  test('stop the service from starting, unless it is told so', { timeout: 60_000 }, async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'farebox-unsafe-'));
+    const embedded = await startEmbedded({ dataDir: dir, settings: { fsync: 'off' } });
+    const { host, port, user, database: name } = embedded.connection;
+    const DATABASE_URL = `postgres://${user}@${encodeURIComponent(host)}:${port}/${name}`;
+    const log = createLog('silent', { write() {} });
+    const open = (env: object) => openStore(readConfig({ DATABASE_URL, FAREBOX_DATA_DIR: dir, ...env }), 'test', log);
+    try {
+      await assert.rejects(open({}), /^Error: PostgreSQL has fsync = off; Farebox needs on\.$/);
+      const store = await open({ FAREBOX_UNSAFE_DATABASE: 'on' });
+      assert.equal((await store.db.run(rawSql('show fsync')))[0]!.fsync, 'off');
+      await store.close();
+    } finally {
+      await embedded.stop();
+      rmSync(dir, { recursive: true, force: true });
+    }
+  });
+
+  /** A database that answers as this one does, but for these settings. */
+  function answering(changes: Record<string, string>): Database {
+    return {
+      ...db,
+      async run(statement) {
+        const rows = await db.run<Record<string, string>>(statement);
+        return rows.map((row) => ({
+          ...row,
+          ...(row.name && changes[row.name] && { setting: changes[row.name] }),
+          ...(row.server_encoding && changes.server_encoding && { server_encoding: changes.server_encoding }),
+        })) as never;
+      },
+    };
+  }
+});

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import * as accounts from '../../src/db/accounts.ts';
+import * as files from '../../src/db/files.ts';
+import * as keys from '../../src/db/keys.ts';
+import * as queue from '../../src/db/queue.ts';
+import * as requests from '../../src/db/requests.ts';
+import { openBooks } from '../../src/ledger/ledger.ts';
+import { findReference, statement } from '../../src/ledger/statement.ts';
+import { openUsage } from '../../src/ledger/usage.ts';
+import type { Connection, Database, Statement, Transaction } from '../../src/lib/sql.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+
+/**
+ * What is asked all the time must not get slower with every request ever made: with many rows in the tables, no plan
+ * of these statements reads a whole one. PostgreSQL plans a prepared statement either for its values or once for
+ * all values, as it sees fit, so both plans count.
+ */
+
+let database: TestDatabase;
+let db: Database;
+/** One of the many, and one account that has a quarter of all. */
+let sample: Record<'account' | 'key' | 'request' | 'file' | 'reference' | 'idempotency_key' | 'big' | 'middle' | 'last' | 'person', string> & { hash: Buffer };
+
+before(async () => {
+  database = await testDatabase();
+  ({ db } = database);
+  await fill();
+  [sample] = (await db.run(rawSql(`
+    select r.account_id as account, r.key_id as key, r.id as request, k.hash, i.idempotency_key, t.reference, f.id as file,
+      uid(1, 7) as big, uid(3, 10000) as middle, uid(3, 19990) as last, uid(1, 10000) as person
+    from requests r join keys k on k.id = r.key_id join request_inputs i on i.request_id = r.id
+    join transfers t on t.account_id = r.account_id and t.reference is not null
+    join files f on f.account_id = r.account_id where i.idempotency_key is not null limit 1`))) as [typeof sample];
+  assert.ok(sample);
+});
+after(() => database.close());
+
+const uuid = '01890f5e-27c1-7d3a-9e4f-0123456789ab';
+const filter = { status: null, model_id: null, from_id: null, below_id: null, limit: 21 };
+
+/** The tables that grow with use; reading another whole one is fine. */
+const growing = [
+  'accounts', 'balances', 'transfers', 'keys', 'key_usage', 'key_windows', 'requests', 'request_inputs', 'request_results', 'attempts',
+  'outputs', 'webhook_deliveries', 'files',
+];
+
+type Ask = (db: Database & Transaction) => unknown;
+const asked: Record<string, Ask> = {
+  'authenticate': (c) => keys.authenticateMany(c, [sample.hash, Buffer.alloc(32)], 600),
+  'find a key': (c) => keys.findLiving(c, sample.hash),
+  'find an account': (c) => accounts.find(c, sample.account),
+  'list accounts': (c) => accounts.list(c, { limit: 20, before: sample.account }),
+  'lock balances': (c) => openBooks(c, [sample.account, uuid]),
+  'lock usage': (c) => openUsage(c, [sample.key, uuid]),
+  'find an earlier submit': (c) => requests.findEarlier(c, [sample.account], [sample.idempotency_key]),
+  'claim what is queued': (c) => queue.claimQueued(c, { upstream: 'busy', concurrency: 50 }, 20, 60),
+  'claim what is due': (c) => queue.claimDue(c, 20, 60),
+  'the next alarm': (c) => queue.nextAlarmMs(c),
+  'upstreams where something waits': (c) => queue.waitingUpstreams(c),
+  'heads of the queues': (c) => queue.queueStates(c, ['busy', 'idle'], 1_000),
+  'load claims': (c) => requests.loadClaimed(c, [sample.request], [1]),
+  'lock requests': (c) => requests.lockMany(c, [sample.request, uuid]),
+  'statuses': (c) => requests.findMany(c, [sample.request, uuid]),
+  'cards': (c) => requests.findCards(c, [sample.request, uuid]),
+  'outputs': (c) => requests.findOutputs(c, [sample.request, uuid]),
+  'list requests': (c) => requests.list(c, { ...filter, account_id: sample.account }),
+  'list requests, the next page': (c) => requests.list(c, { ...filter, account_id: sample.account, below_id: sample.request }),
+  'list requests of one model and state': (c) =>
+    requests.list(c, { ...filter, account_id: sample.account, status: 'FAILED', model_id: 'm', from_id: uuid }),
+  'statement': (c) => statement(c, sample.account, { limit: 50 }),
+  'statement, the next page': (c) => statement(c, sample.account, { limit: 50, before: 3n }),
+  'find a reference': (c) => findReference(c, sample.reference),
+  'find files': (c) => files.findLiving(c, sample.account, [sample.file, uuid]),
+  'take expired files': (c) => files.takeExpired(c, 500),
+  'forget idempotency keys': (c) => requests.forgetKeys(c, 30, 500),
+  'begin': (c) => requests.beginMany(c, [{
+    id: sample.request, attempt: 1, to: 'begin', upstream: 'busy', class: 'A', request_hash: Buffer.alloc(32), deadline_seconds: 1, lease_seconds: 1,
+  }]),
+  'accept': (c) => requests.acceptMany(c, [{ id: sample.request, attempt: 1, to: 'accepted', started_in: 1, handle: {}, wake_seconds: 1 }]),
+  'wait': (c) => requests.waitMany(c, [{
+    id: sample.request, attempt: 1, to: 'wait', wake_seconds: 1, started_in: 1, outcome: 'unknown', message: 'm', progress: null,
+  }]),
+  'end': (c) => requests.endMany(c, [{
+    id: sample.request, account_id: sample.account, status: 'FAILED', charged_usd_micro: 0n, error_code: 'timeout', error_message: 'm', ttl_seconds: null,
+    output: null, quantity: null, cost_usd_micro: null, outputs: [],
+  }]),
+};
+
+describe('no whole table is read to', () => {
+  for (const [what, ask] of Object.entries(asked)) {
+    test(what, async () => {
+      const statements = await statementsOf(ask);
+      assert.ok(statements.length > 0);
+      for (const each of statements) {
+        assert.deepEqual(wholeTables(await planFor(each)), [], `with these values: ${each.text}`);
+        assert.deepEqual(wholeTables(await planForAll(each)), [], `for any values: ${each.text}`);
+      }
+    });
+  }
+
+  test('and the check finds one that is', async () => {
+    const [plan] = [await planFor(rawSql('select id from requests where model_id = $1', ['m']))];
+    assert.deepEqual(wholeTables(plan), ['requests']);
+  });
+});
+
+describe('a page reads no more rows than it shows, wherever it begins', () => {
+  const pages: Record<string, Ask> = {
+    'the first requests': (c) => requests.list(c, { ...filter, account_id: sample.big }),
+    'requests from the middle': (c) => requests.list(c, { ...filter, account_id: sample.big, below_id: sample.middle }),
+    'requests since a moment that few came after': (c) => requests.list(c, { ...filter, account_id: sample.big, from_id: sample.last }),
+    'the first of a statement': (c) => statement(c, sample.big, { limit: 21 }),
+    'a statement from the middle': (c) => statement(c, sample.big, { limit: 21, before: 20_000n }),
+    'accounts from the middle': (c) => accounts.list(c, { limit: 21, before: sample.person }),
+  };
+  for (const [what, ask] of Object.entries(pages)) {
+    test(what, async () => {
+      const [one] = await statementsOf(ask);
+      const values = one!.values.map((value) => (value === null ? 'null' : `'${String(value)}'`));
+      const plan = await planForAll(one!, `execute asked(${values})`, 'analyze, ');
+      assert.ok(rowsRead(plan) <= 21, `${rowsRead(plan)} rows: ${JSON.stringify(plan)}`);
+    });
+  }
+});
+
+interface Node {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Actual Rows'?: number;
+  'Actual Loops'?: number;
+  'Rows Removed by Filter'?: number;
+  Plans?: Node[];
+}
+
+/** What a function sends, without sending it. */
+async function statementsOf(ask: Ask): Promise<Statement[]> {
+  const sent: Statement[] = [];
+  const connection: Connection = {
+    async run(one) {
+      sent.push(one);
+      return [];
+    },
+  };
+  const tx: Transaction = { ...connection, send: (one) => void sent.push(one) };
+  await ask({ ...tx, tx: (work: (tx: Transaction) => unknown) => work(tx) } as unknown as Database & Transaction);
+  return sent.filter(({ text }) => !/^\s*insert into upstreams/.test(text));
+}
+
+const explain = ({ text, values }: Statement, more = ''): Statement => rawSql(`explain (${more}format json) ${text}`, values);
+
+async function planFor(one: Statement): Promise<Node> {
+  const rows = await db.run<{ 'QUERY PLAN': [{ Plan: Node }] }>(explain(one));
+  return rows[0]!['QUERY PLAN'][0].Plan;
+}
+
+function planForAll(one: Statement, execute = executeWithNulls(one), more = ''): Promise<Node> {
+  return db.tx(async (tx) => {
+    await tx.run(rawSql('set local plan_cache_mode = force_generic_plan'));
+    await tx.run(rawSql(`prepare asked as ${one.text}`));
+    const rows = await tx.run<{ 'QUERY PLAN': [{ Plan: Node }] }>(rawSql(`explain (${more}format json) ${execute}`));
+    await tx.run(rawSql('deallocate asked'));
+    return rows[0]!['QUERY PLAN'][0].Plan;
+  });
+}
+
+function executeWithNulls({ values }: Statement): string {
+  return values.length === 0 ? 'execute asked' : `execute asked(${values.map(() => 'null')})`;
+}
+
+/** Of the node that reads most, whether it kept them or threw them away. */
+function rowsRead(node: Node): number {
+  const rows = ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 1);
+  return Math.max(node['Relation Name'] ? rows : 0, ...(node.Plans ?? []).map(rowsRead));
+}
+
+function wholeTables(node: Node): string[] {
+  const below = (node.Plans ?? []).flatMap(wholeTables);
+  const table = node['Relation Name'];
+  const whole = node['Node Type'] === 'Seq Scan' && table !== undefined && growing.includes(table);
+  return whole ? [table, ...below] : below;
+}
+
+/** 20,000 of everything, as a year's use leaves it: nearly all of it final, a few hundred open. */
+async function fill(): Promise<void> {
+  const at = `now() - (20000 - n) * interval '20 minutes'`;
+  await db.run(rawSql(`
+    create function uid(kind int, n int) returns uuid language sql immutable
+      as $$ select (lpad(to_hex(n), 8, '0') || '-' || lpad(to_hex(kind), 4, '0') || '-7000-8000-000000000000')::uuid $$;
+    create temp view n as select n, uid(1, case n % 4 when 0 then 7 else n % 2000 end) as account, uid(2, n) as key, uid(3, n) as request
+      from generate_series(0, 19999) n;
+    insert into accounts (id, email, webhook_secrets) select uid(1, n), n || '@x.test', '{x}' from generate_series(0, 19999) n;
+    insert into balances (account_id, credits_posted, last_seq) select id, 1000000, 20 from accounts;
+    insert into keys (id, account_id, name, hash, prefix, last4)
+      select key, account, 'x', sha256(n::text::bytea), 'fbx_', 'last' from n;
+    insert into key_usage (key_id, account_id, month) select id, account_id, '2026-01-01' from keys;
+    insert into key_windows (key_id, started_at, calls, asked, granted, quota) select id, now(), 1, 1, 1, 600 from keys;
+    insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id, amount_usd_micro,
+        available_after_usd_micro, reference, created_at)
+      select uid(4, n), account, n * 2 + 1, 'deposit', '00000000-0000-0000-0000-000000000001', account, 5, 0, 'r' || n, ${at} from n;
+    insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id, amount_usd_micro,
+        available_after_usd_micro, key_id, created_at)
+      select request, account, n * 2 + 2, 'reserve', account, '00000000-0000-0000-0000-000000000002', 5, 0, key, ${at} from n;
+    insert into requests (id, account_id, key_id, model_id, kind, upstream, quoted_usd_micro, charged_usd_micro, status, slot, attempt,
+        created_at, started_at, completed_at, deadline_at, wake_at)
+      select request, account, key, 'm', 'image', case n % 2 when 0 then 'busy' else 'other' end, 5,
+        case when n < 19500 then 5 end, case when n < 19500 then 'COMPLETED' when n < 19800 then 'IN_PROGRESS' else 'IN_QUEUE' end,
+        n between 19500 and 19799, 1, ${at}, case when n < 19800 then ${at} end, case when n < 19500 then ${at} end,
+        case when n < 19800 then ${at} end, case when n >= 19500 then ${at} end
+      from n;
+    insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote, created_at)
+      select request, account, case when n % 2 = 0 and n > 17000 then 'k' || n end, case when n % 2 = 0 and n > 17000 then sha256('') end,
+        '{}', '{}', ${at} from n;
+    insert into request_results (request_id, account_id) select request, account from n;
+    insert into attempts (request_id, attempt, upstream, class, request_hash) select request, 1, 'busy', 'A', sha256('') from n;
+    insert into outputs (request_id, index, account_id, field, storage_key, content_type, size, sha256, file_name)
+      select request, 0, account, 'images', 'k', 'image/png', 1, repeat('0', 64), 'f' from n;
+    insert into webhook_deliveries (request_id, attempt, account_id, url, duration_ms) select request, 1, account, 'u', 1 from n;
+    insert into files (id, account_id, storage_key, content_type, size, sha256, created_at, expires_at)
+      select uid(5, n), account, 'k', 'image/png', 1, repeat('0', 64), ${at}, ${at} + interval '90 days' from n`));
+  await db.run(rawSql('vacuum analyze'));
+}

@@ -1,0 +1,297 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import * as queue from '../../src/db/queue.ts';
+import { rawSql, type Database } from '../../src/lib/sql.ts';
+import {
+  begin, cancelled, claim, completed, customer, end, requestRow, start, submit, type Customer,
+} from '../kit/by-hand.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+
+let database: TestDatabase;
+let db: Database;
+before(async () => {
+  database = await testDatabase();
+  ({ db } = database);
+});
+after(() => database.close());
+
+/** A queue of its own for each test. */
+let upstream: string;
+let tests = 0;
+beforeEach(() => void (upstream = `upstream ${++tests}`));
+
+const lane = (concurrency: number) => ({ upstream, concurrency });
+const claimSome = (concurrency: number, limit = 1_000, lease = 60) => queue.claimQueued(db, lane(concurrency), limit, lease);
+const ids = (claims: queue.Claim[]) => claims.map(({ id }) => id);
+
+async function submits(who: Customer, count: number): Promise<string[]> {
+  const made: string[] = [];
+  for (let i = 0; i < count; i++) made.push(await submit(db, who, { amount: 0n, upstream }));
+  return made;
+}
+
+/** Customers in the order of their ids, which is the order of their turns. */
+async function customers(count: number): Promise<Customer[]> {
+  const made: Customer[] = [];
+  for (let i = 0; i < count; i++) made.push(await customer(db, 0n));
+  return made;
+}
+
+async function owners(claimed: string[]): Promise<string[]> {
+  const rows = await Promise.all(claimed.map((id) => requestRow(db, id)));
+  return rows.map(({ account_id }) => account_id);
+}
+
+const setWake = (id: string, seconds: number) =>
+  db.run(rawSql(`update requests set wake_at = now() + $2::float8 * interval '1 s' where id = $1`, [id, seconds]));
+
+describe('claiming what is queued', () => {
+  test('takes an account\'s oldest first', async () => {
+    const [who] = await customers(1);
+    const made = await submits(who!, 5);
+    for (const expected of made) assert.deepEqual(ids(await claimSome(1_000, 1)), [expected]);
+    assert.deepEqual(await claimSome(1_000), []);
+  });
+
+  test('counts the attempt, takes a place and sets the lease', async () => {
+    const [who] = await customers(1);
+    const [id] = await submits(who!, 1);
+    assert.deepEqual(await claimSome(1, 1, 30), [{ id, attempt: 1 }]);
+    const [row] = await db.run<{ status: string; slot: boolean; seconds: number }>(rawSql(
+      'select status, slot, extract(epoch from wake_at - now())::float8 as seconds from requests where id = $1', [id]));
+    assert.deepEqual([row!.status, row!.slot], ['IN_QUEUE', true], 'IN_PROGRESS begins with the first call, not with the claim');
+    assert.ok(row!.seconds > 25 && row!.seconds <= 30, String(row!.seconds));
+  });
+
+  test('takes no more than the upstream has places, and another when one is free again', async () => {
+    const [who] = await customers(1);
+    await submits(who!, 6);
+    const first = await claimSome(4);
+    assert.equal(first.length, 4);
+    assert.deepEqual(await claimSome(4), []);
+    await begin(db, first[0]!);
+    assert.deepEqual(await claimSome(4), [], 'a running job keeps its place');
+    await end(db, completed(who!, first[0]!, 0n));
+    await end(db, cancelled(who!, first[1]!.id));
+    assert.equal((await claimSome(4)).length, 2);
+  });
+
+  test('takes none where there are fewer places than are in use', async () => {
+    const [who] = await customers(1);
+    await submits(who!, 6);
+    await claimSome(4);
+    assert.deepEqual(await claimSome(2), []);
+  });
+
+  test('leaves other upstreams alone', async () => {
+    const [who] = await customers(1);
+    await submits(who!, 2);
+    assert.deepEqual(await queue.claimQueued(db, { upstream: 'another', concurrency: 9 }, 9, 60), []);
+    assert.equal((await claimSome(9)).length, 2);
+  });
+
+  test('leaves chat calls alone', async () => {
+    const [who] = await customers(1);
+    await submit(db, who!, { amount: 0n, upstream, call_seconds: 60 });
+    assert.deepEqual(await claimSome(9), []);
+  });
+
+  test('by ten workers at once gives each request to one of them and fills the places exactly', async () => {
+    const all = await customers(3);
+    for (const who of all) await submits(who, 30);
+    const claims = (await Promise.all(Array.from({ length: 10 }, () => claimSome(50, 20)))).flat();
+    assert.equal(claims.length, 50);
+    assert.equal(new Set(ids(claims)).size, 50);
+    assert.ok(claims.every(({ attempt }) => attempt === 1));
+  });
+});
+
+describe('turns', () => {
+  test('go round the accounts, whoever has queued how much', async () => {
+    const all = await customers(11);
+    await submits(all[0]!, 200);
+    for (const who of all.slice(1)) await submits(who, 1);
+    const served: string[] = [];
+    for (let round = 0; round < 4; round++) {
+      const claims = await claimSome(4);
+      assert.equal(claims.length, 4, 'no place stays empty while something waits');
+      served.push(...(await owners(ids(claims))));
+      for (const { id } of claims) await finish(id);
+    }
+    const turn = all.map(({ account_id }) => account_id);
+    const [first] = turn;
+    assert.deepEqual(served.slice(0, 12).toSorted(), [first, ...turn], 'one turn serves each of the eleven once');
+    assert.deepEqual(served.slice(12), [first, first, first, first]);
+  });
+
+  test('give a newcomer his place in the next turn, not behind those who wait', async () => {
+    const [many, newcomer] = await customers(2);
+    await submits(many!, 100);
+    const running = await claimSome(4);
+    const [his] = await submits(newcomer!, 1);
+    await finish(running[0]!.id);
+    assert.deepEqual(ids(await claimSome(4)), [his]);
+  });
+
+  test('go on where they stopped, one place at a time', async () => {
+    const all = await customers(5);
+    for (const who of all) await submits(who, 3);
+    const served: string[] = [];
+    for (let i = 0; i < 15; i++) {
+      const [claimed] = await claimSome(1);
+      served.push(...(await owners([claimed!.id])));
+      await finish(claimed!.id);
+    }
+    const turn = all.map(({ account_id }) => account_id);
+    assert.deepEqual(served, [...turn, ...turn, ...turn]);
+  });
+
+  test('share the places evenly between two who have queued much', async () => {
+    const [a, b] = await customers(2);
+    await submits(a!, 40);
+    await submits(b!, 40);
+    const claimed = await owners(ids(await claimSome(20)));
+    assert.equal(claimed.filter((id) => id === a!.account_id).length, 10);
+  });
+
+  /** Hands the place back, as an end does. */
+  const finish = (id: string) =>
+    db.run(rawSql(`update requests set slot = false, status = 'CANCELLED', charged_usd_micro = 0, completed_at = now() where id = $1`, [id]));
+});
+
+describe('claiming what is due', () => {
+  test('takes a claim whose lease is over again, under a new attempt', async () => {
+    const [who] = await customers(1);
+    const [id] = await submits(who!, 1);
+    const [first] = await claimSome(1);
+    await setWake(id!, 1);
+    assert.deepEqual(mine(await queue.claimDue(db, 100, 60), id!), []);
+    await setWake(id!, -1);
+    assert.deepEqual(mine(await queue.claimDue(db, 100, 60), id!), [{ id, attempt: first!.attempt + 1 }]);
+    assert.deepEqual(mine(await queue.claimDue(db, 100, 60), id!), [], 'its new lease runs');
+    assert.equal(await begin(db, first!), false, 'the first claim is void');
+    assert.equal(await begin(db, { id: id!, attempt: 2 }), true);
+  });
+
+  test('leaves what nobody has claimed to the queue, whatever its alarm says', async () => {
+    const [who] = await customers(1);
+    const [id] = await submits(who!, 1);
+    await setWake(id!, -100);
+    assert.deepEqual(mine(await queue.claimDue(db, 100, 60), id!), []);
+  });
+
+  test('takes the most overdue first', async () => {
+    const [who] = await customers(1);
+    const made = await submits(who!, 3);
+    await claimSome(3);
+    for (const [i, id] of made.entries()) await setWake(id, -100_000 - i);
+    const taken: string[] = [];
+    for (let i = 0; i < 3; i++) taken.push(...ids(await queue.claimDue(db, 1, 60)));
+    assert.deepEqual(taken, made.toReversed());
+  });
+
+  test('by ten workers at once gives each to one of them, and none waits for another', async () => {
+    const [who] = await customers(1);
+    const made = await submits(who!, 60);
+    await claimSome(100);
+    for (const id of made) await setWake(id, -1);
+    const claims = (await Promise.all(Array.from({ length: 10 }, () => queue.claimDue(db, 20, 60)))).flat();
+    const ours = claims.filter(({ id }) => made.includes(id));
+    assert.equal(ours.length, 60);
+    assert.equal(new Set(ids(ours)).size, 60);
+  });
+
+  test('passes over a row that somebody else has locked', async () => {
+    const [who] = await customers(1);
+    const [id] = await submits(who!, 1);
+    await claimSome(1);
+    await setWake(id!, -1);
+    await db.tx(async (tx) => {
+      await tx.run(rawSql('select id from requests where id = $1 for update', [id]));
+      assert.deepEqual(mine(await queue.claimDue(db, 100, 60), id!), []);
+    });
+    assert.equal(mine(await queue.claimDue(db, 100, 60), id!).length, 1);
+  });
+
+  const mine = (claims: queue.Claim[], id: string) => claims.filter((each) => each.id === id);
+});
+
+describe('the next alarm', () => {
+  test('is the soonest of what is claimed, running or to be told; what waits in the queue rings none', async () => {
+    await db.run(rawSql(`update requests set wake_at = case when status = 'IN_QUEUE' or status = 'IN_PROGRESS' then now() + interval '1 day' end`));
+    const far = await queue.nextAlarmMs(db);
+    assert.ok(far === null || far > 80_000_000, String(far));
+    const [who] = await customers(1);
+    const [id] = await submits(who!, 1);
+    assert.equal((await queue.nextAlarmMs(db)) === null, far === null);
+    await claimSome(1, 1, 5);
+    const soon = await queue.nextAlarmMs(db);
+    assert.ok(soon! > 3_000 && soon! <= 5_000, String(soon));
+    await setWake(id!, -10);
+    assert.equal(await queue.nextAlarmMs(db), 0);
+  });
+});
+
+describe('an upstream that fails', () => {
+  const state = async () => (await queue.queueStates(db, [upstream], 10))[0]!;
+  const fail = (pause_seconds = 0, threshold = 3) =>
+    queue.noteFailure(db, upstream, { message: 'it broke', pause_seconds, threshold, rest_seconds: 30 });
+
+  test('rests after so many failures in a row, and not before', async () => {
+    const [who] = await customers(1);
+    await submits(who!, 1);
+    for (const failures of [1, 2]) {
+      await fail();
+      assert.ok((await queue.waitingUpstreams(db)).includes(upstream), `after ${failures}`);
+    }
+    await fail();
+    assert.ok(!(await queue.waitingUpstreams(db)).includes(upstream));
+    const { paused_seconds } = await state();
+    assert.ok(paused_seconds > 25 && paused_seconds <= 30, String(paused_seconds));
+  });
+
+  test('that succeeds in between counts anew', async () => {
+    for (let i = 0; i < 2; i++) await fail();
+    await queue.noteSuccess(db, upstream);
+    for (let i = 0; i < 2; i++) await fail();
+    assert.equal((await state()).paused_seconds, 0);
+  });
+
+  test('rests as long as it asks for, and a shorter wish does not shorten that', async () => {
+    await fail(100);
+    await fail(10);
+    const { paused_seconds } = await state();
+    assert.ok(paused_seconds > 95 && paused_seconds <= 100, String(paused_seconds));
+    await queue.noteSuccess(db, upstream);
+    assert.equal((await state()).paused_seconds, 0);
+  });
+
+  test('is another\'s matter for no other upstream', async () => {
+    const [who] = await customers(1);
+    await submits(who!, 1);
+    await queue.noteFailure(db, `${upstream} b`, { message: 'x', pause_seconds: 60, threshold: 1, rest_seconds: 60 });
+    assert.ok((await queue.waitingUpstreams(db)).includes(upstream));
+  });
+});
+
+test('the state of a queue is its head, oldest first, and how long that has waited', async () => {
+  const [who] = await customers(1);
+  const made = await submits(who!, 5);
+  await db.run(rawSql(`update requests set created_at = now() - interval '90 s' where id = $1`, [made[0]]));
+  const [known, empty] = await queue.queueStates(db, [upstream, 'nobody waits here'], 3);
+  assert.deepEqual(known!.ids, made.slice(0, 3));
+  assert.ok(known!.oldest_seconds >= 90 && known!.oldest_seconds < 100, String(known!.oldest_seconds));
+  assert.deepEqual(empty, { upstream: 'nobody waits here', ids: [], oldest_seconds: 0, paused_seconds: 0 });
+  await claim(db, upstream, 1);
+  assert.deepEqual((await queue.queueStates(db, [upstream], 3))[0]!.ids, made.slice(1, 4), 'what is claimed waits no more');
+});
+
+test('the waiting upstreams are each named once, and those where nothing waits are not', async () => {
+  const [who] = await customers(1);
+  await submits(who!, 3);
+  await submit(db, who!, { amount: 0n, upstream: `${upstream} b` });
+  await start(db, `${upstream} b`);
+  const waiting = await queue.waitingUpstreams(db);
+  assert.deepEqual(waiting.filter((name) => name.startsWith(upstream)), [upstream]);
+  assert.equal(new Set(waiting).size, waiting.length);
+});

@@ -1,0 +1,292 @@
+import { after, before, describe, test } from 'node:test';
+import assert from 'node:assert/strict';
+import type { ChatCall } from '../../src/upstreams/upstream.ts';
+import { openEvents, type Events, type StreamEvent } from '../kit/events.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { delta, openTap, usageChunk, type Tap } from '../kit/tap.ts';
+import { until } from '../kit/until.ts';
+
+/**
+ * Chat as a stream: what comes through, and what is charged whoever breaks off and wherever. A
+ * prompt token costs one micro-USD and a completion token two.
+ */
+
+const hello = [{ role: 'user', content: 'hello' }];
+/** 3 for the message and a quarter of the word's 5 bytes, rounded up. */
+const helloCount = 5;
+/** Each makes two and a half tokens. */
+const pieces = ['ten bytes ', 'and again ', 'and so on ', 'to its end'];
+
+/** What is charged where nobody reported usage: a quarter of the bytes delivered, rounded up. */
+function countedCost(delivered: number): bigint {
+  const bytes = pieces.slice(0, delivered).join('').length;
+  return BigInt(helloCount + 2 * Math.ceil(bytes / 4));
+}
+
+let service: Service;
+let account: TestAccount;
+before(async () => {
+  service = await startService({ times: { keepAliveMs: 40, stallMs: 150, drainMs: 300 } });
+  account = await service.account();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+interface Begun {
+  events: Events;
+  tap: Tap;
+  call: ChatCall;
+  /** What the account lost since, once nothing is reserved any more. */
+  cost(): Promise<bigint>;
+}
+
+/** Starts a stream whose upstream sends what the test says. */
+async function begin(
+  body: Record<string, unknown> = {},
+  options: { deaf?: boolean; base?: string } = {},
+): Promise<Begun> {
+  const earlier = await service.balance(account);
+  const asked = Promise.withResolvers<{ call: ChatCall; tap: Tap }>();
+  service.fake.behave.chat = (call) => {
+    const tap = openTap(call, options);
+    asked.resolve({ call, tap });
+    return tap.outcome;
+  };
+  const whole = { model: 'fake/chat', messages: hello, max_tokens: 100, stream: true, ...body };
+  const opened = openEvents(options.base ?? service.base, '/v1/chat/completions', {
+    key: account.key,
+    body: whole,
+  });
+  const { call, tap } = await asked.promise;
+  service.fake.behave = {};
+  const cost = async () => {
+    await until('the call is settled', async () => (await service.balance(account)).reserved === 0n);
+    return earlier.available - (await service.balance(account)).available;
+  };
+  return { events: await opened, tap, call, cost };
+}
+
+/** Reads events until this many chunks have come, comments left out. */
+async function read(events: Events, count: number): Promise<StreamEvent[]> {
+  const found: StreamEvent[] = [];
+  while (found.length < count) {
+    const event = await events.next();
+    assert.ok(event, 'the stream ended early');
+    if (event.comment === undefined) found.push(event);
+  }
+  return found;
+}
+
+const parsed = (events: StreamEvent[]) =>
+  events.filter(({ data }) => data !== '[DONE]').map(({ data }) => JSON.parse(data));
+
+async function openStreams(): Promise<number> {
+  return (await service.app.metrics.streams.get()).values[0]!.value;
+}
+
+/** The client is gone, and the service knows it. */
+async function leave(events: Events): Promise<void> {
+  events.leave();
+  await until('the service has noticed', async () => (await openStreams()) === 0);
+}
+
+describe('a stream that comes to its end', () => {
+  const wholes: { name: string; ask: boolean; usage: boolean; cost: bigint }[] = [
+    { name: 'usage not asked for, the upstream gives it', ask: false, usage: true, cost: 25n },
+    { name: 'usage asked for', ask: true, usage: true, cost: 25n },
+    { name: 'usage asked for, and the upstream gives none', ask: true, usage: false, cost: countedCost(4) },
+  ];
+  for (const { name, ask, usage, cost } of wholes) {
+    test(`${name}: the chunks, usage where asked, [DONE], and its charge`, async () => {
+      const options = ask ? { stream_options: { include_usage: true } } : {};
+      const { events, tap, cost: charged } = await begin(options);
+      assert.equal(events.status, 200);
+      assert.match(String(events.headers['content-type']), /^text\/event-stream\b/);
+      assert.equal(events.headers['cache-control'], 'no-store');
+      assert.ok(events.headers['x-request-id']);
+      for (const piece of pieces) tap.push(delta(piece));
+      tap.push(delta(null, 'stop'));
+      if (usage) tap.push(usageChunk(7, 9));
+      tap.end();
+      const all = await events.rest();
+      assert.equal(await events.closed, true);
+      assert.equal(all.at(-1)!.data, '[DONE]');
+      const chunks = parsed(all);
+      const { id, created } = chunks[0];
+      assert.match(id, /^chatcmpl-[0-9a-f-]{36}$/);
+      const head = { id, object: 'chat.completion.chunk', created, model: 'fake/chat' };
+      const last = ask ? chunks.pop() : undefined;
+      const pending = ask ? { usage: null } : {};
+      const expected = [...pieces.map((piece) => delta(piece)), delta(null, 'stop')];
+      assert.deepEqual(chunks, expected.map((chunk) => ({ ...chunk, ...head, ...pending })));
+      if (ask) {
+        const [prompt, text] = usage ? [7, 9] : [helloCount, 10];
+        const tokens = { prompt_tokens: prompt, completion_tokens: text, total_tokens: prompt + text };
+        assert.deepEqual(last, { ...head, choices: [], usage: { ...tokens, cost_usd_micro: String(cost) } });
+      }
+      assert.equal(await charged(), cost);
+      assert.equal(tap.returned(), true);
+    });
+  }
+
+  test('a comment comes now and then while the model thinks, and none after its end', async () => {
+    const { events, tap, cost } = await begin();
+    for (let i = 0; i < 2; i++) assert.equal((await events.next())!.comment, 'keep-alive');
+    tap.push(delta('x', 'stop'));
+    tap.end();
+    const last = await events.rest();
+    assert.deepEqual(last.map(({ data }) => data === '[DONE]'), [false, true]);
+    assert.equal(await cost(), BigInt(helloCount + 2));
+  });
+
+  test('zero output with an error finish is free, and says so', async () => {
+    const { events, tap, cost } = await begin({ stream_options: { include_usage: true } });
+    tap.push(delta(null, 'error'));
+    tap.push(usageChunk(7, 9));
+    tap.end();
+    const last = parsed(await events.rest()).at(-1);
+    assert.deepEqual(last.usage, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cost_usd_micro: '0' });
+    assert.equal(await cost(), 0n);
+  });
+});
+
+describe('a fault in the middle is a last chunk with an error, then [DONE]', () => {
+  const faults: [name: string, play: (tap: Tap) => void][] = [
+    ['the connection breaks', (tap) => tap.break(new Error('reset by 10.1.2.3'))],
+    ['the upstream says so itself', (tap) => tap.push({ error: { message: 'at 10.1.2.3', code: 'theirs' } })],
+    ['what comes is no chunk', (tap) => tap.push(null as unknown as Record<string, unknown>)],
+  ];
+  for (const [name, play] of faults) {
+    for (const delivered of [0, 2]) {
+      test(`${name} after ${delivered} chunks`, async () => {
+        const { events, tap, call, cost } = await begin({ stream_options: { include_usage: true } });
+        for (const piece of pieces.slice(0, delivered)) tap.push(delta(piece));
+        play(tap);
+        const all = await events.rest();
+        assert.equal(await events.closed, true);
+        assert.equal(all.length, delivered + 2);
+        assert.equal(all.at(-1)!.data, '[DONE]');
+        const { error, ...others } = JSON.parse(all.at(-2)!.data);
+        assert.deepEqual(others, {});
+        assert.equal(error.code, 'submit_failed');
+        assert.equal(error.type, 'upstream_error');
+        assert.equal(error.request_id, events.headers['x-request-id']);
+        assert.doesNotMatch(JSON.stringify(all), /10\.1\.2\.3|theirs/);
+        assert.equal(await cost(), delivered === 0 ? 0n : countedCost(delivered));
+        assert.equal(call.signal.aborted, true, 'the upstream was left hanging');
+      });
+    }
+  }
+});
+
+describe('a caller who leaves', () => {
+  for (let delivered = 0; delivered <= pieces.length; delivered++) {
+    const got = delivered === 0 ? 0n : countedCost(delivered);
+
+    test(`after ${delivered} chunks, row says abort: the upstream is let go, what came is charged`, async () => {
+      const { events, tap, call, cost } = await begin();
+      for (const piece of pieces.slice(0, delivered)) tap.push(delta(piece));
+      await read(events, delivered);
+      assert.equal(call.signal.aborted, false);
+      await leave(events);
+      assert.equal(await cost(), got);
+      assert.equal(call.signal.aborted, true);
+      assert.equal(tap.returned(), true);
+    });
+
+    test(`after ${delivered} chunks, and the upstream sends on all the same: no more is charged`, async () => {
+      const { events, tap, call, cost } = await begin({}, { deaf: true });
+      for (const piece of pieces.slice(0, delivered)) tap.push(delta(piece));
+      await read(events, delivered);
+      await leave(events);
+      assert.equal(call.signal.aborted, true);
+      for (const piece of pieces) tap.push(delta(piece));
+      assert.equal(await cost(), got);
+      await until('the service reads no more', () => tap.returned());
+      assert.equal(tap.taken(), delivered + 1);
+    });
+
+    test(`after ${delivered} chunks, row says drain: it is read to its usage, which is charged`, async () => {
+      const { events, tap, call, cost } = await begin({ model: 'fake/drain/chat' });
+      for (const piece of pieces.slice(0, delivered)) tap.push(delta(piece));
+      await read(events, delivered);
+      await leave(events);
+      assert.equal(call.signal.aborted, false);
+      for (const piece of pieces.slice(delivered)) tap.push(delta(piece));
+      tap.push(usageChunk(7, 9));
+      tap.end();
+      assert.equal(await cost(), 25n);
+      assert.equal(tap.taken(), pieces.length + 1);
+    });
+  }
+
+  test('row says drain, and no usage comes: all that was written is counted', async () => {
+    const { events, tap, cost } = await begin({ model: 'fake/drain/chat' });
+    tap.push(delta(pieces[0]!));
+    await read(events, 1);
+    await leave(events);
+    for (const piece of pieces.slice(1)) tap.push(delta(piece));
+    tap.end();
+    assert.equal(await cost(), countedCost(4));
+  });
+
+  test('row says drain, and the upstream never ends: it is let go in time', async () => {
+    const { events, tap, call, cost } = await begin({ model: 'fake/drain/chat' });
+    tap.push(delta(pieces[0]!));
+    await read(events, 1);
+    await leave(events);
+    assert.equal(await cost(), countedCost(1));
+    assert.equal(call.signal.aborted, true);
+  });
+
+  test('before the upstream has answered at all: it is let go, and nothing is charged', async () => {
+    const earlier = await service.balance(account);
+    const asked = Promise.withResolvers<AbortSignal>();
+    service.fake.behave.chat = ({ signal }) => {
+      asked.resolve(signal);
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    };
+    const left = new AbortController();
+    const reply = service.call('POST', '/v1/chat/completions', {
+      key: account.key,
+      body: { model: 'fake/chat', messages: hello, stream: true },
+      signal: left.signal,
+    });
+    const signal = await asked.promise;
+    service.fake.behave = {};
+    left.abort();
+    await assert.rejects(reply);
+    await until('the upstream is let go', () => signal.aborted);
+    await until('nothing is reserved', async () => (await service.balance(account)).reserved === 0n);
+    assert.deepEqual(await service.balance(account), earlier);
+  });
+
+  test('while the process stops: what was delivered is charged before it ends', async () => {
+    for (const model of ['fake/chat', 'fake/drain/chat']) {
+      const { app, base } = await service.another();
+      const { events, tap, cost } = await begin({ model }, { base });
+      tap.push(delta(pieces[0]!));
+      await read(events, 1);
+      events.leave();
+      await until('it is noticed', async () => (await app.metrics.streams.get()).values[0]!.value === 0);
+      await app.stop(400);
+      assert.equal((await service.balance(account)).reserved, 0n, model);
+      assert.equal(await cost(), countedCost(1));
+    }
+  });
+});
+
+test('a reader that does not read is cut, the upstream let go, and the memory bounded', async () => {
+  const { events, tap, call, cost } = await begin({ max_tokens: 8_000 });
+  const big = 'x'.repeat(64 * 1024);
+  events.stopReading();
+  const most = 512;
+  for (let i = 0; i < most; i++) tap.push(delta(big));
+  await until('the upstream is let go', () => call.signal.aborted);
+  assert.ok(tap.taken() < most / 2, `${tap.taken()} of ${most} chunks of 64 KiB were taken`);
+  assert.equal(await cost(), 148n + 16_000n, 'what was delivered is above the reservation');
+  assert.equal(await openStreams(), 0);
+  events.leave();
+});

@@ -1,0 +1,208 @@
+import { after, before, describe, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { assertRefused } from '../kit/refusal.ts';
+import { fakeCatalog, startService, type Service } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+
+/** The catalog as callers see it: without a key, cacheable, by its exact ids. */
+
+let service: Service;
+before(async () => {
+  service = await startService();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+function get(path: string, headers: Record<string, string> = {}) {
+  return service.call('GET', path, { headers });
+}
+
+describe('the list', () => {
+  test('holds every row of the catalog, in the order of the file', async () => {
+    const { status, body } = await get('/v1/models');
+    assert.equal(status, 200);
+    assert.deepEqual(Object.keys(body), ['object', 'data']);
+    assert.equal(body.object, 'list');
+    assert.deepEqual(
+      body.data.map(({ id }: { id: string }) => id),
+      ['fake/image', 'fake/film/text-to-video', 'fake/chat', 'fake/drain/chat'],
+    );
+  });
+
+  test('says of an image model what it costs and takes', async () => {
+    const [entry] = (await get('/v1/models')).body.data;
+    assert.deepEqual(entry, {
+      id: 'fake/image',
+      object: 'model',
+      created: entry.created,
+      owned_by: 'fake',
+      name: 'Fake image',
+      description: 'One cent an image.',
+      kind: 'image',
+      task: 'text-to-image',
+      price: 0.01,
+      unit: 'image',
+      extras: [],
+      max: 4,
+      max_unit: 'images',
+      resolutions: [],
+      uncensored: false,
+      input_schema: {
+        type: 'object',
+        properties: {
+          prompt: { type: 'string', maxLength: 1000 },
+          num_images: { type: 'integer' },
+          image_url: { type: 'string' },
+        },
+        required: ['prompt'],
+      },
+      example: { prompt: 'a cat' },
+    });
+    assert.ok(Number.isSafeInteger(entry.created) && entry.created > 1_600_000_000);
+  });
+
+  test('says of a model with several prices the highest, and each', async () => {
+    const { body } = await get('/v1/models/fake/film/text-to-video');
+    const { price, unit, price_by_resolution, resolutions, max, max_unit } = body;
+    assert.deepEqual(
+      { price, unit, price_by_resolution, resolutions, max, max_unit },
+      {
+        price: 0.1,
+        unit: 'sec',
+        price_by_resolution: { '480p': 0.05, '720p': 0.1 },
+        resolutions: ['480p', '720p'],
+        max: 10,
+        max_unit: 'seconds',
+      },
+    );
+  });
+
+  test('says of a text model both prices', async () => {
+    const { body } = await get('/v1/models/fake/chat');
+    assert.deepEqual(body.price, { input: 1, output: 2 });
+    assert.equal(body.unit, '1M tokens');
+    assert.equal(body.kind, 'text');
+  });
+
+  test('tells nothing of the upstream or of what the operator pays', async () => {
+    const { text } = await get('/v1/models');
+    assert.doesNotMatch(text, /upstream|cost|input_mapping|0\.004/);
+  });
+
+  test('shows examples that are taken as they are', async () => {
+    const { key } = await service.account();
+    for (const { id, kind, example } of (await get('/v1/models')).body.data) {
+      const reply = kind === 'text'
+        ? await service.call('POST', '/v1/chat/completions', { key, body: { model: id, ...example } })
+        : await service.call('POST', `/v1/queue/${id}`, { key, body: example });
+      assert.equal(reply.status, kind === 'text' ? 200 : 202, `${id}: ${reply.text}`);
+    }
+    await service.work();
+  });
+});
+
+describe('one entry', () => {
+  const spellings: [string, string][] = [
+    ['with its slashes', 'fake/film/text-to-video'],
+    ['with slashes encoded', 'fake%2Ffilm%2Ftext-to-video'],
+    ['with one slash encoded, in small letters', 'fake%2ffilm/text-to-video'],
+    ['with letters encoded', 'f%61ke/film/text%2Dto%2Dvideo'],
+    ['with a query behind', 'fake/film/text-to-video?x=1'],
+  ];
+  for (const [name, id] of spellings) {
+    test(`is found ${name}`, async () => {
+      const list = (await get('/v1/models')).body.data;
+      const reply = await get(`/v1/models/${id}`);
+      assert.equal(reply.status, 200);
+      assert.deepEqual(reply.body, list[1]);
+    });
+  }
+
+  const strangers: [string, string][] = [
+    ['an unknown id', 'fake/none'],
+    ['the beginning of an id', 'fake/film'],
+    ['an id in capitals', 'FAKE/IMAGE'],
+    ['a slash too many', 'fake/image/'],
+    ['two slashes', 'fake//image'],
+    ['an id encoded twice', 'fake%252Fimage'],
+    ['a blank behind', 'fake/image%20'],
+    ['a NUL behind', 'fake/image%00'],
+    ['a name that every object has', 'constructor'],
+    ['another one', '__proto__'],
+    ['nothing', ''],
+  ];
+  for (const [name, id] of strangers) {
+    test(`is not found by ${name}`, async () => {
+      const reply = await get(`/v1/models/${id}`);
+      assertRefused(reply, 'not_found');
+      assert.equal(reply.headers.get('etag'), null);
+    });
+  }
+});
+
+describe('caching', () => {
+  test('the list has a tag, and a minute to live', async () => {
+    const { headers } = await get('/v1/models');
+    assert.match(headers.get('etag')!, /^"[\w-]+"$/);
+    assert.equal(headers.get('cache-control'), 'public, max-age=60');
+  });
+
+  const same: [string, (etag: string) => string][] = [
+    ['the tag', (etag) => etag],
+    ['the weak form', (etag) => `W/${etag}`],
+    ['one of several', (etag) => `"a", ${etag},"b"`],
+    ['any', () => '*'],
+  ];
+  for (const path of ['/v1/models', '/v1/models/fake/image']) {
+    for (const [name, spell] of same) {
+      test(`${path} is not sent again to whoever has it: ${name}`, async () => {
+        const etag = (await get(path)).headers.get('etag')!;
+        const reply = await get(path, { 'if-none-match': spell(etag) });
+        assert.equal(reply.status, 304);
+        assert.equal(reply.text, '');
+        assert.equal(reply.headers.get('etag'), etag);
+        assert.equal(reply.headers.get('cache-control'), 'public, max-age=60');
+      });
+    }
+    test(`${path} is sent to whoever has another`, async () => {
+      const reply = await get(path, { 'if-none-match': '"other"' });
+      assert.equal(reply.status, 200);
+      assert.ok(reply.text.length > 100);
+    });
+    test(`HEAD ${path} tells the same without the body`, async () => {
+      const whole = await get(path);
+      const head = await service.call('HEAD', path);
+      assert.equal(head.status, 200);
+      assert.equal(head.text, '');
+      for (const name of ['etag', 'content-type', 'content-length', 'cache-control']) {
+        assert.equal(head.headers.get(name), whole.headers.get(name), name);
+      }
+    });
+  }
+
+  test('a new catalog has a new tag; the old one does not count any more', async () => {
+    const old = (await get('/v1/models')).headers.get('etag')!;
+    const dearer = fakeCatalog.replace('usd: "0.01"', 'usd: "0.02"');
+    writeFileSync(join(service.dir, 'catalog', 'fake.yaml'), dearer);
+    const etag = await until('the catalog is reloaded', async () => {
+      const now = (await get('/v1/models')).headers.get('etag');
+      return now !== old && now;
+    });
+    const reply = await get('/v1/models/fake/image', { 'if-none-match': old });
+    assert.equal(reply.status, 200);
+    assert.equal(reply.body.price, 0.02);
+    assert.equal(reply.headers.get('etag'), etag);
+  });
+
+  test('a broken file leaves the last good catalog in force', async () => {
+    const old = (await get('/v1/models')).text;
+    const lines = service.log.length;
+    writeFileSync(join(service.dir, 'catalog', 'fake.yaml'), 'models: [');
+    await until('it is noticed', () => service.log.length > lines);
+    assert.equal((await get('/v1/models')).text, old);
+  });
+});

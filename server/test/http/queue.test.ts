@@ -1,0 +1,257 @@
+import { after, before, describe, test } from 'node:test';
+import assert from 'node:assert/strict';
+import type { ErrorCode } from '../../src/core/errors.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { tinyPng } from '../kit/fake.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import { startService, type CallOptions, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import { traces } from '../kit/traces.ts';
+import { until } from '../kit/until.ts';
+
+/** POST /queue/{model_id}: what is accepted, what it reserves, and all that is refused without a trace. */
+
+const image = '/v1/queue/fake/image';
+const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+let service: Service;
+let account: TestAccount;
+before(async () => {
+  service = await startService({ env: { FAREBOX_OPEN_JOBS: '10000' } });
+  account = await service.account();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+function submit(body: unknown, options: CallOptions & { path?: string } = {}): Promise<Reply> {
+  const { path = image, ...call } = options;
+  return service.call('POST', path, { key: account.key, body, ...call });
+}
+
+async function card(reply: Reply): Promise<any> {
+  assert.ok(reply.status < 300, reply.text);
+  return (await service.call('GET', `/v1/requests/${reply.body.request_id}`, { key: account.key })).body;
+}
+
+/** Runs a call that has to be refused, and proves that it left nothing. */
+async function refused(call: () => Promise<Reply>, code: ErrorCode) {
+  const earlier = await traces(service);
+  const error = assertRefused(await call(), code);
+  assert.deepEqual(await traces(service), earlier);
+  return error;
+}
+
+describe('an accepted submit', () => {
+  test('answers 202 with exactly the promised fields', async () => {
+    const reply = await submit({ prompt: 'a cat', num_images: 2 });
+    assert.equal(reply.status, 202);
+    const { request_id, queue_position, ...rest } = reply.body;
+    assert.match(request_id, uuid7);
+    assert.ok(Number.isSafeInteger(queue_position) && queue_position >= 0);
+    const base = `${service.app.baseUrl}/requests/${request_id}`;
+    assert.deepEqual(rest, {
+      status: 'IN_QUEUE',
+      status_url: `${base}/status`,
+      response_url: `${base}/response`,
+      cancel_url: `${base}/cancel`,
+      model_id: 'fake/image',
+      quoted_usd_micro: '20000',
+    });
+    assert.equal(reply.headers.get('location'), rest.status_url);
+    assert.equal(reply.headers.get('idempotent-replayed'), null);
+  });
+
+  test('reserves the quote, opens one job, and calls no upstream yet', async () => {
+    const own = await service.account({ usd: 1 });
+    const earlier = await traces(service);
+    await submit({ prompt: 'a cat', num_images: 3 }, { key: own.key });
+    assert.deepEqual(await service.balance(own), { available: 970_000n, reserved: 30_000n });
+    const now = await traces(service);
+    const grown = Object.keys(now).filter((name) => now[name] !== earlier[name]);
+    assert.deepEqual(grown.sort(), ['open_jobs', 'open_requests', 'request_inputs', 'requests', 'reserved', 'transfers']);
+    assert.equal(now.upstream_starts, earlier.upstream_starts);
+  });
+
+  test('may take all that the account has, and not one micro-USD more', async () => {
+    const own = await service.account({ usd: 0.02 });
+    assert.equal((await submit({ prompt: 'x', num_images: 2 }, { key: own.key })).status, 202);
+    assert.deepEqual(await service.balance(own), { available: 0n, reserved: 20_000n });
+    const { details } = await refused(() => submit({ prompt: 'x' }, { key: own.key }), 'insufficient_balance');
+    assert.deepEqual(details, { required_usd_micro: '10000', available_usd_micro: '0', reserved_usd_micro: '20000' });
+  });
+
+  test('of many at once reserves no more than there is', async () => {
+    const own = await service.account({ usd: 0.05 });
+    const replies = await Promise.all(Array.from({ length: 20 }, () => submit({ prompt: 'x' }, { key: own.key })));
+    assert.equal(replies.filter(({ status }) => status === 202).length, 5);
+    for (const reply of replies.filter(({ status }) => status !== 202)) assertRefused(reply, 'insufficient_balance');
+    assert.deepEqual(await service.balance(own), { available: 0n, reserved: 50_000n });
+  });
+
+  test('gives positions in the order of the queue', async () => {
+    await service.work();
+    // What the service knows of its queues is a moment old.
+    await until('the queue is seen to be empty', async () => {
+      const { body } = await submit({ prompt: 'x' });
+      if (body.queue_position === 0) return true;
+      await service.call('POST', `/v1/requests/${body.request_id}/cancel`, { key: account.key });
+    });
+    for (const position of [1, 2, 3]) {
+      assert.equal((await submit({ prompt: 'x' })).body.queue_position, position);
+    }
+  });
+
+  test('keeps the input as it was sent, whatever else it holds', async () => {
+    const input = {
+      prompt: 'ein Käfer 🪲 "quoted" \\ \n', seed: 2 ** 53, nothing: null, deep: { a: [1, [2, { b: '' }]] },
+      'a key with blanks': true, toJSON: 'x', then: 1, length: 5, hasOwnProperty: 'y',
+    };
+    assert.deepEqual((await card(await submit(input))).input, input);
+  });
+
+  const ids: [string, string][] = [
+    ['with its slashes', '/v1/queue/fake/film/text-to-video'],
+    ['with them encoded', '/v1/queue/fake%2Ffilm%2Ftext-to-video'],
+  ];
+  for (const [name, path] of ids) {
+    test(`names the model ${name}`, async () => {
+      const reply = await submit({ prompt: 'x', duration_seconds: 1, resolution: '480p' }, { path });
+      assert.equal(reply.status, 202, reply.text);
+      assert.equal(reply.body.model_id, 'fake/film/text-to-video');
+      assert.equal(reply.body.quoted_usd_micro, '50000');
+    });
+  }
+
+  const types = ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"', 'application/json ; charset = utf-8'];
+  for (const type of types) {
+    test(`may be sent as ${type}`, async () => {
+      const reply = await submit(undefined, { raw: '{"prompt":"x"}', headers: { 'content-type': type } });
+      assert.equal(reply.status, 202, reply.text);
+    });
+  }
+});
+
+describe('a model that the queue does not take', () => {
+  test('is a text model', async () => {
+    await refused(() => submit({ prompt: 'x' }, { path: '/v1/queue/fake/chat' }), 'use_chat_completions');
+  });
+  const unknown = ['fake/none', 'fake', 'fake/image/', '/fake/image', 'FAKE/image', 'fake/imagе', 'fake/image%20', 'fake/film', '__proto__', ''];
+  for (const id of unknown) {
+    test(`is one that is not listed: "${id}"`, async () => {
+      const path = `/v1/queue/${encodeURI(id).replaceAll('%25', '%')}`;
+      await refused(() => submit({ prompt: 'x' }, { path }), 'unknown_model');
+    });
+  }
+});
+
+describe('a file in the input', () => {
+  async function upload(by: TestAccount): Promise<string> {
+    const headers = { 'content-type': 'image/png' };
+    const { body } = await service.call('POST', '/v1/files', { key: by.key, raw: tinyPng, headers });
+    return body.file_id;
+  }
+
+  test('is taken in any URL field of the account that uploaded it', async () => {
+    const file_id = await upload(account);
+    for (const input of [{ image_url: file_id }, { mask_url: file_id }, { image_urls: [file_id, file_id] }, { a: { b: [{ video_url: file_id }] } }]) {
+      assert.equal((await submit({ prompt: 'x', ...input })).status, 202, JSON.stringify(input));
+    }
+  });
+
+  test('of another account is refused as one that never was', async () => {
+    const foreign = await upload(await service.account());
+    const absent = `file_${'0'.repeat(12)}7000${'8'.repeat(16)}`;
+    const [first, second] = [
+      await refused(() => submit({ prompt: 'x', image_url: foreign }), 'invalid_input'),
+      await refused(() => submit({ prompt: 'x', image_url: absent }), 'invalid_input'),
+    ];
+    const same = (error: Record<string, unknown>, id: string) => JSON.stringify({ ...error, request_id: '' }).replaceAll(id, 'ID');
+    assert.equal(same(first, foreign), same(second, absent));
+  });
+
+  test('that has expired is refused', async () => {
+    const file_id = await upload(account);
+    await service.db.run(rawSql(`update files set expires_at = now() - interval '1 s'`));
+    await refused(() => submit({ prompt: 'x', image_url: file_id }), 'invalid_input');
+  });
+
+  const odd: [string, unknown][] = [
+    ['capitals', `FILE_${'0'.repeat(32)}`], ['a short id', 'file_12'], ['a UUID', 'file_00000000-0000-7000-8000-000000000000'],
+    ['a path', '/etc/passwd'], ['a file address', 'file:///etc/passwd'], ['a script', 'javascript:alert(1)'],
+    ['a data address without base64', 'data:text/html,<script>'],
+  ];
+  for (const [name, value] of odd) {
+    test(`is not ${name}`, async () => {
+      await refused(() => submit({ prompt: 'x', image_url: value }), 'invalid_input');
+    });
+  }
+
+  test('and its like are 64 at most', async () => {
+    const urls = (n: number) => Array.from({ length: n }, (_, i) => `https://93.184.216.34/${i}`);
+    assert.equal((await submit({ prompt: 'x', image_urls: urls(64) })).status, 202);
+    await refused(() => submit({ prompt: 'x', image_urls: urls(65) }), 'invalid_input');
+  });
+});
+
+describe('an input that does not fit', () => {
+  const inputs: [string, unknown, { path: string }[]][] = [
+    ['a missing field', {}, [{ path: '/prompt' }]],
+    ['a wrong type', { prompt: 7 }, [{ path: '/prompt' }]],
+    ['a text too long', { prompt: 'x'.repeat(1001) }, [{ path: '/prompt' }]],
+    ['two faults', { image_url: 5 }, [{ path: '/prompt' }, { path: '/image_url' }]],
+  ];
+  for (const [name, input, errors] of inputs) {
+    test(`is told where: ${name}`, async () => {
+      const { details } = await refused(() => submit(input), 'invalid_input');
+      assert.deepEqual(details.errors.map(({ path }: { path: string }) => ({ path })), errors);
+      for (const { message } of details.errors) assert.ok(message.length > 3);
+    });
+  }
+});
+
+describe('open jobs', () => {
+  test('of a key are bounded; one that ends makes room', async () => {
+    const own = await service.account({ open_jobs: 2 });
+    const first = await submit({ prompt: 'x' }, { key: own.key });
+    await submit({ prompt: 'x' }, { key: own.key });
+    const { details } = await refused(() => submit({ prompt: 'x' }, { key: own.key }), 'rate_limited');
+    assert.deepEqual(details, { open_jobs_limit: 2 });
+    await service.call('POST', `/v1/requests/${first.body.request_id}/cancel`, { key: own.key });
+    assert.equal((await submit({ prompt: 'x' }, { key: own.key })).status, 202);
+    await refused(() => submit({ prompt: 'x' }, { key: own.key }), 'rate_limited');
+  });
+
+  test('of many submits at once are never more than allowed', async () => {
+    const own = await service.account({ open_jobs: 3 });
+    const replies = await Promise.all(Array.from({ length: 12 }, () => submit({ prompt: 'x' }, { key: own.key })));
+    assert.equal(replies.filter(({ status }) => status === 202).length, 3);
+    assert.equal((await service.balance(own)).reserved, 30_000n);
+  });
+});
+
+describe('the monthly limit of a key', () => {
+  test('counts what is reserved and what is charged, and lets go of what is released', async () => {
+    const own = await service.account({ monthly_limit_usd_micro: 30_000n });
+    const of = (num_images: number) => submit({ prompt: 'x', num_images }, { key: own.key });
+    const first = await of(2);
+    await refused(() => of(2), 'key_limit_reached');
+    await service.call('POST', `/v1/requests/${first.body.request_id}/cancel`, { key: own.key });
+    assert.equal((await of(3)).status, 202);
+    const { details } = await refused(() => of(1), 'key_limit_reached');
+    assert.equal(details.spent_usd_micro, '30000');
+    await service.work();
+    await service.wakeAll();
+    await service.work();
+    // One of three images came, so one is charged.
+    assert.equal((await of(2)).status, 202);
+    await refused(() => of(1), 'key_limit_reached');
+  });
+
+  test('of 0 lets nothing through, and of null everything', async () => {
+    const none = await service.account({ monthly_limit_usd_micro: 0n });
+    await refused(() => submit({ prompt: 'x' }, { key: none.key }), 'key_limit_reached');
+    const free = await service.account({ monthly_limit_usd_micro: null });
+    assert.equal((await submit({ prompt: 'x' }, { key: free.key })).status, 202);
+  });
+});

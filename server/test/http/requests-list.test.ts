@@ -1,0 +1,183 @@
+import { after, before, describe, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { rawSql } from '../../src/lib/sql.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import { requestIn } from '../kit/states.ts';
+
+/** GET /requests: the account's own, newest first, page by page. */
+
+let service: Service;
+let account: TestAccount;
+/** Oldest first. */
+const made: string[] = [];
+
+before(async () => {
+  service = await startService();
+  account = await service.account();
+  for (const state of ['COMPLETED', 'FAILED', 'CANCELLED'] as const) {
+    made.push(await requestIn(service, account, state));
+  }
+  for (let i = 0; i < 4; i++) made.push(await submit('fake/film/text-to-video'));
+  for (let i = 0; i < 18; i++) made.push(await submit('fake/image'));
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+async function submit(model: string, by = account): Promise<string> {
+  const { body } = await service.call('POST', `/v1/queue/${model}`, { key: by.key, body: { prompt: 'x' } });
+  return body.request_id;
+}
+
+function list(query = '', by = account): Promise<Reply> {
+  return service.call('GET', `/v1/requests${query}`, { key: by.key });
+}
+
+const idsOf = ({ body }: Reply): string[] => body.data.map(({ request_id }: { request_id: string }) => request_id);
+
+describe('the list', () => {
+  test('is newest first, twenty where no limit is told', async () => {
+    const reply = await list();
+    assert.equal(reply.status, 200);
+    assert.deepEqual(Object.keys(reply.body), ['data', 'next_cursor']);
+    assert.deepEqual(idsOf(reply), made.toReversed().slice(0, 20));
+    assert.equal(reply.body.next_cursor, made.toReversed()[19]);
+  });
+
+  test('has a line for each with exactly the promised fields', async () => {
+    const { body } = await list('?limit=100');
+    const card = (await service.call('GET', `/v1/requests/${made[0]}`, { key: account.key })).body;
+    const { error, input, output_urls, price, expires_at, webhook, ...rest } = card;
+    assert.deepEqual(body.data.at(-1), { ...rest, error_code: null });
+    assert.equal(body.data.at(-2).error_code, 'upstream_failed');
+  });
+
+  test('of an account without requests is empty', async () => {
+    const { body } = await list('', await service.account());
+    assert.deepEqual(body, { data: [], next_cursor: null });
+  });
+
+  test('holds what all keys of the account made, and nothing of another', async () => {
+    const other = await service.account();
+    const foreign = await submit('fake/image', other);
+    assert.deepEqual(idsOf(await list('', other)), [foreign]);
+    assert.ok(!idsOf(await list('?limit=100')).includes(foreign));
+    // A cursor of another's request is only a place in time.
+    assert.deepEqual(idsOf(await list(`?cursor=${made[20]}`, other)), []);
+  });
+});
+
+describe('pages', () => {
+  for (const limit of [1, 2, 7, 24, 25, 26, 100]) {
+    test(`of ${limit} give each request once, in order, and end`, async () => {
+      const seen: string[] = [];
+      let cursor: string | null = null;
+      let pages = 0;
+      do {
+        const reply = await list(`?limit=${limit}${cursor === null ? '' : `&cursor=${cursor}`}`);
+        seen.push(...idsOf(reply));
+        cursor = reply.body.next_cursor;
+        assert.ok(++pages <= made.length, 'the pages do not end');
+      } while (cursor !== null);
+      assert.deepEqual(seen, made.toReversed());
+      assert.equal(pages, Math.ceil(made.length / limit));
+    });
+  }
+
+  test('go on where they were while new requests come', async () => {
+    const own = await service.account();
+    const old = [await submit('fake/image', own), await submit('fake/image', own), await submit('fake/image', own)];
+    const first = await list('?limit=2', own);
+    await submit('fake/image', own);
+    const second = await list(`?limit=2&cursor=${first.body.next_cursor}`, own);
+    assert.deepEqual([...idsOf(first), ...idsOf(second)], old.toReversed());
+    assert.equal(second.body.next_cursor, null);
+  });
+
+  test('do not depend on what the cursor became', async () => {
+    assert.deepEqual(idsOf(await list(`?limit=3&cursor=${randomUUID().replace(/^../, 'ff')}`)), made.toReversed().slice(0, 3));
+  });
+});
+
+describe('a filter', () => {
+  const filters: [string, () => string, () => string[]][] = [
+    ['by state', () => '?status=FAILED', () => [made[1]!]],
+    ['by a state that many have', () => '?status=IN_QUEUE&limit=100', () => made.slice(3).toReversed()],
+    ['by a state that none has', () => '?status=IN_PROGRESS', () => []],
+    ['by model', () => '?model_id=fake/film/text-to-video', () => made.slice(3, 7).toReversed()],
+    ['by model, encoded', () => '?model_id=fake%2Ffilm%2Ftext-to-video', () => made.slice(3, 7).toReversed()],
+    ['by a model that is not listed any more', () => '?model_id=gone/model', () => []],
+    ['by both', () => '?model_id=fake/image&status=COMPLETED', () => [made[0]!]],
+    ['with a limit', () => '?model_id=fake/film/text-to-video&limit=2', () => made.slice(5, 7).toReversed()],
+    ['by a year long ago', () => '?from=2001-01-01&to=2002-01-01', () => []],
+    ['by everything until tomorrow', () => `?to=${day(1)}&limit=100`, () => made.toReversed()],
+    ['by everything since tomorrow', () => `?from=${day(1)}`, () => []],
+    ['by everything since yesterday', () => `?from=${day(-1)}&limit=100`, () => made.toReversed()],
+    ['by an empty stretch of time', () => `?from=${day(-1)}&to=${day(-1)}`, () => []],
+    ['by a stretch that runs backwards', () => `?from=${day(1)}&to=${day(-1)}`, () => []],
+  ];
+  for (const [name, query, expected] of filters) {
+    test(name, async () => {
+      const reply = await list(query());
+      assert.equal(reply.status, 200, reply.text);
+      assert.deepEqual(idsOf(reply), expected());
+    });
+  }
+
+  test('by time begins with its first moment and ends before its last', async () => {
+    const at = (id: string) => Number.parseInt(id.replace('-', '').slice(0, 12), 16);
+    // Requests of one millisecond cannot be told apart by time.
+    const times = [...new Set(made.map(at))];
+    const [from, to] = [times[2]!, times.at(-2)!];
+    const expected = made.filter((id) => at(id) >= from && at(id) < to).toReversed();
+    const iso = (ms: number) => new Date(ms).toISOString();
+    assert.deepEqual(idsOf(await list(`?limit=100&from=${iso(from)}&to=${iso(to)}`)), expected);
+    const other = iso(from).replace('Z', '%2B00:00');
+    assert.deepEqual(idsOf(await list(`?limit=100&from=${other}&to=${iso(to)}`)), expected);
+  });
+
+  test('goes on through its pages', async () => {
+    const first = await list('?model_id=fake/film/text-to-video&limit=3');
+    const second = await list(`?model_id=fake/film/text-to-video&limit=3&cursor=${first.body.next_cursor}`);
+    assert.deepEqual([...idsOf(first), ...idsOf(second)], made.slice(3, 7).toReversed());
+    assert.equal(second.body.next_cursor, null);
+  });
+
+  test('does not lie about requests that are stored under their own time', async () => {
+    const rows = await service.db.run<{ id: string; created_at: Date }>(rawSql('select id, created_at from requests'));
+    for (const { id, created_at } of rows) {
+      const ms = Number.parseInt(id.replace('-', '').slice(0, 12), 16);
+      assert.ok(Math.abs(ms - created_at.getTime()) < 10_000);
+    }
+  });
+});
+
+function day(days: number): string {
+  return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+}
+
+describe('a parameter that is wrong', () => {
+  const wrong: [string, string[]][] = [
+    ['limit', ['0', '-1', '101', '1.5', '1e1', '0x5', 'ten', '', ' 5', '%2B5', '05', '9'.repeat(30), '5&limit=6']],
+    ['status', ['DONE', 'in_queue', '', 'IN_QUEUE,FAILED', 'FAILED&status=FAILED']],
+    ['cursor', ['x', '', '0', "'", 'A'.repeat(36), '00000000-0000-0000-0000-00000000000G']],
+    ['from', ['yesterday', '', '0', '1700000000', '2026-13-01', '2026-1-1', '2026-01-01T00:00:00', '99999-01-01', '2026-01-01T99:00:00Z']],
+    ['to', ['now', '1969-12-31', '2026-01-01T00:00Z+1']],
+    ['model_id', ['', '%00', 'a'.repeat(301), 'a&model_id=b']],
+  ];
+  for (const [param, values] of wrong) {
+    for (const value of values) {
+      test(`is told by its name: ${param}=${value.slice(0, 30)}`, async () => {
+        assert.equal(assertRefused(await list(`?${param}=${value}`), 'bad_request').param, param);
+      });
+    }
+  }
+
+  test('is none where nobody knows it', async () => {
+    const reply = await list('?limit=1&unknown=1&__proto__=2&constructor=3');
+    assert.deepEqual(idsOf(reply), [made.at(-1)]);
+  });
+});

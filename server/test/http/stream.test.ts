@@ -1,0 +1,174 @@
+import { after, before, describe, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { accept } from '../kit/fake.ts';
+import { openEvents, type Events } from '../kit/events.ts';
+import { lookUps } from '../kit/held.ts';
+import { checkReply } from '../kit/openapi.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { requestIn, wake } from '../kit/states.ts';
+import { until } from '../kit/until.ts';
+import { exchange } from '../kit/wire.ts';
+
+/** GET …/status/stream: every change as an event, until the request is final. */
+
+let service: Service;
+let account: TestAccount;
+before(async () => {
+  service = await startService({ times: { keepAliveMs: 40 } });
+  account = await service.account();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+interface Opened {
+  events: Events;
+  /** The next event, as the document allows it; null once the stream has ended. */
+  next(): Promise<{ event: string; data: any } | null>;
+}
+
+async function open(id: string, base = service.base): Promise<Opened> {
+  const path = `/v1/requests/${id}/status/stream`;
+  const events = await openEvents(base, path, { key: account.key });
+  assert.equal(events.status, 200);
+  const next = async () => {
+    let found = await events.next();
+    while (found?.comment !== undefined) found = await events.next();
+    if (found === null) return null;
+    const { event, data } = found;
+    checkReply('GET', path, 200, events.headers, `event: ${event}\ndata: ${data}\n\n`);
+    return { event, data: JSON.parse(data) };
+  };
+  return { events, next };
+}
+
+async function moved(id: string, behave: Service['fake']['behave']): Promise<void> {
+  service.fake.behave = behave;
+  await wake(service, id);
+  await service.work();
+  service.fake.behave = {};
+}
+
+describe('a stream', () => {
+  test('tells the status it finds, each change, and ends with the final one', async () => {
+    const id = await requestIn(service, account, 'IN_QUEUE');
+    const stream = await open(id);
+    const status = async () => (await service.call('GET', `/v1/requests/${id}/status`, { key: account.key })).body;
+    const first = await stream.next();
+    assert.deepEqual(first, { event: 'status', data: await status() });
+    assert.equal(first?.data.status, 'IN_QUEUE');
+
+    await moved(id, { start: (job) => ({ ...accept(service.fake, job), poll_after_ms: 60_000 }) });
+    assert.equal((await stream.next())?.data.status, 'IN_PROGRESS');
+
+    await moved(id, { poll: () => ({ state: 'running', progress: 0.25, logs: ['a', 'b'], poll_after_ms: 60_000 }) });
+    const running = await stream.next();
+    assert.deepEqual(running, { event: 'status', data: await status() });
+    assert.equal(running?.data.progress, 0.25);
+    assert.deepEqual(running?.data.logs, ['a', 'b']);
+
+    await moved(id, {});
+    const last = await stream.next();
+    assert.deepEqual(last, { event: 'status', data: await status() });
+    assert.equal(last?.data.status, 'COMPLETED');
+    assert.equal(await stream.next(), null);
+  });
+
+  test('has the headers that keep proxies from holding it back', async () => {
+    const { events } = await open(await requestIn(service, account, 'IN_QUEUE'));
+    assert.equal(events.headers['content-type'], 'text/event-stream; charset=utf-8');
+    assert.equal(events.headers['cache-control'], 'no-store');
+    assert.equal(events.headers['x-accel-buffering'], 'no');
+    assert.match(String(events.headers['x-request-id']), /^req_/);
+    events.leave();
+    await service.wakeAll();
+    await service.work();
+  });
+
+  test('is kept alive by comments while nothing happens', async () => {
+    const id = await requestIn(service, account, 'IN_QUEUE');
+    const { events, next } = await open(id);
+    assert.equal((await next())?.data.status, 'IN_QUEUE');
+    for (let i = 0; i < 3; i++) {
+      assert.deepEqual(await events.next(), { event: 'message', data: '', comment: 'keep-alive' });
+    }
+    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    assert.equal((await next())?.data.status, 'CANCELLED');
+    assert.equal(await next(), null);
+    assert.equal(await events.closed, true);
+  });
+
+  for (const state of ['COMPLETED', 'FAILED', 'CANCELLED'] as const) {
+    test(`of a request that is ${state} tells so and ends`, async () => {
+      const stream = await open(await requestIn(service, account, state));
+      assert.equal((await stream.next())?.data.status, state);
+      assert.equal(await stream.next(), null);
+    });
+  }
+
+  test('tells what happens at another process', async () => {
+    const other = await service.another();
+    const id = await requestIn(service, account, 'IN_QUEUE');
+    const stream = await open(id, other.base);
+    await stream.next();
+    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    assert.equal((await stream.next())?.data.status, 'CANCELLED');
+    assert.equal(await stream.next(), null);
+  });
+
+  test('is told to each who listens', async () => {
+    const id = await requestIn(service, account, 'IN_QUEUE');
+    const streams = await Promise.all(Array.from({ length: 5 }, () => open(id)));
+    for (const stream of streams) assert.equal((await stream.next())?.data.status, 'IN_QUEUE');
+    streams[0]!.events.leave();
+    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    for (const stream of streams.slice(1)) {
+      assert.equal((await stream.next())?.data.status, 'CANCELLED');
+      assert.equal(await stream.next(), null);
+    }
+  });
+
+  test('gives its place back when its reader leaves', async () => {
+    const openNow = async () => (await service.app.metrics.streams.get()).values[0]?.value ?? 0;
+    await until('the earlier ones are gone', async () => (await openNow()) === 0);
+    const stream = await open(await requestIn(service, account, 'IN_QUEUE'));
+    await stream.next();
+    assert.equal(await openNow(), 1);
+    stream.events.leave();
+    await until('it is gone', async () => (await openNow()) === 0);
+    await service.wakeAll();
+    await service.work();
+  });
+
+  test('is not opened by the key of another account, nor without one', async () => {
+    const id = await requestIn(service, account, 'IN_QUEUE');
+    const path = `/v1/requests/${id}/status/stream`;
+    const stranger = await service.account();
+    assertRefused(await service.call('GET', path, { key: stranger.key }), 'not_found');
+    assertRefused(await service.call('GET', path), 'unauthorized');
+    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+  });
+
+  test('asked for by HEAD is only its head, at once', async () => {
+    const id = await requestIn(service, account, 'IN_QUEUE');
+    const head = `HEAD /v1/requests/${id}/status/stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n`;
+    const { replies, closed } = await exchange(service.base, `${head}Authorization: Key ${account.key}\r\n\r\n`);
+    assert.equal(closed, true);
+    assert.equal(replies[0]?.status, 200);
+    assert.match(replies[0]!.headers.get('content-type')!, /^text\/event-stream/);
+    assert.equal(replies[0]?.text, '');
+    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+  });
+
+  test('does not ask the database again for each who listens', async () => {
+    const id = await requestIn(service, account, 'IN_QUEUE');
+    const streams = await Promise.all(Array.from({ length: 4 }, () => open(id)));
+    for (const stream of streams) await stream.next();
+    const earlier = await lookUps(service.app, 'status');
+    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    for (const stream of streams) await stream.next();
+    assert.equal((await lookUps(service.app, 'status')) - earlier, 1, 'the look-up of the cancel alone');
+  });
+});

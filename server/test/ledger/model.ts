@@ -1,0 +1,162 @@
+/**
+ * The whole ledger in memory, as simple as it can be said: what the real one must agree with after every step.
+ * It knows nothing of locks, batches, SQL or time.
+ */
+
+export type Verdict =
+  | 'booked' | 'replayed' | 'refused' | 'accepted' | 'insufficient_balance' | 'key_limit_reached' | 'rate_limited'
+  | 'idempotency_conflict' | 'ended' | 'overtaken' | 'error' | 'begun' | 'claimed' | 'nothing';
+
+export interface ModelKey {
+  account: number;
+  limit: bigint | null;
+  open_jobs: number;
+  pending: bigint;
+  posted: bigint;
+  open: number;
+}
+
+export interface ModelRequest {
+  key: number;
+  quoted: bigint;
+  charged: bigint | null;
+  status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+  attempt: number;
+  /** Holds a place of the upstream. */
+  slot: boolean;
+  is_call: boolean;
+  idempotency: { key: string; body: string } | null;
+}
+
+export interface ModelAccount {
+  credits: bigint;
+  debits: bigint;
+  pending: bigint;
+}
+
+export interface Ask {
+  key: number;
+  amount: bigint;
+  idempotency: { key: string; body: string } | null;
+  is_call: boolean;
+}
+
+export type Finish =
+  | { to: 'COMPLETED'; charge: bigint; attempt: number }
+  | { to: 'FAILED'; attempt: number }
+  | { to: 'CANCELLED' };
+
+export class LedgerModel {
+  accounts: ModelAccount[];
+  keys: ModelKey[];
+  requests: ModelRequest[] = [];
+  #references = new Map<string, string>();
+
+  constructor(accounts: number, keys: Pick<ModelKey, 'account' | 'limit' | 'open_jobs'>[]) {
+    this.accounts = Array.from({ length: accounts }, () => ({ credits: 0n, debits: 0n, pending: 0n }));
+    this.keys = keys.map((key) => ({ ...key, pending: 0n, posted: 0n, open: 0 }));
+  }
+
+  available(account: number): bigint {
+    const { credits, debits, pending } = this.accounts[account]!;
+    return credits - debits - pending;
+  }
+
+  book(kind: 'deposit' | 'adjust', account: number, amount: bigint, reference: string): Verdict {
+    if (amount === 0n || (kind === 'deposit' && amount < 0n)) return 'refused';
+    const said = `${kind} ${account} ${amount}`;
+    const earlier = this.#references.get(reference);
+    if (earlier !== undefined) return earlier === said ? 'replayed' : 'refused';
+    if (this.available(account) + amount < 0n) return 'refused';
+    this.#references.set(reference, said);
+    const row = this.accounts[account]!;
+    if (amount > 0n) row.credits += amount;
+    else row.debits -= amount;
+    return 'booked';
+  }
+
+  /** With the index of the earlier request of a replay. */
+  submit(ask: Ask): [verdict: Verdict, request: number] {
+    const key = this.keys[ask.key]!;
+    const earlier = this.#earlier(key.account, ask.idempotency?.key);
+    if (earlier !== -1) {
+      const same = this.requests[earlier]!.idempotency!.body === ask.idempotency!.body;
+      return [same ? 'replayed' : 'idempotency_conflict', earlier];
+    }
+    if (!ask.is_call && key.open >= key.open_jobs) return ['rate_limited', -1];
+    if (key.limit !== null && key.pending + key.posted + ask.amount > key.limit) return ['key_limit_reached', -1];
+    if (this.available(key.account) < ask.amount) return ['insufficient_balance', -1];
+    key.pending += ask.amount;
+    this.accounts[key.account]!.pending += ask.amount;
+    if (!ask.is_call) key.open++;
+    const { idempotency, is_call } = ask;
+    const state = is_call ? { status: 'IN_PROGRESS' as const, attempt: 1 } : { status: 'IN_QUEUE' as const, attempt: 0 };
+    this.requests.push({ key: ask.key, quoted: ask.amount, charged: null, slot: false, is_call, idempotency, ...state });
+    return ['accepted', this.requests.length - 1];
+  }
+
+  /** Of the requests that wait, the oldest of each account may be claimed. */
+  claimable(): number[] {
+    const seen = new Set<number>();
+    return this.requests.flatMap(({ key, status, slot }, i) => {
+      const { account } = this.keys[key]!;
+      if (status !== 'IN_QUEUE' || slot || seen.has(account)) return [];
+      seen.add(account);
+      return [i];
+    });
+  }
+
+  claim(request: number): void {
+    const row = this.requests[request]!;
+    row.slot = true;
+    row.attempt++;
+  }
+
+  /** Another worker takes it: whatever names the attempt before is void. */
+  reclaim(request: number): Verdict {
+    const row = this.requests[request]!;
+    if (!isOpen(row) || (row.status === 'IN_QUEUE' && !row.slot)) return 'nothing';
+    row.attempt++;
+    return 'claimed';
+  }
+
+  begin(request: number, attempt: number): Verdict {
+    const row = this.requests[request]!;
+    if (!isOpen(row) || row.attempt !== attempt) return 'overtaken';
+    row.status = 'IN_PROGRESS';
+    row.slot = true;
+    return 'begun';
+  }
+
+  finish(request: number, finish: Finish): Verdict {
+    const row = this.requests[request]!;
+    const { to } = finish;
+    const may = to === 'CANCELLED'
+      ? row.status === 'IN_QUEUE'
+      : row.attempt === finish.attempt && (row.status === 'IN_PROGRESS' || (row.status === 'IN_QUEUE' && to === 'FAILED'));
+    if (!may) return 'overtaken';
+    const charge = to === 'COMPLETED' ? finish.charge : 0n;
+    if (charge < 0n || charge > row.quoted) return 'error';
+    const key = this.keys[row.key]!;
+    const account = this.accounts[key.account]!;
+    account.pending -= row.quoted;
+    account.debits += charge;
+    key.pending -= row.quoted;
+    key.posted += charge;
+    if (!row.is_call) key.open--;
+    Object.assign(row, { status: to, charged: charge, slot: false });
+    if (to === 'FAILED' && row.is_call) row.idempotency = null;
+    return 'ended';
+  }
+
+  #earlier(account: number, idempotencyKey: string | undefined): number {
+    if (idempotencyKey === undefined) return -1;
+    return this.requests.findIndex(
+      ({ key, idempotency }) => this.keys[key]!.account === account && idempotency?.key === idempotencyKey,
+    );
+  }
+}
+
+function isOpen({ status }: ModelRequest): boolean {
+  return status === 'IN_QUEUE' || status === 'IN_PROGRESS';
+}

@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Ending, Moving, Output } from '../../src/core/request.ts';
+import type { Claim } from '../../src/db/queue.ts';
+import * as requests from '../../src/db/requests.ts';
+import { audit } from '../../src/ledger/audit.ts';
+import { newId } from '../../src/lib/id.ts';
+import { rawSql, type Database } from '../../src/lib/sql.ts';
+import { endMany, moveMany } from '../../src/operations/advance.ts';
+import {
+  balanceOf, begin, cancelled, claim, completed, customer, end, failed, requestRow, start, submit, type Customer,
+} from '../kit/by-hand.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+
+let database: TestDatabase;
+let db: Database;
+let who: Customer;
+before(async () => {
+  database = await testDatabase();
+  ({ db } = database);
+  who = await customer(db, 1_000_000n);
+});
+after(async () => {
+  assert.deepEqual((await audit(db)).violations, []);
+  await database.close();
+});
+
+let lanes = 0;
+type State = 'waiting' | 'claimed' | 'running' | 'completed' | 'failed' | 'cancelled';
+
+/** A request in that state, under the attempt that its worker has. */
+async function request(state: State, webhook_url: string | null = null): Promise<Claim> {
+  const upstream = `lane ${++lanes}`;
+  const id = await submit(db, who, { amount: 100n, upstream, webhook_url });
+  if (state === 'cancelled') await end(db, cancelled(who, id));
+  if (state === 'waiting' || state === 'cancelled') return { id, attempt: 0 };
+  const [claimed] = await claim(db, upstream);
+  if (state === 'claimed') return claimed!;
+  await begin(db, claimed!);
+  if (state === 'completed') await end(db, completed(who, claimed!, 40n));
+  if (state === 'failed') await end(db, failed(who, claimed!));
+  return claimed!;
+}
+
+/** All of a request that a write could have changed. */
+async function picture(id: string): Promise<unknown> {
+  const [row] = await db.run(rawSql(
+    `select (select to_jsonb(r) from requests r where r.id = $1) as request, (select jsonb_agg(a order by attempt) from attempts a where request_id = $1) as attempts,
+      (select to_jsonb(s) from request_results s where request_id = $1) as result, (select jsonb_agg(o) from outputs o where request_id = $1) as outputs,
+      (select jsonb_agg(w) from webhook_deliveries w where request_id = $1) as sent, (select count(*) from transfers where id = $1 or pending_id = $1) as transfers`, [id]));
+  return row;
+}
+
+const endings: Record<Ending['to'], (claimed: Claim) => Ending> = {
+  COMPLETED: (claimed) => completed(who, claimed, 40n),
+  FAILED: (claimed) => failed(who, claimed),
+  CANCELLED: ({ id }) => cancelled(who, id),
+};
+
+describe('an end takes', () => {
+  const states: State[] = ['waiting', 'claimed', 'running', 'completed', 'failed', 'cancelled'];
+  const takes: Record<Ending['to'], State[]> = {
+    COMPLETED: ['running'],
+    // Without a claim there is no worker that could have seen it fail; the attempt of one that waits is 0.
+    FAILED: ['waiting', 'claimed', 'running'],
+    CANCELLED: ['waiting', 'claimed'],
+  };
+  for (const to of Object.keys(takes) as Ending['to'][]) {
+    for (const state of states) {
+      const may = takes[to].includes(state);
+      test(`${may ? 'what' : 'nothing that'} is ${state}, to be ${to}`, async () => {
+        const claimed = await request(state);
+        const before = [await picture(claimed.id), await balanceOf(db, who)];
+        assert.deepEqual(await endMany(db, [endings[to](claimed)]), [may]);
+        if (may) assert.equal((await requestRow(db, claimed.id)).status, to);
+        else assert.deepEqual([await picture(claimed.id), await balanceOf(db, who)], before);
+      });
+    }
+  }
+
+  test('nothing that there is not', async () => {
+    assert.deepEqual(await endMany(db, [failed(who, { id: newId(), attempt: 1 })]), [false]);
+  });
+
+  test('nothing under an older attempt, and nothing under one that is yet to come', async () => {
+    const { id, attempt } = await request('running');
+    const before = await picture(id);
+    for (const other of [attempt - 1, attempt + 1]) {
+      assert.deepEqual(await endMany(db, [completed(who, { id, attempt: other }, 1n), failed(who, { id, attempt: other })]), [false, false]);
+    }
+    assert.deepEqual(await picture(id), before);
+  });
+});
+
+describe('many ends at once', () => {
+  test('each get their own verdict, in order', async () => {
+    const [a, b, c] = [await request('running'), await request('running'), await request('waiting')];
+    const verdicts = await endMany(db, [
+      completed(who, a, 40n), failed(who, { ...b, attempt: 7 }), completed(who, b, 101n), cancelled(who, c.id), failed(who, b),
+    ]);
+    assert.deepEqual(verdicts.map((told) => (told instanceof Error ? 'error' : told)), [true, false, 'error', true, true]);
+    const statuses = await Promise.all([a, b, c].map(async ({ id }) => (await requestRow(db, id)).status));
+    assert.deepEqual(statuses, ['COMPLETED', 'FAILED', 'CANCELLED']);
+  });
+
+  test('of one request in one batch take it once: the first', async () => {
+    const claimed = await request('running');
+    const before = await balanceOf(db, who);
+    assert.deepEqual(await endMany(db, [completed(who, claimed, 30n), completed(who, claimed, 40n), failed(who, claimed)]), [true, false, false]);
+    assert.equal((await balanceOf(db, who)).available, before.available + 70n);
+  });
+
+  test('of one request from twenty sides take it once', async () => {
+    for (let round = 0; round < 5; round++) {
+      const claimed = await request('claimed');
+      const tries = Array.from({ length: 20 }, (_, i) => end(db, i % 2 === 0 ? cancelled(who, claimed.id) : failed(who, claimed)));
+      assert.equal((await Promise.all(tries)).filter((won) => won).length, 1);
+    }
+  });
+
+  test('crosswise, in batches of opposite order, never wait for each other for ever', async () => {
+    for (let round = 0; round < 5; round++) {
+      const all = await Promise.all(Array.from({ length: 10 }, () => request('waiting')));
+      const batch = all.map(({ id }) => cancelled(who, id));
+      const verdicts = await Promise.all([endMany(db, batch), endMany(db, batch.toReversed())]);
+      assert.equal(verdicts.flat().filter((won) => won === true).length, 10);
+    }
+  });
+
+  test('of nothing are nothing', async () => assert.deepEqual(await endMany(db, []), []));
+});
+
+describe('what an end leaves', () => {
+  const output = (index: number): Output => ({
+    index, field: 'images', storage_key: `k${index}`, content_type: 'image/png', size: 2 ** 40, sha256: 'a'.repeat(64), width: 1, height: 2,
+    duration_seconds: null, file_name: 'f.png',
+  });
+
+  test('a completed one has its charge, its outputs and the day they go', async () => {
+    const claimed = await request('running');
+    await end(db, { ...completed(who, claimed, 40n), outputs: [output(0), output(1)], ttl_seconds: 3_600 } as Ending);
+    const row = await requestRow(db, claimed.id);
+    assert.deepEqual([row.status, row.charged_usd_micro, row.slot, row.error_code], ['COMPLETED', 40n, false, null]);
+    assert.equal(row.expires_at!.getTime() - row.completed_at!.getTime(), 3_600_000);
+    const { request_id: _id, ...first } = (await requests.findOutputs(db, [claimed.id]))[0]!;
+    assert.deepEqual(first, output(0));
+    assert.deepEqual(await wakes(claimed.id), row.expires_at, 'it wakes to delete them');
+  });
+
+  test('one that is to be told wakes at once', async () => {
+    const claimed = await request('running', 'https://me.test/');
+    await end(db, { ...completed(who, claimed, 40n), outputs: [output(0)] } as Ending);
+    const row = await requestRow(db, claimed.id);
+    assert.deepEqual([row.webhook_state, await wakes(claimed.id)], ['pending', row.completed_at]);
+  });
+
+  test('one without outputs and without anyone to tell never wakes again', async () => {
+    for (const state of ['failed', 'cancelled'] as const) {
+      const { id } = await request(state);
+      const { expires_at, webhook_state } = await requestRow(db, id);
+      assert.deepEqual([await wakes(id), expires_at, webhook_state], [null, null, null]);
+    }
+  });
+
+  test('a failure has its code and its words, cut to what is kept', async () => {
+    const claimed = await request('running');
+    await end(db, { ...failed(who, claimed), message: 'x'.repeat(5_000) } as Ending);
+    const { error_code, error_message, charged_usd_micro } = await requestRow(db, claimed.id);
+    assert.deepEqual([error_code, error_message, charged_usd_micro], ['upstream_failed', 'x'.repeat(2_000), 0n]);
+  });
+
+  async function wakes(id: string): Promise<Date | null> {
+    const [row] = await db.run<{ wake_at: Date | null }>(rawSql('select wake_at from requests where id = $1', [id]));
+    return row!.wake_at;
+  }
+});
+
+describe('a move under another attempt changes nothing', () => {
+  const moves: Record<Moving['to'], { state: State; move: (claimed: Claim) => Moving; url?: string }> = {
+    begin: { state: 'claimed', move: (claimed) => ({ ...claimed, to: 'begin', upstream: 'fake', class: 'C', request_hash: Buffer.alloc(32), deadline_seconds: 60, lease_seconds: 60 }) },
+    accepted: { state: 'running', move: (claimed) => ({ ...claimed, to: 'accepted', started_in: 99, handle: { h: 1 }, wake_seconds: 9 }) },
+    wait: { state: 'running', move: (claimed) => ({ ...claimed, to: 'wait', wake_seconds: 9, started_in: claimed.attempt, outcome: 'unknown', message: 'm', progress: null }) },
+    requeue: { state: 'claimed', move: (claimed) => ({ ...claimed, to: 'requeue' }) },
+    notified: { state: 'completed', url: 'https://me.test/', move: (claimed) => ({
+      ...claimed, to: 'notified', account_id: who.account_id, url: 'u', status: 200, error: null, duration_ms: 1, delivered: true }) },
+    expired: { state: 'completed', move: (claimed) => ({ ...claimed, to: 'expired' }) },
+    rest: { state: 'completed', move: (claimed) => ({ ...claimed, to: 'rest' }) },
+  };
+  for (const [to, { state, move, url }] of Object.entries(moves)) {
+    test(to, async () => {
+      const claimed = await request(state, url ?? null);
+      await db.run(rawSql(`update requests set expires_at = now() + interval '1 h', wake_at = now() where id = $1 and status = 'COMPLETED'`, [claimed.id]));
+      const before = await picture(claimed.id);
+      for (const attempt of [claimed.attempt - 1, claimed.attempt + 1]) {
+        const moved = await moveMany(db, [move({ id: claimed.id, attempt })]);
+        // What was sent was sent: its delivery is on record although the state is another's.
+        if (to === 'notified') await db.run(rawSql('delete from webhook_deliveries where request_id = $1', [claimed.id]));
+        assert.deepEqual(moved, [false]);
+      }
+      assert.deepEqual(await picture(claimed.id), before);
+      assert.deepEqual(await moveMany(db, [move(claimed)]), [true], 'and under its own it does');
+      assert.notDeepEqual(await picture(claimed.id), before);
+    });
+  }
+});
+
+describe('a move of a request that is over changes nothing', () => {
+  for (const state of ['completed', 'failed', 'cancelled'] as const) {
+    test(state, async () => {
+      const claimed = await request(state);
+      const before = await picture(claimed.id);
+      const moved = await moveMany(db, [
+        { ...claimed, to: 'begin', upstream: 'fake', class: 'A', request_hash: Buffer.alloc(32), deadline_seconds: 60, lease_seconds: 60 },
+        { ...claimed, to: 'wait', wake_seconds: 9, started_in: claimed.attempt, outcome: 'unknown', message: 'm', progress: null },
+        { ...claimed, to: 'requeue' },
+      ]);
+      assert.deepEqual(moved, [false, false, false]);
+      assert.deepEqual(await picture(claimed.id), before);
+    });
+  }
+});
+
+describe('the handle of a job', () => {
+  test('is kept even from a claim that was overtaken, because the job is paid for', async () => {
+    const { id, attempt } = await request('running');
+    await db.run(rawSql('update requests set attempt = attempt + 1 where id = $1', [id]));
+    assert.deepEqual(await moveMany(db, [{ id, attempt, to: 'accepted', started_in: attempt, handle: { job: 7 }, wake_seconds: 1 }]), [false]);
+    const [loaded] = await requests.loadClaimed(db, [id], [attempt + 1]);
+    assert.deepEqual([loaded!.handle, loaded!.outcome, loaded!.started_in], [{ job: 7 }, 'accepted', attempt]);
+  });
+
+  test('is never written over', async () => {
+    const { id, attempt } = await request('running');
+    const accept = (handle: object) => moveMany(db, [{ id, attempt, to: 'accepted', started_in: attempt, handle: { ...handle }, wake_seconds: 1 }]);
+    await accept({ job: 1 });
+    await accept({ job: 2 });
+    assert.deepEqual((await requests.loadClaimed(db, [id], [attempt]))[0]!.handle, { job: 1 });
+  });
+});
+
+describe('the deadline', () => {
+  test('runs from the first start and not from a later one', async () => {
+    const { id, attempt } = await request('running');
+    const [first] = await db.run(rawSql('select started_at, deadline_at from requests where id = $1', [id]));
+    await db.run(rawSql('update requests set attempt = attempt + 1 where id = $1', [id]));
+    assert.equal(await begin(db, { id, attempt: attempt + 1 }, 99_999), true);
+    assert.deepEqual((await db.run(rawSql('select started_at, deadline_at from requests where id = $1', [id])))[0], first);
+  });
+});
+
+test('a claim that is handed back is at once anybody\'s, its place free', async () => {
+  const claimed = await request('claimed');
+  assert.deepEqual(await moveMany(db, [{ ...claimed, to: 'requeue' }]), [true]);
+  const { status, slot } = await requestRow(db, claimed.id);
+  assert.deepEqual([status, slot], ['IN_QUEUE', false]);
+  const running = await request('running');
+  await moveMany(db, [{ ...running, to: 'requeue' }]);
+  const row = await requestRow(db, running.id);
+  assert.deepEqual([row.status, row.slot], ['IN_PROGRESS', true], 'a job that runs keeps its place');
+});
+
+test('many moves of many sorts in one call each get their verdict, in order', async () => {
+  const [a, b, c] = [await request('claimed'), await request('running'), await request('running')];
+  const moved = await moveMany(db, [
+    { ...b, to: 'wait', wake_seconds: 9, started_in: b.attempt, outcome: null, message: null, progress: { progress: 0.5, logs: ['x'] } },
+    { ...a, to: 'requeue' },
+    { id: c.id, attempt: 9, to: 'requeue' },
+    { ...c, to: 'accepted', started_in: c.attempt, handle: {}, wake_seconds: 1 },
+  ]);
+  assert.deepEqual(moved, [true, true, false, true]);
+  assert.deepEqual((await requestRow(db, b.id)).progress, { progress: 0.5, logs: ['x'] });
+});
+
+test('a start that was handed to the same upstream twice is on record twice', async () => {
+  const upstream = `lane ${++lanes}`;
+  await submit(db, who, { amount: 1n, upstream });
+  const { id, attempt } = await start(db, upstream);
+  await moveMany(db, [{ id, attempt, to: 'wait', wake_seconds: 0, started_in: attempt, outcome: 'not_accepted', message: 'busy', progress: null }]);
+  await db.run(rawSql('update requests set attempt = attempt + 1 where id = $1', [id]));
+  await begin(db, { id, attempt: attempt + 1 });
+  const rows = await db.run(rawSql('select attempt, outcome, message from attempts where request_id = $1 order by attempt', [id]));
+  assert.deepEqual(rows, [{ attempt: 1, outcome: 'not_accepted', message: 'busy' }, { attempt: 2, outcome: null, message: null }]);
+});

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import sharp from 'sharp';
+import type { JobState, StartOutcome } from '../../src/upstreams/upstream.ts';
+import {
+  SIGNAL,
+  eventsOf,
+  finish,
+  handleOf,
+  madeOf,
+  openSandbox,
+  start,
+  tiny,
+} from './sandbox-kit.ts';
+import type { Opened } from './sandbox-kit.ts';
+
+let opened: Opened;
+
+before(async () => {
+  opened = await openSandbox();
+});
+after(() => opened.close());
+
+/** Starts a picture under a key of the fault's own words. */
+function ask(words: string): Promise<StartOutcome> {
+  return start(
+    opened.sandbox,
+    'text-to-image',
+    { prompt: `sea ${words}`, ...tiny },
+    { key: words },
+  );
+}
+
+const end = async (words: string): Promise<JobState> =>
+  finish(opened.sandbox, handleOf(await ask(words)));
+
+const noted = (words: string): Promise<unknown[]> => eventsOf(opened.dir, words);
+
+const jobs = async (): Promise<number> =>
+  (await readdir(join(opened.dir, 'jobs')).catch(() => [])).length;
+
+describe('faults on request', () => {
+  test('sandbox:fail is accepted, then failed', async () => {
+    const state = await end('sandbox:fail');
+    assert.equal(state.state, 'failed');
+    assert.equal((state as { code: string }).code, 'upstream_failed');
+    assert.deepEqual(await noted('sandbox:fail'), ['accepted']);
+  });
+
+  test('sandbox:reject is rejected and leaves no job', async () => {
+    const before = await jobs();
+    assert.equal((await ask('sandbox:reject')).outcome, 'rejected');
+    assert.deepEqual(await noted('sandbox:reject'), ['refused']);
+    assert.equal(await jobs(), before);
+  });
+
+  test('sandbox:busy is not accepted, says when to come back, and leaves no job', async () => {
+    const before = await jobs();
+    const outcome = await ask('sandbox:busy');
+    assert.equal(outcome.outcome, 'not_accepted');
+    assert.ok((outcome as { retry_after_ms: number }).retry_after_ms > 0);
+    assert.deepEqual(await noted('sandbox:busy'), ['busy']);
+    assert.equal(await jobs(), before);
+  });
+
+  test('sandbox:lost keeps the job, though the answer is unknown; the same key finds it', async () => {
+    assert.equal((await ask('sandbox:lost')).outcome, 'unknown');
+    assert.equal(madeOf(await end('sandbox:lost')).files.length, 1);
+    assert.deepEqual(await noted('sandbox:lost'), ['accepted', 'repeated']);
+  });
+
+  test('sandbox:slow is ready when asked, and tells its progress until then', async () => {
+    const from = performance.now();
+    const handle = handleOf(await ask('sandbox:slow=0.4'));
+    const early = await opened.sandbox.poll(handle, SIGNAL);
+    assert.equal(early.state, 'running');
+    const { progress, logs, poll_after_ms } = early as JobState & { state: 'running' };
+    assert.ok(progress! < 1 && poll_after_ms! <= 400);
+    assert.match(logs![0]!, /text-to-image/);
+    madeOf(await finish(opened.sandbox, handle));
+    assert.ok(performance.now() - from >= 395);
+  });
+
+  test('sandbox:hang never gets ready; cancelled, it is failed', async () => {
+    const { sandbox } = opened;
+    const handle = handleOf(await ask('sandbox:hang'));
+    for (let i = 0; i < 3; i++) assert.equal((await sandbox.poll(handle, SIGNAL)).state, 'running');
+    await sandbox.cancel!(handle, SIGNAL);
+    assert.equal((await sandbox.poll(handle, SIGNAL)).state, 'failed');
+    assert.deepEqual(await noted('sandbox:hang'), ['accepted', 'cancelled']);
+  });
+
+  test('sandbox:bad-output claims a picture that is none', async () => {
+    const { files } = madeOf(await end('sandbox:bad-output'));
+    assert.equal(files[0]!.content_type, 'image/png');
+    await assert.rejects(sharp(files[0]!.bytes).metadata());
+  });
+
+  test('a film that is slow takes its time in the same words', async () => {
+    const input = { prompt: 'sandbox:slow=3600', ...tiny, duration_seconds: 1 };
+    const outcome = await start(opened.sandbox, 'text-to-video', input);
+    assert.equal((await opened.sandbox.poll(handleOf(outcome), SIGNAL)).state, 'running');
+  });
+});

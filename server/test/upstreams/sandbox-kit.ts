@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import sharp from 'sharp';
+import { createSandbox } from '../../src/upstreams/sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../src/upstreams/sandbox/sandbox.ts';
+import { makeSound, wavOf } from '../../src/upstreams/sandbox/sound.ts';
+import type {
+  Handle,
+  InputFile,
+  JobState,
+  StartOutcome,
+  Upstream,
+} from '../../src/upstreams/upstream.ts';
+
+/** A signal that nobody gives. */
+export const SIGNAL = new AbortController().signal;
+
+export interface Made {
+  fields: Record<string, unknown>;
+  files: { field: string; content_type: string | undefined; bytes: Buffer }[];
+}
+
+export interface Ask {
+  key?: string;
+  files?: Record<string, InputFile>;
+  signal?: AbortSignal;
+}
+
+export interface Opened {
+  dir: string;
+  sandbox: Upstream;
+  close(): Promise<void>;
+}
+
+/** A sandbox at full speed in a folder of its own; `close` removes both. */
+export async function openSandbox(options: Partial<SandboxOptions> = {}): Promise<Opened> {
+  const dir = await mkdtemp(join(tmpdir(), 'sandbox-'));
+  const sandbox = createSandbox({ dir, speed: Infinity, ...options });
+  const close = async (): Promise<void> => {
+    await sandbox.close!();
+    await rm(dir, { recursive: true, force: true });
+  };
+  return { dir, sandbox, close };
+}
+
+/** The same for one test. */
+export async function newSandbox(
+  t: TestContext,
+  options: Partial<SandboxOptions> = {},
+): Promise<Opened> {
+  const opened = await openSandbox(options);
+  t.after(() => opened.close());
+  return opened;
+}
+
+let keys = 0;
+
+export function start(
+  sandbox: Upstream,
+  task: string,
+  input: Record<string, unknown>,
+  { key = `key-${++keys}`, files = {}, signal = SIGNAL }: Ask = {},
+): Promise<StartOutcome> {
+  const job = { request_id: `request-of-${key}`, idempotency_key: key, model: 'canvas' };
+  return sandbox.start({ ...job, task, input, files, signal });
+}
+
+export function handleOf(outcome: StartOutcome): Handle {
+  assert.equal(outcome.outcome, 'accepted', JSON.stringify(outcome));
+  return (outcome as { handle: Handle }).handle;
+}
+
+/** Polls until the job is no longer running. */
+export async function finish(sandbox: Upstream, handle: Handle): Promise<JobState> {
+  for (;;) {
+    const state = await sandbox.poll(handle, SIGNAL);
+    if (state.state !== 'running') return state;
+    await wait(Math.min(100, state.poll_after_ms ?? 0));
+  }
+}
+
+/** Starts a job, waits for it and opens what came out. */
+export async function make(
+  sandbox: Upstream,
+  task: string,
+  input: Record<string, unknown>,
+  ask: Ask = {},
+): Promise<Made> {
+  return madeOf(await finish(sandbox, handleOf(await start(sandbox, task, input, ask))));
+}
+
+export function madeOf(state: JobState): Made {
+  assert.equal(state.state, 'done', JSON.stringify(state));
+  const { result } = state as JobState & { state: 'done' };
+  const files = result.media.map(({ field, content_type, source }) => {
+    assert.ok('bytes' in source);
+    return { field, content_type, bytes: Buffer.from(source.bytes) };
+  });
+  return { fields: result.fields, files };
+}
+
+export function fileOf(bytes: Uint8Array, content_type = 'application/octet-stream'): InputFile {
+  const open = async (): Promise<AsyncIterable<Uint8Array>> =>
+    (async function* () {
+      for (let at = 0; at < bytes.length; at += 4096) yield bytes.subarray(at, at + 4096);
+    })();
+  return { content_type, size: bytes.length, open };
+}
+
+export async function journalOf(dir: string): Promise<Record<string, unknown>[]> {
+  const text = await readFile(join(dir, 'journal.ndjson'), 'utf8').catch(() => '');
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+}
+
+/** What the journal says of one idempotency key, in order. */
+export async function eventsOf(dir: string, idempotency_key: string): Promise<unknown[]> {
+  const lines = await journalOf(dir);
+  return lines.filter((line) => line.idempotency_key === idempotency_key).map(({ event }) => event);
+}
+
+/** A caller's files: a photo of 160 x 120, a film of 96 x 64 and 1.5 s with sound, and without, a voice of 1.2 s. */
+export interface Media {
+  photo: Buffer;
+  film: Buffer;
+  silent: Buffer;
+  voice: Buffer;
+  files: Record<string, InputFile>;
+}
+
+export async function makeMedia(sandbox: Upstream): Promise<Media> {
+  const drawing =
+    '<svg width="160" height="120"><rect width="160" height="120" fill="#8cf"/>' +
+    '<circle cx="60" cy="50" r="30" fill="#d53"/>' +
+    '<rect y="90" width="160" height="30" fill="#262"/></svg>';
+  const photo = await sharp(Buffer.from(drawing)).jpeg().toBuffer();
+  const input = { prompt: 'hills', width: 96, height: 64, duration_seconds: 1.5 };
+  const loud = await make(sandbox, 'text-to-video', { ...input, generate_audio: true });
+  const quiet = await make(sandbox, 'text-to-video', input);
+  const film = loud.files[0]!.bytes;
+  const silent = quiet.files[0]!.bytes;
+  const voice = Buffer.from(wavOf(makeSound('voice', 1, 1.2)));
+  const files = {
+    file_photo: fileOf(photo, 'image/jpeg'),
+    file_film: fileOf(film, 'video/mp4'),
+    file_silent: fileOf(silent, 'video/mp4'),
+    file_voice: fileOf(voice, 'audio/wav'),
+  };
+  return { photo, film, silent, voice, files };
+}
+
+/** Fields of an input that name those files. */
+export const image = { image_url: 'file_photo' };
+export const video = { video_url: 'file_film' };
+export const audio = { audio_url: 'file_voice' };
+export const tiny = { width: 96, height: 64 };
