@@ -212,7 +212,7 @@ export async function submit(base: string, key: string, prompt: string): Promise
   return body.request_id as string;
 }
 
-/** Waits until the request has this status. */
+/** Waits until the request has this status, in few calls. */
 export async function reaches(
   base: string,
   key: string,
@@ -223,7 +223,7 @@ export async function reaches(
   await until(
     `${id} is ${wanted}`,
     async () => {
-      const { body } = await call(base, 'GET', `/v1/requests/${id}/status`, key);
+      const { body } = await call(base, 'GET', `/v1/requests/${id}/status?wait=5`, key);
       if (body.status === 'FAILED' && wanted !== 'FAILED') assert.fail(JSON.stringify(body));
       return body.status === wanted;
     },

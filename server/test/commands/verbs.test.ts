@@ -137,9 +137,11 @@ describe('with no service running', () => {
 });
 
 describe('beside a running service', () => {
-  const place = placeFor({ after });
   let service: Running;
   let postgres: number | null;
+  // Hooks run in this order: what is left is looked at before it is cleared away.
+  after(endService);
+  const place = placeFor({ after });
 
   const run = (...args: string[]) => place.run([...args, '--json']);
   const said = async (...args: string[]) => {
@@ -165,14 +167,15 @@ describe('beside a running service', () => {
     service = await place.start(['serve', '--embedded']);
     postgres = place.postgresPid();
   });
-  after(async () => {
+
+  async function endService(): Promise<void> {
     const { json } = await run('audit');
     assert.deepEqual([json.ok, json.violations], [true, []]);
     assert.equal(place.postgresPid(), postgres, 'a verb took the database from the service');
     assert.equal((await call(service.base, 'GET', '/readyz', null)).status, 200);
     assert.deepEqual((await service.end('SIGTERM')).code, 0);
     await assertNoPostgres(place);
-  });
+  }
 
   test('a production start has no account of its own making', async () => {
     assert.deepEqual(await said('account', 'list'), { data: [] });

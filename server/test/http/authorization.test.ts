@@ -12,7 +12,11 @@ import { createKey } from '../../src/operations/key.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import {
-  startService, type CallOptions, type Reply, type Service, type TestAccount,
+  startService,
+  type CallOptions,
+  type Reply,
+  type Service,
+  type TestAccount,
 } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
 
@@ -21,9 +25,18 @@ import { traces } from '../kit/traces.ts';
 const secret = Buffer.from('a secret of at least thirty-two characters');
 
 const columns = [
-  'no key', 'malformed key', 'wrong checksum', 'unknown key', 'revoked key', 'suspended account',
-  "another account's key", 'own key as Key', 'own key as Bearer',
-  'signed link', 'expired link', 'tampered link',
+  'no key',
+  'malformed key',
+  'wrong checksum',
+  'unknown key',
+  'revoked key',
+  'suspended account',
+  "another account's key",
+  'own key as Key',
+  'own key as Bearer',
+  'signed link',
+  'expired link',
+  'tampered link',
 ] as const;
 type Column = (typeof columns)[number];
 
@@ -53,13 +66,18 @@ const matrix = `
   GET  /metrics                                200 200 200 200 200 200 | 200 200 200 | 200 200 200
 `;
 
-const rows = matrix.trim().split('\n').map((line) => {
-  const [method, path, ...cells] = line.split(/[ |]+/).filter((word) => word !== '');
-  return { route: `${method} ${path}`, statuses: cells.map(Number) };
-});
+const rows = matrix
+  .trim()
+  .split('\n')
+  .map((line) => {
+    const [method, path, ...cells] = line.split(/[ |]+/).filter((word) => word !== '');
+    return { route: `${method} ${path}`, statuses: cells.map(Number) };
+  });
 
 const codes: Record<number, 'unauthorized' | 'not_found' | 'expired'> = {
-  401: 'unauthorized', 404: 'not_found', 410: 'expired',
+  401: 'unauthorized',
+  404: 'not_found',
+  410: 'expired',
 };
 
 let service: Service;
@@ -125,7 +143,9 @@ async function revokedKey(): Promise<string> {
 }
 
 function table(): string[] {
-  return routes({} as HttpDeps).map(({ method, path, prefixed }) => `${method} ${prefixed ? '/v1' : ''}${path}`);
+  return routes({} as HttpDeps).map(
+    ({ method, path, prefixed }) => `${method} ${prefixed ? '/v1' : ''}${path}`,
+  );
 }
 
 /** A call of this route that does its work when it is allowed. */
@@ -277,7 +297,10 @@ describe('the Authorization header', () => {
     test(`a key ${name} does not count`, async () => {
       const put = (text: string) => text.replaceAll('KEY', owner.key);
       const own = Object.fromEntries(Object.entries(headers).map(([n, v]) => [n, put(v)]));
-      assertRefused(await service.call('GET', `/v1/requests${put(query)}`, { headers: own }), 'unauthorized');
+      assertRefused(
+        await service.call('GET', `/v1/requests${put(query)}`, { headers: own }),
+        'unauthorized',
+      );
     });
   }
 });
@@ -285,15 +308,20 @@ describe('the Authorization header', () => {
 /** Look-ups of keys so far, as the service counts them itself. */
 async function lookUps(): Promise<number> {
   const { values } = await service.app.metrics.batchSize.get();
-  const counted = values.find(({ metricName, labels }) =>
-    metricName === 'farebox_batch_size_count' && labels.batch === 'authenticate');
+  const counted = values.find(
+    ({ metricName, labels }) =>
+      metricName === 'farebox_batch_size_count' && labels.batch === 'authenticate',
+  );
   return counted?.value ?? 0;
 }
 
 test('a key that cannot be one is refused without a look-up', async () => {
   const earlier = await lookUps();
   for (const column of ['no key', 'malformed key', 'wrong checksum'] as const) {
-    assertRefused(await service.call('GET', '/v1/requests', { headers: headersOf[column] }), 'unauthorized');
+    assertRefused(
+      await service.call('GET', '/v1/requests', { headers: headersOf[column] }),
+      'unauthorized',
+    );
   }
   assert.equal(await lookUps(), earlier);
   await service.call('GET', '/v1/requests', { headers: headersOf['unknown key'] });
@@ -303,7 +331,12 @@ test('a key that cannot be one is refused without a look-up', async () => {
 test('keys are stored as a hash, and no line of the log holds one', async () => {
   const rows = await service.db.run(rawSql('select * from keys, accounts'));
   const stored = JSON.stringify(rows, (_name, value) =>
-    (typeof value === 'bigint' ? String(value) : Buffer.isBuffer(value) ? value.toString('latin1') : value));
+    typeof value === 'bigint'
+      ? String(value)
+      : Buffer.isBuffer(value)
+        ? value.toString('latin1')
+        : value,
+  );
   for (const { key } of [owner, other]) {
     assert.ok(!stored.includes(key) && !stored.includes(key.slice(6)));
     assert.ok(!service.log.join('').includes(key));

@@ -22,7 +22,10 @@ after(async () => {
 });
 
 async function submitted(): Promise<string> {
-  const reply = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body: { prompt: 'x' } });
+  const reply = await service.call('POST', '/v1/queue/fake/image', {
+    key: account.key,
+    body: { prompt: 'x' },
+  });
   return reply.body.request_id;
 }
 
@@ -43,7 +46,11 @@ async function heldChat(base: string): Promise<{ answer: () => void; reply: Prom
     await gate.promise;
     return { outcome: 'rejected', message: 'that is enough' };
   };
-  const reply = service.call('POST', '/v1/chat/completions', { key: account.key, body: chat, base });
+  const reply = service.call('POST', '/v1/chat/completions', {
+    key: account.key,
+    body: chat,
+    base,
+  });
   await asked.promise;
   service.fake.behave = {};
   return { answer: gate.resolve, reply };
@@ -54,15 +61,26 @@ describe('calls under way', () => {
     const { base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '1' });
     const chatting = await heldChat(base);
     const earlier = await traces(service);
-    for (const [method, path] of [['GET', '/v1/models'], ['POST', '/v1/queue/fake/image'], ['GET', '/v1/none']]) {
-      const reply = await service.call(method!, path!, { key: account.key, base, ...(method === 'POST' && { body: {} }) });
+    for (const [method, path] of [
+      ['GET', '/v1/models'],
+      ['POST', '/v1/queue/fake/image'],
+      ['GET', '/v1/none'],
+    ]) {
+      const reply = await service.call(method!, path!, {
+        key: account.key,
+        base,
+        ...(method === 'POST' && { body: {} }),
+      });
       assertRefused(reply, 'capacity_unavailable', { about: path! });
     }
     assert.deepEqual(await traces(service), earlier);
     for (const path of ['/livez', '/readyz', '/metrics']) {
       assert.equal((await service.call('GET', path, { base })).status, 200, path);
     }
-    const whole = await exchange(base, `GET ${base}/v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    const whole = await exchange(
+      base,
+      `GET ${base}/v1/models HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    );
     assert.equal(whole.replies[0]?.status, 503);
     chatting.answer();
     await chatting.reply;
@@ -73,7 +91,11 @@ describe('calls under way', () => {
     const { app, base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '1' });
     const id = await submitted();
     const path = `/v1/requests/${id}/status`;
-    const waiting = await held(app, () => get(`${path}?wait=30`, base), () => get(path, base));
+    const waiting = await held(
+      app,
+      () => get(`${path}?wait=30`, base),
+      () => get(path, base),
+    );
     const stream = await fetch(`${base}${path}/stream`, authorized());
     assert.equal((await get('/v1/models', base)).status, 200);
     await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key, base });
@@ -120,8 +142,16 @@ describe('a process that is about to stop', () => {
       },
     });
     const type = { 'content-type': 'application/json', ...headers };
-    const reply = service.call('POST', '/v1/queue/fake/image', { key: account.key, base, raw, headers: type });
-    await until('the call is under way', async () => (await app.metrics.inFlight.get()).values[0]?.value === 1);
+    const reply = service.call('POST', '/v1/queue/fake/image', {
+      key: account.key,
+      base,
+      raw,
+      headers: type,
+    });
+    await until(
+      'the call is under way',
+      async () => (await app.metrics.inFlight.get()).values[0]?.value === 1,
+    );
     const stopped = app.stop(5_000);
     gate.resolve();
     const answered = await reply;
@@ -141,7 +171,11 @@ describe('a process that is about to stop', () => {
 
   test('still answers the repeat of an earlier submit', async () => {
     const headers = { 'idempotency-key': 'before-the-stop' };
-    const first = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body: { prompt: 'x' }, headers });
+    const first = await service.call('POST', '/v1/queue/fake/image', {
+      key: account.key,
+      body: { prompt: 'x' },
+      headers,
+    });
     const again = await submitDuringStop(headers, '{"prompt":"x"}');
     assert.equal(again.status, 200);
     assert.equal(again.body.request_id, first.body.request_id);
@@ -151,7 +185,11 @@ describe('a process that is about to stop', () => {
     const { app, base } = await service.another();
     const path = `/v1/requests/${await submitted()}/status`;
     const stream = await fetch(`${base}${path}/stream`, authorized());
-    const waiting = await held(app, () => get(`${path}?wait=60`, base), () => get(path, base));
+    const waiting = await held(
+      app,
+      () => get(`${path}?wait=60`, base),
+      () => get(path, base),
+    );
     const begun = performance.now();
     const stopped = app.stop(5_000);
     assert.equal((await waiting.reply).body.status, 'IN_QUEUE');

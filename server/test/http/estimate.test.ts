@@ -108,18 +108,98 @@ interface Priced {
 
 const prompt = 'a cat';
 const priced: Priced[] = [
-  { name: 'one image where no count is told', model_id: 'fake/image', input: { prompt }, price: '12345', assumptions: { num_images: 1 } },
-  { name: 'images by their count', model_id: 'fake/image', input: { prompt, num_images: 4 }, price: '49380', assumptions: {} },
-  { name: 'a free reference', model_id: 'fake/image', input: { prompt, num_images: 1, reference_urls: ['https://93.184.216.34/a'] }, price: '12345', assumptions: {} },
-  { name: 'references beyond the free one', model_id: 'fake/image', input: { prompt, num_images: 2, reference_urls: ['https://93.184.216.34/a', 'https://93.184.216.34/b', 'https://93.184.216.34/c'] }, price: '28690', assumptions: {} },
-  { name: 'the dearest five seconds where nothing is told', model_id: 'fake/film', input: { prompt }, price: '500005', assumptions: { resolution: '720p', duration_seconds: 5, generate_audio: false } },
-  { name: 'the resolution that is told', model_id: 'fake/film', input: { prompt, resolution: '480p' }, price: '250000', assumptions: { duration_seconds: 5, generate_audio: false } },
-  { name: 'a fraction of a second, rounded up', model_id: 'fake/film', input: { prompt, resolution: '720p', duration_seconds: 0.1, generate_audio: false }, price: '10001', assumptions: {} },
-  { name: 'sound', model_id: 'fake/film', input: { prompt, resolution: '480p', duration_seconds: 3, generate_audio: true }, price: '210000', assumptions: {} },
-  { name: 'the longest', model_id: 'fake/film', input: { prompt, resolution: '720p', duration_seconds: 10, generate_audio: true }, price: '1200010', assumptions: {} },
-  { name: 'megapixels of a size', model_id: 'fake/upscale', input: { prompt, image_size: { width: 1000, height: 500 }, num_images: 1 }, price: '1500', assumptions: {} },
-  { name: 'one price for any', model_id: 'fake/edit', input: { prompt }, price: '500000', assumptions: {} },
-  { name: 'fields the price does not know', model_id: 'fake/edit', input: { prompt, seed: 7, deep: { a: [1] } }, price: '500000', assumptions: {} },
+  {
+    name: 'one image where no count is told',
+    model_id: 'fake/image',
+    input: { prompt },
+    price: '12345',
+    assumptions: { num_images: 1 },
+  },
+  {
+    name: 'images by their count',
+    model_id: 'fake/image',
+    input: { prompt, num_images: 4 },
+    price: '49380',
+    assumptions: {},
+  },
+  {
+    name: 'a free reference',
+    model_id: 'fake/image',
+    input: { prompt, num_images: 1, reference_urls: ['https://93.184.216.34/a'] },
+    price: '12345',
+    assumptions: {},
+  },
+  {
+    name: 'references beyond the free one',
+    model_id: 'fake/image',
+    input: {
+      prompt,
+      num_images: 2,
+      reference_urls: [
+        'https://93.184.216.34/a',
+        'https://93.184.216.34/b',
+        'https://93.184.216.34/c',
+      ],
+    },
+    price: '28690',
+    assumptions: {},
+  },
+  {
+    name: 'the dearest five seconds where nothing is told',
+    model_id: 'fake/film',
+    input: { prompt },
+    price: '500005',
+    assumptions: { resolution: '720p', duration_seconds: 5, generate_audio: false },
+  },
+  {
+    name: 'the resolution that is told',
+    model_id: 'fake/film',
+    input: { prompt, resolution: '480p' },
+    price: '250000',
+    assumptions: { duration_seconds: 5, generate_audio: false },
+  },
+  {
+    name: 'a fraction of a second, rounded up',
+    model_id: 'fake/film',
+    input: { prompt, resolution: '720p', duration_seconds: 0.1, generate_audio: false },
+    price: '10001',
+    assumptions: {},
+  },
+  {
+    name: 'sound',
+    model_id: 'fake/film',
+    input: { prompt, resolution: '480p', duration_seconds: 3, generate_audio: true },
+    price: '210000',
+    assumptions: {},
+  },
+  {
+    name: 'the longest',
+    model_id: 'fake/film',
+    input: { prompt, resolution: '720p', duration_seconds: 10, generate_audio: true },
+    price: '1200010',
+    assumptions: {},
+  },
+  {
+    name: 'megapixels of a size',
+    model_id: 'fake/upscale',
+    input: { prompt, image_size: { width: 1000, height: 500 }, num_images: 1 },
+    price: '1500',
+    assumptions: {},
+  },
+  {
+    name: 'one price for any',
+    model_id: 'fake/edit',
+    input: { prompt },
+    price: '500000',
+    assumptions: {},
+  },
+  {
+    name: 'fields the price does not know',
+    model_id: 'fake/edit',
+    input: { prompt, seed: 7, deep: { a: [1] } },
+    price: '500000',
+    assumptions: {},
+  },
 ];
 
 describe('an estimate', () => {
@@ -133,7 +213,10 @@ describe('an estimate', () => {
       assert.deepEqual(await traces(service), earlier);
 
       const held = await service.balance(account);
-      const submitted = await service.call('POST', `/v1/queue/${model_id}`, { key: account.key, body: input });
+      const submitted = await service.call('POST', `/v1/queue/${model_id}`, {
+        key: account.key,
+        body: input,
+      });
       assert.equal(submitted.status, 202, submitted.text);
       assert.equal(submitted.body.quoted_usd_micro, price);
       const { available, reserved } = await service.balance(account);
@@ -143,15 +226,28 @@ describe('an estimate', () => {
 
     test(`of ${name} adds up`, async () => {
       const { body } = await estimate(model_id, input);
-      const sum = body.breakdown.reduce((total: bigint, line: { amount_usd_micro: string }) => total + BigInt(line.amount_usd_micro), 0n);
+      const sum = body.breakdown.reduce(
+        (total: bigint, line: { amount_usd_micro: string }) =>
+          total + BigInt(line.amount_usd_micro),
+        0n,
+      );
       assert.equal(String(sum), body.price_usd_micro);
-      const rates = body.breakdown.reduce((total: bigint, line: { unit_price_usd_micro: string }) => total + BigInt(line.unit_price_usd_micro), 0n);
+      const rates = body.breakdown.reduce(
+        (total: bigint, line: { unit_price_usd_micro: string }) =>
+          total + BigInt(line.unit_price_usd_micro),
+        0n,
+      );
       assert.equal(String(rates), body.unit_price_usd_micro);
     });
   }
 
   test('has exactly the fields that are promised', async () => {
-    const { body } = await estimate('fake/film', { prompt, resolution: '480p', duration_seconds: 2, generate_audio: true });
+    const { body } = await estimate('fake/film', {
+      prompt,
+      resolution: '480p',
+      duration_seconds: 2,
+      generate_audio: true,
+    });
     assert.deepEqual(body, {
       model_id: 'fake/film',
       kind: 'video',
@@ -160,7 +256,12 @@ describe('an estimate', () => {
       unit_price_usd_micro: '70000',
       quantity: 2,
       breakdown: [
-        { label: 'seconds at 480p', quantity: 2, unit_price_usd_micro: '50000', amount_usd_micro: '100000' },
+        {
+          label: 'seconds at 480p',
+          quantity: 2,
+          unit_price_usd_micro: '50000',
+          amount_usd_micro: '100000',
+        },
         { label: 'sound', quantity: 2, unit_price_usd_micro: '20000', amount_usd_micro: '40000' },
       ],
       assumptions: {},
@@ -174,7 +275,10 @@ describe('an estimate', () => {
   });
 
   test('takes a missing input for an empty one', async () => {
-    const reply = await service.call('POST', '/v1/estimate', { key: account.key, body: { model_id: 'fake/edit' } });
+    const reply = await service.call('POST', '/v1/estimate', {
+      key: account.key,
+      body: { model_id: 'fake/edit' },
+    });
     assert.equal(reply.body.price_usd_micro, '500000');
   });
 
@@ -241,11 +345,26 @@ describe('no estimate', () => {
   const refused: [string, unknown, 'unknown_model' | 'unpriceable', string][] = [
     ['without a model', { input: {} }, 'unknown_model', 'model_id'],
     ['of a model that is no text', { model_id: 7, input: {} }, 'unknown_model', 'model_id'],
-    ['of a model that is not listed', { model_id: 'fake/none', input: {} }, 'unknown_model', 'model_id'],
+    [
+      'of a model that is not listed',
+      { model_id: 'fake/none', input: {} },
+      'unknown_model',
+      'model_id',
+    ],
     ['of an input that is a text', { model_id: 'fake/edit', input: 'x' }, 'unpriceable', 'input'],
     ['of an input that is null', { model_id: 'fake/edit', input: null }, 'unpriceable', 'input'],
-    ['above the maximum', { model_id: 'fake/film', input: { duration_seconds: 10.001 } }, 'unpriceable', 'duration_seconds'],
-    ['of a picture beyond all measure', { model_id: 'fake/upscale', input: { image_size: { width: 60_000, height: 60_000 } } }, 'unpriceable', 'image_size'],
+    [
+      'above the maximum',
+      { model_id: 'fake/film', input: { duration_seconds: 10.001 } },
+      'unpriceable',
+      'duration_seconds',
+    ],
+    [
+      'of a picture beyond all measure',
+      { model_id: 'fake/upscale', input: { image_size: { width: 60_000, height: 60_000 } } },
+      'unpriceable',
+      'image_size',
+    ],
   ];
   for (const [name, body, code, param] of refused) {
     test(`is made ${name}`, async () => {

@@ -2,7 +2,13 @@ import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type CallOptions, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import {
+  startService,
+  type CallOptions,
+  type Reply,
+  type Service,
+  type TestAccount,
+} from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
 
 /** Idempotency-Key: the same call again is answered with the same words, and done once. */
@@ -29,7 +35,8 @@ function submit(body: unknown, options: CallOptions & { path?: string } = {}): P
 
 async function card(reply: Reply): Promise<any> {
   assert.ok(reply.status < 300, reply.text);
-  return (await service.call('GET', `/v1/requests/${reply.body.request_id}`, { key: account.key })).body;
+  return (await service.call('GET', `/v1/requests/${reply.body.request_id}`, { key: account.key }))
+    .body;
 }
 
 /** Runs a call that has to be refused, and proves that it left nothing. */
@@ -45,10 +52,16 @@ describe('a repeat under the same Idempotency-Key', () => {
 
   test('answers the same to the byte, once, and costs nothing more', async () => {
     const own = await service.account();
-    const first = await submit({ prompt: 'x', num_images: 2 }, { key: own.key, headers: key('r1') });
+    const first = await submit(
+      { prompt: 'x', num_images: 2 },
+      { key: own.key, headers: key('r1') },
+    );
     const earlier = await traces(service);
     for (let i = 0; i < 3; i++) {
-      const again = await submit({ prompt: 'x', num_images: 2 }, { key: own.key, headers: key('r1') });
+      const again = await submit(
+        { prompt: 'x', num_images: 2 },
+        { key: own.key, headers: key('r1') },
+      );
       assert.equal(again.status, 200);
       assert.deepEqual(again.bytes, first.bytes);
       assert.equal(again.headers.get('idempotent-replayed'), 'true');
@@ -72,7 +85,9 @@ describe('a repeat under the same Idempotency-Key', () => {
 
   test('answers the same after a cancel: the key is used up', async () => {
     const first = await submit({ prompt: 'x' }, { headers: key('r3') });
-    await service.call('POST', `/v1/requests/${first.body.request_id}/cancel`, { key: account.key });
+    await service.call('POST', `/v1/requests/${first.body.request_id}/cancel`, {
+      key: account.key,
+    });
     const again = await submit({ prompt: 'x' }, { headers: key('r3') });
     assert.equal(again.status, 200);
     assert.deepEqual(again.bytes, first.bytes);
@@ -83,9 +98,15 @@ describe('a repeat under the same Idempotency-Key', () => {
     const own = await service.account();
     const { base } = await service.another();
     const bases = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? service.base : base));
-    const replies = await Promise.all(bases.map((each) =>
-      submit({ prompt: 'x' }, { key: own.key, headers: key('race'), base: each })));
-    assert.deepEqual(replies.map(({ status }) => status).sort(), [...Array.from({ length: 19 }, () => 200), 202]);
+    const replies = await Promise.all(
+      bases.map((each) =>
+        submit({ prompt: 'x' }, { key: own.key, headers: key('race'), base: each }),
+      ),
+    );
+    assert.deepEqual(replies.map(({ status }) => status).sort(), [
+      ...Array.from({ length: 19 }, () => 200),
+      202,
+    ]);
     assert.equal(new Set(replies.map(({ body }) => body.request_id)).size, 1);
     assert.equal((await service.balance(own)).reserved, 10_000n);
   });
@@ -95,7 +116,11 @@ describe('a repeat under the same Idempotency-Key', () => {
     ['another order of fields', { num_images: 2, prompt: 'same' }, {}],
     ['an escaped letter', undefined, { raw: '{"prompt":"s\\u0061me","num_images":2}' }],
     ['another form of the number', undefined, { raw: '{"prompt":"same","num_images":2.0}' }],
-    ['a field given twice, the last one the same', undefined, { raw: '{"prompt":"other","prompt":"same","num_images":2}' }],
+    [
+      'a field given twice, the last one the same',
+      undefined,
+      { raw: '{"prompt":"other","prompt":"same","num_images":2}' },
+    ],
   ];
   for (const [name, body, options] of alike) {
     test(`is one for ${name}`, async () => {
@@ -123,7 +148,11 @@ describe('a repeat under the same Idempotency-Key', () => {
     ['a number as a text', { prompt: 'x', num: '1' }, image],
     ['a webhook', { prompt: 'x', webhook_url: hook }, image],
     ['another model', { prompt: 'x' }, '/v1/queue/fake/film/text-to-video'],
-    ['a chat', { model: 'fake/chat', messages: [{ role: 'user', content: 'x' }] }, '/v1/chat/completions'],
+    [
+      'a chat',
+      { model: 'fake/chat', messages: [{ role: 'user', content: 'x' }] },
+      '/v1/chat/completions',
+    ],
   ];
   for (const [name, body, path] of different) {
     test(`is none with ${name}: 409, and nothing happens`, async () => {
@@ -146,19 +175,35 @@ describe('a repeat under the same Idempotency-Key', () => {
   for (const text of good) {
     test(`takes the key ${text.slice(0, 20)}`, async () => {
       const own = await service.account();
-      assert.equal((await submit({ prompt: 'x' }, { key: own.key, headers: key(text) })).status, 202);
-      assert.equal((await submit({ prompt: 'x' }, { key: own.key, headers: key(text) })).status, 200);
+      assert.equal(
+        (await submit({ prompt: 'x' }, { key: own.key, headers: key(text) })).status,
+        202,
+      );
+      assert.equal(
+        (await submit({ prompt: 'x' }, { key: own.key, headers: key(text) })).status,
+        200,
+      );
       const other = text.toLowerCase() === text ? `${text.slice(0, 250)}_` : text.toLowerCase();
-      assert.equal((await submit({ prompt: 'x' }, { key: own.key, headers: key(other) })).status, 202);
+      assert.equal(
+        (await submit({ prompt: 'x' }, { key: own.key, headers: key(other) })).status,
+        202,
+      );
     });
   }
   const bad: [string, string][] = [
-    ['empty', ''], ['256 characters', 'a'.repeat(256)], ['a blank inside', 'a b'], ['a tab', 'a\tb'],
-    ['a letter beyond ASCII', 'é'], ['two values', 'a, b'],
+    ['empty', ''],
+    ['256 characters', 'a'.repeat(256)],
+    ['a blank inside', 'a b'],
+    ['a tab', 'a\tb'],
+    ['a letter beyond ASCII', 'é'],
+    ['two values', 'a, b'],
   ];
   for (const [name, text] of bad) {
     test(`refuses a key of ${name}`, async () => {
-      const { param } = await refused(() => submit({ prompt: 'x' }, { headers: key(text) }), 'bad_request');
+      const { param } = await refused(
+        () => submit({ prompt: 'x' }, { headers: key(text) }),
+        'bad_request',
+      );
       assert.equal(param, 'Idempotency-Key');
     });
   }

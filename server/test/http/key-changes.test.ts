@@ -41,27 +41,39 @@ describe('a change holds from the next call on, on every process', () => {
 
   const changes: Change[] = [
     {
-      name: 'a revocation', call: list, expected: [200, 401, 'unauthorized'],
+      name: 'a revocation',
+      call: list,
+      expected: [200, 401, 'unauthorized'],
       change: (account) => keys.revoke(service.db, account.key_id),
     },
     {
-      name: 'a suspension', call: submit, expected: [202, 401, 'unauthorized'],
+      name: 'a suspension',
+      call: submit,
+      expected: [202, 401, 'unauthorized'],
       change: (account) => accounts.setStatus(service.db, account.account_id, 'suspended'),
     },
     {
-      name: 'a monthly limit', call: submit, expected: [202, 402, 'key_limit_reached'],
+      name: 'a monthly limit',
+      call: submit,
+      expected: [202, 402, 'key_limit_reached'],
       change: (account) => limits(account, { monthly_limit_usd_micro: 20_000n }),
     },
     {
-      name: 'a limit of open jobs', call: submit, expected: [202, 429, 'rate_limited'],
+      name: 'a limit of open jobs',
+      call: submit,
+      expected: [202, 429, 'rate_limited'],
       change: (account) => limits(account, { open_jobs: 1 }),
     },
     {
-      name: 'a limit of calls', call: list, expected: [200, 429, 'rate_limited'],
+      name: 'a limit of calls',
+      call: list,
+      expected: [200, 429, 'rate_limited'],
       change: (account) => limits(account, { rpm: 2 }),
     },
     {
-      name: 'a raised limit of calls', call: list, expected: [200, 200, null],
+      name: 'a raised limit of calls',
+      call: list,
+      expected: [200, 200, null],
       change: (account) => limits(account, { rpm: 77 }),
       shows: (reply) => assert.equal(reply.headers.get('ratelimit-limit'), '77'),
     },
@@ -85,7 +97,11 @@ describe('a change holds from the next call on, on every process', () => {
     });
   }
 
-  const undone: [string, (account: TestAccount) => Promise<unknown>, (account: TestAccount) => Promise<unknown>][] = [
+  const undone: [
+    string,
+    (account: TestAccount) => Promise<unknown>,
+    (account: TestAccount) => Promise<unknown>,
+  ][] = [
     [
       'a suspension that is lifted',
       (account) => accounts.setStatus(service.db, account.account_id, 'suspended'),
@@ -100,7 +116,8 @@ describe('a change holds from the next call on, on every process', () => {
   for (const [name, change, undo] of undone) {
     test(`${name} opens the way again`, async () => {
       const account = await service.account();
-      const ask = (base: string) => service.call('POST', submit.path, { key: account.key, body: submit.body, base });
+      const ask = (base: string) =>
+        service.call('POST', submit.path, { key: account.key, body: submit.body, base });
       await change(account);
       for (const base of bases) assert.ok((await ask(base)).status >= 400);
       await undo(account);
@@ -110,7 +127,11 @@ describe('a change holds from the next call on, on every process', () => {
 
   test('another key of the account goes on working when one is revoked', async () => {
     const account = await service.account();
-    const second = await createKey(service.db, { account_id: account.account_id, name: 'two', ...none });
+    const second = await createKey(service.db, {
+      account_id: account.account_id,
+      name: 'two',
+      ...none,
+    });
     await keys.revoke(service.db, account.key_id);
     assertRefused(await service.call('GET', '/v1/requests', { key: account.key }), 'unauthorized');
     assert.equal((await service.call('GET', '/v1/requests', { key: second.key })).status, 200);
@@ -118,9 +139,16 @@ describe('a change holds from the next call on, on every process', () => {
 
   test('what a revoked key submitted stays with its account', async () => {
     const account = await service.account();
-    const { body } = await service.call(submit.method, submit.path, { key: account.key, body: submit.body });
+    const { body } = await service.call(submit.method, submit.path, {
+      key: account.key,
+      body: submit.body,
+    });
     const id = body.request_id;
-    const second = await createKey(service.db, { account_id: account.account_id, name: 'two', ...none });
+    const second = await createKey(service.db, {
+      account_id: account.account_id,
+      name: 'two',
+      ...none,
+    });
     await keys.revoke(service.db, account.key_id);
     const reply = await service.call('POST', `/v1/requests/${id}/cancel`, { key: second.key });
     assert.deepEqual(reply.body, { request_id: id, status: 'CANCELLED' });

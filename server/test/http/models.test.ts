@@ -96,9 +96,13 @@ describe('the list', () => {
   test('shows examples that are taken as they are', async () => {
     const { key } = await service.account();
     for (const { id, kind, example } of (await get('/v1/models')).body.data) {
-      const reply = kind === 'text'
-        ? await service.call('POST', '/v1/chat/completions', { key, body: { model: id, ...example } })
-        : await service.call('POST', `/v1/queue/${id}`, { key, body: example });
+      const reply =
+        kind === 'text'
+          ? await service.call('POST', '/v1/chat/completions', {
+              key,
+              body: { model: id, ...example },
+            })
+          : await service.call('POST', `/v1/queue/${id}`, { key, body: example });
       assert.equal(reply.status, kind === 'text' ? 200 : 202, `${id}: ${reply.text}`);
     }
     await service.work();

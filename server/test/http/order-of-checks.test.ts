@@ -80,7 +80,12 @@ const faults: Fault[] = [
     apply: async ({ account }) => {
       const { available: amount } = await service.balance(account);
       const reference = `drain ${account.account_id}`;
-      await adjust(service.db, { account_id: account.account_id, amount: -amount, reference, reason: 'test' });
+      await adjust(service.db, {
+        account_id: account.account_id,
+        amount: -amount,
+        reference,
+        reason: 'test',
+      });
     },
   },
 ];
@@ -103,7 +108,11 @@ async function attempt(call: string, present: Fault[]): Promise<Reply> {
   const account = await service.account();
   const earlier = { prompt: 'one' };
   const headers = { 'idempotency-key': used };
-  const first = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body: earlier, headers });
+  const first = await service.call('POST', '/v1/queue/fake/image', {
+    key: account.key,
+    body: earlier,
+    headers,
+  });
   assert.equal(first.status, 202, first.text);
   const made: Attempt = { account, key: account.key, headers: {}, ...calls[call]!() };
   for (const { apply } of present) await apply(made);
@@ -145,7 +154,12 @@ describe('of several faults in one body', () => {
   const image = '/v1/queue/fake/image';
   const bodies: [string, string, unknown, ErrorCode][] = [
     ['an unknown model before its input', '/v1/queue/none', {}, 'unknown_model'],
-    ['a text model before its input', '/v1/queue/fake/chat', { webhook_url: 7 }, 'use_chat_completions'],
+    [
+      'a text model before its input',
+      '/v1/queue/fake/chat',
+      { webhook_url: 7 },
+      'use_chat_completions',
+    ],
     ['the webhook before the price', image, { webhook_url: 7, num_images: 0 }, 'bad_webhook_url'],
     ['the price before the schema', image, { num_images: 0 }, 'unpriceable'],
     ['the schema before the files', image, { image_url: 'ftp://x/' }, 'invalid_input'],
@@ -162,7 +176,9 @@ describe('of several faults in one body', () => {
 });
 
 describe('what was refused before reserving is not kept', () => {
-  const refusals = faults.filter(({ code }) => /unauthorized|rate|bad_request|unknown|limit|balance/.test(code));
+  const refusals = faults.filter(({ code }) =>
+    /unauthorized|rate|bad_request|unknown|limit|balance/.test(code),
+  );
   for (const { name, code, apply } of refusals) {
     test(`${name}: the same Idempotency-Key works once the fault is gone`, async () => {
       const account = await service.account();

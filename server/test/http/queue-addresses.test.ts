@@ -3,7 +3,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type CallOptions, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import {
+  startService,
+  type CallOptions,
+  type Reply,
+  type Service,
+  type TestAccount,
+} from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
 
 /**
@@ -32,7 +38,8 @@ function submit(body: unknown, options: CallOptions & { path?: string } = {}): P
 
 async function card(reply: Reply): Promise<any> {
   assert.ok(reply.status < 300, reply.text);
-  return (await service.call('GET', `/v1/requests/${reply.body.request_id}`, { key: account.key })).body;
+  return (await service.call('GET', `/v1/requests/${reply.body.request_id}`, { key: account.key }))
+    .body;
 }
 
 /** Runs a call that has to be refused, and proves that it left nothing. */
@@ -51,7 +58,9 @@ describe('webhook_url', () => {
   ];
   for (const [name, body, query] of given) {
     test(`${name} is kept, and taken out of the input`, async () => {
-      const shown = await card(await submit({ prompt: 'x', ...body }, { path: `${image}${query}` }));
+      const shown = await card(
+        await submit({ prompt: 'x', ...body }, { path: `${image}${query}` }),
+      );
       assert.deepEqual(shown.webhook, { url: hook, state: 'pending', last_status: null });
       assert.deepEqual(shown.input, { prompt: 'x' });
     });
@@ -77,21 +86,33 @@ describe('webhook_url', () => {
   ];
   for (const [name, body, query] of badOnes) {
     test(`is refused: ${name}`, async () => {
-      const { param } = await refused(() => submit({ prompt: 'x', ...body }, { path: `${image}${query}` }), 'bad_webhook_url');
+      const { param } = await refused(
+        () => submit({ prompt: 'x', ...body }, { path: `${image}${query}` }),
+        'bad_webhook_url',
+      );
       assert.equal(param, 'webhook_url');
     });
   }
 
   test('of a name that does not resolve is taken and judged when it is used', async () => {
-    const reply = await submit({ prompt: 'x', webhook_url: 'https://no-such-name-here.farebox-example.org/' });
+    const reply = await submit({
+      prompt: 'x',
+      webhook_url: 'https://no-such-name-here.farebox-example.org/',
+    });
     assert.equal(reply.status, 202, reply.text);
   });
 
   test('of http is refused where the operator wants https', async () => {
     const { base } = await service.another({ FAREBOX_WEBHOOK_HTTPS_ONLY: 'on' });
-    await refused(() => submit({ prompt: 'x', webhook_url: 'http://93.184.216.34/' }, { base }), 'bad_webhook_url');
+    await refused(
+      () => submit({ prompt: 'x', webhook_url: 'http://93.184.216.34/' }, { base }),
+      'bad_webhook_url',
+    );
     assert.equal((await submit({ prompt: 'x', webhook_url: hook }, { base })).status, 202);
-    assert.equal((await submit({ prompt: 'x', image_url: 'http://93.184.216.34/' }, { base })).status, 202);
+    assert.equal(
+      (await submit({ prompt: 'x', image_url: 'http://93.184.216.34/' }, { base })).status,
+      202,
+    );
   });
 });
 
@@ -113,7 +134,9 @@ describe('an address of somewhere inside', () => {
     assert.ok(sample.length > 80, `${sample.length} cases`);
     const earlier = await traces(service);
     for (const { url } of sample) {
-      assertRefused(await submit({ prompt: 'x', webhook_url: url }), 'bad_webhook_url', { about: url });
+      assertRefused(await submit({ prompt: 'x', webhook_url: url }), 'bad_webhook_url', {
+        about: url,
+      });
       // An empty text in an input is no address: the field counts as left out.
       if (url === '') continue;
       assertRefused(await submit({ prompt: 'x', image_url: url }), 'invalid_input', { about: url });

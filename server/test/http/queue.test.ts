@@ -4,7 +4,13 @@ import type { ErrorCode } from '../../src/core/errors.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
-import { startService, type CallOptions, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import {
+  startService,
+  type CallOptions,
+  type Reply,
+  type Service,
+  type TestAccount,
+} from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 
@@ -31,7 +37,8 @@ function submit(body: unknown, options: CallOptions & { path?: string } = {}): P
 
 async function card(reply: Reply): Promise<any> {
   assert.ok(reply.status < 300, reply.text);
-  return (await service.call('GET', `/v1/requests/${reply.body.request_id}`, { key: account.key })).body;
+  return (await service.call('GET', `/v1/requests/${reply.body.request_id}`, { key: account.key }))
+    .body;
 }
 
 /** Runs a call that has to be refused, and proves that it left nothing. */
@@ -69,7 +76,14 @@ describe('an accepted submit', () => {
     assert.deepEqual(await service.balance(own), { available: 970_000n, reserved: 30_000n });
     const now = await traces(service);
     const grown = Object.keys(now).filter((name) => now[name] !== earlier[name]);
-    assert.deepEqual(grown.sort(), ['open_jobs', 'open_requests', 'request_inputs', 'requests', 'reserved', 'transfers']);
+    assert.deepEqual(grown.sort(), [
+      'open_jobs',
+      'open_requests',
+      'request_inputs',
+      'requests',
+      'reserved',
+      'transfers',
+    ]);
     assert.equal(now.upstream_starts, earlier.upstream_starts);
   });
 
@@ -77,15 +91,25 @@ describe('an accepted submit', () => {
     const own = await service.account({ usd: 0.02 });
     assert.equal((await submit({ prompt: 'x', num_images: 2 }, { key: own.key })).status, 202);
     assert.deepEqual(await service.balance(own), { available: 0n, reserved: 20_000n });
-    const { details } = await refused(() => submit({ prompt: 'x' }, { key: own.key }), 'insufficient_balance');
-    assert.deepEqual(details, { required_usd_micro: '10000', available_usd_micro: '0', reserved_usd_micro: '20000' });
+    const { details } = await refused(
+      () => submit({ prompt: 'x' }, { key: own.key }),
+      'insufficient_balance',
+    );
+    assert.deepEqual(details, {
+      required_usd_micro: '10000',
+      available_usd_micro: '0',
+      reserved_usd_micro: '20000',
+    });
   });
 
   test('of many at once reserves no more than there is', async () => {
     const own = await service.account({ usd: 0.05 });
-    const replies = await Promise.all(Array.from({ length: 20 }, () => submit({ prompt: 'x' }, { key: own.key })));
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => submit({ prompt: 'x' }, { key: own.key })),
+    );
     assert.equal(replies.filter(({ status }) => status === 202).length, 5);
-    for (const reply of replies.filter(({ status }) => status !== 202)) assertRefused(reply, 'insufficient_balance');
+    for (const reply of replies.filter(({ status }) => status !== 202))
+      assertRefused(reply, 'insufficient_balance');
     assert.deepEqual(await service.balance(own), { available: 0n, reserved: 50_000n });
   });
 
@@ -104,8 +128,15 @@ describe('an accepted submit', () => {
 
   test('keeps the input as it was sent, whatever else it holds', async () => {
     const input = {
-      prompt: 'ein Käfer 🪲 "quoted" \\ \n', seed: 2 ** 53, nothing: null, deep: { a: [1, [2, { b: '' }]] },
-      'a key with blanks': true, toJSON: 'x', then: 1, length: 5, hasOwnProperty: 'y',
+      prompt: 'ein Käfer 🪲 "quoted" \\ \n',
+      seed: 2 ** 53,
+      nothing: null,
+      deep: { a: [1, [2, { b: '' }]] },
+      'a key with blanks': true,
+      toJSON: 'x',
+      then: 1,
+      length: 5,
+      hasOwnProperty: 'y',
     };
     assert.deepEqual((await card(await submit(input))).input, input);
   });
@@ -116,17 +147,28 @@ describe('an accepted submit', () => {
   ];
   for (const [name, path] of ids) {
     test(`names the model ${name}`, async () => {
-      const reply = await submit({ prompt: 'x', duration_seconds: 1, resolution: '480p' }, { path });
+      const reply = await submit(
+        { prompt: 'x', duration_seconds: 1, resolution: '480p' },
+        { path },
+      );
       assert.equal(reply.status, 202, reply.text);
       assert.equal(reply.body.model_id, 'fake/film/text-to-video');
       assert.equal(reply.body.quoted_usd_micro, '50000');
     });
   }
 
-  const types = ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"', 'application/json ; charset = utf-8'];
+  const types = [
+    'application/json',
+    'application/json; charset=utf-8',
+    'Application/JSON;charset="UTF-8"',
+    'application/json ; charset = utf-8',
+  ];
   for (const type of types) {
     test(`may be sent as ${type}`, async () => {
-      const reply = await submit(undefined, { raw: '{"prompt":"x"}', headers: { 'content-type': type } });
+      const reply = await submit(undefined, {
+        raw: '{"prompt":"x"}',
+        headers: { 'content-type': type },
+      });
       assert.equal(reply.status, 202, reply.text);
     });
   }
@@ -134,9 +176,23 @@ describe('an accepted submit', () => {
 
 describe('a model that the queue does not take', () => {
   test('is a text model', async () => {
-    await refused(() => submit({ prompt: 'x' }, { path: '/v1/queue/fake/chat' }), 'use_chat_completions');
+    await refused(
+      () => submit({ prompt: 'x' }, { path: '/v1/queue/fake/chat' }),
+      'use_chat_completions',
+    );
   });
-  const unknown = ['fake/none', 'fake', 'fake/image/', '/fake/image', 'FAKE/image', 'fake/imagе', 'fake/image%20', 'fake/film', '__proto__', ''];
+  const unknown = [
+    'fake/none',
+    'fake',
+    'fake/image/',
+    '/fake/image',
+    'FAKE/image',
+    'fake/imagе',
+    'fake/image%20',
+    'fake/film',
+    '__proto__',
+    '',
+  ];
   for (const id of unknown) {
     test(`is one that is not listed: "${id}"`, async () => {
       const path = `/v1/queue/${encodeURI(id).replaceAll('%25', '%')}`;
@@ -148,13 +204,22 @@ describe('a model that the queue does not take', () => {
 describe('a file in the input', () => {
   async function upload(by: TestAccount): Promise<string> {
     const headers = { 'content-type': 'image/png' };
-    const { body } = await service.call('POST', '/v1/files', { key: by.key, raw: tinyPng, headers });
+    const { body } = await service.call('POST', '/v1/files', {
+      key: by.key,
+      raw: tinyPng,
+      headers,
+    });
     return body.file_id;
   }
 
   test('is taken in any URL field of the account that uploaded it', async () => {
     const file_id = await upload(account);
-    for (const input of [{ image_url: file_id }, { mask_url: file_id }, { image_urls: [file_id, file_id] }, { a: { b: [{ video_url: file_id }] } }]) {
+    for (const input of [
+      { image_url: file_id },
+      { mask_url: file_id },
+      { image_urls: [file_id, file_id] },
+      { a: { b: [{ video_url: file_id }] } },
+    ]) {
       assert.equal((await submit({ prompt: 'x', ...input })).status, 202, JSON.stringify(input));
     }
   });
@@ -166,7 +231,8 @@ describe('a file in the input', () => {
       await refused(() => submit({ prompt: 'x', image_url: foreign }), 'invalid_input'),
       await refused(() => submit({ prompt: 'x', image_url: absent }), 'invalid_input'),
     ];
-    const same = (error: Record<string, unknown>, id: string) => JSON.stringify({ ...error, request_id: '' }).replaceAll(id, 'ID');
+    const same = (error: Record<string, unknown>, id: string) =>
+      JSON.stringify({ ...error, request_id: '' }).replaceAll(id, 'ID');
     assert.equal(same(first, foreign), same(second, absent));
   });
 
@@ -177,8 +243,12 @@ describe('a file in the input', () => {
   });
 
   const odd: [string, unknown][] = [
-    ['capitals', `FILE_${'0'.repeat(32)}`], ['a short id', 'file_12'], ['a UUID', 'file_00000000-0000-7000-8000-000000000000'],
-    ['a path', '/etc/passwd'], ['a file address', 'file:///etc/passwd'], ['a script', 'javascript:alert(1)'],
+    ['capitals', `FILE_${'0'.repeat(32)}`],
+    ['a short id', 'file_12'],
+    ['a UUID', 'file_00000000-0000-7000-8000-000000000000'],
+    ['a path', '/etc/passwd'],
+    ['a file address', 'file:///etc/passwd'],
+    ['a script', 'javascript:alert(1)'],
     ['a data address without base64', 'data:text/html,<script>'],
   ];
   for (const [name, value] of odd) {
@@ -204,7 +274,10 @@ describe('an input that does not fit', () => {
   for (const [name, input, errors] of inputs) {
     test(`is told where: ${name}`, async () => {
       const { details } = await refused(() => submit(input), 'invalid_input');
-      assert.deepEqual(details.errors.map(({ path }: { path: string }) => ({ path })), errors);
+      assert.deepEqual(
+        details.errors.map(({ path }: { path: string }) => ({ path })),
+        errors,
+      );
       for (const { message } of details.errors) assert.ok(message.length > 3);
     });
   }
@@ -215,7 +288,10 @@ describe('open jobs', () => {
     const own = await service.account({ open_jobs: 2 });
     const first = await submit({ prompt: 'x' }, { key: own.key });
     await submit({ prompt: 'x' }, { key: own.key });
-    const { details } = await refused(() => submit({ prompt: 'x' }, { key: own.key }), 'rate_limited');
+    const { details } = await refused(
+      () => submit({ prompt: 'x' }, { key: own.key }),
+      'rate_limited',
+    );
     assert.deepEqual(details, { open_jobs_limit: 2 });
     await service.call('POST', `/v1/requests/${first.body.request_id}/cancel`, { key: own.key });
     assert.equal((await submit({ prompt: 'x' }, { key: own.key })).status, 202);
@@ -224,7 +300,9 @@ describe('open jobs', () => {
 
   test('of many submits at once are never more than allowed', async () => {
     const own = await service.account({ open_jobs: 3 });
-    const replies = await Promise.all(Array.from({ length: 12 }, () => submit({ prompt: 'x' }, { key: own.key })));
+    const replies = await Promise.all(
+      Array.from({ length: 12 }, () => submit({ prompt: 'x' }, { key: own.key })),
+    );
     assert.equal(replies.filter(({ status }) => status === 202).length, 3);
     assert.equal((await service.balance(own)).reserved, 30_000n);
   });

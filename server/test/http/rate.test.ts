@@ -23,7 +23,9 @@ function list(account: TestAccount, base = service.base): Promise<Reply> {
 
 function rate({ headers }: Reply) {
   const of = (name: string) => headers.get(name);
-  const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((n) => Number(of(`ratelimit-${n}`)));
+  const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((n) =>
+    Number(of(`ratelimit-${n}`)),
+  );
   assert.ok(reset! >= 1 && reset! <= 60, `reset ${reset}`);
   assert.equal(of('ratelimit-policy'), `"calls";q=${limit};w=60`);
   assert.equal(of('ratelimit'), `"calls";r=${remaining};t=${reset}`);
@@ -32,10 +34,12 @@ function rate({ headers }: Reply) {
 
 /** As if the minute of this key had begun so long ago. */
 function age(account: TestAccount, seconds: number) {
-  return service.db.run(rawSql(
-    `update key_windows set started_at = now() - ${seconds} * interval '1 s' where key_id = $1`,
-    [account.key_id],
-  ));
+  return service.db.run(
+    rawSql(
+      `update key_windows set started_at = now() - ${seconds} * interval '1 s' where key_id = $1`,
+      [account.key_id],
+    ),
+  );
 }
 
 describe('the rate headers', () => {
@@ -93,9 +97,14 @@ describe('the rate headers', () => {
 
   test('stand on the head of a stream', async () => {
     const account = await service.account({ rpm: 9 });
-    const { body } = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body: { prompt: 'x' } });
+    const { body } = await service.call('POST', '/v1/queue/fake/image', {
+      key: account.key,
+      body: { prompt: 'x' },
+    });
     await service.call('POST', body.cancel_url.replace(/.*\/v1/, '/v1'), { key: account.key });
-    const reply = await service.call('GET', `/v1/requests/${body.request_id}/status/stream`, { key: account.key });
+    const reply = await service.call('GET', `/v1/requests/${body.request_id}/status/stream`, {
+      key: account.key,
+    });
     assert.equal(rate(reply).remaining, 6);
   });
 
@@ -135,7 +144,9 @@ describe('the count', () => {
     await service.call('POST', '/v1/estimate', { key: account.key, body: {} });
     await service.call('GET', '/v1/requests/7/status', { key: account.key });
     await service.call('GET', '/v1/models', { key: account.key });
-    await service.call('GET', '/v1/requests', { headers: { authorization: `Key ${account.key}0` } });
+    await service.call('GET', '/v1/requests', {
+      headers: { authorization: `Key ${account.key}0` },
+    });
     assert.equal(rate(await list(account)).remaining, 97);
   });
 
@@ -144,11 +155,14 @@ describe('the count', () => {
     await list(account);
     const earlier = await service.transfers();
     const body = { prompt: 'x' };
-    assertRefused(await service.call('POST', '/v1/queue/fake/image', { key: account.key, body }), 'rate_limited');
+    assertRefused(
+      await service.call('POST', '/v1/queue/fake/image', { key: account.key, body }),
+      'rate_limited',
+    );
     assert.equal(await service.transfers(), earlier);
   });
 
-  test('is the service\'s own where the key has none', async () => {
+  test("is the service's own where the key has none", async () => {
     const account = await service.account();
     const { base } = await service.another({ FAREBOX_RPM: '600' });
     assert.deepEqual(rate(await list(account, base)), { limit: 600, remaining: 599, reset: 60 });

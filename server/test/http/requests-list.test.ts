@@ -28,7 +28,10 @@ after(async () => {
 });
 
 async function submit(model: string, by = account): Promise<string> {
-  const { body } = await service.call('POST', `/v1/queue/${model}`, { key: by.key, body: { prompt: 'x' } });
+  const { body } = await service.call('POST', `/v1/queue/${model}`, {
+    key: by.key,
+    body: { prompt: 'x' },
+  });
   return body.request_id;
 }
 
@@ -36,7 +39,8 @@ function list(query = '', by = account): Promise<Reply> {
   return service.call('GET', `/v1/requests${query}`, { key: by.key });
 }
 
-const idsOf = ({ body }: Reply): string[] => body.data.map(({ request_id }: { request_id: string }) => request_id);
+const idsOf = ({ body }: Reply): string[] =>
+  body.data.map(({ request_id }: { request_id: string }) => request_id);
 
 describe('the list', () => {
   test('is newest first, twenty where no limit is told', async () => {
@@ -89,7 +93,11 @@ describe('pages', () => {
 
   test('go on where they were while new requests come', async () => {
     const own = await service.account();
-    const old = [await submit('fake/image', own), await submit('fake/image', own), await submit('fake/image', own)];
+    const old = [
+      await submit('fake/image', own),
+      await submit('fake/image', own),
+      await submit('fake/image', own),
+    ];
     const first = await list('?limit=2', own);
     await submit('fake/image', own);
     const second = await list(`?limit=2&cursor=${first.body.next_cursor}`, own);
@@ -98,20 +106,35 @@ describe('pages', () => {
   });
 
   test('do not depend on what the cursor became', async () => {
-    assert.deepEqual(idsOf(await list(`?limit=3&cursor=${randomUUID().replace(/^../, 'ff')}`)), made.toReversed().slice(0, 3));
+    assert.deepEqual(
+      idsOf(await list(`?limit=3&cursor=${randomUUID().replace(/^../, 'ff')}`)),
+      made.toReversed().slice(0, 3),
+    );
   });
 });
 
 describe('a filter', () => {
   const filters: [string, () => string, () => string[]][] = [
     ['by state', () => '?status=FAILED', () => [made[1]!]],
-    ['by a state that many have', () => '?status=IN_QUEUE&limit=100', () => made.slice(3).toReversed()],
+    [
+      'by a state that many have',
+      () => '?status=IN_QUEUE&limit=100',
+      () => made.slice(3).toReversed(),
+    ],
     ['by a state that none has', () => '?status=IN_PROGRESS', () => []],
     ['by model', () => '?model_id=fake/film/text-to-video', () => made.slice(3, 7).toReversed()],
-    ['by model, encoded', () => '?model_id=fake%2Ffilm%2Ftext-to-video', () => made.slice(3, 7).toReversed()],
+    [
+      'by model, encoded',
+      () => '?model_id=fake%2Ffilm%2Ftext-to-video',
+      () => made.slice(3, 7).toReversed(),
+    ],
     ['by a model that is not listed any more', () => '?model_id=gone/model', () => []],
     ['by both', () => '?model_id=fake/image&status=COMPLETED', () => [made[0]!]],
-    ['with a limit', () => '?model_id=fake/film/text-to-video&limit=2', () => made.slice(5, 7).toReversed()],
+    [
+      'with a limit',
+      () => '?model_id=fake/film/text-to-video&limit=2',
+      () => made.slice(5, 7).toReversed(),
+    ],
     ['by a year long ago', () => '?from=2001-01-01&to=2002-01-01', () => []],
     ['by everything until tomorrow', () => `?to=${day(1)}&limit=100`, () => made.toReversed()],
     ['by everything since tomorrow', () => `?from=${day(1)}`, () => []],
@@ -141,13 +164,17 @@ describe('a filter', () => {
 
   test('goes on through its pages', async () => {
     const first = await list('?model_id=fake/film/text-to-video&limit=3');
-    const second = await list(`?model_id=fake/film/text-to-video&limit=3&cursor=${first.body.next_cursor}`);
+    const second = await list(
+      `?model_id=fake/film/text-to-video&limit=3&cursor=${first.body.next_cursor}`,
+    );
     assert.deepEqual([...idsOf(first), ...idsOf(second)], made.slice(3, 7).toReversed());
     assert.equal(second.body.next_cursor, null);
   });
 
   test('does not lie about requests that are stored under their own time', async () => {
-    const rows = await service.db.run<{ id: string; created_at: Date }>(rawSql('select id, created_at from requests'));
+    const rows = await service.db.run<{ id: string; created_at: Date }>(
+      rawSql('select id, created_at from requests'),
+    );
     for (const { id, created_at } of rows) {
       const ms = Number.parseInt(id.replace('-', '').slice(0, 12), 16);
       assert.ok(Math.abs(ms - created_at.getTime()) < 10_000);
@@ -161,10 +188,40 @@ function day(days: number): string {
 
 describe('a parameter that is wrong', () => {
   const wrong: [string, string[]][] = [
-    ['limit', ['0', '-1', '101', '1.5', '1e1', '0x5', 'ten', '', ' 5', '%2B5', '05', '9'.repeat(30), '5&limit=6']],
+    [
+      'limit',
+      [
+        '0',
+        '-1',
+        '101',
+        '1.5',
+        '1e1',
+        '0x5',
+        'ten',
+        '',
+        ' 5',
+        '%2B5',
+        '05',
+        '9'.repeat(30),
+        '5&limit=6',
+      ],
+    ],
     ['status', ['DONE', 'in_queue', '', 'IN_QUEUE,FAILED', 'FAILED&status=FAILED']],
     ['cursor', ['x', '', '0', "'", 'A'.repeat(36), '00000000-0000-0000-0000-00000000000G']],
-    ['from', ['yesterday', '', '0', '1700000000', '2026-13-01', '2026-1-1', '2026-01-01T00:00:00', '99999-01-01', '2026-01-01T99:00:00Z']],
+    [
+      'from',
+      [
+        'yesterday',
+        '',
+        '0',
+        '1700000000',
+        '2026-13-01',
+        '2026-1-1',
+        '2026-01-01T00:00:00',
+        '99999-01-01',
+        '2026-01-01T99:00:00Z',
+      ],
+    ],
     ['to', ['now', '1969-12-31', '2026-01-01T00:00Z+1']],
     ['model_id', ['', '%00', 'a'.repeat(301), 'a&model_id=b']],
   ];

@@ -18,7 +18,14 @@ before(async () => {
   service = await startService({ env: { FAREBOX_OPEN_JOBS: '1000' } });
   account = await service.account();
   // The queued ones last: a worker that runs for the others would take them along.
-  for (const state of ['COMPLETED', 'FAILED', 'CANCELLED', 'IN_PROGRESS', 'IN_QUEUE', 'claimed'] as const) {
+  for (const state of [
+    'COMPLETED',
+    'FAILED',
+    'CANCELLED',
+    'IN_PROGRESS',
+    'IN_QUEUE',
+    'claimed',
+  ] as const) {
     ids[state] = await requestIn(service, account, state);
   }
 });
@@ -33,7 +40,11 @@ function get(id: string, rest = ''): Promise<Reply> {
 
 function links(id: string) {
   const base = `${service.app.baseUrl}/requests/${id}`;
-  return { status_url: `${base}/status`, response_url: `${base}/response`, cancel_url: `${base}/cancel` };
+  return {
+    status_url: `${base}/status`,
+    response_url: `${base}/response`,
+    cancel_url: `${base}/cancel`,
+  };
 }
 
 const publicName = (state: State) => (state === 'claimed' ? 'IN_QUEUE' : state);
@@ -79,14 +90,20 @@ describe('the status', () => {
 
 describe('the card', () => {
   const charged: Record<State, string | null> = {
-    IN_QUEUE: null, claimed: null, IN_PROGRESS: null, COMPLETED: '20000', FAILED: '0', CANCELLED: '0',
+    IN_QUEUE: null,
+    claimed: null,
+    IN_PROGRESS: null,
+    COMPLETED: '20000',
+    FAILED: '0',
+    CANCELLED: '0',
   };
   for (const state of states) {
     test(`of a request that is ${state} has exactly the promised fields`, async () => {
       const id = ids[state];
       const { status, body } = await get(id);
       assert.equal(status, 200);
-      const { created_at, started_at, completed_at, expires_at, output_urls, error, ...rest } = body;
+      const { created_at, started_at, completed_at, expires_at, output_urls, error, ...rest } =
+        body;
       assert.deepEqual(rest, {
         request_id: id,
         model_id: 'fake/image',
@@ -105,7 +122,10 @@ describe('the card', () => {
       assert.equal(started_at === null, !started);
       assert.equal(completed_at === null, isOpen(state));
       assert.equal(output_urls.length, state === 'COMPLETED' ? 2 : 0);
-      assert.deepEqual(error, state === 'FAILED' ? { code: 'upstream_failed', message: 'out of paint' } : null);
+      assert.deepEqual(
+        error,
+        state === 'FAILED' ? { code: 'upstream_failed', message: 'out of paint' } : null,
+      );
       const day = Math.floor(Date.parse(completed_at) / 1000) * 1000 + 24 * 3600_000;
       assert.equal(expires_at, state === 'COMPLETED' ? new Date(day).toISOString() : null);
     });
@@ -126,14 +146,20 @@ describe('the card', () => {
 describe('the response', () => {
   for (const state of states.filter((each) => each !== 'COMPLETED')) {
     test(`of a request that is ${state} is not there: 409`, async () => {
-      const { details, message } = assertRefused(await get(ids[state], '/response'), 'request_not_ready');
+      const { details, message } = assertRefused(
+        await get(ids[state], '/response'),
+        'request_not_ready',
+      );
       const error = { code: 'upstream_failed', message: 'out of paint' };
-      assert.deepEqual(details, { status: publicName(state), ...(state === 'FAILED' && { error }) });
+      assert.deepEqual(details, {
+        status: publicName(state),
+        ...(state === 'FAILED' && { error }),
+      });
       assert.match(message, isOpen(state) ? /status_url/ : /Nothing was charged/);
     });
   }
 
-  test('of a completed request is the model\'s output with our links', async () => {
+  test("of a completed request is the model's output with our links", async () => {
     const { status, body } = await get(ids.COMPLETED, '/response');
     assert.equal(status, 200);
     assert.deepEqual(Object.keys(body).sort(), ['images', 'seed']);
@@ -141,8 +167,12 @@ describe('the response', () => {
     const { body: card } = await get(ids.COMPLETED);
     const tail = ids.COMPLETED.slice(-12);
     const expected = [0, 1].map((i) => ({
-      url: card.output_urls[i], content_type: 'image/png', width: 1, height: 1,
-      file_size: tinyPng.length, file_name: `${tail}-${i}.png`,
+      url: card.output_urls[i],
+      content_type: 'image/png',
+      width: 1,
+      height: 1,
+      file_size: tinyPng.length,
+      file_name: `${tail}-${i}.png`,
     }));
     assert.deepEqual(body.images, expected);
   });
@@ -151,7 +181,10 @@ describe('the response', () => {
 describe('an outcome', () => {
   test('shows the actual charge where less was delivered than asked for', async () => {
     const own = await service.account();
-    const { body } = await service.call('POST', '/v1/queue/fake/image', { key: own.key, body: { prompt: 'x', num_images: 4 } });
+    const { body } = await service.call('POST', '/v1/queue/fake/image', {
+      key: own.key,
+      body: { prompt: 'x', num_images: 4 },
+    });
     await service.work();
     await wake(service, body.request_id);
     await service.work();
@@ -203,7 +236,9 @@ describe('a cancel', () => {
     for (const state of ['IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'] as const) {
       test(`by ${method} of a request that is ${state} is refused, and changes nothing`, async () => {
         const [earlier, card] = [await traces(service), (await get(ids[state])).text];
-        const reply = await service.call(method, `/v1/requests/${ids[state]}/cancel`, { key: account.key });
+        const reply = await service.call(method, `/v1/requests/${ids[state]}/cancel`, {
+          key: account.key,
+        });
         assert.deepEqual(assertRefused(reply, 'not_cancellable').details, { status: state });
         assert.deepEqual(await traces(service), earlier);
         assert.equal((await get(ids[state])).text, card);
@@ -215,10 +250,14 @@ describe('a cancel', () => {
     const own = await service.account();
     const id = await requestIn(service, own, 'IN_QUEUE');
     const { base } = await service.another();
-    const replies = await Promise.all(Array.from({ length: 12 }, (_, i) =>
-      service.call(i % 3 === 0 ? 'PUT' : 'POST', `/v1/requests/${id}/cancel`, {
-        key: own.key, base: i % 2 === 0 ? base : service.base,
-      })));
+    const replies = await Promise.all(
+      Array.from({ length: 12 }, (_, i) =>
+        service.call(i % 3 === 0 ? 'PUT' : 'POST', `/v1/requests/${id}/cancel`, {
+          key: own.key,
+          base: i % 2 === 0 ? base : service.base,
+        }),
+      ),
+    );
     assert.equal(replies.filter(({ status }) => status === 200).length, 1);
     for (const reply of replies.filter(({ status }) => status !== 200)) {
       assert.deepEqual(assertRefused(reply, 'not_cancellable').details, { status: 'CANCELLED' });
@@ -231,14 +270,21 @@ describe('a cancel', () => {
       const own = await service.account();
       const id = await requestIn(service, own, 'IN_QUEUE');
       const headers = { 'content-type': 'application/json' };
-      const reply = await service.call('POST', `/v1/requests/${id}/cancel`, { key: own.key, raw, headers });
+      const reply = await service.call('POST', `/v1/requests/${id}/cancel`, {
+        key: own.key,
+        raw,
+        headers,
+      });
       assert.equal(reply.status, 200, raw);
     }
   });
 
   test('of a chat call is refused: it is under way at once', async () => {
     const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
-    const { body } = await service.call('POST', '/v1/chat/completions', { key: account.key, body: chat });
+    const { body } = await service.call('POST', '/v1/chat/completions', {
+      key: account.key,
+      body: chat,
+    });
     const id = body.id.replace('chatcmpl-', '');
     const reply = await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
     assertRefused(reply, 'not_cancellable');
@@ -247,8 +293,16 @@ describe('a cancel', () => {
 
 describe('an id', () => {
   const odd = [
-    'x', '0', '-1', 'null', 'status', '00000000-0000-0000-0000-000000000000', 'IN_QUEUE%00',
-    "1'%20or%20'1'='1", '%F0%9F%98%80', 'a'.repeat(500),
+    'x',
+    '0',
+    '-1',
+    'null',
+    'status',
+    '00000000-0000-0000-0000-000000000000',
+    'IN_QUEUE%00',
+    "1'%20or%20'1'='1",
+    '%F0%9F%98%80',
+    'a'.repeat(500),
   ];
   for (const id of odd) {
     test(`that is none is not found: ${id.slice(0, 40)}`, async () => {
@@ -256,14 +310,23 @@ describe('an id', () => {
         assertRefused(await get(id, rest), 'not_found', { about: rest });
       }
       for (const method of ['POST', 'PUT']) {
-        assertRefused(await service.call(method, `/v1/requests/${id}/cancel`, { key: account.key }), 'not_found');
+        assertRefused(
+          await service.call(method, `/v1/requests/${id}/cancel`, { key: account.key }),
+          'not_found',
+        );
       }
     });
   }
 
   test('counts in its one spelling only', async () => {
     const id = ids.COMPLETED;
-    for (const other of [id.toUpperCase(), id.replaceAll('-', ''), `{${id}}`, `urn:uuid:${id}`, `${id}%20`]) {
+    for (const other of [
+      id.toUpperCase(),
+      id.replaceAll('-', ''),
+      `{${id}}`,
+      `urn:uuid:${id}`,
+      `${id}%20`,
+    ]) {
       assertRefused(await get(other), 'not_found', { about: other });
     }
   });

@@ -55,7 +55,8 @@ describe('a stream', () => {
   test('tells the status it finds, each change, and ends with the final one', async () => {
     const id = await requestIn(service, account, 'IN_QUEUE');
     const stream = await open(id);
-    const status = async () => (await service.call('GET', `/v1/requests/${id}/status`, { key: account.key })).body;
+    const status = async () =>
+      (await service.call('GET', `/v1/requests/${id}/status`, { key: account.key })).body;
     const first = await stream.next();
     assert.deepEqual(first, { event: 'status', data: await status() });
     assert.equal(first?.data.status, 'IN_QUEUE');
@@ -63,7 +64,9 @@ describe('a stream', () => {
     await moved(id, { start: (job) => ({ ...accept(service.fake, job), poll_after_ms: 60_000 }) });
     assert.equal((await stream.next())?.data.status, 'IN_PROGRESS');
 
-    await moved(id, { poll: () => ({ state: 'running', progress: 0.25, logs: ['a', 'b'], poll_after_ms: 60_000 }) });
+    await moved(id, {
+      poll: () => ({ state: 'running', progress: 0.25, logs: ['a', 'b'], poll_after_ms: 60_000 }),
+    });
     const running = await stream.next();
     assert.deepEqual(running, { event: 'status', data: await status() });
     assert.equal(running?.data.progress, 0.25);
@@ -154,7 +157,10 @@ describe('a stream', () => {
   test('asked for by HEAD is only its head, at once', async () => {
     const id = await requestIn(service, account, 'IN_QUEUE');
     const head = `HEAD /v1/requests/${id}/status/stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n`;
-    const { replies, closed } = await exchange(service.base, `${head}Authorization: Key ${account.key}\r\n\r\n`);
+    const { replies, closed } = await exchange(
+      service.base,
+      `${head}Authorization: Key ${account.key}\r\n\r\n`,
+    );
     assert.equal(closed, true);
     assert.equal(replies[0]?.status, 200);
     assert.match(replies[0]!.headers.get('content-type')!, /^text\/event-stream/);
@@ -169,6 +175,10 @@ describe('a stream', () => {
     const earlier = await lookUps(service.app, 'status');
     await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
     for (const stream of streams) await stream.next();
-    assert.equal((await lookUps(service.app, 'status')) - earlier, 1, 'the look-up of the cancel alone');
+    assert.equal(
+      (await lookUps(service.app, 'status')) - earlier,
+      1,
+      'the look-up of the cancel alone',
+    );
   });
 });

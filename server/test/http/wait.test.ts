@@ -34,25 +34,46 @@ async function waiting(id: string, at: { app: Service['app']; base: string } = s
     () => status(id, '?wait=50', at.base),
     () => status(id, '', at.base),
   );
-  const timed = reply.then((answer) => ({ ...answer, seconds: (performance.now() - begun) / 1000 }));
+  const timed = reply.then((answer) => ({
+    ...answer,
+    seconds: (performance.now() - begun) / 1000,
+  }));
   return { reply: timed };
 }
 
 describe('a call that waits', () => {
-  const changes: [string, 'IN_QUEUE' | 'IN_PROGRESS', (id: string) => Promise<unknown>, string][] = [
-    ['a cancel', 'IN_QUEUE', (id) => service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key }), 'CANCELLED'],
-    ['the start', 'IN_QUEUE', () => startOnly(), 'IN_PROGRESS'],
-    ['the end', 'IN_PROGRESS', async (id) => {
-      await wake(service, id);
-      await service.work();
-    }, 'COMPLETED'],
-    ['the failure', 'IN_PROGRESS', async (id) => {
-      service.fake.behave = { poll: () => ({ state: 'failed', code: 'upstream_failed', message: 'no' }) };
-      await wake(service, id);
-      await service.work();
-      service.fake.behave = {};
-    }, 'FAILED'],
-  ];
+  const changes: [string, 'IN_QUEUE' | 'IN_PROGRESS', (id: string) => Promise<unknown>, string][] =
+    [
+      [
+        'a cancel',
+        'IN_QUEUE',
+        (id) => service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key }),
+        'CANCELLED',
+      ],
+      ['the start', 'IN_QUEUE', () => startOnly(), 'IN_PROGRESS'],
+      [
+        'the end',
+        'IN_PROGRESS',
+        async (id) => {
+          await wake(service, id);
+          await service.work();
+        },
+        'COMPLETED',
+      ],
+      [
+        'the failure',
+        'IN_PROGRESS',
+        async (id) => {
+          service.fake.behave = {
+            poll: () => ({ state: 'failed', code: 'upstream_failed', message: 'no' }),
+          };
+          await wake(service, id);
+          await service.work();
+          service.fake.behave = {};
+        },
+        'FAILED',
+      ],
+    ];
   for (const [name, from, change, to] of changes) {
     test(`is answered at ${name}`, async () => {
       const id = await requestIn(service, account, from);
@@ -89,7 +110,9 @@ describe('a call that waits', () => {
     const { reply } = await waiting(id);
     let answered = false;
     void reply.then(() => (answered = true));
-    service.fake.behave = { poll: () => ({ state: 'running', progress: 0.75, poll_after_ms: 60_000 }) };
+    service.fake.behave = {
+      poll: () => ({ state: 'running', progress: 0.75, poll_after_ms: 60_000 }),
+    };
     await wake(service, id);
     await service.work();
     service.fake.behave = {};
@@ -122,8 +145,17 @@ describe('a call that waits', () => {
   });
 
   test('is answered at once where there is nothing to wait for', async () => {
-    const [done, queued] = [await requestIn(service, account, 'COMPLETED'), await requestIn(service, account, 'IN_QUEUE')];
-    const cases: [string, string][] = [[done, '?wait=60'], [done, '?wait=0'], [queued, '?wait=0'], [queued, ''], [queued, '?wait=0.0']];
+    const [done, queued] = [
+      await requestIn(service, account, 'COMPLETED'),
+      await requestIn(service, account, 'IN_QUEUE'),
+    ];
+    const cases: [string, string][] = [
+      [done, '?wait=60'],
+      [done, '?wait=0'],
+      [queued, '?wait=0'],
+      [queued, ''],
+      [queued, '?wait=0.0'],
+    ];
     for (const [id, wait] of cases) {
       const begun = performance.now();
       assert.equal((await status(id, wait)).status, 200);
@@ -158,7 +190,9 @@ describe('a call that waits', () => {
     const id = await requestIn(service, account, 'IN_QUEUE');
     const stranger = await service.account();
     const begun = performance.now();
-    const reply = await service.call('GET', `/v1/requests/${id}/status?wait=50`, { key: stranger.key });
+    const reply = await service.call('GET', `/v1/requests/${id}/status?wait=50`, {
+      key: stranger.key,
+    });
     assertRefused(reply, 'not_found');
     assert.ok(performance.now() - begun < 5_000);
     await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
@@ -167,13 +201,37 @@ describe('a call that waits', () => {
 
 describe('a wait that is no number of seconds up to 60', () => {
   const wrong = [
-    '61', '60.1', '99', '100', '-1', '1e1', '0x5', '1,5', 'NaN', 'Infinity', 'true', '', '%201', '.5', '5.', '1.2345',
-    '999999999999999999999', '1&wait=2', '%00', '٣',
+    '61',
+    '60.1',
+    '99',
+    '100',
+    '-1',
+    '1e1',
+    '0x5',
+    '1,5',
+    'NaN',
+    'Infinity',
+    'true',
+    '',
+    '%201',
+    '.5',
+    '5.',
+    '1.2345',
+    '999999999999999999999',
+    '1&wait=2',
+    '%00',
+    '٣',
   ];
   for (const value of wrong) {
     test(`is refused: ${value}`, async () => {
       const id = await requestIn(service, account, 'COMPLETED');
-      assert.equal(assertRefused(await status(id, `?wait=${encodeURI(value).replaceAll('%25', '%')}`), 'bad_request').param, 'wait');
+      assert.equal(
+        assertRefused(
+          await status(id, `?wait=${encodeURI(value).replaceAll('%25', '%')}`),
+          'bad_request',
+        ).param,
+        'wait',
+      );
     });
   }
   test('is told before it is looked whether the request is there', async () => {
@@ -184,7 +242,9 @@ describe('a wait that is no number of seconds up to 60', () => {
 
 /** Lets the queued requests begin, and not end. */
 async function startOnly(): Promise<void> {
-  service.fake.behave = { start: (job) => ({ ...accept(service.fake, job), poll_after_ms: 60_000 }) };
+  service.fake.behave = {
+    start: (job) => ({ ...accept(service.fake, job), poll_after_ms: 60_000 }),
+  };
   await service.work();
   service.fake.behave = {};
 }

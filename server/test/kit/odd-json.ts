@@ -87,7 +87,14 @@ export function brokenEncodings(good: string): { name: string; body: Buffer }[] 
   const within = (bytes: number[]) => {
     const text = Buffer.from(good);
     const at = text.indexOf('"', 2) + 1;
-    return Buffer.concat([text.subarray(0, 1), Buffer.from('"a'), Buffer.from(bytes), Buffer.from('":1,'), text.subarray(1, at), text.subarray(at)]);
+    return Buffer.concat([
+      text.subarray(0, 1),
+      Buffer.from('"a'),
+      Buffer.from(bytes),
+      Buffer.from('":1,'),
+      text.subarray(1, at),
+      text.subarray(at),
+    ]);
   };
   return [
     { name: 'UTF-16, little end first', body: Buffer.from(good, 'utf16le') },

@@ -4,11 +4,22 @@ import { accept, images } from './fake.ts';
 import type { Service, TestAccount } from './service.ts';
 
 /** Requests in every state a caller can find them in. */
-export const states = ['IN_QUEUE', 'claimed', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;
+export const states = [
+  'IN_QUEUE',
+  'claimed',
+  'IN_PROGRESS',
+  'COMPLETED',
+  'FAILED',
+  'CANCELLED',
+] as const;
 export type State = (typeof states)[number];
 
 /** Two images asked for, in the given state; returns the request's id. No other request may be open. */
-export async function requestIn(service: Service, account: TestAccount, state: State): Promise<string> {
+export async function requestIn(
+  service: Service,
+  account: TestAccount,
+  state: State,
+): Promise<string> {
   const { key } = account;
   const body = { prompt: 'a cat', num_images: 2 };
   const submitted = await service.call('POST', '/v1/queue/fake/image', { key, body });
@@ -27,9 +38,10 @@ export async function requestIn(service: Service, account: TestAccount, state: S
     await service.work();
   }
   if (state === 'COMPLETED' || state === 'FAILED') {
-    service.fake.behave = state === 'FAILED'
-      ? { poll: () => ({ state: 'failed', code: 'upstream_failed', message: 'out of paint' }) }
-      : { poll: () => ({ state: 'done', result: images(2) }) };
+    service.fake.behave =
+      state === 'FAILED'
+        ? { poll: () => ({ state: 'failed', code: 'upstream_failed', message: 'out of paint' }) }
+        : { poll: () => ({ state: 'done', result: images(2) }) };
     await service.work();
     await wake(service, id);
     await service.work();
@@ -40,13 +52,17 @@ export async function requestIn(service: Service, account: TestAccount, state: S
 
 /** Lets the request's alarm ring now, where it has one. */
 export async function wake(service: Service, id: string): Promise<void> {
-  await service.db.run(rawSql('update requests set wake_at = now() where id = $1 and wake_at is not null', [id]));
+  await service.db.run(
+    rawSql('update requests set wake_at = now() where id = $1 and wake_at is not null', [id]),
+  );
 }
 
 /** As a worker does that has taken it and has not called anybody yet. */
 async function claim(service: Service, id: string): Promise<void> {
-  await service.db.run(rawSql(
-    `update requests set slot = true, attempt = attempt + 1, wake_at = now() + interval '60 s' where id = $1`,
-    [id],
-  ));
+  await service.db.run(
+    rawSql(
+      `update requests set slot = true, attempt = attempt + 1, wake_at = now() + interval '60 s' where id = $1`,
+      [id],
+    ),
+  );
 }

@@ -12,8 +12,8 @@ export interface Exchange {
 export interface ExchangeOptions {
   /** When to give up waiting for the server to close. */
   withinMs?: number;
-  /** Closes our side after sending: the client that leaves. */
-  leave?: boolean;
+  /** The client that leaves after sending: closes its side, or breaks the connection. */
+  leave?: 'politely' | 'rudely';
   /** Sent one after the other, each in a packet of its own. */
   parts?: (string | Buffer)[];
 }
@@ -22,7 +22,7 @@ export interface ExchangeOptions {
 export function exchange(
   base: string,
   bytes: string | Buffer,
-  { withinMs = 5_000, leave = false, parts = [] }: ExchangeOptions = {},
+  { withinMs = 5_000, leave, parts = [] }: ExchangeOptions = {},
 ): Promise<Exchange> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(base);
@@ -33,7 +33,9 @@ export function exchange(
     socket.on('close', () => done(true));
     socket.on('error', () => {});
     for (const part of [bytes, ...parts]) socket.write(asBytes(part));
-    if (leave) socket.end();
+    if (leave === 'politely') socket.end();
+    // What was sent has to be out first.
+    if (leave === 'rudely') socket.write('', () => socket.resetAndDestroy());
     function done(closed: boolean): void {
       clearTimeout(timer);
       socket.destroy();

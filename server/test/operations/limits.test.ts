@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { rawSql } from '../../src/lib/sql.ts';
+import { createKey } from '../../src/operations/key.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+
+/** Limits are exact however many calls come at once, on however many processes: 256 real calls each time. */
+
+const price = 10_000n;
+const crowd = 256;
+
+let service: Service;
+let bases: string[];
+before(async () => {
+  service = await startService();
+  bases = [service.base, (await service.another()).base];
+});
+after(async () => {
+  await service.audit();
+  const [row] = await service.db.run<{ least: bigint }>(rawSql('select min(available_after_usd_micro)::bigint as least from transfers'));
+  assert.ok(row!.least >= 0n);
+  await service.stop();
+});
+
+/** As many submits at once, on both processes by turns. */
+function submits(account: TestAccount, options: { keys?: string[]; count?: number; path?: string; body?: object } = {}): Promise<Reply[]> {
+  const { keys = [account.key], count = crowd, path = '/v1/queue/fake/image', body = { prompt: 'a cat' } } = options;
+  return Promise.all(Array.from({ length: count }, (_, i) =>
+    service.call('POST', path, { base: bases[i % 2]!, key: keys[i % keys.length]!, body })));
+}
+
+const accepted = (replies: Reply[]) => replies.filter(({ status }) => status === 202);
+const refused = (replies: Reply[]) => replies.filter(({ status }) => status !== 202);
+const inUsd = (micro: bigint) => Number(micro) / 1e6;
+
+async function open(account: TestAccount): Promise<number> {
+  const [row] = await service.db.run<{ n: bigint }>(rawSql(
+    `select count(*) as n from requests where account_id = $1 and status in ('IN_QUEUE', 'IN_PROGRESS')`, [account.account_id]));
+  return Number(row!.n);
+}
+
+describe('the balance', () => {
+  const cases: [what: string, places: bigint, over: bigint][] = [
+    ['for exactly so many', 40n, 0n],
+    ['for so many and all but one micro of another', 40n, price - 1n],
+    ['for none', 0n, price - 1n],
+    ['for all', 256n, 0n],
+  ];
+  for (const [what, places, over] of cases) {
+    test(`${what}: so many are accepted, and the others told to the micro why not`, async () => {
+      const account = await service.account({ usd: inUsd(places * price + over), open_jobs: 1_000 });
+      const replies = await submits(account);
+      assert.equal(accepted(replies).length, Number(places));
+      for (const reply of refused(replies)) {
+        const { details } = assertRefused(reply, 'insufficient_balance');
+        assert.deepEqual(details, {
+          required_usd_micro: String(price), available_usd_micro: String(over), reserved_usd_micro: String(places * price),
+        });
+      }
+      assert.deepEqual(await service.balance(account), { available: over, reserved: places * price });
+      assert.equal(await open(account), Number(places), 'a refused submit leaves no request');
+    });
+  }
+
+  test('is one for all keys of the account', async () => {
+    const account = await service.account({ usd: inUsd(30n * price), open_jobs: 1_000 });
+    const keys = [account.key, await anotherKey(account), await anotherKey(account)];
+    const replies = await submits(account, { keys });
+    assert.equal(accepted(replies).length, 30);
+    for (const reply of refused(replies)) assertRefused(reply, 'insufficient_balance');
+  });
+
+  test('of one account is no matter of another', async () => {
+    const [poor, rich] = [await service.account({ usd: inUsd(5n * price), open_jobs: 1_000 }), await service.account({ usd: 100, open_jobs: 1_000 })];
+    const [hers, his] = await Promise.all([submits(poor, { count: 128 }), submits(rich, { count: 128 })]);
+    assert.deepEqual([accepted(hers).length, accepted(his).length], [5, 128]);
+  });
+});
+
+describe("a key's monthly limit", () => {
+  test('is kept to the micro, though the account has more', async () => {
+    const account = await service.account({ usd: 100, open_jobs: 1_000, monthly_limit_usd_micro: 25n * price + 9_999n });
+    const replies = await submits(account);
+    assert.equal(accepted(replies).length, 25);
+    for (const reply of refused(replies)) {
+      const { resets_at, ...figures } = assertRefused(reply, 'key_limit_reached').details;
+      assert.deepEqual(figures, {
+        required_usd_micro: String(price), limit_usd_micro: String(25n * price + 9_999n), spent_usd_micro: String(25n * price),
+      });
+      assert.match(resets_at, /-01T00:00:00\.000Z$/);
+    }
+    assert.deepEqual(await service.balance(account), { available: 100_000_000n - 25n * price, reserved: 25n * price });
+  });
+
+  test('stops that key alone: another of the account goes on with the balance', async () => {
+    const account = await service.account({ usd: inUsd(60n * price), open_jobs: 1_000, monthly_limit_usd_micro: 20n * price });
+    const free = await anotherKey(account);
+    const replies = await submits(account, { keys: [account.key, free] });
+    const byKey = [account.key, free].map((_, k) => replies.filter((_reply, i) => i % 2 === k));
+    assert.equal(accepted(byKey[0]!).length, 20);
+    assert.equal(accepted(byKey[1]!).length, 40);
+    for (const reply of refused(byKey[0]!)) assert.equal(reply.status, 402);
+    for (const reply of refused(byKey[1]!)) assertRefused(reply, 'insufficient_balance');
+  });
+
+  test('counts chat calls and jobs together', async () => {
+    const account = await service.account({ usd: 100, open_jobs: 1_000, monthly_limit_usd_micro: 10n * price });
+    const messages = [{ role: 'user', content: 'hello' }];
+    const [jobs, chats] = await Promise.all([
+      submits(account, { count: 40 }),
+      submits(account, { count: 40, path: '/v1/chat/completions', body: { model: 'fake/chat', messages, max_tokens: 5_000 } }),
+    ]);
+    assert.ok(accepted(jobs).length > 0);
+    for (const reply of [...refused(jobs), ...chats.filter(({ status }) => status !== 200)]) assertRefused(reply, 'key_limit_reached');
+    const [row] = await service.db.run<{ spent: bigint }>(rawSql(
+      'select pending_usd_micro + posted_usd_micro as spent from key_usage where key_id = $1', [account.key_id]));
+    assert.ok(row!.spent <= 10n * price, String(row!.spent));
+  });
+});
+
+describe('open jobs', () => {
+  test('are as many as the key may have, and one that ends makes room for one', async () => {
+    const account = await service.account({ usd: 100, open_jobs: 17 });
+    const replies = await submits(account);
+    assert.equal(accepted(replies).length, 17);
+    for (const reply of refused(replies)) {
+      assert.deepEqual(assertRefused(reply, 'rate_limited').details, { open_jobs_limit: 17 });
+    }
+    assert.deepEqual(await service.balance(account), { available: 100_000_000n - 17n * price, reserved: 17n * price });
+    const [first] = accepted(replies);
+    assert.equal((await service.call('POST', first!.body.cancel_url.replace(/.*\/v1/, '/v1'), { key: account.key })).status, 200);
+    assert.equal(accepted(await submits(account, { count: 20 })).length, 1);
+  });
+
+  test('of one key are not those of another', async () => {
+    const account = await service.account({ usd: 100, open_jobs: 3 });
+    const free = await anotherKey(account);
+    const replies = await submits(account, { keys: [account.key, free], count: 40 });
+    assert.equal(accepted(replies.filter((_, i) => i % 2 === 0)).length, 3);
+    assert.equal(accepted(replies.filter((_, i) => i % 2 === 1)).length, 20);
+  });
+
+  test('are the service\'s own number where the key has none', async () => {
+    const account = await service.account({ usd: 100 });
+    const replies = await submits(account, { count: 80 });
+    assert.equal(accepted(replies).length, 50);
+  });
+});
+
+describe('calls a minute', () => {
+  test('are exact over two processes, and what is refused reaches nothing', async () => {
+    const account = await service.account({ usd: 100, open_jobs: 1_000, rpm: 100 });
+    const replies = await submits(account);
+    assert.equal(accepted(replies).length, 100);
+    for (const reply of refused(replies)) {
+      const { details } = assertRefused(reply, 'rate_limited');
+      assert.equal(details.limit, 100);
+      assert.equal(reply.headers.get('ratelimit-remaining'), '0');
+    }
+    const left = accepted(replies).map(({ headers }) => Number(headers.get('ratelimit-remaining')));
+    assert.deepEqual(left.toSorted((a, b) => a - b), Array.from({ length: 100 }, (_, i) => i));
+    assert.equal(await open(account), 100);
+  });
+});
+
+async function anotherKey({ account_id }: TestAccount): Promise<string> {
+  const limits = { monthly_limit_usd_micro: null, rpm: null, open_jobs: 1_000 };
+  return (await createKey(service.db, { account_id, name: 'another', ...limits })).key;
+}
