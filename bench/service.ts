@@ -39,12 +39,13 @@ export interface Process {
   stop(): Promise<void>;
 }
 
-export async function openBench(): Promise<Bench> {
+/** `settings` are PostgreSQL's, over the usual ones: to look into it while it works. */
+export async function openBench(settings: Record<string, string> = {}): Promise<Bench> {
   const dir = mkdtempSync(join(tmpdir(), 'farebox-bench-'));
   chmodSync(dir, 0o755);
   mkdirSync(join(dir, 'catalog'));
   writeFileSync(join(dir, 'catalog', 'instant.yaml'), catalog);
-  const embedded = await startEmbedded({ dataDir: join(dir, 'data') });
+  const embedded = await startEmbedded({ dataDir: join(dir, 'data'), settings });
   const { host, port, user, database } = embedded.connection;
   const url = `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
   const db = openDatabase({

@@ -171,7 +171,6 @@ create table requests (
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 1);
 create index requests_account on requests (account_id, id);
 create index requests_queued on requests (upstream, account_id, id) where status = 'IN_QUEUE' and not slot;
-create index requests_waiting on requests (upstream, id) where status = 'IN_QUEUE' and not slot;
 create index requests_slots on requests (upstream) where slot;
 create index requests_due on requests (wake_at) where wake_at is not null and (status <> 'IN_QUEUE' or slot);
 comment on table requests is 'A generation: a narrow row that wakes up. Its JSON lives beside it.';
@@ -200,8 +199,8 @@ create table request_inputs (
   account_id      uuid not null,
   idempotency_key text check (length(idempotency_key) between 1 and 255),
   fingerprint     bytea check (length(fingerprint) = 32),
-  input           jsonb not null,
-  quote           jsonb not null,
+  input           json not null,
+  quote           json not null,
   queue_position  integer not null default 0,
   webhook_url     text check (length(webhook_url) <= 2048),
   created_at      timestamptz not null default now(),
@@ -223,7 +222,7 @@ comment on column request_inputs.created_at is 'Database clock.';
 create table request_results (
   request_id     uuid primary key,
   account_id     uuid not null,
-  output         jsonb,
+  output         json,
   error_message  text check (length(error_message) <= 2000),
   quantity       double precision check (quantity >= 0),
   cost_usd_micro bigint check (cost_usd_micro >= 0),
@@ -244,10 +243,10 @@ create table attempts (
   upstream     text not null,
   class        text not null check (class in ('A', 'B', 'C+', 'C')),
   request_hash bytea not null check (length(request_hash) = 32),
-  handle       jsonb,
+  handle       json,
   outcome      text check (outcome in ('accepted', 'done', 'rejected', 'not_accepted', 'unknown')),
   message      text check (length(message) <= 2000),
-  progress     jsonb,
+  progress     json,
   created_at   timestamptz not null default now(),
   primary key (request_id, attempt)
 );

@@ -26,6 +26,7 @@ import { createWorker, type Worker } from './worker/worker.ts';
 
 const daySeconds = 24 * 3600;
 const auditMs = 15 * 60_000;
+const auditFirstMs = 20_000;
 
 export interface App {
   /** Where it listens; null for a process that only works. */
@@ -79,12 +80,11 @@ export async function startApp(options: AppOptions): Promise<App> {
       config.FAREBOX_BASE_URL ?? `http://localhost:${address?.port ?? config.PORT}/v1`;
     deps.settings.openapi = openapiText(links.baseUrl);
     const working = options.running === false ? undefined : worker?.run();
-    const auditor = setInterval(() => void auditOnline(db, metrics, log), auditMs);
-    auditor.unref();
+    const auditor = auditNowAndThen(db, metrics, log);
 
     const stop = async (graceMs = 8_000) => {
       draining.abort();
-      clearInterval(auditor);
+      auditor.stop();
       const last = setTimeout(() => cutoff.abort(), graceMs * 0.75);
       const over = new AbortController();
       const force = setTimeout(() => over.abort(), graceMs);
@@ -201,6 +201,21 @@ async function unready(
   } catch {
     return 'database';
   }
+}
+
+/** The first time a moment after the start, so that a broken book does not wait to be noticed. */
+function auditNowAndThen(db: Database, metrics: Metrics, log: Logger): { stop(): void } {
+  const look = () => void auditOnline(db, metrics, log);
+  const first = setTimeout(look, auditFirstMs);
+  const timer = setInterval(look, auditMs);
+  first.unref();
+  timer.unref();
+  return {
+    stop() {
+      clearTimeout(first);
+      clearInterval(timer);
+    },
+  };
 }
 
 async function auditOnline(db: Database, metrics: Metrics, log: Logger): Promise<void> {

@@ -17,21 +17,27 @@ export interface Lane {
   concurrency: number;
 }
 
+export interface Waiting {
+  upstream: string;
+  /** How long one of its requests has waited, the first in order of account. */
+  oldest_seconds: number;
+}
+
 /** Upstreams that have waiting requests, and may be called now. */
-export async function waitingUpstreams(db: Connection): Promise<string[]> {
-  const rows = await db.run<{ upstream: string }>(sql`
-    with recursive w(upstream) as (
-      (select upstream from requests where status = 'IN_QUEUE'
-        and not slot order by upstream limit 1)
+export function waitingUpstreams(db: Connection): Promise<Waiting[]> {
+  return db.run<Waiting>(sql`
+    with recursive w(upstream, created_at) as (
+      (select upstream, created_at from requests where status = 'IN_QUEUE' and not slot
+        order by upstream, account_id, id limit 1)
       union all
-      select (select r.upstream from requests r where r.status = 'IN_QUEUE' and not r.slot
-        and r.upstream > w.upstream
-        order by r.upstream limit 1)
-      from w where w.upstream is not null
+      select n.upstream, n.created_at from w cross join lateral (
+        select r.upstream, r.created_at from requests r
+        where r.status = 'IN_QUEUE' and not r.slot and r.upstream > w.upstream
+        order by r.upstream, r.account_id, r.id limit 1) n
     )
-    select w.upstream from w left join upstreams u on u.name = w.upstream
-    where w.upstream is not null and coalesce(u.paused_until <= now(), true)`);
-  return rows.map(({ upstream }) => upstream);
+    select w.upstream, extract(epoch from now() - w.created_at)::float8 as oldest_seconds
+    from w left join upstreams u on u.name = w.upstream
+    where coalesce(u.paused_until <= now(), true)`);
 }
 
 /**
@@ -130,7 +136,10 @@ export interface QueueState {
   paused_seconds: number;
 }
 
-/** The head of each upstream's queue, up to `limit` ids, and how long it has waited. */
+/**
+ * Who waits at each upstream, and how long the oldest has. Of a queue longer than `limit` it sees the
+ * first accounts only: enough to know that it is long and about how old.
+ */
 export function queueStates(
   db: Connection,
   upstreams: string[],
@@ -145,7 +154,8 @@ export function queueStates(
     left join lateral (
       select array_agg(id order by id) as ids, extract(epoch from now() - min(created_at)) as oldest
       from (select id, created_at from requests
-        where status = 'IN_QUEUE' and not slot and upstream = u.name order by id limit ${limit}) w
+        where status = 'IN_QUEUE' and not slot and upstream = u.name
+        order by upstream, account_id, id limit ${limit}) w
     ) q on true`);
 }
 

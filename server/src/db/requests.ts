@@ -68,7 +68,7 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
   tx.send(sql`
     insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote,
       queue_position, webhook_url)
-    select id, account_id, idempotency_key, fingerprint, input::jsonb, quote::jsonb, position, url
+    select id, account_id, idempotency_key, fingerprint, input::json, quote::json, position, url
     from unnest(${ids}::uuid[], ${column('account_id')}::uuid[],
       ${column('idempotency_key')}::text[],
       ${column('fingerprint')}::bytea[], ${column('input')}::text[], ${column('quote')}::text[],
@@ -186,7 +186,7 @@ function insertResults(tx: Transaction, rows: Ended[]): void {
   tx.send(sql`
     insert into request_results (request_id, account_id, output, error_message, quantity,
       cost_usd_micro)
-    select id, account_id, output::jsonb, message, quantity, cost
+    select id, account_id, output::json, message, quantity, cost
     from unnest(${rows.map((r) => r.id)}::uuid[], ${rows.map((r) => r.account_id)}::uuid[],
       ${rows.map((r) => r.output)}::text[], ${rows.map((r) => r.error_message)}::text[],
       ${rows.map((r) => r.quantity)}::float8[], ${rows.map((r) => r.cost_usd_micro)}::bigint[])
@@ -246,7 +246,7 @@ export function acceptMany(db: Connection, moves: To<'accepted'>[]): Promise<Ids
     ), kept as (
       -- A handle is worth keeping even from a claim that was overtaken: it names a job that is paid
       -- for.
-      update attempts a set handle = d.handle::jsonb, outcome = 'accepted'
+      update attempts a set handle = d.handle::json, outcome = 'accepted'
       from d where a.request_id = d.id and a.attempt = d.started_in and a.handle is null
     )
     update requests r set wake_at = now() + d.wake * interval '1 s'
@@ -260,7 +260,7 @@ export function waitMany(db: Connection, moves: To<'wait'>[]): Promise<Ids> {
       select * from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[],
         ${moves.map((m) => m.wake_seconds)}::float8[], ${moves.map((m) => m.started_in)}::int[],
         ${moves.map((m) => m.outcome)}::text[],
-          ${moves.map((m) => m.message === null ? null : storableText(m.message.slice(0, 2000)))}::text[],
+          ${moves.map((m) => (m.message === null ? null : storableText(m.message.slice(0, 2000))))}::text[],
         ${moves.map((m) => (m.progress === null ? null : storableJson(m.progress)))}::text[])
         as d (id, attempt, wake, started_in, outcome, message, progress)
     ), moved as (
@@ -269,7 +269,7 @@ export function waitMany(db: Connection, moves: To<'wait'>[]): Promise<Ids> {
     ), told as (
       update attempts a set outcome = coalesce(d.outcome, a.outcome), message = coalesce(d.message,
         a.message),
-        progress = coalesce(d.progress::jsonb, a.progress)
+        progress = coalesce(d.progress::json, a.progress)
       from d join moved using (id)
       where a.request_id = d.id and a.attempt = d.started_in
         and (d.outcome is not null or d.message is not null or d.progress is not null)

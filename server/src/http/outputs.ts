@@ -95,8 +95,7 @@ async function send(
   const part = range ?? { start: 0, end: size - 1 };
   if (range) reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${size}`);
   reply.type(content_type).header('content-length', String(part.end - part.start + 1));
-  // Without a body at all the framework would say that it has no length.
-  if (req.method === 'HEAD') return reply.send(Readable.from([]));
+  if (req.method === 'HEAD') return reply.send();
   const stream = await deps.storage.open(storage_key, part);
   if (stream === null) throw new ApiError('expired');
   return reply.send(Readable.from(stream, { objectMode: false }));

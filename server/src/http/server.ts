@@ -135,10 +135,11 @@ function mount(app: FastifyInstance, table: Route[], deps: HttpDeps): void {
     const url = route.prefixed ? `/v1${route.path}` : route.path;
     methods.set(url, [...(methods.get(url) ?? []), route.method]);
     app.route({
-      method: route.method,
+      method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
       url,
       ...handlerOf(route, deps),
-      exposeHeadRoute: route.method === 'GET',
+      // The framework's own would call a reply without a body empty, whatever its headers say.
+      exposeHeadRoute: false,
       bodyLimit: Number.MAX_SAFE_INTEGER,
     });
   }

@@ -1,3 +1,4 @@
+import { longTransaction } from '../lib/long-transaction.ts';
 import { rawSql, type Database } from '../lib/sql.ts';
 
 /**
@@ -209,10 +210,8 @@ const laws: Law[] = [
 /** The names and sentences of all laws, for the documentation. */
 export const auditedLaws = laws.map(({ name, says }) => ({ name, says }));
 
-export async function audit(db: Database): Promise<AuditReport> {
-  return db.tx(async (tx) => {
-    await tx.run(rawSql('set transaction isolation level repeatable read, read only'));
-    await tx.run(rawSql("set local statement_timeout = '10min'"));
+export function audit(db: Database): Promise<AuditReport> {
+  return longTransaction(db, 'isolation level repeatable read read only', async (tx) => {
     const violations: AuditReport['violations'] = [];
     for (const { name, says, broken } of laws) {
       const found = await tx.run(rawSql(`select * from (${broken}) broken limit ${shownMax}`));

@@ -5,12 +5,23 @@ import { batch, BatchFull, type BatchOptions } from './batch.ts';
 
 /** A `many` whose batches return when the test says so. */
 function held(options: Partial<BatchOptions> = {}) {
-  const batches: { items: number[]; answer(results?: (string | Error)[]): void; fail(error: Error): void }[] = [];
-  const call = batch<number, string>((items) => {
-    const { promise, resolve, reject } = Promise.withResolvers<(string | Error)[]>();
-    batches.push({ items, answer: (results = items.map(String)) => resolve(results), fail: reject });
-    return promise;
-  }, { max: 100, ...options });
+  const batches: {
+    items: number[];
+    answer(results?: (string | Error)[]): void;
+    fail(error: Error): void;
+  }[] = [];
+  const call = batch<number, string>(
+    (items) => {
+      const { promise, resolve, reject } = Promise.withResolvers<(string | Error)[]>();
+      batches.push({
+        items,
+        answer: (results = items.map(String)) => resolve(results),
+        fail: reject,
+      });
+      return promise;
+    },
+    { max: 100, ...options },
+  );
   /** Waits for the so-many-th batch to leave: a matter of turns of the event loop, never of time. */
   const left = async (count: number) => {
     for (let i = 0; i < 10 && batches.length < count; i++) await turn();
@@ -30,7 +41,11 @@ describe('when a batch leaves', () => {
   test('a single call of an idle system leaves in the same turn of the event loop', async () => {
     const { call, batches, items } = held();
     const answer = call(1);
-    assert.deepEqual(items(), [], 'it must have left only after this turn, or nothing could gather');
+    assert.deepEqual(
+      items(),
+      [],
+      'it must have left only after this turn, or nothing could gather',
+    );
     await turn();
     assert.deepEqual(items(), [[1]]);
     batches[0]!.answer();
@@ -85,11 +100,18 @@ describe('when a batch leaves', () => {
     const { call, batches, left, items } = held({ max: 2, concurrency: 2 });
     const answers = numbers(6).map(call);
     for (let i = 0; i < 5; i++) await turn();
-    assert.deepEqual(items(), [[0, 1], [2, 3]]);
+    assert.deepEqual(items(), [
+      [0, 1],
+      [2, 3],
+    ]);
     batches[1]!.answer();
     assert.deepEqual(await Promise.all(answers.slice(2, 4)), ['2', '3']);
     await left(3);
-    assert.deepEqual(items(), [[0, 1], [2, 3], [4, 5]]);
+    assert.deepEqual(items(), [
+      [0, 1],
+      [2, 3],
+      [4, 5],
+    ]);
     for (const each of batches) each.answer();
     await Promise.all(answers);
   });
@@ -106,7 +128,10 @@ describe('who gets what', () => {
     const answers = numbers(50).map(call);
     await turn();
     batches[0]!.answer(batches[0]!.items.map((item) => `answer ${item}`));
-    assert.deepEqual(await Promise.all(answers), numbers(50).map((i) => `answer ${i}`));
+    assert.deepEqual(
+      await Promise.all(answers),
+      numbers(50).map((i) => `answer ${i}`),
+    );
   });
 
   test('a refused member is refused alone', async () => {
@@ -130,9 +155,12 @@ describe('who gets what', () => {
   });
 
   test('a `many` that throws at once is a failure of the whole', async () => {
-    const call = batch<number, string>(() => {
-      throw new Error('thrown');
-    }, { max: 5 });
+    const call = batch<number, string>(
+      () => {
+        throw new Error('thrown');
+      },
+      { max: 5 },
+    );
     assert.equal(await outcome(call(1)), 'Error: thrown');
     assert.equal(await outcome(call(2)), 'Error: thrown');
   });
@@ -161,7 +189,7 @@ describe('a bad member', () => {
     assert.deepEqual(tried, [[13]]);
   });
 
-  test('sinks all where its fault is not known to be one member\'s', async () => {
+  test("sinks all where its fault is not known to be one member's", async () => {
     const tried: number[][] = [];
     const call = batch(poisoned(tried), { max: 10, split: () => false });
     const answers = await Promise.all([12, 13].map((i) => outcome(call(i))));

@@ -238,7 +238,9 @@ describe('what PostgreSQL cannot keep', () => {
   }
 
   test('never gets through, whatever stands around it', () => {
-    const text = fc.string({ unit: fc.constantFrom('\0', '\ud83d', '\ude00', '\\', 'u', '0', 'd') });
+    const text = fc.string({
+      unit: fc.constantFrom('\0', '\ud83d', '\ude00', '\\', 'u', '0', 'd'),
+    });
     fc.assert(
       fc.property(text, (value) => {
         assert.doesNotThrow(() => parse(storableJson(value)));

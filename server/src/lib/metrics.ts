@@ -19,8 +19,15 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry, prefix: 'farebox_' });
   const registers = [registry];
   const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+  const booksOk = new Gauge({
+    name: 'farebox_books_ok',
+    help: '1 while the newest audit found nothing wrong, 0 once it did; NaN before the first.',
+    registers,
+  });
+  booksOk.set(NaN);
   return {
     registry,
+    booksOk,
     httpSeconds: new Histogram({
       name: 'farebox_http_request_seconds',
       help: 'Time to answer a call.',
@@ -55,11 +62,6 @@ export function createMetrics(): Metrics {
       registers,
     }),
     streams: new Gauge({ name: 'farebox_open_streams', help: 'Open event streams.', registers }),
-    booksOk: new Gauge({
-      name: 'farebox_books_ok',
-      help: '1 while the newest audit found nothing wrong.',
-      registers,
-    }),
     inFlight: new Gauge({
       name: 'farebox_in_flight_calls',
       help: 'Calls being worked on.',

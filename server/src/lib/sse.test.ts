@@ -7,7 +7,11 @@ import { openEventStream, type EventStream, type EventStreamOptions } from './ss
 
 /** Over real sockets, since what is bounded is what waits for them. */
 
-const usual: EventStreamOptions = { bufferMaxBytes: 64 * 1024, keepAliveMs: 60_000, stallMs: 60_000 };
+const usual: EventStreamOptions = {
+  bufferMaxBytes: 64 * 1024,
+  keepAliveMs: 60_000,
+  stallMs: 60_000,
+};
 const kibibytes64 = 'x'.repeat(64 * 1024);
 
 const server = createServer((_req, res) => arrived.resolve(res));
@@ -102,7 +106,10 @@ test('a reader that does not read is cut once more than the bound waits for it',
   const stream = open();
   const sent = flood(stream);
   assert.ok(sent < 2_000, 'it was never cut');
-  assert.ok(raw.writableLength <= usual.bufferMaxBytes + 2 * kibibytes64.length, 'more waits than may');
+  assert.ok(
+    raw.writableLength <= usual.bufferMaxBytes + 2 * kibibytes64.length,
+    'more waits than may',
+  );
   assert.equal(stream.send('x'), false);
   assert.equal(stream.comment('x'), false);
   assert.equal(await stream.drained(), false);

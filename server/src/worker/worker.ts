@@ -18,6 +18,10 @@ const idleMs = 1_000;
 const paceMs = 5;
 /** After a round that failed, such as when the database is away. */
 const faultMs = 500;
+/** How long a stopping worker waits for steps that were told to give up. */
+const stuckMs = 1_500;
+/** How long work for an upstream that is not set up here is left to other processes. */
+const orphanSeconds = 600;
 const sweepMs = 60_000;
 const sweepLimit = 500;
 const idempotencyDays = 30;
@@ -55,35 +59,86 @@ export interface WorkerDeps extends StepDeps {
 }
 
 export function createWorker(deps: WorkerDeps): Worker {
-  const { db, settings } = deps;
-  const underWay = new Set<Promise<void>>();
-  const stopping = new AbortController();
-  let wake: () => void = () => {};
-  let running: Promise<void> | undefined;
-  let draining = false;
+  return new ClaimingWorker(deps);
+}
 
-  async function claim(free: number): Promise<Claim[]> {
-    const due = await claimDue(db, Math.min(free, claimMax), settings.leaseSeconds);
-    let left = free - due.length;
-    const claims = [...due];
-    if (left <= 0) return claims;
-    for (const name of await waitingUpstreams(db)) {
-      // A queue of an upstream that is not configured here is left to a process that has it, or to
-      // its give-up.
-      const concurrency = deps.upstreams.get(name)?.concurrency ?? 1;
-      if (left <= 0) break;
-      const lane = { upstream: name, concurrency };
-      const queued = await claimQueued(db, lane, Math.min(left, claimMax), settings.leaseSeconds);
-      claims.push(...queued);
-      left -= queued.length;
-    }
-    return claims;
+class ClaimingWorker implements Worker {
+  readonly #deps: WorkerDeps;
+  readonly #underWay = new Set<Promise<void>>();
+  /** Fires when steps under way have to give up. */
+  readonly #stopping = new AbortController();
+  readonly #sleep = new Sleep();
+  #running: Promise<void> | undefined;
+  #draining = false;
+
+  constructor(deps: WorkerDeps) {
+    this.#deps = deps;
   }
 
-  async function round(): Promise<number> {
-    const free = settings.concurrency - underWay.size;
+  run(): Promise<void> {
+    return (this.#running ??= this.#loop());
+  }
+
+  async runOnce(): Promise<number> {
+    const count = await this.#round();
+    await Promise.all(this.#underWay);
+    return count;
+  }
+
+  async sweep(): Promise<void> {
+    const { db, storage } = this.#deps;
+    for (const { storage_key } of await files.takeExpired(db, sweepLimit)) {
+      await storage.remove(storage_key);
+    }
+    await requests.forgetKeys(db, idempotencyDays, sweepLimit);
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#draining = true;
+    this.#sleep.wake(true);
+    await this.#running;
+    const abort = setTimeout(() => this.#stopping.abort(), graceMs);
+    let last: NodeJS.Timeout | undefined;
+    // A step that does not even obey the signal is left behind: its lease ends without us.
+    const late = new Promise((resolve) => (last = setTimeout(resolve, graceMs + stuckMs)));
+    await Promise.race([Promise.all(this.#underWay), late]);
+    clearTimeout(abort);
+    clearTimeout(last);
+  }
+
+  inFlight(): number {
+    return this.#underWay.size;
+  }
+
+  async #loop(): Promise<void> {
+    const { db, hints, log } = this.#deps;
+    const offWork = hints.onWork(() => this.#sleep.wake(false));
+    const sweeper = setInterval(
+      () => void this.sweep().catch((err) => log.warn({ err }, 'sweep failed')),
+      sweepMs,
+    );
+    try {
+      while (!this.#draining) {
+        try {
+          const count = await this.#round();
+          if (count > 0) await this.#sleep.rest(paceMs, false);
+          else await this.#sleep.rest(Math.min(idleMs, (await nextAlarmMs(db)) ?? idleMs), true);
+        } catch (error) {
+          log.error({ err: error }, 'worker round failed');
+          await this.#sleep.rest(faultMs, false);
+        }
+      }
+    } finally {
+      offWork();
+      clearInterval(sweeper);
+    }
+  }
+
+  async #round(): Promise<number> {
+    const { db, settings } = this.#deps;
+    const free = settings.concurrency - this.#underWay.size;
     if (free <= 0) return 0;
-    const claims = await claim(free);
+    const claims = await this.#claim(free);
     if (claims.length === 0) return 0;
     const rows = await loadClaimed(
       db,
@@ -91,51 +146,68 @@ export function createWorker(deps: WorkerDeps): Worker {
       claims.map((c) => c.attempt),
     );
     for (const row of rows) {
-      const handled = handle(row).finally(() => {
-        underWay.delete(handled);
-        if (underWay.size >= settings.concurrency - claimMax) wake();
+      const handled = this.#handle(row).finally(() => {
+        this.#underWay.delete(handled);
+        if (this.#underWay.size >= settings.concurrency - claimMax) this.#sleep.wake(false);
       });
-      underWay.add(handled);
+      this.#underWay.add(handled);
     }
     return claims.length;
   }
 
-  async function handle(row: Claimed): Promise<void> {
-    const step = stepFor({
-      ...row,
-      started:
-        row.started_in === null ? null : { has_handle: row.handle !== null, outcome: row.outcome },
-    });
+  async #claim(free: number): Promise<Claim[]> {
+    const { db, upstreams, settings } = this.#deps;
+    const [claims, waiting] = await Promise.all([
+      claimDue(db, Math.min(free, claimMax), settings.leaseSeconds),
+      waitingUpstreams(db),
+    ]);
+    let left = free - claims.length;
+    for (const { upstream, oldest_seconds } of waiting) {
+      if (left <= 0) break;
+      const known = upstreams.get(upstream);
+      // Another process may have this upstream. When none has taken the work for long, it ends here.
+      if (!known && oldest_seconds < orphanSeconds) continue;
+      const lane = { upstream, concurrency: known?.concurrency ?? 1 };
+      const queued = await claimQueued(db, lane, Math.min(left, claimMax), settings.leaseSeconds);
+      claims.push(...queued);
+      left -= queued.length;
+    }
+    return claims;
+  }
+
+  async #handle(row: Claimed): Promise<void> {
+    const { settings, advance, observe } = this.#deps;
+    const { started_in, outcome, handle } = row;
+    const started = started_in === null ? null : { has_handle: handle !== null, outcome };
+    const step = stepFor({ ...row, started });
     const begun = performance.now();
     const timeout = AbortSignal.timeout(settings.stepTimeoutSeconds * 1000);
     let failed = false;
     try {
-      const transition = await runStep(step, row, AbortSignal.any([timeout, stopping.signal]));
-      if (transition) await deps.advance(transition);
+      const signal = AbortSignal.any([timeout, this.#stopping.signal]);
+      const transition = await this.#runStep(step, row, signal);
+      if (transition) await advance(transition);
     } catch (error) {
       failed = true;
-      await retryLater(row, step, error);
+      await this.#retryLater(row, step, error);
     } finally {
-      deps.observe(step, (performance.now() - begun) / 1000, failed);
+      observe(step, (performance.now() - begun) / 1000, failed);
     }
   }
 
-  async function runStep(
-    step: Step,
-    row: Claimed,
-    signal: AbortSignal,
-  ): Promise<Transition | null> {
+  async #runStep(step: Step, row: Claimed, signal: AbortSignal): Promise<Transition | null> {
     if (step === 'rest') return { id: row.id, attempt: row.attempt, to: 'rest' };
-    return steps[step](row, deps, signal);
+    return steps[step](row, this.#deps, signal);
   }
 
   /**
    * The step could not be carried out. Its lease would end by itself; a set alarm makes the next
    * try sooner.
    */
-  async function retryLater(row: Claimed, step: Step, error: unknown): Promise<void> {
+  async #retryLater(row: Claimed, step: Step, error: unknown): Promise<void> {
+    const { log, settings, advance } = this.#deps;
     const { id, attempt, started_in } = row;
-    deps.log.warn({ request_id: id, step, err: error }, 'step failed, will be tried again');
+    log.warn({ request_id: id, step, err: error }, 'step failed, will be tried again');
     const handedBack: Transition = { id, attempt, to: 'requeue' };
     const again: Transition = {
       id,
@@ -147,75 +219,35 @@ export function createWorker(deps: WorkerDeps): Worker {
       message: String(error),
       progress: null,
     };
-    const unbegun = row.status === 'IN_QUEUE' && stopping.signal.aborted;
-    await deps.advance(unbegun ? handedBack : again).catch(() => {});
+    const unbegun = row.status === 'IN_QUEUE' && this.#stopping.signal.aborted;
+    await advance(unbegun ? handedBack : again).catch(() => {});
+  }
+}
+
+/** The pause between two rounds, which a hint may cut short. */
+class Sleep {
+  #hinted = false;
+  #wakeable = false;
+  #done: (() => void) | undefined;
+
+  /** `always` also ends a pause that hints do not cut short. */
+  wake(always: boolean): void {
+    this.#hinted = true;
+    if (this.#wakeable || always) this.#done?.();
   }
 
-  async function loop(): Promise<void> {
-    const offWork = deps.hints.onWork(() => wake());
-    const sweeper = setInterval(
-      () => void sweep().catch((err) => deps.log.warn({ err }, 'sweep failed')),
-      sweepMs,
-    );
-    try {
-      while (!draining) {
-        try {
-          const count = await round();
-          if (count > 0) await rest(paceMs, false);
-          else await rest(Math.min(idleMs, (await nextAlarmMs(db)) ?? idleMs), true);
-        } catch (error) {
-          deps.log.error({ err: error }, 'worker round failed');
-          await rest(faultMs, false);
-        }
-      }
-    } finally {
-      offWork();
-      clearInterval(sweeper);
-    }
-  }
-
-  let hinted = false;
-  /** Sleeps, or not at all when a hint came while the round was on. */
-  function rest(ms: number, wakeable: boolean): Promise<void> {
-    if (wakeable && hinted) ms = 0;
-    hinted = false;
+  /** Not at all long when a hint came since the last pause. */
+  rest(ms: number, wakeable: boolean): Promise<void> {
+    const wanted = wakeable && this.#hinted ? 0 : ms;
+    this.#hinted = false;
+    this.#wakeable = wakeable;
     return new Promise((resolve) => {
-      const timer = setTimeout(done, Math.max(ms, paceMs));
-      wake = () => {
-        hinted = true;
-        if (wakeable || draining) done();
-      };
-      function done(): void {
+      const timer = setTimeout(() => this.#done?.(), Math.max(wanted, paceMs));
+      this.#done = () => {
         clearTimeout(timer);
-        wake = () => (hinted = true);
+        this.#done = undefined;
         resolve();
-      }
+      };
     });
   }
-
-  async function sweep(): Promise<void> {
-    for (const { storage_key } of await files.takeExpired(db, sweepLimit)) {
-      await deps.storage.remove(storage_key);
-    }
-    await requests.forgetKeys(db, idempotencyDays, sweepLimit);
-  }
-
-  return {
-    run: () => (running ??= loop()),
-    async runOnce() {
-      const count = await round();
-      await Promise.all(underWay);
-      return count;
-    },
-    sweep,
-    async stop(graceMs) {
-      draining = true;
-      wake();
-      await running;
-      const timer = setTimeout(() => stopping.abort(), graceMs);
-      await Promise.all(underWay);
-      clearTimeout(timer);
-    },
-    inFlight: () => underWay.size,
-  };
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { findRunning } from '../../src/db/embedded/running.ts';
 import { clusterOf, later, tempFolder, type Cleaned } from '../db/embedded_kit.ts';
@@ -77,6 +78,8 @@ export function placeFor(t: Cleaned, more: Record<string, string> = {}): Place {
   const data = path.join(dir, 'data');
   const env = {
     PATH: process.env.PATH ?? '',
+    // A hundred processes would strip and compile the same files.
+    NODE_COMPILE_CACHE: path.join(os.tmpdir(), 'farebox-compile-cache'),
     PORT: '0',
     FAREBOX_DATA_DIR: data,
     FAREBOX_CATALOG: path.join(dir, 'catalog'),

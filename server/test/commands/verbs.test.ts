@@ -139,9 +139,8 @@ describe('with no service running', () => {
 describe('beside a running service', () => {
   let service: Running;
   let postgres: number | null;
-  // Hooks run in this order: what is left is looked at before it is cleared away.
-  after(endService);
-  const place = placeFor({ after });
+  const cleanings: (() => Promise<void>)[] = [];
+  const place = placeFor({ after: (clean) => void cleanings.push(clean) });
 
   const run = (...args: string[]) => place.run([...args, '--json']);
   const said = async (...args: string[]) => {
@@ -168,14 +167,18 @@ describe('beside a running service', () => {
     postgres = place.postgresPid();
   });
 
-  async function endService(): Promise<void> {
-    const { json } = await run('audit');
-    assert.deepEqual([json.ok, json.violations], [true, []]);
-    assert.equal(place.postgresPid(), postgres, 'a verb took the database from the service');
-    assert.equal((await call(service.base, 'GET', '/readyz', null)).status, 200);
-    assert.deepEqual((await service.end('SIGTERM')).code, 0);
-    await assertNoPostgres(place);
-  }
+  after(async () => {
+    try {
+      const { json } = await run('audit');
+      assert.deepEqual([json.ok, json.violations], [true, []]);
+      assert.equal(place.postgresPid(), postgres, 'a verb took the database from the service');
+      assert.equal((await call(service.base, 'GET', '/readyz', null)).status, 200);
+      assert.deepEqual((await service.end('SIGTERM')).code, 0);
+      await assertNoPostgres(place);
+    } finally {
+      for (const clean of cleanings) await clean();
+    }
+  });
 
   test('a production start has no account of its own making', async () => {
     assert.deepEqual(await said('account', 'list'), { data: [] });

@@ -183,7 +183,7 @@ describe('a body that does not come as announced', () => {
 
   test('shorter, and its sender closes its side: refused', async () => {
     const earlier = await left();
-    const { replies, closed } = await exchange(service.base, head(half.length + 1) + half, { leave: true });
+    const { replies, closed } = await exchange(service.base, head(half.length + 1) + half, { leave: 'politely' });
     assert.equal(closed, true);
     assert.ok(replies.every(({ status }) => status === 400));
     await settled(earlier);

@@ -134,7 +134,6 @@ describe('an accepted submit', () => {
       deep: { a: [1, [2, { b: '' }]] },
       'a key with blanks': true,
       toJSON: 'x',
-      then: 1,
       length: 5,
       hasOwnProperty: 'y',
     };

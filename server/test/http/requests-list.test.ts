@@ -54,8 +54,10 @@ describe('the list', () => {
   test('has a line for each with exactly the promised fields', async () => {
     const { body } = await list('?limit=100');
     const card = (await service.call('GET', `/v1/requests/${made[0]}`, { key: account.key })).body;
-    const { error, input, output_urls, price, expires_at, webhook, ...rest } = card;
-    assert.deepEqual(body.data.at(-1), { ...rest, error_code: null });
+    for (const field of ['error', 'input', 'output_urls', 'price', 'expires_at', 'webhook']) {
+      delete card[field];
+    }
+    assert.deepEqual(body.data.at(-1), { ...card, error_code: null });
     assert.equal(body.data.at(-2).error_code, 'upstream_failed');
   });
 

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import type { ErrorCode } from '../../src/core/errors.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { assertErrorShape } from './refusal.ts';
+import type { Reply, Service, TestAccount } from './service.ts';
+import { wake } from './states.ts';
+import { traces } from './traces.ts';
+import { exchange, type ExchangeOptions } from './wire.ts';
+
+/** Calls as no client makes them, and the proof that they did no harm. */
+
+export interface Sent extends ExchangeOptions {
+  headers?: string[];
+  body?: string | Buffer;
+  /** In place of a Host, `Connection: close` and the account's key. */
+  usual?: string[];
+}
+
+/** Sends one request built line by line, and gives its one reply; the connection has to end. */
+export function send(
+  service: Service,
+  account: TestAccount,
+  line: string,
+  sent: Sent = {},
+): Promise<Reply | undefined> {
+  const { headers = [], body = '', usual, ...options } = sent;
+  const own = usual ?? ['Host: x', 'Connection: close', `Authorization: Key ${account.key}`];
+  const head = [`${line} HTTP/1.1`, ...own, ...headers].join('\r\n');
+  return sendBytes(service, Buffer.concat([latin1(`${head}\r\n\r\n`), latin1(body)]), options);
+}
+
+/** Sends bytes: at most one reply, no fault of ours, and the connection has to end. */
+export async function sendBytes(
+  service: Service,
+  bytes: string | Buffer,
+  options: ExchangeOptions = {},
+): Promise<Reply | undefined> {
+  const { replies, closed } = await exchange(service.base, bytes, options);
+  assert.ok(closed, 'the connection hangs');
+  assert.ok(replies.length <= 1, `${replies.length} replies`);
+  const [reply] = replies;
+  if (reply) assert.ok(reply.status < 500, `a fault of ours: ${reply.text}`);
+  if (reply && reply.status >= 400) assertErrorShape(reply);
+  return reply;
+}
+
+/** The lines and the body of a JSON call. */
+export function json(body: string): { headers: string[]; body: string } {
+  const length = Buffer.byteLength(body);
+  return { headers: ['Content-Type: application/json', `Content-Length: ${length}`], body };
+}
+
+/** A text's characters are its bytes. */
+export function latin1(text: string | Buffer): Buffer {
+  return typeof text === 'string' ? Buffer.from(text, 'latin1') : text;
+}
+
+export function assertRefusedAs(reply: Reply | undefined, codes: ErrorCode[], about = ''): void {
+  assert.ok(reply, `${about}: no reply`);
+  assert.ok(reply.status >= 400, `${about}: ${reply.status}`);
+  assert.ok(codes.includes(reply.body.error.code), `${about}: ${reply.text.slice(0, 200)}`);
+}
+
+/** Runs calls that have to leave nothing. */
+export async function leavingNothing(
+  service: Service,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  const earlier = await traces(service);
+  await work();
+  assert.deepEqual(await traces(service), earlier);
+}
+
+/**
+ * After all that: nothing is under way or reserved, the books are right, the log holds no secret and
+ * no fault of ours, and a job runs from its submit to its output. `marker` was in every prompt.
+ */
+export async function assertUnharmed(
+  service: Service,
+  account: TestAccount,
+  marker: string,
+): Promise<void> {
+  const { reserved, open_jobs, open_requests } = await traces(service);
+  const none = { reserved: 0n, open_jobs: 0n, open_requests: 0n };
+  assert.deepEqual({ reserved, open_jobs, open_requests }, none);
+  assert.equal((await service.app.metrics.inFlight.get()).values[0]?.value ?? 0, 0);
+  assert.ok(!('isAdmin' in {}), 'a prototype was changed');
+
+  const { key } = account;
+  const body = { prompt: marker };
+  const submitted = await service.call('POST', '/v1/queue/fake/image', { key, body });
+  const id: string = submitted.body.request_id;
+  await service.work();
+  await wake(service, id);
+  await service.work();
+  const response = await service.call('GET', `/v1/requests/${id}/response`, { key });
+  assert.equal(response.status, 200, response.text);
+  await service.audit();
+  await assertDiscreetLog(service, [key, marker]);
+}
+
+async function assertDiscreetLog(service: Service, hidden: string[]): Promise<void> {
+  const rows = await service.db.run<{ webhook_secrets: string[] }>(
+    rawSql('select webhook_secrets from accounts'),
+  );
+  const log = service.log.join('');
+  const secrets = rows.flatMap(({ webhook_secrets }) => webhook_secrets);
+  for (const secret of [...hidden, ...secrets, 'whsec_']) {
+    assert.ok(!log.includes(secret), `the log holds ${secret.slice(0, 8)}…`);
+  }
+  const levels = service.log.map((line) => JSON.parse(line).level as number);
+  assert.ok(
+    levels.every((level) => level < 50),
+    log,
+  );
+}
