@@ -11,7 +11,7 @@ import {
   type SnapshotMedia,
 } from '../core/snapshot.ts';
 import * as snapshot from '../db/snapshot.ts';
-import { audit, type AuditReport } from '../ledger/audit.ts';
+import { proveBooks, type AuditReport } from '../ledger/audit.ts';
 import {
   Damaged,
   firstLine,
@@ -106,7 +106,7 @@ async function load(
     const released = options.releaseOpen ? await release(inside) : 0;
     const unfinished = await snapshot.unfinished(tx);
     options.tell('proving the books');
-    const { checked } = await proven(inside);
+    const { checked } = await proven(tx);
     const media = await pulsing(tx, () => loadMedia(storage, source, loaded.next, options.tell));
     const { rows, files, bytes } = media.end;
     for (const { name } of tables) {
@@ -213,9 +213,8 @@ function endingOf({ id, account_id, key_id, kind, status, attempt }: snapshot.Op
   return { ...base, attempt, to: 'FAILED', code: 'outcome_unknown', message, cost_usd_micro: null };
 }
 
-/** The audit turns the transaction read-only, so it comes after all that is written. */
-async function proven(db: Database): Promise<AuditReport> {
-  const report = await audit(db);
+async function proven(tx: Transaction): Promise<AuditReport> {
+  const report = await proveBooks(tx);
   if (report.ok) return report;
   const broken = report.violations.map(
     ({ says, found }) => `- ${says}: ${JSON.stringify(found[0])}`,

@@ -25,19 +25,32 @@ after(async () => {
   await service.stop();
 });
 
-const body = { model: 'fake/chat', messages: [{ role: 'user', content: 'hello' }], max_tokens: 100 };
+const body = {
+  model: 'fake/chat',
+  messages: [{ role: 'user', content: 'hello' }],
+  max_tokens: 100,
+};
 let keys = 0;
 const newKey = () => `key-${++keys}`;
 
 function chat(key: string, options: CallOptions = {}): Promise<Reply> {
   const headers = { 'idempotency-key': key };
-  return service.call('POST', '/v1/chat/completions', { key: account.key, body, headers, ...options });
+  return service.call('POST', '/v1/chat/completions', {
+    key: account.key,
+    body,
+    headers,
+    ...options,
+  });
 }
 
 async function stream(key: string, more: Record<string, unknown> = {}) {
   const whole = { ...body, stream: true, ...more };
   const headers = { 'idempotency-key': key };
-  const events = await openEvents(service.base, '/v1/chat/completions', { key: account.key, body: whole, headers });
+  const events = await openEvents(service.base, '/v1/chat/completions', {
+    key: account.key,
+    body: whole,
+    headers,
+  });
   const all = await events.rest();
   assert.equal(all.pop()?.data, '[DONE]');
   return { events, chunks: all.map(({ data }) => JSON.parse(data)) };
@@ -59,7 +72,8 @@ function holding() {
   return { calls, next, letGo: () => (service.fake.behave = {}) };
 }
 
-const textOf = (chunks: any[]) => chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
+const textOf = (chunks: any[]) =>
+  chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
 
 describe('a repeat', () => {
   test('of a reply is that reply, free, without an upstream', async () => {
@@ -106,8 +120,16 @@ describe('a repeat', () => {
       const said = { role: 'assistant', content: 'one two three', refusal: null };
       const pending = ask ? { usage: null } : {};
       const expected = [
-        { ...head, choices: [{ index: 0, delta: said, logprobs: null, finish_reason: null }], ...pending },
-        { ...head, choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }], ...pending },
+        {
+          ...head,
+          choices: [{ index: 0, delta: said, logprobs: null, finish_reason: null }],
+          ...pending,
+        },
+        {
+          ...head,
+          choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }],
+          ...pending,
+        },
       ];
       assert.deepEqual(again.chunks, ask ? [...expected, first.chunks.at(-1)] : expected);
       assert.deepEqual(await traces(service), earlier);
@@ -202,7 +224,10 @@ describe('a repeat while the first call runs', () => {
     const replayed = all.filter(({ headers }) => headers.get('idempotent-replayed') === 'true');
     assert.equal(replayed.length, 9);
     assert.equal(calls.length, 1);
-    assert.deepEqual(await service.balance(account), { available: earlier.available - 9n, reserved: 0n });
+    assert.deepEqual(await service.balance(account), {
+      available: earlier.available - 9n,
+      reserved: 0n,
+    });
   });
 
   test('gets a conflict when that takes too long, and then the reply', async () => {
@@ -286,7 +311,11 @@ describe('a call whose process never came back', () => {
     const [row] = await service.db.run<Record<string, unknown>>(
       rawSql('select status, error_code, charged_usd_micro from requests order by id desc limit 1'),
     );
-    assert.deepEqual(row, { status: 'FAILED', error_code: 'outcome_unknown', charged_usd_micro: 0n });
+    assert.deepEqual(row, {
+      status: 'FAILED',
+      error_code: 'outcome_unknown',
+      charged_usd_micro: 0n,
+    });
     assert.equal((await chat(key)).headers.get('idempotent-replayed'), null);
     // It was only slow: its caller gets the reply for nothing, and nothing is written any more.
     const books = await traces(service);

@@ -62,7 +62,10 @@ async function begin(
   const { call, tap } = await asked.promise;
   service.fake.behave = {};
   const cost = async () => {
-    await until('the call is settled', async () => (await service.balance(account)).reserved === 0n);
+    await until(
+      'the call is settled',
+      async () => (await service.balance(account)).reserved === 0n,
+    );
     return earlier.available - (await service.balance(account)).available;
   };
   return { events: await opened, tap, call, cost };
@@ -96,7 +99,12 @@ describe('a stream that comes to its end', () => {
   const wholes: { name: string; ask: boolean; usage: boolean; cost: bigint }[] = [
     { name: 'usage not asked for, the upstream gives it', ask: false, usage: true, cost: 25n },
     { name: 'usage asked for', ask: true, usage: true, cost: 25n },
-    { name: 'usage asked for, and the upstream gives none', ask: true, usage: false, cost: countedCost(4) },
+    {
+      name: 'usage asked for, and the upstream gives none',
+      ask: true,
+      usage: false,
+      cost: countedCost(4),
+    },
   ];
   for (const { name, ask, usage, cost } of wholes) {
     test(`${name}: the chunks, usage where asked, [DONE], and its charge`, async () => {
@@ -120,11 +128,22 @@ describe('a stream that comes to its end', () => {
       const last = ask ? chunks.pop() : undefined;
       const pending = ask ? { usage: null } : {};
       const expected = [...pieces.map((piece) => delta(piece)), delta(null, 'stop')];
-      assert.deepEqual(chunks, expected.map((chunk) => ({ ...chunk, ...head, ...pending })));
+      assert.deepEqual(
+        chunks,
+        expected.map((chunk) => ({ ...chunk, ...head, ...pending })),
+      );
       if (ask) {
         const [prompt, text] = usage ? [7, 9] : [helloCount, 10];
-        const tokens = { prompt_tokens: prompt, completion_tokens: text, total_tokens: prompt + text };
-        assert.deepEqual(last, { ...head, choices: [], usage: { ...tokens, cost_usd_micro: String(cost) } });
+        const tokens = {
+          prompt_tokens: prompt,
+          completion_tokens: text,
+          total_tokens: prompt + text,
+        };
+        assert.deepEqual(last, {
+          ...head,
+          choices: [],
+          usage: { ...tokens, cost_usd_micro: String(cost) },
+        });
       }
       assert.equal(await charged(), cost);
       assert.equal(tap.returned(), true);
@@ -137,7 +156,10 @@ describe('a stream that comes to its end', () => {
     tap.push(delta('x', 'stop'));
     tap.end();
     const last = await events.rest();
-    assert.deepEqual(last.map(({ data }) => data === '[DONE]'), [false, true]);
+    assert.deepEqual(
+      last.map(({ data }) => data === '[DONE]'),
+      [false, true],
+    );
     assert.equal(await cost(), BigInt(helloCount + 2));
   });
 
@@ -147,7 +169,12 @@ describe('a stream that comes to its end', () => {
     tap.push(usageChunk(7, 9));
     tap.end();
     const last = parsed(await events.rest()).at(-1);
-    assert.deepEqual(last.usage, { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cost_usd_micro: '0' });
+    assert.deepEqual(last.usage, {
+      prompt_tokens: 0,
+      completion_tokens: 0,
+      total_tokens: 0,
+      cost_usd_micro: '0',
+    });
     assert.equal(await cost(), 0n);
   });
 });
@@ -155,13 +182,18 @@ describe('a stream that comes to its end', () => {
 describe('a fault in the middle is a last chunk with an error, then [DONE]', () => {
   const faults: [name: string, play: (tap: Tap) => void][] = [
     ['the connection breaks', (tap) => tap.break(new Error('reset by 10.1.2.3'))],
-    ['the upstream says so itself', (tap) => tap.push({ error: { message: 'at 10.1.2.3', code: 'theirs' } })],
+    [
+      'the upstream says so itself',
+      (tap) => tap.push({ error: { message: 'at 10.1.2.3', code: 'theirs' } }),
+    ],
     ['what comes is no chunk', (tap) => tap.push(null as unknown as Record<string, unknown>)],
   ];
   for (const [name, play] of faults) {
     for (const delivered of [0, 2]) {
       test(`${name} after ${delivered} chunks`, async () => {
-        const { events, tap, call, cost } = await begin({ stream_options: { include_usage: true } });
+        const { events, tap, call, cost } = await begin({
+          stream_options: { include_usage: true },
+        });
         for (const piece of pieces.slice(0, delivered)) tap.push(delta(piece));
         play(tap);
         const all = await events.rest();
@@ -246,7 +278,9 @@ describe('a caller who leaves', () => {
     const asked = Promise.withResolvers<AbortSignal>();
     service.fake.behave.chat = ({ signal }) => {
       asked.resolve(signal);
-      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      return new Promise((_, reject) =>
+        signal.addEventListener('abort', () => reject(signal.reason)),
+      );
     };
     const left = new AbortController();
     const reply = service.call('POST', '/v1/chat/completions', {
@@ -259,7 +293,10 @@ describe('a caller who leaves', () => {
     left.abort();
     await assert.rejects(reply);
     await until('the upstream is let go', () => signal.aborted);
-    await until('nothing is reserved', async () => (await service.balance(account)).reserved === 0n);
+    await until(
+      'nothing is reserved',
+      async () => (await service.balance(account)).reserved === 0n,
+    );
     assert.deepEqual(await service.balance(account), earlier);
   });
 
@@ -270,7 +307,10 @@ describe('a caller who leaves', () => {
       tap.push(delta(pieces[0]!));
       await read(events, 1);
       events.leave();
-      await until('it is noticed', async () => (await app.metrics.streams.get()).values[0]!.value === 0);
+      await until(
+        'it is noticed',
+        async () => (await app.metrics.streams.get()).values[0]!.value === 0,
+      );
       await app.stop(400);
       assert.equal((await service.balance(account)).reserved, 0n, model);
       assert.equal(await cost(), countedCost(1));

@@ -53,7 +53,11 @@ after(async () => {
 
 function chat(body: Record<string, unknown>, options: CallOptions = {}): Promise<Reply> {
   const whole = { model: 'fake/chat', messages: hello, max_tokens: 100, ...body };
-  return service.call('POST', '/v1/chat/completions', { key: account.key, body: whole, ...options });
+  return service.call('POST', '/v1/chat/completions', {
+    key: account.key,
+    body: whole,
+    ...options,
+  });
 }
 
 /** What the account has and holds, and the money movements so far. */
@@ -83,7 +87,11 @@ const said = (content: string, usage: unknown, finish = 'stop'): ChatOutcome => 
 });
 
 test('the reply is OpenAI’s, under our names, with what it cost', async () => {
-  const usage = { prompt_tokens: 5, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 1 } };
+  const usage = {
+    prompt_tokens: 5,
+    completion_tokens: 2,
+    prompt_tokens_details: { cached_tokens: 1 },
+  };
   const { reply, cost } = await charged({ outcome: 'reply', reply: completion('hi there', usage) });
   assert.equal(reply.status, 200);
   assert.equal(cost, 9n);
@@ -94,10 +102,14 @@ test('the reply is OpenAI’s, under our names, with what it cost', async () => 
   assert.deepEqual(rest, {
     object: 'chat.completion',
     model: 'fake/chat',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'hi there' }, finish_reason: 'stop' }],
+    choices: [
+      { index: 0, message: { role: 'assistant', content: 'hi there' }, finish_reason: 'stop' },
+    ],
     usage: { ...usage, total_tokens: 7, cost_usd_micro: '9' },
   });
-  const card = await service.call('GET', `/v1/requests/${id.slice('chatcmpl-'.length)}`, { key: account.key });
+  const card = await service.call('GET', `/v1/requests/${id.slice('chatcmpl-'.length)}`, {
+    key: account.key,
+  });
   assert.equal(card.body.status, 'COMPLETED');
   assert.equal(card.body.charged_usd_micro, '9');
   assert.equal(card.body.quoted_usd_micro, String(helloBound + 2 * 100));
@@ -105,26 +117,71 @@ test('the reply is OpenAI’s, under our names, with what it cost', async () => 
 });
 
 describe('the reservation, and what the upstream is told', () => {
-  const cases: { name: string; body: Record<string, unknown>; tokens: number; reserved: number }[] = [
-    { name: 'max_tokens as given', body: { max_tokens: 100 }, tokens: 100, reserved: helloBound + 200 },
-    { name: 'its newer name', body: { max_tokens: undefined, max_completion_tokens: 50 }, tokens: 50, reserved: helloBound + 100 },
-    { name: 'left out: 4096', body: { max_tokens: undefined }, tokens: 4096, reserved: helloBound + 8192 },
-    { name: 'null: left out', body: { max_tokens: null }, tokens: 4096, reserved: helloBound + 8192 },
-    { name: 'above the row’s own ceiling: that', body: { max_tokens: 10_000 }, tokens: 8192, reserved: helloBound + 16_384 },
-    { name: 'left out, and the ceiling is lower', body: { model: 'fake/small/chat', max_tokens: undefined }, tokens: 300, reserved: helloBound + 600 },
-    {
-      name: 'a prompt beyond the window: the window',
-      body: { model: 'fake/small/chat', max_tokens: 1, messages: [{ role: 'user', content: '7'.repeat(5_000) }] },
-      tokens: 1,
-      reserved: 1_000 + 2,
-    },
-    {
-      name: 'a digit is a token, a picture 4096',
-      body: { messages: [{ role: 'user', content: [{ type: 'text', text: '12345' }, { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }] }] },
-      tokens: 100,
-      reserved: 128 + 16 + 5 + 4096 + 200,
-    },
-  ];
+  const cases: { name: string; body: Record<string, unknown>; tokens: number; reserved: number }[] =
+    [
+      {
+        name: 'max_tokens as given',
+        body: { max_tokens: 100 },
+        tokens: 100,
+        reserved: helloBound + 200,
+      },
+      {
+        name: 'its newer name',
+        body: { max_tokens: undefined, max_completion_tokens: 50 },
+        tokens: 50,
+        reserved: helloBound + 100,
+      },
+      {
+        name: 'left out: 4096',
+        body: { max_tokens: undefined },
+        tokens: 4096,
+        reserved: helloBound + 8192,
+      },
+      {
+        name: 'null: left out',
+        body: { max_tokens: null },
+        tokens: 4096,
+        reserved: helloBound + 8192,
+      },
+      {
+        name: 'above the row’s own ceiling: that',
+        body: { max_tokens: 10_000 },
+        tokens: 8192,
+        reserved: helloBound + 16_384,
+      },
+      {
+        name: 'left out, and the ceiling is lower',
+        body: { model: 'fake/small/chat', max_tokens: undefined },
+        tokens: 300,
+        reserved: helloBound + 600,
+      },
+      {
+        name: 'a prompt beyond the window: the window',
+        body: {
+          model: 'fake/small/chat',
+          max_tokens: 1,
+          messages: [{ role: 'user', content: '7'.repeat(5_000) }],
+        },
+        tokens: 1,
+        reserved: 1_000 + 2,
+      },
+      {
+        name: 'a digit is a token, a picture 4096',
+        body: {
+          messages: [
+            {
+              role: 'user',
+              content: [
+                { type: 'text', text: '12345' },
+                { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+              ],
+            },
+          ],
+        },
+        tokens: 100,
+        reserved: 128 + 16 + 5 + 4096 + 200,
+      },
+    ];
   for (const { name, body, tokens, reserved } of cases) {
     test(name, async () => {
       let held = 0n;
@@ -141,8 +198,24 @@ describe('the reservation, and what the upstream is told', () => {
   }
 
   test('what may change the price or is not known does not pass; what is allowed does', async () => {
-    const passes = { temperature: 0.5, top_p: 1, seed: 7, stop: ['x'], user: 'u', tools: [{ type: 'function', function: { name: 'f' } }] };
-    const dropped = { service_tier: 'priority', store: true, metadata: {}, prediction: {}, web_search_options: {}, modalities: ['audio'], n: 1, nonsense: 1 };
+    const passes = {
+      temperature: 0.5,
+      top_p: 1,
+      seed: 7,
+      stop: ['x'],
+      user: 'u',
+      tools: [{ type: 'function', function: { name: 'f' } }],
+    };
+    const dropped = {
+      service_tier: 'priority',
+      store: true,
+      metadata: {},
+      prediction: {},
+      web_search_options: {},
+      modalities: ['audio'],
+      n: 1,
+      nonsense: 1,
+    };
     const reply = await chat({ ...passes, ...dropped });
     assert.equal(reply.status, 200, reply.text);
     const call = service.fake.chats.at(-1)!;
@@ -158,7 +231,11 @@ describe('the reservation, and what the upstream is told', () => {
     assert.equal((await chat({}, { key: enough.key })).status, 200);
     const earlier = await traces(service);
     const error = assertRefused(await chat({}, { key: short.key }), 'insufficient_balance');
-    assert.deepEqual(error.details, { required_usd_micro: '348', available_usd_micro: '347', reserved_usd_micro: '0' });
+    assert.deepEqual(error.details, {
+      required_usd_micro: '348',
+      available_usd_micro: '347',
+      reserved_usd_micro: '0',
+    });
     assert.deepEqual(await traces(service), earlier);
   });
 });
@@ -203,10 +280,17 @@ describe('the charge', () => {
   });
 
   test('tool calls are output too', async () => {
-    const call = { id: 'c', type: 'function', function: { name: 'weather', arguments: '{"a":12345}' } };
+    const call = {
+      id: 'c',
+      type: 'function',
+      function: { name: 'weather', arguments: '{"a":12345}' },
+    };
     const message = { role: 'assistant', content: null, tool_calls: [call] };
     const choices = [{ index: 0, message, finish_reason: 'tool_calls' }];
-    const { reply, cost } = await charged({ outcome: 'reply', reply: { ...completion('', null), choices } });
+    const { reply, cost } = await charged({
+      outcome: 'reply',
+      reply: { ...completion('', null), choices },
+    });
     assert.deepEqual(reply.body.choices[0].message, message);
     // 7 letters of the name and 11 of the arguments make 5 tokens.
     assert.equal(cost, BigInt(helloCount + 10));
@@ -220,8 +304,14 @@ describe('the charge', () => {
 
   const failing: [name: string, outcome: ChatOutcome][] = [
     ['finished in error without output', said('', undefined, 'error')],
-    ['finished in error without output, whatever its usage says', said('', { prompt_tokens: 7, completion_tokens: 9 }, 'error')],
-    ['the upstream’s own error in place of a reply', { outcome: 'reply', reply: { error: { message: 'sk-upstream0123456789abcdef' } } }],
+    [
+      'finished in error without output, whatever its usage says',
+      said('', { prompt_tokens: 7, completion_tokens: 9 }, 'error'),
+    ],
+    [
+      'the upstream’s own error in place of a reply',
+      { outcome: 'reply', reply: { error: { message: 'sk-upstream0123456789abcdef' } } },
+    ],
   ];
   for (const [name, outcome] of failing) {
     test(`${name}: nothing`, async () => {
@@ -234,13 +324,51 @@ describe('the charge', () => {
 });
 
 describe('what the upstream did not take is released', () => {
-  const cases: { name: string; outcome: ChatOutcome | Error; code: ErrorCode; failure: string; retryAfter?: string }[] = [
-    { name: 'rejected', outcome: { outcome: 'rejected', message: 'no cats\0\ud800' }, code: 'invalid_input', failure: 'upstream_rejected' },
-    { name: 'not accepted', outcome: { outcome: 'not_accepted', message: 'busy', retry_after_ms: 6_100 }, code: 'capacity_unavailable', failure: 'upstream_failed', retryAfter: '7' },
-    { name: 'not accepted for an hour', outcome: { outcome: 'not_accepted', message: 'busy', retry_after_ms: 3_600_000 }, code: 'capacity_unavailable', failure: 'upstream_failed', retryAfter: '60' },
-    { name: 'unknown', outcome: { outcome: 'unknown', message: 'reset by 10.1.2.3' }, code: 'submit_failed', failure: 'outcome_unknown' },
-    { name: 'a fault of the adapter', outcome: new Error('kaboom 10.1.2.3'), code: 'submit_failed', failure: 'outcome_unknown' },
-    { name: 'a stream where a reply was asked for', outcome: { outcome: 'stream', chunks: (async function* () {})() }, code: 'submit_failed', failure: 'outcome_unknown' },
+  const cases: {
+    name: string;
+    outcome: ChatOutcome | Error;
+    code: ErrorCode;
+    failure: string;
+    retryAfter?: string;
+  }[] = [
+    {
+      name: 'rejected',
+      outcome: { outcome: 'rejected', message: 'no cats\0\ud800' },
+      code: 'invalid_input',
+      failure: 'upstream_rejected',
+    },
+    {
+      name: 'not accepted',
+      outcome: { outcome: 'not_accepted', message: 'busy', retry_after_ms: 6_100 },
+      code: 'capacity_unavailable',
+      failure: 'upstream_failed',
+      retryAfter: '7',
+    },
+    {
+      name: 'not accepted for an hour',
+      outcome: { outcome: 'not_accepted', message: 'busy', retry_after_ms: 3_600_000 },
+      code: 'capacity_unavailable',
+      failure: 'upstream_failed',
+      retryAfter: '60',
+    },
+    {
+      name: 'unknown',
+      outcome: { outcome: 'unknown', message: 'reset by 10.1.2.3' },
+      code: 'submit_failed',
+      failure: 'outcome_unknown',
+    },
+    {
+      name: 'a fault of the adapter',
+      outcome: new Error('kaboom 10.1.2.3'),
+      code: 'submit_failed',
+      failure: 'outcome_unknown',
+    },
+    {
+      name: 'a stream where a reply was asked for',
+      outcome: { outcome: 'stream', chunks: (async function* () {})() },
+      code: 'submit_failed',
+      failure: 'outcome_unknown',
+    },
   ];
   for (const { name, outcome, code, failure, retryAfter } of cases) {
     test(name, async () => {

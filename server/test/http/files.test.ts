@@ -32,7 +32,11 @@ after(async () => {
   await service.stop();
 });
 
-function upload(raw: Buffer | string | ReadableStream, type: string | null, key = account.key): Promise<Reply> {
+function upload(
+  raw: Buffer | string | ReadableStream,
+  type: string | null,
+  key = account.key,
+): Promise<Reply> {
   const headers: Record<string, string> = type === null ? {} : { 'content-type': type };
   return service.call('POST', '/v1/files', { key, raw, headers });
 }
@@ -104,7 +108,9 @@ describe('what is taken', () => {
 
   test('the same bytes twice are two files', async () => {
     const bytes = await image('png');
-    const ids = [await upload(bytes, 'image/png'), await upload(bytes, 'image/png')].map(({ body }) => body.file_id);
+    const ids = [await upload(bytes, 'image/png'), await upload(bytes, 'image/png')].map(
+      ({ body }) => body.file_id,
+    );
     assert.notEqual(ids[0], ids[1]);
   });
 });
@@ -114,20 +120,45 @@ describe('what is not taken leaves nothing', () => {
   const text = (content: string) => () => Buffer.from(content);
   const exe = () => Buffer.concat([Buffer.from('MZ\x90\0\x03\0\0\0', 'latin1'), Buffer.alloc(500)]);
   const over = (extra: number) => () => Buffer.alloc(maxBytes + extra, 'text ');
-  const cases: [name: string, make: () => Promise<Buffer> | Buffer, type: string | null, code: ErrorCode][] = [
+  const cases: [
+    name: string,
+    make: () => Promise<Buffer> | Buffer,
+    type: string | null,
+    code: ErrorCode,
+  ][] = [
     ['a picture called a film', png, 'video/mp4', 'unsupported_media_type'],
     ['a picture of another sort', png, 'image/jpeg', 'unsupported_media_type'],
     ['a picture called bytes', png, 'application/octet-stream', 'unsupported_media_type'],
     ['a picture without a type', png, null, 'unsupported_media_type'],
     ['a type that is none', png, 'picture', 'unsupported_media_type'],
     ['a type named like a method', png, 'constructor', 'unsupported_media_type'],
-    ['SVG', text('<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>'), 'image/svg+xml', 'unsupported_media_type'],
-    ['SVG called a text', text('<?xml version="1.0"?>\n<svg></svg>'), 'text/plain', 'unsupported_media_type'],
+    [
+      'SVG',
+      text('<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>'),
+      'image/svg+xml',
+      'unsupported_media_type',
+    ],
+    [
+      'SVG called a text',
+      text('<?xml version="1.0"?>\n<svg></svg>'),
+      'text/plain',
+      'unsupported_media_type',
+    ],
     ['HTML', text('<!doctype html><script>1</script>'), 'text/html', 'unsupported_media_type'],
-    ['HTML called a text', text('\n <html><body>hi</body></html>'), 'text/plain', 'unsupported_media_type'],
+    [
+      'HTML called a text',
+      text('\n <html><body>hi</body></html>'),
+      'text/plain',
+      'unsupported_media_type',
+    ],
     ['a program', exe, 'application/x-msdownload', 'unsupported_media_type'],
     ['a program called a picture', exe, 'image/png', 'unsupported_media_type'],
-    ['a shell script called a program', text('#!/bin/sh\nrm -rf .\n'), 'application/x-sh', 'unsupported_media_type'],
+    [
+      'a shell script called a program',
+      text('#!/bin/sh\nrm -rf .\n'),
+      'application/x-sh',
+      'unsupported_media_type',
+    ],
     ['JSON', text('{"a":1}'), 'application/json', 'unsupported_media_type'],
     ['no bytes', text(''), 'image/png', 'bad_request'],
     ['one byte more than may be', over(1), 'text/plain', 'payload_too_large'],
@@ -155,7 +186,8 @@ describe('what is not taken leaves nothing', () => {
 
   test('bytes whose row cannot be written', async () => {
     const earlier = await left();
-    const rename = (from: string, to: string) => service.db.run(rawSql(`alter table ${from} rename to ${to}`));
+    const rename = (from: string, to: string) =>
+      service.db.run(rawSql(`alter table ${from} rename to ${to}`));
     await rename('files', 'files_away');
     try {
       assertRefused(await upload(await image('png'), 'image/png'), 'internal_error');
@@ -169,21 +201,30 @@ describe('what is not taken leaves nothing', () => {
 describe('a body that does not come as announced', () => {
   const head = (length: number) =>
     [
-      'POST /v1/files HTTP/1.1', 'host: x', `authorization: Key ${account.key}`, 'content-type: text/plain',
-      `content-length: ${length}`, '\r\n',
+      'POST /v1/files HTTP/1.1',
+      'host: x',
+      `authorization: Key ${account.key}`,
+      'content-type: text/plain',
+      `content-length: ${length}`,
+      '\r\n',
     ].join('\r\n');
   const half = 'a text that stops in the middle '.repeat(1_000);
 
   async function settled(earlier: Awaited<ReturnType<typeof left>>): Promise<void> {
     const { inFlight } = service.app.metrics;
     await until('no call is under way', async () => (await inFlight.get()).values[0]?.value === 0);
-    await until('nothing is left', async () => JSON.stringify(stored()) === JSON.stringify(earlier.stored));
+    await until(
+      'nothing is left',
+      async () => JSON.stringify(stored()) === JSON.stringify(earlier.stored),
+    );
     assert.deepEqual(await left(), earlier);
   }
 
   test('shorter, and its sender closes its side: refused', async () => {
     const earlier = await left();
-    const { replies, closed } = await exchange(service.base, head(half.length + 1) + half, { leave: 'politely' });
+    const { replies, closed } = await exchange(service.base, head(half.length + 1) + half, {
+      leave: 'politely',
+    });
     assert.equal(closed, true);
     assert.ok(replies.every(({ status }) => status === 400));
     await settled(earlier);
@@ -207,7 +248,10 @@ describe('a body that does not come as announced', () => {
     const { replies, closed } = await exchange(service.base, head(half.length + 1) + half);
     assert.equal(closed, true, 'the connection was kept');
     assert.ok(performance.now() - begun < 3_000);
-    assert.deepEqual(replies.map(({ status, body }) => [status, body.error.code]), [[400, 'bad_request']]);
+    assert.deepEqual(
+      replies.map(({ status, body }) => [status, body.error.code]),
+      [[400, 'bad_request']],
+    );
     assert.match(replies[0]!.body.error.message, /too slowly/);
     await settled(earlier);
   });
@@ -241,12 +285,19 @@ describe('a body that does not come as announced', () => {
       const body = long.padEnd(Number(/content-length: (\d+)/.exec(bytes)![1]), ' ');
       const { replies, closed } = await exchange(service.base, bytes + body, { parts: [next] });
       assert.equal(closed, true);
-      assert.deepEqual(replies.map((reply) => reply.status), [status, 200]);
+      assert.deepEqual(
+        replies.map((reply) => reply.status),
+        [status, 200],
+      );
     }
   });
 
   test('refused, and the rest of it never comes: cut off', async () => {
-    for (const bytes of [head(maxBytes + 1), head(10).replace(account.key, 'no'), `${head(10_000)}<html>${half}`.slice(0, 6_000)]) {
+    for (const bytes of [
+      head(maxBytes + 1),
+      head(10).replace(account.key, 'no'),
+      `${head(10_000)}<html>${half}`.slice(0, 6_000),
+    ]) {
       const { replies, closed } = await exchange(service.base, bytes);
       assert.equal(closed, true, 'the connection was kept');
       assert.equal(replies.length, 1);
@@ -259,7 +310,11 @@ describe('a body that does not come as announced', () => {
       const bytes = head(5).replace('content-length: 5', `content-length: ${length}`);
       const { replies, closed } = await exchange(service.base, `${bytes}hello`);
       assert.equal(closed, true, length);
-      assert.deepEqual(replies.map(({ status }) => status), [400], length);
+      assert.deepEqual(
+        replies.map(({ status }) => status),
+        [400],
+        length,
+      );
     }
     await settled(earlier);
   });
@@ -270,7 +325,9 @@ describe('a file in an input', () => {
     service.call('POST', '/v1/queue/fake/image', { key, body: { prompt: 'x', image_url } });
   const expire = (file_id: string) =>
     service.db.run(
-      rawSql(`update files set expires_at = now() - interval '1 s' where id = $1`, [file_id.slice('file_'.length)]),
+      rawSql(`update files set expires_at = now() - interval '1 s' where id = $1`, [
+        file_id.slice('file_'.length),
+      ]),
     );
   async function uploaded(): Promise<{ file_id: string; bytes: Buffer }> {
     const bytes = await image('png');
@@ -334,7 +391,8 @@ describe('a file in an input', () => {
     const { file_id } = await uploaded();
     const kept = await uploaded();
     const name = (id: string) => id.slice('file_'.length);
-    const isStored = (id: string) => stored().some((path) => path.replaceAll('-', '').endsWith(name(id)));
+    const isStored = (id: string) =>
+      stored().some((path) => path.replaceAll('-', '').endsWith(name(id)));
     assert.ok(isStored(file_id) && isStored(kept.file_id));
     await expire(file_id);
     await service.app.worker!.sweep();

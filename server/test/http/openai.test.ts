@@ -74,7 +74,10 @@ describe('the stock client', () => {
     service.fake.behave.chat = (call) => {
       const tap = openTap(call);
       const first = delta('');
-      tap.push({ ...first, choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] });
+      tap.push({
+        ...first,
+        choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }],
+      });
       for (const piece of ['hel', 'lo']) tap.push(delta(piece));
       tap.push(delta(null, 'stop'));
       tap.push(usageChunk(5, 2));
@@ -93,7 +96,9 @@ describe('the stock client', () => {
     assert.equal(text, 'hello');
     const usage = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7, cost_usd_micro: '9' };
     assert.deepEqual(usages, [null, null, null, null, usage]);
-    const helped = await client.chat.completions.stream({ ...params, ...options }).finalChatCompletion();
+    const helped = await client.chat.completions
+      .stream({ ...params, ...options })
+      .finalChatCompletion();
     assert.equal(helped.choices[0]!.message.content, 'hello');
     service.fake.behave = {};
   });
@@ -112,7 +117,10 @@ describe('the stock client', () => {
     const read = async () => {
       for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
     };
-    await assert.rejects(read, (error) => error instanceof OpenAI.APIError && error.code === 'submit_failed');
+    await assert.rejects(
+      read,
+      (error) => error instanceof OpenAI.APIError && error.code === 'submit_failed',
+    );
     assert.equal(text, 'hel');
     assert.deepEqual(replies, [200]);
   });
@@ -141,9 +149,30 @@ describe('the stock client meets each refusal as its own class, and repeats only
   });
 
   const refusals: Refusal[] = [
-    { name: 'a wrong key', run: complete, options: async () => ({ apiKey: 'fbx_no' }), error: OpenAI.AuthenticationError, code: 'unauthorized', replies: [401] },
-    { name: 'no balance', run: complete, options: keyOf({ usd: 0 }), error: OpenAI.APIError, code: 'insufficient_balance', replies: [402] },
-    { name: 'a spent limit', run: complete, options: keyOf({ monthly_limit_usd_micro: 1n }), error: OpenAI.APIError, code: 'key_limit_reached', replies: [402] },
+    {
+      name: 'a wrong key',
+      run: complete,
+      options: async () => ({ apiKey: 'fbx_no' }),
+      error: OpenAI.AuthenticationError,
+      code: 'unauthorized',
+      replies: [401],
+    },
+    {
+      name: 'no balance',
+      run: complete,
+      options: keyOf({ usd: 0 }),
+      error: OpenAI.APIError,
+      code: 'insufficient_balance',
+      replies: [402],
+    },
+    {
+      name: 'a spent limit',
+      run: complete,
+      options: keyOf({ monthly_limit_usd_micro: 1n }),
+      error: OpenAI.APIError,
+      code: 'key_limit_reached',
+      replies: [402],
+    },
     {
       name: 'bad messages',
       run: (client) => client.chat.completions.create({ ...params, messages: [] }),
@@ -160,12 +189,22 @@ describe('the stock client meets each refusal as its own class, and repeats only
       param: 'model',
       replies: [400],
     },
-    { name: 'an address we do not have', run: (client) => client.embeddings.create({ model: 'x', input: 'x' }), error: OpenAI.NotFoundError, code: 'not_found', replies: [404] },
+    {
+      name: 'an address we do not have',
+      run: (client) => client.embeddings.create({ model: 'x', input: 'x' }),
+      error: OpenAI.NotFoundError,
+      code: 'not_found',
+      replies: [404],
+    },
     {
       name: 'a used Idempotency-Key',
       run: async (client) => {
         const headers = { 'Idempotency-Key': 'used' };
-        await service.call('POST', '/v1/chat/completions', { key: account.key, body: { ...params, max_tokens: 7 }, headers });
+        await service.call('POST', '/v1/chat/completions', {
+          key: account.key,
+          body: { ...params, max_tokens: 7 },
+          headers,
+        });
         return client.chat.completions.create(params, { headers });
       },
       error: OpenAI.ConflictError,
@@ -185,7 +224,15 @@ describe('the stock client meets each refusal as its own class, and repeats only
       replies: [200, 200, 429],
     },
   ];
-  for (const { name, run, options, error: wanted, code, param = null, replies: expected } of refusals) {
+  for (const {
+    name,
+    run,
+    options,
+    error: wanted,
+    code,
+    param = null,
+    replies: expected,
+  } of refusals) {
     test(`${name}: ${wanted.name} ${code}`, async () => {
       const { client, replies } = connect(await options?.());
       const error = await run(client).then(
@@ -207,7 +254,10 @@ describe('the stock client meets each refusal as its own class, and repeats only
     service.fake.behave.chat = () =>
       ++calls === 1
         ? { outcome: 'not_accepted', message: 'busy', retry_after_ms: 900 }
-        : { outcome: 'reply', reply: completion('at last', { prompt_tokens: 5, completion_tokens: 2 }) };
+        : {
+            outcome: 'reply',
+            reply: completion('at last', { prompt_tokens: 5, completion_tokens: 2 }),
+          };
     const { client, replies } = connect();
     const earlier = await service.balance(account);
     const begun = performance.now();
@@ -216,13 +266,19 @@ describe('the stock client meets each refusal as its own class, and repeats only
     assert.ok(performance.now() - begun >= 990, 'it came back too early');
     assert.equal(reply.choices[0]!.message.content, 'at last');
     assert.deepEqual(replies, [503, 200]);
-    assert.deepEqual(await service.balance(account), { available: earlier.available - 9n, reserved: 0n });
+    assert.deepEqual(await service.balance(account), {
+      available: earlier.available - 9n,
+      reserved: 0n,
+    });
   });
 
   test('a refusal before the reservation leaves nothing', async () => {
     const { client } = connect();
     const earlier = await traces(service);
-    await assert.rejects(client.chat.completions.create({ ...params, n: 2 }), OpenAI.BadRequestError);
+    await assert.rejects(
+      client.chat.completions.create({ ...params, n: 2 }),
+      OpenAI.BadRequestError,
+    );
     assert.deepEqual(await traces(service), earlier);
   });
 });

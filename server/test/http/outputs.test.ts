@@ -37,11 +37,17 @@ before(async () => {
   service = await startService();
   account = await service.account();
   other = await service.account();
-  const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"><script>1</script></svg>';
+  const svg =
+    '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"><script>1</script></svg>';
   kept = [
     { bytes: await image('png'), content_type: 'image/png', shown: 'inline', ending: 'png' },
     { bytes: Buffer.from(svg), content_type: 'image/svg+xml', shown: 'attachment', ending: 'svg' },
-    { bytes: await film(new bunny.WebMOutputFormat()), content_type: 'video/webm', shown: 'inline', ending: 'webm' },
+    {
+      bytes: await film(new bunny.WebMOutputFormat()),
+      content_type: 'video/webm',
+      shown: 'inline',
+      ending: 'webm',
+    },
     { bytes: wav(8_000_000), content_type: 'audio/wav', shown: 'inline', ending: 'wav' },
   ];
   id = await completed();
@@ -84,7 +90,10 @@ async function submitted(): Promise<string> {
 
 /** Paths of the signed links that the response call gives. */
 async function links(request_id = id, base?: string): Promise<string[]> {
-  const reply = await service.call('GET', `/v1/requests/${request_id}/response`, { key: account.key, base });
+  const reply = await service.call('GET', `/v1/requests/${request_id}/response`, {
+    key: account.key,
+    base,
+  });
   assert.equal(reply.status, 200, reply.text);
   return reply.body.images.map(({ url }: { url: string }) => {
     const { pathname, search } = new URL(url);
@@ -92,10 +101,12 @@ async function links(request_id = id, base?: string): Promise<string[]> {
   });
 }
 
-const path = (index: number | string, request_id = id) => `/v1/requests/${request_id}/output/${index}`;
+const path = (index: number | string, request_id = id) =>
+  `/v1/requests/${request_id}/output/${index}`;
 const fetchIt = (where: string, headers: Record<string, string> = {}, method = 'GET') =>
   service.call(method, where, { headers });
-const withKey = (index: number | string, key = account.key) => service.call('GET', path(index), { key });
+const withKey = (index: number | string, key = account.key) =>
+  service.call('GET', path(index), { key });
 
 function signedFor(exp: number, index = 0, request_id = id): string {
   return `${path(index, request_id)}?${sign(Buffer.from(secret), { request_id, index, exp })}`;
@@ -144,10 +155,17 @@ describe('whoever holds the link, or the key of the account, gets the bytes', ()
     assert.equal(reply.status, 200);
     assert.equal(reply.bytes.length, 0);
     const told = (each: Reply) =>
-      Object.fromEntries([...each.headers].filter(([name]) => !/^(date|x-request-id|connection|keep-alive)$/.test(name)));
+      Object.fromEntries(
+        [...each.headers].filter(
+          ([name]) => !/^(date|x-request-id|connection|keep-alive)$/.test(name),
+        ),
+      );
     assert.deepEqual(told(reply), told(full));
     const headers = { 'if-none-match': full.headers.get('etag')! };
-    assert.deepEqual(told(await fetchIt(link!, headers, 'HEAD')), told(await fetchIt(link!, headers)));
+    assert.deepEqual(
+      told(await fetchIt(link!, headers, 'HEAD')),
+      told(await fetchIt(link!, headers)),
+    );
   });
 
   test('the link good, whatever stands in Authorization', async () => {
@@ -160,7 +178,10 @@ describe('whoever holds the link, or the key of the account, gets the bytes', ()
   test('the link bad, and the key the right one', async () => {
     const [link] = await links();
     assert.equal((await service.call('GET', `${link}x`, { key: account.key })).status, 200);
-    assert.equal((await service.call('GET', signedFor(now() - 1), { key: account.key })).status, 200);
+    assert.equal(
+      (await service.call('GET', signedFor(now() - 1), { key: account.key })).status,
+      200,
+    );
   });
 });
 
@@ -173,7 +194,10 @@ describe('nobody else does', () => {
   test('with the key of another account it is not there, link or no link', async () => {
     const [link] = await links();
     const absent = assertRefused(await withKey(77), 'not_found');
-    for (const reply of [await withKey(0, other.key), await service.call('GET', `${link}x`, { key: other.key })]) {
+    for (const reply of [
+      await withKey(0, other.key),
+      await service.call('GET', `${link}x`, { key: other.key }),
+    ]) {
       assert.equal(assertRefused(reply, 'not_found').message, absent.message);
     }
   });
@@ -187,7 +211,10 @@ describe('nobody else does', () => {
       ['no time', `sig=${sig}`],
       ['an empty signature', `exp=${exp}&sig=`],
       ['another signature', `exp=${exp}&sig=${sig.startsWith('A') ? 'B' : 'A'}${sig.slice(1)}`],
-      ['another spelling of the same bytes', `exp=${exp}&sig=${sig.slice(0, -1)}${String.fromCharCode(sig.charCodeAt(42) + 1)}`],
+      [
+        'another spelling of the same bytes',
+        `exp=${exp}&sig=${sig.slice(0, -1)}${String.fromCharCode(sig.charCodeAt(42) + 1)}`,
+      ],
       ['a padded signature', `exp=${exp}&sig=${sig}=`],
       ['a shorter signature', `exp=${exp}&sig=${sig.slice(0, -1)}`],
       ['the signature twice', `exp=${exp}&sig=${sig}&sig=${sig}`],
@@ -200,7 +227,10 @@ describe('nobody else does', () => {
       ['a time with a blank', `exp=${exp}%20&sig=${sig}`],
       ['another output’s link', one!.split('?')[1]!],
       ['another request’s link', signedFor(Number(exp), 0, await completed()).split('?')[1]!],
-      ['a link of another secret', sign(Buffer.from('x'.repeat(32)), { request_id: id, index: 0, exp: Number(exp) })],
+      [
+        'a link of another secret',
+        sign(Buffer.from('x'.repeat(32)), { request_id: id, index: 0, exp: Number(exp) }),
+      ],
     ];
     for (const [name, query] of queries) {
       for (const method of ['GET', 'HEAD']) {
@@ -213,7 +243,27 @@ describe('nobody else does', () => {
 });
 
 describe('what is not there is not found', () => {
-  const indexes = ['00', '01', '-1', '-0', '+0', '1e1', '0x0', '0.0', '1.0', ' 0', '0 ', '4', '999999', '1000000', '9223372036854775808', '٠', 'NaN', 'zero', '%00'];
+  const indexes = [
+    '00',
+    '01',
+    '-1',
+    '-0',
+    '+0',
+    '1e1',
+    '0x0',
+    '0.0',
+    '1.0',
+    ' 0',
+    '0 ',
+    '4',
+    '999999',
+    '1000000',
+    '9223372036854775808',
+    '٠',
+    'NaN',
+    'zero',
+    '%00',
+  ];
   test('an index in any form but the one', async () => {
     for (const index of indexes) {
       const reply = await withKey(index === '%00' ? index : encodeURIComponent(index));
@@ -222,7 +272,13 @@ describe('what is not there is not found', () => {
   });
 
   test('no request, no id', async () => {
-    for (const request_id of ['0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10', 'no-id', id.replaceAll('-', ''), `${id}0`, '%00']) {
+    for (const request_id of [
+      '0199b3c2-7d1e-7a44-9c3f-5e0b8a6d2f10',
+      'no-id',
+      id.replaceAll('-', ''),
+      `${id}0`,
+      '%00',
+    ]) {
       const reply = await service.call('GET', path(0, request_id), { key: account.key });
       assertRefused(reply, 'not_found', { about: request_id });
     }
@@ -272,7 +328,18 @@ describe('a part of an output', () => {
 
   test('in a form that may be ignored is the whole', async () => {
     const [link] = await links();
-    const ranges = ['bytes=0-1,3-4', 'bytes=5-2', 'bytes=', 'bytes=-', 'bytes=a-b', 'bytes 0-1', 'items=0-1', 'bytes=0-1x', 'bytes=1-9223372036854775808', '0-1'];
+    const ranges = [
+      'bytes=0-1,3-4',
+      'bytes=5-2',
+      'bytes=',
+      'bytes=-',
+      'bytes=a-b',
+      'bytes 0-1',
+      'items=0-1',
+      'bytes=0-1x',
+      'bytes=1-9223372036854775808',
+      '0-1',
+    ];
     for (const range of ranges) {
       const reply = await fetchIt(link!, { range });
       assert.equal(reply.status, 200, range);
@@ -371,14 +438,24 @@ describe('the time of an output', () => {
 test('a changed secret: old links stay good while the one before is known, and only then', async () => {
   const changed = 'another secret of thirty-two characters, too';
   const [old] = await links();
-  const rotating = await service.another({ FAREBOX_SECRET: changed, FAREBOX_SECRET_PREVIOUS: secret });
+  const rotating = await service.another({
+    FAREBOX_SECRET: changed,
+    FAREBOX_SECRET_PREVIOUS: secret,
+  });
   const done = await service.another({ FAREBOX_SECRET: changed });
   const [young] = await links(id, rotating.base);
   assert.notEqual(young, old);
-  const status = async (link: string, base: string) => (await service.call('GET', link, { base })).status;
-  assert.deepEqual([await status(old!, rotating.base), await status(young!, rotating.base)], [200, 200]);
+  const status = async (link: string, base: string) =>
+    (await service.call('GET', link, { base })).status;
+  assert.deepEqual(
+    [await status(old!, rotating.base), await status(young!, rotating.base)],
+    [200, 200],
+  );
   assert.deepEqual([await status(old!, done.base), await status(young!, done.base)], [401, 200]);
-  assert.deepEqual([await status(old!, service.base), await status(young!, service.base)], [200, 401]);
+  assert.deepEqual(
+    [await status(old!, service.base), await status(young!, service.base)],
+    [200, 401],
+  );
 });
 
 test('a reader that leaves in the middle leaves no file open', async () => {

@@ -99,7 +99,10 @@ function secrets(change?: string[]): Promise<{ webhook_secrets: string[] }[]> {
   const { account_id } = account;
   return service.db.run<{ webhook_secrets: string[] }>(
     change
-      ? rawSql('update accounts set webhook_secrets = $2 where id = $1 returning webhook_secrets', [account_id, change])
+      ? rawSql('update accounts set webhook_secrets = $2 where id = $1 returning webhook_secrets', [
+          account_id,
+          change,
+        ])
       : rawSql('select webhook_secrets from accounts where id = $1', [account_id]),
   );
 }
@@ -119,7 +122,10 @@ async function ringTwice(): Promise<void> {
 describe('each end is told once, with the card', () => {
   const ends: [status: string, play: () => void][] = [
     ['COMPLETED', () => {}],
-    ['FAILED', () => (service.fake.behave = { start: () => ({ outcome: 'rejected', message: 'no cats' }) })],
+    [
+      'FAILED',
+      () => (service.fake.behave = { start: () => ({ outcome: 'rejected', message: 'no cats' }) }),
+    ],
     ['CANCELLED', () => {}],
   ];
   for (const [status, play] of ends) {
@@ -215,18 +221,69 @@ describe('whatever the receiver does is recorded, and it is not told again', () 
     status: number | null;
     error: RegExp | null;
   }
-  const answersWith = (status: number, headers = {}) => (res: ServerResponse) => void res.writeHead(status, headers).end('x');
+  const answersWith =
+    (status: number, headers = {}) =>
+    (res: ServerResponse) =>
+      void res.writeHead(status, headers).end('x');
   const cases: Receiver[] = [
-    ...[200, 201, 299].map((status): Receiver => ({ name: `${status}`, answer: answersWith(status), state: 'delivered', status, error: null })),
-    ...[400, 404, 410, 429, 500, 503].map((status): Receiver => ({ name: `${status}`, answer: answersWith(status), state: 'failed', status, error: /^answered / })),
-    { name: 'a redirect', answer: (res) => answersWith(302, { location: to('/landed') })(res), state: 'failed', status: 302, error: /^answered 302$/ },
-    { name: 'a lasting redirect', answer: (res) => answersWith(308, { location: to('/landed') })(res), state: 'failed', status: 308, error: /^answered 308$/ },
+    ...[200, 201, 299].map((status): Receiver => ({
+      name: `${status}`,
+      answer: answersWith(status),
+      state: 'delivered',
+      status,
+      error: null,
+    })),
+    ...[400, 404, 410, 429, 500, 503].map((status): Receiver => ({
+      name: `${status}`,
+      answer: answersWith(status),
+      state: 'failed',
+      status,
+      error: /^answered /,
+    })),
+    {
+      name: 'a redirect',
+      answer: (res) => answersWith(302, { location: to('/landed') })(res),
+      state: 'failed',
+      status: 302,
+      error: /^answered 302$/,
+    },
+    {
+      name: 'a lasting redirect',
+      answer: (res) => answersWith(308, { location: to('/landed') })(res),
+      state: 'failed',
+      status: 308,
+      error: /^answered 308$/,
+    },
     { name: 'silence', answer: () => {}, state: 'failed', status: null, error: /in time/ },
-    { name: 'a head and no end', answer: (res) => res.writeHead(500).flushHeaders(), state: 'failed', status: null, error: /in time/ },
-    { name: 'a broken connection', answer: (res) => void res.socket!.resetAndDestroy(), state: 'failed', status: null, error: /./ },
+    {
+      name: 'a head and no end',
+      answer: (res) => res.writeHead(500).flushHeaders(),
+      state: 'failed',
+      status: null,
+      error: /in time/,
+    },
+    {
+      name: 'a broken connection',
+      answer: (res) => void res.socket!.resetAndDestroy(),
+      state: 'failed',
+      status: null,
+      error: /./,
+    },
     { name: 'no HTTP', url: () => garbage.url, state: 'failed', status: null, error: /./ },
-    { name: 'nobody there', url: () => `http://127.0.0.1:${closedPort}`, state: 'failed', status: null, error: /ECONNREFUSED/ },
-    { name: 'no TLS', url: () => to('/').replace('http:', 'https:'), state: 'failed', status: null, error: /./ },
+    {
+      name: 'nobody there',
+      url: () => `http://127.0.0.1:${closedPort}`,
+      state: 'failed',
+      status: null,
+      error: /ECONNREFUSED/,
+    },
+    {
+      name: 'no TLS',
+      url: () => to('/').replace('http:', 'https:'),
+      state: 'failed',
+      status: null,
+      error: /./,
+    },
   ];
   for (const { name, answer, url, state, status, error } of cases) {
     test(name, async () => {
@@ -259,13 +316,20 @@ describe('whatever the receiver does is recorded, and it is not told again', () 
       const pour = () => {
         while (!res.destroyed && res.write(piece)) written += piece.length;
       };
-      res.writeHead(200).on('drain', pour).on('close', cut.resolve).on('error', () => {});
+      res
+        .writeHead(200)
+        .on('drain', pour)
+        .on('close', cut.resolve)
+        .on('error', () => {});
       pour();
     };
     const id = await submit(to(path));
     await service.work();
     await cut.promise;
-    assert.deepEqual(await deliveries(id).then((all) => all.map(({ status, error }) => [status, error])), [[200, null]]);
+    assert.deepEqual(
+      await deliveries(id).then((all) => all.map(({ status, error }) => [status, error])),
+      [[200, null]],
+    );
     // What lies in the sockets' buffers was sent too, and read by nobody.
     assert.ok(written < 16 * 1024 * 1024, `${written} bytes were taken`);
   });
@@ -315,20 +379,27 @@ describe('a process that dies', () => {
     const other = await service.another();
     const first = service.work();
     await until('the first is sent', () => gates.length === 1);
-    await service.db.run(rawSql(`update requests set wake_at = now() - interval '1 s' where id = $1`, [id]));
+    await service.db.run(
+      rawSql(`update requests set wake_at = now() - interval '1 s' where id = $1`, [id]),
+    );
     while ((await other.app.worker!.runOnce()) > 0);
     assert.equal((await card(id)).webhook.state, 'delivered');
     gates[0]!.writeHead(500).end();
     await first;
     const { webhook } = await card(id);
     assert.deepEqual([webhook.state, webhook.last_status], ['delivered', 204]);
-    assert.deepEqual(at(path).map(({ headers }) => headers['webhook-id']), [id, id]);
+    assert.deepEqual(
+      at(path).map(({ headers }) => headers['webhook-id']),
+      [id, id],
+    );
   });
 });
 
 describe('an address that is not public is not called', () => {
   const rewrite = (id: string, url: string) =>
-    service.db.run(rawSql('update request_inputs set webhook_url = $2 where request_id = $1', [id, url]));
+    service.db.run(
+      rawSql('update request_inputs set webhook_url = $2 where request_id = $1', [id, url]),
+    );
 
   async function unsent(id: string, error: RegExp): Promise<void> {
     await service.work();
@@ -342,7 +413,14 @@ describe('an address that is not public is not called', () => {
   }
 
   test('however it got into the row', async () => {
-    for (const host of ['127.0.0.1', '[::1]', 'localhost', '[::ffff:127.0.0.1]', '0', '2130706433']) {
+    for (const host of [
+      '127.0.0.1',
+      '[::1]',
+      'localhost',
+      '[::ffff:127.0.0.1]',
+      '0',
+      '2130706433',
+    ]) {
       const id = await submit(to(newPath()));
       await rewrite(id, `http://${host}:${forbidden.port}/`);
       await unsent(id, /public|blocked/);
@@ -367,7 +445,10 @@ describe('an address that is not public is not called', () => {
   test('a name that leads to us is refused at the submit', async () => {
     names.set('inside.example.com', ['127.0.0.1']);
     const body = { prompt: 'x', webhook_url: `http://inside.example.com:${forbidden.port}/` };
-    assertRefused(await service.call('POST', '/v1/queue/fake/image', { key: account.key, body }), 'bad_webhook_url');
+    assertRefused(
+      await service.call('POST', '/v1/queue/fake/image', { key: account.key, body }),
+      'bad_webhook_url',
+    );
   });
 });
 
@@ -375,7 +456,11 @@ test('https only: http is refused at the submit, and not sent where it was accep
   const strict = await service.another({ FAREBOX_WEBHOOK_HTTPS_ONLY: 'on' });
   names.set('hook.example.com', ['93.184.216.34']);
   const submitStrict = (webhook_url: string) =>
-    service.call('POST', '/v1/queue/fake/image', { key: account.key, body: { prompt: 'x', webhook_url }, base: strict.base });
+    service.call('POST', '/v1/queue/fake/image', {
+      key: account.key,
+      body: { prompt: 'x', webhook_url },
+      base: strict.base,
+    });
   assertRefused(await submitStrict('http://hook.example.com/'), 'bad_webhook_url');
   const path = newPath();
   const id = await submit(to(path));

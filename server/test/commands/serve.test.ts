@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { after, before, describe, test, type TestContext } from 'node:test';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { until } from '../kit/until.ts';
+import {
+  assertNoPostgres,
+  assertSaid,
+  call,
+  outputOf,
+  placeFor,
+  reaches,
+  submit,
+  type Place,
+  type Running,
+} from './cli.ts';
+
+const secret = 'a secret of at least thirty-two characters';
+const stopMaxMs = 10_000;
+
+async function fund(place: Place, email: string): Promise<string> {
+  const made = await place.run(['account', 'create', email, '--credit-usd', '10']);
+  assert.equal(made.code, 0, made.stderr);
+  return (await place.run(['key', 'create', '--account', email, '--json'])).json.key as string;
+}
+
+describe('serve and worker refuse to start', () => {
+  const given = { DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c', FAREBOX_SECRET: secret };
+  const base = { FAREBOX_BASE_URL: 'https://models.example.com/v1' };
+  const settings: [what: string, env: Record<string, string>, says: RegExp][] = [
+    [
+      'with nothing set',
+      {},
+      /^Set DATABASE_URL, FAREBOX_SECRET, FAREBOX_BASE_URL, or say --embedded/,
+    ],
+    ['without a base address', given, /^Set FAREBOX_BASE_URL, or say/],
+    ['without a secret', { ...base, DATABASE_URL: given.DATABASE_URL }, /^Set FAREBOX_SECRET, or/],
+    ['without a database', { ...base, FAREBOX_SECRET: secret }, /^Set DATABASE_URL, or say/],
+    [
+      'where no database answers',
+      { ...base, ...given },
+      /The database cannot be used: .*ECONNREFUSED/,
+    ],
+    [
+      'at a host with no name',
+      { ...given, ...base, DATABASE_URL: 'postgres://a@no.invalid/b' },
+      /no\.invalid/,
+    ],
+    [
+      'with a database address that is none',
+      { ...base, ...given, DATABASE_URL: 'mysql://x' },
+      /^DATABASE_URL: must be postgres:\/\//,
+    ],
+    [
+      'with a short secret',
+      { ...base, ...given, FAREBOX_SECRET: 'short' },
+      /^FAREBOX_SECRET must have at least 32/,
+    ],
+    [
+      'with a base address outside /v1',
+      { ...given, FAREBOX_BASE_URL: 'https://x.example.com' },
+      /^FAREBOX_BASE_URL must be .* ends in \/v1/,
+    ],
+    [
+      'with a secret file that is not there',
+      { FAREBOX_SECRET_FILE: '/no/such' },
+      /^FAREBOX_SECRET: cannot read \/no\/such/,
+    ],
+    [
+      'with a port that is none',
+      { PORT: '80800' },
+      /^PORT: "80800" is not a whole number from 0 to 65535/,
+    ],
+    [
+      'with a flag that is none',
+      { FAREBOX_WORKER: 'yes' },
+      /^FAREBOX_WORKER: "yes" is neither on nor off/,
+    ],
+    [
+      'with a step longer than its lease',
+      { FAREBOX_LEASE_SECONDS: '5' },
+      /FAREBOX_STEP_TIMEOUT_SECONDS must be less than FAREBOX_LEASE_SECONDS/,
+    ],
+    [
+      'with a storage that is none',
+      { FAREBOX_STORAGE: 's3://bucket' },
+      /^FAREBOX_STORAGE: must be disk/,
+    ],
+    [
+      'with a host that is none',
+      { FAREBOX_ALLOW_PRIVATE_HOSTS: 'a,http://b' },
+      /"http:\/\/b" is neither host nor host:port/,
+    ],
+    ['with several faults', { PORT: 'x', FAREBOX_RPM: '0' }, /^PORT: .*\nFAREBOX_RPM: .*\n$/],
+  ];
+
+  for (const [what, env, says] of settings) {
+    test(what, async (t) => {
+      const place = placeFor(t);
+      const [plain, json] = await Promise.all([
+        place.run(['serve'], env),
+        place.run(['worker', '--json'], env),
+      ]);
+      assertSaid(plain, says);
+      assertSaid(json, says);
+      assert.match(json.json.error.message, new RegExp(says.source.replace(/\\n\$$/, '')));
+      assert.equal(place.postgresPid(), null);
+      const told = plain.stderr + json.stdout;
+      assert.doesNotMatch(told, /a secret of at|a:b@/, 'a secret was shown');
+    });
+  }
+});
+
+describe('on the embedded database', () => {
+  test('a second service in the folder is refused and told who holds it', async (t) => {
+    const place = placeFor(t);
+    const first = await place.start(['serve', '--embedded']);
+    const postgres = place.postgresPid();
+    const [serve, trial] = await Promise.all([
+      place.run(['serve', '--embedded']),
+      place.run(['trial', '--json']),
+    ]);
+    for (const second of [serve, trial]) {
+      assertSaid(second, new RegExp(`Another Farebox runs in .*/data \\(pid ${first.pid}, port`));
+    }
+    assert.match(trial.json.error.message, /Stop it, or set FAREBOX_DATA_DIR to another folder/);
+    assert.equal((await call(first.base, 'GET', '/readyz', null)).status, 200);
+    assert.equal(place.postgresPid(), postgres);
+    const { data } = (await place.run(['account', 'list', '--json'])).json;
+    assert.deepEqual(data, [], 'the refused trial made its accounts');
+    assert.equal((await first.end('SIGINT')).code, 0);
+    await assertNoPostgres(place);
+  });
+
+  test('a port in use is said in words, and nothing is left running', async (t) => {
+    const taken = net.createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    t.after(() => taken.close());
+    const { port } = taken.address() as net.AddressInfo;
+    const place = placeFor(t);
+    const ran = await place.run(['serve', '--embedded', '--json'], { PORT: String(port) });
+    assertSaid(ran, new RegExp(`Port ${port} is taken by another program\\. Set PORT`));
+    await assertNoPostgres(place);
+    const elsewhere = await place.run(['serve', '--embedded'], { HOST: '192.0.2.1' });
+    assertSaid(elsewhere, /Cannot listen on 192\.0\.2\.1:0 \(EADDRNOTAVAIL\)/);
+    await assertNoPostgres(place);
+    const lost = await place.run(['serve', '--embedded'], { FAREBOX_CATALOG: '/no/such' });
+    assertSaid(lost, /Cannot read the catalog folder \/no\/such/);
+    await assertNoPostgres(place);
+  });
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    test(`${signal} ends it in order while a job runs and a stream is open`, async (t) => {
+      const place = placeFor(t);
+      const service = await place.start(['serve', '--embedded']);
+      const key = await fund(place, 'ana@example.com');
+      const id = await submit(service.base, key, 'sandbox:hang');
+      await reaches(service.base, key, id, 'IN_PROGRESS');
+      const stream = await fetch(`${service.base}/v1/requests/${id}/status/stream`, {
+        headers: { authorization: `Key ${key}` },
+      });
+      const ended = stream.text();
+      const { code, ms } = await service.end(signal);
+      t.diagnostic(`ended after ${ms} ms`);
+      assert.equal(code, 0, service.stderr());
+      assert.ok(ms < stopMaxMs, `${ms} ms`);
+      assert.match(
+        await ended,
+        /event: end\ndata: .*draining/,
+        'the stream was cut without a word',
+      );
+      await assertNoPostgres(place);
+      // It is still there, reserved, for the next start.
+      const { reserved_usd_micro } = (
+        await place.run(['account', 'show', 'ana@example.com', '--json'])
+      ).json;
+      assert.equal(reserved_usd_micro, '10000');
+    });
+  }
+
+  test('stopped in the midst of its start it leaves no PostgreSQL behind', async (t) => {
+    const place = placeFor(t);
+    const child = place.spawn(['serve', '--embedded']);
+    const output = outputOf(child);
+    await until('PostgreSQL is starting', () => place.postgresPid(), 20_000);
+    child.kill('SIGTERM');
+    const [code] = (await once(child, 'exit')) as [number];
+    assert.equal(code, 0, output.stderr);
+    await assertNoPostgres(place);
+  });
+});
+
+describe('on a database of its own', () => {
+  let database: TestDatabase;
+  before(async () => void (database = await testDatabase()));
+  after(() => database.close());
+
+  const placeOn = (t: TestContext, env: Record<string, string> = {}) =>
+    placeFor(t, {
+      DATABASE_URL: database.url,
+      FAREBOX_UNSAFE_DATABASE: 'on',
+      FAREBOX_SECRET: secret,
+      FAREBOX_BASE_URL: 'https://models.example.com/v1',
+      ...env,
+    });
+
+  test('secrets come from files, and callers see the base address', async (t) => {
+    const place = placeOn(t);
+    const file = (name: string, text: string) => {
+      const where = path.join(path.dirname(place.dir), name);
+      fs.writeFileSync(where, `${text}\n`);
+      return where;
+    };
+    const service = await place.start(['serve'], {
+      DATABASE_URL: '',
+      DATABASE_URL_FILE: file('url', database.url),
+      FAREBOX_SECRET: '',
+      FAREBOX_SECRET_FILE: file('secret', secret),
+    });
+    assert.equal(service.said.base_url, 'https://models.example.com/v1');
+    const key = await fund(place, 'files@example.com');
+    const id = await submit(service.base, key, 'a lighthouse');
+    await reaches(service.base, key, id, 'COMPLETED');
+    const { body } = await call(service.base, 'GET', `/v1/requests/${id}/response`, key);
+    const { url } = body.images[0] as { url: string };
+    assert.ok(url.startsWith('https://models.example.com/v1/requests/'), url);
+    assert.equal((await service.end('SIGTERM')).code, 0);
+    assert.equal(place.postgresPid(), null);
+    assert.equal(fs.existsSync(path.join(place.dir, 'postgres')), false);
+    // Signed with the secret of the file: a start with the same one in the environment takes it.
+    const again = await place.start(['serve']);
+    const output = url.replace('https://models.example.com', again.base);
+    assert.equal((await fetch(output)).status, 200);
+    assert.equal((await again.end('SIGTERM')).code, 0);
+    const other = await place.start(['serve'], { FAREBOX_SECRET: 'x'.repeat(32) });
+    assert.equal((await fetch(output.replace(again.base, other.base))).status, 401);
+    assert.equal((await other.end('SIGTERM')).code, 0);
+  });
+
+  for (const [how, args, env] of [
+    ['serve --no-worker', ['serve', '--no-worker'], {}],
+    ['FAREBOX_WORKER=off', ['serve'], { FAREBOX_WORKER: 'off' }],
+  ] as const) {
+    test(`a worker beside ${how} completes what waits there`, async (t) => {
+      const place = placeOn(t);
+      const service: Running = await place.start([...args], env);
+      const email = `${how.replace(/\W+/g, '-').toLowerCase()}@example.com`;
+      const key = await fund(place, email);
+      const id = await submit(service.base, key, 'a lighthouse');
+      // A whole process comes and goes meanwhile.
+      const shown = await place.run(['account', 'show', email, '--json']);
+      assert.equal(shown.json.reserved_usd_micro, '10000');
+      const where = `/v1/requests/${id}/status`;
+      const { body } = await call(service.base, 'GET', where, key);
+      assert.equal(body.status, 'IN_QUEUE', 'it was worked on without a worker');
+      const worker = await place.start(['worker']);
+      await reaches(service.base, key, id, 'COMPLETED');
+      const after = await place.run(['account', 'show', email, '--json']);
+      const { available_usd_micro, reserved_usd_micro } = after.json;
+      assert.deepEqual([available_usd_micro, reserved_usd_micro], ['9990000', '0']);
+      assert.equal((await worker.end('SIGTERM')).code, 0, worker.stderr());
+      assert.equal((await call(service.base, 'GET', '/readyz', null)).status, 200);
+      assert.equal((await service.end('SIGTERM')).code, 0, service.stderr());
+    });
+  }
+
+  test('two services may share it; a human is told where each listens', async (t) => {
+    const place = placeOn(t);
+    const first = await place.start(['serve']);
+    const child = place.spawn(['serve']);
+    const output = outputOf(child);
+    const told = /Farebox serves https:\/\/models\.example\.com\/v1 on 127\.0\.0\.1:(\d+)\.\n/;
+    const [, port] = await until('the second is ready', () => told.exec(output.stdout), 20_000);
+    const second = `http://127.0.0.1:${port}`;
+    assert.notEqual(second, first.base);
+    const key = await fund(place, 'both@example.com');
+    const id = await submit(first.base, key, 'a lighthouse');
+    await reaches(second, key, id, 'COMPLETED');
+    child.kill('SIGINT');
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
+    assert.equal((await first.end('SIGTERM')).code, 0);
+  });
+
+  test('the books balance after all of this', async (t) => {
+    const { json } = await placeOn(t).run(['audit', '--json']);
+    assert.deepEqual([json.ok, json.violations], [true, []]);
+    assert.ok(json.checked.requests >= 4);
+  });
+});

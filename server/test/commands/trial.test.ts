@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { until } from '../kit/until.ts';
+import {
+  assertNoPostgres,
+  call,
+  memoryMb,
+  outputOf,
+  placeFor,
+  reaches,
+  submit,
+  type Place,
+} from './cli.ts';
+
+/** From nothing, the making of the cluster included. */
+const readyMaxMs = 10_000;
+const stopMaxMs = 10_000;
+
+async function balanceOf(place: Place, email = 'demo@farebox.local') {
+  const { json } = await place.run(['account', 'show', email, '--json']);
+  const { available_usd_micro, reserved_usd_micro } = json;
+  return { available: available_usd_micro, reserved: reserved_usd_micro };
+}
+
+async function assertBooks(place: Place): Promise<void> {
+  const { json } = await place.run(['audit', '--json']);
+  assert.deepEqual(json.violations, []);
+}
+
+describe('trial', () => {
+  test('from nothing it is ready with accounts and a key that works', async (t) => {
+    const place = placeFor(t);
+    const service = await place.start(['trial']);
+    const { base_url, port, key, email, operator, available_usd_micro } = service.said;
+    assert.ok(service.ready_ms < readyMaxMs, `ready after ${service.ready_ms} ms`);
+    assert.equal((await call(service.base, 'GET', '/readyz', null)).status, 200);
+    assert.equal(base_url, `http://localhost:${port}/v1`);
+    assert.deepEqual(
+      [email, operator, available_usd_micro],
+      ['demo@farebox.local', 'operator@farebox.local', '100000000'],
+    );
+    const id = await submit(service.base, key, 'a lighthouse at dawn');
+    await reaches(service.base, key, id, 'COMPLETED');
+    const { body } = await call(service.base, 'GET', `/v1/requests/${id}/response`, key);
+    const output = await fetch(body.images[0].url);
+    assert.equal(output.status, 200);
+    assert.match(output.headers.get('content-type') ?? '', /^image\//);
+    assert.ok((await output.arrayBuffer()).byteLength > 100);
+    assert.deepEqual(await balanceOf(place), { available: '99990000', reserved: '0' });
+    assert.equal(service.stderr(), '', 'a trial that works has nothing to complain of');
+    if (process.platform === 'linux') {
+      const rest = `service ${memoryMb(service.pid)} MB, PostgreSQL ${memoryMb(place.postgresPid()!)} MB`;
+      t.diagnostic(`ready after ${service.ready_ms} ms; resident ${rest}`);
+    }
+    const { code, ms } = await service.end('SIGINT');
+    assert.equal(code, 0);
+    assert.ok(ms < stopMaxMs);
+    await assertNoPostgres(place);
+  });
+
+  test('a second start tells a human the same key and the true balance', async (t) => {
+    const place = placeFor(t);
+    const first = await place.start(['trial']);
+    const { key } = first.said;
+    const id = await submit(first.base, key, 'a lighthouse');
+    await reaches(first.base, key, id, 'COMPLETED');
+    assert.equal((await first.end('SIGTERM')).code, 0);
+    const child = place.spawn(['trial']);
+    const output = outputOf(child);
+    await until('it is ready', () => /Ctrl-C stops everything/.exec(output.stdout), 20_000);
+    assert.match(output.stdout, new RegExp(`API key +${key}\\n`));
+    assert.match(output.stdout, /base address +http:\/\/localhost:\d+\/v1\n/);
+    assert.match(output.stdout, /demo@farebox\.local \(balance 99\.99 USD\)/);
+    assert.doesNotMatch(output.stdout, /undefined|\[object/);
+    const [, port] = /localhost:(\d+)/.exec(output.stdout)!;
+    const base = `http://127.0.0.1:${port}`;
+    const card = await call(base, 'GET', `/v1/requests/${id}`, key);
+    assert.equal(card.body.status, 'COMPLETED');
+    assert.deepEqual(await balanceOf(place), { available: '99990000', reserved: '0' });
+    const { data } = (await place.run(['key', 'list', '--json'])).json;
+    assert.equal(data.length, 1, 'every start made a key');
+    await place.run(['key', 'revoke', data[0].key_id]);
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGINT');
+    assert.equal(await exited, 0);
+    const third = await place.start(['trial']);
+    assert.notEqual(third.said.key, key, 'a revoked key is shown as ready');
+    assert.equal((await call(third.base, 'GET', '/v1/requests', third.said.key)).status, 200);
+    assert.equal((await call(third.base, 'GET', '/v1/requests', key)).status, 401);
+    assert.equal(third.said.available_usd_micro, '99990000');
+    assert.equal((await third.end('SIGTERM')).code, 0);
+    await assertNoPostgres(place);
+  });
+});
+
+describe('killed', () => {
+  /** What is owned by the dead comes back soon. */
+  const env = { FAREBOX_LEASE_SECONDS: '2', FAREBOX_STEP_TIMEOUT_SECONDS: '1.8' };
+
+  test('the service finds its database again and finishes what was open, once', async (t) => {
+    const place = placeFor(t, { ...env, FAREBOX_SANDBOX_CONCURRENCY: '1' });
+    const first = await place.start(['trial']);
+    const { key } = first.said;
+    const running = await submit(first.base, key, 'sandbox:slow=1 a lighthouse');
+    await reaches(first.base, key, running, 'IN_PROGRESS');
+    const queued = await submit(first.base, key, 'a pier');
+    const postgres = place.postgresPid();
+    assert.equal((await first.end('SIGKILL')).code, null);
+    assert.equal(place.postgresPid(), postgres, 'PostgreSQL went with the service');
+    assert.deepEqual(await balanceOf(place), { available: '99980000', reserved: '20000' });
+    // Which stopped it, as nobody else was there.
+    await assertNoPostgres(place);
+
+    const second = await place.start(['trial']);
+    assert.equal(second.said.key, key);
+    for (const id of [running, queued]) await reaches(second.base, key, id, 'COMPLETED');
+    assert.deepEqual(await balanceOf(place), { available: '99980000', reserved: '0' });
+    await assertBooks(place);
+    assert.equal((await second.end('SIGTERM')).code, 0);
+    await assertNoPostgres(place);
+  });
+
+  test('the service takes over the PostgreSQL that still runs, and stops it in the end', async (t) => {
+    const place = placeFor(t, env);
+    const first = await place.start(['trial']);
+    const postgres = place.postgresPid();
+    await first.end('SIGKILL');
+    const second = await place.start(['trial']);
+    assert.equal(place.postgresPid(), postgres, 'another PostgreSQL was started');
+    assert.equal((await call(second.base, 'GET', '/readyz', null)).status, 200);
+    assert.equal((await second.end('SIGTERM')).code, 0);
+    await assertNoPostgres(place);
+  });
+
+  test('its PostgreSQL comes back by itself, with all that was committed', async (t) => {
+    const place = placeFor(t, env);
+    const service = await place.start(['trial']);
+    const { key } = service.said;
+    const earlier = await submit(service.base, key, 'sandbox:slow=1 a lighthouse');
+    const postgres = place.postgresPid()!;
+    process.kill(postgres, 'SIGKILL');
+    const readyz = () => call(service.base, 'GET', '/readyz', null);
+    const down = await until('it is seen that the database is away', async () => {
+      const reply = await readyz();
+      return reply.status === 503 && reply;
+    });
+    assert.equal(down.body.error.details.failing, 'database');
+    const began = performance.now();
+    await until('it is ready again', async () => (await readyz()).status === 200, 20_000);
+    t.diagnostic(`ready again after ${Math.round(performance.now() - began)} ms`);
+    assert.notEqual(place.postgresPid(), postgres);
+    const later = await submit(service.base, key, 'a pier');
+    for (const id of [earlier, later]) await reaches(service.base, key, id, 'COMPLETED');
+    assert.deepEqual(await balanceOf(place), { available: '99980000', reserved: '0' });
+    await assertBooks(place);
+    assert.equal((await service.end('SIGTERM')).code, 0);
+    await assertNoPostgres(place);
+  });
+});
