@@ -56,32 +56,11 @@ export async function openBench(settings: Record<string, string> = {}): Promise<
   });
   await migrate(db);
   const running = new Set<ChildProcess>();
-  let accounts = 0;
   return {
     db,
     dir,
     databasePid: embedded.pid,
-    async keys(count) {
-      const keys: string[] = [];
-      for (let i = 0; i < count; i++) {
-        const { id: account_id } = await createAccount(db, {
-          email: `b${++accounts}@example.com`,
-          is_operator: false,
-        });
-        await deposit(db, {
-          account_id,
-          amount: 1_000_000_000_000n,
-          reference: `bench ${account_id}`,
-        });
-        const limits = {
-          monthly_limit_usd_micro: null,
-          rpm: 1_000_000_000,
-          open_jobs: 100_000_000,
-        };
-        keys.push((await createKey(db, { account_id, name: 'bench', ...limits })).key);
-      }
-      return keys;
-    },
+    keys: (count) => makeKeys(db, count),
     async start(options) {
       const child = fork(join(import.meta.dirname, 'process.ts'), [JSON.stringify(options)], {
         execArgv: process.env.BENCH_PROF
@@ -108,21 +87,7 @@ export async function openBench(settings: Record<string, string> = {}): Promise<
         stop: () => end(child).then(() => void running.delete(child)),
       };
     },
-    async reset() {
-      await db.run(rawSql('truncate requests, request_inputs, request_results, attempts, outputs'));
-      await db.run(rawSql('alter table transfers disable trigger transfers_append_only'));
-      await db.run(rawSql("delete from transfers where kind not in ('deposit')"));
-      await db.run(rawSql('alter table transfers enable trigger transfers_append_only'));
-      await db.run(
-        rawSql('update balances set debits_pending = 0, debits_posted = 0, last_seq = 1'),
-      );
-      await db.run(
-        rawSql(
-          'update key_usage set pending_usd_micro = 0, posted_usd_micro = 0, open_requests = 0',
-        ),
-      );
-      await db.run(rawSql('vacuum analyze'));
-    },
+    reset: () => reset(db),
     async stop() {
       await Promise.all([...running].map(end));
       await db.close();
@@ -130,6 +95,33 @@ export async function openBench(settings: Record<string, string> = {}): Promise<
       rmSync(dir, { recursive: true, force: true });
     },
   };
+}
+
+let accounts = 0;
+
+async function makeKeys(db: Database, count: number): Promise<string[]> {
+  const keys: string[] = [];
+  for (let i = 0; i < count; i++) {
+    const email = `b${++accounts}@example.com`;
+    const { id: account_id } = await createAccount(db, { email, is_operator: false });
+    await deposit(db, { account_id, amount: 1_000_000_000_000n, reference: `bench ${account_id}` });
+    const limits = { monthly_limit_usd_micro: null, rpm: 1_000_000_000, open_jobs: 100_000_000 };
+    keys.push((await createKey(db, { account_id, name: 'bench', ...limits })).key);
+  }
+  return keys;
+}
+
+async function reset(db: Database): Promise<void> {
+  const statements = [
+    'truncate requests, request_inputs, request_results, attempts, outputs',
+    'alter table transfers disable trigger transfers_append_only',
+    "delete from transfers where kind not in ('deposit')",
+    'alter table transfers enable trigger transfers_append_only',
+    'update balances set debits_pending = 0, debits_posted = 0, last_seq = 1',
+    'update key_usage set pending_usd_micro = 0, posted_usd_micro = 0, open_requests = 0',
+    'vacuum analyze',
+  ];
+  for (const statement of statements) await db.run(rawSql(statement));
 }
 
 export function rssMb(pid: number): number {

@@ -43,12 +43,6 @@ export function openLanes({ db, hints, metrics, config, bounds }: LaneDeps) {
       },
       { split: isDataError, ...options, ...bounds },
     );
-  const byId =
-    <Row extends { id: string }>(find: (ids: string[]) => Promise<Row[]>) =>
-    async (ids: string[]) => {
-      const rows = new Map((await find([...new Set(ids)])).map((row) => [row.id, row]));
-      return ids.map((id) => rows.get(id) ?? null);
-    };
   const submit = lane<Submit, Submitted>('submit', (submits) => submitMany(db, submits), {
     max: 128,
   });
@@ -99,6 +93,14 @@ export function openLanes({ db, hints, metrics, config, bounds }: LaneDeps) {
       transition.to === 'COMPLETED' || transition.to === 'FAILED' || transition.to === 'CANCELLED'
         ? end(transition)
         : moveOne(transition),
+  };
+}
+
+/** A row for each id, in order; null where there is none. */
+function byId<Row extends { id: string }>(find: (ids: string[]) => Promise<Row[]>) {
+  return async (ids: string[]): Promise<(Row | null)[]> => {
+    const rows = new Map((await find([...new Set(ids)])).map((row) => [row.id, row]));
+    return ids.map((id) => rows.get(id) ?? null);
   };
 }
 

@@ -33,7 +33,7 @@ export interface Parts {
 }
 
 const outputTtlSeconds = 24 * 3600;
-/** Below this no new work is taken, so that the database on the same disk does not run out first. */
+/** Below this no new work is taken, or the database on the same disk would run out first. */
 const spaceLowBytes = 256 * 1024 * 1024;
 const spaceLookMs = 5_000;
 

@@ -137,7 +137,8 @@ export interface QueueState {
 }
 
 /**
- * Who waits at each upstream, and how long the oldest has. Of a queue longer than `limit` it sees the
+ * Who waits at each upstream, and how long the oldest has. Of a queue longer than `limit` it sees
+ * the
  * first accounts only: enough to know that it is long and about how old.
  */
 export function queueStates(

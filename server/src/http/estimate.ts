@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { price } from '../core/price.ts';
 import { quoteToJson } from '../core/quote-json.ts';
@@ -6,7 +7,7 @@ import type { HttpDeps, Keyed } from './deps.ts';
 import { findModel } from './models.ts';
 
 /** POST /estimate */
-export async function estimate(req: Keyed, deps: HttpDeps): Promise<unknown> {
+export async function estimate(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const { bodyMs } = deps.settings.times;
   const body = await readObject(req, { maxBytes: jsonMaxBytes, bodyMs });
   const model = findModel(deps, body.model_id);

@@ -14,114 +14,75 @@ import * as requests from './requests.ts';
  * Who may call: anyone; the holder of a key; or, for outputs, the holder of a signed link as well,
  * which the handler judges itself. `prefixed` paths lie below /v1.
  */
-export type Route =
-  | {
-      method: Method;
-      path: string;
-      prefixed: boolean;
-      who: 'anyone' | 'key_or_signature';
-      docs: docs.RouteDocs;
-      handler: Handler;
-    }
-  | {
-      method: Method;
-      path: string;
-      prefixed: boolean;
-      who: 'key';
-      docs: docs.RouteDocs;
-      handler: KeyedHandler;
-    };
+export type Route = { method: Method; path: string; prefixed: boolean; docs: docs.RouteDocs } & (
+  | { who: 'anyone' | 'key_or_signature'; handler: Handler }
+  | { who: 'key'; handler: KeyedHandler }
+);
 
 type Method = 'GET' | 'POST' | 'PUT';
+type Row = [Method, string, docs.RouteDocs];
+type OpenCall = (...call: [...Parameters<Handler>, HttpDeps]) => Promise<unknown>;
+type KeyedCall = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<unknown>;
 
-/**
- * The whole API: the router, the OpenAPI document and the authorisation test read this one table.
- */
+/** Below /v1, with a key. */
+const keyed: [...Row, KeyedCall][] = [
+  ['POST', '/estimate', docs.estimate, estimate],
+  ['POST', '/chat/completions', docs.chat, chat.completions],
+  ['POST', '/queue/*', docs.submit, queue.submit],
+  ['GET', '/requests', docs.listRequests, requests.list],
+  ['GET', '/requests/:request_id', docs.readRequest, requests.read],
+  ['GET', '/requests/:request_id/status', docs.status, requests.status],
+  ['GET', '/requests/:request_id/status/stream', docs.statusStream, requests.stream],
+  ['GET', '/requests/:request_id/response', docs.response, requests.response],
+  ['POST', '/requests/:request_id/cancel', docs.cancel, requests.cancel],
+  ['PUT', '/requests/:request_id/cancel', docs.cancelPut, requests.cancel],
+  ['POST', '/files', docs.upload, files.upload],
+];
+
+/** Below /v1, with a key or a signed link. */
+const signed: [...Row, OpenCall][] = [
+  ['GET', '/requests/:request_id/output/:index', docs.output, outputs.read],
+];
+
+/** Below /v1, without a key. */
+const open: [...Row, OpenCall][] = [
+  ['GET', '/models', docs.listModels, models.list],
+  ['GET', '/models/*', docs.readModel, models.read],
+  ['GET', '/llms.txt', docs.guide, guide],
+  ['GET', '/openapi.json', docs.openapi, ops.openapi],
+];
+
+/** Outside /v1: for those who look after the service. */
+const outside: [...Row, OpenCall][] = [
+  ['GET', '/livez', docs.livez, ops.livez],
+  ['GET', '/readyz', docs.readyz, ops.readyz],
+  ['GET', '/metrics', docs.metrics, ops.metrics],
+];
+
+/** The whole API: the router, the OpenAPI document and the authorisation test read these tables. */
 export function routes(deps: HttpDeps): Route[] {
-  const anyone = (
-    method: Method,
-    path: string,
-    handler: Handler,
-    about: docs.RouteDocs,
-  ): Route => ({ method, path, prefixed: true, who: 'anyone', docs: about, handler });
-  const keyed = (
-    method: Method,
-    path: string,
-    handler: KeyedHandler,
-    about: docs.RouteDocs,
-  ): Route => ({ method, path, prefixed: true, who: 'key', docs: about, handler });
-  const signed = (
-    method: Method,
-    path: string,
-    handler: Handler,
-    about: docs.RouteDocs,
-  ): Route => ({ method, path, prefixed: true, who: 'key_or_signature', docs: about, handler });
-  const outside = (
-    method: Method,
-    path: string,
-    handler: Handler,
-    about: docs.RouteDocs,
-  ): Route => ({ method, path, prefixed: false, who: 'anyone', docs: about, handler });
-
+  const bind = (
+    who: 'anyone' | 'key_or_signature',
+    prefixed: boolean,
+    table: [...Row, OpenCall][],
+  ) =>
+    table.map(([method, path, about, call]): Route => {
+      return {
+        method,
+        path,
+        prefixed,
+        docs: about,
+        who,
+        handler: (req, reply) => call(req, reply, deps),
+      };
+    });
   return [
-    anyone('GET', '/models', (req, reply) => models.list(req, reply, deps), docs.listModels),
-    anyone('GET', '/models/*', (req, reply) => models.read(req, reply, deps), docs.readModel),
-    anyone('GET', '/llms.txt', (req, reply) => guide(req, reply, deps), docs.guide),
-    anyone('GET', '/openapi.json', (req, reply) => ops.openapi(req, reply, deps), docs.openapi),
-    keyed('POST', '/estimate', (req) => estimate(req, deps), docs.estimate),
-    keyed(
-      'POST',
-      '/chat/completions',
-      (req, reply) => chat.completions(req, reply, deps),
-      docs.chat,
-    ),
-    keyed('POST', '/queue/*', (req, reply) => queue.submit(req, reply, deps), docs.submit),
-    keyed('GET', '/requests', (req, reply) => requests.list(req, reply, deps), docs.listRequests),
-    keyed(
-      'GET',
-      '/requests/:request_id',
-      (req, reply) => requests.read(req, reply, deps),
-      docs.readRequest,
-    ),
-    keyed(
-      'GET',
-      '/requests/:request_id/status',
-      (req, reply) => requests.status(req, reply, deps),
-      docs.status,
-    ),
-    keyed(
-      'GET',
-      '/requests/:request_id/status/stream',
-      (req, reply) => requests.stream(req, reply, deps),
-      docs.statusStream,
-    ),
-    keyed(
-      'GET',
-      '/requests/:request_id/response',
-      (req, reply) => requests.response(req, reply, deps),
-      docs.response,
-    ),
-    keyed(
-      'POST',
-      '/requests/:request_id/cancel',
-      (req, reply) => requests.cancel(req, reply, deps),
-      docs.cancel,
-    ),
-    keyed(
-      'PUT',
-      '/requests/:request_id/cancel',
-      (req, reply) => requests.cancel(req, reply, deps),
-      docs.cancelPut,
-    ),
-    signed(
-      'GET',
-      '/requests/:request_id/output/:index',
-      (req, reply) => outputs.read(req, reply, deps),
-      docs.output,
-    ),
-    keyed('POST', '/files', (req, reply) => files.upload(req, reply, deps), docs.upload),
-    outside('GET', '/livez', (req, reply) => ops.livez(req, reply), docs.livez),
-    outside('GET', '/readyz', (req, reply) => ops.readyz(req, reply, deps), docs.readyz),
-    outside('GET', '/metrics', (req, reply) => ops.metrics(req, reply, deps), docs.metrics),
+    ...bind('anyone', true, open),
+    ...keyed.map(([method, path, about, call]): Route => {
+      const handler: KeyedHandler = (req, reply) => call(req, reply, deps);
+      return { method, path, prefixed: true, docs: about, who: 'key', handler };
+    }),
+    ...bind('key_or_signature', true, signed),
+    ...bind('anyone', false, outside),
   ];
 }

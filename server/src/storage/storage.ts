@@ -9,12 +9,19 @@ export interface Storage {
    * Streams into the store; rejects with `TooLarge` once `maxBytes` is passed, leaving nothing.
    * Replaces an older object.
    */
-  put(key: string, body: AsyncIterable<Uint8Array>, options?: { maxBytes?: number; signal?: AbortSignal }): Promise<StoredObject>;
+  put(
+    key: string,
+    body: AsyncIterable<Uint8Array>,
+    options?: { maxBytes?: number; signal?: AbortSignal },
+  ): Promise<StoredObject>;
   /**
    * Null where there is none. `range` is inclusive at both ends, as in HTTP, and lies inside the
    * object.
    */
-  open(key: string, range?: { start: number; end: number }): Promise<AsyncIterable<Uint8Array> | null>;
+  open(
+    key: string,
+    range?: { start: number; end: number },
+  ): Promise<AsyncIterable<Uint8Array> | null>;
   /**
    * A path on this machine's disk that holds the whole object, for tools that need one; call `done`
    * afterwards.

@@ -11,7 +11,10 @@ export interface UpstreamTools {
   download(url: string, signal: AbortSignal): Promise<InputFile>;
 }
 
-export function createUpstreams(settings: UpstreamSettings, tools: UpstreamTools): Map<string, Upstream> {
+export function createUpstreams(
+  settings: UpstreamSettings,
+  tools: UpstreamTools,
+): Map<string, Upstream> {
   const list: Upstream[] = [];
   if (settings.sandbox) list.push(createSandbox({ ...settings.sandbox, download: tools.download }));
   return new Map(list.map((upstream) => [upstream.name, upstream]));

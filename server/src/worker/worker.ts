@@ -165,7 +165,7 @@ class ClaimingWorker implements Worker {
     for (const { upstream, oldest_seconds } of waiting) {
       if (left <= 0) break;
       const known = upstreams.get(upstream);
-      // Another process may have this upstream. When none has taken the work for long, it ends here.
+      // Another process may have this upstream. Where none took the work for long, it ends here.
       if (!known && oldest_seconds < orphanSeconds) continue;
       const lane = { upstream, concurrency: known?.concurrency ?? 1 };
       const queued = await claimQueued(db, lane, Math.min(left, claimMax), settings.leaseSeconds);

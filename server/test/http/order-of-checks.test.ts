@@ -50,6 +50,11 @@ const faults: Fault[] = [
     apply: ({ account }) => exhaust(account),
   },
   {
+    name: 'a body of no type',
+    code: 'unsupported_media_type',
+    apply: (attempt) => void (attempt.headers['content-type'] = 'nonsense'),
+  },
+  {
     name: 'a broken body',
     code: 'bad_request',
     apply: (attempt) => void (attempt.raw = '{"prompt":'),

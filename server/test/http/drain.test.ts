@@ -1,0 +1,175 @@
+import { connect } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { openEvents } from '../kit/events.ts';
+import { startProcess, type ServiceProcess } from '../kit/process.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+
+/** The real program, told to stop, told twice, and killed, with calls under way. */
+
+let service: Service;
+before(async () => {
+  service = await startService();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+const chatBody = (content: string, stream = false) => ({
+  model: 'real/chat',
+  messages: [{ role: 'user', content }],
+  max_tokens: 50,
+  stream,
+});
+
+function chat(account: TestAccount, base: string, content: string) {
+  return service.call('POST', '/v1/chat/completions', { key: account.key, base, body: chatBody(content) });
+}
+
+function chatStream(account: TestAccount, base: string, content: string) {
+  const body = chatBody(content, true);
+  return openEvents(base, '/v1/chat/completions', { key: account.key, body });
+}
+
+/** A connection on which nothing has been said yet. */
+async function heldConnection(base: string): Promise<(bytes: string) => Promise<string>> {
+  const { hostname, port } = new URL(base);
+  const socket = connect(Number(port), hostname);
+  await new Promise((resolve) => socket.once('connect', resolve));
+  let text = '';
+  socket.on('data', (chunk) => (text += chunk.toString()));
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  return async (bytes) => {
+    socket.write(bytes);
+    await closed;
+    return text;
+  };
+}
+
+async function reserved(account: TestAccount): Promise<bigint> {
+  return (await service.balance(account)).reserved;
+}
+
+async function seconds(work: () => Promise<unknown>): Promise<number> {
+  const begun = performance.now();
+  await work();
+  return (performance.now() - begun) / 1000;
+}
+
+describe('a process', { concurrency: true }, () => {
+  test('told to stop ends what can end, breaks off the rest with a word, and is gone in time', async (t) => {
+    const account = await service.account();
+    const running = await startProcess(service);
+    t.after(() => running.kill());
+    const { base } = running;
+    const body = { prompt: 'sandbox:slow=600' };
+    const job = await service.call('POST', '/v1/queue/real/image', { key: account.key, base, body });
+    const status = `/v1/requests/${job.body.request_id}/status`;
+    await until('the job runs', async () => {
+      const reply = await service.call('GET', status, { key: account.key, base });
+      return reply.body.status === 'IN_PROGRESS';
+    });
+    const watching = await openEvents(base, `${status}/stream`, { key: account.key });
+    const ending = chat(account, base, 'sandbox:slow=1 hello');
+    const endingStream = await chatStream(account, base, 'sandbox:slow=1 hello');
+    const hanging = chat(account, base, 'sandbox:hang');
+    const hangingStream = await chatStream(account, base, 'sandbox:hang');
+    const ready = await heldConnection(base);
+    const late = await heldConnection(base);
+    await until('all are under way', async () => (await reserved(account)) > 10_000n + 4n * 200n);
+    const before = await service.transfers();
+
+    const begun = performance.now();
+    running.signal('SIGTERM');
+    const told = await watching.rest();
+    assert.equal(told.at(-1)!.event, 'end');
+    assert.equal(JSON.parse(told.at(-1)!.data).reason, 'draining');
+    assert.equal(await watching.closed, true);
+    assert.match(await ready('GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n'), /^HTTP\/1\.1 503 [^]*"failing":"draining"/);
+    const text = JSON.stringify(chatBody('too late'));
+    const refused = await late(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Key ${account.key}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`,
+    );
+    assert.match(refused, /^HTTP\/1\.1 503 [^]*retry-after: [1-9][^]*"capacity_unavailable"/i);
+    await assert.rejects(fetch(`${base}/livez`), 'new connections are still taken');
+
+    const ended = await ending;
+    assert.equal(ended.status, 200, ended.text);
+    const events = await endingStream.rest();
+    assert.equal(events.at(-1)!.data, '[DONE]');
+    assert.ok(events.every(({ data }) => !data.includes('"error"')));
+    assert.equal(await endingStream.closed, true);
+
+    assertRefused(await hanging, 'submit_failed');
+    const broken = await hangingStream.rest();
+    assert.deepEqual(broken.map(({ data }) => data === '[DONE]'), [false, true]);
+    assert.equal(JSON.parse(broken[0]!.data).error.code, 'submit_failed');
+    assert.equal(await hangingStream.closed, true);
+
+    assert.equal(await running.ended, 0, running.output());
+    assert.ok(performance.now() - begun < 10_000, 'it took too long');
+    assert.equal(await reserved(account), 10_000n, 'only the job is still open');
+    assert.equal(await service.transfers(), before + 4, 'each call is settled, the late one made nothing');
+    assert.doesNotMatch(running.output(), /"level":(50|60)/);
+  });
+
+  test('told twice is gone at once', async (t) => {
+    const account = await service.account();
+    const running = await startProcess(service);
+    t.after(() => running.kill());
+    const hanging = chat(account, running.base, 'sandbox:hang').then(
+      () => 'answered',
+      () => 'broken off',
+    );
+    await until('it is under way', async () => (await reserved(account)) > 0n);
+    running.signal('SIGTERM');
+    await until('it is stopping', () => running.output().includes('"stopping"'));
+    const took = await seconds(async () => {
+      running.signal('SIGINT');
+      assert.equal(await running.ended, 1);
+    });
+    assert.ok(took < 3, `${took} s`);
+    assert.equal(await hanging, 'broken off');
+    await released(account);
+  });
+
+  test('that has nothing to do is gone in a moment', async (t) => {
+    const running = await startProcess(service);
+    t.after(() => running.kill());
+    const took = await seconds(async () => {
+      running.signal('SIGINT');
+      assert.equal(await running.ended, 0, running.output());
+    });
+    assert.ok(took < 3, `${took} s`);
+  });
+
+  test('that is killed leaves a reservation, which its alarm releases', async (t) => {
+    const account = await service.account();
+    const running: ServiceProcess = await startProcess(service);
+    t.after(() => running.kill());
+    const stream = await chatStream(account, running.base, 'sandbox:hang');
+    running.signal('SIGKILL');
+    assert.equal(await running.ended, 'SIGKILL');
+    assert.equal(await stream.closed, false);
+    assert.deepEqual(await stream.rest(), []);
+    await released(account);
+  });
+
+  /** What a process could not settle is reserved still, and comes back once its alarm rings. */
+  async function released(account: TestAccount): Promise<void> {
+    assert.ok((await reserved(account)) > 0n);
+    await service.db.run({
+      text: `update requests set wake_at = now() where account_id = $1 and wake_at is not null`,
+      values: [account.account_id],
+    });
+    await until('it is released', async () => {
+      await service.app.worker!.runOnce();
+      return (await reserved(account)) === 0n;
+    });
+    assert.equal((await service.balance(account)).available, 100_000_000n);
+  }
+});

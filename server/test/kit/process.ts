@@ -1,0 +1,102 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Service } from './service.ts';
+
+/** The real program in a process of its own, on the database of a test's service. */
+export interface ServiceProcess {
+  base: string;
+  signal(name: NodeJS.Signals): void;
+  /** How it ended: an exit code, or the signal that killed it. */
+  ended: Promise<number | NodeJS.Signals>;
+  /** What it wrote on both of its outputs. */
+  output(): string;
+  /** Kills it, where it still lives. */
+  kill(): Promise<void>;
+}
+
+/** Chat by the sandbox, whose faults and slowness a message asks for. */
+const catalog = `
+upstream: sandbox
+owned_by: sandbox
+models:
+  - id: real/chat
+    kind: text
+    task: chat
+    name: Sandbox chat
+    description: As slow as the message says.
+    price: { unit: 1M tokens, input_usd: "1", output_usd: "2" }
+    max: 0
+    max_unit: tokens
+    upstream_model: chat
+    context_tokens: 100000
+    max_output_tokens: 8192
+    input_schema: { type: object, properties: { messages: { type: array } } }
+    example: { messages: [{ role: user, content: hello }] }
+  - id: real/image
+    kind: image
+    task: text-to-image
+    name: Sandbox image
+    description: A picture.
+    price: { unit: image, usd: "0.01" }
+    max: 4
+    max_unit: images
+    upstream_model: image
+    input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
+    example: { prompt: a cat }
+`;
+
+/** `farebox serve`, API and worker, listening on a free port. */
+export async function startProcess(
+  service: Service,
+  env: Record<string, string> = {},
+): Promise<ServiceProcess> {
+  const dir = join(service.dir, `process-${Math.random().toString(36).slice(2)}`);
+  mkdirSync(join(dir, 'catalog'), { recursive: true });
+  writeFileSync(join(dir, 'catalog', 'real.yaml'), catalog);
+  const child = spawn(process.execPath, [main, 'serve'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env.PATH,
+      PORT: '0',
+      DATABASE_URL: service.databaseUrl,
+      FAREBOX_DATA_DIR: dir,
+      FAREBOX_CATALOG: join(dir, 'catalog'),
+      FAREBOX_SECRET: 'a secret of at least thirty-two characters',
+      FAREBOX_BASE_URL: 'http://localhost:1/v1',
+      FAREBOX_UNSAFE_DATABASE: 'on',
+      ...env,
+    },
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8');
+    stream.on('data', (text: string) => (output += text));
+  }
+  const ended = new Promise<number | NodeJS.Signals>((resolve) => {
+    child.once('exit', (code, signal) => resolve(code ?? signal!));
+  });
+  const base = await listening(child, () => output);
+  return {
+    base,
+    signal: (name) => void child.kill(name),
+    ended,
+    output: () => output,
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+const main = join(import.meta.dirname, '../../src/main.ts');
+
+function listening(child: ChildProcess, output: () => string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    child.stdout!.on('data', () => {
+      const port = /^Farebox serves .+:(\d+)\.$/m.exec(output())?.[1];
+      if (port) resolve(`http://127.0.0.1:${port}`);
+    });
+    child.once('exit', (code) => reject(new Error(`it ended at its start with ${code}: ${output()}`)));
+  });
+}

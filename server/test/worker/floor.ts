@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { rawSql } from '../../src/lib/sql.ts';
+import type { App } from '../../src/app.ts';
+import type { Service, TestAccount } from '../kit/service.ts';
+
+/** What tests of the worker do over and over: submit through the front door, look at the row, move its alarm. */
+
+export interface Row {
+  status: string;
+  attempt: number;
+  slot: boolean;
+  upstream: string;
+  charged: bigint | null;
+  error_code: string | null;
+  wakes_in: number | null;
+}
+
+export async function submitted(service: Service, account: TestAccount, body: object = { prompt: 'a cat' }, model = 'fake/image'): Promise<string> {
+  const reply = await service.call('POST', `/v1/queue/${model}`, { key: account.key, body });
+  assert.equal(reply.status, 202, reply.text);
+  return reply.body.request_id;
+}
+
+export async function card(service: Service, account: TestAccount, id: string): Promise<any> {
+  const reply = await service.call('GET', `/v1/requests/${id}`, { key: account.key });
+  assert.equal(reply.status, 200, reply.text);
+  return reply.body;
+}
+
+export async function rowOf({ db }: Service, id: string): Promise<Row> {
+  const [row] = await db.run<Row>(rawSql(
+    `select status, attempt, slot, upstream, charged_usd_micro as charged, error_code,
+       extract(epoch from wake_at - now())::float8 as wakes_in from requests where id = $1`, [id]));
+  return row!;
+}
+
+/** The lease or pause of this request is over. */
+export async function wake({ db }: Service, id: string): Promise<void> {
+  await db.run(rawSql(`update requests set wake_at = now() - interval '1 s' where id = $1`, [id]));
+}
+
+/** The time that its model allows is over. */
+export async function passDeadline({ db }: Service, id: string): Promise<void> {
+  await db.run(rawSql(`update requests set deadline_at = now() - interval '1 s', wake_at = now() - interval '1 s' where id = $1`, [id]));
+}
+
+/** Rings every alarm and works, so many times: enough for all that tries again. */
+export async function rounds(service: Service, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    await service.wakeAll();
+    await service.work();
+  }
+}
+
+/** Writes of overtaken claims that were dropped, by what they were. */
+export async function fenced({ metrics }: App): Promise<Record<string, number>> {
+  const { values } = await metrics.fencedWrites.get();
+  return Object.fromEntries(values.map(({ labels, value }) => [labels.to, value]));
+}
+
+/** All that the account ever moved: `reserve 10000, charge 10000`. */
+export async function moneyOf({ db }: Service, id: string): Promise<string> {
+  const rows = await db.run<{ kind: string; amount: bigint }>(rawSql(
+    'select kind, amount_usd_micro as amount from transfers where id = $1 or pending_id = $1 order by seq', [id]));
+  return rows.map(({ kind, amount }) => `${kind} ${amount}`).join(', ');
+}
+
+export interface Gate {
+  /** Resolves once somebody waits at the gate. */
+  reached: Promise<void>;
+  pass(): Promise<void>;
+  open(): void;
+}
+
+/** Holds whoever comes until the test opens it. */
+export function gate(): Gate {
+  const reached = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
+  return {
+    reached: reached.promise,
+    pass() {
+      reached.resolve();
+      return opened.promise;
+    },
+    open: () => opened.resolve(),
+  };
+}
