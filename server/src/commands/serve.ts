@@ -8,6 +8,8 @@ import { print, type Context } from './output.ts';
 
 /** Within this a stopping process is gone, whatever is under way. */
 const stopMs = 9_500;
+/** npm passes a Ctrl-C on that the terminal has sent to us as well: one key, two signals. */
+const echoMs = 500;
 
 export async function serve(
   context: Context,
@@ -93,13 +95,16 @@ function inWords(error: unknown, config: Config): unknown {
 /** The first signal stops in order, a second one at once. */
 function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
+    let since: number | undefined;
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      process.once(signal, () => {
+      process.on(signal, () => {
+        if (since !== undefined && performance.now() - since > echoMs) process.exit(1);
+        if (since !== undefined) return;
+        since = performance.now();
         resolve(signal);
         // Whatever hangs, the process ends in time: what is under way is leased or reserved, and
         // comes back by itself.
         setTimeout(() => process.exit(1), stopMs).unref();
-        process.once(signal, () => process.exit(1));
       });
     }
   });

@@ -34,7 +34,7 @@ export function fingerprint(call: Call): Buffer {
  * @throws ApiError `bad_request`
  */
 export function idempotencyKey(header: string | readonly string[] | undefined): string | null {
-  if (header === undefined) return null;
+  if (header === undefined || (typeof header === 'object' && header.length === 0)) return null;
   const value = typeof header === 'object' && header.length === 1 ? header[0] : header;
   if (typeof value === 'string' && /^[!-~]{1,255}$/.test(value)) return value;
   throw new ApiError('bad_request', {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { sql, type Database } from '../lib/sql.ts';
 
@@ -22,6 +23,8 @@ const gatherMs = 25;
 /** PostgreSQL takes payloads below 8000 bytes. */
 const idsMax = 200;
 const reconnectMs = 1_000;
+/** How long `close` waits for a connection that is being opened. */
+const closeMs = 1_000;
 
 export interface HintsOptions {
   /** False: hints stay in this process. */
@@ -43,13 +46,14 @@ class Notifier implements Hints {
   #gathered: string[] = [];
   #workGathered = false;
   #timer: NodeJS.Timeout | undefined;
+  #opening: Promise<void> = Promise.resolve();
   #listening: pg.Client | undefined;
   #closed = false;
 
   constructor(db: Database, options: HintsOptions) {
     this.#db = db;
     this.#options = options;
-    if (options.remote) void this.#listen();
+    if (options.remote) this.#opening = this.#listen();
   }
 
   changed(ids: string[]): void {
@@ -78,6 +82,11 @@ class Notifier implements Hints {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
+    // One that is just being opened would look like somebody else who uses the database.
+    const patience = new AbortController();
+    const enough = pause(closeMs, undefined, { signal: patience.signal }).catch(() => {});
+    await Promise.race([this.#opening, enough]);
+    patience.abort();
     await this.#listening?.end().catch(() => {});
   }
 
@@ -116,7 +125,7 @@ class Notifier implements Hints {
   async #listen(): Promise<void> {
     try {
       const client = await this.#db.connect();
-      if (this.#closed) return void client.end();
+      if (this.#closed) return await client.end();
       this.#listening = client;
       client.on('notification', ({ payload }) => this.#receive(payload ?? ''));
       client.once('end', () => this.#retry());
@@ -131,6 +140,7 @@ class Notifier implements Hints {
 
   #retry(): void {
     this.#listening = undefined;
-    if (!this.#closed) setTimeout(() => void this.#listen(), reconnectMs).unref();
+    if (this.#closed) return;
+    setTimeout(() => (this.#opening = this.#listen()), reconnectMs).unref();
   }
 }

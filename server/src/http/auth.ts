@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { hashKey, parseAuthorization } from '../core/key.ts';
 import type { Caller, Rate } from '../db/keys.ts';
+import { headerValues } from '../lib/headers.ts';
 import type { HttpDeps } from './deps.ts';
 
 const policyName = 'calls';
@@ -13,7 +14,7 @@ export async function authenticate(
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<Caller> {
-  const key = parseAuthorization(req.raw.headersDistinct.authorization);
+  const key = parseAuthorization(headerValues(req.raw.rawHeaders, 'authorization'));
   if (key === null) throw new ApiError('unauthorized', { headers: challenge });
   const caller = await deps.authenticate(hashKey(key));
   if (caller === null) {

@@ -9,6 +9,7 @@ import { price } from '../core/price.ts';
 import { quoteToJson } from '../core/quote-json.ts';
 import { isFinal } from '../core/request.ts';
 import { estimatePromptTokens } from '../core/tokens.ts';
+import { headerValues } from '../lib/headers.ts';
 import { newId } from '../lib/id.ts';
 import { openEventStream, type EventStream } from '../lib/sse.ts';
 import * as chat from '../operations/chat.ts';
@@ -28,7 +29,7 @@ export async function completions(
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<unknown> {
-  const key = idempotencyKey(req.raw.headersDistinct['idempotency-key']);
+  const key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
   const { bodyMs } = deps.settings.times;
   const body = await readObject(req, { maxBytes: chatMaxBytes, bodyMs });
   const wanted = parseChat(body);
@@ -208,16 +209,21 @@ async function send(
   } catch (error) {
     // Who left is told nothing, and was the reason more often than not.
     if (events.closed.aborted) return reply;
-    // The status is long sent; the fault becomes the last chunk.
-    const shown = new ApiError('submit_failed', {
-      message: 'The model broke off in mid-reply. What was delivered is charged, no more.',
-    });
     deps.log.warn({ err: error, request_id: run.request_id }, 'chat stream broke');
-    events.send(JSON.stringify(errorBody(asApiError(shown), req.id)));
+    // Without a settlement it was the books that could not be written.
+    const shown = stream.settled() === null ? asApiError(error) : brokeOff();
+    // The status is long sent; the fault becomes the last chunk.
+    events.send(JSON.stringify(errorBody(shown, req.id)));
   }
   events.send('[DONE]');
   events.end();
   return reply;
+}
+
+function brokeOff(): ApiError {
+  return new ApiError('submit_failed', {
+    message: 'The model broke off in mid-reply. What was delivered is charged, no more.',
+  });
 }
 
 /** The last chunk of a stream whose caller asked for usage: no choices, and what it cost. */

@@ -51,7 +51,15 @@ export async function upload(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   const storage_key = `files/${account_id}/${id}`;
   const { size, sha256 } = await deps.storage.put(storage_key, stream, { maxBytes });
   const ttl_seconds = deps.settings.fileTtlSeconds;
-  const row = { id, account_id, storage_key, content_type, size: BigInt(size), sha256, ttl_seconds };
+  const row = {
+    id,
+    account_id,
+    storage_key,
+    content_type,
+    size: BigInt(size),
+    sha256,
+    ttl_seconds,
+  };
   const times = await files.insert(deps.db, row).catch(async (error: unknown) => {
     // Without a row nobody would ever delete them.
     await deps.storage.remove(storage_key);

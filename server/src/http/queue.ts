@@ -11,6 +11,7 @@ import { submittedBody } from '../core/views.ts';
 import * as files from '../db/files.ts';
 import { judgeUrl } from '../lib/address.ts';
 import { resolvesToPublic } from '../lib/fetch.ts';
+import { headerValues } from '../lib/headers.ts';
 import { newId } from '../lib/id.ts';
 import { tooManyOpenJobs } from '../operations/submit.ts';
 import { jsonMaxBytes, readObject } from './body.ts';
@@ -21,7 +22,7 @@ import { findModel } from './models.ts';
 export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const { caller } = req;
   const openJobs = caller.open_jobs ?? deps.settings.openJobs;
-  const idempotency_key = idempotencyKey(req.raw.headersDistinct['idempotency-key']);
+  const idempotency_key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
   // A repeat opens no job, so only the transaction can judge it; everything else is refused without
   // further work.
   if (idempotency_key === null && caller.open_requests >= openJobs) throw tooManyOpenJobs(openJobs);

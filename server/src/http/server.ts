@@ -85,13 +85,13 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
       return;
     }
     inFlight++;
-    deps.metrics.inFlight.set(inFlight);
+    deps.metrics.counts.inFlight = inFlight;
     let working = true;
     const rest = () => {
       if (!working) return;
       working = false;
       inFlight--;
-      deps.metrics.inFlight.set(inFlight);
+      deps.metrics.counts.inFlight = inFlight;
     };
     Object.assign(req, { rest });
     reply.raw.once('close', () => {

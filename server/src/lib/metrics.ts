@@ -1,15 +1,18 @@
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
+import { createHistogram, type FastHistogram } from './histogram.ts';
 
 /** The figures of one process, in Prometheus' form. */
 export interface Metrics {
   registry: Registry;
-  httpSeconds: Histogram<'route' | 'status'>;
-  stepSeconds: Histogram<'step' | 'result'>;
+  httpSeconds: FastHistogram<'route' | 'status'>;
+  stepSeconds: FastHistogram<'step' | 'result'>;
   fencedWrites: Counter<'to'>;
-  batchSize: Histogram<'batch'>;
+  batchSize: FastHistogram<'batch'>;
   shed: Counter<'reason'>;
   streams: Gauge;
   inFlight: Gauge;
+  /** What changes at every call: counted here, and told when somebody asks. */
+  counts: { inFlight: number };
   /** 1 while the newest audit found nothing wrong. */
   booksOk: Gauge;
 }
@@ -25,22 +28,31 @@ export function createMetrics(): Metrics {
     registers,
   });
   booksOk.set(NaN);
+  const counts = { inFlight: 0 };
+  const inFlight = new Gauge({
+    name: 'farebox_in_flight_calls',
+    help: 'Calls being worked on.',
+    registers,
+    collect() {
+      this.set(counts.inFlight);
+    },
+  });
   return {
     registry,
     booksOk,
-    httpSeconds: new Histogram({
+    httpSeconds: createHistogram({
       name: 'farebox_http_request_seconds',
       help: 'Time to answer a call.',
       labelNames: ['route', 'status'],
       buckets,
-      registers,
+      registry,
     }),
-    stepSeconds: new Histogram({
+    stepSeconds: createHistogram({
       name: 'farebox_worker_step_seconds',
       help: 'Time a worker spent on one step.',
       labelNames: ['step', 'result'],
       buckets,
-      registers,
+      registry,
     }),
     fencedWrites: new Counter({
       name: 'farebox_fenced_writes_total',
@@ -48,12 +60,12 @@ export function createMetrics(): Metrics {
       labelNames: ['to'],
       registers,
     }),
-    batchSize: new Histogram({
+    batchSize: createHistogram({
       name: 'farebox_batch_size',
       help: 'Calls that shared one round trip.',
       labelNames: ['batch'],
       buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
-      registers,
+      registry,
     }),
     shed: new Counter({
       name: 'farebox_shed_total',
@@ -62,10 +74,7 @@ export function createMetrics(): Metrics {
       registers,
     }),
     streams: new Gauge({ name: 'farebox_open_streams', help: 'Open event streams.', registers }),
-    inFlight: new Gauge({
-      name: 'farebox_in_flight_calls',
-      help: 'Calls being worked on.',
-      registers,
-    }),
+    inFlight,
+    counts,
   };
 }

@@ -142,7 +142,7 @@ describe('killed', () => {
     const readyz = () => call(service.base, 'GET', '/readyz', null);
     const down = await until('it is seen that the database is away', async () => {
       const reply = await readyz();
-      return reply.status === 503 && reply;
+      return reply.status === 503 ? reply : null;
     });
     assert.equal(down.body.error.details.failing, 'database');
     const began = performance.now();

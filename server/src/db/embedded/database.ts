@@ -1,6 +1,9 @@
 /** First contact with the embedded PostgreSQL once it takes connections. */
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { port } from './files.ts';
+
+const GONE_MS = 1000;
 
 export interface Connection {
   /** A folder: the server listens on a Unix socket only. */
@@ -22,15 +25,23 @@ export async function ensureDatabase(socketDir: string): Promise<void> {
   });
 }
 
-/** True also where the server does not let us in to see, which is no reason to stop it. */
+/**
+ * True also where the server does not let us in to see, which is no reason to stop it. Who has just
+ * hung up, as this process may have, is listed a moment longer: so a true answer takes `GONE_MS`.
+ */
 export async function hasOtherClients(socketDir: string): Promise<boolean> {
-  const { rows } = await withClient(connectionTo(socketDir, 'postgres'), (client) =>
-    client.query<{ found: boolean }>(
-      `select exists (select from pg_stat_activity
-        where backend_type = 'client backend' and pid <> pg_backend_pid()) as found`,
-    ),
-  ).catch(() => ({ rows: [{ found: true }] }));
-  return rows[0]!.found;
+  const deadline = performance.now() + GONE_MS;
+  return withClient(connectionTo(socketDir, 'postgres'), async (client) => {
+    for (;;) {
+      const { rows } = await client.query<{ found: boolean }>(
+        `select exists (select from pg_stat_activity
+          where backend_type = 'client backend' and pid <> pg_backend_pid()) as found`,
+      );
+      if (!rows[0]!.found) return false;
+      if (performance.now() > deadline) return true;
+      await delay(10);
+    }
+  }).catch(() => true);
 }
 
 async function withClient<T>(

@@ -1,0 +1,374 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { rawSql } from '../../src/lib/sql.ts';
+import type { UpstreamClass } from '../../src/upstreams/upstream.ts';
+import { claim, begin } from '../kit/by-hand.ts';
+import { accept, createFake, images, type Fake } from '../kit/fake.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+import { card, fenced, gate, moneyOf, passDeadline, rounds, rowOf, submitted, wake } from './floor.ts';
+
+const otherRow = `
+  - id: other/image
+    upstream: other
+    kind: image
+    task: text-to-image
+    name: Another image
+    description: Of another upstream.
+    price: { unit: image, usd: "0.01" }
+    max: 4
+    max_unit: images
+    upstream_model: image
+    input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
+    example: { prompt: a dog }
+`;
+
+let service: Service;
+let fake: Fake;
+let other: Fake;
+let account: TestAccount;
+before(async () => {
+  other = createFake({ name: 'other' });
+  service = await startService({ catalog: fakeCatalog + otherRow, upstreams: [other] });
+  ({ fake } = service);
+  account = await service.account({ open_jobs: 1_000 });
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+beforeEach(async () => {
+  for (const upstream of [fake, other]) Object.assign(upstream, { behave: {}, class: 'A', find: undefined, cancel: undefined });
+  const rested = await service.db.run(rawSql('update upstreams set paused_until = null, failures = 0 where paused_until > now() returning 1'));
+  await service.db.run(rawSql('update upstreams set failures = 0'));
+  if (rested.length > 0) await seen('works');
+});
+
+/** A process looks at its queues a few times a second. Who has no money learns of the rest first. */
+async function seen(state: 'rests' | 'works'): Promise<void> {
+  const poor = await service.account({ usd: 0 });
+  await until(`it shows that the upstream ${state}`, async () => {
+    const { status } = await service.call('POST', '/v1/queue/fake/image', { key: poor.key, body: { prompt: 'x' } });
+    return (status === 503) === (state === 'rests');
+  });
+}
+
+const startsOf = (id: string) => fake.starts.filter(({ request_id }) => request_id === id);
+const outcome = async (id: string) => {
+  const { status, error } = await card(service, account, id);
+  return error === null ? status : `${status} ${error.code}`;
+};
+
+/** Starts whose answer is lost, in three ways; the job is made at the upstream all the same. */
+const losses: Record<string, (id: string) => Promise<void>> = {
+  'the upstream gave no clear answer': async (id) => {
+    fake.behave.start = (job, self) => {
+      accept(self, job);
+      return { outcome: 'unknown', message: 'reset after bytes' };
+    };
+    await service.work();
+    fake.behave = {};
+    assert.equal(startsOf(id).length, 1);
+  },
+  'the adapter threw': async (id) => {
+    fake.behave.start = (job, self) => {
+      accept(self, job);
+      throw new TypeError('a bug of the adapter');
+    };
+    await service.work();
+    fake.behave = {};
+    assert.equal(startsOf(id).length, 1);
+  },
+  'the process died between the intent and the answer': async (id) => {
+    const claims = await claim(service.db, 'fake', 100);
+    const ours = claims.find((each) => each.id === id)!;
+    assert.ok(await begin(service.db, ours));
+    fake.starts.push({ request_id: id, idempotency_key: id, input: {} });
+    fake.jobs.set(id, { request_id: id, polls: 0 });
+  },
+};
+
+describe('a start whose answer was lost', () => {
+  for (const [what, lose] of Object.entries(losses)) {
+    describe(what, () => {
+      test('class A: is sent again under the same key, and is one job', async () => {
+        fake.class = 'A';
+        const id = await submitted(service, account);
+        await lose(id);
+        await rounds(service, 3);
+        assert.equal(await outcome(id), 'COMPLETED');
+        assert.deepEqual(startsOf(id).map(({ idempotency_key }) => idempotency_key), [id, id]);
+        assert.equal([...fake.jobs.values()].filter(({ request_id }) => request_id === id).length, 1);
+        assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+      });
+
+      test('class B: is found, and not sent again', async () => {
+        fake.class = 'B';
+        const asked: string[] = [];
+        fake.find = async (key) => {
+          asked.push(key);
+          return fake.jobs.has(key) ? { key } : null;
+        };
+        const id = await submitted(service, account);
+        await lose(id);
+        await rounds(service, 3);
+        assert.equal(await outcome(id), 'COMPLETED');
+        assert.deepEqual(asked, [id]);
+        assert.equal(startsOf(id).length, 1);
+      });
+
+      for (const never of ['C', 'C+'] as UpstreamClass[]) {
+        test(`class ${never}: is never sent again; at the deadline it fails, and all is released`, async () => {
+          fake.class = never;
+          const id = await submitted(service, account);
+          await lose(id);
+          await rounds(service, 5);
+          assert.equal((await rowOf(service, id)).status, 'IN_PROGRESS');
+          await passDeadline(service, id);
+          await service.work();
+          assert.equal(await outcome(id), 'FAILED outcome_unknown');
+          assert.equal(startsOf(id).length, 1);
+          assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
+        });
+      }
+    });
+  }
+
+  test('class B: one empty search proves nothing, after the second it is sent', async () => {
+    fake.class = 'B';
+    let searches = 0;
+    fake.find = async () => {
+      searches++;
+      return null;
+    };
+    const id = await submitted(service, account);
+    const [claimed] = await claim(service.db, 'fake', 1);
+    await begin(service.db, claimed!);
+    await wake(service, id);
+    await service.work();
+    assert.deepEqual([searches, startsOf(id).length], [1, 0]);
+    await rounds(service, 3);
+    assert.deepEqual([searches, startsOf(id).length], [2, 1]);
+    assert.equal(await outcome(id), 'COMPLETED');
+  });
+
+  test('class B: a search that fails is made again, and nothing is sent meanwhile', async () => {
+    fake.class = 'B';
+    let searches = 0;
+    fake.find = async (key) => {
+      if (++searches <= 3) throw new Error('search is down');
+      return { key };
+    };
+    const id = await submitted(service, account);
+    await losses['the adapter threw']!(id);
+    await rounds(service, 6);
+    assert.deepEqual([searches, startsOf(id).length, await outcome(id)], [4, 1, 'COMPLETED']);
+  });
+
+  test('a handle that came is polled whatever the class, and nothing is sent again', async () => {
+    fake.class = 'C';
+    const id = await submitted(service, account);
+    await service.work();
+    // The process died right after it had kept the handle.
+    await rounds(service, 2);
+    assert.deepEqual([startsOf(id).length, await outcome(id)], [1, 'COMPLETED']);
+  });
+});
+
+describe('a start that was surely not accepted', () => {
+  test('is made again after the pause, by every class', async () => {
+    for (const kind of ['A', 'B', 'C', 'C+'] as UpstreamClass[]) {
+      fake.class = kind;
+      fake.behave.start = () => ({ outcome: 'not_accepted', message: '503' });
+      const id = await submitted(service, account);
+      await service.work();
+      const row = await rowOf(service, id);
+      assert.equal(row.status, 'IN_PROGRESS');
+      assert.ok(row.wakes_in! > 0.5 && row.wakes_in! <= 3, String(row.wakes_in));
+      fake.behave = {};
+      await rounds(service, 2);
+      assert.deepEqual([startsOf(id).length, await outcome(id)], [2, 'COMPLETED'], kind);
+      assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+    }
+  });
+
+  test('with a wish for a pause, rests that upstream and no other', async () => {
+    fake.behave.start = () => ({ outcome: 'not_accepted', message: '429', retry_after_ms: 30_000 });
+    const id = await submitted(service, account);
+    const waiting = await submitted(service, account);
+    fake.concurrency = 1;
+    try {
+      await service.work();
+    } finally {
+      fake.concurrency = 1_000;
+    }
+    const row = await rowOf(service, id);
+    assert.ok(row.wakes_in! > 25 && row.wakes_in! <= 30, String(row.wakes_in));
+    await service.work();
+    assert.equal((await rowOf(service, waiting)).status, 'IN_QUEUE', 'nothing more is sent to it');
+    assert.equal(startsOf(waiting).length, 0);
+    await seen('rests');
+    const refused = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body: { prompt: 'x' } });
+    assertRefused(refused, 'capacity_unavailable');
+    assert.ok(Number(refused.headers.get('retry-after')) > 20);
+    const elsewhere = await submitted(service, account, { prompt: 'a dog' }, 'other/image');
+    await service.work();
+    await wake(service, elsewhere);
+    await service.work();
+    assert.equal(await outcome(elsewhere), 'COMPLETED');
+  });
+
+  test('five times in a row lets the upstream rest', async () => {
+    fake.behave.start = () => ({ outcome: 'not_accepted', message: 'refused' });
+    const id = await submitted(service, account);
+    for (let i = 1; i <= 5; i++) {
+      const [row] = await service.db.run<{ rests: boolean }>(rawSql(`select coalesce(bool_or(paused_until > now()), false) as rests from upstreams where name = 'fake'`));
+      assert.equal(row!.rests, false, `before the ${i}th`);
+      await rounds(service, 1);
+      if (i === 1) await service.db.run(rawSql(`update requests set wake_at = now() + interval '1 h' where id <> $1 and wake_at is not null`, [id]));
+    }
+    assert.equal(startsOf(id).length, 5);
+    const [row] = await service.db.run<{ seconds: number }>(rawSql(`select extract(epoch from paused_until - now())::float8 as seconds from upstreams where name = 'fake'`));
+    assert.ok(row!.seconds > 25 && row!.seconds <= 30, String(row!.seconds));
+    fake.behave = {};
+    await rounds(service, 2);
+    assert.equal(await outcome(id), 'COMPLETED');
+  });
+});
+
+describe('a start that was refused for good', () => {
+  test('fails with the upstream\'s words, is not made again, and all is released', async () => {
+    fake.behave.start = () => ({ outcome: 'rejected', message: 'No cats are drawn here.' });
+    const id = await submitted(service, account);
+    await rounds(service, 3);
+    const { status, error, charged_usd_micro, started_at } = await card(service, account, id);
+    assert.deepEqual([status, error, charged_usd_micro], ['FAILED', { code: 'upstream_rejected', message: 'No cats are drawn here.' }, '0']);
+    assert.ok(started_at);
+    assert.equal(startsOf(id).length, 1);
+    assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
+  });
+
+  test('without a start: a model that was withdrawn reaches no upstream', async () => {
+    const id = await submitted(service, account);
+    await service.db.run(rawSql(`update requests set model_id = 'fake/gone' where id = $1`, [id]));
+    await service.work();
+    assert.deepEqual([await outcome(id), startsOf(id).length], ['FAILED upstream_failed', 0]);
+    assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
+  });
+});
+
+describe('a job that runs', () => {
+  test('is polled until it is done, with its progress on the way', async () => {
+    const told = [0.2, 7, -1];
+    fake.behave.poll = () => (told.length > 0
+      ? { state: 'running', progress: told.shift()!, logs: ['a', 'b'] }
+      : { state: 'done', result: images(1) });
+    const id = await submitted(service, account);
+    await service.work();
+    const seen: unknown[] = [];
+    while ((await rowOf(service, id)).status === 'IN_PROGRESS') {
+      await wake(service, id);
+      await service.work();
+      const { body } = await service.call('GET', `/v1/requests/${id}/status`, { key: account.key });
+      seen.push(body.progress);
+    }
+    assert.deepEqual(seen, [0.2, 1, 0, undefined], 'within 0 and 1');
+    assert.equal(await outcome(id), 'COMPLETED');
+  });
+
+  test('is looked at again when the upstream says, within a minute', async () => {
+    for (const [asked, least, most] of [[5_000, 3, 5], [10_000_000, 50, 60], [-5, 0, 0.06], [Number.NaN, 0, 0.06]] as const) {
+      fake.behave.poll = () => ({ state: 'running', poll_after_ms: asked });
+      const id = await submitted(service, account);
+      await service.app.worker!.runOnce();
+      await wake(service, id);
+      await service.app.worker!.runOnce();
+      const { wakes_in } = await rowOf(service, id);
+      assert.ok(wakes_in! > least - 1 && wakes_in! <= most, `${asked}: ${wakes_in}`);
+      await passDeadline(service, id);
+      await service.work();
+    }
+  });
+
+  test('is polled again when a poll fails, as often as it takes', async () => {
+    let polls = 0;
+    fake.behave.poll = () => {
+      if (++polls <= 10) throw new Error('connection reset');
+      return { state: 'done', result: images(1) };
+    };
+    const id = await submitted(service, account);
+    await rounds(service, 14);
+    assert.deepEqual([polls, startsOf(id).length, await outcome(id)], [11, 1, 'COMPLETED']);
+    assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+  });
+
+  for (const code of ['upstream_failed', 'upstream_rejected'] as const) {
+    test(`fails as ${code}, free of charge`, async () => {
+      fake.behave.poll = () => ({ state: 'failed', code, message: 'It broke.' });
+      const id = await submitted(service, account);
+      await rounds(service, 2);
+      assert.deepEqual((await card(service, account, id)).error, { code, message: 'It broke.' });
+      assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
+    });
+  }
+});
+
+describe('the deadline', () => {
+  test('ends a job that runs: released, cancelled at the upstream, a late success is not charged', async () => {
+    const cancelled: unknown[] = [];
+    fake.cancel = async (handle) => void cancelled.push(handle);
+    const slow = gate();
+    fake.behave.poll = async () => {
+      await slow.pass();
+      return { state: 'done', result: images(1) };
+    };
+    const id = await submitted(service, account);
+    await service.work();
+    await wake(service, id);
+    const late = service.app.worker!.runOnce();
+    await slow.reached;
+    const { app } = await service.another();
+    await passDeadline(service, id);
+    await app.worker!.runOnce();
+    assert.equal(await outcome(id), 'FAILED timeout');
+    assert.deepEqual(cancelled, [{ key: id }]);
+    const before = await fenced(service.app);
+    slow.open();
+    await late;
+    assert.equal((await fenced(service.app)).COMPLETED, (before.COMPLETED ?? 0) + 1);
+    const { status, charged_usd_micro, output_urls } = await card(service, account, id);
+    assert.deepEqual([status, charged_usd_micro, output_urls], ['FAILED', '0', []]);
+    assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
+  });
+
+  test('ends a job although its upstream cannot be told', async () => {
+    fake.cancel = async () => {
+      throw new Error('gone');
+    };
+    const id = await submitted(service, account);
+    await service.work();
+    await passDeadline(service, id);
+    await service.work();
+    assert.equal(await outcome(id), 'FAILED timeout');
+  });
+
+  test('ends what was never accepted, and nothing is in doubt about it', async () => {
+    fake.behave.start = () => ({ outcome: 'not_accepted', message: 'busy' });
+    const id = await submitted(service, account);
+    await service.work();
+    await passDeadline(service, id);
+    await service.work();
+    assert.equal(await outcome(id), 'FAILED timeout');
+  });
+
+  test('is as long as the model allows, from the first start on', async () => {
+    fake.behave.poll = () => ({ state: 'running' });
+    const image = await submitted(service, account);
+    const film = await submitted(service, account, { prompt: 'x', duration_seconds: 1 }, 'fake/film/text-to-video');
+    await service.app.worker!.runOnce();
+    const rows = await service.db.run<{ id: string; minutes: number }>(rawSql(
+      `select id, extract(epoch from deadline_at - started_at)::float8 / 60 as minutes from requests where id = any($1::uuid[]) order by id`, [[image, film]]));
+    assert.deepEqual(rows, [{ id: image, minutes: 10 }, { id: film, minutes: 60 }]);
+  });
+});
