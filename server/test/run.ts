@@ -84,7 +84,9 @@ function findFiles(named: string[], only: string): string[] {
 
 function filesBelow(folder: string): string[] {
   const found = fs.readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  return found.filter((file) => file.endsWith('.test.ts')).map((file) => path.join(folder, file));
+  return found
+    .filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'))
+    .map((file) => path.join(folder, file));
 }
 
 /** Gives the tests a clean environment, a folder for temporary files and a PostgreSQL. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { until } from '../kit/until.ts';
 import {
@@ -80,15 +81,48 @@ describe('trial', () => {
     const { data } = (await place.run(['key', 'list', '--json'])).json;
     assert.equal(data.length, 1, 'every start made a key');
     await place.run(['key', 'revoke', data[0].key_id]);
-    const exited = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGINT');
-    assert.equal(await exited, 0);
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
     const third = await place.start(['trial']);
     assert.notEqual(third.said.key, key, 'a revoked key is shown as ready');
     assert.equal((await call(third.base, 'GET', '/v1/requests', third.said.key)).status, 200);
     assert.equal((await call(third.base, 'GET', '/v1/requests', key)).status, 401);
     assert.equal(third.said.available_usd_micro, '99990000');
     assert.equal((await third.end('SIGTERM')).code, 0);
+    await assertNoPostgres(place);
+  });
+});
+
+describe('with the catalog that it comes with', () => {
+  const tasks = `text-to-video image-to-video reference-to-video video-edit video-extend
+    video-analyze video-to-video/edit character-animation talking-avatar lip-sync video-to-audio
+    motion-control reframe upscale text-to-image edit layer-decomposition text-to-vector
+    chat`.split(/\s+/);
+
+  test('every task is offered, and the commands that it prints work as they stand', async (t) => {
+    const place = placeFor(t, { FAREBOX_CATALOG: '' });
+    const checked = await place.run(['catalog', 'check', '--json']);
+    assert.deepEqual([checked.code, checked.json.problems], [0, []]);
+    const child = place.spawn(['trial']);
+    const output = outputOf(child);
+    await until('it is ready', () => /Ctrl-C stops everything/.exec(output.stdout), 20_000);
+    const [, port] = /localhost:(\d+)/.exec(output.stdout)!;
+    const { body } = await call(`http://127.0.0.1:${port}`, 'GET', '/v1/models', null);
+    const offered = new Set(body.data.map((model: { task: string }) => model.task));
+    assert.deepEqual(
+      tasks.filter((task) => !offered.has(task)),
+      [],
+    );
+    assert.match(output.stdout, new RegExp(`ready: ${body.data.length} sandbox models`));
+    assert.equal(body.data.length, checked.json.models);
+    const [, key] = /export FAREBOX_KEY=(\S+)\n/.exec(output.stdout)!;
+    const curl = /curl -s (\S+) \\\n +-H "Authorization: Key \$FAREBOX_KEY" [^]*-d '(\{.*\})'\n/;
+    const [, url, input] = curl.exec(output.stdout)!;
+    const submitted = await call(url!, 'POST', '', key!, JSON.parse(input!) as object);
+    assert.equal(submitted.status, 202, JSON.stringify(submitted.body));
+    assert.equal(output.stderr, '');
+    child.kill('SIGINT');
+    assert.deepEqual(await once(child, 'exit'), [0, null]);
     await assertNoPostgres(place);
   });
 });
