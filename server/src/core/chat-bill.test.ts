@@ -16,7 +16,13 @@ interface Said {
   calls?: unknown[];
 }
 
-function completion({ content, finish = null, usage, error, calls }: Said): Record<string, unknown> {
+function completion({
+  content,
+  finish = null,
+  usage,
+  error,
+  calls,
+}: Said): Record<string, unknown> {
   const message = { role: 'assistant', content, ...(calls && { tool_calls: calls }) };
   return {
     choices: [{ index: 0, message, finish_reason: finish }],
@@ -27,29 +33,78 @@ function completion({ content, finish = null, usage, error, calls }: Said): Reco
 
 type Bill = { prompt_tokens: number | 'counted'; completion_tokens: number } | null;
 const used = { prompt_tokens: 9, completion_tokens: 5 };
-const counted = (completion_tokens: number): Bill => ({ prompt_tokens: 'counted', completion_tokens });
+const counted = (completion_tokens: number): Bill => ({
+  prompt_tokens: 'counted',
+  completion_tokens,
+});
 const call = { id: 'c', type: 'function', function: { name: 'add', arguments: '{"a":12}' } };
 
 const cases: [what: string, said: Said, failed: boolean, bill: Bill][] = [
-  ["the upstream's own usage is taken", { content: text, finish: 'stop', usage: used }, false, used],
-  ['a usage of zero is a figure', { content: text, finish: 'stop', usage: { prompt_tokens: 0, completion_tokens: 0 } },
-    false, { prompt_tokens: 0, completion_tokens: 0 }],
-  ['a usage without the prompt has it counted', { content: text, finish: 'stop', usage: { completion_tokens: 5 } },
-    false, counted(5)],
-  ['a usage that is none is not believed', { content: text, finish: 'stop', usage: { prompt_tokens: -1, completion_tokens: 5 } },
-    false, counted(4)],
-  ['without usage what was delivered is counted', { content: text, finish: 'stop' }, false, counted(4)],
+  [
+    "the upstream's own usage is taken",
+    { content: text, finish: 'stop', usage: used },
+    false,
+    used,
+  ],
+  [
+    'a usage of zero is a figure',
+    { content: text, finish: 'stop', usage: { prompt_tokens: 0, completion_tokens: 0 } },
+    false,
+    { prompt_tokens: 0, completion_tokens: 0 },
+  ],
+  [
+    'a usage without the prompt has it counted',
+    { content: text, finish: 'stop', usage: { completion_tokens: 5 } },
+    false,
+    counted(5),
+  ],
+  [
+    'a usage that is none is not believed',
+    { content: text, finish: 'stop', usage: { prompt_tokens: -1, completion_tokens: 5 } },
+    false,
+    counted(4),
+  ],
+  [
+    'without usage what was delivered is counted',
+    { content: text, finish: 'stop' },
+    false,
+    counted(4),
+  ],
   ['tool calls count as delivered', { finish: 'tool_calls', calls: [call] }, false, counted(3)],
-  ['an empty reply that finished costs its prompt', { content: '', finish: 'stop' }, false, counted(0)],
-  ['a caller who left before any word pays nothing', { content: '' }, false, { prompt_tokens: 0, completion_tokens: 0 }],
+  [
+    'an empty reply that finished costs its prompt',
+    { content: '', finish: 'stop' },
+    false,
+    counted(0),
+  ],
+  [
+    'a caller who left before any word pays nothing',
+    { content: '' },
+    false,
+    { prompt_tokens: 0, completion_tokens: 0 },
+  ],
   ['a caller who left midway pays for what came', { content: text }, false, counted(4)],
   ['a stream that broke midway costs what came', { content: text }, true, counted(4)],
   ['a stream that broke after its usage costs that', { content: text, usage: used }, true, used],
   ['a stream that broke before any word is free', { content: '' }, true, null],
-  ['a stream that broke before any word is free whatever usage it claims', { content: '', usage: used }, true, null],
-  ['an error finish without a word is free', { content: '', finish: 'error', usage: used }, false, null],
-  ['an error beside the reply without a word is free', { content: '', finish: 'stop', error: { message: 'x' }, usage: used },
-    false, null],
+  [
+    'a stream that broke before any word is free whatever usage it claims',
+    { content: '', usage: used },
+    true,
+    null,
+  ],
+  [
+    'an error finish without a word is free',
+    { content: '', finish: 'error', usage: used },
+    false,
+    null,
+  ],
+  [
+    'an error beside the reply without a word is free',
+    { content: '', finish: 'stop', error: { message: 'x' }, usage: used },
+    false,
+    null,
+  ],
   ['an error finish after words costs them', { content: text, finish: 'error' }, false, counted(4)],
 ];
 
@@ -59,7 +114,10 @@ describe('chargeableUsage', () => {
       const got = chargeableUsage(chat, model, { completion: completion(said), failed });
       if (bill?.prompt_tokens !== 'counted') return assert.deepEqual(got, bill);
       const reserved = estimatePromptTokens(chat.body, model.context_tokens);
-      assert.ok(got!.prompt_tokens > 0 && got!.prompt_tokens <= reserved, String(got!.prompt_tokens));
+      assert.ok(
+        got!.prompt_tokens > 0 && got!.prompt_tokens <= reserved,
+        String(got!.prompt_tokens),
+      );
       assert.equal(got!.completion_tokens, bill.completion_tokens);
     });
   }

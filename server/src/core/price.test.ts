@@ -339,7 +339,7 @@ describe('what a request costs', () => {
       resolutions: ['1k', '2k'],
       extras,
     });
-    // 1.05 megapixels at 3 + 1, or 4.2 megapixels at 0 + 1: without the extra 1k would be the dearer.
+    // 1.05 megapixels at 3 + 1, or 4.2 at 0 + 1: without the extra 1k would be the dearer.
     assert.deepEqual(price(free, { num_images: 1 }).assumptions.resolution, '1k');
     const dear = {
       ...free,

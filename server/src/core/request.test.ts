@@ -125,10 +125,10 @@ describe('stepFor', () => {
   });
 
   test('only what is not final runs, and only what is final is told, expires or rests', () => {
-    const after: Step[] = ['notify', 'expire', 'rest'];
+    const after = new Set<Step>(['notify', 'expire', 'rest']);
     fc.assert(
       fc.property(anyAlarm, (alarm) => {
-        assert.equal(after.includes(stepFor(alarm)), isFinal(alarm.status));
+        assert.equal(after.has(stepFor(alarm)), isFinal(alarm.status));
       }),
       { numRuns: 2_000 },
     );

@@ -3,7 +3,15 @@ import { describe, test } from 'node:test';
 import type { Output } from './request.ts';
 import { verify } from './signature.ts';
 import {
-  addresses, card, expiry, failureOf, listEntry, pollAgainSeconds, responseView, statusView, submittedBody,
+  addresses,
+  card,
+  expiry,
+  failureOf,
+  listEntry,
+  pollAgainSeconds,
+  responseView,
+  statusView,
+  submittedBody,
 } from './views.ts';
 
 const id = '01890f5e-27c1-7d3a-9e4f-0123456789ab';
@@ -15,29 +23,69 @@ const started = new Date('2026-03-01T10:00:01.250Z');
 const completed = new Date('2026-03-01T10:00:04.999Z');
 
 const quote = {
-  price_usd_micro: '40000', unit: 'image' as const, unit_price_usd_micro: '10000', quantity: 4, breakdown: [], assumptions: {},
+  price_usd_micro: '40000',
+  unit: 'image' as const,
+  unit_price_usd_micro: '10000',
+  quantity: 4,
+  breakdown: [],
+  assumptions: {},
 };
 
 type CardRow = Parameters<typeof card>[0];
 type StatusRow = Parameters<typeof statusView>[0];
 
 const queued: CardRow & StatusRow = {
-  id, key_id, model_id: 'fake/image', kind: 'image', status: 'IN_QUEUE', quoted_usd_micro: 40_000n, charged_usd_micro: null,
-  error_code: null, error_message: null, created_at: created, started_at: null, completed_at: null, progress: null,
-  input: { prompt: 'a cat' }, quote, output: null, webhook_url: null, webhook_state: null, webhook_status: null, quantity: null,
+  id,
+  key_id,
+  model_id: 'fake/image',
+  kind: 'image',
+  status: 'IN_QUEUE',
+  quoted_usd_micro: 40_000n,
+  charged_usd_micro: null,
+  error_code: null,
+  error_message: null,
+  created_at: created,
+  started_at: null,
+  completed_at: null,
+  progress: null,
+  input: { prompt: 'a cat' },
+  quote,
+  output: null,
+  webhook_url: null,
+  webhook_state: null,
+  webhook_status: null,
+  quantity: null,
 };
 const running = { ...queued, status: 'IN_PROGRESS' as const, started_at: started };
 const done = {
-  ...running, status: 'COMPLETED' as const, completed_at: completed, charged_usd_micro: 20_000n, quantity: 2, output: { seed: 7 },
+  ...running,
+  status: 'COMPLETED' as const,
+  completed_at: completed,
+  charged_usd_micro: 20_000n,
+  quantity: 2,
+  output: { seed: 7 },
 };
 const failed = {
-  ...running, status: 'FAILED' as const, completed_at: completed, charged_usd_micro: 0n, error_code: 'timeout',
+  ...running,
+  status: 'FAILED' as const,
+  completed_at: completed,
+  charged_usd_micro: 0n,
+  error_code: 'timeout',
 };
 
 function output(index: number, field: string, changes: Partial<Output> = {}): Output {
   return {
-    index, field, storage_key: 'secret/place', content_type: 'image/png', size: 99, sha256: 'ab', width: 10, height: 20,
-    duration_seconds: null, file_name: `${index}.png`, ...changes,
+    index,
+    field,
+    storage_key: 'secret/place',
+    content_type: 'image/png',
+    size: 99,
+    sha256: 'ab',
+    width: 10,
+    height: 20,
+    duration_seconds: null,
+    file_name: `${index}.png`,
+    ...changes,
   };
 }
 
@@ -52,35 +100,97 @@ test('the three addresses stand below the base address', () => {
 });
 
 test("a submit's reply has the document's seven fields and the position, amounts as text", () => {
-  const submitted = { request_id: id, model_id: 'fake/image', quoted_usd_micro: 9_007_199_254_740_993n, queue_position: 3 };
+  const submitted = {
+    request_id: id,
+    model_id: 'fake/image',
+    quoted_usd_micro: 9_007_199_254_740_993n,
+    queue_position: 3,
+  };
   const body = submittedBody(submitted, links);
   assert.deepEqual(JSON.parse(body), {
-    status: 'IN_QUEUE', request_id: id, ...three, model_id: 'fake/image', quoted_usd_micro: '9007199254740993', queue_position: 3,
+    status: 'IN_QUEUE',
+    request_id: id,
+    ...three,
+    model_id: 'fake/image',
+    quoted_usd_micro: '9007199254740993',
+    queue_position: 3,
   });
   assert.equal(submittedBody({ ...submitted }, links), body);
 });
 
 describe('a status', () => {
-  const base = { request_id: id, model_id: 'fake/image', created_at: '2026-03-01T10:00:00.000Z', ...three };
+  const base = {
+    request_id: id,
+    model_id: 'fake/image',
+    created_at: '2026-03-01T10:00:00.000Z',
+    ...three,
+  };
   const logs = { progress: 0.5, logs: ['half'] };
   const cases: [what: string, row: StatusRow, position: number | null, shown: object][] = [
     ['in the queue tells its position', queued, 0, { status: 'IN_QUEUE', queue_position: 0 }],
     ['in the queue without a known position', queued, null, { status: 'IN_QUEUE' }],
-    ['running tells how long it waited, and no position', running, 4,
-      { status: 'IN_PROGRESS', started_at: '2026-03-01T10:00:01.250Z', metrics: { queue_ms: 1_250 } }],
-    ['running tells its progress', { ...running, progress: logs }, null,
-      { status: 'IN_PROGRESS', started_at: '2026-03-01T10:00:01.250Z', metrics: { queue_ms: 1_250 }, progress: 0.5, logs: ['half'] }],
-    ['a progress of zero is one', { ...running, progress: { progress: 0, logs: [] } }, null,
-      { status: 'IN_PROGRESS', started_at: '2026-03-01T10:00:01.250Z', metrics: { queue_ms: 1_250 }, progress: 0 }],
-    ['completed tells both times', done, null,
-      { status: 'COMPLETED', started_at: '2026-03-01T10:00:01.250Z', completed_at: '2026-03-01T10:00:04.999Z',
-        metrics: { queue_ms: 1_250, run_ms: 3_749 } }],
-    ['failed tells why, in the words of the catalogue', failed, null,
-      { status: 'FAILED', started_at: '2026-03-01T10:00:01.250Z', completed_at: '2026-03-01T10:00:04.999Z',
+    [
+      'running tells how long it waited, and no position',
+      running,
+      4,
+      {
+        status: 'IN_PROGRESS',
+        started_at: '2026-03-01T10:00:01.250Z',
+        metrics: { queue_ms: 1_250 },
+      },
+    ],
+    [
+      'running tells its progress',
+      { ...running, progress: logs },
+      null,
+      {
+        status: 'IN_PROGRESS',
+        started_at: '2026-03-01T10:00:01.250Z',
+        metrics: { queue_ms: 1_250 },
+        progress: 0.5,
+        logs: ['half'],
+      },
+    ],
+    [
+      'a progress of zero is one',
+      { ...running, progress: { progress: 0, logs: [] } },
+      null,
+      {
+        status: 'IN_PROGRESS',
+        started_at: '2026-03-01T10:00:01.250Z',
+        metrics: { queue_ms: 1_250 },
+        progress: 0,
+      },
+    ],
+    [
+      'completed tells both times',
+      done,
+      null,
+      {
+        status: 'COMPLETED',
+        started_at: '2026-03-01T10:00:01.250Z',
+        completed_at: '2026-03-01T10:00:04.999Z',
         metrics: { queue_ms: 1_250, run_ms: 3_749 },
-        error: { code: 'timeout', message: 'The generation took longer than its model allows.' } }],
-    ['cancelled was never started', { ...queued, status: 'CANCELLED', completed_at: completed }, null,
-      { status: 'CANCELLED', completed_at: '2026-03-01T10:00:04.999Z' }],
+      },
+    ],
+    [
+      'failed tells why, in the words of the catalogue',
+      failed,
+      null,
+      {
+        status: 'FAILED',
+        started_at: '2026-03-01T10:00:01.250Z',
+        completed_at: '2026-03-01T10:00:04.999Z',
+        metrics: { queue_ms: 1_250, run_ms: 3_749 },
+        error: { code: 'timeout', message: 'The generation took longer than its model allows.' },
+      },
+    ],
+    [
+      'cancelled was never started',
+      { ...queued, status: 'CANCELLED', completed_at: completed },
+      null,
+      { status: 'CANCELLED', completed_at: '2026-03-01T10:00:04.999Z' },
+    ],
   ];
   for (const [what, row, position, shown] of cases) {
     test(what, () => assert.deepEqual(statusView(row, position, links), { ...base, ...shown }));
@@ -98,8 +208,15 @@ describe('a card', () => {
   });
 
   test('of an unfinished request has null where nothing is known yet', () => {
-    const { charged_usd_micro, started_at, completed_at, expires_at, error, webhook } = card(queued, [], links);
-    assert.deepEqual([charged_usd_micro, started_at, completed_at, expires_at, error, webhook], Array(6).fill(null));
+    const { charged_usd_micro, started_at, completed_at, expires_at, error, webhook } = card(
+      queued,
+      [],
+      links,
+    );
+    assert.deepEqual(
+      [charged_usd_micro, started_at, completed_at, expires_at, error, webhook],
+      Array(6).fill(null),
+    );
   });
 
   test('shows what was asked for where delivery is not known', () => {
@@ -115,49 +232,108 @@ describe('a card', () => {
   test('of a failed request shows no outputs, even where rows of them are there', () => {
     const shown = card(failed, [output(0, 'images')], links);
     assert.deepEqual([shown.output_urls, shown.expires_at], [[], null]);
-    assert.deepEqual(shown.error, { code: 'timeout', message: 'The generation took longer than its model allows.' });
+    assert.deepEqual(shown.error, {
+      code: 'timeout',
+      message: 'The generation took longer than its model allows.',
+    });
   });
 
   const hook = { ...done, webhook_url: 'https://me.test/hook' };
   const webhooks: [row: CardRow, webhook: object][] = [
     [hook, { url: 'https://me.test/hook', state: 'pending', last_status: null }],
-    [{ ...hook, webhook_state: 'failed', webhook_status: 503 }, { url: 'https://me.test/hook', state: 'failed', last_status: 503 }],
+    [
+      { ...hook, webhook_state: 'failed', webhook_status: 503 },
+      { url: 'https://me.test/hook', state: 'failed', last_status: 503 },
+    ],
   ];
   for (const [row, webhook] of webhooks) {
-    test(`tells its webhook is ${row.webhook_state ?? 'to come'}`, () => assert.deepEqual(card(row, [], links).webhook, webhook));
+    test(`tells its webhook is ${row.webhook_state ?? 'to come'}`, () =>
+      assert.deepEqual(card(row, [], links).webhook, webhook));
   }
 });
 
 test('a line of a list has no input, no output and no links to media', () => {
   const entry = listEntry(failed, links);
   assert.deepEqual(Object.keys(entry).toSorted(), [
-    'cancel_url', 'charged_usd_micro', 'completed_at', 'created_at', 'error_code', 'key_id', 'kind', 'model_id',
-    'quoted_usd_micro', 'request_id', 'response_url', 'started_at', 'status', 'status_url',
+    'cancel_url',
+    'charged_usd_micro',
+    'completed_at',
+    'created_at',
+    'error_code',
+    'key_id',
+    'kind',
+    'model_id',
+    'quoted_usd_micro',
+    'request_id',
+    'response_url',
+    'started_at',
+    'status',
+    'status_url',
   ]);
-  assert.deepEqual([entry.quoted_usd_micro, entry.charged_usd_micro, entry.error_code], ['40000', '0', 'timeout']);
+  assert.deepEqual(
+    [entry.quoted_usd_micro, entry.charged_usd_micro, entry.error_code],
+    ['40000', '0', 'timeout'],
+  );
   assert.equal(listEntry(queued, links).charged_usd_micro, null);
 });
 
 describe('a response', () => {
   test('has a list under a plural, in order, and an object under a singular', () => {
-    const film = output(2, 'video', { content_type: 'video/mp4', duration_seconds: 2.5, file_name: 'f.mp4' });
-    const view = responseView(done, [output(0, 'images'), output(1, 'images'), film], links) as Record<string, any>;
+    const film = output(2, 'video', {
+      content_type: 'video/mp4',
+      duration_seconds: 2.5,
+      file_name: 'f.mp4',
+    });
+    const view = responseView(
+      done,
+      [output(0, 'images'), output(1, 'images'), film],
+      links,
+    ) as Record<string, any>;
     assert.deepEqual(Object.keys(view), ['seed', 'images', 'video']);
-    assert.deepEqual(view.images.map((each: any) => each.file_name), ['0.png', '1.png']);
+    assert.deepEqual(
+      view.images.map((each: any) => each.file_name),
+      ['0.png', '1.png'],
+    );
     const { url, ...video } = view.video;
     assert.match(url, /\/output\/2\?/);
-    assert.deepEqual(video, { content_type: 'video/mp4', width: 10, height: 20, duration: 2.5, file_size: 99, file_name: 'f.mp4' });
+    assert.deepEqual(video, {
+      content_type: 'video/mp4',
+      width: 10,
+      height: 20,
+      duration: 2.5,
+      file_size: 99,
+      file_name: 'f.mp4',
+    });
   });
 
   test('leaves out what a medium does not have', () => {
-    const sound = output(0, 'audio', { content_type: 'audio/mpeg', width: null, height: null, duration_seconds: 1 });
+    const sound = output(0, 'audio', {
+      content_type: 'audio/mpeg',
+      width: null,
+      height: null,
+      duration_seconds: 1,
+    });
     const { audio } = responseView(done, [sound], links) as Record<string, any>;
-    assert.deepEqual(Object.keys(audio), ['url', 'content_type', 'duration', 'file_size', 'file_name']);
+    assert.deepEqual(Object.keys(audio), [
+      'url',
+      'content_type',
+      'duration',
+      'file_size',
+      'file_name',
+    ]);
   });
 
   test("never passes on what the upstream wrote under a medium's name", () => {
-    const theirs = { images: [{ url: 'https://upstream.test/x?token=1' }], video: 'https://upstream.test/y', seed: 7 };
-    const view = responseView({ ...done, output: theirs }, [output(0, 'images'), output(1, 'video')], links);
+    const theirs = {
+      images: [{ url: 'https://upstream.test/x?token=1' }],
+      video: 'https://upstream.test/y',
+      seed: 7,
+    };
+    const view = responseView(
+      { ...done, output: theirs },
+      [output(0, 'images'), output(1, 'video')],
+      links,
+    );
     assert.doesNotMatch(JSON.stringify(view), /upstream\.test/);
     assert.equal((view.images as unknown[]).length, 1);
   });
@@ -184,8 +360,14 @@ test('outputs end a whole number of seconds after completion, never later than t
 });
 
 test("a failure has its own words, or the catalogue's", () => {
-  assert.deepEqual(failureOf({ error_code: 'upstream_rejected', error_message: 'No cats.' }), { code: 'upstream_rejected', message: 'No cats.' });
-  assert.equal(failureOf({ error_code: 'timeout', error_message: null }).message, 'The generation took longer than its model allows.');
+  assert.deepEqual(failureOf({ error_code: 'upstream_rejected', error_message: 'No cats.' }), {
+    code: 'upstream_rejected',
+    message: 'No cats.',
+  });
+  assert.equal(
+    failureOf({ error_code: 'timeout', error_message: null }).message,
+    'The generation took longer than its model allows.',
+  );
 });
 
 test('only what is not final is asked for again', () => {

@@ -260,7 +260,7 @@ export function waitMany(db: Connection, moves: To<'wait'>[]): Promise<Ids> {
       select * from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[],
         ${moves.map((m) => m.wake_seconds)}::float8[], ${moves.map((m) => m.started_in)}::int[],
         ${moves.map((m) => m.outcome)}::text[],
-          ${moves.map((m) => (m.message === null ? null : storableText(m.message.slice(0, 2000))))}::text[],
+          ${moves.map((m) => storableMessage(m.message))}::text[],
         ${moves.map((m) => (m.progress === null ? null : storableJson(m.progress)))}::text[])
         as d (id, attempt, wake, started_in, outcome, message, progress)
     ), moved as (
@@ -453,4 +453,9 @@ export function loadClaimed(db: Connection, ids: string[], attempts: number[]): 
       select attempt, upstream, outcome, handle from attempts
         where request_id = r.id order by attempt desc limit 1
     ) a on true`);
+}
+
+/** What an upstream said, as far as it can be kept. */
+function storableMessage(message: string | null): string | null {
+  return message === null ? null : storableText(message.slice(0, 2000));
 }

@@ -128,7 +128,7 @@ async function take(
   return { replayed: false, run };
 }
 
-/** Known until it is over, so that a process that stops can wait for what is still to be settled. */
+/** Known until it is over, so that a process that stops can wait for what is to be settled. */
 function held<T>(call: Promise<T>, chats: Set<Promise<unknown>>): Promise<T> {
   chats.add(call);
   return call.finally(() => chats.delete(call));

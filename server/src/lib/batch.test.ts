@@ -22,7 +22,7 @@ function held(options: Partial<BatchOptions> = {}) {
     },
     { max: 100, ...options },
   );
-  /** Waits for the so-many-th batch to leave: a matter of turns of the event loop, never of time. */
+  /** Waits for the so-many-th batch to leave: a matter of event loop turns, never of time. */
   const left = async (count: number) => {
     for (let i = 0; i < 10 && batches.length < count; i++) await turn();
     assert.equal(batches.length, count, 'batches that have left');

@@ -13,7 +13,7 @@ import type { Lookup } from './lookup.ts';
 import { StreamedReply, type StreamReply } from './streamed-reply.ts';
 
 export { FetchError, type FetchErrorKind } from './fetch-error.ts';
-export type { Reply, ReplyHeaders } from './exchange.ts';
+export type { Reply } from './exchange.ts';
 export {
   createLookup,
   ownAddresses,

@@ -69,7 +69,8 @@ describe('threads', () => {
   test('idle threads do not keep the process alive', async () => {
     const program = `
       import { Threads } from ${JSON.stringify(new URL('./threads.ts', import.meta.url).href)};
-      const threads = new Threads(new URL(${JSON.stringify(script.href)}), { size: 1, memoryMb: 32 });
+      const script = new URL(${JSON.stringify(script.href)});
+      const threads = new Threads(script, { size: 1, memoryMb: 32 });
       await threads.run('work', ${limitMs});
     `;
     const child = spawn(process.execPath, ['--input-type=module', '-e', program], {

@@ -102,11 +102,6 @@ export interface ChatCall {
   signal: AbortSignal;
 }
 
-export interface ChatUsage {
-  prompt_tokens: number;
-  completion_tokens: number;
-}
-
 /** OpenAI-shaped reply as a plain object; for streams, the chunk objects one by one. */
 export type ChatOutcome =
   | { outcome: 'reply'; reply: Record<string, unknown> }

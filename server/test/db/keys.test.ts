@@ -19,47 +19,73 @@ interface Key {
   hash: Buffer;
 }
 
-async function newKey(limits: { rpm?: number; open_jobs?: number; monthly_limit_usd_micro?: bigint } = {}): Promise<Key> {
+async function newKey(
+  limits: { rpm?: number; open_jobs?: number; monthly_limit_usd_micro?: bigint } = {},
+): Promise<Key> {
   const { account_id } = await customer(database.db);
   const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
-  const { key, key_id } = await createKey(database.db, { account_id, name: 'test', ...none, ...limits });
+  const { key, key_id } = await createKey(database.db, {
+    account_id,
+    name: 'test',
+    ...none,
+    ...limits,
+  });
   return { account_id, key_id, hash: hashKey(key) };
 }
 
 const call = (hashes: Buffer[], rpm = 600) => keys.authenticateMany(database.db, hashes, rpm);
 const times = <T>(count: number, item: T) => Array.from({ length: count }, () => item);
-const granted = (callers: (keys.Caller | null)[]) => callers.filter((caller) => caller?.rate.granted).length;
+const granted = (callers: (keys.Caller | null)[]) =>
+  callers.filter((caller) => caller?.rate.granted).length;
 
 /** The running minute of a key is over. */
 const passMinute = ({ key_id }: Key) =>
-  database.db.run(rawSql(`update key_windows set started_at = now() - interval '60 s' where key_id = $1`, [key_id]));
+  database.db.run(
+    rawSql(`update key_windows set started_at = now() - interval '60 s' where key_id = $1`, [
+      key_id,
+    ]),
+  );
 
 describe('who a key belongs to', () => {
   test('is told for each of a batch, at its place', async () => {
     const [a, b] = [await newKey({ open_jobs: 3 }), await newKey({ monthly_limit_usd_micro: 5n })];
     const callers = await call([b.hash, randomBytes(32), a.hash, b.hash]);
-    assert.deepEqual(callers.map((caller) => caller?.key_id ?? null), [b.key_id, null, a.key_id, b.key_id]);
+    assert.deepEqual(
+      callers.map((caller) => caller?.key_id ?? null),
+      [b.key_id, null, a.key_id, b.key_id],
+    );
     const [second, , first] = callers;
-    assert.deepEqual([first!.account_id, first!.active, first!.open_jobs, first!.monthly_limit_usd_micro], [a.account_id, true, 3, null]);
-    assert.deepEqual([second!.account_id, second!.open_jobs, second!.monthly_limit_usd_micro], [b.account_id, null, 5n]);
+    assert.deepEqual(
+      [first!.account_id, first!.active, first!.open_jobs, first!.monthly_limit_usd_micro],
+      [a.account_id, true, 3, null],
+    );
+    assert.deepEqual(
+      [second!.account_id, second!.open_jobs, second!.monthly_limit_usd_micro],
+      [b.account_id, null, 5n],
+    );
   });
 
   test('nobody asked is nobody answered', async () => assert.deepEqual(await call([]), []));
 
-  test('a revoked key is nobody\'s from the next call on, and is not counted', async () => {
+  test("a revoked key is nobody's from the next call on, and is not counted", async () => {
     const key = await newKey();
     assert.ok((await call([key.hash]))[0]);
     assert.equal(await keys.revoke(database.db, key.key_id), true);
     assert.deepEqual(await call([key.hash, key.hash]), [null, null]);
     assert.equal(await keys.revoke(database.db, key.key_id), false, 'it is not there twice');
     assert.equal(await keys.findLiving(database.db, key.hash), null);
-    const [row] = await database.db.run<{ calls: number }>(rawSql('select calls from key_windows where key_id = $1', [key.key_id]));
+    const [row] = await database.db.run<{ calls: number }>(
+      rawSql('select calls from key_windows where key_id = $1', [key.key_id]),
+    );
     assert.equal(row!.calls, 1);
   });
 
   test('a suspended account shows at once, and a resumed one too', async () => {
     const key = await newKey();
-    for (const [status, active] of [['suspended', false], ['active', true]] as const) {
+    for (const [status, active] of [
+      ['suspended', false],
+      ['active', true],
+    ] as const) {
       await setStatus(database.db, key.account_id, status);
       assert.equal((await call([key.hash]))[0]!.active, active);
     }
@@ -77,8 +103,14 @@ describe('calls a minute', () => {
   test('are let through up to the quota in one batch, the first ones', async () => {
     const key = await newKey({ rpm: 5 });
     const callers = await call(times(8, key.hash));
-    assert.deepEqual(callers.map((caller) => caller!.rate.granted), [...times(5, true), ...times(3, false)]);
-    assert.deepEqual(callers.map((caller) => caller!.rate.remaining), [4, 3, 2, 1, 0, 0, 0, 0]);
+    assert.deepEqual(
+      callers.map((caller) => caller!.rate.granted),
+      [...times(5, true), ...times(3, false)],
+    );
+    assert.deepEqual(
+      callers.map((caller) => caller!.rate.remaining),
+      [4, 3, 2, 1, 0, 0, 0, 0],
+    );
     for (const caller of callers) assert.equal(caller!.rate.quota, 5);
   });
 
@@ -91,21 +123,36 @@ describe('calls a minute', () => {
 
   test('are exact however many processes count at once', async () => {
     const key = await newKey({ rpm: 100 });
-    const batches = await Promise.all(Array.from({ length: 40 }, (_, i) => call(times((i % 7) + 1, key.hash))));
+    const batches = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => call(times((i % 7) + 1, key.hash))),
+    );
     const all = batches.flat();
     assert.equal(all.length, 155);
     assert.equal(granted(all), 100);
-    const left = all.filter((caller) => caller!.rate.granted).map((caller) => caller!.rate.remaining);
-    assert.deepEqual(left.toSorted((a, b) => a - b), Array.from({ length: 100 }, (_, i) => i), 'each place was given once');
+    const left = all
+      .filter((caller) => caller!.rate.granted)
+      .map((caller) => caller!.rate.remaining);
+    assert.deepEqual(
+      left.toSorted((a, b) => a - b),
+      Array.from({ length: 100 }, (_, i) => i),
+      'each place was given once',
+    );
   });
 
   test('begin anew a minute after the first, and not before', async () => {
     const key = await newKey({ rpm: 2 });
     assert.equal(granted(await call(times(3, key.hash))), 2);
-    await database.db.run(rawSql(`update key_windows set started_at = now() - interval '58 s' where key_id = $1`, [key.key_id]));
+    await database.db.run(
+      rawSql(`update key_windows set started_at = now() - interval '58 s' where key_id = $1`, [
+        key.key_id,
+      ]),
+    );
     const [refused] = await call([key.hash]);
     assert.equal(refused!.rate.granted, false);
-    assert.ok(refused!.rate.reset_seconds >= 1 && refused!.rate.reset_seconds <= 2, String(refused!.rate.reset_seconds));
+    assert.ok(
+      refused!.rate.reset_seconds >= 1 && refused!.rate.reset_seconds <= 2,
+      String(refused!.rate.reset_seconds),
+    );
     await passMinute(key);
     const callers = await call(times(3, key.hash));
     assert.equal(granted(callers), 2);
@@ -122,7 +169,10 @@ describe('calls a minute', () => {
   test('of one key take nothing from another', async () => {
     const [a, b] = [await newKey({ rpm: 2 }), await newKey({ rpm: 3 })];
     const callers = await call([a.hash, b.hash, a.hash, b.hash, a.hash, b.hash, b.hash]);
-    assert.deepEqual(callers.map((caller) => caller!.rate.granted), [true, true, true, true, false, true, false]);
+    assert.deepEqual(
+      callers.map((caller) => caller!.rate.granted),
+      [true, true, true, true, false, true, false],
+    );
   });
 
   const changes: [what: string, from: number, spent: number, to: number, expected: number][] = [
@@ -143,17 +193,30 @@ describe('calls a minute', () => {
 
   test('of the same keys in another order never make two processes wait for each other', async () => {
     const all = (await Promise.all(times(12, null).map(() => newKey()))).map(({ hash }) => hash);
-    const batches = Array.from({ length: 60 }, (_, i) => call(i % 2 === 0 ? all : all.toReversed()));
+    const batches = Array.from({ length: 60 }, (_, i) =>
+      call(i % 2 === 0 ? all : all.toReversed()),
+    );
     assert.equal((await Promise.all(batches)).flat().filter((caller) => caller === null).length, 0);
-    const rows = await database.db.run<{ calls: number }>(rawSql(
-      'select w.calls from key_windows w join keys k on k.id = w.key_id where k.hash = any($1::bytea[])', [all]));
-    assert.deepEqual(rows.map(({ calls }) => calls), times(12, 60));
+    const rows = await database.db.run<{ calls: number }>(
+      rawSql(
+        'select w.calls from key_windows w join keys k on k.id = w.key_id where k.hash = any($1::bytea[])',
+        [all],
+      ),
+    );
+    assert.deepEqual(
+      rows.map(({ calls }) => calls),
+      times(12, 60),
+    );
   });
 });
 
-describe('a key\'s limits', () => {
+describe("a key's limits", () => {
   test('change alone, and null takes one away', async () => {
-    const { key_id, account_id } = await newKey({ rpm: 5, open_jobs: 6, monthly_limit_usd_micro: 7n });
+    const { key_id, account_id } = await newKey({
+      rpm: 5,
+      open_jobs: 6,
+      monthly_limit_usd_micro: 7n,
+    });
     const shown = async () => {
       const row = (await keys.list(database.db, account_id)).find(({ id }) => id === key_id)!;
       return [row.rpm, row.open_jobs, row.monthly_limit_usd_micro];
@@ -169,20 +232,45 @@ describe('a key\'s limits', () => {
   });
 
   test('of a key that there is not cannot be changed', async () => {
-    assert.equal(await keys.setLimits(database.db, '01890f5e-27c1-7d3a-9e4f-0123456789ab', { rpm: 1 }), false);
+    assert.equal(
+      await keys.setLimits(database.db, '01890f5e-27c1-7d3a-9e4f-0123456789ab', { rpm: 1 }),
+      false,
+    );
   });
 });
 
-test('a list shows one account\'s keys, newest first, and what this month cost', async () => {
+test("a list shows one account's keys, newest first, and what this month cost", async () => {
   const { db } = database;
   const who = await customer(db);
-  const later = await createKey(db, { account_id: who.account_id, name: 'later', monthly_limit_usd_micro: null, rpm: null, open_jobs: null });
+  const later = await createKey(db, {
+    account_id: who.account_id,
+    name: 'later',
+    monthly_limit_usd_micro: null,
+    rpm: null,
+    open_jobs: null,
+  });
   await submit(db, who, { amount: 40n });
   const rows = await keys.list(db, who.account_id);
-  assert.deepEqual(rows.map(({ id, name, spent_usd_micro, open_requests }) => [id, name, spent_usd_micro, open_requests]), [
-    [later.key_id, 'later', 0n, 0], [who.key_id, 'by hand', 40n, 1],
-  ]);
-  assert.ok(rows.every(({ prefix, last4 }) => later.key.startsWith(prefix) === (last4 === later.key.slice(-4))));
+  assert.deepEqual(
+    rows.map(({ id, name, spent_usd_micro, open_requests }) => [
+      id,
+      name,
+      spent_usd_micro,
+      open_requests,
+    ]),
+    [
+      [later.key_id, 'later', 0n, 0],
+      [who.key_id, 'by hand', 40n, 1],
+    ],
+  );
+  assert.ok(
+    rows.every(
+      ({ prefix, last4 }) => later.key.startsWith(prefix) === (last4 === later.key.slice(-4)),
+    ),
+  );
   assert.ok((await keys.list(db, null)).length > rows.length);
-  assert.doesNotMatch(JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value)), new RegExp(later.key.slice(12, 30)));
+  assert.doesNotMatch(
+    JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value)),
+    new RegExp(later.key.slice(12, 30)),
+  );
 });

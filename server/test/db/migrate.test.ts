@@ -26,9 +26,14 @@ interface Applied {
   number: number;
   name: string;
 }
-const applied = () => db.run<Applied>(rawSql('select number, name from migrations order by number'));
+const applied = () =>
+  db.run<Applied>(rawSql('select number, name from migrations order by number'));
 const tables = async () => {
-  const rows = await db.run<{ name: string }>(rawSql(`select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`));
+  const rows = await db.run<{ name: string }>(
+    rawSql(
+      `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`,
+    ),
+  );
   return rows.map(({ name }) => name);
 };
 
@@ -38,8 +43,14 @@ describe('migrating', () => {
     assert.equal(names[0], '0001_init.sql');
     assert.deepEqual(names, names.toSorted());
     const rows = await applied();
-    assert.deepEqual(rows.map(({ name }) => name), names);
-    assert.deepEqual(rows.map(({ number }) => number), names.map((_, i) => i + 1));
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      names,
+    );
+    assert.deepEqual(
+      rows.map(({ number }) => number),
+      names.map((_, i) => i + 1),
+    );
     const made = await tables();
     assert.ok(made.includes('transfers') && made.includes('requests'), String(made));
     assert.deepEqual(await migrate(db), []);
@@ -48,10 +59,19 @@ describe('migrating', () => {
 
   test('five processes at once do it once', async () => {
     const others = Array.from({ length: 4 }, () =>
-      openDatabase({ connection: database.url, max: 2, statementTimeoutMs: 10_000, applicationName: 'rival' }));
+      openDatabase({
+        connection: database.url,
+        max: 2,
+        statementTimeoutMs: 10_000,
+        applicationName: 'rival',
+      }),
+    );
     const results = await Promise.all([db, ...others].map((each) => migrate(each)));
     assert.equal(results.filter((names) => names.length > 0).length, 1);
-    assert.deepEqual((await applied()).map(({ name }) => name), results.flat());
+    assert.deepEqual(
+      (await applied()).map(({ name }) => name),
+      results.flat(),
+    );
     await Promise.all(others.map((each) => each.close()));
   });
 
@@ -67,18 +87,30 @@ describe('migrating', () => {
   test('frees its lock when it fails, so that the next one need not wait for ever', async () => {
     await db.run(rawSql('create table outputs (in_the_way int)'));
     const results = await Promise.allSettled([migrate(db), migrate(db), migrate(db)]);
-    assert.deepEqual(results.map(({ status }) => status), ['rejected', 'rejected', 'rejected']);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['rejected', 'rejected', 'rejected'],
+    );
   });
 });
 
 describe('migrating refuses', () => {
   test('a database that a newer version has migrated, and touches nothing', async () => {
     const known = (await migrate(db)).length;
-    await db.run(rawSql(`insert into migrations (number, name, sha256) values ($1, 'later.sql', 'x')`, [known + 1]));
+    await db.run(
+      rawSql(`insert into migrations (number, name, sha256) values ($1, 'later.sql', 'x')`, [
+        known + 1,
+      ]),
+    );
     const before = await applied();
     await assert.rejects(migrate(db), (error) => {
       assert.ok(error instanceof SchemaTooNew);
-      assert.match(error.message, new RegExp(`at migration ${known + 1}, this version of Farebox knows ${known}\\. Start the version`));
+      assert.match(
+        error.message,
+        new RegExp(
+          `at migration ${known + 1}, this version of Farebox knows ${known}\\. Start the version`,
+        ),
+      );
       return true;
     });
     assert.deepEqual(await applied(), before);
@@ -87,13 +119,18 @@ describe('migrating refuses', () => {
   test('a database whose migrations are not the files of this version, and names the file', async () => {
     await migrate(db);
     await db.run(rawSql(`update migrations set sha256 = repeat('0', 64) where number = 1`));
-    await assert.rejects(migrate(db), /^Error: Migration 0001_init\.sql was applied with another text/);
+    await assert.rejects(
+      migrate(db),
+      /^Error: Migration 0001_init\.sql was applied with another text/,
+    );
   });
 
   test('a file that was put in between two applied ones', async () => {
     await migrate(db);
     await db.run(rawSql(`update migrations set number = number + 1`));
-    await db.run(rawSql(`insert into migrations (number, name, sha256) values (1, '0001_other.sql', 'x')`));
+    await db.run(
+      rawSql(`insert into migrations (number, name, sha256) values (1, '0001_other.sql', 'x')`),
+    );
     await assert.rejects(migrate(db), /0001_other|at migration/);
   });
 });
@@ -130,7 +167,8 @@ describe('settings that lose what was committed', () => {
     const { host, port, user, database: name } = embedded.connection;
     const DATABASE_URL = `postgres://${user}@${encodeURIComponent(host)}:${port}/${name}`;
     const log = createLog('silent', { write() {} });
-    const open = (env: object) => openStore(readConfig({ DATABASE_URL, FAREBOX_DATA_DIR: dir, ...env }), 'test', log);
+    const open = (env: object) =>
+      openStore(readConfig({ DATABASE_URL, FAREBOX_DATA_DIR: dir, ...env }), 'test', log);
     try {
       await assert.rejects(open({}), /^Error: PostgreSQL has fsync = off; Farebox needs on\.$/);
       const store = await open({ FAREBOX_UNSAFE_DATABASE: 'on' });
@@ -151,7 +189,8 @@ describe('settings that lose what was committed', () => {
         return rows.map((row) => ({
           ...row,
           ...(row.name && changes[row.name] && { setting: changes[row.name] }),
-          ...(row.server_encoding && changes.server_encoding && { server_encoding: changes.server_encoding }),
+          ...(row.server_encoding &&
+            changes.server_encoding && { server_encoding: changes.server_encoding }),
         })) as never;
       },
     };

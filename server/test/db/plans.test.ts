@@ -21,18 +21,32 @@ import { testDatabase, type TestDatabase } from '../kit/database.ts';
 let database: TestDatabase;
 let db: Database;
 /** One of the many, and one account that has a quarter of all. */
-let sample: Record<'account' | 'key' | 'request' | 'file' | 'reference' | 'idempotency_key' | 'big' | 'middle' | 'last' | 'person', string> & { hash: Buffer };
+let sample: Record<
+  | 'account'
+  | 'key'
+  | 'request'
+  | 'file'
+  | 'reference'
+  | 'idempotency_key'
+  | 'big'
+  | 'middle'
+  | 'last'
+  | 'person',
+  string
+> & { hash: Buffer };
 
 before(async () => {
   database = await testDatabase();
   ({ db } = database);
   await fill();
-  [sample] = (await db.run(rawSql(`
+  [sample] = (await db.run(
+    rawSql(`
     select r.account_id as account, r.key_id as key, r.id as request, k.hash, i.idempotency_key, t.reference, f.id as file,
       uid(1, 7) as big, uid(3, 10000) as middle, uid(3, 19990) as last, uid(1, 10000) as person
     from requests r join keys k on k.id = r.key_id join request_inputs i on i.request_id = r.id
     join transfers t on t.account_id = r.account_id and t.reference is not null
-    join files f on f.account_id = r.account_id where i.idempotency_key is not null limit 1`))) as [typeof sample];
+    join files f on f.account_id = r.account_id where i.idempotency_key is not null limit 1`),
+  )) as [typeof sample];
   assert.ok(sample);
 });
 after(() => database.close());
@@ -41,51 +55,113 @@ const uuid = '01890f5e-27c1-7d3a-9e4f-0123456789ab';
 const filter = { status: null, model_id: null, from_id: null, below_id: null, limit: 21 };
 
 /** The tables that grow with use; reading another whole one is fine. */
-const growing = [
-  'accounts', 'balances', 'transfers', 'keys', 'key_usage', 'key_windows', 'requests', 'request_inputs', 'request_results', 'attempts',
-  'outputs', 'webhook_deliveries', 'files',
-];
+const growing = new Set([
+  'accounts',
+  'balances',
+  'transfers',
+  'keys',
+  'key_usage',
+  'key_windows',
+  'requests',
+  'request_inputs',
+  'request_results',
+  'attempts',
+  'outputs',
+  'webhook_deliveries',
+  'files',
+]);
 
 type Ask = (db: Database & Transaction) => unknown;
 const asked: Record<string, Ask> = {
-  'authenticate': (c) => keys.authenticateMany(c, [sample.hash, Buffer.alloc(32)], 600),
+  authenticate: (c) => keys.authenticateMany(c, [sample.hash, Buffer.alloc(32)], 600),
   'find a key': (c) => keys.findLiving(c, sample.hash),
   'find an account': (c) => accounts.find(c, sample.account),
   'list accounts': (c) => accounts.list(c, { limit: 20, before: sample.account }),
   'lock balances': (c) => openBooks(c, [sample.account, uuid]),
   'lock usage': (c) => openUsage(c, [sample.key, uuid]),
-  'find an earlier submit': (c) => requests.findEarlier(c, [sample.account], [sample.idempotency_key]),
-  'claim what is queued': (c) => queue.claimQueued(c, { upstream: 'busy', concurrency: 50 }, 20, 60),
+  'find an earlier submit': (c) =>
+    requests.findEarlier(c, [sample.account], [sample.idempotency_key]),
+  'claim what is queued': (c) =>
+    queue.claimQueued(c, { upstream: 'busy', concurrency: 50 }, 20, 60),
   'claim what is due': (c) => queue.claimDue(c, 20, 60),
   'the next alarm': (c) => queue.nextAlarmMs(c),
   'upstreams where something waits': (c) => queue.waitingUpstreams(c),
   'heads of the queues': (c) => queue.queueStates(c, ['busy', 'idle'], 1_000),
   'load claims': (c) => requests.loadClaimed(c, [sample.request], [1]),
   'lock requests': (c) => requests.lockMany(c, [sample.request, uuid]),
-  'statuses': (c) => requests.findMany(c, [sample.request, uuid]),
-  'cards': (c) => requests.findCards(c, [sample.request, uuid]),
-  'outputs': (c) => requests.findOutputs(c, [sample.request, uuid]),
+  statuses: (c) => requests.findMany(c, [sample.request, uuid]),
+  cards: (c) => requests.findCards(c, [sample.request, uuid]),
+  outputs: (c) => requests.findOutputs(c, [sample.request, uuid]),
   'list requests': (c) => requests.list(c, { ...filter, account_id: sample.account }),
-  'list requests, the next page': (c) => requests.list(c, { ...filter, account_id: sample.account, below_id: sample.request }),
+  'list requests, the next page': (c) =>
+    requests.list(c, { ...filter, account_id: sample.account, below_id: sample.request }),
   'list requests of one model and state': (c) =>
-    requests.list(c, { ...filter, account_id: sample.account, status: 'FAILED', model_id: 'm', from_id: uuid }),
-  'statement': (c) => statement(c, sample.account, { limit: 50 }),
+    requests.list(c, {
+      ...filter,
+      account_id: sample.account,
+      status: 'FAILED',
+      model_id: 'm',
+      from_id: uuid,
+    }),
+  statement: (c) => statement(c, sample.account, { limit: 50 }),
   'statement, the next page': (c) => statement(c, sample.account, { limit: 50, before: 3n }),
   'find a reference': (c) => findReference(c, sample.reference),
   'find files': (c) => files.findLiving(c, sample.account, [sample.file, uuid]),
   'take expired files': (c) => files.takeExpired(c, 500),
   'forget idempotency keys': (c) => requests.forgetKeys(c, 30, 500),
-  'begin': (c) => requests.beginMany(c, [{
-    id: sample.request, attempt: 1, to: 'begin', upstream: 'busy', class: 'A', request_hash: Buffer.alloc(32), deadline_seconds: 1, lease_seconds: 1,
-  }]),
-  'accept': (c) => requests.acceptMany(c, [{ id: sample.request, attempt: 1, to: 'accepted', started_in: 1, handle: {}, wake_seconds: 1 }]),
-  'wait': (c) => requests.waitMany(c, [{
-    id: sample.request, attempt: 1, to: 'wait', wake_seconds: 1, started_in: 1, outcome: 'unknown', message: 'm', progress: null,
-  }]),
-  'end': (c) => requests.endMany(c, [{
-    id: sample.request, account_id: sample.account, status: 'FAILED', charged_usd_micro: 0n, error_code: 'timeout', error_message: 'm', ttl_seconds: null,
-    output: null, quantity: null, cost_usd_micro: null, outputs: [],
-  }]),
+  begin: (c) =>
+    requests.beginMany(c, [
+      {
+        id: sample.request,
+        attempt: 1,
+        to: 'begin',
+        upstream: 'busy',
+        class: 'A',
+        request_hash: Buffer.alloc(32),
+        deadline_seconds: 1,
+        lease_seconds: 1,
+      },
+    ]),
+  accept: (c) =>
+    requests.acceptMany(c, [
+      {
+        id: sample.request,
+        attempt: 1,
+        to: 'accepted',
+        started_in: 1,
+        handle: {},
+        wake_seconds: 1,
+      },
+    ]),
+  wait: (c) =>
+    requests.waitMany(c, [
+      {
+        id: sample.request,
+        attempt: 1,
+        to: 'wait',
+        wake_seconds: 1,
+        started_in: 1,
+        outcome: 'unknown',
+        message: 'm',
+        progress: null,
+      },
+    ]),
+  end: (c) =>
+    requests.endMany(c, [
+      {
+        id: sample.request,
+        account_id: sample.account,
+        status: 'FAILED',
+        charged_usd_micro: 0n,
+        error_code: 'timeout',
+        error_message: 'm',
+        ttl_seconds: null,
+        output: null,
+        quantity: null,
+        cost_usd_micro: null,
+        outputs: [],
+      },
+    ]),
 };
 
 describe('no whole table is read to', () => {
@@ -109,8 +185,10 @@ describe('no whole table is read to', () => {
 describe('a page reads no more rows than it shows, wherever it begins', () => {
   const pages: Record<string, Ask> = {
     'the first requests': (c) => requests.list(c, { ...filter, account_id: sample.big }),
-    'requests from the middle': (c) => requests.list(c, { ...filter, account_id: sample.big, below_id: sample.middle }),
-    'requests since a moment that few came after': (c) => requests.list(c, { ...filter, account_id: sample.big, from_id: sample.last }),
+    'requests from the middle': (c) =>
+      requests.list(c, { ...filter, account_id: sample.big, below_id: sample.middle }),
+    'requests since a moment that few came after': (c) =>
+      requests.list(c, { ...filter, account_id: sample.big, from_id: sample.last }),
     'the first of a statement': (c) => statement(c, sample.big, { limit: 21 }),
     'a statement from the middle': (c) => statement(c, sample.big, { limit: 21, before: 20_000n }),
     'accounts from the middle': (c) => accounts.list(c, { limit: 21, before: sample.person }),
@@ -145,11 +223,13 @@ async function statementsOf(ask: Ask): Promise<Statement[]> {
     },
   };
   const tx: Transaction = { ...connection, send: (one) => void sent.push(one) };
-  await ask({ ...tx, tx: (work: (tx: Transaction) => unknown) => work(tx) } as unknown as Database & Transaction);
+  await ask({ ...tx, tx: (work: (tx: Transaction) => unknown) => work(tx) } as unknown as Database &
+    Transaction);
   return sent.filter(({ text }) => !/^\s*insert into upstreams/.test(text));
 }
 
-const explain = ({ text, values }: Statement, more = ''): Statement => rawSql(`explain (${more}format json) ${text}`, values);
+const explain = ({ text, values }: Statement, more = ''): Statement =>
+  rawSql(`explain (${more}format json) ${text}`, values);
 
 async function planFor(one: Statement): Promise<Node> {
   const rows = await db.run<{ 'QUERY PLAN': [{ Plan: Node }] }>(explain(one));
@@ -160,7 +240,9 @@ function planForAll(one: Statement, execute = executeWithNulls(one), more = ''):
   return db.tx(async (tx) => {
     await tx.run(rawSql('set local plan_cache_mode = force_generic_plan'));
     await tx.run(rawSql(`prepare asked as ${one.text}`));
-    const rows = await tx.run<{ 'QUERY PLAN': [{ Plan: Node }] }>(rawSql(`explain (${more}format json) ${execute}`));
+    const rows = await tx.run<{ 'QUERY PLAN': [{ Plan: Node }] }>(
+      rawSql(`explain (${more}format json) ${execute}`),
+    );
     await tx.run(rawSql('deallocate asked'));
     return rows[0]!['QUERY PLAN'][0].Plan;
   });
@@ -172,21 +254,24 @@ function executeWithNulls({ values }: Statement): string {
 
 /** Of the node that reads most, whether it kept them or threw them away. */
 function rowsRead(node: Node): number {
-  const rows = ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 1);
+  const rows =
+    ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) *
+    (node['Actual Loops'] ?? 1);
   return Math.max(node['Relation Name'] ? rows : 0, ...(node.Plans ?? []).map(rowsRead));
 }
 
 function wholeTables(node: Node): string[] {
   const below = (node.Plans ?? []).flatMap(wholeTables);
   const table = node['Relation Name'];
-  const whole = node['Node Type'] === 'Seq Scan' && table !== undefined && growing.includes(table);
+  const whole = node['Node Type'] === 'Seq Scan' && table !== undefined && growing.has(table);
   return whole ? [table, ...below] : below;
 }
 
 /** 20,000 of everything, as a year's use leaves it: nearly all of it final, a few hundred open. */
 async function fill(): Promise<void> {
   const at = `now() - (20000 - n) * interval '20 minutes'`;
-  await db.run(rawSql(`
+  await db.run(
+    rawSql(`
     create function uid(kind int, n int) returns uuid language sql immutable
       as $$ select (lpad(to_hex(n), 8, '0') || '-' || lpad(to_hex(kind), 4, '0') || '-7000-8000-000000000000')::uuid $$;
     create temp view n as select n, uid(1, case n % 4 when 0 then 7 else n % 2000 end) as account, uid(2, n) as key, uid(3, n) as request
@@ -219,6 +304,7 @@ async function fill(): Promise<void> {
       select request, 0, account, 'images', 'k', 'image/png', 1, repeat('0', 64), 'f' from n;
     insert into webhook_deliveries (request_id, attempt, account_id, url, duration_ms) select request, 1, account, 'u', 1 from n;
     insert into files (id, account_id, storage_key, content_type, size, sha256, created_at, expires_at)
-      select uid(5, n), account, 'k', 'image/png', 1, repeat('0', 64), ${at}, ${at} + interval '90 days' from n`));
+      select uid(5, n), account, 'k', 'image/png', 1, repeat('0', 64), ${at}, ${at} + interval '90 days' from n`),
+  );
   await db.run(rawSql('vacuum analyze'));
 }

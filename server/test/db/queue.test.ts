@@ -3,7 +3,16 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import * as queue from '../../src/db/queue.ts';
 import { rawSql, type Database } from '../../src/lib/sql.ts';
 import {
-  begin, cancelled, claim, completed, customer, end, requestRow, start, submit, type Customer,
+  begin,
+  cancelled,
+  claim,
+  completed,
+  customer,
+  end,
+  requestRow,
+  start,
+  submit,
+  type Customer,
 } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
@@ -21,7 +30,8 @@ let tests = 0;
 beforeEach(() => void (upstream = `upstream ${++tests}`));
 
 const lane = (concurrency: number) => ({ upstream, concurrency });
-const claimSome = (concurrency: number, limit = 1_000, lease = 60) => queue.claimQueued(db, lane(concurrency), limit, lease);
+const claimSome = (concurrency: number, limit = 1_000, lease = 60) =>
+  queue.claimQueued(db, lane(concurrency), limit, lease);
 const ids = (claims: queue.Claim[]) => claims.map(({ id }) => id);
 
 async function submits(who: Customer, count: number): Promise<string[]> {
@@ -43,10 +53,15 @@ async function owners(claimed: string[]): Promise<string[]> {
 }
 
 const setWake = (id: string, seconds: number) =>
-  db.run(rawSql(`update requests set wake_at = now() + $2::float8 * interval '1 s' where id = $1`, [id, seconds]));
+  db.run(
+    rawSql(`update requests set wake_at = now() + $2::float8 * interval '1 s' where id = $1`, [
+      id,
+      seconds,
+    ]),
+  );
 
 describe('claiming what is queued', () => {
-  test('takes an account\'s oldest first', async () => {
+  test("takes an account's oldest first", async () => {
     const [who] = await customers(1);
     const made = await submits(who!, 5);
     for (const expected of made) assert.deepEqual(ids(await claimSome(1_000, 1)), [expected]);
@@ -57,9 +72,17 @@ describe('claiming what is queued', () => {
     const [who] = await customers(1);
     const [id] = await submits(who!, 1);
     assert.deepEqual(await claimSome(1, 1, 30), [{ id, attempt: 1 }]);
-    const [row] = await db.run<{ status: string; slot: boolean; seconds: number }>(rawSql(
-      'select status, slot, extract(epoch from wake_at - now())::float8 as seconds from requests where id = $1', [id]));
-    assert.deepEqual([row!.status, row!.slot], ['IN_QUEUE', true], 'IN_PROGRESS begins with the first call, not with the claim');
+    const [row] = await db.run<{ status: string; slot: boolean; seconds: number }>(
+      rawSql(
+        'select status, slot, extract(epoch from wake_at - now())::float8 as seconds from requests where id = $1',
+        [id],
+      ),
+    );
+    assert.deepEqual(
+      [row!.status, row!.slot],
+      ['IN_QUEUE', true],
+      'IN_PROGRESS begins with the first call, not with the claim',
+    );
     assert.ok(row!.seconds > 25 && row!.seconds <= 30, String(row!.seconds));
   });
 
@@ -86,7 +109,10 @@ describe('claiming what is queued', () => {
   test('leaves other upstreams alone', async () => {
     const [who] = await customers(1);
     await submits(who!, 2);
-    assert.deepEqual(await queue.claimQueued(db, { upstream: 'another', concurrency: 9 }, 9, 60), []);
+    assert.deepEqual(
+      await queue.claimQueued(db, { upstream: 'another', concurrency: 9 }, 9, 60),
+      [],
+    );
     assert.equal((await claimSome(9)).length, 2);
   });
 
@@ -120,7 +146,11 @@ describe('turns', () => {
     }
     const turn = all.map(({ account_id }) => account_id);
     const [first] = turn;
-    assert.deepEqual(served.slice(0, 12).toSorted(), [first, ...turn], 'one turn serves each of the eleven once');
+    assert.deepEqual(
+      served.slice(0, 12).toSorted(),
+      [first, ...turn],
+      'one turn serves each of the eleven once',
+    );
     assert.deepEqual(served.slice(12), [first, first, first, first]);
   });
 
@@ -156,7 +186,12 @@ describe('turns', () => {
 
   /** Hands the place back, as an end does. */
   const finish = (id: string) =>
-    db.run(rawSql(`update requests set slot = false, status = 'CANCELLED', charged_usd_micro = 0, completed_at = now() where id = $1`, [id]));
+    db.run(
+      rawSql(
+        `update requests set slot = false, status = 'CANCELLED', charged_usd_micro = 0, completed_at = now() where id = $1`,
+        [id],
+      ),
+    );
 });
 
 describe('claiming what is due', () => {
@@ -167,7 +202,9 @@ describe('claiming what is due', () => {
     await setWake(id!, 1);
     assert.deepEqual(mine(await queue.claimDue(db, 100, 60), id!), []);
     await setWake(id!, -1);
-    assert.deepEqual(mine(await queue.claimDue(db, 100, 60), id!), [{ id, attempt: first!.attempt + 1 }]);
+    assert.deepEqual(mine(await queue.claimDue(db, 100, 60), id!), [
+      { id, attempt: first!.attempt + 1 },
+    ]);
     assert.deepEqual(mine(await queue.claimDue(db, 100, 60), id!), [], 'its new lease runs');
     assert.equal(await begin(db, first!), false, 'the first claim is void');
     assert.equal(await begin(db, { id: id!, attempt: 2 }), true);
@@ -195,7 +232,9 @@ describe('claiming what is due', () => {
     const made = await submits(who!, 60);
     await claimSome(100);
     for (const id of made) await setWake(id, -1);
-    const claims = (await Promise.all(Array.from({ length: 10 }, () => queue.claimDue(db, 20, 60)))).flat();
+    const claims = (
+      await Promise.all(Array.from({ length: 10 }, () => queue.claimDue(db, 20, 60)))
+    ).flat();
     const ours = claims.filter(({ id }) => made.includes(id));
     assert.equal(ours.length, 60);
     assert.equal(new Set(ids(ours)).size, 60);
@@ -218,7 +257,11 @@ describe('claiming what is due', () => {
 
 describe('the next alarm', () => {
   test('is the soonest of what is claimed, running or to be told; what waits in the queue rings none', async () => {
-    await db.run(rawSql(`update requests set wake_at = case when status = 'IN_QUEUE' or status = 'IN_PROGRESS' then now() + interval '1 day' end`));
+    await db.run(
+      rawSql(
+        `update requests set wake_at = case when status = 'IN_QUEUE' or status = 'IN_PROGRESS' then now() + interval '1 day' end`,
+      ),
+    );
     const far = await queue.nextAlarmMs(db);
     assert.ok(far === null || far > 80_000_000, String(far));
     const [who] = await customers(1);
@@ -235,14 +278,22 @@ describe('the next alarm', () => {
 describe('an upstream that fails', () => {
   const state = async () => (await queue.queueStates(db, [upstream], 10))[0]!;
   const fail = (pause_seconds = 0, threshold = 3) =>
-    queue.noteFailure(db, upstream, { message: 'it broke', pause_seconds, threshold, rest_seconds: 30 });
+    queue.noteFailure(db, upstream, {
+      message: 'it broke',
+      pause_seconds,
+      threshold,
+      rest_seconds: 30,
+    });
 
   test('rests after so many failures in a row, and not before', async () => {
     const [who] = await customers(1);
     await submits(who!, 1);
     for (const failures of [1, 2]) {
       await fail();
-      assert.ok((await queue.waitingUpstreams(db)).some((w) => w.upstream === upstream), `after ${failures}`);
+      assert.ok(
+        (await queue.waitingUpstreams(db)).some((w) => w.upstream === upstream),
+        `after ${failures}`,
+      );
     }
     await fail();
     assert.ok(!(await queue.waitingUpstreams(db)).some((w) => w.upstream === upstream));
@@ -266,10 +317,15 @@ describe('an upstream that fails', () => {
     assert.equal((await state()).paused_seconds, 0);
   });
 
-  test('is another\'s matter for no other upstream', async () => {
+  test("is another's matter for no other upstream", async () => {
     const [who] = await customers(1);
     await submits(who!, 1);
-    await queue.noteFailure(db, `${upstream} b`, { message: 'x', pause_seconds: 60, threshold: 1, rest_seconds: 60 });
+    await queue.noteFailure(db, `${upstream} b`, {
+      message: 'x',
+      pause_seconds: 60,
+      threshold: 1,
+      rest_seconds: 60,
+    });
     assert.ok((await queue.waitingUpstreams(db)).some((w) => w.upstream === upstream));
   });
 });
@@ -277,13 +333,27 @@ describe('an upstream that fails', () => {
 test('the state of a queue is its head, oldest first, and how long that has waited', async () => {
   const [who] = await customers(1);
   const made = await submits(who!, 5);
-  await db.run(rawSql(`update requests set created_at = now() - interval '90 s' where id = $1`, [made[0]]));
+  await db.run(
+    rawSql(`update requests set created_at = now() - interval '90 s' where id = $1`, [made[0]]),
+  );
   const [known, empty] = await queue.queueStates(db, [upstream, 'nobody waits here'], 3);
   assert.deepEqual(known!.ids, made.slice(0, 3));
-  assert.ok(known!.oldest_seconds >= 90 && known!.oldest_seconds < 100, String(known!.oldest_seconds));
-  assert.deepEqual(empty, { upstream: 'nobody waits here', ids: [], oldest_seconds: 0, paused_seconds: 0 });
+  assert.ok(
+    known!.oldest_seconds >= 90 && known!.oldest_seconds < 100,
+    String(known!.oldest_seconds),
+  );
+  assert.deepEqual(empty, {
+    upstream: 'nobody waits here',
+    ids: [],
+    oldest_seconds: 0,
+    paused_seconds: 0,
+  });
   await claim(db, upstream, 1);
-  assert.deepEqual((await queue.queueStates(db, [upstream], 3))[0]!.ids, made.slice(1, 4), 'what is claimed waits no more');
+  assert.deepEqual(
+    (await queue.queueStates(db, [upstream], 3))[0]!.ids,
+    made.slice(1, 4),
+    'what is claimed waits no more',
+  );
 });
 
 test('the waiting upstreams are each named once, and those where nothing waits are not', async () => {
@@ -292,6 +362,9 @@ test('the waiting upstreams are each named once, and those where nothing waits a
   await submit(db, who!, { amount: 0n, upstream: `${upstream} b` });
   await start(db, `${upstream} b`);
   const waiting = (await queue.waitingUpstreams(db)).map((w) => w.upstream);
-  assert.deepEqual(waiting.filter((name) => name.startsWith(upstream)), [upstream]);
+  assert.deepEqual(
+    waiting.filter((name) => name.startsWith(upstream)),
+    [upstream],
+  );
   assert.equal(new Set(waiting).size, waiting.length);
 });

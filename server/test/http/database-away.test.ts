@@ -15,7 +15,11 @@ import { until } from '../kit/until.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'farebox-away-'));
 const dataDir = join(dir, 'data');
-const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hello' }], max_tokens: 100 };
+const chat = {
+  model: 'fake/chat',
+  messages: [{ role: 'user', content: 'hello' }],
+  max_tokens: 100,
+};
 let postgres: Embedded;
 let service: Service;
 let account: TestAccount;
@@ -37,7 +41,8 @@ after(async () => {
 });
 
 const get = (path: string) => service.call('GET', path, { key: account.key });
-const post = (path: string, body: unknown) => service.call('POST', path, { key: account.key, body });
+const post = (path: string, body: unknown) =>
+  service.call('POST', path, { key: account.key, body });
 
 describe('while PostgreSQL is away', () => {
   let link: string;
@@ -51,13 +56,21 @@ describe('while PostgreSQL is away', () => {
 
   before(async () => {
     id = (await post('/v1/queue/fake/image', { prompt: 'x' })).body.request_id;
-    await until('it is done', async () => (await get(`/v1/requests/${id}`)).body.status === 'COMPLETED');
+    await until(
+      'it is done',
+      async () => (await get(`/v1/requests/${id}`)).body.status === 'COMPLETED',
+    );
     const { url } = (await get(`/v1/requests/${id}/response`)).body.images[0];
     link = new URL(url).pathname + new URL(url).search;
     service.fake.behave.poll = () => ({ state: 'running', poll_after_ms: 60_000 });
     queued = (await post('/v1/queue/fake/image', { prompt: 'x' })).body.request_id;
-    await until('it runs', async () => (await get(`/v1/requests/${queued}`)).body.status === 'IN_PROGRESS');
-    watching = await openEvents(service.base, `/v1/requests/${queued}/status/stream`, { key: account.key });
+    await until(
+      'it runs',
+      async () => (await get(`/v1/requests/${queued}`)).body.status === 'IN_PROGRESS',
+    );
+    watching = await openEvents(service.base, `/v1/requests/${queued}/status/stream`, {
+      key: account.key,
+    });
     await watching.next();
     const taps: Tap[] = [];
     const answer = Promise.withResolvers<void>();
@@ -67,13 +80,19 @@ describe('while PostgreSQL is away', () => {
         return taps[0]!.outcome;
       }
       await answer.promise;
-      return { outcome: 'reply', reply: completion('hi', { prompt_tokens: 5, completion_tokens: 2 }) };
+      return {
+        outcome: 'reply',
+        reply: completion('hi', { prompt_tokens: 5, completion_tokens: 2 }),
+      };
     };
     const body = { ...chat, stream: true };
     stream = await openEvents(service.base, '/v1/chat/completions', { key: account.key, body });
     tap = taps[0]!;
     reply = post('/v1/chat/completions', chat);
-    await until('both are reserved', async () => (await service.balance(account)).reserved > 2n * 348n);
+    await until(
+      'both are reserved',
+      async () => (await service.balance(account)).reserved > 2n * 348n,
+    );
     lines = service.log.length;
     // Nobody brings it back before it is asked for.
     await postgres.release();
@@ -107,11 +126,21 @@ describe('while PostgreSQL is away', () => {
   });
 
   test('what does not need it is answered', async () => {
-    for (const path of ['/livez', '/metrics', '/v1/models', '/v1/models/fake/chat', '/v1/llms.txt', '/v1/openapi.json']) {
+    for (const path of [
+      '/livez',
+      '/metrics',
+      '/v1/models',
+      '/v1/models/fake/chat',
+      '/v1/llms.txt',
+      '/v1/openapi.json',
+    ]) {
       assert.equal((await service.call('GET', path)).status, 200, path);
     }
     assertRefused(await service.call('GET', '/v1/none'), 'not_found');
-    assertRefused(await service.call('POST', '/v1/estimate', { key: 'fbx_no', body: {} }), 'unauthorized');
+    assertRefused(
+      await service.call('POST', '/v1/estimate', { key: 'fbx_no', body: {} }),
+      'unauthorized',
+    );
   });
 
   test('readiness names it', async () => {
@@ -142,12 +171,19 @@ describe('while PostgreSQL is away', () => {
     assert.equal(more.status, 202, more.text);
     await service.wakeAll();
     for (const request of [more.body.request_id, queued]) {
-      await until('it is done', async () => (await get(`/v1/requests/${request}`)).body.status === 'COMPLETED', 15_000);
+      await until(
+        'it is done',
+        async () => (await get(`/v1/requests/${request}`)).body.status === 'COMPLETED',
+        15_000,
+      );
     }
     assert.match((await watching.rest()).at(-1)!.data, /"COMPLETED"/);
     assert.equal((await service.call('GET', link)).status, 200);
     // What could not be settled is released by its alarm, for nothing.
-    await until('nothing is reserved', async () => (await service.balance(account)).reserved === 0n);
+    await until(
+      'nothing is reserved',
+      async () => (await service.balance(account)).reserved === 0n,
+    );
     const { available } = await service.balance(account);
     assert.equal(available, 100_000_000n - 3n * 10_000n);
     const again = await post('/v1/chat/completions', chat);

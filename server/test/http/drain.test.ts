@@ -27,7 +27,11 @@ const chatBody = (content: string, stream = false) => ({
 });
 
 function chat(account: TestAccount, base: string, content: string) {
-  return service.call('POST', '/v1/chat/completions', { key: account.key, base, body: chatBody(content) });
+  return service.call('POST', '/v1/chat/completions', {
+    key: account.key,
+    base,
+    body: chatBody(content),
+  });
 }
 
 function chatStream(account: TestAccount, base: string, content: string) {
@@ -73,7 +77,11 @@ describe('a process', { concurrency: true }, () => {
     t.after(() => running.kill());
     const { base } = running;
     const body = { prompt: 'sandbox:slow=600' };
-    const job = await service.call('POST', '/v1/queue/real/image', { key: account.key, base, body });
+    const job = await service.call('POST', '/v1/queue/real/image', {
+      key: account.key,
+      base,
+      body,
+    });
     const status = `/v1/requests/${job.body.request_id}/status`;
     await until('the job runs', async () => {
       const reply = await service.call('GET', status, { key: account.key, base });
@@ -95,7 +103,10 @@ describe('a process', { concurrency: true }, () => {
     assert.equal(told.at(-1)!.event, 'end');
     assert.equal(JSON.parse(told.at(-1)!.data).reason, 'draining');
     assert.equal(await watching.closed, true);
-    assert.match(await ready('GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n'), /^HTTP\/1\.1 503 [^]*"failing":"draining"/);
+    assert.match(
+      await ready('GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n'),
+      /^HTTP\/1\.1 503 [^]*"failing":"draining"/,
+    );
     const text = JSON.stringify(chatBody('too late'));
     const refused = await late(
       `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Key ${account.key}\r\n` +
@@ -113,14 +124,21 @@ describe('a process', { concurrency: true }, () => {
 
     assertRefused(await hanging, 'submit_failed');
     const broken = await hangingStream.rest();
-    assert.deepEqual(broken.map(({ data }) => data === '[DONE]'), [false, true]);
+    assert.deepEqual(
+      broken.map(({ data }) => data === '[DONE]'),
+      [false, true],
+    );
     assert.equal(JSON.parse(broken[0]!.data).error.code, 'submit_failed');
     assert.equal(await hangingStream.closed, true);
 
     assert.equal(await running.ended, 0, running.output());
     assert.ok(performance.now() - begun < 10_000, 'it took too long');
     assert.equal(await reserved(account), 10_000n, 'only the job is still open');
-    assert.equal(await transfers(account), before + 4n, 'each call is settled, the late one made nothing');
+    assert.equal(
+      await transfers(account),
+      before + 4n,
+      'each call is settled, the late one made nothing',
+    );
     assert.doesNotMatch(running.output(), /"level":(50|60)/);
   });
 
@@ -175,7 +193,8 @@ describe('a process', { concurrency: true }, () => {
   /** What a process could not settle is reserved still, and comes back once its alarm rings. */
   async function released(account: TestAccount): Promise<void> {
     assert.ok((await reserved(account)) > 0n);
-    const ring = 'update requests set wake_at = now() where account_id = $1 and wake_at is not null';
+    const ring =
+      'update requests set wake_at = now() where account_id = $1 and wake_at is not null';
     await service.db.run(rawSql(ring, [account.account_id]));
     await until('it is released', async () => {
       await service.app.worker!.runOnce();

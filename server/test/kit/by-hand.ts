@@ -53,14 +53,27 @@ export function submitOf({ account_id, key_id }: Customer, wanted: Wanted = {}):
   const amountText = String(amount);
   return {
     row: {
-      id: newId(), account_id, key_id, model_id: 'fake/image', kind: call_seconds === null ? 'image' : 'text',
-      upstream: wanted.upstream ?? 'fake', quoted_usd_micro: amount, idempotency_key,
+      id: newId(),
+      account_id,
+      key_id,
+      model_id: 'fake/image',
+      kind: call_seconds === null ? 'image' : 'text',
+      upstream: wanted.upstream ?? 'fake',
+      quoted_usd_micro: amount,
+      idempotency_key,
       fingerprint: idempotency_key === null ? null : createHash('sha256').update(body).digest(),
       input: '{"prompt":"a cat"}',
       quote: JSON.stringify({
-        price_usd_micro: amountText, unit: 'request', unit_price_usd_micro: amountText, quantity: 1, breakdown: [], assumptions: {},
+        price_usd_micro: amountText,
+        unit: 'request',
+        unit_price_usd_micro: amountText,
+        quantity: 1,
+        breakdown: [],
+        assumptions: {},
       }),
-      queue_position: 0, webhook_url: wanted.webhook_url ?? null, call_seconds,
+      queue_position: 0,
+      webhook_url: wanted.webhook_url ?? null,
+      call_seconds,
     },
     monthly_limit_usd_micro: wanted.limit ?? null,
     open_jobs: wanted.open_jobs === undefined ? 1_000_000 : wanted.open_jobs,
@@ -68,7 +81,11 @@ export function submitOf({ account_id, key_id }: Customer, wanted: Wanted = {}):
   };
 }
 
-export async function trySubmit(db: Database, who: Customer, wanted: Wanted = {}): Promise<Submitted | ApiError> {
+export async function trySubmit(
+  db: Database,
+  who: Customer,
+  wanted: Wanted = {},
+): Promise<Submitted | ApiError> {
   const [verdict] = await submitMany(db, [submitOf(who, wanted)]);
   return verdict!;
 }
@@ -81,16 +98,34 @@ export async function submit(db: Database, who: Customer, wanted: Wanted = {}): 
 }
 
 /** Claims what waits at an upstream. */
-export function claim(db: Database, upstream = 'fake', limit = 1, leaseSeconds = 60): Promise<Claim[]> {
+export function claim(
+  db: Database,
+  upstream = 'fake',
+  limit = 1,
+  leaseSeconds = 60,
+): Promise<Claim[]> {
   return claimQueued(db, { upstream, concurrency: 1_000_000 }, limit, leaseSeconds);
 }
 
 /** Commits the intent to call an upstream: IN_PROGRESS from here on. False where it was overtaken. */
-export async function begin(db: Database, { id, attempt }: Claim, deadline_seconds = 600): Promise<boolean> {
+export async function begin(
+  db: Database,
+  { id, attempt }: Claim,
+  deadline_seconds = 600,
+): Promise<boolean> {
   const { upstream } = await requestRow(db, id);
-  const [begun] = await moveMany(db, [{
-    id, attempt, to: 'begin', upstream, class: 'A', request_hash: Buffer.alloc(32), deadline_seconds, lease_seconds: 60,
-  }]);
+  const [begun] = await moveMany(db, [
+    {
+      id,
+      attempt,
+      to: 'begin',
+      upstream,
+      class: 'A',
+      request_hash: Buffer.alloc(32),
+      deadline_seconds,
+      lease_seconds: 60,
+    },
+  ]);
   return begun!;
 }
 
@@ -101,14 +136,38 @@ export async function start(db: Database, upstream = 'fake'): Promise<Claim> {
   return claimed;
 }
 
-export function completed(who: Customer, { id, attempt }: Claim, charge: bigint, opens_job = true): Ending {
+export function completed(
+  who: Customer,
+  { id, attempt }: Claim,
+  charge: bigint,
+  opens_job = true,
+): Ending {
   return {
-    id, attempt, ...who, opens_job, to: 'COMPLETED', charge, output: { seed: 7 }, outputs: [], quantity: 1, cost_usd_micro: null, ttl_seconds: 86_400,
+    id,
+    attempt,
+    ...who,
+    opens_job,
+    to: 'COMPLETED',
+    charge,
+    output: { seed: 7 },
+    outputs: [],
+    quantity: 1,
+    cost_usd_micro: null,
+    ttl_seconds: 86_400,
   };
 }
 
 export function failed(who: Customer, { id, attempt }: Claim, opens_job = true): Ending {
-  return { id, attempt, ...who, opens_job, to: 'FAILED', code: 'upstream_failed', message: 'It failed.', cost_usd_micro: null };
+  return {
+    id,
+    attempt,
+    ...who,
+    opens_job,
+    to: 'FAILED',
+    code: 'upstream_failed',
+    message: 'It failed.',
+    cost_usd_micro: null,
+  };
 }
 
 export function cancelled(who: Customer, id: string): Ending {
@@ -128,10 +187,17 @@ export async function requestRow(db: Database, id: string): Promise<requests.Sta
   return row;
 }
 
-export async function balanceOf(db: Database, { account_id }: { account_id: string }): Promise<{ available: bigint; reserved: bigint }> {
-  const [row] = await db.run<{ available: bigint; reserved: bigint }>(rawSql(
-    `select credits_posted - debits_posted - debits_pending as available, debits_pending as reserved
-     from balances where account_id = $1`, [account_id]));
+export async function balanceOf(
+  db: Database,
+  { account_id }: { account_id: string },
+): Promise<{ available: bigint; reserved: bigint }> {
+  const [row] = await db.run<{ available: bigint; reserved: bigint }>(
+    rawSql(
+      `select credits_posted - debits_posted - debits_pending as available, debits_pending as reserved
+     from balances where account_id = $1`,
+      [account_id],
+    ),
+  );
   return row!;
 }
 
@@ -143,8 +209,12 @@ export interface Spent {
 }
 
 export async function usageOf(db: Database, { key_id }: { key_id: string }): Promise<Spent> {
-  const [row] = await db.run<Spent>(rawSql(
-    `select to_char(month, 'YYYY-MM') as month, pending_usd_micro as pending, posted_usd_micro as posted, open_requests as open
-     from key_usage where key_id = $1`, [key_id]));
+  const [row] = await db.run<Spent>(
+    rawSql(
+      `select to_char(month, 'YYYY-MM') as month, pending_usd_micro as pending, posted_usd_micro as posted, open_requests as open
+     from key_usage where key_id = $1`,
+      [key_id],
+    ),
+  );
   return row!;
 }

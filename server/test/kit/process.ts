@@ -97,6 +97,8 @@ function listening(child: ChildProcess, output: () => string): Promise<string> {
       const port = /^Farebox serves .+:(\d+)\.$/m.exec(output())?.[1];
       if (port) resolve(`http://127.0.0.1:${port}`);
     });
-    child.once('exit', (code) => reject(new Error(`it ended at its start with ${code}: ${output()}`)));
+    child.once('exit', (code) =>
+      reject(new Error(`it ended at its start with ${code}: ${output()}`)),
+    );
   });
 }

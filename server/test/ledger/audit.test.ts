@@ -4,7 +4,16 @@ import { audit, auditedLaws } from '../../src/ledger/audit.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import { adjust } from '../../src/operations/deposit.ts';
 import {
-  begin, cancelled, claim, completed, customer, end, failed, start, submit, type Customer,
+  begin,
+  cancelled,
+  claim,
+  completed,
+  customer,
+  end,
+  failed,
+  start,
+  submit,
+  type Customer,
 } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
@@ -22,125 +31,271 @@ interface Sabotage {
 let database: TestDatabase;
 let who: Customer;
 let other: Customer;
-const ids: Record<'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'call', string> = {} as never;
+const ids: Record<'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'call', string> =
+  {} as never;
 
 const tables = [
-  'accounts', 'keys', 'balances', 'transfers', 'key_usage', 'requests', 'request_inputs', 'request_results', 'attempts', 'outputs',
-  'webhook_deliveries', 'files',
+  'accounts',
+  'keys',
+  'balances',
+  'transfers',
+  'key_usage',
+  'requests',
+  'request_inputs',
+  'request_results',
+  'attempts',
+  'outputs',
+  'webhook_deliveries',
+  'files',
 ];
 
 /** `:who`, `:queued` and so on stand for ids. */
 const sabotages: Sabotage[] = [
-  { what: 'a balance out of nothing', sql: 'update balances set credits_posted = credits_posted + 1 where account_id = :who',
-    breaks: ['sums_are_zero', 'balances_recompute'] },
-  { what: 'a deposit that vanished', sql: `delete from transfers where kind = 'deposit' and account_id = :other`,
-    breaks: ['sums_are_zero', 'balances_recompute', 'history_is_whole'] },
-  { what: "a charge that went to the operator's deposits",
+  {
+    what: 'a balance out of nothing',
+    sql: 'update balances set credits_posted = credits_posted + 1 where account_id = :who',
+    breaks: ['sums_are_zero', 'balances_recompute'],
+  },
+  {
+    what: 'a deposit that vanished',
+    sql: `delete from transfers where kind = 'deposit' and account_id = :other`,
+    breaks: ['sums_are_zero', 'balances_recompute', 'history_is_whole'],
+  },
+  {
+    what: "a charge that went to the operator's deposits",
     sql: `update transfers set credit_account_id = '00000000-0000-0000-0000-000000000001' where kind = 'charge'`,
-    breaks: ['sides_fit_the_kind'] },
-  { what: 'a deposit out of revenue',
+    breaks: ['sides_fit_the_kind'],
+  },
+  {
+    what: 'a deposit out of revenue',
     sql: `update transfers set debit_account_id = '00000000-0000-0000-0000-000000000002' where kind = 'deposit'`,
-    breaks: ['sides_fit_the_kind'] },
-  { what: 'a correction between two customers',
+    breaks: ['sides_fit_the_kind'],
+  },
+  {
+    what: 'a correction between two customers',
     sql: `update transfers set credit_account_id = :other where kind = 'adjustment'`,
-    breaks: ['sides_fit_the_kind'] },
-  { what: 'money moved from one account to another', sql: `update balances set credits_posted = credits_posted +
+    breaks: ['sides_fit_the_kind'],
+  },
+  {
+    what: 'money moved from one account to another',
+    sql: `update balances set credits_posted = credits_posted +
       case account_id when :who then -1 else 1 end where account_id in (:who, :other)`,
-    breaks: ['balances_recompute'] },
-  { what: 'a charge taken from one account twice and from the other never', sql: `update balances set debits_posted = debits_posted +
+    breaks: ['balances_recompute'],
+  },
+  {
+    what: 'a charge taken from one account twice and from the other never',
+    sql: `update balances set debits_posted = debits_posted +
       case account_id when :who then -1 else 1 end where account_id in (:who, :other)`,
-    breaks: ['balances_recompute'] },
-  { what: 'an account below zero, and every figure of it in accord', sql: `
+    breaks: ['balances_recompute'],
+  },
+  {
+    what: 'an account below zero, and every figure of it in accord',
+    sql: `
       update transfers set amount_usd_micro = 100 where kind = 'deposit' and account_id = :who;
       update balances set credits_posted = credits_posted - 900 where account_id = :who`,
-    breaks: ['never_below_zero', 'history_is_whole'] },
-  { what: 'a number left out of the history', sql: `
+    breaks: ['never_below_zero', 'history_is_whole'],
+  },
+  {
+    what: 'a number left out of the history',
+    sql: `
       update transfers set seq = seq + 1 where account_id = :other;
       update balances set last_seq = last_seq + 1 where account_id = :other`,
-    breaks: ['history_is_whole'] },
-  { what: 'a wrong balance after a transfer',
+    breaks: ['history_is_whole'],
+  },
+  {
+    what: 'a wrong balance after a transfer',
     sql: `update transfers set available_after_usd_micro = available_after_usd_micro + 1 where kind = 'charge'`,
-    breaks: ['history_is_whole'] },
-  { what: 'a last number that is not the last', sql: 'update balances set last_seq = last_seq + 1 where account_id = :who',
-    breaks: ['history_is_whole'] },
-  { what: 'a charge above its reserve', sql: `
+    breaks: ['history_is_whole'],
+  },
+  {
+    what: 'a last number that is not the last',
+    sql: 'update balances set last_seq = last_seq + 1 where account_id = :who',
+    breaks: ['history_is_whole'],
+  },
+  {
+    what: 'a charge above its reserve',
+    sql: `
       update transfers set amount_usd_micro = 101 where kind = 'charge' and pending_id = :completed;
       update balances set debits_posted = debits_posted + 41, credits_posted = credits_posted where account_id = :who;
       update requests set charged_usd_micro = 101 where id = :completed;
       update key_usage set posted_usd_micro = posted_usd_micro + 41 where key_id = :key`,
-    breaks: ['settlement_fits_its_reserve', 'history_is_whole'] },
-  { what: 'a release of less than its reserve', sql: `update transfers set amount_usd_micro = 99 where pending_id = :failed`,
-    breaks: ['settlement_fits_its_reserve', 'history_is_whole'] },
-  { what: 'a charge that settles a deposit', sql: `
+    breaks: ['settlement_fits_its_reserve', 'history_is_whole'],
+  },
+  {
+    what: 'a release of less than its reserve',
+    sql: `update transfers set amount_usd_micro = 99 where pending_id = :failed`,
+    breaks: ['settlement_fits_its_reserve', 'history_is_whole'],
+  },
+  {
+    what: 'a charge that settles a deposit',
+    sql: `
       update transfers set pending_id = (select id from transfers where kind = 'deposit' and account_id = :who) where pending_id = :completed`,
-    breaks: ['settlement_fits_its_reserve', 'balances_recompute', 'history_is_whole', 'final_means_settled', 'key_months_recompute'] },
-  { what: 'a reserve that was released twice', sql: `
+    breaks: [
+      'settlement_fits_its_reserve',
+      'balances_recompute',
+      'history_is_whole',
+      'final_means_settled',
+      'key_months_recompute',
+    ],
+  },
+  {
+    what: 'a reserve that was released twice',
+    sql: `
       insert into transfers select gen_random_uuid(), account_id, seq + 100, kind, debit_account_id, credit_account_id, amount_usd_micro,
         available_after_usd_micro, pending_id, key_id, reference, reason, created_at from transfers where pending_id = :failed`,
-    breaks: ['one_settlement_a_reserve', 'history_is_whole'] },
-  { what: 'a request without a reserve', sql: `
+    breaks: ['one_settlement_a_reserve', 'history_is_whole'],
+  },
+  {
+    what: 'a request without a reserve',
+    sql: `
       insert into requests (id, account_id, key_id, model_id, kind, upstream, status, wake_at, quoted_usd_micro)
         values (gen_random_uuid(), :who, :key, 'm', 'image', 'u', 'IN_QUEUE', now(), 0);
       insert into request_inputs (request_id, account_id, input, quote) select id, account_id, '{}', '{}' from requests where upstream = 'u';
       update key_usage set open_requests = open_requests + 1 where key_id = :key`,
-    breaks: ['request_and_reserve_agree'] },
-  { what: 'a reserve without a request', sql: `delete from requests where id = :cancelled; delete from request_inputs where request_id = :cancelled`,
-    breaks: ['request_and_reserve_agree'] },
-  { what: 'a quote that is not its reserve', sql: 'update requests set quoted_usd_micro = 99 where id = :cancelled',
-    breaks: ['request_and_reserve_agree'] },
-  { what: 'a reserve by another key than the request\'s', sql: `update transfers set key_id = :otherkey where id = :cancelled`,
-    breaks: ['request_and_reserve_agree'] },
-  { what: 'a final request whose reserve is open', sql: `update requests set status = 'FAILED', error_code = 'timeout', charged_usd_micro = 0,
+    breaks: ['request_and_reserve_agree'],
+  },
+  {
+    what: 'a reserve without a request',
+    sql: `delete from requests where id = :cancelled; delete from request_inputs where request_id = :cancelled`,
+    breaks: ['request_and_reserve_agree'],
+  },
+  {
+    what: 'a quote that is not its reserve',
+    sql: 'update requests set quoted_usd_micro = 99 where id = :cancelled',
+    breaks: ['request_and_reserve_agree'],
+  },
+  {
+    what: "a reserve by another key than the request's",
+    sql: `update transfers set key_id = :otherkey where id = :cancelled`,
+    breaks: ['request_and_reserve_agree'],
+  },
+  {
+    what: 'a final request whose reserve is open',
+    sql: `update requests set status = 'FAILED', error_code = 'timeout', charged_usd_micro = 0,
       completed_at = now(), slot = false where id = :queued`,
-    breaks: ['final_means_settled', 'held_equals_open_requests', 'key_jobs_recompute'] },
-  { what: 'a failure that was charged', sql: `update requests set status = 'FAILED', error_code = 'timeout' where id = :completed`,
-    breaks: ['final_means_settled'] },
-  { what: 'another charge on the card than in the books', sql: 'update requests set charged_usd_micro = 59 where id = :completed',
-    breaks: ['final_means_settled'] },
-  { what: 'an open request whose reserve is settled', sql: `update requests set status = 'IN_PROGRESS', charged_usd_micro = null,
+    breaks: ['final_means_settled', 'held_equals_open_requests', 'key_jobs_recompute'],
+  },
+  {
+    what: 'a failure that was charged',
+    sql: `update requests set status = 'FAILED', error_code = 'timeout' where id = :completed`,
+    breaks: ['final_means_settled'],
+  },
+  {
+    what: 'another charge on the card than in the books',
+    sql: 'update requests set charged_usd_micro = 59 where id = :completed',
+    breaks: ['final_means_settled'],
+  },
+  {
+    what: 'an open request whose reserve is settled',
+    sql: `update requests set status = 'IN_PROGRESS', charged_usd_micro = null,
       completed_at = null, error_code = null, wake_at = now() where id = :failed`,
-    breaks: ['final_means_settled', 'held_equals_open_requests', 'key_jobs_recompute'] },
-  { what: 'a reservation that nobody holds', sql: 'update balances set debits_pending = debits_pending - 1 where account_id = :who',
-    breaks: ['held_equals_open_requests', 'balances_recompute'] },
-  { what: "a key's month that forgot a charge", sql: 'update key_usage set posted_usd_micro = posted_usd_micro - 1 where key_id = :key',
-    breaks: ['key_months_recompute'] },
-  { what: "a key's month that holds too much", sql: 'update key_usage set pending_usd_micro = pending_usd_micro + 1 where key_id = :key',
-    breaks: ['key_months_recompute'] },
-  { what: "a key's month that is another month", sql: `update key_usage set month = (month - interval '1 month')::date where key_id = :key`,
-    breaks: ['key_months_recompute'] },
-  { what: 'a job that a key lost count of', sql: 'update key_usage set open_requests = open_requests - 1 where key_id = :key',
-    breaks: ['key_jobs_recompute'] },
-  { what: 'a queued request that will never wake', sql: 'update requests set wake_at = null where id = :queued',
-    breaks: ['open_request_has_alarm'] },
-  { what: 'a running request that will never wake', sql: 'update requests set wake_at = null where id = :running',
-    breaks: ['open_request_has_alarm'] },
-  { what: 'an account without a balance', sql: `insert into accounts (id, email, webhook_secrets) values (gen_random_uuid(), 'x@x.test', '{x}')`,
-    breaks: ['nothing_is_orphaned'] },
-  { what: 'a balance without an account', sql: 'insert into balances (account_id) values (gen_random_uuid())', breaks: ['nothing_is_orphaned'] },
-  { what: 'a transfer without an account', sql: `delete from balances where account_id = :third; delete from accounts where id = :third`,
-    breaks: ['nothing_is_orphaned'] },
-  { what: 'a key without usage', sql: 'delete from key_usage where key_id = :otherkey', breaks: ['nothing_is_orphaned'] },
-  { what: 'usage without a key', sql: 'delete from keys where id = :otherkey', breaks: ['nothing_is_orphaned'] },
-  { what: 'a request of a key of another account', sql: `
+    breaks: ['final_means_settled', 'held_equals_open_requests', 'key_jobs_recompute'],
+  },
+  {
+    what: 'a reservation that nobody holds',
+    sql: 'update balances set debits_pending = debits_pending - 1 where account_id = :who',
+    breaks: ['held_equals_open_requests', 'balances_recompute'],
+  },
+  {
+    what: "a key's month that forgot a charge",
+    sql: 'update key_usage set posted_usd_micro = posted_usd_micro - 1 where key_id = :key',
+    breaks: ['key_months_recompute'],
+  },
+  {
+    what: "a key's month that holds too much",
+    sql: 'update key_usage set pending_usd_micro = pending_usd_micro + 1 where key_id = :key',
+    breaks: ['key_months_recompute'],
+  },
+  {
+    what: "a key's month that is another month",
+    sql: `update key_usage set month = (month - interval '1 month')::date where key_id = :key`,
+    breaks: ['key_months_recompute'],
+  },
+  {
+    what: 'a job that a key lost count of',
+    sql: 'update key_usage set open_requests = open_requests - 1 where key_id = :key',
+    breaks: ['key_jobs_recompute'],
+  },
+  {
+    what: 'a queued request that will never wake',
+    sql: 'update requests set wake_at = null where id = :queued',
+    breaks: ['open_request_has_alarm'],
+  },
+  {
+    what: 'a running request that will never wake',
+    sql: 'update requests set wake_at = null where id = :running',
+    breaks: ['open_request_has_alarm'],
+  },
+  {
+    what: 'an account without a balance',
+    sql: `insert into accounts (id, email, webhook_secrets) values (gen_random_uuid(), 'x@x.test', '{x}')`,
+    breaks: ['nothing_is_orphaned'],
+  },
+  {
+    what: 'a balance without an account',
+    sql: 'insert into balances (account_id) values (gen_random_uuid())',
+    breaks: ['nothing_is_orphaned'],
+  },
+  {
+    what: 'a transfer without an account',
+    sql: `delete from balances where account_id = :third; delete from accounts where id = :third`,
+    breaks: ['nothing_is_orphaned'],
+  },
+  {
+    what: 'a key without usage',
+    sql: 'delete from key_usage where key_id = :otherkey',
+    breaks: ['nothing_is_orphaned'],
+  },
+  {
+    what: 'usage without a key',
+    sql: 'delete from keys where id = :otherkey',
+    breaks: ['nothing_is_orphaned'],
+  },
+  {
+    what: 'a request of a key of another account',
+    sql: `
       update requests set key_id = :otherkey where id = :cancelled; update transfers set key_id = :otherkey where id = :cancelled`,
-    breaks: ['nothing_is_orphaned'] },
-  { what: 'a request without its input', sql: 'delete from request_inputs where request_id = :queued', breaks: ['nothing_is_orphaned'] },
-  { what: 'an input without a request', sql: `insert into request_inputs (request_id, account_id, input, quote) values (gen_random_uuid(), :who, '{}', '{}')`,
-    breaks: ['nothing_is_orphaned'] },
-  { what: 'a result without a request', sql: 'insert into request_results (request_id, account_id) values (gen_random_uuid(), :who)',
-    breaks: ['nothing_is_orphaned'] },
-  { what: 'an attempt without a request', sql: `insert into attempts (request_id, attempt, upstream, class, request_hash)
+    breaks: ['nothing_is_orphaned'],
+  },
+  {
+    what: 'a request without its input',
+    sql: 'delete from request_inputs where request_id = :queued',
+    breaks: ['nothing_is_orphaned'],
+  },
+  {
+    what: 'an input without a request',
+    sql: `insert into request_inputs (request_id, account_id, input, quote) values (gen_random_uuid(), :who, '{}', '{}')`,
+    breaks: ['nothing_is_orphaned'],
+  },
+  {
+    what: 'a result without a request',
+    sql: 'insert into request_results (request_id, account_id) values (gen_random_uuid(), :who)',
+    breaks: ['nothing_is_orphaned'],
+  },
+  {
+    what: 'an attempt without a request',
+    sql: `insert into attempts (request_id, attempt, upstream, class, request_hash)
       select gen_random_uuid(), attempt, upstream, class, request_hash from attempts limit 1`,
-    breaks: ['nothing_is_orphaned'] },
-  { what: 'an output of a request that failed', sql: `insert into outputs (request_id, index, account_id, field, storage_key, content_type,
+    breaks: ['nothing_is_orphaned'],
+  },
+  {
+    what: 'an output of a request that failed',
+    sql: `insert into outputs (request_id, index, account_id, field, storage_key, content_type,
       size, sha256, file_name) values (:failed, 0, :who, 'images', 'k', 'image/png', 1, repeat('0', 64), 'f')`,
-    breaks: ['nothing_is_orphaned'] },
-  { what: 'a notification without a request', sql: `insert into webhook_deliveries (request_id, attempt, account_id, url, duration_ms)
+    breaks: ['nothing_is_orphaned'],
+  },
+  {
+    what: 'a notification without a request',
+    sql: `insert into webhook_deliveries (request_id, attempt, account_id, url, duration_ms)
       values (gen_random_uuid(), 1, :who, 'u', 1)`,
-    breaks: ['nothing_is_orphaned'] },
-  { what: 'a file without an account', sql: `insert into files (id, account_id, storage_key, content_type, size, sha256, expires_at)
+    breaks: ['nothing_is_orphaned'],
+  },
+  {
+    what: 'a file without an account',
+    sql: `insert into files (id, account_id, storage_key, content_type, size, sha256, expires_at)
       values (gen_random_uuid(), gen_random_uuid(), 'k', 'image/png', 1, repeat('0', 64), now())`,
-    breaks: ['nothing_is_orphaned'] },
+    breaks: ['nothing_is_orphaned'],
+  },
 ];
 
 before(async () => {
@@ -149,9 +304,19 @@ before(async () => {
   who = await customer(db, 1_000n);
   other = await customer(db, 1_000n);
   const third = await customer(db, 1n);
-  await adjust(db, { account_id: who.account_id, amount: -100n, reference: 'fee', reason: 'a fee' });
+  await adjust(db, {
+    account_id: who.account_id,
+    amount: -100n,
+    reference: 'fee',
+    reason: 'a fee',
+  });
   // Spent again at once, so that its transfers sum to nothing.
-  await adjust(db, { account_id: third.account_id, amount: -1n, reference: 'all', reason: 'all of it' });
+  await adjust(db, {
+    account_id: third.account_id,
+    amount: -1n,
+    reference: 'all',
+    reason: 'all of it',
+  });
   const queue = (upstream: string) => submit(db, who, { amount: 100n, upstream });
   ids.queued = await queue('queued');
   ids.running = await queue('running');
@@ -163,7 +328,13 @@ before(async () => {
   ids.cancelled = await queue('cancelled');
   await end(db, cancelled(who, ids.cancelled));
   ids.call = await submit(db, who, { amount: 100n, call_seconds: 60 });
-  Object.assign(ids, { who: who.account_id, other: other.account_id, third: third.account_id, key: who.key_id, otherkey: other.key_id });
+  Object.assign(ids, {
+    who: who.account_id,
+    other: other.account_id,
+    third: third.account_id,
+    key: who.key_id,
+    otherkey: other.key_id,
+  });
   await disarm(third);
 });
 after(() => database.close());
@@ -171,20 +342,32 @@ after(() => database.close());
 /** Takes away what keeps these tables right, and keeps a copy of them. */
 async function disarm(third: Customer): Promise<void> {
   const { db } = database;
-  const guards = await db.run<{ text: string }>(rawSql(`
+  const guards = await db.run<{ text: string }>(
+    rawSql(
+      `
     select format('alter table %I drop constraint %I cascade', conrelid::regclass::text, conname) as text from pg_constraint
       where connamespace = 'public'::regnamespace and contype in ('c', 'f')
     union all select format('drop index %I', indexrelid::regclass::text) from pg_index i
-      where indisunique and indrelid::regclass::text = any($1) and not exists (select from pg_constraint c where c.conindid = i.indexrelid)`, [tables]));
-  const texts = ['alter table transfers disable trigger transfers_append_only', ...guards.map(({ text }) => text)];
+      where indisunique and indrelid::regclass::text = any($1) and not exists (select from pg_constraint c where c.conindid = i.indexrelid)`,
+      [tables],
+    ),
+  );
+  const texts = [
+    'alter table transfers disable trigger transfers_append_only',
+    ...guards.map(({ text }) => text),
+  ];
   await db.run(rawSql(texts.join(';')));
   await db.run(rawSql('delete from key_usage where key_id = $1', [third.key_id]));
   await db.run(rawSql('delete from keys where id = $1', [third.key_id]));
-  await db.run(rawSql(tables.map((table) => `create table ${table}_kept as table ${table}`).join(';')));
+  await db.run(
+    rawSql(tables.map((table) => `create table ${table}_kept as table ${table}`).join(';')),
+  );
 }
 
 async function restore(): Promise<void> {
-  const texts = tables.map((table) => `truncate ${table}; insert into ${table} select * from ${table}_kept`);
+  const texts = tables.map(
+    (table) => `truncate ${table}; insert into ${table} select * from ${table}_kept`,
+  );
   await database.db.run(rawSql(texts.join(';')));
 }
 
@@ -198,7 +381,10 @@ describe('the audit names', () => {
   for (const { what, sql, breaks } of sabotages) {
     test(`${breaks[0]}: ${what}`, async () => {
       assert.deepEqual(await brokenLaws(), [], 'it is clean before');
-      const text = sql.replace(/(?<!:):([a-z]+)/g, (_, name: string) => `'${(ids as Record<string, string>)[name]}'`);
+      const text = sql.replace(
+        /(?<!:):([a-z]+)/g,
+        (_, name: string) => `'${(ids as Record<string, string>)[name]}'`,
+      );
       await database.db.run(rawSql(text));
       try {
         assert.deepEqual((await brokenLaws()).toSorted(), breaks.toSorted());
@@ -211,12 +397,17 @@ describe('the audit names', () => {
 
 test('every law has been broken', () => {
   const meant = new Set(sabotages.map(({ breaks }) => breaks[0]));
-  assert.deepEqual(auditedLaws.map(({ name }) => name).filter((name) => !meant.has(name)), []);
+  assert.deepEqual(
+    auditedLaws.map(({ name }) => name).filter((name) => !meant.has(name)),
+    [],
+  );
 });
 
 test('a violation shows the rows, few of them, with amounts as text', async () => {
   const { db } = database;
-  await db.run(rawSql(`update transfers set available_after_usd_micro = available_after_usd_micro + 1`));
+  await db.run(
+    rawSql(`update transfers set available_after_usd_micro = available_after_usd_micro + 1`),
+  );
   const { violations, checked } = await audit(db);
   await restore();
   const [broken] = violations;
@@ -224,7 +415,13 @@ test('a violation shows the rows, few of them, with amounts as text', async () =
   assert.equal(broken!.found.length, 5);
   assert.equal(typeof broken!.found[0]!.available_after_usd_micro, 'string');
   assert.doesNotThrow(() => JSON.stringify(violations));
-  assert.deepEqual(checked, { laws: auditedLaws.length, accounts: 3, transfers: 14, requests: 6, keys: 2 });
+  assert.deepEqual(checked, {
+    laws: auditedLaws.length,
+    accounts: 3,
+    transfers: 14,
+    requests: 6,
+    keys: 2,
+  });
 });
 
 test('the audit sees one moment, whatever is written meanwhile', async () => {

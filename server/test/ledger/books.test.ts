@@ -7,7 +7,17 @@ import { newId } from '../../src/lib/id.ts';
 import { Refused } from '../../src/operations/account.ts';
 import { adjust, deposit } from '../../src/operations/deposit.ts';
 import {
-  balanceOf, begin, cancelled, claim, completed, customer, end, failed, trySubmit, usageOf, type Customer,
+  balanceOf,
+  begin,
+  cancelled,
+  claim,
+  completed,
+  customer,
+  end,
+  failed,
+  trySubmit,
+  usageOf,
+  type Customer,
 } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
@@ -193,7 +203,9 @@ describe('the life of an account', () => {
     async function book(verb: string, amount: bigint, name: string): Promise<string> {
       const wanted = { account_id: who.account_id, amount, reference: lane(name) };
       try {
-        const { replayed } = await (verb === 'deposit' ? deposit(db, wanted) : adjust(db, { ...wanted, reason: 'a reason' }));
+        const { replayed } = await (verb === 'deposit'
+          ? deposit(db, wanted)
+          : adjust(db, { ...wanted, reason: 'a reason' }));
         return replayed ? 'replayed' : 'booked';
       } catch (error) {
         assert.ok(error instanceof Refused, String(error));
@@ -201,27 +213,51 @@ describe('the life of an account', () => {
       }
     }
 
-    async function ask(verb: string, name: string, amount: bigint, options: string[]): Promise<string> {
+    async function ask(
+      verb: string,
+      name: string,
+      amount: bigint,
+      options: string[],
+    ): Promise<string> {
       const given = Object.fromEntries(options.map((option) => option.split('=')));
       const [key = null, body = ''] = given.key?.split('/') ?? [];
       const limit = given.limit === undefined ? null : BigInt(given.limit);
       const call_seconds = verb === 'call' ? 60 : null;
-      const wanted = { amount, idempotency_key: key, body, limit, call_seconds, upstream: lane(name) };
+      const wanted = {
+        amount,
+        idempotency_key: key,
+        body,
+        limit,
+        call_seconds,
+        upstream: lane(name),
+      };
       const verdict = await trySubmit(db, who, wanted);
       if (verdict instanceof Error) return verdict.code;
-      if (verdict.replayed) return `replayed ${[...ids].find(([, id]) => id === verdict.request_id)![0]}`;
+      if (verdict.replayed)
+        return `replayed ${[...ids].find(([, id]) => id === verdict.request_id)![0]}`;
       ids.set(name, verdict.request_id);
       isCall.set(name, verb === 'call');
       return 'accepted';
     }
 
     async function reclaim(name: string): Promise<string> {
-      const rows = await db.run({ text: 'update requests set attempt = attempt + 1 where id = $1 returning id', values: [ids.get(name)] });
+      const rows = await db.run({
+        text: 'update requests set attempt = attempt + 1 where id = $1 returning id',
+        values: [ids.get(name)],
+      });
       return rows.length === 1 ? 'claimed' : 'gone';
     }
 
-    async function settle(verb: string, { id, attempt }: Claim, opensJob: boolean, amount: bigint): Promise<string> {
-      const ending = verb === 'fail' ? failed(who, { id, attempt }, opensJob) : completed(who, { id, attempt }, amount, opensJob);
+    async function settle(
+      verb: string,
+      { id, attempt }: Claim,
+      opensJob: boolean,
+      amount: bigint,
+    ): Promise<string> {
+      const ending =
+        verb === 'fail'
+          ? failed(who, { id, attempt }, opensJob)
+          : completed(who, { id, attempt }, amount, opensJob);
       try {
         return (await end(db, ending)) ? 'ended' : 'overtaken';
       } catch (error) {
@@ -235,11 +271,13 @@ describe('the life of an account', () => {
       const [name, attempt] = first.split('@') as [string, string | undefined];
       const claimed = { id: ids.get(name)!, attempt: Number(attempt) };
       if (verb === 'deposit' || verb === 'adjust') return book(verb, BigInt(first), rest[0]!);
-      if (verb === 'submit' || verb === 'call') return ask(verb, name, BigInt(rest[0]!), rest.slice(1));
+      if (verb === 'submit' || verb === 'call')
+        return ask(verb, name, BigInt(rest[0]!), rest.slice(1));
       if (verb === 'claim') return (await claim(db, lane(name))).length === 1 ? 'claimed' : 'gone';
       if (verb === 'reclaim') return reclaim(name);
       if (verb === 'begin') return (await begin(db, claimed)) ? 'begun' : 'overtaken';
-      if (verb === 'cancel') return (await end(db, cancelled(who, claimed.id))) ? 'ended' : 'overtaken';
+      if (verb === 'cancel')
+        return (await end(db, cancelled(who, claimed.id))) ? 'ended' : 'overtaken';
       if (verb !== 'start') return settle(verb, claimed, !isCall.get(name), BigInt(rest[0] ?? 0));
       const [found] = await claim(db, lane(name));
       return found && (await begin(db, found)) ? 'begun' : 'overtaken';
@@ -249,7 +287,10 @@ describe('the life of an account', () => {
 
 describe('the books refuse what no caller should ask', () => {
   const account_id = newId();
-  const open = () => new Books([{ account_id, debits_pending: 50n, debits_posted: 0n, credits_posted: 100n, last_seq: 3n }]);
+  const open = () =>
+    new Books([
+      { account_id, debits_pending: 50n, debits_posted: 0n, credits_posted: 100n, last_seq: 3n },
+    ]);
   const settlement = { id: newId(), request_id: newId(), account_id, reserved: 50n };
 
   test('an account whose balance is not open', () => {
@@ -260,7 +301,10 @@ describe('the books refuse what no caller should ask', () => {
     test(`a charge of ${charge} out of 50`, () => {
       const books = open();
       assert.throws(() => books.settle({ ...settlement, charge }), /outside the reservation/);
-      assert.deepEqual(books.funds(account_id), { available_usd_micro: 50n, reserved_usd_micro: 50n });
+      assert.deepEqual(books.funds(account_id), {
+        available_usd_micro: 50n,
+        reserved_usd_micro: 50n,
+      });
       assert.deepEqual(books.changes(), { balances: [], transfers: [] });
     });
   }
@@ -272,7 +316,12 @@ describe('the books refuse what no caller should ask', () => {
     assert.deepEqual(books.changes(), { balances: [], transfers: [] });
     assert.equal(books.reserve({ ...hold, amount: 50n }), true);
     const { balances, transfers } = books.changes();
-    assert.deepEqual(balances, [{ account_id, debits_pending: 50n, debits_posted: 0n, credits_posted: 0n, last_seq: 1n }]);
-    assert.deepEqual(transfers.map(({ seq, kind, available_after }) => [seq, kind, available_after]), [[4n, 'reserve', 0n]]);
+    assert.deepEqual(balances, [
+      { account_id, debits_pending: 50n, debits_posted: 0n, credits_posted: 0n, last_seq: 1n },
+    ]);
+    assert.deepEqual(
+      transfers.map(({ seq, kind, available_after }) => [seq, kind, available_after]),
+      [[4n, 'reserve', 0n]],
+    );
   });
 });

@@ -15,9 +15,12 @@ after(async () => {
   await database.close();
 });
 
-const times = <T>(count: number, work: (i: number) => Promise<T>) => Promise.allSettled(Array.from({ length: count }, (_, i) => work(i)));
-const values = <T>(results: PromiseSettledResult<T>[]) => results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
-const reasons = (results: PromiseSettledResult<unknown>[]) => results.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
+const times = <T>(count: number, work: (i: number) => Promise<T>) =>
+  Promise.allSettled(Array.from({ length: count }, (_, i) => work(i)));
+const values = <T>(results: PromiseSettledResult<T>[]) =>
+  results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+const reasons = (results: PromiseSettledResult<unknown>[]) =>
+  results.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []));
 
 async function kinds(who: Customer): Promise<string[]> {
   const rows = await statement(database.db, who.account_id, { limit: 100 });
@@ -40,8 +43,15 @@ describe('a deposit that is sent again', () => {
   test('ten different ones at once are booked ten times', async () => {
     const { db } = database;
     const who = await customer(db, 0n);
-    const booked = values(await times(10, (i) => deposit(db, { account_id: who.account_id, amount: 500n, reference: `${who.key_id} ${i}` })));
-    assert.deepEqual(booked.map(({ available_usd_micro }) => available_usd_micro).toSorted(byAmount), Array.from({ length: 10 }, (_, i) => 500n * BigInt(i + 1)));
+    const booked = values(
+      await times(10, (i) =>
+        deposit(db, { account_id: who.account_id, amount: 500n, reference: `${who.key_id} ${i}` }),
+      ),
+    );
+    assert.deepEqual(
+      booked.map(({ available_usd_micro }) => available_usd_micro).toSorted(byAmount),
+      Array.from({ length: 10 }, (_, i) => 500n * BigInt(i + 1)),
+    );
     assert.equal((await kinds(who)).length, 10);
   });
 
@@ -49,14 +59,19 @@ describe('a deposit that is sent again', () => {
     const { db } = database;
     const all = await Promise.all(Array.from({ length: 10 }, () => customer(db, 0n)));
     const reference = randomUUID();
-    const results = await times(10, (i) => deposit(db, { account_id: all[i]!.account_id, amount: 500n, reference }));
+    const results = await times(10, (i) =>
+      deposit(db, { account_id: all[i]!.account_id, amount: 500n, reference }),
+    );
     assert.equal(values<Booked>(results).length, 1);
     for (const error of reasons(results)) {
       assert.ok(error instanceof Refused, String(error));
       assert.match(error.message, /was booked before for something else/);
     }
     const balances = await Promise.all(all.map((who) => balanceOf(db, who)));
-    assert.equal(balances.reduce((sum, { available }) => sum + available, 0n), 500n);
+    assert.equal(
+      balances.reduce((sum, { available }) => sum + available, 0n),
+      500n,
+    );
   });
 
   test('says what is there now, not what was there then', async () => {
@@ -65,12 +80,21 @@ describe('a deposit that is sent again', () => {
     const wanted = { account_id: who.account_id, amount: 500n, reference: randomUUID() };
     const { transfer_id } = await deposit(db, wanted);
     await submit(db, who, { amount: 200n });
-    assert.deepEqual(await deposit(db, wanted), { transfer_id, replayed: true, available_usd_micro: 300n, reserved_usd_micro: 200n });
+    assert.deepEqual(await deposit(db, wanted), {
+      transfer_id,
+      replayed: true,
+      available_usd_micro: 300n,
+      reserved_usd_micro: 200n,
+    });
   });
 });
 
 describe('a deposit is refused', () => {
-  const cases: [what: string, wanted: { amount?: bigint; reference?: string; account_id?: string }, says: RegExp][] = [
+  const cases: [
+    what: string,
+    wanted: { amount?: bigint; reference?: string; account_id?: string },
+    says: RegExp,
+  ][] = [
     ['of nothing', { amount: 0n }, /more than 0/],
     ['of less than nothing', { amount: -1n }, /more than 0/],
     ['without a reference', { reference: '' }, /1 to 255 characters/],
@@ -82,7 +106,16 @@ describe('a deposit is refused', () => {
     test(what, async () => {
       const { db } = database;
       const who = await customer(db, 0n);
-      await assert.rejects(async () => deposit(db, { account_id: who.account_id, amount: 1n, reference: randomUUID(), ...wanted }), says);
+      await assert.rejects(
+        async () =>
+          deposit(db, {
+            account_id: who.account_id,
+            amount: 1n,
+            reference: randomUUID(),
+            ...wanted,
+          }),
+        says,
+      );
       assert.deepEqual(await kinds(who), []);
       assert.deepEqual(await balanceOf(db, who), { available: 0n, reserved: 0n });
     });
@@ -91,9 +124,17 @@ describe('a deposit is refused', () => {
   test('of so much that the sum could not be counted, and the account goes on', async () => {
     const { db } = database;
     const who = await customer(db, 2n ** 62n);
-    await assert.rejects(deposit(db, { account_id: who.account_id, amount: 2n ** 62n, reference: randomUUID() }), /out of range/);
+    await assert.rejects(
+      deposit(db, { account_id: who.account_id, amount: 2n ** 62n, reference: randomUUID() }),
+      /out of range/,
+    );
     assert.deepEqual(await balanceOf(db, who), { available: 2n ** 62n, reserved: 0n });
-    await adjust(db, { account_id: who.account_id, amount: -(2n ** 62n), reference: randomUUID(), reason: 'back to the small figures' });
+    await adjust(db, {
+      account_id: who.account_id,
+      amount: -(2n ** 62n),
+      reference: randomUUID(),
+      reason: 'back to the small figures',
+    });
   });
 });
 
@@ -103,9 +144,16 @@ describe('a correction', () => {
     const who = await customer(db, 1_000n);
     const request_id = await submit(db, who, { amount: 400n });
     const results = await times(10, (i) =>
-      adjust(db, { account_id: who.account_id, amount: -100n, reference: `${who.key_id} ${i}`, reason: 'a fee' }));
+      adjust(db, {
+        account_id: who.account_id,
+        amount: -100n,
+        reference: `${who.key_id} ${i}`,
+        reason: 'a fee',
+      }),
+    );
     assert.equal(values(results).length, 6);
-    for (const error of reasons(results)) assert.match(error.message, /more than the account has available/);
+    for (const error of reasons(results))
+      assert.match(error.message, /more than the account has available/);
     assert.deepEqual(await balanceOf(db, who), { available: 0n, reserved: 400n });
     await end(db, cancelled(who, request_id));
     assert.deepEqual(await balanceOf(db, who), { available: 400n, reserved: 0n });
@@ -114,12 +162,31 @@ describe('a correction', () => {
   test('keeps its reason, and its amount shows which way it went', async () => {
     const { db } = database;
     const who = await customer(db, 100n);
-    await adjust(db, { account_id: who.account_id, amount: -30n, reference: randomUUID(), reason: 'taken back' });
-    await adjust(db, { account_id: who.account_id, amount: 5n, reference: randomUUID(), reason: 'a gift' });
+    await adjust(db, {
+      account_id: who.account_id,
+      amount: -30n,
+      reference: randomUUID(),
+      reason: 'taken back',
+    });
+    await adjust(db, {
+      account_id: who.account_id,
+      amount: 5n,
+      reference: randomUUID(),
+      reason: 'a gift',
+    });
     const rows = await statement(db, who.account_id, { limit: 10 });
     assert.deepEqual(
-      rows.map(({ kind, amount_usd_micro, available_after_usd_micro, reason }) => [kind, amount_usd_micro, available_after_usd_micro, reason]),
-      [['adjustment', 5n, 75n, 'a gift'], ['adjustment', 30n, 70n, 'taken back'], ['deposit', 100n, 100n, null]],
+      rows.map(({ kind, amount_usd_micro, available_after_usd_micro, reason }) => [
+        kind,
+        amount_usd_micro,
+        available_after_usd_micro,
+        reason,
+      ]),
+      [
+        ['adjustment', 5n, 75n, 'a gift'],
+        ['adjustment', 30n, 70n, 'taken back'],
+        ['deposit', 100n, 100n, null],
+      ],
     );
   });
 });
@@ -137,10 +204,16 @@ test('a statement is read page by page, newest first, without a gap or a repeat'
     pages.push(page);
     before = page.at(-1)!.seq;
   }
-  assert.deepEqual(pages.map((page) => page.map(({ seq, kind, request_id: id }) => [seq, kind, id])), [
-    [[3n, 'release', request_id], [2n, 'reserve', request_id]],
-    [[1n, 'deposit', null]],
-  ]);
+  assert.deepEqual(
+    pages.map((page) => page.map(({ seq, kind, request_id: id }) => [seq, kind, id])),
+    [
+      [
+        [3n, 'release', request_id],
+        [2n, 'reserve', request_id],
+      ],
+      [[1n, 'deposit', null]],
+    ],
+  );
 });
 
 function byAmount(a: bigint, b: bigint): number {

@@ -4,7 +4,15 @@ import { newId } from '../../src/lib/id.ts';
 import { codeOf, rawSql } from '../../src/lib/sql.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import {
-  balanceOf, cancelled, completed, customer, end, failed, start, submit, type Customer,
+  balanceOf,
+  cancelled,
+  completed,
+  customer,
+  end,
+  failed,
+  start,
+  submit,
+  type Customer,
 } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
@@ -37,9 +45,17 @@ before(async () => {
 after(() => database.close());
 
 /** The SQLSTATE and constraint that a statement is refused with; it has changed nothing then. */
-async function refusal(text: string, values: unknown[] = []): Promise<{ code: string; constraint: string | undefined }> {
+async function refusal(
+  text: string,
+  values: unknown[] = [],
+): Promise<{ code: string; constraint: string | undefined }> {
   const { db } = database;
-  const books = () => db.run(rawSql('select (select json_agg(t order by seq) from transfers t)::text as t, (select json_agg(b)::text from balances b) as b'));
+  const books = () =>
+    db.run(
+      rawSql(
+        'select (select json_agg(t order by seq) from transfers t)::text as t, (select json_agg(b)::text from balances b) as b',
+      ),
+    );
   const before = await books();
   try {
     await db.run(rawSql(text, values));
@@ -69,36 +85,117 @@ describe('transfers are never changed', () => {
 describe('a transfer is refused', () => {
   /** A release of the open request would be fine: each case spoils one thing of it. */
   const fine = () => ({
-    id: newId(), account_id: who.account_id, seq: 1_000, kind: 'release', debit_account_id: who.account_id,
-    credit_account_id: '00000000-0000-0000-0000-000000000002', amount_usd_micro: 100, available_after_usd_micro: 0,
-    pending_id: ids.open, reference: null as string | null, reason: null as string | null,
+    id: newId(),
+    account_id: who.account_id,
+    seq: 1_000,
+    kind: 'release',
+    debit_account_id: who.account_id,
+    credit_account_id: '00000000-0000-0000-0000-000000000002',
+    amount_usd_micro: 100,
+    available_after_usd_micro: 0,
+    pending_id: ids.open,
+    reference: null as string | null,
+    reason: null as string | null,
   });
   type Row = ReturnType<typeof fine>;
   const deposits = '00000000-0000-0000-0000-000000000001';
 
-  const cases: [what: string, spoil: (row: Row) => Partial<Row>, code: string, constraint: string][] = [
-    ['that settles what a charge has settled', () => ({ pending_id: ids.completed }), taken, 'transfers_pending'],
-    ['that settles what a release has settled', () => ({ pending_id: ids.failed, kind: 'charge' }), taken, 'transfers_pending'],
-    ['that settles what a cancellation has released', () => ({ pending_id: ids.cancelled }), taken, 'transfers_pending'],
-    ['that settles nothing', () => ({ pending_id: null as never }), brokenCheck, 'settlement_names_its_reserve'],
-    ['that is a reserve and settles one', () => ({ kind: 'reserve' }), brokenCheck, 'settlement_names_its_reserve'],
-    ['whose amount is below zero', () => ({ amount_usd_micro: -1 }), brokenCheck, 'transfers_amount_usd_micro_check'],
-    ['that leaves less than nothing', () => ({ available_after_usd_micro: -1 }), brokenCheck, 'transfers_available_after_usd_micro_check'],
-    ['from an account to itself', (row) => ({ credit_account_id: row.account_id }), brokenCheck, 'two_sides'],
-    ["between two accounts that are not the customer's", () => ({ debit_account_id: deposits }), brokenCheck, 'two_sides'],
+  const cases: [
+    what: string,
+    spoil: (row: Row) => Partial<Row>,
+    code: string,
+    constraint: string,
+  ][] = [
+    [
+      'that settles what a charge has settled',
+      () => ({ pending_id: ids.completed }),
+      taken,
+      'transfers_pending',
+    ],
+    [
+      'that settles what a release has settled',
+      () => ({ pending_id: ids.failed, kind: 'charge' }),
+      taken,
+      'transfers_pending',
+    ],
+    [
+      'that settles what a cancellation has released',
+      () => ({ pending_id: ids.cancelled }),
+      taken,
+      'transfers_pending',
+    ],
+    [
+      'that settles nothing',
+      () => ({ pending_id: null as never }),
+      brokenCheck,
+      'settlement_names_its_reserve',
+    ],
+    [
+      'that is a reserve and settles one',
+      () => ({ kind: 'reserve' }),
+      brokenCheck,
+      'settlement_names_its_reserve',
+    ],
+    [
+      'whose amount is below zero',
+      () => ({ amount_usd_micro: -1 }),
+      brokenCheck,
+      'transfers_amount_usd_micro_check',
+    ],
+    [
+      'that leaves less than nothing',
+      () => ({ available_after_usd_micro: -1 }),
+      brokenCheck,
+      'transfers_available_after_usd_micro_check',
+    ],
+    [
+      'from an account to itself',
+      (row) => ({ credit_account_id: row.account_id }),
+      brokenCheck,
+      'two_sides',
+    ],
+    [
+      "between two accounts that are not the customer's",
+      () => ({ debit_account_id: deposits }),
+      brokenCheck,
+      'two_sides',
+    ],
     ['with a number that is taken', () => ({ seq: 1 }), taken, 'transfers_account_seq'],
     ['with the number 0', () => ({ seq: 0 }), brokenCheck, 'transfers_seq_check'],
-    ['of a kind that there is not', () => ({ kind: 'gift', pending_id: null as never }), brokenCheck, 'transfers_kind_check'],
+    [
+      'of a kind that there is not',
+      () => ({ kind: 'gift', pending_id: null as never }),
+      brokenCheck,
+      'transfers_kind_check',
+    ],
     ['whose id is taken', () => ({ id: ids.open }), taken, 'transfers_pkey'],
-    ['that is a deposit without a reference', (row) => depositOf(row, { reference: null }), brokenCheck, 'deposit_has_reference'],
-    ['that is a deposit of nothing', (row) => depositOf(row, { amount_usd_micro: 0 }), brokenCheck, 'movement_has_amount'],
-    ['whose reference is empty', (row) => depositOf(row, { reference: '' }), brokenCheck, 'transfers_reference_check'],
+    [
+      'that is a deposit without a reference',
+      (row) => depositOf(row, { reference: null }),
+      brokenCheck,
+      'deposit_has_reference',
+    ],
+    [
+      'that is a deposit of nothing',
+      (row) => depositOf(row, { amount_usd_micro: 0 }),
+      brokenCheck,
+      'movement_has_amount',
+    ],
+    [
+      'whose reference is empty',
+      (row) => depositOf(row, { reference: '' }),
+      brokenCheck,
+      'transfers_reference_check',
+    ],
   ];
 
   for (const [what, spoil, code, constraint] of cases) {
     test(what, async () => {
       const row = fine();
-      assert.deepEqual(await refusal(...insertion('transfers', { ...row, ...spoil(row) })), { code, constraint });
+      assert.deepEqual(await refusal(...insertion('transfers', { ...row, ...spoil(row) })), {
+        code,
+        constraint,
+      });
     });
   }
 
@@ -106,15 +203,23 @@ describe('a transfer is refused', () => {
     const { db } = database;
     const [text, values] = insertion('transfers', fine());
     const undone = new Error('undone');
-    await assert.rejects(db.tx(async (tx) => {
-      await tx.run(rawSql(text, values));
-      throw undone;
-    }), undone);
+    await assert.rejects(
+      db.tx(async (tx) => {
+        await tx.run(rawSql(text, values));
+        throw undone;
+      }),
+      undone,
+    );
   });
 
   function depositOf(row: Row, changes: Partial<Row>): Partial<Row> {
     return {
-      kind: 'deposit', pending_id: null as never, debit_account_id: deposits, credit_account_id: row.account_id, reference: 'a reference', ...changes,
+      kind: 'deposit',
+      pending_id: null as never,
+      debit_account_id: deposits,
+      credit_account_id: row.account_id,
+      reference: 'a reference',
+      ...changes,
     };
   }
 });
@@ -131,7 +236,10 @@ describe('a balance is refused', () => {
   for (const [change, constraint] of changes) {
     test(change, async () => {
       const { account_id } = who;
-      assert.deepEqual(await refusal(`update balances set ${change} where account_id = $1`, [account_id]), { code: brokenCheck, constraint });
+      assert.deepEqual(
+        await refusal(`update balances set ${change} where account_id = $1`, [account_id]),
+        { code: brokenCheck, constraint },
+      );
     });
   }
 });
@@ -139,7 +247,12 @@ describe('a balance is refused', () => {
 describe('a request is refused', () => {
   type State = keyof typeof ids;
   const changes: [what: string, state: State, change: string, constraint: string][] = [
-    ['final without a charge', 'running', "status = 'COMPLETED', completed_at = now(), slot = false", 'final_means_settled'],
+    [
+      'final without a charge',
+      'running',
+      "status = 'COMPLETED', completed_at = now(), slot = false",
+      'final_means_settled',
+    ],
     ['charged without being final', 'running', 'charged_usd_micro = 0', 'final_means_settled'],
     ['final without a time', 'completed', 'completed_at = null', 'final_has_time'],
     ['charged above its quote', 'completed', 'charged_usd_micro = 101', 'charge_within_quote'],
@@ -148,7 +261,12 @@ describe('a request is refused', () => {
     ['cancelled and charged', 'cancelled', 'charged_usd_micro = 1', 'failure_is_free'],
     ['failed without a reason', 'failed', 'error_code = null', 'failure_has_code'],
     ['completed with a reason to fail', 'completed', "error_code = 'timeout'", 'failure_has_code'],
-    ['failed for a reason that there is not', 'failed', "error_code = 'bad_luck'", 'requests_error_code_check'],
+    [
+      'failed for a reason that there is not',
+      'failed',
+      "error_code = 'bad_luck'",
+      'requests_error_code_check',
+    ],
     ['open without an alarm', 'open', 'wake_at = null', 'open_request_has_alarm'],
     ['running without an alarm', 'running', 'wake_at = null', 'open_request_has_alarm'],
     ['running without a deadline', 'running', 'deadline_at = null', 'progress_has_start'],
@@ -160,7 +278,10 @@ describe('a request is refused', () => {
   ];
   for (const [what, state, change, constraint] of changes) {
     test(what, async () => {
-      assert.deepEqual(await refusal(`update requests set ${change} where id = $1`, [ids[state]]), { code: brokenCheck, constraint });
+      assert.deepEqual(await refusal(`update requests set ${change} where id = $1`, [ids[state]]), {
+        code: brokenCheck,
+        constraint,
+      });
     });
   }
 
@@ -168,19 +289,33 @@ describe('a request is refused', () => {
     const { db } = database;
     await submit(db, who, { amount: 1n, idempotency_key: 'once' });
     const [text, values] = insertion('request_inputs', {
-      request_id: newId(), account_id: who.account_id, idempotency_key: 'once', fingerprint: Buffer.alloc(32), input: '{}', quote: '{}',
+      request_id: newId(),
+      account_id: who.account_id,
+      idempotency_key: 'once',
+      fingerprint: Buffer.alloc(32),
+      input: '{}',
+      quote: '{}',
     });
-    assert.deepEqual(await refusal(text, values), { code: taken, constraint: 'request_inputs_idempotency' });
+    assert.deepEqual(await refusal(text, values), {
+      code: taken,
+      constraint: 'request_inputs_idempotency',
+    });
   });
 });
 
 test('after all of this the books are as they were', async () => {
   const { db } = database;
   assert.deepEqual((await audit(db)).violations, []);
-  assert.deepEqual(await balanceOf(db, who), { available: 1_000n - 70n - 200n - 1n, reserved: 201n });
+  assert.deepEqual(await balanceOf(db, who), {
+    available: 1_000n - 70n - 200n - 1n,
+    reserved: 201n,
+  });
 });
 
 function insertion(table: string, row: Record<string, unknown>): [text: string, values: unknown[]] {
   const names = Object.keys(row);
-  return [`insert into ${table} (${names}) values (${names.map((_, i) => `$${i + 1}`)})`, Object.values(row)];
+  return [
+    `insert into ${table} (${names}) values (${names.map((_, i) => `$${i + 1}`)})`,
+    Object.values(row),
+  ];
 }

@@ -10,7 +10,15 @@ import { endMany } from '../../src/operations/advance.ts';
 import { adjust, deposit } from '../../src/operations/deposit.ts';
 import { submitMany } from '../../src/operations/submit.ts';
 import {
-  begin, cancelled, claim, completed, customer, failed, secondKey, submitOf, type Customer,
+  begin,
+  cancelled,
+  claim,
+  completed,
+  customer,
+  failed,
+  secondKey,
+  submitOf,
+  type Customer,
 } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { LedgerModel, type Ask, type Finish, type Verdict } from './model.ts';
@@ -37,23 +45,38 @@ type Step =
   | { do: 'submit'; asks: Ask[] }
   | { do: 'claim' }
   | { do: 'reclaim' | 'begin'; request: number; late: number }
-  | { do: 'finish'; finishes: { request: number; finish: Finish['to']; charge: bigint; late: number }[] };
+  | {
+      do: 'finish';
+      finishes: { request: number; finish: Finish['to']; charge: bigint; late: number }[];
+    };
 
-const amount = fc.oneof({ weight: 8, arbitrary: fc.bigInt(0n, 60n) }, { weight: 1, arbitrary: fc.bigInt(0n, 400n) });
+const amount = fc.oneof(
+  { weight: 8, arbitrary: fc.bigInt(0n, 60n) },
+  { weight: 1, arbitrary: fc.bigInt(0n, 400n) },
+);
 const account = fc.nat(1);
 /** Which request a step is about: counted from the newest, so that steps follow each other up. */
 const request = fc.nat(7);
 /** How many claims ago the writer had its own: mostly none. */
-const late = fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(2) });
+const late = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(0) },
+  { weight: 1, arbitrary: fc.nat(2) },
+);
 
 const ask: fc.Arbitrary<Ask> = fc.record({
   key: fc.nat(keys.length - 1),
   amount,
   idempotency: fc.option(
-    fc.record({ key: fc.constantFrom('k', 'l', 'm'), body: fc.constantFrom('one', 'one', 'one', 'two') }),
+    fc.record({
+      key: fc.constantFrom('k', 'l', 'm'),
+      body: fc.constantFrom('one', 'one', 'one', 'two'),
+    }),
     { freq: 2 },
   ),
-  is_call: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+  is_call: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(false) },
+    { weight: 1, arbitrary: fc.constant(true) },
+  ),
 });
 
 const finish = fc.record({
@@ -64,15 +87,33 @@ const finish = fc.record({
 });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({
-    do: fc.constant('book' as const), kind: fc.constantFrom('deposit' as const, 'adjust' as const), account,
-    amount: fc.bigInt(-80n, 160n), reference: fc.nat(5),
-  }) },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('submit' as const), asks: fc.array(ask, { minLength: 1, maxLength: 4 }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('book' as const),
+      kind: fc.constantFrom('deposit' as const, 'adjust' as const),
+      account,
+      amount: fc.bigInt(-80n, 160n),
+      reference: fc.nat(5),
+    }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('submit' as const),
+      asks: fc.array(ask, { minLength: 1, maxLength: 4 }),
+    }),
+  },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('claim' as const) }) },
   { weight: 5, arbitrary: fc.record({ do: fc.constant('begin' as const), request, late }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('reclaim' as const), request, late }) },
-  { weight: 6, arbitrary: fc.record({ do: fc.constant('finish' as const), finishes: fc.array(finish, { minLength: 1, maxLength: 3 }) }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('finish' as const),
+      finishes: fc.array(finish, { minLength: 1, maxLength: 3 }),
+    }),
+  },
 );
 
 let database: TestDatabase;
@@ -82,24 +123,43 @@ after(() => database.close());
 test(`the ledger agrees with its model: ${numRuns} lives of about ${steps} steps, LEDGER_SEED=${seed}`, async () => {
   const seen = new Map<Verdict, number>();
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 2 * steps, size: 'max' }), async (life) => {
-      const pair = await openPair(database.db);
-      for (const each of life) {
-        const { real, expected } = await play(pair, each);
-        assert.deepEqual(real, expected, `verdict of ${show(each)}`);
-        for (const verdict of expected) seen.set(verdict, (seen.get(verdict) ?? 0) + 1);
-        assert.deepEqual(await realState(pair), modelState(pair), `state after ${show(each)}`);
-      }
-    }),
+    fc.asyncProperty(
+      fc.array(step, { minLength: 1, maxLength: 2 * steps, size: 'max' }),
+      async (life) => {
+        const pair = await openPair(database.db);
+        for (const each of life) {
+          const { real, expected } = await play(pair, each);
+          assert.deepEqual(real, expected, `verdict of ${show(each)}`);
+          for (const verdict of expected) seen.set(verdict, (seen.get(verdict) ?? 0) + 1);
+          assert.deepEqual(await realState(pair), modelState(pair), `state after ${show(each)}`);
+        }
+      },
+    ),
     { numRuns, seed, endOnFailure: numRuns > 500 },
   );
   assert.deepEqual((await audit(database.db)).violations, []);
   const all: Verdict[] = [
-    'booked', 'replayed', 'refused', 'accepted', 'insufficient_balance', 'key_limit_reached', 'rate_limited',
-    'idempotency_conflict', 'ended', 'overtaken', 'error', 'begun', 'claimed',
+    'booked',
+    'replayed',
+    'refused',
+    'accepted',
+    'insufficient_balance',
+    'key_limit_reached',
+    'rate_limited',
+    'idempotency_conflict',
+    'ended',
+    'overtaken',
+    'error',
+    'begun',
+    'claimed',
   ];
   // Else these lives are too dull to prove anything.
-  if (numRuns >= 60) assert.deepEqual(all.filter((verdict) => (seen.get(verdict) ?? 0) < 3), [], 'verdicts that were hardly met');
+  if (numRuns >= 60)
+    assert.deepEqual(
+      all.filter((verdict) => (seen.get(verdict) ?? 0) < 3),
+      [],
+      'verdicts that were hardly met',
+    );
 });
 
 interface Pair {
@@ -114,9 +174,19 @@ interface Pair {
 
 async function openPair(db: Database): Promise<Pair> {
   const first = [await customer(db, 0n), await customer(db, 0n)];
-  const owners = await Promise.all(keys.map(async ({ account: n }, i) =>
-    i % 2 === 0 ? first[n]! : { ...first[n]!, key_id: await secondKey(db, first[n]!.account_id) }));
-  return { db, model: new LedgerModel(2, keys), lane: randomUUID(), owners, ids: [], begun: new Set() };
+  const owners = await Promise.all(
+    keys.map(async ({ account: n }, i) =>
+      i % 2 === 0 ? first[n]! : { ...first[n]!, key_id: await secondKey(db, first[n]!.account_id) },
+    ),
+  );
+  return {
+    db,
+    model: new LedgerModel(2, keys),
+    lane: randomUUID(),
+    owners,
+    ids: [],
+    begun: new Set(),
+  };
 }
 
 type Played = { real: Verdict[]; expected: Verdict[] };
@@ -129,13 +199,18 @@ function play(pair: Pair, each: Step): Promise<Played> {
   return take(pair, each);
 }
 
-async function book({ db, model, lane, owners }: Pair, each: Extract<Step, { do: 'book' }>): Promise<Played> {
+async function book(
+  { db, model, lane, owners }: Pair,
+  each: Extract<Step, { do: 'book' }>,
+): Promise<Played> {
   const { kind, account: n, reference } = each;
   const name = `${lane} ${reference}`;
   const expected = [model.book(kind, n, each.amount, name)];
   const wanted = { account_id: owners[n * 2]!.account_id, amount: each.amount, reference: name };
   try {
-    const { replayed } = await (kind === 'deposit' ? deposit(db, wanted) : adjust(db, { ...wanted, reason: 'x' }));
+    const { replayed } = await (kind === 'deposit'
+      ? deposit(db, wanted)
+      : adjust(db, { ...wanted, reason: 'x' }));
     return { real: [replayed ? 'replayed' : 'booked'], expected };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
@@ -145,11 +220,20 @@ async function book({ db, model, lane, owners }: Pair, each: Extract<Step, { do:
 
 async function submit(pair: Pair, asks: Ask[]): Promise<Played> {
   const { db, model, lane, owners, ids } = pair;
-  const verdicts = await submitMany(db, asks.map(({ key, amount: price, idempotency, is_call }) =>
-    submitOf(owners[key]!, {
-      amount: price, upstream: lane, limit: keys[key]!.limit, open_jobs: is_call ? null : keys[key]!.open_jobs,
-      idempotency_key: idempotency?.key ?? null, body: idempotency?.body ?? '', call_seconds: is_call ? 600 : null,
-    })));
+  const verdicts = await submitMany(
+    db,
+    asks.map(({ key, amount: price, idempotency, is_call }) =>
+      submitOf(owners[key]!, {
+        amount: price,
+        upstream: lane,
+        limit: keys[key]!.limit,
+        open_jobs: is_call ? null : keys[key]!.open_jobs,
+        idempotency_key: idempotency?.key ?? null,
+        body: idempotency?.body ?? '',
+        call_seconds: is_call ? 600 : null,
+      }),
+    ),
+  );
   const expected = asks.map((each, i) => {
     const [verdict, n] = model.submit(each);
     const told = verdicts[i]!;
@@ -168,7 +252,8 @@ async function submit(pair: Pair, asks: Ask[]): Promise<Played> {
 async function claimNext({ db, model, lane, ids }: Pair): Promise<Played> {
   const claimable = model.claimable();
   const [claimed] = await claim(db, lane);
-  if (!claimed) return { real: ['nothing'], expected: [claimable.length === 0 ? 'nothing' : 'claimed'] };
+  if (!claimed)
+    return { real: ['nothing'], expected: [claimable.length === 0 ? 'nothing' : 'claimed'] };
   const n = ids.indexOf(claimed.id);
   assert.ok(claimable.includes(n), `${n} is not among ${claimable}`);
   model.claim(n);
@@ -176,7 +261,10 @@ async function claimNext({ db, model, lane, ids }: Pair): Promise<Played> {
   return { real: ['claimed'], expected: ['claimed'] };
 }
 
-async function take({ db, model, ids, begun }: Pair, each: { do: 'reclaim' | 'begin'; request: number; late: number }): Promise<Played> {
+async function take(
+  { db, model, ids, begun }: Pair,
+  each: { do: 'reclaim' | 'begin'; request: number; late: number },
+): Promise<Played> {
   const n = ids.length - 1 - each.request;
   if (n < 0) return { real: [], expected: [] };
   const id = ids[n]!;
@@ -184,14 +272,22 @@ async function take({ db, model, ids, begun }: Pair, each: { do: 'reclaim' | 'be
     const attempt = model.requests[n]!.attempt - each.late;
     const claimOf = `${id} ${attempt}`;
     // A claim begins once; a chat call has begun with its submit.
-    if (model.requests[n]!.is_call || attempt < 1 || begun.has(claimOf)) return { real: [], expected: [] };
+    if (model.requests[n]!.is_call || attempt < 1 || begun.has(claimOf))
+      return { real: [], expected: [] };
     begun.add(claimOf);
     const expected = model.begin(n, attempt);
-    return { real: [(await begin(db, { id, attempt })) ? 'begun' : 'overtaken'], expected: [expected] };
+    return {
+      real: [(await begin(db, { id, attempt })) ? 'begun' : 'overtaken'],
+      expected: [expected],
+    };
   }
-  const rows = await db.run(rawSql(
-    `update requests set attempt = attempt + 1 where id = $1 and status in ('IN_QUEUE', 'IN_PROGRESS')
-     and (status <> 'IN_QUEUE' or slot) returning id`, [id]));
+  const rows = await db.run(
+    rawSql(
+      `update requests set attempt = attempt + 1 where id = $1 and status in ('IN_QUEUE', 'IN_PROGRESS')
+     and (status <> 'IN_QUEUE' or slot) returning id`,
+      [id],
+    ),
+  );
   return { real: [rows.length === 1 ? 'claimed' : 'nothing'], expected: [model.reclaim(n)] };
 }
 
@@ -199,12 +295,16 @@ async function finishAll(
   { db, model, owners, ids }: Pair,
   finishes: { request: number; finish: Finish['to']; charge: bigint; late: number }[],
 ): Promise<Played> {
-  const known = finishes.map((each) => ({ ...each, n: ids.length - 1 - each.request })).filter(({ n }) => n >= 0);
+  const known = finishes
+    .map((each) => ({ ...each, n: ids.length - 1 - each.request }))
+    .filter(({ n }) => n >= 0);
   const endings: Ending[] = known.map(({ n, finish: to, charge, late: claims }) => {
     const { key, attempt, is_call } = model.requests[n]!;
     const claimed = { id: ids[n]!, attempt: attempt - claims };
     if (to === 'CANCELLED') return { ...cancelled(owners[key]!, claimed.id), opens_job: !is_call };
-    return to === 'FAILED' ? failed(owners[key]!, claimed, !is_call) : completed(owners[key]!, claimed, charge, !is_call);
+    return to === 'FAILED'
+      ? failed(owners[key]!, claimed, !is_call)
+      : completed(owners[key]!, claimed, charge, !is_call);
   });
   if (endings.length === 0) return { real: [], expected: [] };
   const verdicts = await endMany(db, endings);
@@ -212,28 +312,41 @@ async function finishAll(
     const { attempt } = endings[i]!;
     return model.finish(n, to === 'CANCELLED' ? { to } : { to, charge, attempt: attempt! });
   });
-  return { real: verdicts.map((told) => (told instanceof Error ? 'error' : told ? 'ended' : 'overtaken')), expected };
+  return {
+    real: verdicts.map((told) => (told instanceof Error ? 'error' : told ? 'ended' : 'overtaken')),
+    expected,
+  };
 }
 
 /** Everything that money and limits are decided on, in the model's words. */
 async function realState({ db, owners, lane }: Pair): Promise<unknown> {
-  const [row] = await db.run<{ accounts: unknown; keys: unknown; requests: unknown }>(rawSql(
-    `select (select json_agg(json_build_array(credits_posted::text, debits_posted::text, debits_pending::text) order by account_id)
+  const [row] = await db.run<{ accounts: unknown; keys: unknown; requests: unknown }>(
+    rawSql(
+      `select (select json_agg(json_build_array(credits_posted::text, debits_posted::text, debits_pending::text) order by account_id)
         from balances where account_id = any($1::uuid[])) as accounts,
       (select json_agg(json_build_array(pending_usd_micro::text, posted_usd_micro::text, open_requests) order by account_id, key_id)
         from key_usage where account_id = any($1::uuid[])) as keys,
       (select json_agg(json_build_array(status, attempt, slot, quoted_usd_micro::text, charged_usd_micro::text) order by id)
         from requests where upstream in ($2, 'fake') and account_id = any($1::uuid[])) as requests`,
-    [[...new Set(owners.map(({ account_id }) => account_id))], lane]));
+      [[...new Set(owners.map(({ account_id }) => account_id))], lane],
+    ),
+  );
   return { ...row, requests: row!.requests ?? [] };
 }
 
 function modelState({ model }: Pair): unknown {
   return {
-    accounts: model.accounts.map(({ credits, debits, pending }) => [credits, debits, pending].map(String)),
+    accounts: model.accounts.map(({ credits, debits, pending }) =>
+      [credits, debits, pending].map(String),
+    ),
     keys: model.keys.map(({ pending, posted, open }) => [String(pending), String(posted), open]),
-    requests: model.requests.map(({ status, attempt, slot, quoted, charged }) =>
-      [status, attempt, slot, String(quoted), charged === null ? null : String(charged)]),
+    requests: model.requests.map(({ status, attempt, slot, quoted, charged }) => [
+      status,
+      attempt,
+      slot,
+      String(quoted),
+      charged === null ? null : String(charged),
+    ]),
   };
 }
 

@@ -4,8 +4,20 @@
  */
 
 export type Verdict =
-  | 'booked' | 'replayed' | 'refused' | 'accepted' | 'insufficient_balance' | 'key_limit_reached' | 'rate_limited'
-  | 'idempotency_conflict' | 'ended' | 'overtaken' | 'error' | 'begun' | 'claimed' | 'nothing';
+  | 'booked'
+  | 'replayed'
+  | 'refused'
+  | 'accepted'
+  | 'insufficient_balance'
+  | 'key_limit_reached'
+  | 'rate_limited'
+  | 'idempotency_conflict'
+  | 'ended'
+  | 'overtaken'
+  | 'error'
+  | 'begun'
+  | 'claimed'
+  | 'nothing';
 
 export interface ModelKey {
   account: number;
@@ -53,7 +65,11 @@ export class LedgerModel {
   #references = new Map<string, string>();
 
   constructor(accounts: number, keys: Pick<ModelKey, 'account' | 'limit' | 'open_jobs'>[]) {
-    this.accounts = Array.from({ length: accounts }, () => ({ credits: 0n, debits: 0n, pending: 0n }));
+    this.accounts = Array.from({ length: accounts }, () => ({
+      credits: 0n,
+      debits: 0n,
+      pending: 0n,
+    }));
     this.keys = keys.map((key) => ({ ...key, pending: 0n, posted: 0n, open: 0 }));
   }
 
@@ -84,14 +100,25 @@ export class LedgerModel {
       return [same ? 'replayed' : 'idempotency_conflict', earlier];
     }
     if (!ask.is_call && key.open >= key.open_jobs) return ['rate_limited', -1];
-    if (key.limit !== null && key.pending + key.posted + ask.amount > key.limit) return ['key_limit_reached', -1];
+    if (key.limit !== null && key.pending + key.posted + ask.amount > key.limit)
+      return ['key_limit_reached', -1];
     if (this.available(key.account) < ask.amount) return ['insufficient_balance', -1];
     key.pending += ask.amount;
     this.accounts[key.account]!.pending += ask.amount;
     if (!ask.is_call) key.open++;
     const { idempotency, is_call } = ask;
-    const state = is_call ? { status: 'IN_PROGRESS' as const, attempt: 1 } : { status: 'IN_QUEUE' as const, attempt: 0 };
-    this.requests.push({ key: ask.key, quoted: ask.amount, charged: null, slot: false, is_call, idempotency, ...state });
+    const state = is_call
+      ? { status: 'IN_PROGRESS' as const, attempt: 1 }
+      : { status: 'IN_QUEUE' as const, attempt: 0 };
+    this.requests.push({
+      key: ask.key,
+      quoted: ask.amount,
+      charged: null,
+      slot: false,
+      is_call,
+      idempotency,
+      ...state,
+    });
     return ['accepted', this.requests.length - 1];
   }
 
@@ -131,9 +158,11 @@ export class LedgerModel {
   finish(request: number, finish: Finish): Verdict {
     const row = this.requests[request]!;
     const { to } = finish;
-    const may = to === 'CANCELLED'
-      ? row.status === 'IN_QUEUE'
-      : row.attempt === finish.attempt && (row.status === 'IN_PROGRESS' || (row.status === 'IN_QUEUE' && to === 'FAILED'));
+    const may =
+      to === 'CANCELLED'
+        ? row.status === 'IN_QUEUE'
+        : row.attempt === finish.attempt &&
+          (row.status === 'IN_PROGRESS' || (row.status === 'IN_QUEUE' && to === 'FAILED'));
     if (!may) return 'overtaken';
     const charge = to === 'COMPLETED' ? finish.charge : 0n;
     if (charge < 0n || charge > row.quoted) return 'error';
@@ -152,7 +181,8 @@ export class LedgerModel {
   #earlier(account: number, idempotencyKey: string | undefined): number {
     if (idempotencyKey === undefined) return -1;
     return this.requests.findIndex(
-      ({ key, idempotency }) => this.keys[key]!.account === account && idempotency?.key === idempotencyKey,
+      ({ key, idempotency }) =>
+        this.keys[key]!.account === account && idempotency?.key === idempotencyKey,
     );
   }
 }

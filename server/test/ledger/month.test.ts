@@ -5,7 +5,17 @@ import { KeyUsage } from '../../src/ledger/usage.ts';
 import * as keys from '../../src/db/keys.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import {
-  balanceOf, cancelled, completed, customer, end, failed, start, submit, trySubmit, usageOf, type Customer,
+  balanceOf,
+  cancelled,
+  completed,
+  customer,
+  end,
+  failed,
+  start,
+  submit,
+  trySubmit,
+  usageOf,
+  type Customer,
 } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
@@ -23,13 +33,24 @@ const clean = async () => assert.deepEqual((await audit(database.db)).violations
 async function turnMonth({ account_id }: Customer): Promise<void> {
   const { db } = database;
   const past = `date_trunc('month', now() at time zone 'utc') at time zone 'utc' - interval '1 minute'`;
-  await db.run(rawSql(`update transfers set created_at = ${past} where account_id = $1`, [account_id]));
-  await db.run(rawSql(`update requests set created_at = ${past} where account_id = $1`, [account_id]));
-  await db.run(rawSql(`update key_usage set month = date_trunc('month', (${past}) at time zone 'utc')::date where account_id = $1`, [account_id]));
+  await db.run(
+    rawSql(`update transfers set created_at = ${past} where account_id = $1`, [account_id]),
+  );
+  await db.run(
+    rawSql(`update requests set created_at = ${past} where account_id = $1`, [account_id]),
+  );
+  await db.run(
+    rawSql(
+      `update key_usage set month = date_trunc('month', (${past}) at time zone 'utc')::date where account_id = $1`,
+      [account_id],
+    ),
+  );
 }
 
 async function thisMonth(): Promise<string> {
-  const [row] = await database.db.run<{ month: string }>(rawSql(`select to_char(now() at time zone 'utc', 'YYYY-MM') as month`));
+  const [row] = await database.db.run<{ month: string }>(
+    rawSql(`select to_char(now() at time zone 'utc', 'YYYY-MM') as month`),
+  );
   return row!.month;
 }
 
@@ -37,9 +58,22 @@ const inLane = (who: Customer, name: string) => `${who.account_id} ${name}`;
 
 describe('a reservation of last month', () => {
   const ends: [what: string, finish: (who: Customer) => Promise<boolean>, left: bigint][] = [
-    ['that is charged', async (who) => end(database.db, completed(who, await start(database.db, inLane(who, 'old')), 30n)), 970n],
-    ['that fails', async (who) => end(database.db, failed(who, await start(database.db, inLane(who, 'old')))), 1_000n],
-    ['that is cancelled', async (who) => end(database.db, cancelled(who, await oldest(who))), 1_000n],
+    [
+      'that is charged',
+      async (who) =>
+        end(database.db, completed(who, await start(database.db, inLane(who, 'old')), 30n)),
+      970n,
+    ],
+    [
+      'that fails',
+      async (who) => end(database.db, failed(who, await start(database.db, inLane(who, 'old')))),
+      1_000n,
+    ],
+    [
+      'that is cancelled',
+      async (who) => end(database.db, cancelled(who, await oldest(who))),
+      1_000n,
+    ],
   ];
   for (const [what, finish, left] of ends) {
     test(`${what} does not count in this one, and its job is closed`, async () => {
@@ -49,7 +83,12 @@ describe('a reservation of last month', () => {
       await turnMonth(who);
       await clean();
       assert.equal(await finish(who), true);
-      assert.deepEqual(await usageOf(db, who), { month: await thisMonth(), pending: 0n, posted: 0n, open: 0 });
+      assert.deepEqual(await usageOf(db, who), {
+        month: await thisMonth(),
+        pending: 0n,
+        posted: 0n,
+        open: 0,
+      });
       assert.deepEqual(await balanceOf(db, who), { available: left, reserved: 0n });
       await clean();
     });
@@ -60,15 +99,27 @@ describe('a reservation of last month', () => {
       await submit(db, who, { amount: 100n, upstream: inLane(who, 'old') });
       await turnMonth(who);
       await submit(db, who, { amount: 7n, upstream: inLane(who, 'new') });
-      assert.deepEqual(await usageOf(db, who), { month: await thisMonth(), pending: 7n, posted: 0n, open: 2 });
+      assert.deepEqual(await usageOf(db, who), {
+        month: await thisMonth(),
+        pending: 7n,
+        posted: 0n,
+        open: 2,
+      });
       await finish(who);
-      assert.deepEqual(await usageOf(db, who), { month: await thisMonth(), pending: 7n, posted: 0n, open: 1 });
+      assert.deepEqual(await usageOf(db, who), {
+        month: await thisMonth(),
+        pending: 7n,
+        posted: 0n,
+        open: 1,
+      });
       await clean();
     });
   }
 
   async function oldest({ account_id }: Customer): Promise<string> {
-    const [row] = await database.db.run<{ id: string }>(rawSql('select id from requests where account_id = $1 order by id limit 1', [account_id]));
+    const [row] = await database.db.run<{ id: string }>(
+      rawSql('select id from requests where account_id = $1 order by id limit 1', [account_id]),
+    );
     return row!.id;
   }
 });
@@ -78,17 +129,29 @@ describe('a monthly limit', () => {
     const { db } = database;
     const who = await customer(db, 1_000n);
     await submit(db, who, { amount: 100n, limit: 100n });
-    assert.equal(((await trySubmit(db, who, { amount: 1n, limit: 100n })) as { code?: string }).code, 'key_limit_reached');
+    assert.equal(
+      ((await trySubmit(db, who, { amount: 1n, limit: 100n })) as { code?: string }).code,
+      'key_limit_reached',
+    );
     await turnMonth(who);
     assert.equal(await spent(who), 0n);
     await submit(db, who, { amount: 100n, limit: 100n });
     assert.equal(await spent(who), 100n);
-    const refused = (await trySubmit(db, who, { amount: 1n, limit: 100n })) as unknown as { code: string; details: Record<string, string> };
+    const refused = (await trySubmit(db, who, { amount: 1n, limit: 100n })) as unknown as {
+      code: string;
+      details: Record<string, string>;
+    };
     assert.equal(refused.code, 'key_limit_reached');
     const { resets_at, ...figures } = refused.details;
-    assert.deepEqual(figures, { required_usd_micro: '1', limit_usd_micro: '100', spent_usd_micro: '100' });
+    assert.deepEqual(figures, {
+      required_usd_micro: '1',
+      limit_usd_micro: '100',
+      spent_usd_micro: '100',
+    });
     assert.match(resets_at!, /^\d{4}-\d{2}-01T00:00:00\.000Z$/);
-    assert.ok(Date.parse(resets_at!) > Date.now() && Date.parse(resets_at!) - Date.now() <= 31 * 86_400_000);
+    assert.ok(
+      Date.parse(resets_at!) > Date.now() && Date.parse(resets_at!) - Date.now() <= 31 * 86_400_000,
+    );
     await clean();
   });
 
@@ -102,7 +165,11 @@ test('a submit that began before midnight and ends after it counts in its own mo
   const { db } = database;
   const who = await customer(db, 1_000n);
   // Another transaction has turned the row already: for this one the month lies ahead.
-  await db.run(rawSql(`update key_usage set month = (month + interval '1 month')::date where key_id = $1`, [who.key_id]));
+  await db.run(
+    rawSql(`update key_usage set month = (month + interval '1 month')::date where key_id = $1`, [
+      who.key_id,
+    ]),
+  );
   const { month } = await usageOf(db, who);
   await submit(db, who, { amount: 100n, upstream: inLane(who, 'early') });
   assert.deepEqual(await usageOf(db, who), { month, pending: 0n, posted: 0n, open: 1 });
@@ -120,8 +187,19 @@ describe('the day a limit begins anew', () => {
   ];
   for (const [month, resets_at] of months) {
     test(`of ${month} is ${resets_at}`, () => {
-      const row = { key_id: 'k', month, month_now: month, pending_usd_micro: 3n, posted_usd_micro: 4n, open_requests: 2 };
-      assert.deepEqual(new KeyUsage([row]).spending('k'), { spent_usd_micro: 7n, open_requests: 2, resets_at });
+      const row = {
+        key_id: 'k',
+        month,
+        month_now: month,
+        pending_usd_micro: 3n,
+        posted_usd_micro: 4n,
+        open_requests: 2,
+      };
+      assert.deepEqual(new KeyUsage([row]).spending('k'), {
+        spent_usd_micro: 7n,
+        open_requests: 2,
+        resets_at,
+      });
     });
   }
 

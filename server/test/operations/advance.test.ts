@@ -8,7 +8,18 @@ import { newId } from '../../src/lib/id.ts';
 import { rawSql, type Database } from '../../src/lib/sql.ts';
 import { endMany, moveMany } from '../../src/operations/advance.ts';
 import {
-  balanceOf, begin, cancelled, claim, completed, customer, end, failed, requestRow, start, submit, type Customer,
+  balanceOf,
+  begin,
+  cancelled,
+  claim,
+  completed,
+  customer,
+  end,
+  failed,
+  requestRow,
+  start,
+  submit,
+  type Customer,
 } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
@@ -44,10 +55,14 @@ async function request(state: State, webhook_url: string | null = null): Promise
 
 /** All of a request that a write could have changed. */
 async function picture(id: string): Promise<unknown> {
-  const [row] = await db.run(rawSql(
-    `select (select to_jsonb(r) from requests r where r.id = $1) as request, (select jsonb_agg(a order by attempt) from attempts a where request_id = $1) as attempts,
+  const [row] = await db.run(
+    rawSql(
+      `select (select to_jsonb(r) from requests r where r.id = $1) as request, (select jsonb_agg(a order by attempt) from attempts a where request_id = $1) as attempts,
       (select to_jsonb(s) from request_results s where request_id = $1) as result, (select jsonb_agg(o) from outputs o where request_id = $1) as outputs,
-      (select jsonb_agg(w) from webhook_deliveries w where request_id = $1) as sent, (select count(*) from transfers where id = $1 or pending_id = $1) as transfers`, [id]));
+      (select jsonb_agg(w) from webhook_deliveries w where request_id = $1) as sent, (select count(*) from transfers where id = $1 or pending_id = $1) as transfers`,
+      [id],
+    ),
+  );
   return row;
 }
 
@@ -86,7 +101,13 @@ describe('an end takes', () => {
     const { id, attempt } = await request('running');
     const before = await picture(id);
     for (const other of [attempt - 1, attempt + 1]) {
-      assert.deepEqual(await endMany(db, [completed(who, { id, attempt: other }, 1n), failed(who, { id, attempt: other })]), [false, false]);
+      assert.deepEqual(
+        await endMany(db, [
+          completed(who, { id, attempt: other }, 1n),
+          failed(who, { id, attempt: other }),
+        ]),
+        [false, false],
+      );
     }
     assert.deepEqual(await picture(id), before);
   });
@@ -94,26 +115,48 @@ describe('an end takes', () => {
 
 describe('many ends at once', () => {
   test('each get their own verdict, in order', async () => {
-    const [a, b, c] = [await request('running'), await request('running'), await request('waiting')];
+    const [a, b, c] = [
+      await request('running'),
+      await request('running'),
+      await request('waiting'),
+    ];
     const verdicts = await endMany(db, [
-      completed(who, a, 40n), failed(who, { ...b, attempt: 7 }), completed(who, b, 101n), cancelled(who, c.id), failed(who, b),
+      completed(who, a, 40n),
+      failed(who, { ...b, attempt: 7 }),
+      completed(who, b, 101n),
+      cancelled(who, c.id),
+      failed(who, b),
     ]);
-    assert.deepEqual(verdicts.map((told) => (told instanceof Error ? 'error' : told)), [true, false, 'error', true, true]);
-    const statuses = await Promise.all([a, b, c].map(async ({ id }) => (await requestRow(db, id)).status));
+    assert.deepEqual(
+      verdicts.map((told) => (told instanceof Error ? 'error' : told)),
+      [true, false, 'error', true, true],
+    );
+    const statuses = await Promise.all(
+      [a, b, c].map(async ({ id }) => (await requestRow(db, id)).status),
+    );
     assert.deepEqual(statuses, ['COMPLETED', 'FAILED', 'CANCELLED']);
   });
 
   test('of one request in one batch take it once: the first', async () => {
     const claimed = await request('running');
     const before = await balanceOf(db, who);
-    assert.deepEqual(await endMany(db, [completed(who, claimed, 30n), completed(who, claimed, 40n), failed(who, claimed)]), [true, false, false]);
+    assert.deepEqual(
+      await endMany(db, [
+        completed(who, claimed, 30n),
+        completed(who, claimed, 40n),
+        failed(who, claimed),
+      ]),
+      [true, false, false],
+    );
     assert.equal((await balanceOf(db, who)).available, before.available + 70n);
   });
 
   test('of one request from twenty sides take it once', async () => {
     for (let round = 0; round < 5; round++) {
       const claimed = await request('claimed');
-      const tries = Array.from({ length: 20 }, (_, i) => end(db, i % 2 === 0 ? cancelled(who, claimed.id) : failed(who, claimed)));
+      const tries = Array.from({ length: 20 }, (_, i) =>
+        end(db, i % 2 === 0 ? cancelled(who, claimed.id) : failed(who, claimed)),
+      );
       assert.equal((await Promise.all(tries)).filter((won) => won).length, 1);
     }
   });
@@ -132,15 +175,30 @@ describe('many ends at once', () => {
 
 describe('what an end leaves', () => {
   const output = (index: number): Output => ({
-    index, field: 'images', storage_key: `k${index}`, content_type: 'image/png', size: 2 ** 40, sha256: 'a'.repeat(64), width: 1, height: 2,
-    duration_seconds: null, file_name: 'f.png',
+    index,
+    field: 'images',
+    storage_key: `k${index}`,
+    content_type: 'image/png',
+    size: 2 ** 40,
+    sha256: 'a'.repeat(64),
+    width: 1,
+    height: 2,
+    duration_seconds: null,
+    file_name: 'f.png',
   });
 
   test('a completed one has its charge, its outputs and the day they go', async () => {
     const claimed = await request('running');
-    await end(db, { ...completed(who, claimed, 40n), outputs: [output(0), output(1)], ttl_seconds: 3_600 } as Ending);
+    await end(db, {
+      ...completed(who, claimed, 40n),
+      outputs: [output(0), output(1)],
+      ttl_seconds: 3_600,
+    } as Ending);
     const row = await requestRow(db, claimed.id);
-    assert.deepEqual([row.status, row.charged_usd_micro, row.slot, row.error_code], ['COMPLETED', 40n, false, null]);
+    assert.deepEqual(
+      [row.status, row.charged_usd_micro, row.slot, row.error_code],
+      ['COMPLETED', 40n, false, null],
+    );
     assert.equal(row.expires_at!.getTime() - row.completed_at!.getTime(), 3_600_000);
     const { request_id: _id, ...first } = (await requests.findOutputs(db, [claimed.id]))[0]!;
     assert.deepEqual(first, output(0));
@@ -166,35 +224,94 @@ describe('what an end leaves', () => {
     const claimed = await request('running');
     await end(db, { ...failed(who, claimed), message: 'x'.repeat(5_000) } as Ending);
     const { error_code, error_message, charged_usd_micro } = await requestRow(db, claimed.id);
-    assert.deepEqual([error_code, error_message, charged_usd_micro], ['upstream_failed', 'x'.repeat(2_000), 0n]);
+    assert.deepEqual(
+      [error_code, error_message, charged_usd_micro],
+      ['upstream_failed', 'x'.repeat(2_000), 0n],
+    );
   });
 
   async function wakes(id: string): Promise<Date | null> {
-    const [row] = await db.run<{ wake_at: Date | null }>(rawSql('select wake_at from requests where id = $1', [id]));
+    const [row] = await db.run<{ wake_at: Date | null }>(
+      rawSql('select wake_at from requests where id = $1', [id]),
+    );
     return row!.wake_at;
   }
 });
 
 describe('a move under another attempt changes nothing', () => {
-  const moves: Record<Moving['to'], { state: State; move: (claimed: Claim) => Moving; url?: string }> = {
-    begin: { state: 'claimed', move: (claimed) => ({ ...claimed, to: 'begin', upstream: 'fake', class: 'C', request_hash: Buffer.alloc(32), deadline_seconds: 60, lease_seconds: 60 }) },
-    accepted: { state: 'running', move: (claimed) => ({ ...claimed, to: 'accepted', started_in: 99, handle: { h: 1 }, wake_seconds: 9 }) },
-    wait: { state: 'running', move: (claimed) => ({ ...claimed, to: 'wait', wake_seconds: 9, started_in: claimed.attempt, outcome: 'unknown', message: 'm', progress: null }) },
+  const moves: Record<
+    Moving['to'],
+    { state: State; move: (claimed: Claim) => Moving; url?: string }
+  > = {
+    begin: {
+      state: 'claimed',
+      move: (claimed) => ({
+        ...claimed,
+        to: 'begin',
+        upstream: 'fake',
+        class: 'C',
+        request_hash: Buffer.alloc(32),
+        deadline_seconds: 60,
+        lease_seconds: 60,
+      }),
+    },
+    accepted: {
+      state: 'running',
+      move: (claimed) => ({
+        ...claimed,
+        to: 'accepted',
+        started_in: 99,
+        handle: { h: 1 },
+        wake_seconds: 9,
+      }),
+    },
+    wait: {
+      state: 'running',
+      move: (claimed) => ({
+        ...claimed,
+        to: 'wait',
+        wake_seconds: 9,
+        started_in: claimed.attempt,
+        outcome: 'unknown',
+        message: 'm',
+        progress: null,
+      }),
+    },
     requeue: { state: 'claimed', move: (claimed) => ({ ...claimed, to: 'requeue' }) },
-    notified: { state: 'completed', url: 'https://me.test/', move: (claimed) => ({
-      ...claimed, to: 'notified', account_id: who.account_id, url: 'u', status: 200, error: null, duration_ms: 1, delivered: true }) },
+    notified: {
+      state: 'completed',
+      url: 'https://me.test/',
+      move: (claimed) => ({
+        ...claimed,
+        to: 'notified',
+        account_id: who.account_id,
+        url: 'u',
+        status: 200,
+        error: null,
+        duration_ms: 1,
+        delivered: true,
+      }),
+    },
     expired: { state: 'completed', move: (claimed) => ({ ...claimed, to: 'expired' }) },
     rest: { state: 'completed', move: (claimed) => ({ ...claimed, to: 'rest' }) },
   };
   for (const [to, { state, move, url }] of Object.entries(moves)) {
     test(to, async () => {
       const claimed = await request(state, url ?? null);
-      await db.run(rawSql(`update requests set expires_at = now() + interval '1 h', wake_at = now() where id = $1 and status = 'COMPLETED'`, [claimed.id]));
+      await db.run(
+        rawSql(
+          `update requests set expires_at = now() + interval '1 h', wake_at = now() where id = $1 and status = 'COMPLETED'`,
+          [claimed.id],
+        ),
+      );
       const before = await picture(claimed.id);
       for (const attempt of [claimed.attempt - 1, claimed.attempt + 1]) {
         const moved = await moveMany(db, [move({ id: claimed.id, attempt })]);
         // What was sent was sent: its delivery is on record although the state is another's.
-        if (to === 'notified') await db.run(rawSql('delete from webhook_deliveries where request_id = $1', [claimed.id]));
+        if (to === 'notified')
+          await db.run(
+            rawSql('delete from webhook_deliveries where request_id = $1', [claimed.id]),
+          );
         assert.deepEqual(moved, [false]);
       }
       assert.deepEqual(await picture(claimed.id), before);
@@ -210,8 +327,24 @@ describe('a move of a request that is over changes nothing', () => {
       const claimed = await request(state);
       const before = await picture(claimed.id);
       const moved = await moveMany(db, [
-        { ...claimed, to: 'begin', upstream: 'fake', class: 'A', request_hash: Buffer.alloc(32), deadline_seconds: 60, lease_seconds: 60 },
-        { ...claimed, to: 'wait', wake_seconds: 9, started_in: claimed.attempt, outcome: 'unknown', message: 'm', progress: null },
+        {
+          ...claimed,
+          to: 'begin',
+          upstream: 'fake',
+          class: 'A',
+          request_hash: Buffer.alloc(32),
+          deadline_seconds: 60,
+          lease_seconds: 60,
+        },
+        {
+          ...claimed,
+          to: 'wait',
+          wake_seconds: 9,
+          started_in: claimed.attempt,
+          outcome: 'unknown',
+          message: 'm',
+          progress: null,
+        },
         { ...claimed, to: 'requeue' },
       ]);
       assert.deepEqual(moved, [false, false, false]);
@@ -224,14 +357,32 @@ describe('the handle of a job', () => {
   test('is kept even from a claim that was overtaken, because the job is paid for', async () => {
     const { id, attempt } = await request('running');
     await db.run(rawSql('update requests set attempt = attempt + 1 where id = $1', [id]));
-    assert.deepEqual(await moveMany(db, [{ id, attempt, to: 'accepted', started_in: attempt, handle: { job: 7 }, wake_seconds: 1 }]), [false]);
+    assert.deepEqual(
+      await moveMany(db, [
+        { id, attempt, to: 'accepted', started_in: attempt, handle: { job: 7 }, wake_seconds: 1 },
+      ]),
+      [false],
+    );
     const [loaded] = await requests.loadClaimed(db, [id], [attempt + 1]);
-    assert.deepEqual([loaded!.handle, loaded!.outcome, loaded!.started_in], [{ job: 7 }, 'accepted', attempt]);
+    assert.deepEqual(
+      [loaded!.handle, loaded!.outcome, loaded!.started_in],
+      [{ job: 7 }, 'accepted', attempt],
+    );
   });
 
   test('is never written over', async () => {
     const { id, attempt } = await request('running');
-    const accept = (handle: object) => moveMany(db, [{ id, attempt, to: 'accepted', started_in: attempt, handle: { ...handle }, wake_seconds: 1 }]);
+    const accept = (handle: object) =>
+      moveMany(db, [
+        {
+          id,
+          attempt,
+          to: 'accepted',
+          started_in: attempt,
+          handle: { ...handle },
+          wake_seconds: 1,
+        },
+      ]);
     await accept({ job: 1 });
     await accept({ job: 2 });
     assert.deepEqual((await requests.loadClaimed(db, [id], [attempt]))[0]!.handle, { job: 1 });
@@ -241,14 +392,19 @@ describe('the handle of a job', () => {
 describe('the deadline', () => {
   test('runs from the first start and not from a later one', async () => {
     const { id, attempt } = await request('running');
-    const [first] = await db.run(rawSql('select started_at, deadline_at from requests where id = $1', [id]));
+    const [first] = await db.run(
+      rawSql('select started_at, deadline_at from requests where id = $1', [id]),
+    );
     await db.run(rawSql('update requests set attempt = attempt + 1 where id = $1', [id]));
     assert.equal(await begin(db, { id, attempt: attempt + 1 }, 99_999), true);
-    assert.deepEqual((await db.run(rawSql('select started_at, deadline_at from requests where id = $1', [id])))[0], first);
+    assert.deepEqual(
+      (await db.run(rawSql('select started_at, deadline_at from requests where id = $1', [id])))[0],
+      first,
+    );
   });
 });
 
-test('a claim that is handed back is at once anybody\'s, its place free', async () => {
+test("a claim that is handed back is at once anybody's, its place free", async () => {
   const claimed = await request('claimed');
   assert.deepEqual(await moveMany(db, [{ ...claimed, to: 'requeue' }]), [true]);
   const { status, slot } = await requestRow(db, claimed.id);
@@ -256,13 +412,25 @@ test('a claim that is handed back is at once anybody\'s, its place free', async 
   const running = await request('running');
   await moveMany(db, [{ ...running, to: 'requeue' }]);
   const row = await requestRow(db, running.id);
-  assert.deepEqual([row.status, row.slot], ['IN_PROGRESS', true], 'a job that runs keeps its place');
+  assert.deepEqual(
+    [row.status, row.slot],
+    ['IN_PROGRESS', true],
+    'a job that runs keeps its place',
+  );
 });
 
 test('many moves of many sorts in one call each get their verdict, in order', async () => {
   const [a, b, c] = [await request('claimed'), await request('running'), await request('running')];
   const moved = await moveMany(db, [
-    { ...b, to: 'wait', wake_seconds: 9, started_in: b.attempt, outcome: null, message: null, progress: { progress: 0.5, logs: ['x'] } },
+    {
+      ...b,
+      to: 'wait',
+      wake_seconds: 9,
+      started_in: b.attempt,
+      outcome: null,
+      message: null,
+      progress: { progress: 0.5, logs: ['x'] },
+    },
     { ...a, to: 'requeue' },
     { id: c.id, attempt: 9, to: 'requeue' },
     { ...c, to: 'accepted', started_in: c.attempt, handle: {}, wake_seconds: 1 },
@@ -275,9 +443,28 @@ test('a start that was handed to the same upstream twice is on record twice', as
   const upstream = `lane ${++lanes}`;
   await submit(db, who, { amount: 1n, upstream });
   const { id, attempt } = await start(db, upstream);
-  await moveMany(db, [{ id, attempt, to: 'wait', wake_seconds: 0, started_in: attempt, outcome: 'not_accepted', message: 'busy', progress: null }]);
+  await moveMany(db, [
+    {
+      id,
+      attempt,
+      to: 'wait',
+      wake_seconds: 0,
+      started_in: attempt,
+      outcome: 'not_accepted',
+      message: 'busy',
+      progress: null,
+    },
+  ]);
   await db.run(rawSql('update requests set attempt = attempt + 1 where id = $1', [id]));
   await begin(db, { id, attempt: attempt + 1 });
-  const rows = await db.run(rawSql('select attempt, outcome, message from attempts where request_id = $1 order by attempt', [id]));
-  assert.deepEqual(rows, [{ attempt: 1, outcome: 'not_accepted', message: 'busy' }, { attempt: 2, outcome: null, message: null }]);
+  const rows = await db.run(
+    rawSql(
+      'select attempt, outcome, message from attempts where request_id = $1 order by attempt',
+      [id],
+    ),
+  );
+  assert.deepEqual(rows, [
+    { attempt: 1, outcome: 'not_accepted', message: 'busy' },
+    { attempt: 2, outcome: null, message: null },
+  ]);
 });

@@ -21,11 +21,22 @@ after(async () => {
 const crowd = 100;
 const cat = { prompt: 'a cat' };
 
-function submits(account: TestAccount, key: string, bodyOf: (i: number) => object, count = crowd): Promise<Reply[]> {
-  return Promise.all(Array.from({ length: count }, (_, i) =>
-    service.call('POST', '/v1/queue/fake/image', {
-      base: bases[i % 2]!, key: account.key, body: bodyOf(i), headers: { 'idempotency-key': key },
-    })));
+function submits(
+  account: TestAccount,
+  key: string,
+  bodyOf: (i: number) => object,
+  count = crowd,
+): Promise<Reply[]> {
+  return Promise.all(
+    Array.from({ length: count }, (_, i) =>
+      service.call('POST', '/v1/queue/fake/image', {
+        base: bases[i % 2]!,
+        key: account.key,
+        body: bodyOf(i),
+        headers: { 'idempotency-key': key },
+      }),
+    ),
+  );
 }
 
 function counts(replies: Reply[]): Record<number, number> {
@@ -35,9 +46,13 @@ function counts(replies: Reply[]): Record<number, number> {
 }
 
 async function rows({ account_id }: TestAccount): Promise<{ requests: bigint; reserves: bigint }> {
-  const [row] = await service.db.run<{ requests: bigint; reserves: bigint }>(rawSql(
-    `select (select count(*) from requests where account_id = $1) as requests,
-      (select count(*) from transfers where account_id = $1 and kind = 'reserve') as reserves`, [account_id]));
+  const [row] = await service.db.run<{ requests: bigint; reserves: bigint }>(
+    rawSql(
+      `select (select count(*) from requests where account_id = $1) as requests,
+      (select count(*) from transfers where account_id = $1 and kind = 'reserve') as reserves`,
+      [account_id],
+    ),
+  );
   return row!;
 }
 
@@ -47,17 +62,24 @@ describe('a hundred duplicates at once', () => {
     const replies = await submits(account, 'once', () => cat);
     assert.deepEqual(counts(replies), { 200: 99, 202: 1 });
     assert.equal(new Set(replies.map(({ text }) => text)).size, 1);
-    for (const { status, headers } of replies) assert.equal(headers.get('idempotent-replayed'), status === 200 ? 'true' : null);
+    for (const { status, headers } of replies)
+      assert.equal(headers.get('idempotent-replayed'), status === 200 ? 'true' : null);
     assert.deepEqual(await rows(account), { requests: 1n, reserves: 1n });
     assert.deepEqual(await service.balance(account), { available: 99_990_000n, reserved: 10_000n });
   });
 
   test('half of them with another body: whoever is first wins, the other half conflicts', async () => {
     const account = await service.account();
-    const replies = await submits(account, 'halves', (i) => ({ prompt: i % 4 < 2 ? 'a cat' : 'a dog' }));
+    const replies = await submits(account, 'halves', (i) => ({
+      prompt: i % 4 < 2 ? 'a cat' : 'a dog',
+    }));
     assert.deepEqual(counts(replies), { 200: 49, 202: 1, 409: 50 });
-    for (const reply of replies.filter(({ status }) => status === 409)) assertRefused(reply, 'idempotency_conflict');
-    assert.equal(new Set(replies.filter(({ status }) => status < 300).map(({ text }) => text)).size, 1);
+    for (const reply of replies.filter(({ status }) => status === 409))
+      assertRefused(reply, 'idempotency_conflict');
+    assert.equal(
+      new Set(replies.filter(({ status }) => status < 300).map(({ text }) => text)).size,
+      1,
+    );
     assert.deepEqual(await rows(account), { requests: 1n, reserves: 1n });
   });
 
@@ -70,7 +92,11 @@ describe('a hundred duplicates at once', () => {
 
   test('under ten keys are ten requests', async () => {
     const account = await service.account();
-    const replies = (await Promise.all(Array.from({ length: 10 }, (_, k) => submits(account, `of-ten-${k}`, () => cat, 10)))).flat();
+    const replies = (
+      await Promise.all(
+        Array.from({ length: 10 }, (_, k) => submits(account, `of-ten-${k}`, () => cat, 10)),
+      )
+    ).flat();
     assert.deepEqual(counts(replies), { 200: 90, 202: 10 });
     assert.deepEqual(await rows(account), { requests: 10n, reserves: 10n });
   });
@@ -85,7 +111,11 @@ describe('a hundred duplicates at once', () => {
     })();
     const replies = (await Promise.all([submits(account, 'busy', () => cat), working]))[0];
     assert.deepEqual(counts(replies), { 200: 99, 202: 1 });
-    assert.equal(service.fake.starts.filter(({ request_id }) => request_id === replies[0]!.body.request_id).length, 1);
+    assert.equal(
+      service.fake.starts.filter(({ request_id }) => request_id === replies[0]!.body.request_id)
+        .length,
+      1,
+    );
   });
 });
 
@@ -96,14 +126,22 @@ describe('a key whose first attempts were refused', () => {
     assert.deepEqual(counts(replies), { 402: 100 });
     for (const reply of replies) assertRefused(reply, 'insufficient_balance');
     assert.deepEqual(await rows(account), { requests: 0n, reserves: 0n });
-    await deposit(service.db, { account_id: account.account_id, amount: 10_000n, reference: `late ${account.account_id}` });
+    await deposit(service.db, {
+      account_id: account.account_id,
+      amount: 10_000n,
+      reference: `late ${account.account_id}`,
+    });
     const later = await submits(account, 'poor', () => ({ prompt: 'a dog' }), 10);
     assert.deepEqual(counts(later), { 200: 9, 202: 1 });
   });
 
   test('while money comes in is given once', async () => {
     const account = await service.account({ usd: 0 });
-    const paying = deposit(service.db, { account_id: account.account_id, amount: 10_000n, reference: `meanwhile ${account.account_id}` });
+    const paying = deposit(service.db, {
+      account_id: account.account_id,
+      amount: 10_000n,
+      reference: `meanwhile ${account.account_id}`,
+    });
     const [replies] = await Promise.all([submits(account, 'hopeful', () => cat), paying]);
     const told = counts(replies);
     assert.ok((told[202] ?? 0) <= 1);

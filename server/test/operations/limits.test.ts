@@ -18,16 +18,29 @@ before(async () => {
 });
 after(async () => {
   await service.audit();
-  const [row] = await service.db.run<{ least: bigint }>(rawSql('select min(available_after_usd_micro)::bigint as least from transfers'));
+  const [row] = await service.db.run<{ least: bigint }>(
+    rawSql('select min(available_after_usd_micro)::bigint as least from transfers'),
+  );
   assert.ok(row!.least >= 0n);
   await service.stop();
 });
 
 /** As many submits at once, on both processes by turns. */
-function submits(account: TestAccount, options: { keys?: string[]; count?: number; path?: string; body?: object } = {}): Promise<Reply[]> {
-  const { keys = [account.key], count = crowd, path = '/v1/queue/fake/image', body = { prompt: 'a cat' } } = options;
-  return Promise.all(Array.from({ length: count }, (_, i) =>
-    service.call('POST', path, { base: bases[i % 2]!, key: keys[i % keys.length]!, body })));
+function submits(
+  account: TestAccount,
+  options: { keys?: string[]; count?: number; path?: string; body?: object } = {},
+): Promise<Reply[]> {
+  const {
+    keys = [account.key],
+    count = crowd,
+    path = '/v1/queue/fake/image',
+    body = { prompt: 'a cat' },
+  } = options;
+  return Promise.all(
+    Array.from({ length: count }, (_, i) =>
+      service.call('POST', path, { base: bases[i % 2]!, key: keys[i % keys.length]!, body }),
+    ),
+  );
 }
 
 const accepted = (replies: Reply[]) => replies.filter(({ status }) => status === 202);
@@ -35,8 +48,12 @@ const refused = (replies: Reply[]) => replies.filter(({ status }) => status !== 
 const inUsd = (micro: bigint) => Number(micro) / 1e6;
 
 async function open(account: TestAccount): Promise<number> {
-  const [row] = await service.db.run<{ n: bigint }>(rawSql(
-    `select count(*) as n from requests where account_id = $1 and status in ('IN_QUEUE', 'IN_PROGRESS')`, [account.account_id]));
+  const [row] = await service.db.run<{ n: bigint }>(
+    rawSql(
+      `select count(*) as n from requests where account_id = $1 and status in ('IN_QUEUE', 'IN_PROGRESS')`,
+      [account.account_id],
+    ),
+  );
   return Number(row!.n);
 }
 
@@ -49,16 +66,24 @@ describe('the balance', () => {
   ];
   for (const [what, places, over] of cases) {
     test(`${what}: so many are accepted, and the others told to the micro why not`, async () => {
-      const account = await service.account({ usd: inUsd(places * price + over), open_jobs: 1_000 });
+      const account = await service.account({
+        usd: inUsd(places * price + over),
+        open_jobs: 1_000,
+      });
       const replies = await submits(account);
       assert.equal(accepted(replies).length, Number(places));
       for (const reply of refused(replies)) {
         const { details } = assertRefused(reply, 'insufficient_balance');
         assert.deepEqual(details, {
-          required_usd_micro: String(price), available_usd_micro: String(over), reserved_usd_micro: String(places * price),
+          required_usd_micro: String(price),
+          available_usd_micro: String(over),
+          reserved_usd_micro: String(places * price),
         });
       }
-      assert.deepEqual(await service.balance(account), { available: over, reserved: places * price });
+      assert.deepEqual(await service.balance(account), {
+        available: over,
+        reserved: places * price,
+      });
       assert.equal(await open(account), Number(places), 'a refused submit leaves no request');
     });
   }
@@ -72,51 +97,86 @@ describe('the balance', () => {
   });
 
   test('of one account is no matter of another', async () => {
-    const [poor, rich] = [await service.account({ usd: inUsd(5n * price), open_jobs: 1_000 }), await service.account({ usd: 100, open_jobs: 1_000 })];
-    const [hers, his] = await Promise.all([submits(poor, { count: 128 }), submits(rich, { count: 128 })]);
+    const [poor, rich] = [
+      await service.account({ usd: inUsd(5n * price), open_jobs: 1_000 }),
+      await service.account({ usd: 100, open_jobs: 1_000 }),
+    ];
+    const [hers, his] = await Promise.all([
+      submits(poor, { count: 128 }),
+      submits(rich, { count: 128 }),
+    ]);
     assert.deepEqual([accepted(hers).length, accepted(his).length], [5, 128]);
   });
 });
 
 describe("a key's monthly limit", () => {
   test('is kept to the micro, though the account has more', async () => {
-    const account = await service.account({ usd: 100, open_jobs: 1_000, monthly_limit_usd_micro: 25n * price + 9_999n });
+    const account = await service.account({
+      usd: 100,
+      open_jobs: 1_000,
+      monthly_limit_usd_micro: 25n * price + 9_999n,
+    });
     const replies = await submits(account);
     assert.equal(accepted(replies).length, 25);
     for (const reply of refused(replies)) {
       const { resets_at, ...figures } = assertRefused(reply, 'key_limit_reached').details;
       assert.deepEqual(figures, {
-        required_usd_micro: String(price), limit_usd_micro: String(25n * price + 9_999n), spent_usd_micro: String(25n * price),
+        required_usd_micro: String(price),
+        limit_usd_micro: String(25n * price + 9_999n),
+        spent_usd_micro: String(25n * price),
       });
       assert.match(resets_at, /-01T00:00:00\.000Z$/);
     }
-    assert.deepEqual(await service.balance(account), { available: 100_000_000n - 25n * price, reserved: 25n * price });
+    assert.deepEqual(await service.balance(account), {
+      available: 100_000_000n - 25n * price,
+      reserved: 25n * price,
+    });
   });
 
   test('stops that key alone: another of the account goes on with the balance', async () => {
-    const account = await service.account({ usd: inUsd(60n * price), open_jobs: 1_000, monthly_limit_usd_micro: 20n * price });
+    const account = await service.account({
+      usd: inUsd(60n * price),
+      open_jobs: 1_000,
+      monthly_limit_usd_micro: 20n * price,
+    });
     const free = await anotherKey(account);
     const limited = await submits(account, { count: 100 });
     assert.equal(accepted(limited).length, 20);
     const mixed = await submits(account, { keys: [account.key, account.key, free, free] });
-    const [his, hers] = [[0, 1], [2, 3]].map((places) => mixed.filter((_, i) => places.includes(i % 4)));
+    const [his, hers] = [
+      [0, 1],
+      [2, 3],
+    ].map((places) => mixed.filter((_, i) => places.includes(i % 4)));
     assert.deepEqual([accepted(his!).length, accepted(hers!).length], [0, 40]);
     for (const reply of [...refused(limited), ...his!]) assertRefused(reply, 'key_limit_reached');
     for (const reply of refused(hers!)) assertRefused(reply, 'insufficient_balance');
   });
 
   test('counts chat calls and jobs together', async () => {
-    const account = await service.account({ usd: 100, open_jobs: 1_000, monthly_limit_usd_micro: 10n * price });
+    const account = await service.account({
+      usd: 100,
+      open_jobs: 1_000,
+      monthly_limit_usd_micro: 10n * price,
+    });
     const messages = [{ role: 'user', content: 'hello' }];
     const [jobs, chats] = await Promise.all([
       submits(account, { count: 40 }),
-      submits(account, { count: 40, path: '/v1/chat/completions', body: { model: 'fake/chat', messages, max_tokens: 5_000 } }),
+      submits(account, {
+        count: 40,
+        path: '/v1/chat/completions',
+        body: { model: 'fake/chat', messages, max_tokens: 5_000 },
+      }),
     ]);
-    for (const reply of [...refused(jobs), ...chats.filter(({ status }) => status !== 200)]) assertRefused(reply, 'key_limit_reached');
+    for (const reply of [...refused(jobs), ...chats.filter(({ status }) => status !== 200)])
+      assertRefused(reply, 'key_limit_reached');
     // A call holds much and takes little: what came back may be spent again, to the last whole place.
     const spent = async () => {
-      const [row] = await service.db.run<{ spent: bigint }>(rawSql(
-        'select pending_usd_micro + posted_usd_micro as spent from key_usage where key_id = $1', [account.key_id]));
+      const [row] = await service.db.run<{ spent: bigint }>(
+        rawSql(
+          'select pending_usd_micro + posted_usd_micro as spent from key_usage where key_id = $1',
+          [account.key_id],
+        ),
+      );
       return row!.spent;
     };
     const before = await spent();
@@ -135,9 +195,19 @@ describe('open jobs', () => {
     for (const reply of refused(replies)) {
       assert.deepEqual(assertRefused(reply, 'rate_limited').details, { open_jobs_limit: 17 });
     }
-    assert.deepEqual(await service.balance(account), { available: 100_000_000n - 17n * price, reserved: 17n * price });
+    assert.deepEqual(await service.balance(account), {
+      available: 100_000_000n - 17n * price,
+      reserved: 17n * price,
+    });
     const [first] = accepted(replies);
-    assert.equal((await service.call('POST', first!.body.cancel_url.replace(/.*\/v1/, '/v1'), { key: account.key })).status, 200);
+    assert.equal(
+      (
+        await service.call('POST', first!.body.cancel_url.replace(/.*\/v1/, '/v1'), {
+          key: account.key,
+        })
+      ).status,
+      200,
+    );
     assert.equal(accepted(await submits(account, { count: 20 })).length, 1);
   });
 
@@ -149,7 +219,7 @@ describe('open jobs', () => {
     assert.equal(accepted(replies.filter((_, i) => i % 2 === 1)).length, 20);
   });
 
-  test('are the service\'s own number where the key has none', async () => {
+  test("are the service's own number where the key has none", async () => {
     const account = await service.account({ usd: 100 });
     const replies = await submits(account, { count: 80 });
     assert.equal(accepted(replies).length, 50);
@@ -167,7 +237,10 @@ describe('calls a minute', () => {
       assert.equal(reply.headers.get('ratelimit-remaining'), '0');
     }
     const left = accepted(replies).map(({ headers }) => Number(headers.get('ratelimit-remaining')));
-    assert.deepEqual(left.toSorted((a, b) => a - b), Array.from({ length: 100 }, (_, i) => i));
+    assert.deepEqual(
+      left.toSorted((a, b) => a - b),
+      Array.from({ length: 100 }, (_, i) => i),
+    );
     assert.equal(await open(account), 100);
   });
 });

@@ -12,18 +12,20 @@ let service: Service;
 let other: string;
 before(async () => {
   // Four images are asked for and charged as one, two or none: most of each reservation comes back.
-  const fake = createFake({ behave: {
-    start: (job, self) => {
-      const key = job.idempotency_key;
-      self.jobs.set(key, { request_id: job.request_id, polls: 0 });
-      return { outcome: 'accepted', handle: { key }, poll_after_ms: 0 };
+  const fake = createFake({
+    behave: {
+      start: (job, self) => {
+        const key = job.idempotency_key;
+        self.jobs.set(key, { request_id: job.request_id, polls: 0 });
+        return { outcome: 'accepted', handle: { key }, poll_after_ms: 0 };
+      },
+      poll: ({ key }) => {
+        const kind = Number.parseInt(String(key).slice(-1), 16) % 3;
+        if (kind === 2) return { state: 'failed', code: 'upstream_failed', message: 'no luck' };
+        return { state: 'done', result: images(kind + 1) };
+      },
     },
-    poll: ({ key }) => {
-      const kind = Number.parseInt(String(key).slice(-1), 16) % 3;
-      if (kind === 2) return { state: 'failed', code: 'upstream_failed', message: 'no luck' };
-      return { state: 'done', result: images(kind + 1) };
-    },
-  } });
+  });
   service = await startService({ fake, running: true });
   other = (await service.another()).base;
 });
@@ -34,7 +36,11 @@ after(async () => {
 
 function submit(account: TestAccount, i: number): Promise<Reply> {
   const body = { prompt: `cat ${i}`, num_images: 4 };
-  return service.call('POST', '/v1/queue/fake/image', { base: i % 2 === 0 ? service.base : other, key: account.key, body });
+  return service.call('POST', '/v1/queue/fake/image', {
+    base: i % 2 === 0 ? service.base : other,
+    key: account.key,
+    body,
+  });
 }
 
 async function cancel(account: TestAccount, { body }: Reply): Promise<Reply> {
@@ -42,17 +48,34 @@ async function cancel(account: TestAccount, { body }: Reply): Promise<Reply> {
 }
 
 async function settle({ account_id }: TestAccount): Promise<void> {
-  await until('every request is final', async () => {
-    const [row] = await service.db.run<{ n: bigint }>(rawSql(
-      `select count(*) as n from requests where account_id = $1 and status in ('IN_QUEUE', 'IN_PROGRESS')`, [account_id]));
-    return row!.n === 0n;
-  }, 20_000);
+  await until(
+    'every request is final',
+    async () => {
+      const [row] = await service.db.run<{ n: bigint }>(
+        rawSql(
+          `select count(*) as n from requests where account_id = $1 and status in ('IN_QUEUE', 'IN_PROGRESS')`,
+          [account_id],
+        ),
+      );
+      return row!.n === 0n;
+    },
+    20_000,
+  );
 }
 
 async function statuses({ account_id }: TestAccount): Promise<Record<string, number>> {
-  const rows = await service.db.run<{ status: string; n: bigint; charged: bigint }>(rawSql(
-    'select status, count(*) as n, sum(charged_usd_micro)::bigint as charged from requests where account_id = $1 group by status', [account_id]));
-  return Object.fromEntries(rows.flatMap(({ status, n, charged }) => [[status, Number(n)], [`${status} charged`, Number(charged)]]));
+  const rows = await service.db.run<{ status: string; n: bigint; charged: bigint }>(
+    rawSql(
+      'select status, count(*) as n, sum(charged_usd_micro)::bigint as charged from requests where account_id = $1 group by status',
+      [account_id],
+    ),
+  );
+  return Object.fromEntries(
+    rows.flatMap(({ status, n, charged }) => [
+      [status, Number(n)],
+      [`${status} charged`, Number(charged)],
+    ]),
+  );
 }
 
 describe('submits while earlier ones are charged, refunded and cancelled', () => {
@@ -69,7 +92,11 @@ describe('submits while earlier ones are charged, refunded and cancelled', () =>
     await Promise.all(Array.from({ length: 16 }, (_, n) => caller(n)));
     await settle(account);
     const accepted = replies.filter(({ status }) => status === 202).length;
-    assert.ok(replies.every(({ status, body }) => status === 202 || body.error.code === 'insufficient_balance'));
+    assert.ok(
+      replies.every(
+        ({ status, body }) => status === 202 || body.error.code === 'insufficient_balance',
+      ),
+    );
     assert.ok(accepted > 10, `${accepted}: nothing came back in time to be spent again`);
     const told = await statuses(account);
     assert.equal((told.COMPLETED ?? 0) + (told.FAILED ?? 0) + (told.CANCELLED ?? 0), accepted);
@@ -89,7 +116,14 @@ describe('deposits and corrections while the account is busy', () => {
       work.push(submit(account, i));
       const reference = `${account_id} ${i % 8}`;
       work.push(deposit(service.db, { account_id, amount: 1_000n, reference }));
-      work.push(adjust(service.db, { account_id, amount: -500n, reference: `${reference} back`, reason: 'a fee' }));
+      work.push(
+        adjust(service.db, {
+          account_id,
+          amount: -500n,
+          reference: `${reference} back`,
+          reason: 'a fee',
+        }),
+      );
     }
     await Promise.all(work);
     await settle(account);
@@ -108,7 +142,8 @@ describe('a cancel at the moment of the claim', () => {
         const reply = await submit(account, n * 100 + i);
         assert.equal(reply.status, 202);
         // Some are cancelled before a worker can have seen them, some while, some after.
-        for (let turn = 0; turn < (n * 7 + i) % 12; turn++) await new Promise((resolve) => setImmediate(resolve));
+        for (let turn = 0; turn < (n * 7 + i) % 12; turn++)
+          await new Promise((resolve) => setImmediate(resolve));
         const { status, body } = await cancel(account, reply);
         if (status !== 200) assert.equal(body.error.code, 'not_cancellable');
         outcomes.push({ cancelled: status === 200, id: reply.body.request_id });
@@ -116,19 +151,27 @@ describe('a cancel at the moment of the claim', () => {
     };
     await Promise.all(Array.from({ length: 20 }, (_, n) => racer(n)));
     await settle(account);
-    const rows = await service.db.run<{ id: string; status: string }>(rawSql('select id, status from requests where account_id = $1', [account.account_id]));
+    const rows = await service.db.run<{ id: string; status: string }>(
+      rawSql('select id, status from requests where account_id = $1', [account.account_id]),
+    );
     const status = new Map(rows.map((row) => [row.id, row.status]));
     const started = new Set(service.fake.starts.map(({ request_id }) => request_id));
     for (const { cancelled, id } of outcomes) {
       assert.equal(status.get(id) === 'CANCELLED', cancelled, id);
-      assert.equal(started.has(id), !cancelled, 'what was cancelled reached no upstream, what was not did');
+      assert.equal(
+        started.has(id),
+        !cancelled,
+        'what was cancelled reached no upstream, what was not did',
+      );
     }
     assert.equal(outcomes.length, 300);
     const won = outcomes.filter(({ cancelled }) => cancelled).length;
     assert.ok(won > 5 && won < 295, `${won} of 300 cancels won: these were no races`);
-    assert.equal(service.fake.starts.length, new Set(service.fake.starts.map(({ request_id }) => request_id)).size);
+    assert.equal(
+      service.fake.starts.length,
+      new Set(service.fake.starts.map(({ request_id }) => request_id)).size,
+    );
     const charged = rows.filter((row) => row.status === 'CANCELLED').length;
     assert.equal(charged, won);
   });
 });
-

@@ -15,7 +15,12 @@ export interface Row {
   wakes_in: number | null;
 }
 
-export async function submitted(service: Service, account: TestAccount, body: object = { prompt: 'a cat' }, model = 'fake/image'): Promise<string> {
+export async function submitted(
+  service: Service,
+  account: TestAccount,
+  body: object = { prompt: 'a cat' },
+  model = 'fake/image',
+): Promise<string> {
   const reply = await service.call('POST', `/v1/queue/${model}`, { key: account.key, body });
   assert.equal(reply.status, 202, reply.text);
   return reply.body.request_id;
@@ -28,9 +33,13 @@ export async function card(service: Service, account: TestAccount, id: string): 
 }
 
 export async function rowOf({ db }: Service, id: string): Promise<Row> {
-  const [row] = await db.run<Row>(rawSql(
-    `select status, attempt, slot, upstream, charged_usd_micro as charged, error_code,
-       extract(epoch from wake_at - now())::float8 as wakes_in from requests where id = $1`, [id]));
+  const [row] = await db.run<Row>(
+    rawSql(
+      `select status, attempt, slot, upstream, charged_usd_micro as charged, error_code,
+       extract(epoch from wake_at - now())::float8 as wakes_in from requests where id = $1`,
+      [id],
+    ),
+  );
   return row!;
 }
 
@@ -41,7 +50,12 @@ export async function wake({ db }: Service, id: string): Promise<void> {
 
 /** The time that its model allows is over. */
 export async function passDeadline({ db }: Service, id: string): Promise<void> {
-  await db.run(rawSql(`update requests set deadline_at = now() - interval '1 s', wake_at = now() - interval '1 s' where id = $1`, [id]));
+  await db.run(
+    rawSql(
+      `update requests set deadline_at = now() - interval '1 s', wake_at = now() - interval '1 s' where id = $1`,
+      [id],
+    ),
+  );
 }
 
 /** Rings every alarm and works, so many times: enough for all that tries again. */
@@ -60,8 +74,12 @@ export async function fenced({ metrics }: App): Promise<Record<string, number>> 
 
 /** All that the account ever moved: `reserve 10000, charge 10000`. */
 export async function moneyOf({ db }: Service, id: string): Promise<string> {
-  const rows = await db.run<{ kind: string; amount: bigint }>(rawSql(
-    'select kind, amount_usd_micro as amount from transfers where id = $1 or pending_id = $1 order by seq', [id]));
+  const rows = await db.run<{ kind: string; amount: bigint }>(
+    rawSql(
+      'select kind, amount_usd_micro as amount from transfers where id = $1 or pending_id = $1 order by seq',
+      [id],
+    ),
+  );
   return rows.map(({ kind, amount }) => `${kind} ${amount}`).join(', ');
 }
 

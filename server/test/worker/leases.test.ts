@@ -29,7 +29,11 @@ async function since<T>(work: () => Promise<T>): Promise<Record<string, number>>
   const before = await fenced(service.app);
   await work();
   const now = await fenced(service.app);
-  return Object.fromEntries(Object.entries(now).map(([to, count]) => [to, count - (before[to] ?? 0)]).filter(([, count]) => count !== 0));
+  return Object.fromEntries(
+    Object.entries(now)
+      .map(([to, count]) => [to, count - (before[to] ?? 0)])
+      .filter(([, count]) => count !== 0),
+  );
 }
 
 describe('the late write of a worker whose lease was over', () => {
@@ -44,14 +48,19 @@ describe('the late write of a worker whose lease was over', () => {
     test(`${what}: is dropped and counted; the second one's result stands, charged once`, async () => {
       const slow = gate();
       service.fake.behave.start = async (job, self) => {
-        if (self.starts.filter(({ request_id }) => request_id === job.request_id).length > 1) return accept(self, job);
+        if (self.starts.filter(({ request_id }) => request_id === job.request_id).length > 1)
+          return accept(self, job);
         await slow.pass();
         return outcome(job.request_id);
       };
       const id = await submitted(service, account);
       const first = service.app.worker!.runOnce();
       await slow.reached;
-      assert.equal((await rowOf(service, id)).status, 'IN_PROGRESS', 'the intent is committed before the call');
+      assert.equal(
+        (await rowOf(service, id)).status,
+        'IN_PROGRESS',
+        'the intent is committed before the call',
+      );
       await wake(service, id);
       assert.equal(await second.worker!.runOnce(), 1);
       await wake(service, id);
@@ -68,7 +77,7 @@ describe('the late write of a worker whose lease was over', () => {
     });
   }
 
-  test('of a poll: dropped, and the output that is kept is the other one\'s', async () => {
+  test("of a poll: dropped, and the output that is kept is the other one's", async () => {
     const slow = gate();
     let polls = 0;
     service.fake.behave.poll = async () => {
@@ -84,13 +93,19 @@ describe('the late write of a worker whose lease was over', () => {
     await wake(service, id);
     await second.worker!.runOnce();
     assert.equal((await rowOf(service, id)).status, 'COMPLETED');
-    assert.deepEqual(await since(async () => {
-      slow.open();
-      await first;
-    }), { FAILED: 1 });
+    assert.deepEqual(
+      await since(async () => {
+        slow.open();
+        await first;
+      }),
+      { FAILED: 1 },
+    );
     const { output_urls, status } = await card(service, account, id);
     assert.equal(status, 'COMPLETED');
-    const output = await service.call('GET', new URL(output_urls[0]).pathname + new URL(output_urls[0]).search);
+    const output = await service.call(
+      'GET',
+      new URL(output_urls[0]).pathname + new URL(output_urls[0]).search,
+    );
     assert.equal(output.status, 200);
   });
 });

@@ -7,7 +7,17 @@ import { accept, createFake, images, type Fake } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
-import { card, fenced, gate, moneyOf, passDeadline, rounds, rowOf, submitted, wake } from './floor.ts';
+import {
+  card,
+  fenced,
+  gate,
+  moneyOf,
+  passDeadline,
+  rounds,
+  rowOf,
+  submitted,
+  wake,
+} from './floor.ts';
 
 const otherRow = `
   - id: other/image
@@ -39,8 +49,13 @@ after(async () => {
   await service.stop();
 });
 beforeEach(async () => {
-  for (const upstream of [fake, other]) Object.assign(upstream, { behave: {}, class: 'A', find: undefined, cancel: undefined });
-  const rested = await service.db.run(rawSql('update upstreams set paused_until = null, failures = 0 where paused_until > now() returning 1'));
+  for (const upstream of [fake, other])
+    Object.assign(upstream, { behave: {}, class: 'A', find: undefined, cancel: undefined });
+  const rested = await service.db.run(
+    rawSql(
+      'update upstreams set paused_until = null, failures = 0 where paused_until > now() returning 1',
+    ),
+  );
   await service.db.run(rawSql('update upstreams set failures = 0'));
   if (rested.length > 0) await seen('works');
 });
@@ -49,7 +64,10 @@ beforeEach(async () => {
 async function seen(state: 'rests' | 'works'): Promise<void> {
   const poor = await service.account({ usd: 0 });
   await until(`it shows that the upstream ${state}`, async () => {
-    const { status } = await service.call('POST', '/v1/queue/fake/image', { key: poor.key, body: { prompt: 'x' } });
+    const { status } = await service.call('POST', '/v1/queue/fake/image', {
+      key: poor.key,
+      body: { prompt: 'x' },
+    });
     return (status === 503) === (state === 'rests');
   });
 }
@@ -98,8 +116,14 @@ describe('a start whose answer was lost', () => {
         await lose(id);
         await rounds(service, 3);
         assert.equal(await outcome(id), 'COMPLETED');
-        assert.deepEqual(startsOf(id).map(({ idempotency_key }) => idempotency_key), [id, id]);
-        assert.equal([...fake.jobs.values()].filter(({ request_id }) => request_id === id).length, 1);
+        assert.deepEqual(
+          startsOf(id).map(({ idempotency_key }) => idempotency_key),
+          [id, id],
+        );
+        assert.equal(
+          [...fake.jobs.values()].filter(({ request_id }) => request_id === id).length,
+          1,
+        );
         assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
       });
 
@@ -209,7 +233,10 @@ describe('a start that was surely not accepted', () => {
     assert.equal((await rowOf(service, waiting)).status, 'IN_QUEUE', 'nothing more is sent to it');
     assert.equal(startsOf(waiting).length, 0);
     await seen('rests');
-    const refused = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body: { prompt: 'x' } });
+    const refused = await service.call('POST', '/v1/queue/fake/image', {
+      key: account.key,
+      body: { prompt: 'x' },
+    });
     assertRefused(refused, 'capacity_unavailable');
     assert.ok(Number(refused.headers.get('retry-after')) > 20);
     const elsewhere = await submitted(service, account, { prompt: 'a dog' }, 'other/image');
@@ -223,13 +250,27 @@ describe('a start that was surely not accepted', () => {
     fake.behave.start = () => ({ outcome: 'not_accepted', message: 'refused' });
     const id = await submitted(service, account);
     for (let i = 1; i <= 5; i++) {
-      const [row] = await service.db.run<{ rests: boolean }>(rawSql(`select coalesce(bool_or(paused_until > now()), false) as rests from upstreams where name = 'fake'`));
+      const [row] = await service.db.run<{ rests: boolean }>(
+        rawSql(
+          `select coalesce(bool_or(paused_until > now()), false) as rests from upstreams where name = 'fake'`,
+        ),
+      );
       assert.equal(row!.rests, false, `before the ${i}th`);
       await rounds(service, 1);
-      if (i === 1) await service.db.run(rawSql(`update requests set wake_at = now() + interval '1 h' where id <> $1 and wake_at is not null`, [id]));
+      if (i === 1)
+        await service.db.run(
+          rawSql(
+            `update requests set wake_at = now() + interval '1 h' where id <> $1 and wake_at is not null`,
+            [id],
+          ),
+        );
     }
     assert.equal(startsOf(id).length, 5);
-    const [row] = await service.db.run<{ seconds: number }>(rawSql(`select extract(epoch from paused_until - now())::float8 as seconds from upstreams where name = 'fake'`));
+    const [row] = await service.db.run<{ seconds: number }>(
+      rawSql(
+        `select extract(epoch from paused_until - now())::float8 as seconds from upstreams where name = 'fake'`,
+      ),
+    );
     assert.ok(row!.seconds > 25 && row!.seconds <= 30, String(row!.seconds));
     fake.behave = {};
     await rounds(service, 2);
@@ -238,12 +279,15 @@ describe('a start that was surely not accepted', () => {
 });
 
 describe('a start that was refused for good', () => {
-  test('fails with the upstream\'s words, is not made again, and all is released', async () => {
+  test("fails with the upstream's words, is not made again, and all is released", async () => {
     fake.behave.start = () => ({ outcome: 'rejected', message: 'No cats are drawn here.' });
     const id = await submitted(service, account);
     await rounds(service, 3);
     const { status, error, charged_usd_micro, started_at } = await card(service, account, id);
-    assert.deepEqual([status, error, charged_usd_micro], ['FAILED', { code: 'upstream_rejected', message: 'No cats are drawn here.' }, '0']);
+    assert.deepEqual(
+      [status, error, charged_usd_micro],
+      ['FAILED', { code: 'upstream_rejected', message: 'No cats are drawn here.' }, '0'],
+    );
     assert.ok(started_at);
     assert.equal(startsOf(id).length, 1);
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
@@ -261,9 +305,10 @@ describe('a start that was refused for good', () => {
 describe('a job that runs', () => {
   test('is polled until it is done, with its progress on the way', async () => {
     const told = [0.2, 7, -1];
-    fake.behave.poll = () => (told.length > 0
-      ? { state: 'running', progress: told.shift()!, logs: ['a', 'b'] }
-      : { state: 'done', result: images(1) });
+    fake.behave.poll = () =>
+      told.length > 0
+        ? { state: 'running', progress: told.shift()!, logs: ['a', 'b'] }
+        : { state: 'done', result: images(1) };
     const id = await submitted(service, account);
     await service.work();
     const seen: unknown[] = [];
@@ -278,7 +323,12 @@ describe('a job that runs', () => {
   });
 
   test('is looked at again when the upstream says, within a minute', async () => {
-    for (const [asked, least, most] of [[5_000, 3, 5], [10_000_000, 50, 60], [-5, 0, 0.06], [Number.NaN, 0, 0.06]] as const) {
+    for (const [asked, least, most] of [
+      [5_000, 3, 5],
+      [10_000_000, 50, 60],
+      [-5, 0, 0.06],
+      [Number.NaN, 0, 0.06],
+    ] as const) {
       fake.behave.poll = () => ({ state: 'running', poll_after_ms: asked });
       const id = await submitted(service, account);
       await service.app.worker!.runOnce();
@@ -365,10 +415,22 @@ describe('the deadline', () => {
   test('is as long as the model allows, from the first start on', async () => {
     fake.behave.poll = () => ({ state: 'running' });
     const image = await submitted(service, account);
-    const film = await submitted(service, account, { prompt: 'x', duration_seconds: 1 }, 'fake/film/text-to-video');
+    const film = await submitted(
+      service,
+      account,
+      { prompt: 'x', duration_seconds: 1 },
+      'fake/film/text-to-video',
+    );
     await service.app.worker!.runOnce();
-    const rows = await service.db.run<{ id: string; minutes: number }>(rawSql(
-      `select id, extract(epoch from deadline_at - started_at)::float8 / 60 as minutes from requests where id = any($1::uuid[]) order by id`, [[image, film]]));
-    assert.deepEqual(rows, [{ id: image, minutes: 10 }, { id: film, minutes: 60 }]);
+    const rows = await service.db.run<{ id: string; minutes: number }>(
+      rawSql(
+        `select id, extract(epoch from deadline_at - started_at)::float8 / 60 as minutes from requests where id = any($1::uuid[]) order by id`,
+        [[image, film]],
+      ),
+    );
+    assert.deepEqual(rows, [
+      { id: image, minutes: 10 },
+      { id: film, minutes: 60 },
+    ]);
   });
 });
