@@ -36,7 +36,9 @@ export class KeyUsage {
     return {
       spent_usd_micro: row.pending_usd_micro + row.posted_usd_micro,
       open_requests: row.open_requests,
-      resets_at: nextMonth(row.month),
+      get resets_at() {
+        return nextMonth(row.month);
+      },
     };
   }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Socket } from 'node:net';
 import pg from 'pg';
 
 /**
@@ -162,11 +163,30 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+const held = new WeakSet<pg.PoolClient>();
+
+/**
+ * Statements sent in one turn of the event loop leave in one write: a system call for each would
+ * cost more than most of the statements do.
+ */
+function holdTogether(client: pg.PoolClient): void {
+  if (held.has(client)) return;
+  // The driver's types do not show its socket.
+  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+  held.add(client);
+  stream.cork();
+  process.nextTick(() => {
+    held.delete(client);
+    stream.uncork();
+  });
+}
+
 async function transact<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   const sent: Promise<unknown>[] = [];
   let failure: unknown;
   const send = (statement: Statement | string) => {
+    holdTogether(client);
     const promise = client.query(statement as Statement);
     // Whoever awaits it hears of it too; nobody may, and that must not count as unhandled.
     promise.catch((error: unknown) => (failure ??= error));

@@ -311,6 +311,7 @@ describe('a request that is none', () => {
   const target = '/v1/requests';
   const lines: [string, () => string, number | null][] = [
     ['HTTP/0.9', () => 'GET /livez\r\n\r\n', 400],
+    ['HTTP/0.9 with headers', () => 'GET /livez\r\nHost: x\r\n\r\n', 400],
     ['HTTP/2', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
     ['HTTP/3.7', () => `GET ${target} HTTP/3.7\r\nHost: x\r\n\r\n`, 400],
     ['a version that is none', () => `GET ${target} HTTP/1.x\r\nHost: x\r\n\r\n`, 400],
