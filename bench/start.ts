@@ -28,7 +28,7 @@ export default question;
 
 async function once(what: string, dir: string, waitMs: number): Promise<Row> {
   const began = performance.now();
-  const child = spawn(process.execPath, [main, 'trial'], {
+  const child = spawn(process.execPath, ['--max-semi-space-size=8', main, 'trial'], {
     env: { PATH: process.env.PATH, PORT: '0', FAREBOX_DATA_DIR: join(dir, 'data') },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -162,6 +162,7 @@ function httpDeps(
       parts.hints,
       (ids) => requests.findMany(db, ids),
       (err) => log.warn({ err }, 'could not look at watched requests'),
+      given.times.lookMs,
     ),
     queue: createQueueView(
       (names, limit) => queue.queueStates(db, names, limit),

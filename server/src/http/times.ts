@@ -18,6 +18,8 @@ export interface Times {
   stallMs: number;
   /** How long a chat call waits for the first one under its Idempotency-Key. */
   repeatWaitMs: number;
+  /** How often requests that are waited for are looked at, for hints that were lost. */
+  lookMs: number;
   /** How long a model is read on for its usage after its caller has left. */
   drainMs: number;
   /** A whole notification, the receiver's answer included. */
@@ -35,6 +37,7 @@ export const usualTimes: Times = {
   keepAliveMs: 15_000,
   stallMs: 60_000,
   repeatWaitMs: 10_000,
+  lookMs: 2_000,
   drainMs: 120_000,
   webhookMs: 10_000,
 };

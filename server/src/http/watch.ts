@@ -20,13 +20,13 @@ interface Watched {
   listeners: Set<(row: StatusRow) => void>;
 }
 
-const lookMs = 2_000;
 const chunk = 1_000;
 
 export function createWatch(
   hints: Pick<Hints, 'onChanged'>,
   find: (ids: string[]) => Promise<StatusRow[]>,
   onError: (error: unknown) => void,
+  lookMs: number,
 ): Watch {
   const watched = new Map<string, Watched>();
   const off = hints.onChanged((ids) => {

@@ -55,10 +55,11 @@ async function begin(
     return tap.outcome;
   };
   const whole = { model: 'fake/chat', messages: hello, max_tokens: 100, stream: true, ...body };
-  const opened = openEvents(options.base ?? service.base, '/v1/chat/completions', {
+  const events = await openEvents(options.base ?? service.base, '/v1/chat/completions', {
     key: account.key,
     body: whole,
   });
+  assert.equal(events.status, 200);
   const { call, tap } = await asked.promise;
   service.fake.behave = {};
   const cost = async () => {
@@ -68,7 +69,7 @@ async function begin(
     );
     return earlier.available - (await service.balance(account)).available;
   };
-  return { events: await opened, tap, call, cost };
+  return { events, tap, call, cost };
 }
 
 /** Reads events until this many chunks have come, comments left out. */

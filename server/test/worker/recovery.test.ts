@@ -48,6 +48,7 @@ after(async () => {
   await service.audit();
   await service.stop();
 });
+/** Nothing of one test is left to run in the next. */
 beforeEach(async () => {
   for (const upstream of [fake, other])
     Object.assign(upstream, { behave: {}, class: 'A', find: undefined, cancel: undefined });
@@ -58,6 +59,7 @@ beforeEach(async () => {
   );
   await service.db.run(rawSql('update upstreams set failures = 0'));
   if (rested.length > 0) await seen('works');
+  await rounds(service, 3);
 });
 
 /** A process looks at its queues a few times a second. Who has no money learns of the rest first. */
@@ -310,11 +312,11 @@ describe('a job that runs', () => {
         ? { state: 'running', progress: told.shift()!, logs: ['a', 'b'] }
         : { state: 'done', result: images(1) };
     const id = await submitted(service, account);
-    await service.work();
+    await service.app.worker!.runOnce();
     const seen: unknown[] = [];
     while ((await rowOf(service, id)).status === 'IN_PROGRESS') {
       await wake(service, id);
-      await service.work();
+      await service.app.worker!.runOnce();
       const { body } = await service.call('GET', `/v1/requests/${id}/status`, { key: account.key });
       seen.push(body.progress);
     }
@@ -374,7 +376,7 @@ describe('the deadline', () => {
       return { state: 'done', result: images(1) };
     };
     const id = await submitted(service, account);
-    await service.work();
+    await service.app.worker!.runOnce();
     await wake(service, id);
     const late = service.app.worker!.runOnce();
     await slow.reached;
@@ -397,18 +399,18 @@ describe('the deadline', () => {
       throw new Error('gone');
     };
     const id = await submitted(service, account);
-    await service.work();
+    await service.app.worker!.runOnce();
     await passDeadline(service, id);
-    await service.work();
+    await service.app.worker!.runOnce();
     assert.equal(await outcome(id), 'FAILED timeout');
   });
 
   test('ends what was never accepted, and nothing is in doubt about it', async () => {
     fake.behave.start = () => ({ outcome: 'not_accepted', message: 'busy' });
     const id = await submitted(service, account);
-    await service.work();
+    await service.app.worker!.runOnce();
     await passDeadline(service, id);
-    await service.work();
+    await service.app.worker!.runOnce();
     assert.equal(await outcome(id), 'FAILED timeout');
   });
 
