@@ -65,9 +65,6 @@ export async function openBench(settings: Record<string, string> = {}): Promise<
       const child = fork(join(import.meta.dirname, 'process.ts'), [JSON.stringify(options)], {
         // As `npm start` runs it: a larger young generation costs memory and saves nothing here.
         execArgv: ['--max-semi-space-size=8'],
-        execArgv: process.env.BENCH_PROF
-          ? ['--import', '/tmp/w/hook.mjs', '--cpu-prof', '--cpu-prof-dir=/tmp/w/prof']
-          : process.execArgv,
         env: {
           PATH: process.env.PATH,
           DATABASE_URL: url,

@@ -37,10 +37,10 @@ export async function finish(
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition> {
+  const outputs: Output[] = [];
   try {
     if (result.media.length > mediaMax)
       throw new Unusable('output_unusable', 'The model returned too many files.');
-    const outputs: Output[] = [];
     for (const [index, media] of result.media.entries()) {
       outputs.push(await keep(row, index, media, deps, signal));
     }
@@ -49,9 +49,9 @@ export async function finish(
     }
     return complete(row, result, outputs, deps);
   } catch (error) {
+    await discard(row, outputs.length + 1, deps);
     const failure = asUnusable(error);
     if (failure === null) throw error;
-    await deps.storage.removeAll(outputPrefix(row.id));
     return fail(row, failure.code, failure.message, result.cost_usd_micro ?? null);
   }
 }
@@ -59,6 +59,24 @@ export async function finish(
 /** Where a request's outputs are. */
 export function outputPrefix(requestId: string): string {
   return `outputs/${requestId}`;
+}
+
+/**
+ * Removes what one attempt has stored, as well as it can: nothing will name it. Another attempt's
+ * is left alone, it may be what counts.
+ */
+export async function discard(
+  claim: { id: string; attempt: number },
+  count: number,
+  { storage }: Pick<StepDeps, 'storage'>,
+): Promise<void> {
+  const keys = Array.from({ length: count }, (_, index) => outputKey(claim, index));
+  await Promise.allSettled(keys.map((key) => storage.remove(key)));
+}
+
+/** A late worker must never overwrite what the next one keeps: the attempt is part of the name. */
+function outputKey({ id, attempt }: { id: string; attempt: number }, index: number): string {
+  return `${outputPrefix(id)}/${attempt}-${index}`;
 }
 
 function complete(row: Claimed, result: Result, outputs: Output[], deps: StepDeps): Ending {
@@ -94,8 +112,7 @@ async function keep(
       'The model returned a file that is no image, video or audio.',
     );
   }
-  // A late worker must never overwrite what the next one keeps: the attempt is part of the name.
-  const storage_key = `${outputPrefix(row.id)}/${row.attempt}-${index}`;
+  const storage_key = outputKey(row, index);
   const { size, sha256 } = await deps.storage.put(storage_key, stream, { maxBytes, signal });
   const local = await deps.storage.asPath(storage_key);
   if (local === null) throw new Error(`output ${storage_key} vanished`);

@@ -40,6 +40,8 @@ export async function start(
       'A file that the input names is no longer kept. Upload it again.',
     );
   }
+  // Told to stop: nothing has been sent, so another worker may begin.
+  signal.throwIfAborted();
   const begun = await deps.advance({
     id: row.id,
     attempt: row.attempt,

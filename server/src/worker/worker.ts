@@ -5,6 +5,7 @@ import * as files from '../db/files.ts';
 import * as requests from '../db/requests.ts';
 import type { Hints } from '../db/hints.ts';
 import { expire } from './expire.ts';
+import { discard } from './finish.ts';
 import { notify } from './notify.ts';
 import { abandon, giveUp, poll } from './poll.ts';
 import { recover, start } from './start.ts';
@@ -87,10 +88,14 @@ class ClaimingWorker implements Worker {
 
   async sweep(): Promise<void> {
     const { db, storage } = this.#deps;
-    for (const { storage_key } of await files.takeExpired(db, sweepLimit)) {
-      await storage.remove(storage_key);
+    for (let count = sweepLimit; count === sweepLimit && !this.#draining; ) {
+      const taken = await files.takeExpired(db, sweepLimit);
+      for (const { storage_key } of taken) await storage.remove(storage_key);
+      count = taken.length;
     }
-    await requests.forgetKeys(db, idempotencyDays, sweepLimit);
+    for (let count = sweepLimit; count === sweepLimit && !this.#draining; ) {
+      count = await requests.forgetKeys(db, idempotencyDays, sweepLimit);
+    }
   }
 
   async stop(graceMs: number): Promise<void> {
@@ -186,7 +191,11 @@ class ClaimingWorker implements Worker {
     try {
       const signal = AbortSignal.any([timeout, this.#stopping.signal]);
       const transition = await this.#runStep(step, row, signal);
-      if (transition) await advance(transition);
+      const moved = transition === null || (await advance(transition));
+      // Overtaken: the outputs that count are another attempt's.
+      if (!moved && transition.to === 'COMPLETED') {
+        await discard(row, transition.outputs.length, this.#deps);
+      }
     } catch (error) {
       failed = true;
       await this.#retryLater(row, step, error);

@@ -259,17 +259,21 @@ export const stateScenarios = {
       name: 'a submit while the upstream rests',
       leaves: 'cancelled requests',
       message: /Nothing was charged/,
-      call: (w) => w.resting(() => w.queue({ prompt: 'x' })),
+      call: (w) =>
+        w.closed(
+          `insert into upstreams (name, paused_until) values ('fake', now() + interval '30 s')
+           on conflict (name) do update set paused_until = excluded.paused_until`,
+          `update upstreams set paused_until = null where name = 'fake'`,
+        ),
     },
     {
       name: 'a submit while the queue is too old',
       leaves: 'cancelled requests',
       headers: { 'retry-after': '30' },
       call: (w) =>
-        w.having(
+        w.closed(
           `update requests set created_at = now() - interval '901 s' where id = '${w.queued}'`,
           `update requests set created_at = now() where id = '${w.queued}'`,
-          () => w.fresh(() => w.queue({ prompt: 'x' })),
         ),
     },
     {

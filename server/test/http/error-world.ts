@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql.ts';
 import { requestIn } from '../kit/states.ts';
+import { until } from '../kit/until.ts';
 import type { CallOptions, Reply, Service, TestAccount } from '../kit/service.ts';
 
 /** One way to meet an error. */
@@ -85,14 +86,26 @@ function circumstances(service: Service, ways: Ways, strictBase: string, complet
     return work().finally(() => service.db.run(rawSql(undo)));
   };
 
-  /** Repeats a submit until what the service knows of its queues is what the database says. */
-  const fresh = async (work: Work): Promise<Reply> => {
-    for (let tries = 0; tries < 100; tries++) {
-      const reply = await work();
-      if (reply.status === 503) return reply;
+  const submit = async () => {
+    const reply = await ways.queue({ prompt: 'x' });
+    if (reply.status === 202)
       await ways.call('POST', `/v1/requests/${reply.body.request_id}/cancel`);
-    }
-    throw new Error('the queue is still open');
+    return reply;
+  };
+
+  /**
+   * A submit while a change of the database keeps the queue closed. What the service knows of its
+   * queues is a moment old, so it takes a moment to close, and to open for those that come after.
+   */
+  const closed = async (change: string, undo: string): Promise<Reply> => {
+    const reply = await having(change, undo, () =>
+      until('the queue is closed', async () => {
+        const answer = await submit();
+        return answer.status === 503 && answer;
+      }),
+    );
+    await until('the queue is open again', async () => (await submit()).status === 202);
+    return reply;
   };
 
   const aDayLater = (work: Work): Promise<Reply> => {
@@ -100,14 +113,6 @@ function circumstances(service: Service, ways: Ways, strictBase: string, complet
       `update requests set completed_at = completed_at ${sign} interval '1 day' where id = '${completed}'`;
     return having(shift('-'), shift('+'), work);
   };
-
-  const resting = (work: Work): Promise<Reply> =>
-    having(
-      `insert into upstreams (name, paused_until) values ('fake', now() + interval '30 s')
-       on conflict (name) do update set paused_until = excluded.paused_until`,
-      `update upstreams set paused_until = null where name = 'fake'`,
-      () => fresh(work),
-    );
 
   /** While the strict service, which works on one call at a time, has one. */
   const besides = async (work: Work): Promise<Reply> => {
@@ -127,7 +132,7 @@ function circumstances(service: Service, ways: Ways, strictBase: string, complet
     service.fake.behave = {};
     return reply;
   };
-  return { acting, having, fresh, aDayLater, resting, besides };
+  return { acting, having, closed, aDayLater, besides };
 }
 
 /** A body whose length is not told. */

@@ -20,10 +20,23 @@ import { traces } from '../kit/traces.ts';
 const image = '/v1/queue/fake/image';
 const hook = 'https://93.184.216.34/hook';
 
+const addresses: Record<string, string[]> = {
+  public: ['93.184.216.34'],
+  private: ['10.0.0.1'],
+  both: ['93.184.216.34', '::ffff:127.0.0.1'],
+};
+
+/** What names mean here; those that are not told do not exist. */
+async function lookup(hostname: string): Promise<string[]> {
+  const found = addresses[hostname.replace('.farebox-test.org', '')];
+  if (!found) throw new Error('no such name');
+  return found;
+}
+
 let service: Service;
 let account: TestAccount;
 before(async () => {
-  service = await startService({ env: { FAREBOX_OPEN_JOBS: '10000' } });
+  service = await startService({ env: { FAREBOX_OPEN_JOBS: '10000' }, lookup });
   account = await service.account();
 });
 after(async () => {
@@ -94,13 +107,22 @@ describe('webhook_url', () => {
     });
   }
 
-  test('of a name that does not resolve is taken and judged when it is used', async () => {
-    const reply = await submit({
-      prompt: 'x',
-      webhook_url: 'https://no-such-name-here.farebox-example.org/',
+  const names: [string, string, number][] = [
+    ['a public address', 'public', 202],
+    ['a private address', 'private', 400],
+    ['a public and a private one', 'both', 400],
+    ['no address: it is judged when it is used', 'nowhere', 202],
+  ];
+  for (const [name, label, status] of names) {
+    test(`of a name with ${name} is ${status === 202 ? 'taken' : 'refused'}`, async () => {
+      const url = `https://${label}.farebox-test.org/hook`;
+      for (const input of [{ webhook_url: url }, { image_url: url }]) {
+        const submitted = () => submit({ prompt: 'x', ...input });
+        if (status === 202) assert.equal((await submitted()).status, 202);
+        else await refused(submitted, 'webhook_url' in input ? 'bad_webhook_url' : 'invalid_input');
+      }
     });
-    assert.equal(reply.status, 202, reply.text);
-  });
+  }
 
   test('of http is refused where the operator wants https', async () => {
     const { base } = await service.another({ FAREBOX_WEBHOOK_HTTPS_ONLY: 'on' });

@@ -15,7 +15,7 @@ import { exchange } from '../kit/wire.ts';
 let service: Service;
 let account: TestAccount;
 before(async () => {
-  service = await startService({ times: { keepAliveMs: 40 } });
+  service = await startService({ times: { keepAliveMs: 40, lookMs: 3_600_000 } });
   account = await service.account();
 });
 after(async () => {
