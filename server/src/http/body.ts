@@ -80,9 +80,11 @@ function collect(
       clearTimeout(timer);
       resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
     });
-    stream.once('error', (cause) =>
-      fail(new ApiError('bad_request', { message: 'The body ended early.', cause })),
-    );
+    const endedEarly = (cause?: unknown) =>
+      fail(new ApiError('bad_request', { message: 'The body ended early.', cause }));
+    stream.once('error', endedEarly);
+    // Its sender may have left while the key was looked up: then no event is left to come.
+    if (stream.destroyed) endedEarly();
     function fail(error: ApiError): void {
       clearTimeout(timer);
       stream.removeAllListeners('data');

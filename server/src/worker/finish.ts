@@ -52,7 +52,7 @@ export async function finish(
     await discard(row, outputs.length + 1, deps);
     const failure = asUnusable(error);
     if (failure === null) throw error;
-    return fail(row, failure.code, failure.message, result.cost_usd_micro ?? null);
+    return fail(row, failure.code, failure.message, costOf(result));
   }
 }
 
@@ -81,7 +81,10 @@ function outputKey({ id, attempt }: { id: string; attempt: number }, index: numb
 
 function complete(row: Claimed, result: Result, outputs: Output[], deps: StepDeps): Ending {
   const quote = quoteFromJson(row.quote);
-  const quantity = result.quantity ?? deliveredQuantity(quote.unit, outputs, quote.quantity);
+  // A count that is none, as an upstream gone wrong may give, is measured like one not given.
+  const { quantity: said = NaN } = result;
+  const isCount = Number.isFinite(said) && said >= 0;
+  const quantity = isCount ? said : deliveredQuantity(quote.unit, outputs, quote.quantity);
   return {
     ...endOf(row),
     to: 'COMPLETED',
@@ -89,9 +92,13 @@ function complete(row: Claimed, result: Result, outputs: Output[], deps: StepDep
     output: result.fields,
     outputs,
     quantity: quantity ?? quote.quantity,
-    cost_usd_micro: result.cost_usd_micro ?? null,
+    cost_usd_micro: costOf(result),
     ttl_seconds: deps.settings.outputTtlSeconds,
   };
+}
+
+function costOf({ cost_usd_micro: cost = -1n }: Result): bigint | null {
+  return cost >= 0n ? cost : null;
 }
 
 async function keep(

@@ -48,6 +48,9 @@ export interface Place {
   postgresPid(): number | null;
 }
 
+/** A verb ends by itself; far longer than any takes. */
+const verbMaxMs = 30_000;
+
 /** Models of the sandbox, few and cheap. */
 export const smallCatalog = `
 upstream: sandbox
@@ -130,7 +133,10 @@ export function assertSaid(ran: Ran, says: RegExp, code = 2): void {
 
 export async function ranOf(child: ChildProcess): Promise<Ran> {
   const said = outputOf(child);
+  // One that should have ended and serves instead would hold up everything.
+  const timer = setTimeout(() => child.kill('SIGKILL'), verbMaxMs);
   const [code] = (await once(child, 'close')) as [number | null];
+  clearTimeout(timer);
   const { stdout, stderr } = said;
   return {
     code,

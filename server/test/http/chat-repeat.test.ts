@@ -17,7 +17,7 @@ import { until } from '../kit/until.ts';
 let service: Service;
 let account: TestAccount;
 before(async () => {
-  service = await startService({ times: { repeatWaitMs: 150 } });
+  service = await startService({ times: { repeatWaitMs: 1_000 } });
   account = await service.account();
 });
 after(async () => {

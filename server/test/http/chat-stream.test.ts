@@ -26,7 +26,7 @@ function countedCost(delivered: number): bigint {
 let service: Service;
 let account: TestAccount;
 before(async () => {
-  service = await startService({ times: { keepAliveMs: 40, stallMs: 150, drainMs: 300 } });
+  service = await startService({ times: { keepAliveMs: 40, stallMs: 500, drainMs: 1_500 } });
   account = await service.account();
 });
 after(async () => {

@@ -19,12 +19,12 @@ import { film, heic, image, sound } from '../storage/media-fixtures.ts';
 /** POST /files: what is taken, what is not and leaves nothing, and who may use what was uploaded. */
 
 const maxBytes = 1_000_000;
-const uploadIdleMs = 150;
+const uploadIdleMs = 700;
 let service: Service;
 let account: TestAccount;
 before(async () => {
   const env = { FAREBOX_UPLOAD_MAX_BYTES: String(maxBytes), FAREBOX_FILE_DAYS: '2' };
-  service = await startService({ env, times: { uploadIdleMs, lingerMs: 100 } });
+  service = await startService({ env, times: { uploadIdleMs, lingerMs: 300 } });
   account = await service.account();
 });
 after(async () => {

@@ -1,7 +1,12 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import type { FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../../src/core/errors.ts';
+import { readObject } from '../../src/http/body.ts';
+import { rawSql } from '../../src/lib/sql.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import {
   assertRefusedAs,
@@ -113,6 +118,43 @@ describe('bodies', () => {
     });
   }
 
+  test(
+    'whose sender leaves while the key is looked up end at once',
+    { timeout: 10_000 },
+    async () => {
+      const body = new PassThrough().destroy();
+      await once(body, 'close');
+      const req = { headers: { 'content-type': 'application/json' }, body } as FastifyRequest;
+      const bounds = { maxBytes: 100, bodyMs: 3_600_000 };
+      await assert.rejects(readObject(req, bounds), { code: 'bad_request' });
+    },
+  );
+
+  test('whose sender leaves while the key is looked up are no fault of ours', async () => {
+    await leavingNothing(service, async () => {
+      const released = Promise.withResolvers<void>();
+      const locked = Promise.withResolvers<void>();
+      const lock = service.db.tx(async (tx) => {
+        await tx.run(rawSql('lock table key_windows in access exclusive mode'));
+        locked.resolve();
+        await released.promise;
+      });
+      await locked.promise;
+      const earlier = await finished();
+      for (const [path, type] of paths) {
+        const headers = [`Content-Type: ${type}`, 'Content-Length: 100'];
+        await call(`POST ${path}`, { headers, body: '{"prompt":', leave: 'rudely' });
+      }
+      const over = earlier + paths.length;
+      await until('all have left', async () => (await finished()) >= over);
+      released.resolve();
+      await lock;
+      await service.call('GET', '/v1/requests', { key: account.key });
+    });
+    const levels = service.log.map((line) => JSON.parse(line).level as number);
+    assert.ok(Math.max(...levels) < 40, service.log.join(''));
+  });
+
   test('that come byte by byte are taken', async () => {
     const body = '{"prompt":"x"}';
     const { headers = [] } = json(body);
@@ -154,6 +196,13 @@ describe('bodies', () => {
       assert.equal((await call(`${method} ${path}`, { headers, body }))?.status, 200, path!);
     }
   });
+
+  /** Calls that came to an end, of whatever sort. */
+  async function finished(): Promise<number> {
+    const { values } = await service.app.metrics.httpSeconds.get();
+    const counts = values.filter(({ metricName }) => metricName?.endsWith('_count'));
+    return counts.reduce((sum, { value }) => sum + value, 0);
+  }
 
   async function idle(): Promise<void> {
     await until(

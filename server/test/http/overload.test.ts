@@ -13,11 +13,10 @@ import { exchange } from '../kit/wire.ts';
 /** More than a process can do, callers that take their time on purpose, and what a supervisor sees. */
 
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hello' }], max_tokens: 1 };
-const times = { headersMs: 200, connectionsCheckMs: 50, bodyMs: 200, lingerMs: 50 };
 let service: Service;
 let account: TestAccount;
 before(async () => {
-  service = await startService({ times });
+  service = await startService();
   account = await service.account();
 });
 after(async () => {
@@ -134,13 +133,22 @@ test('a thousand silent streams hold up nobody, are told a change, and are ended
 });
 
 describe('callers that take their time', () => {
+  let strict: Service;
+  let caller: TestAccount;
+  before(async () => {
+    const times = { headersMs: 200, connectionsCheckMs: 50, bodyMs: 200, lingerMs: 50 };
+    strict = await startService({ times });
+    caller = await strict.account();
+  });
+  after(() => strict.stop());
+
   const slow: [name: string, bytes: string, status: number][] = [
     ['half a head', 'GET /v1/models HTTP/1.1\r\nhost: x\r\nx-a: ', 408],
     ['half a first line', 'GET /v1/mo', 408],
   ];
   for (const [name, bytes, status] of slow) {
     test(`${name}, and no more: cut off`, async () => {
-      const { replies, closed } = await exchange(service.base, bytes);
+      const { replies, closed } = await exchange(strict.base, bytes);
       assert.equal(closed, true, 'the connection was kept');
       assert.deepEqual(
         replies.map((reply) => [reply.status, reply.body.error.code]),
@@ -150,14 +158,14 @@ describe('callers that take their time', () => {
   }
 
   test('a connection on which nothing is said: cut off', async () => {
-    assert.equal((await exchange(service.base, '')).closed, true);
+    assert.equal((await exchange(strict.base, '')).closed, true);
   });
 
   test('a body that comes byte by byte: cut off, whatever comes in time', async () => {
-    const earlier = await traces(service);
+    const earlier = await traces(strict);
     for (const path of ['/v1/chat/completions', '/v1/queue/fake/image', '/v1/estimate']) {
       const socket = dripping(
-        `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Key ${account.key}\r\n` +
+        `POST ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Key ${caller.key}\r\n` +
           'content-type: application/json\r\ncontent-length: 100000\r\n\r\n{"prompt":"',
       );
       const begun = performance.now();
@@ -165,17 +173,17 @@ describe('callers that take their time', () => {
       assert.match(text, /^HTTP\/1\.1 400 [^]*too slowly/, path);
       assert.ok(performance.now() - begun < 3_000);
     }
-    assert.deepEqual(await traces(service), earlier);
+    assert.deepEqual(await traces(strict), earlier);
   });
 
   test('a hundred of them at once: cut off, and others are served meanwhile', async () => {
-    const all = Array.from({ length: 100 }, () => exchange(service.base, slow[0]![1]));
-    assert.equal((await service.call('GET', '/v1/models')).status, 200);
+    const all = Array.from({ length: 100 }, () => exchange(strict.base, slow[0]![1]));
+    assert.equal((await strict.call('GET', '/v1/models')).status, 200);
     assert.ok((await Promise.all(all)).every(({ closed }) => closed));
   });
 
   function dripping(head: string): Socket {
-    const { hostname, port } = new URL(service.base);
+    const { hostname, port } = new URL(strict.base);
     const socket = connect(Number(port), hostname);
     socket.on('error', () => {});
     socket.write(head);

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createLog, redact } from './log.ts';
+
+/** Every value that must never be read in a log. */
+const secrets = {
+  'a key': `fbx_${'a1B2'.repeat(9)}c3`,
+  'a webhook secret': `whsec_${'q83vZ0+/'.repeat(4)}=`,
+  "an upstream's key": `sk-${'proj_0aZ-'.repeat(4)}`,
+  "another upstream's key": `r8_${'0aZ9'.repeat(8)}`,
+  'a token': `Bearer ${'abc.DEF_123'.repeat(2)}`,
+  'a signature': `?exp=1&sig=${'Ab0_-'.repeat(8)}abc`,
+  "a database's password": 'postgres://farebox:s3cr3t%2F@db.example.com/farebox',
+};
+/** What of them may be left. */
+const kept = /^(\?exp=1&sig=|postgres:\/\/farebox:|@db\.example\.com\/farebox)$/;
+
+function logged(write: (log: ReturnType<typeof createLog>) => void, level = 'info'): string[] {
+  const lines: string[] = [];
+  write(createLog(level, { write: (line) => lines.push(line) }));
+  return lines;
+}
+
+describe('a secret in a line is cut out', () => {
+  for (const [what, secret] of Object.entries(secrets)) {
+    test(`${what}, in words, in a field, in an error and in the cause of one`, () => {
+      const cause = new Error(`told ${secret}`);
+      const lines = logged((log) => {
+        log.info(`before ${secret} after`);
+        log.info({ url: secret, deep: [{ header: `"${secret}"` }] }, 'fields');
+        log.warn({ err: new Error(`broken by ${secret}`, { cause }) }, 'error');
+      });
+      assert.equal(lines.length, 3);
+      const said = lines.join('');
+      const parts = secret.split(/(?<=sig=|farebox:)|(?=@)/).filter((part) => !kept.test(part));
+      for (const part of parts) assert.equal(said.includes(part), false, part);
+      assert.match(lines[0]!, /before .*\[redacted\].* after/);
+      for (const line of lines) assert.doesNotThrow(() => JSON.parse(line), line);
+    });
+  }
+});
+
+test('what only looks a little like one is left as it is', () => {
+  const lines = [
+    'fbx_short and whsec_x and sk-1',
+    'Key facts: the balance',
+    '/v1/requests/0190a0a0-0000-7000-8000-000000000000/output/0?exp=1',
+    'http://localhost:8080/v1 and a@b.example.com',
+  ];
+  for (const line of lines) assert.equal(redact(line), line);
+});
+
+test('an error of the database leaves out the row that it is about', () => {
+  const error = Object.assign(new Error('duplicate key'), {
+    code: '23505',
+    detail: 'Key (email)=(ana@example.com) already exists.',
+    where: 'COPY accounts, line 1: ana@example.com',
+    constraint: 'accounts_email_key',
+  });
+  const [line] = logged((log) => log.error({ err: error }, 'a fault'));
+  const { err, msg, level, time, pid } = JSON.parse(line!) as Record<string, any>;
+  assert.deepEqual(
+    [err.message, err.code, err.constraint],
+    ['duplicate key', '23505', error.constraint],
+  );
+  assert.match(err.stack, /log\.test\.ts/);
+  assert.equal(line!.includes('ana@'), false);
+  assert.deepEqual([msg, level, pid], ['a fault', 50, process.pid]);
+  assert.equal(new Date(time).toISOString(), time);
+});
+
+test('lines below the level are not written', () => {
+  const lines = logged((log) => {
+    log.info('quiet');
+    log.warn('loud');
+  }, 'warn');
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).msg),
+    ['loud'],
+  );
+});

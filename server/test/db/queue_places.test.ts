@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { claimQueued } from '../../src/db/queue.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { claim, customer, submit } from '../kit/by-hand.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { until } from '../kit/until.ts';
+
+/** The moment in which one worker has taken places and nobody can see it yet. */
+
+let database: TestDatabase;
+before(async () => void (database = await testDatabase()));
+after(() => database.close());
+
+test('a second worker waits for the first to count, and finds no place left', async () => {
+  const { db } = database;
+  const upstream = 'narrow';
+  const lane = { upstream, concurrency: 2 };
+  // Turns go by id: what the early one submits comes before what is taken already.
+  const early = await customer(db, 0n);
+  const late = await customer(db, 0n);
+  for (let i = 0; i < 2; i++) await submit(db, late, { amount: 0n, upstream });
+  const first = await db.connect();
+  try {
+    // As a claim does, but without its end.
+    await first.query('begin');
+    await first.query('insert into upstreams (name) values ($1) on conflict do nothing', [
+      upstream,
+    ]);
+    await first.query('select from upstreams where name = $1 for update', [upstream]);
+    const { rowCount } = await first.query(
+      `update requests set slot = true, attempt = attempt + 1, wake_at = now() + interval '60 s'
+       where upstream = $1 and status = 'IN_QUEUE'`,
+      [upstream],
+    );
+    assert.equal(rowCount, 2);
+    const newcomer = await submit(db, early, { amount: 0n, upstream });
+    const second = claimQueued(db, lane, 10, 60);
+    await until('the second worker waits', async () => {
+      const [waiting] = await db.run(
+        rawSql(
+          `select from pg_stat_activity
+           where wait_event_type = 'Lock' and datname = current_database()`,
+        ),
+      );
+      return waiting !== undefined;
+    });
+    await first.query('commit');
+    assert.deepEqual(await second, [], 'two places had three jobs');
+    const [next] = await claim(db, upstream);
+    assert.equal(next!.id, newcomer);
+  } finally {
+    await first.end();
+  }
+});

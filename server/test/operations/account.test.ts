@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { hashKey, parseAuthorization } from '../../src/core/key.ts';
+import * as accounts from '../../src/db/accounts.ts';
+import { findLiving } from '../../src/db/keys.ts';
+import { audit } from '../../src/ledger/audit.ts';
+import { rawSql, type Database } from '../../src/lib/sql.ts';
+import { createAccount, needAccount, Refused } from '../../src/operations/account.ts';
+import { createKey } from '../../src/operations/key.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+
+let database: TestDatabase;
+let db: Database;
+before(async () => {
+  database = await testDatabase();
+  ({ db } = database);
+});
+after(async () => {
+  assert.deepEqual((await audit(db)).violations, []);
+  await database.close();
+});
+
+const create = (email: string) => createAccount(db, { email, is_operator: false });
+const count = async () =>
+  Number((await db.run<{ n: bigint }>(rawSql('select count(*) as n from accounts')))[0]!.n);
+
+describe('an account', () => {
+  test('begins with nothing, under the lower-case address', async () => {
+    const { email, status, is_operator, available_usd_micro, reserved_usd_micro, webhook_secrets } =
+      await create(' Ann@Example.COM ');
+    assert.deepEqual(
+      [email, status, is_operator, available_usd_micro, reserved_usd_micro],
+      ['ann@example.com', 'active', false, 0n, 0n],
+    );
+    assert.match(webhook_secrets[0]!, /^whsec_/);
+  });
+
+  test('is found by its address in any case and by its id, and by nothing else', async () => {
+    const made = await create('bob@example.com');
+    for (const name of ['bob@example.com', ' BOB@example.com ', made.id, made.id.toUpperCase()]) {
+      assert.equal((await needAccount(db, name)).id, made.id, name);
+    }
+    for (const name of [
+      'bo@example.com',
+      randomUUID(),
+      '',
+      "' or true --",
+      'bob@example.com\u0001',
+    ]) {
+      await assert.rejects(needAccount(db, name), Refused, name);
+    }
+  });
+
+  test('of one address is made once, however many ask at once', async () => {
+    const results = await Promise.allSettled(
+      Array.from({ length: 10 }, (_, i) =>
+        create(i % 2 === 0 ? 'eve@example.com' : 'EVE@example.com'),
+      ),
+    );
+    assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
+    for (const each of results) {
+      if (each.status === 'rejected')
+        assert.match(
+          String(each.reason.message),
+          /There is an account for eve@example\.com already/,
+        );
+    }
+  });
+
+  for (const email of [
+    '',
+    'x',
+    '@example.com',
+    'a@',
+    'a b@example.com',
+    'a@b@c',
+    `${'x'.repeat(65)}@example.com`,
+    `a@${'x'.repeat(190)}`,
+  ]) {
+    test(`is not made for ${JSON.stringify(email.slice(0, 30))}`, async () => {
+      const before = await count();
+      await assert.rejects(create(email), Refused);
+      assert.equal(await count(), before);
+    });
+  }
+
+  test('shows page by page, newest first', async () => {
+    for (let i = 0; i < 3; i++) await create(`page${i}@example.com`);
+    const seen: string[] = [];
+    for (let before: string | undefined; ;) {
+      const page = await accounts.list(db, { limit: 2, before });
+      if (page.length === 0) break;
+      seen.push(...page.map(({ id }) => id));
+      before = page.at(-1)!.id;
+    }
+    assert.equal(seen.length, await count());
+    assert.deepEqual(seen, seen.toSorted().toReversed());
+  });
+});
+
+describe('a key', () => {
+  const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
+
+  test('is told once and kept only as its hash', async () => {
+    const { id: account_id } = await create('key@example.com');
+    const { key, key_id } = await createKey(db, { account_id, name: 'mine', ...none });
+    assert.equal(parseAuthorization([`Key ${key}`]), key);
+    assert.equal(await findLiving(db, hashKey(key)), account_id);
+    const [row] = await db.run<{ all: string }>(
+      rawSql('select to_jsonb(k)::text as all from keys k where id = $1', [key_id]),
+    );
+    assert.ok(!row!.all.includes(key.slice(12, -4)));
+  });
+
+  for (const name of ['', 'x'.repeat(101)]) {
+    test(`is not made under a name of ${name.length} characters`, async () => {
+      const { id: account_id } = await create(`name${name.length}@example.com`);
+      await assert.rejects(createKey(db, { account_id, name, ...none }), Refused);
+    });
+  }
+});

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import type { App } from '../../src/app.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { accept, createFake, images, type Fake } from '../kit/fake.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+import { submitted } from './floor.ts';
+
+/** Whose turn it is, and how many run at a time, seen from the upstream. */
+
+const places = 4;
+let service: Service;
+let fake: Fake;
+let second: App;
+before(async () => {
+  service = await startService({ fake: createFake({ concurrency: places }) });
+  ({ fake } = service);
+  second = (await service.another()).app;
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+beforeEach(() => {
+  fake.behave = {};
+  fake.starts.length = 0;
+});
+
+/** Finishes every job in its first reply, so that a round of the worker is a turn of the places. */
+function finishAtOnce(): void {
+  fake.behave.start = () => ({ outcome: 'done', result: images(1) });
+}
+
+async function queue(account: TestAccount, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let i = 0; i < count; i++) ids.push(await submitted(service, account));
+  return ids;
+}
+
+describe('a turn', () => {
+  test('comes round to everybody: who queues two hundred keeps nobody waiting', async () => {
+    finishAtOnce();
+    const many = await service.account({ open_jobs: 1_000 });
+    const others = await Promise.all(Array.from({ length: 10 }, () => service.account()));
+    await queue(many, 200);
+    const single = (await Promise.all(others.map((account) => queue(account, 1)))).flat();
+    for (let round = 0; round < 3; round++)
+      assert.equal(await service.app.worker!.runOnce(), places);
+    const started = fake.starts.map(({ request_id }) => request_id);
+    assert.equal(started.length, 12);
+    assert.deepEqual(
+      single.filter((id) => !started.includes(id)),
+      [],
+      'each of the ten has started within one turn',
+    );
+    while ((await service.app.worker!.runOnce()) > 0);
+    assert.equal(fake.starts.length, 210);
+  });
+
+  test('is the next one of a newcomer, while another has two hundred waiting and all places', async () => {
+    const many = await service.account({ open_jobs: 1_000 });
+    await queue(many, 60);
+    let release = () => {};
+    fake.behave.start = () =>
+      new Promise((resolve) => {
+        const earlier = release;
+        release = () => {
+          earlier();
+          resolve({ outcome: 'done', result: images(1) });
+        };
+      });
+    const round = service.app.worker!.runOnce();
+    await until('all places are taken', () => fake.starts.length === places);
+    const [newcomer] = await queue(await service.account(), 1);
+    finishAtOnce();
+    release();
+    await round;
+    await service.app.worker!.runOnce();
+    assert.ok(
+      fake.starts.slice(places, 2 * places).some(({ request_id }) => request_id === newcomer),
+    );
+    while ((await service.app.worker!.runOnce()) > 0);
+  });
+
+  test('within an account is first come, first served', async () => {
+    finishAtOnce();
+    const account = await service.account({ open_jobs: 1_000 });
+    const ids = await queue(account, 30);
+    while ((await service.app.worker!.runOnce()) > 0);
+    const order = fake.starts.map(({ request_id }) => ids.indexOf(request_id));
+    // The few of one round start together.
+    const rounds = Array.from({ length: Math.ceil(30 / places) }, (_, i) =>
+      order.slice(i * places, (i + 1) * places),
+    );
+    assert.deepEqual(
+      rounds.flatMap((round) => round.toSorted((a, b) => a - b)),
+      Array.from({ length: 30 }, (_, i) => i),
+    );
+  });
+});
+
+describe('the places of an upstream', () => {
+  test('are never exceeded by two workers at once, and all used', async () => {
+    const running = new Set<string>();
+    let most = 0;
+    const polls = new Map<string, number>();
+    fake.behave.start = (job, self) => {
+      running.add(job.request_id);
+      most = Math.max(most, running.size);
+      return accept(self, job);
+    };
+    fake.behave.poll = ({ key }) => {
+      const id = String(key);
+      polls.set(id, (polls.get(id) ?? 0) + 1);
+      if (polls.get(id)! < 2) return { state: 'running', poll_after_ms: 0 };
+      running.delete(id);
+      return { state: 'done', result: images(1) };
+    };
+    const accounts = await Promise.all(Array.from({ length: 6 }, () => service.account()));
+    const ids = (await Promise.all(accounts.map((account) => queue(account, 10)))).flat();
+    const works = [service.app, second].map(async ({ worker }) => {
+      await until(
+        'all are done',
+        async () => {
+          await worker!.runOnce();
+          const [row] = await service.db.run<{ n: bigint }>(
+            rawSql(
+              `select count(*) as n from requests where status in ('IN_QUEUE', 'IN_PROGRESS')`,
+            ),
+          );
+          return row!.n === 0n;
+        },
+        20_000,
+      );
+    });
+    await Promise.all(works);
+    assert.equal(most, places);
+    assert.deepEqual(
+      fake.starts.map(({ request_id }) => request_id).toSorted(),
+      ids.toSorted(),
+      'each was started once',
+    );
+    const rows = await service.db.run(
+      rawSql('select distinct status, charged_usd_micro from requests where id = any($1::uuid[])', [
+        ids,
+      ]),
+    );
+    assert.deepEqual(rows, [{ status: 'COMPLETED', charged_usd_micro: 10_000n }]);
+  });
+
+  test('are free again after a failure, a refusal and a cancellation', async () => {
+    const account = await service.account();
+    fake.behave.start = () => ({ outcome: 'rejected', message: 'no' });
+    await queue(account, places * 3);
+    for (let round = 0; round < 3; round++)
+      assert.equal(await service.app.worker!.runOnce(), places);
+    assert.equal(fake.starts.length, places * 3);
+    const [row] = await service.db.run<{ n: bigint }>(
+      rawSql('select count(*) as n from requests where slot'),
+    );
+    assert.equal(row!.n, 0n);
+  });
+
+  test('stay taken by a start that has to be made again', async () => {
+    const account = await service.account();
+    fake.behave.start = () => ({ outcome: 'not_accepted', message: 'busy' });
+    await queue(account, places + 2);
+    await service.app.worker!.runOnce();
+    await service.db.run(rawSql('update upstreams set failures = 0, paused_until = null'));
+    assert.equal(await service.app.worker!.runOnce(), 0);
+    finishAtOnce();
+    await service.wakeAll();
+    while ((await service.app.worker!.runOnce()) > 0);
+    assert.equal(fake.starts.length, places * 2 + 2);
+  });
+});
+
+describe('a worker with two lanes of work', () => {
+  test('takes no more at a time than it may', async () => {
+    const { app } = await service.another({ FAREBOX_WORKER_CONCURRENCY: '3' });
+    fake.concurrency = 1_000;
+    finishAtOnce();
+    const account = await service.account();
+    await queue(account, 10);
+    const counts: number[] = [];
+    for (let count = 1; count > 0;) counts.push((count = await app.worker!.runOnce()));
+    fake.concurrency = places;
+    assert.deepEqual(counts, [3, 3, 3, 1, 0]);
+  });
+});

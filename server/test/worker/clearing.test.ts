@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { rawSql } from '../../src/lib/sql.ts';
+import { completion, images, tinyPng } from '../kit/fake.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { card, fenced, gate, moneyOf, rounds, rowOf, submitted, wake } from './floor.ts';
+
+/** What goes when its time is over, and what does not go a moment sooner. */
+
+let service: Service;
+let account: TestAccount;
+before(async () => {
+  service = await startService();
+  account = await service.account({ open_jobs: 1_000 });
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+beforeEach(() => void (service.fake.behave = {}));
+
+function storedBelow(name: string): string[] {
+  const folder = join(service.dir, 'media', name);
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    statSync(join(folder, path)).isFile(),
+  );
+}
+const stored = (id: string) => storedBelow('').filter((path) => path.includes(id));
+
+/** Moves all of a request's times so far into the past. */
+async function age(id: string, hours: number): Promise<void> {
+  await service.db.run(
+    rawSql(
+      `update requests set created_at = created_at - d, started_at = started_at - d, deadline_at = deadline_at - d, completed_at = completed_at - d,
+       expires_at = expires_at - d, wake_at = wake_at - d from (select $2 * interval '1 hour' as d) d where id = $1`,
+      [id, hours],
+    ),
+  );
+}
+
+describe('outputs', () => {
+  async function completed(): Promise<{ id: string; link: string }> {
+    service.fake.behave.poll = () => ({ state: 'done', result: images(2) });
+    const id = await submitted(service, account);
+    await rounds(service, 2);
+    const { output_urls } = await card(service, account, id);
+    return { id, link: output_urls[1].replace(/.*(?=\/v1)/, '') };
+  }
+
+  test('are there for twenty-four hours, and no alarm rings before', async () => {
+    const { id, link } = await completed();
+    await age(id, 23.9);
+    assert.equal(await service.app.worker!.runOnce(), 0);
+    assert.equal(stored(id).length, 2);
+    assert.equal((await service.call('GET', link, { key: account.key })).status, 200);
+  });
+
+  test('are deleted after that: their bytes go, what is known of them stays', async () => {
+    const { id, link } = await completed();
+    await age(id, 24.01);
+    await service.work();
+    assert.deepEqual(stored(id), []);
+    assertRefused(await service.call('GET', link, { key: account.key }), 'expired');
+    assertRefused(
+      await service.call('GET', `/v1/requests/${id}/response`, { key: account.key }),
+      'expired',
+    );
+    const { status, charged_usd_micro } = await card(service, account, id);
+    assert.deepEqual([status, charged_usd_micro], ['COMPLETED', '10000']);
+    assert.equal((await rowOf(service, id)).wakes_in, null, 'it never wakes again');
+    assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+  });
+
+  test('are refused from the very moment, whether or not they are deleted already', async () => {
+    const { id, link } = await completed();
+    await age(id, 24.01);
+    assert.equal(stored(id).length, 2);
+    assertRefused(await service.call('GET', link, { key: account.key }), 'expired');
+    assertRefused(
+      await service.call('GET', `/v1/requests/${id}/response`, { key: account.key }),
+      'expired',
+    );
+  });
+
+  test('of another request are not touched', async () => {
+    const [old, fresh] = [await completed(), await completed()];
+    await age(old.id, 25);
+    await service.work();
+    assert.deepEqual([stored(old.id).length, stored(fresh.id).length], [0, 2]);
+  });
+});
+
+describe('uploaded files', () => {
+  async function upload(): Promise<{ file_id: string; uuid: string }> {
+    const reply = await service.call('POST', '/v1/files', {
+      key: account.key,
+      raw: tinyPng,
+      headers: { 'content-type': 'image/png' },
+    });
+    assert.equal(reply.status, 201, reply.text);
+    const { file_id } = reply.body;
+    const [row] = await service.db.run<{ id: string }>(
+      rawSql("select id from files where replace(id::text, '-', '') = $1", [file_id.slice(5)]),
+    );
+    return { file_id, uuid: row!.id };
+  }
+  const expire = (uuid: string) =>
+    service.db.run(
+      rawSql(`update files set expires_at = now() - interval '1 s' where id = $1`, [uuid]),
+    );
+  const rows = async () =>
+    Number((await service.db.run<{ n: bigint }>(rawSql('select count(*) as n from files')))[0]!.n);
+
+  test('are swept when their time is over, and only those', async () => {
+    const [old, fresh] = [await upload(), await upload()];
+    const before = storedBelow('').length;
+    await expire(old.uuid);
+    await service.app.worker!.sweep();
+    assert.equal(storedBelow('').length, before - 1);
+    assert.equal(await rows(), 1);
+    const body = (file_id: string) => ({ prompt: 'x', image_url: file_id });
+    assert.equal(
+      (
+        await service.call('POST', '/v1/queue/fake/image', {
+          key: account.key,
+          body: body(fresh.file_id),
+        })
+      ).status,
+      202,
+    );
+    assertRefused(
+      await service.call('POST', '/v1/queue/fake/image', {
+        key: account.key,
+        body: body(old.file_id),
+      }),
+      'invalid_input',
+    );
+  });
+
+  test('that went while their request waited let it fail, free of charge, and no upstream is called', async () => {
+    await service.work();
+    const { file_id, uuid } = await upload();
+    const id = await submitted(service, account, { prompt: 'x', image_url: file_id });
+    await expire(uuid);
+    const before = service.fake.starts.length;
+    await service.work();
+    const { status, error } = await card(service, account, id);
+    assert.deepEqual([status, error.code], ['FAILED', 'upstream_rejected']);
+    assert.equal(service.fake.starts.length, before);
+    assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
+  });
+
+  test('are swept to the last one, however many there are', async () => {
+    await service.db.run(
+      rawSql(
+        `insert into files (id, account_id, storage_key, content_type, size, sha256, expires_at)
+       select gen_random_uuid(), $1, 'files/none-' || n, 'image/png', 1, repeat('0', 64), now() from generate_series(1, 1203) n`,
+        [account.account_id],
+      ),
+    );
+    const before = await rows();
+    await service.app.worker!.sweep();
+    assert.ok(before - (await rows()) >= 1_203);
+  });
+});
+
+describe('Idempotency-Keys', () => {
+  const submit = (key: string, prompt: string) =>
+    service.call('POST', '/v1/queue/fake/image', {
+      key: account.key,
+      body: { prompt },
+      headers: { 'idempotency-key': key },
+    });
+
+  test('are kept thirty days and forgotten then', async () => {
+    const [old, fresh] = [await submit('old', 'x'), await submit('fresh', 'x')];
+    await service.db.run(
+      rawSql(
+        `update request_inputs set created_at = now() - interval '30 days 1 minute' where request_id = $1`,
+        [old.body.request_id],
+      ),
+    );
+    await service.db.run(
+      rawSql(
+        `update request_inputs set created_at = now() - interval '29 days 23 hours' where request_id = $1`,
+        [fresh.body.request_id],
+      ),
+    );
+    await service.app.worker!.sweep();
+    assert.equal((await submit('fresh', 'x')).status, 200);
+    assertRefused(await submit('fresh', 'another'), 'idempotency_conflict');
+    const again = await submit('old', 'another');
+    assert.equal(again.status, 202);
+    assert.notEqual(again.body.request_id, old.body.request_id);
+    assert.equal(
+      (await card(service, account, old.body.request_id)).input.prompt,
+      'x',
+      'the request itself stays',
+    );
+  });
+});
+
+describe('a chat call that nobody came back for', () => {
+  const messages = [{ role: 'user', content: 'hello' }];
+
+  test('is released by its alarm; the reply that comes all the same is free', async () => {
+    await rounds(service, 3);
+    const slow = gate();
+    service.fake.behave.chat = async () => {
+      await slow.pass();
+      return {
+        outcome: 'reply',
+        reply: completion('late', { prompt_tokens: 5, completion_tokens: 2 }),
+      };
+    };
+    const caller = await service.account();
+    const calling = service.call('POST', '/v1/chat/completions', {
+      key: caller.key,
+      body: { model: 'fake/chat', messages },
+    });
+    await slow.reached;
+    const id = service.fake.chats.at(-1)!.request_id;
+    assert.equal(await service.app.worker!.runOnce(), 0, 'its time is not over');
+    await wake(service, id);
+    await service.work();
+    const { status, error, charged_usd_micro } = await card(service, caller, id);
+    assert.deepEqual([status, error.code, charged_usd_micro], ['FAILED', 'outcome_unknown', '0']);
+    const before = (await fenced(service.app)).COMPLETED ?? 0;
+    slow.open();
+    const reply = await calling;
+    assert.deepEqual(
+      [
+        reply.status,
+        reply.body.choices[0].message.content,
+        reply.headers.get('x-charge-usd-micro'),
+      ],
+      [200, 'late', '0'],
+    );
+    assert.equal((await fenced(service.app)).COMPLETED, before + 1);
+    assert.deepEqual(await service.balance(caller), { available: 100_000_000n, reserved: 0n });
+  });
+});

@@ -1,0 +1,482 @@
+import assert from 'node:assert/strict';
+import { readdirSync, statSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { Mp3OutputFormat, Mp4OutputFormat } from 'mediabunny';
+import type { App } from '../../src/app.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import type { OutputMedia, Result } from '../../src/upstreams/upstream.ts';
+import { images, tinyPng } from '../kit/fake.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { film, image, picture, pngOf, seconds, sound } from '../storage/media-fixtures.ts';
+import { card, gate, moneyOf, rowOf, submitted, wake } from './floor.ts';
+
+/** What an upstream hands back is copied, measured, priced and kept, or the request fails and nothing is. */
+
+let service: Service;
+let account: TestAccount;
+/** Allowed to fetch from the upstream's own host below, and keeps no more than 20,000 bytes of an output. */
+let trusting: App;
+let server: Server;
+let host: string;
+/** What the upstream's host answers, by path. */
+const pages: Record<string, { status: number; body: Buffer; headers?: Record<string, string> }[]> =
+  {};
+
+before(async () => {
+  server = createServer((req, res) => {
+    const answers = pages[req.url!] ?? [{ status: 404, body: Buffer.from('no') }];
+    const answer = answers.length > 1 ? answers.shift()! : answers[0]!;
+    res.writeHead(answer.status, answer.headers).end(answer.body);
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  service = await startService();
+  trusting = (
+    await service.another({ FAREBOX_ALLOW_PRIVATE_HOSTS: host, FAREBOX_OUTPUT_MAX_BYTES: '20000' })
+  ).app;
+  account = await service.account({ open_jobs: 1_000 });
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+  server.close();
+});
+beforeEach(() => void (service.fake.behave = {}));
+
+const bytes = (field: string, data: Uint8Array): OutputMedia => ({
+  field,
+  source: { bytes: data },
+});
+const link = (field: string, path: string): OutputMedia => ({
+  field,
+  source: { url: `http://${host}${path}` },
+});
+const result = (media: OutputMedia[], more: Partial<Result> = {}): Result => ({
+  media,
+  fields: {},
+  ...more,
+});
+
+/** Everything that lies in the store for a request. */
+function stored(id: string): string[] {
+  const folder = join(service.dir, 'media');
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (path) => path.includes(id) && statSync(join(folder, path)).isFile(),
+  );
+}
+
+/** Submits, lets the upstream finish with that, and works until there is nothing to do. */
+async function finished(
+  made: Result,
+  input: object = { prompt: 'a cat' },
+  model?: string,
+  app = service.app,
+): Promise<string> {
+  service.fake.behave.poll = () => ({ state: 'done', result: made });
+  const id = await submitted(service, account, input, model);
+  for (let i = 0; i < 3; i++) {
+    await service.wakeAll();
+    await app.worker!.runOnce();
+  }
+  return id;
+}
+
+async function response(id: string): Promise<any> {
+  const reply = await service.call('GET', `/v1/requests/${id}/response`, { key: account.key });
+  assert.equal(reply.status, 200, reply.text);
+  return reply.body;
+}
+
+describe('a generation that worked', () => {
+  test('gives every medium under its field, measured from its bytes', async () => {
+    const [png, mp4, wav] = [
+      await image('png'),
+      await film(new Mp4OutputFormat()),
+      await sound(new Mp3OutputFormat(), 'mp3'),
+    ];
+    const id = await finished(
+      result(
+        [bytes('images', png), bytes('images', tinyPng), bytes('video', mp4), bytes('audio', wav)],
+        { fields: { seed: 7 } },
+      ),
+    );
+    const body = await response(id);
+    assert.deepEqual(Object.keys(body).toSorted(), ['audio', 'images', 'seed', 'video']);
+    assert.deepEqual(
+      body.images.map((each: any) => [each.content_type, each.width, each.height, each.file_size]),
+      [
+        ['image/png', picture.width, picture.height, png.length],
+        ['image/png', 1, 1, tinyPng.length],
+      ],
+    );
+    assert.equal(body.video.content_type, 'video/mp4');
+    assert.ok(Math.abs(body.video.duration - seconds) < 0.2, body.video.duration);
+    assert.match(body.audio.content_type, /^audio\//);
+    const { output_urls } = await card(service, account, id);
+    const kept = await Promise.all(
+      output_urls.map(
+        async (url: string) => (await service.call('GET', url.replace(/.*(?=\/v1)/, ''))).bytes,
+      ),
+    );
+    assert.deepEqual(kept, [png, tinyPng, mp4, wav]);
+    assert.equal(stored(id).length, 4);
+  });
+
+  const charges: [
+    what: string,
+    input: object,
+    model: string,
+    made: () => Promise<Result>,
+    quoted: number,
+    charged: number,
+    quantity: number,
+  ][] = [
+    [
+      'four images asked, four delivered',
+      { num_images: 4 },
+      'fake/image',
+      async () => images(4),
+      40_000,
+      40_000,
+      4,
+    ],
+    [
+      'four asked, one delivered',
+      { num_images: 4 },
+      'fake/image',
+      async () => images(1),
+      40_000,
+      10_000,
+      1,
+    ],
+    [
+      'one asked, three delivered',
+      { num_images: 1 },
+      'fake/image',
+      async () => images(3),
+      10_000,
+      10_000,
+      3,
+    ],
+    [
+      "the upstream's own count",
+      { num_images: 4 },
+      'fake/image',
+      async () => ({ ...images(4), quantity: 2 }),
+      40_000,
+      20_000,
+      2,
+    ],
+    [
+      'a count of nothing',
+      { num_images: 4 },
+      'fake/image',
+      async () => ({ ...images(4), quantity: 0 }),
+      40_000,
+      0,
+      0,
+    ],
+    [
+      'a count beyond what was asked',
+      { num_images: 2 },
+      'fake/image',
+      async () => ({ ...images(2), quantity: 9 }),
+      20_000,
+      20_000,
+      9,
+    ],
+    [
+      'a count that is none',
+      { num_images: 3 },
+      'fake/image',
+      async () => ({ ...images(2), quantity: Number.NaN }),
+      30_000,
+      20_000,
+      2,
+    ],
+    [
+      'a count below nothing',
+      { num_images: 3 },
+      'fake/image',
+      async () => ({ ...images(2), quantity: -1 }),
+      30_000,
+      20_000,
+      2,
+    ],
+    [
+      'a film shorter than asked',
+      { duration_seconds: 5, resolution: '480p' },
+      'fake/film/text-to-video',
+      async () => result([bytes('video', await film(new Mp4OutputFormat()))]),
+      250_000,
+      100_000,
+      2,
+    ],
+    [
+      'a film of a length that nobody named',
+      {},
+      'fake/film/text-to-video',
+      async () => result([bytes('video', await film(new Mp4OutputFormat()))]),
+      500_000,
+      200_000,
+      2,
+    ],
+    [
+      'words only',
+      { num_images: 1 },
+      'fake/image',
+      async () => result([], { fields: { text: 'three cats' } }),
+      10_000,
+      10_000,
+      1,
+    ],
+  ];
+  for (const [what, input, model, made, quoted, charged, quantity] of charges) {
+    test(`is charged by what was delivered: ${what}`, async () => {
+      const before = await service.balance(account);
+      const id = await finished(await made(), { prompt: 'x', ...input }, model);
+      const shown = await card(service, account, id);
+      assert.deepEqual(
+        [shown.status, shown.quoted_usd_micro, shown.charged_usd_micro],
+        ['COMPLETED', String(quoted), String(charged)],
+      );
+      const settled = Math.round(shown.price.quantity * 10) / 10;
+      assert.equal(settled, quantity);
+      assert.equal(await moneyOf(service, id), `reserve ${quoted}, charge ${charged}`);
+      assert.equal((await service.balance(account)).available, before.available - BigInt(charged));
+    });
+  }
+
+  test('tells the operator what it cost, and nobody else', async () => {
+    const id = await finished({ ...images(1), cost_usd_micro: 4_321n });
+    const odd = await finished({ ...images(1), cost_usd_micro: -1n });
+    const rows = await service.db.run(
+      rawSql(
+        'select cost_usd_micro from request_results where request_id = any($1::uuid[]) order by request_id',
+        [[id, odd]],
+      ),
+    );
+    assert.deepEqual(rows, [{ cost_usd_micro: 4_321n }, { cost_usd_micro: null }]);
+    assert.doesNotMatch(JSON.stringify(await card(service, account, id)), /4321/);
+  });
+
+  test('in the very first reply needs no poll', async () => {
+    service.fake.behave.start = () => ({ outcome: 'done', result: images(1) });
+    const id = await submitted(service, account);
+    await service.work();
+    const shown = await card(service, account, id);
+    assert.equal(shown.status, 'COMPLETED');
+    assert.ok(shown.started_at <= shown.completed_at);
+    assert.equal(service.fake.jobs.has(id), false);
+  });
+});
+
+describe('an output that cannot be used', () => {
+  const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>');
+  const cases: [what: string, made: () => Result, code: string, says: RegExp][] = [
+    ['no output at all', () => result([]), 'output_unusable', /no output/],
+    [
+      'no output and no words',
+      () => result([], { fields: { seed: 7, text: 5 } }),
+      'output_unusable',
+      /no output/,
+    ],
+    [
+      'a page in place of a picture',
+      () => result([bytes('images', Buffer.from('<html>402</html>'))]),
+      'output_unusable',
+      /no image/,
+    ],
+    [
+      'nothing in place of a picture',
+      () => result([bytes('images', Buffer.alloc(0))]),
+      'output_unusable',
+      /no image/,
+    ],
+    [
+      'a program',
+      () => result([bytes('images', Buffer.from('\x7fELF\x02\x01\x01'))]),
+      'output_unusable',
+      /no image/,
+    ],
+    [
+      'a picture that ends in its head',
+      () => result([bytes('images', pngOf(9, 9).subarray(0, 24))]),
+      'output_unusable',
+      /damaged/,
+    ],
+    [
+      'a good one and a bad one',
+      () => result([bytes('images', tinyPng), bytes('images', Buffer.from('x'))]),
+      'output_unusable',
+      /no image/,
+    ],
+    ['more than anybody can ask for', () => images(201), 'output_unusable', /too many/],
+    [
+      'an address on the own machine',
+      () => result([link('images', '/cat.png')]),
+      'output_unusable',
+      /may not be fetched/,
+    ],
+    [
+      "the address of the cloud's secrets",
+      () =>
+        result([{ field: 'images', source: { url: 'http://169.254.169.254/latest/meta-data' } }]),
+      'output_unusable',
+      /may not be fetched/,
+    ],
+    [
+      'a file of ours',
+      () => result([{ field: 'images', source: { url: 'file:///etc/passwd' } }]),
+      'output_unusable',
+      /may not be fetched/,
+    ],
+    [
+      'what is no address',
+      () => result([{ field: 'images', source: { url: 'not an address' } }]),
+      'output_unusable',
+      /may not be fetched/,
+    ],
+  ];
+  for (const [what, made, code, says] of cases) {
+    test(`${what}: fails as ${code}, free of charge, and nothing of it is kept`, async () => {
+      pages['/cat.png'] = [{ status: 200, body: tinyPng }];
+      const id = await finished(made());
+      const { status, error, output_urls, charged_usd_micro } = await card(service, account, id);
+      assert.deepEqual(
+        [status, error?.code, output_urls, charged_usd_micro],
+        ['FAILED', code, [], '0'],
+      );
+      assert.match(error.message, says);
+      assert.doesNotMatch(error.message, /127\.0\.0\.1|169\.254|passwd/);
+      assert.deepEqual(stored(id), []);
+      assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
+    });
+  }
+
+  test('an SVG is a picture as any other', async () => {
+    const id = await finished(result([bytes('images', svg)]));
+    assert.equal((await response(id)).images[0].content_type, 'image/svg+xml');
+  });
+});
+
+describe('an output larger than is kept', () => {
+  const large = Buffer.concat([pngOf(10, 10), Buffer.alloc(20_001)]);
+  const cases: [what: string, made: () => Result][] = [
+    ['as bytes', () => result([bytes('images', tinyPng), bytes('images', large)])],
+    ['by its Content-Length', () => result([link('images', '/large.png')])],
+    ['without one', () => result([link('images', '/endless.png')])],
+  ];
+  for (const [what, made] of cases) {
+    test(`${what}: fails as output_too_large, and nothing of it is kept`, async () => {
+      pages['/large.png'] = [
+        { status: 200, body: large, headers: { 'content-length': String(large.length) } },
+      ];
+      pages['/endless.png'] = [
+        { status: 200, body: large, headers: { 'transfer-encoding': 'chunked' } },
+      ];
+      const id = await finished(made(), undefined, undefined, trusting);
+      assert.equal((await card(service, account, id)).error?.code, 'output_too_large');
+      assert.deepEqual(stored(id), []);
+      assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
+    });
+  }
+});
+
+describe("an output at the upstream's address", () => {
+  test("is fetched, where the operator allows that host, with the upstream's headers", async () => {
+    let authorization: string | undefined;
+    server.once('request', (req) => (authorization = req.headers.authorization));
+    pages['/ok.png'] = [{ status: 200, body: tinyPng }];
+    const media = {
+      field: 'images',
+      source: { url: `http://${host}/ok.png`, headers: { authorization: 'Bearer theirs' } },
+    };
+    const id = await finished(result([media]), undefined, undefined, trusting);
+    assert.equal((await card(service, account, id)).status, 'COMPLETED');
+    assert.equal(authorization, 'Bearer theirs');
+    assert.doesNotMatch(JSON.stringify(await response(id)), new RegExp(host));
+  });
+
+  test('that is not there yet is fetched again, and the first half is not kept twice', async () => {
+    pages['/late.png'] = [
+      { status: 503, body: Buffer.from('later') },
+      { status: 500, body: Buffer.from('later') },
+      { status: 200, body: tinyPng },
+    ];
+    const id = await finished(
+      result([bytes('images', tinyPng), link('images', '/late.png')]),
+      undefined,
+      undefined,
+      trusting,
+    );
+    assert.equal((await rowOf(service, id)).status, 'IN_PROGRESS');
+    await service.wakeAll();
+    await trusting.worker!.runOnce();
+    assert.equal((await card(service, account, id)).status, 'COMPLETED');
+    assert.equal(stored(id).length, 2);
+    assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+  });
+
+  test('that leads on to a private one is not followed', async () => {
+    pages['/hop.png'] = [
+      { status: 302, body: Buffer.alloc(0), headers: { location: 'http://169.254.169.254/' } },
+    ];
+    const id = await finished(result([link('images', '/hop.png')]), undefined, undefined, trusting);
+    assert.notEqual((await rowOf(service, id)).status, 'COMPLETED');
+    assert.deepEqual(stored(id), []);
+  });
+});
+
+describe('what a worker that was overtaken has stored', () => {
+  test('is removed, and the outputs that count stay', async () => {
+    const slow = gate();
+    service.fake.behave.start = async (job, self) => {
+      if (self.starts.filter(({ request_id }) => request_id === job.request_id).length > 1)
+        return { outcome: 'done', result: images(1) };
+      await slow.pass();
+      return { outcome: 'done', result: images(3) };
+    };
+    const { id, first } = await overtaken(slow.reached);
+    const kept = stored(id);
+    slow.open();
+    await first;
+    assert.deepEqual(stored(id), kept);
+    assert.equal((await response(id)).images.length, 1);
+  });
+
+  test('and could not use takes nothing away from the outputs that count', async () => {
+    const slow = gate();
+    service.fake.behave.start = async (job, self) => {
+      if (self.starts.filter(({ request_id }) => request_id === job.request_id).length > 1)
+        return { outcome: 'done', result: images(2) };
+      await slow.pass();
+      return {
+        outcome: 'done',
+        result: result([bytes('images', tinyPng), bytes('images', Buffer.from('broken'))]),
+      };
+    };
+    const { id, first } = await overtaken(slow.reached);
+    slow.open();
+    await first;
+    assert.equal(stored(id).length, 2);
+    for (const { url } of (await response(id)).images) {
+      assert.equal((await service.call('GET', url.replace(/.*(?=\/v1)/, ''))).status, 200);
+    }
+  });
+
+  async function overtaken(
+    reached: Promise<void>,
+  ): Promise<{ id: string; first: Promise<number> }> {
+    const id = await submitted(service, account);
+    const first = service.app.worker!.runOnce();
+    await reached;
+    await wake(service, id);
+    await trusting.worker!.runOnce();
+    assert.equal((await rowOf(service, id)).status, 'COMPLETED');
+    return { id, first };
+  }
+});

@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, describe, test } from 'node:test';
+import { rawSql } from '../../src/lib/sql.ts';
+import { accept, createFake, images, tinyPng } from '../kit/fake.ts';
+import { startService, type Service, type ServiceOptions } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+import { card, gate, moneyOf, rounds, rowOf, submitted } from './floor.ts';
+
+/** Stopping, time limits, and working without hints or for a while without a database. */
+
+let service: Service;
+async function start(options: ServiceOptions = {}): Promise<Service> {
+  service = await startService(options);
+  return service;
+}
+afterEach(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+describe('a worker that is told to stop', () => {
+  test('hands back at once what it has not begun, and another takes it', async () => {
+    const { fake, db } = await start();
+    const account = await service.account();
+    const upload = await service.call('POST', '/v1/files', {
+      key: account.key,
+      raw: tinyPng,
+      headers: { 'content-type': 'image/png' },
+    });
+    const id = await submitted(service, account, { prompt: 'x', image_url: upload.body.file_id });
+    const { app } = await service.another();
+    // The step stands still where it looks for its file, before anything was sent.
+    const [held, locked] = [gate(), gate()];
+    const lock = db.tx(async (tx) => {
+      await tx.run(rawSql('lock table files in access exclusive mode'));
+      locked.open();
+      await held.pass();
+    });
+    await locked.pass();
+    const round = service.app.worker!.runOnce();
+    await until('it waits for the lock', async () => {
+      const rows = await db.run(
+        rawSql(
+          `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%from files%'`,
+        ),
+      );
+      return rows.length > 0;
+    });
+    assert.deepEqual(
+      [(await rowOf(service, id)).slot, (await rowOf(service, id)).status],
+      [true, 'IN_QUEUE'],
+    );
+    const stopped = service.app.worker!.stop(0);
+    // The grace is over.
+    await pause(20);
+    held.open();
+    await Promise.all([lock, round, stopped]);
+    const row = await rowOf(service, id);
+    assert.deepEqual([row.status, row.slot, fake.starts.length], ['IN_QUEUE', false, 0]);
+    assert.ok(row.wakes_in! <= 0, String(row.wakes_in));
+    assert.equal(await app.worker!.runOnce(), 1, 'no lease has to end first');
+    assert.equal(fake.starts.length, 1);
+  });
+
+  test('lets what is under way come to its end within the grace', async () => {
+    const { fake, app } = await start();
+    const slow = gate();
+    fake.behave.start = async () => {
+      await slow.pass();
+      return { outcome: 'done', result: images(1) };
+    };
+    const account = await service.account();
+    const id = await submitted(service, account);
+    void app.worker!.runOnce();
+    await slow.reached;
+    let isStopped = false;
+    const stopped = app.worker!.stop(10_000).then(() => (isStopped = true));
+    await pause(20);
+    assert.equal(isStopped, false);
+    slow.open();
+    await stopped;
+    assert.equal((await rowOf(service, id)).status, 'COMPLETED');
+    assert.equal(app.worker!.inFlight(), 0);
+  });
+
+  test('gives a call that takes longer than the grace up; another recovers it, charged once', async () => {
+    const { fake, app } = await start();
+    fake.behave.start = (job, self) => {
+      const outcome = accept(self, job);
+      if (self.starts.length > 1) return outcome;
+      return new Promise((_, reject) => {
+        job.signal.addEventListener('abort', () => reject(new Error('given up')));
+      });
+    };
+    const account = await service.account();
+    const id = await submitted(service, account);
+    void app.worker!.runOnce();
+    await until('it has begun', () => fake.starts.length === 1);
+    const began = performance.now();
+    await app.worker!.stop(30);
+    assert.ok(performance.now() - began < 3_000);
+    assert.equal((await rowOf(service, id)).status, 'IN_PROGRESS', 'it may be running there');
+    const other = (await service.another()).app;
+    await service.wakeAll();
+    await other.worker!.runOnce();
+    await service.wakeAll();
+    await other.worker!.runOnce();
+    assert.deepEqual([(await rowOf(service, id)).status, fake.jobs.size], ['COMPLETED', 1]);
+    assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+  });
+
+  test('claims nothing more', async () => {
+    const { fake, app } = await start({ running: true });
+    const account = await service.account();
+    await app.worker!.stop(1_000);
+    const id = await submitted(service, account);
+    // Its loop has ended, so nothing is to come.
+    await app.worker!.run();
+    const row = await rowOf(service, id);
+    assert.deepEqual(
+      [row.status, row.slot, row.attempt, fake.starts.length],
+      ['IN_QUEUE', false, 0, 0],
+    );
+  });
+
+  test('is not held up by a step that never ends', async () => {
+    const { fake, app } = await start();
+    const slow = gate();
+    fake.behave.start = async (job, self) => {
+      await slow.pass();
+      return accept(self, job);
+    };
+    const account = await service.account();
+    await submitted(service, account);
+    const round = app.worker!.runOnce();
+    await slow.reached;
+    const began = performance.now();
+    await app.worker!.stop(20);
+    assert.ok(performance.now() - began < 4_000);
+    assert.equal(app.worker!.inFlight(), 1, 'it is left behind');
+    slow.open();
+    await round;
+  });
+});
+
+describe('a step that takes too long', () => {
+  test('is cut off before its lease ends, and made again', async () => {
+    const { fake } = await start({ env: { FAREBOX_STEP_TIMEOUT_SECONDS: '0.1' } });
+    let polls = 0;
+    const { poll } = fake;
+    fake.poll = (handle, signal) => {
+      if (++polls > 1) return poll(handle, signal);
+      return new Promise((_, reject) =>
+        signal.addEventListener('abort', () => reject(signal.reason)),
+      );
+    };
+    const account = await service.account();
+    const id = await submitted(service, account);
+    await rounds(service, 3);
+    assert.equal((await card(service, account, id)).status, 'COMPLETED');
+    assert.equal(polls, 2);
+    assert.ok(
+      service.log.some(
+        (line) => line.includes('step failed, will be tried again') && line.includes(id),
+      ),
+    );
+  });
+
+  test('in a start leaves its outcome unknown: sent again under the same key where that is safe', async () => {
+    const { fake } = await start({ env: { FAREBOX_STEP_TIMEOUT_SECONDS: '0.1' } });
+    fake.behave.start = (job, self) => {
+      const outcome = accept(self, job);
+      if (self.starts.length > 1) return outcome;
+      return new Promise((_, reject) =>
+        job.signal.addEventListener('abort', () => reject(job.signal.reason)),
+      );
+    };
+    const account = await service.account();
+    const id = await submitted(service, account);
+    await rounds(service, 4);
+    assert.equal((await card(service, account, id)).status, 'COMPLETED');
+    assert.deepEqual(
+      fake.starts.map(({ idempotency_key }) => idempotency_key),
+      [id, id],
+    );
+    assert.equal(fake.jobs.size, 1);
+  });
+
+  test('may not be allowed as long as its lease', async () => {
+    await start();
+    await assert.rejects(
+      service.another({ FAREBOX_STEP_TIMEOUT_SECONDS: '60', FAREBOX_LEASE_SECONDS: '60' }),
+      /less than FAREBOX_LEASE_SECONDS/,
+    );
+  });
+});
+
+describe('two processes', () => {
+  for (const notify of ['on', 'off']) {
+    test(`with NOTIFY ${notify}: one takes the call, the other does the work, and who waits is told`, async () => {
+      await start({ env: { FAREBOX_NOTIFY: notify }, times: { lookMs: 50 } });
+      const { app } = await service.another();
+      void app.worker!.run();
+      const account = await service.account();
+      const id = await submitted(service, account);
+      const { body } = await service.call('GET', `/v1/requests/${id}/status?wait=10`, {
+        key: account.key,
+      });
+      assert.notEqual(body.status, 'IN_QUEUE');
+      await until('it is done', async () => (await rowOf(service, id)).status === 'COMPLETED');
+      assert.equal(
+        (await service.call('GET', `/v1/requests/${id}/response`, { key: account.key })).status,
+        200,
+      );
+      const listening = await service.db.run(
+        rawSql(
+          `select 1 from pg_stat_activity where datname = current_database() and query = 'listen farebox'`,
+        ),
+      );
+      assert.equal(listening.length, notify === 'on' ? 2 : 0);
+    });
+  }
+});
+
+describe('when every connection to the database is cut', () => {
+  test('the worker goes on as soon as there is one again, and nothing is charged twice', async () => {
+    const { fake, db } = await start({ running: true, fake: createFake() });
+    const account = await service.account({ open_jobs: 1_000 });
+    const ids: string[] = [];
+    for (let i = 0; i < 30; i++) {
+      ids.push(await submitted(service, account));
+      if (i % 10 !== 5) continue;
+      const admin = await db.connect();
+      await admin.query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      );
+      await admin.end();
+      await until('the database answers', () => db.run(rawSql('select 1')).catch(() => null));
+    }
+    await until(
+      'all are done',
+      async () => {
+        // A claim that was lost with its connection waits for its lease.
+        await db
+          .run(
+            rawSql(
+              `update requests set wake_at = now() where wake_at > now() + interval '10 s' and status in ('IN_QUEUE', 'IN_PROGRESS')`,
+            ),
+          )
+          .catch(() => {});
+        const rows = await db
+          .run(rawSql(`select 1 from requests where status <> 'COMPLETED' limit 1`))
+          .catch(() => [1]);
+        return rows.length === 0;
+      },
+      15_000,
+    );
+    for (const id of ids) assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+    assert.equal(fake.jobs.size, ids.length);
+  });
+});
