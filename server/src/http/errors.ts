@@ -2,7 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { BatchFull } from '../lib/batch.ts';
 import { JsonError } from '../lib/json.ts';
-import { codeOf, isUnavailable } from '../lib/sql.ts';
+import { isUnavailable } from '../lib/sql.ts';
 import { StreamStalled } from '../lib/streams.ts';
 import { StorageFull, TooLarge } from '../storage/storage.ts';
 
@@ -52,7 +52,8 @@ export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof StreamStalled) {
     return new ApiError('bad_request', { message: 'The body came too slowly and was cut off.' });
   }
-  if (isGone(thrown)) {
+  // Node's word for a caller who is gone before the whole body has come.
+  if (thrown instanceof Error && thrown.message === 'aborted') {
     return new ApiError('bad_request', { message: 'The body ended early.', cause: thrown });
   }
   if (thrown instanceof BatchFull || thrown instanceof StorageFull || isUnavailable(thrown)) {
@@ -68,12 +69,4 @@ export function asApiError(thrown: unknown): ApiError {
     });
   }
   return new ApiError('internal_error', { cause: thrown });
-}
-
-/** Node's words for a caller who left before the whole body had come. */
-function isGone(thrown: unknown): boolean {
-  return (
-    thrown instanceof Error &&
-    (thrown.message === 'aborted' || codeOf(thrown) === 'ERR_STREAM_PREMATURE_CLOSE')
-  );
 }

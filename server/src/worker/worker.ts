@@ -88,12 +88,12 @@ class ClaimingWorker implements Worker {
 
   async sweep(): Promise<void> {
     const { db, storage } = this.#deps;
-    for (let count = sweepLimit; count === sweepLimit && !this.#draining; ) {
+    for (let count = sweepLimit; count === sweepLimit && !this.#draining;) {
       const taken = await files.takeExpired(db, sweepLimit);
       for (const { storage_key } of taken) await storage.remove(storage_key);
       count = taken.length;
     }
-    for (let count = sweepLimit; count === sweepLimit && !this.#draining; ) {
+    for (let count = sweepLimit; count === sweepLimit && !this.#draining;) {
       count = await requests.forgetKeys(db, idempotencyDays, sweepLimit);
     }
   }

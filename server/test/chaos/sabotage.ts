@@ -10,7 +10,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { startEmbedded, type Embedded } from '../../src/db/embedded.ts';
-import { guards, type Guard } from './guards.ts';
+import { guards, type Guard } from './guards/index.ts';
 
 export const root = path.resolve(import.meta.dirname, '../../..');
 /** What tests read. */

@@ -84,6 +84,15 @@ describe('migrating', () => {
     assert.equal((await migrate(db))[0], '0001_init.sql');
   });
 
+  test('that cannot be noted is not kept either', async () => {
+    await db.run(
+      rawSql(`create table migrations (number integer primary key check (number > 1), name text not null,
+        sha256 text not null, applied_at timestamptz not null default now())`),
+    );
+    await assert.rejects(migrate(db), /migrations_number_check/);
+    assert.deepEqual(await tables(), ['migrations']);
+  });
+
   test('frees its lock when it fails, so that the next one need not wait for ever', async () => {
     await db.run(rawSql('create table outputs (in_the_way int)'));
     const results = await Promise.allSettled([migrate(db), migrate(db), migrate(db)]);

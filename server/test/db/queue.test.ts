@@ -15,6 +15,7 @@ import {
   type Customer,
 } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { until } from '../kit/until.ts';
 
 let database: TestDatabase;
 let db: Database;
@@ -130,6 +131,25 @@ describe('claiming what is queued', () => {
     assert.equal(new Set(ids(claims)).size, 50);
     assert.ok(claims.every(({ attempt }) => attempt === 1));
   });
+});
+
+test('who claims while another has the turn counts the places that this one leaves', async () => {
+  const [who] = await customers(1);
+  const made = await submits(who!, 8);
+  let claiming: Promise<queue.Claim[]>;
+  await db.tx(async (tx) => {
+    await tx.run(rawSql('insert into upstreams (name) values ($1)', [upstream]));
+    await tx.run(
+      rawSql('update requests set slot = true where id = any($1::uuid[])', [made.slice(4)]),
+    );
+    claiming = claimSome(4);
+    await until('it waits for its turn', async () => {
+      const waiting = `select 1 from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`;
+      return (await db.run(rawSql(waiting))).length > 0;
+    });
+  });
+  assert.deepEqual(await claiming!, []);
 });
 
 describe('turns', () => {

@@ -15,22 +15,20 @@ after(() => database.close());
 test('a second worker waits for the first to count, and finds no place left', async () => {
   const { db } = database;
   const upstream = 'narrow';
-  const lane = { upstream, concurrency: 2 };
+  const lane = { upstream, concurrency: 3 };
   // Turns go by id: what the early one submits comes before what is taken already.
   const early = await customer(db, 0n);
   const late = await customer(db, 0n);
-  for (let i = 0; i < 2; i++) await submit(db, late, { amount: 0n, upstream });
+  for (let i = 0; i < 3; i++) await submit(db, late, { amount: 0n, upstream });
+  assert.equal((await claim(db, upstream)).length, 1, 'from here on the upstream has its row');
   const first = await db.connect();
   try {
     // As a claim does, but without its end.
     await first.query('begin');
-    await first.query('insert into upstreams (name) values ($1) on conflict do nothing', [
-      upstream,
-    ]);
     await first.query('select from upstreams where name = $1 for update', [upstream]);
     const { rowCount } = await first.query(
       `update requests set slot = true, attempt = attempt + 1, wake_at = now() + interval '60 s'
-       where upstream = $1 and status = 'IN_QUEUE'`,
+       where upstream = $1 and status = 'IN_QUEUE' and not slot`,
       [upstream],
     );
     assert.equal(rowCount, 2);
@@ -46,7 +44,7 @@ test('a second worker waits for the first to count, and finds no place left', as
       return waiting !== undefined;
     });
     await first.query('commit');
-    assert.deepEqual(await second, [], 'two places had three jobs');
+    assert.deepEqual(await second, [], 'three places had four jobs');
     const [next] = await claim(db, upstream);
     assert.equal(next!.id, newcomer);
   } finally {

@@ -22,6 +22,7 @@ import {
   type Customer,
 } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { until } from '../kit/until.ts';
 
 let database: TestDatabase;
 let db: Database;
@@ -171,6 +172,33 @@ describe('many ends at once', () => {
   });
 
   test('of nothing are nothing', async () => assert.deepEqual(await endMany(db, []), []));
+});
+
+describe('an end that meets a move which is not yet committed', () => {
+  const started = "status = 'IN_PROGRESS', started_at = now(), deadline_at = now()";
+  const cases: [what: string, state: State, move: string, ending: (claimed: Claim) => Ending][] = [
+    ['a cancel and a begin', 'claimed', started, ({ id }) => cancelled(who, id)],
+    ['a late success and a new claim', 'running', 'attempt = attempt + 1', endings.COMPLETED],
+    ['a late failure and a new claim', 'claimed', 'attempt = attempt + 1', endings.FAILED],
+  ];
+  for (const [what, state, move, ending] of cases) {
+    test(`waits for it and finds itself overtaken: ${what}`, async () => {
+      const claimed = await request(state);
+      const money = await balanceOf(db, who);
+      let verdicts: Promise<unknown>;
+      await db.tx(async (tx) => {
+        await tx.run(rawSql(`update requests set ${move} where id = $1`, [claimed.id]));
+        verdicts = endMany(db, [ending(claimed)]);
+        await until('it waits', async () => {
+          const waiting = `select 1 from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock'`;
+          return (await db.run(rawSql(waiting))).length > 0;
+        });
+      });
+      assert.deepEqual(await verdicts!, [false]);
+      assert.deepEqual(await balanceOf(db, who), money);
+    });
+  }
 });
 
 describe('what an end leaves', () => {

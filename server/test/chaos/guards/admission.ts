@@ -1,0 +1,96 @@
+import type { Guard } from './guard.ts';
+
+const submit = 'src/operations/submit.ts';
+
+export const admission: Guard[] = [
+  {
+    guards: 'a repeat under its Idempotency-Key is no second request',
+    file: submit,
+    edits: [
+      [
+        'const earlier = key === null ? undefined : known.get(key);',
+        'const earlier = undefined as requests.Earlier | undefined;',
+      ],
+    ],
+    test: 'test/operations/submit.test.ts',
+    name: 'the same key in one batch is one request',
+  },
+  {
+    guards: 'another body under an Idempotency-Key is a conflict',
+    file: submit,
+    edits: [
+      [
+        'row.fingerprint !== null && earlier.fingerprint.equals(row.fingerprint)',
+        'row.fingerprint !== null',
+      ],
+    ],
+    test: 'test/operations/submit.test.ts',
+    name: 'the same key in one batch is one request',
+  },
+  {
+    guards: 'a key spends up to its monthly limit',
+    file: submit,
+    edits: [
+      [
+        'spending.spent_usd_micro + row.quoted_usd_micro > limit',
+        'spending.spent_usd_micro > limit',
+      ],
+    ],
+    test: 'test/operations/limits.test.ts',
+    name: 'is kept to the micro',
+  },
+  {
+    guards: 'a key has so many open jobs',
+    file: submit,
+    edits: [
+      [
+        'open_jobs !== null && spending.open_requests >= open_jobs',
+        'open_jobs !== null && spending.open_requests > open_jobs',
+      ],
+    ],
+    test: 'test/operations/limits.test.ts',
+    name: 'are as many as the key may have',
+  },
+  {
+    guards: 'calls a minute are exact over batches',
+    file: 'src/db/keys.ts',
+    edits: [
+      [
+        'then excluded.calls\n          else greatest(w.calls, least(w.calls + excluded.asked, excluded.quota)) end,',
+        'then excluded.calls\n          else greatest(w.calls, least(excluded.asked, excluded.quota)) end,',
+      ],
+    ],
+    test: 'test/db/keys.test.ts',
+    name: 'are exact however many processes count at once',
+  },
+  {
+    guards: 'a minute of calls has sixty seconds',
+    file: 'src/db/keys.ts',
+    edits: [
+      [`then now()\n          else w.started_at end`, `then now()\n          else now() end`],
+    ],
+    test: 'test/db/keys.test.ts',
+    name: 'begin anew a minute after the first, and not before',
+  },
+  {
+    guards: 'a call above its minute is refused',
+    file: 'src/http/auth.ts',
+    edits: [['if (!caller.rate.granted)', 'if (caller.rate.quota < 0)']],
+    test: 'test/http/rate.test.ts',
+    name: 'does not let a refused call through to its work',
+  },
+  {
+    guards: 'a revoked key is nobody’s',
+    file: 'src/db/keys.ts',
+    edits: [[' on k.hash = c.hash and k.revoked_at is null', ' on k.hash = c.hash']],
+    test: 'test/db/keys.test.ts',
+    name: 'a revoked key is nobody',
+  },
+  {
+    guards: 'a suspended account is refused',
+    file: 'src/http/auth.ts',
+    edits: [['if (!caller.active)', 'if (caller.active === null)']],
+    test: 'test/http/key-changes.test.ts',
+    name: 'a change holds from the next call on',
+  },
+];

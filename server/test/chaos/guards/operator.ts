@@ -1,0 +1,51 @@
+import type { Guard } from './guard.ts';
+
+export const operator: Guard[] = [
+  {
+    guards: 'one service to a data folder',
+    file: 'src/commands/serve.ts',
+    edits: [
+      [`  if ('held_by' in claimed) {`, `  if ('held_by' in claimed && claimed.held_by === '') {`],
+    ],
+    test: 'test/commands/serve.test.ts',
+    name: 'a second service in the folder is refused',
+  },
+  {
+    guards: 'a start that is stopped leaves no PostgreSQL behind',
+    file: 'src/commands/serve.ts',
+    edits: [
+      ['  const asked = stopSignal();\n', ''],
+      ['signal: await asked', 'signal: await stopSignal()'],
+    ],
+    test: 'test/commands/serve.test.ts',
+    name: 'stopped in the midst of its start',
+  },
+  {
+    guards: 'a start that fails leaves no PostgreSQL behind',
+    file: 'src/db/embedded/database.ts',
+    edits: [['      if (!rows[0]!.found) return false;\n', '']],
+    test: 'test/commands/serve.test.ts',
+    name: 'a port in use is said in words',
+  },
+  {
+    guards: 'a trial makes one demo key, not one a start',
+    file: 'src/commands/trial.ts',
+    edits: [['kept !== null && (await isLiving(db, kept, account_id))', 'kept === ""']],
+    test: 'test/commands/trial.test.ts',
+    name: 'a second start tells a human the same key',
+  },
+  {
+    guards: 'a database that a newer version has migrated is left alone',
+    file: 'src/db/migrate.ts',
+    edits: [['if (applied.length > wanted.length)', 'if (applied.length > wanted.length + 9)']],
+    test: 'test/db/migrate.test.ts',
+    name: 'a database that a newer version has migrated',
+  },
+  {
+    guards: 'a database that may lose what it committed is refused',
+    file: 'src/store.ts',
+    edits: [['if (unsafe.length > 0)', 'if (unsafe.length > 99)']],
+    test: 'test/db/migrate.test.ts',
+    name: 'stop the service from starting',
+  },
+];

@@ -1,0 +1,84 @@
+import type { Guard } from './guard.ts';
+
+const requests = 'src/db/requests.ts';
+const submit = 'src/operations/submit.ts';
+
+export const queue: Guard[] = [
+  {
+    guards: 'an upstream has so many places',
+    file: 'src/db/queue.ts',
+    edits: [
+      [
+        'greatest(${lane.concurrency}::int - count(*), 0)::int',
+        'greatest(${lane.concurrency}::int - count(*) * 0, 0)::int',
+      ],
+    ],
+    test: 'test/db/queue.test.ts',
+    name: 'takes no more than the upstream has places',
+  },
+  {
+    guards: 'places are counted by one worker at a time',
+    file: 'src/db/queue.ts',
+    edits: [['where name = ${lane.upstream} for update`', 'where name = ${lane.upstream}`']],
+    test: 'test/db/queue_places.test.ts',
+    name: 'a second worker waits for the first to count',
+  },
+  {
+    guards: 'turns go round the accounts',
+    file: 'src/db/queue.ts',
+    edits: [
+      ['row_number() over (order by round, lap, account_id)', 'row_number() over (order by id)'],
+    ],
+    test: 'test/db/queue.test.ts',
+    name: 'go round the accounts, whoever has queued how much',
+  },
+  {
+    guards: 'a due request goes to one worker',
+    file: 'src/db/queue.ts',
+    edits: [
+      ['order by wake_at limit ${limit} for update skip locked', 'order by wake_at limit ${limit}'],
+    ],
+    test: 'test/db/queue.test.ts',
+    name: 'passes over a row that somebody else has locked',
+  },
+  {
+    guards: 'a notification is sent once, whatever its receiver does',
+    file: requests,
+    edits: [
+      [
+        `else 'failed' end,\n      wake_at = r.expires_at`,
+        `else 'pending' end,\n      wake_at = now() + interval '1 h'`,
+      ],
+    ],
+    test: 'test/http/webhooks.test.ts',
+    name: 'whatever the receiver does is recorded, and it is not told again',
+  },
+  {
+    guards: 'what refuses everything refuses new submits',
+    file: submit,
+    edits: [['submit.refusal ?? refuse(', 'refuse(']],
+    test: 'test/operations/submit.test.ts',
+    name: 'takes nothing, and its own error is told',
+  },
+  {
+    guards: 'an unfinished job is given up at its deadline',
+    file: 'src/core/request.ts',
+    edits: [[`    if (row.past_deadline) return 'give_up';\n`, '']],
+    test: 'src/core/request.test.ts',
+    name: 'past its deadline a polled job is given up',
+  },
+  {
+    guards: 'a chat call whose process died is released',
+    file: 'src/core/request.ts',
+    edits: [[`    if (row.kind === 'text') return 'abandon';\n`, '']],
+    test: 'test/http/chat-repeat.test.ts',
+    name: 'is released by its alarm, and its key is free',
+  },
+  {
+    guards: 'a late worker never writes over the output that is kept',
+    file: 'src/worker/finish.ts',
+    edits: [['/${attempt}-${index}`', '/${index}`']],
+    test: 'test/worker/outputs.test.ts',
+    name: 'is removed, and the outputs that count stay',
+  },
+];
