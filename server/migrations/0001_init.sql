@@ -244,7 +244,7 @@ create table attempts (
   class        text not null check (class in ('A', 'B', 'C+', 'C')),
   request_hash bytea not null check (length(request_hash) = 32),
   handle       json,
-  outcome      text check (outcome in ('accepted', 'done', 'rejected', 'not_accepted', 'unknown')),
+  outcome      text check (outcome in ('accepted', 'done', 'rejected', 'not_accepted', 'unknown', 'missing')),
   message      text check (length(message) <= 2000),
   progress     json,
   created_at   timestamptz not null default now(),
@@ -257,7 +257,7 @@ comment on column attempts.upstream is 'Whom.';
 comment on column attempts.class is 'How that upstream lets a lost answer be recovered.';
 comment on column attempts.request_hash is 'SHA-256 of what is sent.';
 comment on column attempts.handle is 'What the upstream knows the job by; once it is here the job is never submitted again.';
-comment on column attempts.outcome is 'Null: the call is under way, or its caller died.';
+comment on column attempts.outcome is 'Null: the call is under way, or its caller died. missing: its answer was lost, and one search did not find it.';
 comment on column attempts.message is 'Internal: what the upstream said.';
 comment on column attempts.progress is 'Newest {progress, logs} of a poll.';
 comment on column attempts.created_at is 'Database clock.';

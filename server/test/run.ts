@@ -22,7 +22,7 @@ const folders = ['server/src', 'server/test', 'bench'];
 
 /** Two cores, and most files wait for the database half of the time. */
 const filesAtOnce = 2;
-const defaultTimeoutSeconds = '120';
+const defaultTimeoutSeconds = '300';
 /** A hung test is given up a little before its file, so that it is named. */
 const testTimeoutShare = 0.9;
 const slowestShown = 5;

@@ -16,6 +16,7 @@ const outcomes: AttemptOutcome[] = [
   'rejected',
   'not_accepted',
   'unknown',
+  'missing',
   null,
 ];
 
@@ -29,6 +30,7 @@ const fresh: Alarm = {
 };
 const handle = { has_handle: true, outcome: 'accepted' as const };
 const lost = { has_handle: false, outcome: null };
+const missing = { has_handle: false, outcome: 'missing' as const };
 const unknown = { has_handle: false, outcome: 'unknown' as const };
 const refused = { has_handle: false, outcome: 'not_accepted' as const };
 
@@ -45,6 +47,11 @@ const cases: [what: string, alarm: Partial<Alarm>, step: Step][] = [
   ['a running job with a handle is polled', { ...running, started: handle }, 'poll'],
   ['a start whose caller died is recovered', { ...running, started: lost }, 'recover'],
   ['a start whose answer was lost is recovered', { ...running, started: unknown }, 'recover'],
+  [
+    'a start that one search did not find is searched again',
+    { ...running, started: missing },
+    'recover',
+  ],
   ['a start that was surely not taken is made again', { ...running, started: refused }, 'start'],
   ['a running one that was never handed over is started', { ...running, started: null }, 'start'],
   [

@@ -14,9 +14,16 @@ export function isFinal(status: Status): boolean {
 
 /**
  * What became of the newest call that started the job at an upstream. Null: it is under way, or its
- * caller died.
+ * caller died. missing: its answer was lost, and one search at the upstream did not find it.
  */
-export type AttemptOutcome = 'accepted' | 'done' | 'rejected' | 'not_accepted' | 'unknown' | null;
+export type AttemptOutcome =
+  | 'accepted'
+  | 'done'
+  | 'rejected'
+  | 'not_accepted'
+  | 'unknown'
+  | 'missing'
+  | null;
 
 /** What `stepFor` looks at. */
 export interface Alarm {

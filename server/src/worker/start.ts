@@ -165,7 +165,7 @@ export async function recover(
 ): Promise<Transition | null> {
   const upstream = deps.upstreams.get(row.started_upstream ?? row.upstream);
   const { id, attempt, started_in } = row;
-  const later = (outcome: 'unknown', wake_seconds: number): Transition => {
+  const later = (outcome: 'unknown' | 'missing', wake_seconds: number): Transition => {
     return {
       id,
       attempt,
@@ -185,7 +185,7 @@ export async function recover(
       return { id, attempt, to: 'accepted', started_in: started_in!, handle, wake_seconds };
     // A job that was just made may not be found yet: one empty answer proves nothing, the second
     // one counts.
-    return row.outcome === 'unknown' ? start(row, deps, signal) : later('unknown', recoverSeconds);
+    return row.outcome === 'missing' ? start(row, deps, signal) : later('missing', recoverSeconds);
   }
   return later('unknown', Math.max(recoverSeconds, deps.settings.pollSeconds));
 }

@@ -1,4 +1,4 @@
-/** The operator's command as real processes: what they say, how they end, what they leave behind. */
+/** The operator's command as real processes: what they say, how they end, what they leave. */
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -50,8 +50,8 @@ describe('trial', () => {
     assert.deepEqual(await balanceOf(place), { available: '99990000', reserved: '0' });
     assert.equal(service.stderr(), '', 'a trial that works has nothing to complain of');
     if (process.platform === 'linux') {
-      const rest = `service ${memoryMb(service.pid)} MB, PostgreSQL ${memoryMb(place.postgresPid()!)} MB`;
-      t.diagnostic(`ready after ${service.ready_ms} ms; resident ${rest}`);
+      const [own, postgres] = [service.pid, place.postgresPid()!].map(memoryMb);
+      t.diagnostic(`ready after ${service.ready_ms} ms, resident ${own} + ${postgres} MB`);
     }
     const { code, ms } = await service.end('SIGINT');
     assert.equal(code, 0);
@@ -154,7 +154,7 @@ describe('killed', () => {
     await assertNoPostgres(place);
   });
 
-  test('the service takes over the PostgreSQL that still runs, and stops it in the end', async (t) => {
+  test('the service takes over the PostgreSQL that runs, and stops it in the end', async (t) => {
     const place = placeFor(t, env);
     const first = await place.start(['trial']);
     const postgres = place.postgresPid();

@@ -167,18 +167,18 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
   return { method, path, call: bodies[pattern] ?? {} };
 }
 
-async function enter(route: string, column: Column): Promise<{ reply: Reply; unchanged: boolean }> {
+/** Makes the call of a cell; one that is to be refused has to leave nothing. */
+async function enter(route: string, column: Column, expected: number): Promise<void> {
   const { method, path, call } = await callOf(route);
-  const earlier = await traces(service);
+  const about = `${route} with ${column}`;
   const query = queryOf[column] === undefined ? '' : `?${queryOf[column]}`;
   const headers = { ...call.headers, ...headersOf[column] };
+  const earlier = expected >= 400 ? await traces(service) : null;
   const reply = await service.call(method, `${path}${query}`, { ...call, headers });
-  const now = await traces(service);
-  return { reply, unchanged: JSON.stringify(plain(earlier)) === JSON.stringify(plain(now)) };
-}
-
-function plain(row: Record<string, bigint | number>): Record<string, string> {
-  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, String(value)]));
+  assert.equal(reply.status, expected, `${about}: ${reply.text.slice(0, 200)}`);
+  if (earlier === null) return;
+  assertRefused(reply, codes[expected]!, { about });
+  assert.deepEqual(await traces(service), earlier, about);
 }
 
 describe('the matrix of routes and callers', () => {
@@ -189,14 +189,7 @@ describe('the matrix of routes and callers', () => {
   for (const { route, statuses } of rows) {
     test(`${route} lets in whom it should`, async () => {
       assert.equal(statuses.length, columns.length);
-      for (const [i, column] of columns.entries()) {
-        const { reply, unchanged } = await enter(route, column);
-        const about = `${route} with ${column}`;
-        assert.equal(reply.status, statuses[i], `${about}: ${reply.text.slice(0, 200)}`);
-        if (reply.status < 400) continue;
-        assertRefused(reply, codes[reply.status]!, { about });
-        assert.ok(unchanged, `${about} was refused and left something behind`);
-      }
+      for (const [i, column] of columns.entries()) await enter(route, column, statuses[i]!);
     });
   }
 });

@@ -37,6 +37,13 @@ function authorized() {
   return { headers: { authorization: `Key ${account.key}` } };
 }
 
+/** Waits until so many calls are being worked on; a caller reads its reply before it is off the count. */
+async function underWay(app: Service['app'], count: number): Promise<void> {
+  await until(`${count} calls are under way`, async () => {
+    return ((await app.metrics.inFlight.get()).values[0]?.value ?? 0) === count;
+  });
+}
+
 /** A chat call that stays under way until `answer` is called. */
 async function heldChat(base: string): Promise<{ answer: () => void; reply: Promise<Reply> }> {
   const gate = Promise.withResolvers<void>();
@@ -58,7 +65,7 @@ async function heldChat(base: string): Promise<{ answer: () => void; reply: Prom
 
 describe('calls under way', () => {
   test('beyond the bound are refused at once, except the ones a supervisor makes', async () => {
-    const { base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '1' });
+    const { app, base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '1' });
     const chatting = await heldChat(base);
     const earlier = await traces(service);
     for (const [method, path] of [
@@ -84,28 +91,29 @@ describe('calls under way', () => {
     assert.equal(whole.replies[0]?.status, 503);
     chatting.answer();
     await chatting.reply;
+    await underWay(app, 0);
     assert.equal((await get('/v1/models', base)).status, 200);
   });
 
   test('that only wait leave the place to those that work', async () => {
-    const { app, base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '1' });
+    const { app, base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '2' });
     const id = await submitted();
     const path = `/v1/requests/${id}/status`;
-    const waiting = await held(
-      app,
-      () => get(`${path}?wait=30`, base),
-      () => get(path, base),
-    );
+    const start = () => get(`${path}?wait=30`, base);
+    const waiting = [];
+    for (let i = 0; i < 3; i++) waiting.push(await held(app, start, () => get(path, base)));
     const stream = await fetch(`${base}${path}/stream`, authorized());
+    await underWay(app, 0);
     assert.equal((await get('/v1/models', base)).status, 200);
     await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key, base });
-    assert.equal((await waiting.reply).body.status, 'CANCELLED');
+    for (const { reply } of waiting) assert.equal((await reply).body.status, 'CANCELLED');
     assert.match(await stream.text(), /"CANCELLED"/);
-    // A place that was given up twice would let a second call through here.
-    const chatting = await heldChat(base);
+    // A place that was given up twice would let a third call through here.
+    await underWay(app, 0);
+    const chatting = [await heldChat(base), await heldChat(base)];
     assertRefused(await get('/v1/models', base), 'capacity_unavailable');
-    chatting.answer();
-    await chatting.reply;
+    for (const { answer } of chatting) answer();
+    await Promise.all(chatting.map(({ reply }) => reply));
   });
 });
 
@@ -148,10 +156,7 @@ describe('a process that is about to stop', () => {
       raw,
       headers: type,
     });
-    await until(
-      'the call is under way',
-      async () => (await app.metrics.inFlight.get()).values[0]?.value === 1,
-    );
+    await underWay(app, 1);
     const stopped = app.stop(5_000);
     gate.resolve();
     const answered = await reply;

@@ -167,12 +167,12 @@ describe('a process', { concurrency: true }, () => {
     await released(account);
   });
 
-  test('that has nothing to do is gone in a moment, in order, though npm says it twice', async (t) => {
+  test('that has nothing to do is gone in a moment, in order, though it is told twice in the same moment', async (t) => {
     const running = await startProcess(service);
     t.after(() => running.kill());
     const took = await seconds(async () => {
       running.signal('SIGINT');
-      running.signal('SIGINT');
+      running.signal('SIGTERM');
       assert.equal(await running.ended, 0, running.output());
     });
     assert.ok(took < 5, `${took} s`);

@@ -67,16 +67,12 @@ async function cancel(reply: Reply): Promise<void> {
 }
 
 describe('a body that is no JSON object, or holds what no text of ours may', () => {
-  for (const { name, text } of brokenMembers) {
+  for (const [i, { name, text }] of brokenMembers.entries()) {
     test(`is refused by each call: ${name}`, async () => {
-      await refusedEverywhere(
-        (target) => targets[target].good.replace('{', `{${text},`),
-        'bad_request',
-      );
-      await refusedEverywhere(
-        (target) => `${targets[target].good.slice(0, -1)},${text}}`,
-        'bad_request',
-      );
+      const first = (good: string) => good.replace('{', `{${text},`);
+      const last = (good: string) => `${good.slice(0, -1)},${text}}`;
+      const put = i % 2 === 0 ? first : last;
+      await refusedEverywhere((target) => put(targets[target].good), 'bad_request');
     });
   }
   for (const { name, body } of brokenBodies) {

@@ -236,16 +236,15 @@ describe('a wait that is no number of seconds up to 60', () => {
     '%00',
     '٣',
   ];
+  let done: string;
+  before(async () => {
+    done = await requestIn(service, account, 'COMPLETED');
+  });
   for (const value of wrong) {
     test(`is refused: ${value}`, async () => {
-      const id = await requestIn(service, account, 'COMPLETED');
-      assert.equal(
-        assertRefused(
-          await status(id, `?wait=${encodeURI(value).replaceAll('%25', '%')}`),
-          'bad_request',
-        ).param,
-        'wait',
-      );
+      const text = encodeURI(value).replaceAll('%25', '%');
+      const reply = await status(done, `?wait=${text}`);
+      assert.equal(assertRefused(reply, 'bad_request').param, 'wait');
     });
   }
   test('is told before it is looked whether the request is there', async () => {

@@ -179,6 +179,18 @@ describe('a start whose answer was lost', () => {
     assert.equal(await outcome(id), 'COMPLETED');
   });
 
+  for (const [what, lose] of Object.entries(losses)) {
+    test(`class B: what only the second search finds is not sent again, where ${what}`, async () => {
+      fake.class = 'B';
+      let searches = 0;
+      fake.find = async (key) => (++searches === 1 ? null : { key });
+      const id = await submitted(service, account);
+      await lose(id);
+      await rounds(service, 4);
+      assert.deepEqual([searches, startsOf(id).length, await outcome(id)], [2, 1, 'COMPLETED']);
+    });
+  }
+
   test('class B: a search that fails is made again, and nothing is sent meanwhile', async () => {
     fake.class = 'B';
     let searches = 0;

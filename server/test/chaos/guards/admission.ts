@@ -56,8 +56,8 @@ export const admission: Guard[] = [
     file: 'src/db/keys.ts',
     edits: [
       [
-        'then excluded.calls\n          else greatest(w.calls, least(w.calls + excluded.asked, excluded.quota)) end,',
-        'then excluded.calls\n          else greatest(w.calls, least(excluded.asked, excluded.quota)) end,',
+        'least(w.calls + excluded.asked, excluded.quota)) end,',
+        'least(excluded.asked, excluded.quota)) end,',
       ],
     ],
     test: 'test/db/keys.test.ts',

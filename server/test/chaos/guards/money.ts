@@ -47,8 +47,8 @@ export const money: Guard[] = [
     file: 'src/core/chat-bill.ts',
     edits: [
       [
-        `  if (text === '' && (delivered.failed || finishedInError(delivered.completion))) return null;\n`,
-        '',
+        '(delivered.failed || finishedInError(delivered.completion))',
+        'delivered.completion === null',
       ],
     ],
     test: 'test/http/chat-stream.test.ts',

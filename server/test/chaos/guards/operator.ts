@@ -48,4 +48,42 @@ export const operator: Guard[] = [
     test: 'test/db/migrate.test.ts',
     name: 'stop the service from starting',
   },
+  {
+    guards: 'a verb leaves no PostgreSQL behind',
+    file: 'src/commands/output.ts',
+    edits: [['    await store.close();', '    await store.db.close();']],
+    test: 'test/commands/verbs.test.ts',
+    name: 'a verb starts the embedded database for itself and leaves none behind',
+  },
+  {
+    guards: 'a verb beside a service leaves it its PostgreSQL',
+    file: 'src/db/embedded.ts',
+    edits: [
+      [`      if ((await present(lockFolder(dataDir, 'users'))).length > 0) return false;\n`, ''],
+      ['(await hasOtherClients(this.connection.host))', 'place.cluster === ""'],
+    ],
+    test: 'test/db/embedded.test.ts',
+    name: 'leaves the server to another process, to a client, and else stops it',
+  },
+  {
+    guards: 'PostgreSQL that was killed comes back by itself',
+    file: 'src/db/embedded.ts',
+    edits: [['    this.#reviving = this.#revive();\n', '']],
+    test: 'test/commands/trial.test.ts',
+    name: 'its PostgreSQL comes back by itself',
+  },
+  {
+    guards: 'serve --no-worker does no work',
+    file: 'src/commands/serve.ts',
+    edits: [['options.worker && config.FAREBOX_WORKER', 'config.FAREBOX_WORKER']],
+    test: 'test/commands/serve.test.ts',
+    name: 'completes what waits there',
+  },
+  {
+    guards: 'a refusal ends with exit code 2',
+    file: 'src/main.ts',
+    edits: [['return expected ? 2 : 1;', 'return 1;']],
+    test: 'test/commands/verbs.test.ts',
+    name: 'what cannot be done is said in words, exit 2',
+  },
 ];
