@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import { dataDir, type Config } from '../config.ts';
 import { createLog } from '../lib/log.ts';
 import type { Database } from '../lib/sql.ts';
 import { openStore } from '../store.ts';
@@ -23,10 +23,17 @@ export async function withDatabase<T>(
     log,
   );
   try {
+    tellOfNew(context.config, store.applied);
     return await work(store.db, store.applied);
   } finally {
     await store.close();
   }
+}
+
+/** The data folder depends on where a command is typed; elsewhere all accounts seem to be gone. */
+function tellOfNew(config: Config, applied: string[]): void {
+  if (config.DATABASE_URL !== null || !applied.some((name) => name.startsWith('0001_'))) return;
+  console.error(`There was no database in ${dataDir(config)}; a new one was made.`);
 }
 
 /** One JSON object with --json, else the text. Amounts are printed as decimal strings. */

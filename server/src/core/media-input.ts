@@ -39,7 +39,7 @@ function visit(value: unknown, path: string, isMedia: boolean, found: MediaInput
     value.forEach((item, i) => visit(item, `${path}/${i}`, isMedia, found));
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, item] of Object.entries(value)) {
-      visit(item, `${path}/${name}`, named.test(name) || (isMedia && Array.isArray(value)), found);
+      visit(item, `${path}/${name}`, named.test(name), found);
     }
   }
 }

@@ -97,10 +97,13 @@ describe('with no service running', () => {
     const place = placeFor(t);
     const made = await place.run(['account', 'create', 'ana@example.com', '--json']);
     assert.equal(made.code, 0, made.stderr);
-    assert.equal(made.stderr, '');
+    // Typed in the wrong folder it would look as if all accounts were gone.
+    const { dir } = place;
+    assert.equal(made.stderr, `There was no database in ${dir}; a new one was made.\n`);
     await assertNoPostgres(place);
     const shown = await place.run(['account', 'show', 'ANA@example.com', '--json']);
     assert.deepEqual(shown.json, made.json);
+    assert.equal(shown.stderr, '');
     const refused = await place.run(['account', 'create', 'ana@example.com']);
     assertSaid(refused, /There is an account for ana@example\.com already/);
     await assertNoPostgres(place);

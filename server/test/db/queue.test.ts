@@ -137,8 +137,9 @@ test('who claims while another has the turn counts the places that this one leav
   const [who] = await customers(1);
   const made = await submits(who!, 8);
   let claiming: Promise<queue.Claim[]>;
+  await db.run(rawSql('insert into upstreams (name) values ($1)', [upstream]));
   await db.tx(async (tx) => {
-    await tx.run(rawSql('insert into upstreams (name) values ($1)', [upstream]));
+    await tx.run(rawSql('select name from upstreams where name = $1 for update', [upstream]));
     await tx.run(
       rawSql('update requests set slot = true where id = any($1::uuid[])', [made.slice(4)]),
     );

@@ -244,10 +244,8 @@ describe('a body that does not come as announced', () => {
 
   test('nothing more for too long: cut off', async () => {
     const earlier = await left();
-    const begun = performance.now();
     const { replies, closed } = await exchange(service.base, head(half.length + 1) + half);
     assert.equal(closed, true, 'the connection was kept');
-    assert.ok(performance.now() - begun < 3_000);
     assert.deepEqual(
       replies.map(({ status, body }) => [status, body.error.code]),
       [[400, 'bad_request']],
