@@ -119,8 +119,9 @@ function countCalls(
     select k.n, k.key_id, k.account_id, k.active, k.monthly_limit_usd_micro, k.open_jobs,
       k.open_requests, k.quota,
       c.calls, c.granted,
-      greatest(1, ceil(extract(epoch
-        from c.started_at + interval '60 s' - now())))::int as reset_seconds
+      -- A call of another process that came first may have begun a moment later than this one.
+      least(60, greatest(1, ceil(extract(epoch
+        from c.started_at + interval '60 s' - now()))))::int as reset_seconds
     from known k join counted c using (key_id)`);
 }
 

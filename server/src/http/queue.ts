@@ -33,9 +33,8 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   const { webhook_url, input } = await takeWebhook(req, body, deps);
   const quote = price(model, input);
   await checkInput(model, input, caller.account_id, deps);
-  const upstream = model.upstreams[0]!.upstream;
-  const closed = await refusal(upstream, deps);
-  if (closed && idempotency_key === null) throw closed;
+  const { upstream, refusal } = await place(model, deps);
+  if (refusal && idempotency_key === null) throw refusal;
   const path = `/queue/${model.id}`;
   const submitted = await deps.submit({
     row: {
@@ -59,7 +58,7 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
     },
     monthly_limit_usd_micro: caller.monthly_limit_usd_micro,
     open_jobs: openJobs,
-    refusal: closed,
+    refusal,
   });
   reply.header('location', `${deps.links.baseUrl}/requests/${submitted.request_id}/status`);
   if (submitted.replayed) reply.header('idempotent-replayed', 'true');
@@ -67,22 +66,39 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   return submittedBody(submitted, deps.links);
 }
 
-/** 503 where the upstream takes nothing now, or this process is about to stop. */
-async function refusal(upstream: string, deps: HttpDeps): Promise<ApiError | null> {
+/** The first upstream of a model that takes work now; else why nobody does: 503. */
+async function place(
+  model: Model,
+  deps: HttpDeps,
+): Promise<{ upstream: string; refusal: ApiError | null }> {
+  const first = model.upstreams[0]!.upstream;
+  const refusal = closedHere(deps);
+  if (refusal) return { upstream: first, refusal };
+  const closed: { cause: string; seconds: number }[] = [];
+  for (const { upstream } of model.upstreams) {
+    const why = await deps.queue.closed(upstream);
+    if (why === null) return { upstream, refusal: null };
+    closed.push({ cause: `${upstream} ${why.reason}`, seconds: why.seconds });
+  }
+  const seconds = Math.min(...closed.map((each) => each.seconds));
+  const noCapacity = new ApiError('capacity_unavailable', {
+    message:
+      'The models behind this id have no capacity at the moment. Nothing was charged; retry with backoff.',
+    headers: { 'retry-after': String(Math.max(1, Math.ceil(seconds))) },
+    cause: closed.map(({ cause }) => cause).join(', '),
+  });
+  return { upstream: first, refusal: noCapacity };
+}
+
+/** Why this process takes nothing new, whatever the upstreams say. */
+function closedHere(deps: HttpDeps): ApiError | null {
   if (deps.draining.aborted) {
     return new ApiError('capacity_unavailable', {
       message: 'This server is about to stop. Send the request again.',
     });
   }
   if (deps.spaceLow()) return new ApiError('capacity_unavailable', { cause: 'disk space is low' });
-  const closed = await deps.queue.closed(upstream);
-  if (closed === null) return null;
-  return new ApiError('capacity_unavailable', {
-    message:
-      'The models behind this id have no capacity at the moment. Nothing was charged; retry with backoff.',
-    headers: { 'retry-after': String(Math.max(1, Math.ceil(closed.seconds))) },
-    cause: `${upstream} ${closed.reason}`,
-  });
+  return null;
 }
 
 /** Takes `webhook_url` out of query and body, and judges it. */

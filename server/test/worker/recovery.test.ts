@@ -32,6 +32,17 @@ const otherRow = `
     upstream_model: image
     input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
     example: { prompt: a dog }
+  - id: either/image
+    upstreams: [{ upstream: fake, model: image }, { upstream: other, model: image }]
+    kind: image
+    task: text-to-image
+    name: An image of either
+    description: Of whichever upstream has room.
+    price: { unit: image, usd: "0.01" }
+    max: 4
+    max_unit: images
+    input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
+    example: { prompt: a dog }
 `;
 
 let service: Service;
@@ -258,6 +269,38 @@ describe('a start that was surely not accepted', () => {
     await wake(service, elsewhere);
     await service.work();
     assert.equal(await outcome(elsewhere), 'COMPLETED');
+  });
+
+  test('lets a model that has another upstream go there, until that one rests too', async () => {
+    const rest = (name: string, seconds: number) =>
+      service.db.run(
+        rawSql(
+          `insert into upstreams (name, paused_until) values ($1, now() + $2 * interval '1 s')
+           on conflict (name) do update set paused_until = excluded.paused_until`,
+          [name, seconds],
+        ),
+      );
+    const preferred = await submitted(service, account, { prompt: 'x' }, 'either/image');
+    await rest('fake', 60);
+    await seen('rests');
+    const second = await submitted(service, account, { prompt: 'x' }, 'either/image');
+    const upstreams = [preferred, second].map(async (id) => (await rowOf(service, id)).upstream);
+    assert.deepEqual(await Promise.all(upstreams), ['fake', 'other']);
+    await service.app.worker!.runOnce();
+    await wake(service, second);
+    await service.app.worker!.runOnce();
+    assert.equal(await outcome(second), 'COMPLETED');
+    assert.ok(other.starts.some(({ request_id }) => request_id === second));
+    await rest('other', 20);
+    const reply = await until('both rest', async () => {
+      const each = await service.call('POST', '/v1/queue/either/image', {
+        key: account.key,
+        body: { prompt: 'x' },
+      });
+      return each.status === 503 ? each : null;
+    });
+    const seconds = Number(reply.headers.get('retry-after'));
+    assert.ok(seconds > 10 && seconds <= 20, 'the sooner of the two');
   });
 
   test('five times in a row lets the upstream rest', async () => {
