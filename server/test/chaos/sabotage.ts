@@ -10,6 +10,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { startEmbedded, type Embedded } from '../../src/db/embedded.ts';
+import { stopServer } from '../../src/db/embedded/process.ts';
 import { guards, type Guard } from './guards/index.ts';
 
 export const root = path.resolve(import.meta.dirname, '../../..');
@@ -27,6 +28,8 @@ const needed = [
   'server/test',
 ];
 const testTimeoutMs = 120_000;
+/** Ends the run in order. */
+const stop = new AbortController();
 
 /** red: the test failed, as it must. */
 export type Colour = 'red' | 'green' | 'broken';
@@ -121,19 +124,48 @@ async function runTest(copy: string, { file, test, name }: Guard): Promise<Run> 
   const shared = FAREBOX_TEST_DATABASE !== undefined && !file.startsWith('migrations/');
   const pattern = name.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   const args = ['--test', '--test-reporter=tap', `--test-name-pattern=${pattern}`];
+  const TMPDIR = path.join(copy, 'tmp');
+  fs.mkdirSync(TMPDIR, { recursive: true });
   const child = spawn(process.execPath, [...args, path.join(copy, 'server', test)], {
     cwd: copy,
-    env: { ...env, ...(shared && { FAREBOX_TEST_DATABASE }) },
+    env: { ...env, ...(shared && { FAREBOX_TEST_DATABASE }), TMPDIR },
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
   });
-  const timer = setTimeout(() => child.kill('SIGTERM'), testTimeoutMs);
+  const ended = once(child, 'exit');
+  const closed = once(child, 'close');
+  const giveUp = () => child.kill('SIGTERM');
+  const timer = setTimeout(giveUp, testTimeoutMs);
+  stop.signal.addEventListener('abort', giveUp);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (part: string) => (output += part));
   }
-  await once(child, 'close');
+  await ended;
   clearTimeout(timer);
+  stop.signal.removeEventListener('abort', giveUp);
+  killGroup(child.pid!);
+  await closed;
+  await clearAway(TMPDIR);
   return { colour: colourOf(output, name), output };
+}
+
+/** A test that failed may leave services running. */
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // All of them have ended, as they should.
+  }
+}
+
+/** And each of them a PostgreSQL, which is in no group but its own. */
+async function clearAway(folder: string): Promise<void> {
+  const found = fs.readdirSync(folder, { recursive: true, withFileTypes: true });
+  for (const { name, parentPath } of found) {
+    if (name === 'postmaster.pid') await stopServer(parentPath);
+  }
+  fs.rmSync(folder, { recursive: true, force: true });
 }
 
 /**
@@ -170,6 +202,7 @@ async function main(): Promise<void> {
   const chosen = guards.filter((guard) =>
     `${guard.guards} ${guard.file} ${guard.test}`.includes(values.only),
   );
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort());
   const copy = copyRepository();
   const greens = new Set<string>();
   let unproven = 0;
@@ -181,6 +214,7 @@ async function main(): Promise<void> {
     });
     process.env.FAREBOX_TEST_DATABASE ??= addressOf(postgres);
     for (const guard of chosen) {
+      stop.signal.throwIfAborted();
       const stale = staleness(guard);
       const verdict = stale === null ? await tryGuard(copy, guard, greens) : null;
       const proven = verdict !== null && isProven(verdict);

@@ -189,6 +189,8 @@ describe('a page reads no more rows than it shows, wherever it begins', () => {
       requests.list(c, { ...filter, account_id: sample.big, below_id: sample.middle }),
     'requests since a moment that few came after': (c) =>
       requests.list(c, { ...filter, account_id: sample.big, from_id: sample.last }),
+    'no Idempotency-Key, while none is due': (c) => requests.forgetKeys(c, 300, 21),
+    'files that are due': (c) => files.takeExpired(c, 21),
     'the first of a statement': (c) => statement(c, sample.big, { limit: 21 }),
     'a statement from the middle': (c) => statement(c, sample.big, { limit: 21, before: 20_000n }),
     'accounts from the middle': (c) => accounts.list(c, { limit: 21, before: sample.person }),

@@ -239,7 +239,7 @@ describe('a transaction is run again from its start', () => {
           return first;
         });
       assert.deepEqual(await Promise.all([both(1, 2), both(2, 1)]), [1, 2]);
-      assert.equal(runs, 3, 'one of the two was the victim, once');
+      assert.ok(runs >= 3, 'one of the two was the victim');
       assert.deepEqual(await numbers(), [2, 2, 0]);
     });
   }

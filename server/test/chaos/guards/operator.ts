@@ -77,7 +77,7 @@ export const operator: Guard[] = [
     file: 'src/commands/serve.ts',
     edits: [['options.worker && config.FAREBOX_WORKER', 'config.FAREBOX_WORKER']],
     test: 'test/commands/serve.test.ts',
-    name: 'completes what waits there',
+    name: 'a worker completes what waits where no service works',
   },
   {
     guards: 'a refusal ends with exit code 2',
