@@ -68,6 +68,8 @@ class ClaimingWorker implements Worker {
   readonly #underWay = new Set<Promise<void>>();
   /** Fires when steps under way have to give up. */
   readonly #stopping = new AbortController();
+  /** What ends each step under way. */
+  readonly #steps = new Set<AbortController>();
   readonly #sleep = new Sleep();
   #running: Promise<void> | undefined;
   #draining = false;
@@ -102,7 +104,7 @@ class ClaimingWorker implements Worker {
     this.#draining = true;
     this.#sleep.wake(true);
     await this.#running;
-    const abort = setTimeout(() => this.#stopping.abort(), graceMs);
+    const abort = setTimeout(() => this.#abortSteps(), graceMs);
     let last: NodeJS.Timeout | undefined;
     // A step that does not even obey the signal is left behind: its lease ends without us.
     const late = new Promise((resolve) => (last = setTimeout(resolve, graceMs + stuckMs)));
@@ -186,11 +188,10 @@ class ClaimingWorker implements Worker {
     const started = started_in === null ? null : { has_handle: handle !== null, outcome };
     const step = stepFor({ ...row, started });
     const begun = performance.now();
-    const timeout = AbortSignal.timeout(settings.stepTimeoutSeconds * 1000);
+    const end = this.#bound(settings.stepTimeoutSeconds * 1000);
     let failed = false;
     try {
-      const signal = AbortSignal.any([timeout, this.#stopping.signal]);
-      const transition = await this.#runStep(step, row, signal);
+      const transition = await this.#runStep(step, row, end.signal);
       const moved = transition === null || (await advance(transition));
       // Overtaken: the outputs that count are another attempt's.
       if (!moved && transition.to === 'COMPLETED') {
@@ -200,8 +201,33 @@ class ClaimingWorker implements Worker {
       failed = true;
       await this.#retryLater(row, step, error);
     } finally {
+      end.release();
       observe(step, (performance.now() - begun) / 1000, failed);
     }
+  }
+
+  /**
+   * A signal that fires when the time is over or the worker stops, and is let go with its step:
+   * `AbortSignal.timeout` and `AbortSignal.any` would keep each one until its time is over.
+   */
+  #bound(ms: number): { signal: AbortSignal; release(): void } {
+    const own = new AbortController();
+    const timer = setTimeout(
+      () => own.abort(new DOMException('The step took too long.', 'TimeoutError')),
+      ms,
+    );
+    if (this.#stopping.signal.aborted) own.abort(this.#stopping.signal.reason);
+    this.#steps.add(own);
+    const release = () => {
+      clearTimeout(timer);
+      this.#steps.delete(own);
+    };
+    return { signal: own.signal, release };
+  }
+
+  #abortSteps(): void {
+    this.#stopping.abort();
+    for (const step of this.#steps) step.abort(this.#stopping.signal.reason);
   }
 
   async #runStep(step: Step, row: Claimed, signal: AbortSignal): Promise<Transition | null> {
