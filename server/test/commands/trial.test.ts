@@ -129,7 +129,12 @@ describe('with the catalog that it comes with', () => {
 
 describe('killed', () => {
   /** What is owned by the dead comes back soon. */
-  const env = { FAREBOX_LEASE_SECONDS: '2', FAREBOX_STEP_TIMEOUT_SECONDS: '1.8' };
+  const env = {
+    FAREBOX_LEASE_SECONDS: '2',
+    FAREBOX_STEP_TIMEOUT_SECONDS: '1.8',
+    // A second is one, so that there is something under way to be killed.
+    FAREBOX_SANDBOX_SPEED: '1',
+  };
 
   test('the service finds its database again and finishes what was open, once', async (t) => {
     const place = placeFor(t, { ...env, FAREBOX_SANDBOX_CONCURRENCY: '1' });
@@ -137,7 +142,7 @@ describe('killed', () => {
     const { key } = first.said;
     const running = await submit(first.base, key, 'sandbox:slow=1 a lighthouse');
     await reaches(first.base, key, running, 'IN_PROGRESS');
-    const queued = await submit(first.base, key, 'a pier');
+    const queued = await submit(first.base, key, 'sandbox:slow=0.1 a pier');
     const postgres = place.postgresPid();
     assert.equal((await first.end('SIGKILL')).code, null);
     assert.equal(place.postgresPid(), postgres, 'PostgreSQL went with the service');
@@ -179,7 +184,7 @@ describe('killed', () => {
     await until('it is ready again', async () => (await readyz()).status === 200, 20_000);
     t.diagnostic(`ready again after ${Math.round(performance.now() - began)} ms`);
     assert.notEqual(place.postgresPid(), postgres);
-    const later = await submit(service.base, key, 'a pier');
+    const later = await submit(service.base, key, 'sandbox:slow=0.1 a pier');
     for (const id of [earlier, later]) await reaches(service.base, key, id, 'COMPLETED');
     assert.deepEqual(await balanceOf(place), { available: '99980000', reserved: '0' });
     await assertBooks(place);

@@ -136,6 +136,8 @@ describe('deposits and corrections while the account is busy', () => {
 describe('a cancel at the moment of the claim', () => {
   test('has one winner: cancelled and never started, or refused and run', async () => {
     const account = await service.account({ usd: 100, open_jobs: 10_000 });
+    // With a place for each of them, a quick machine would claim nearly all before their cancel.
+    service.fake.concurrency = 12;
     const outcomes: { cancelled: boolean; id: string }[] = [];
     const racer = async (n: number) => {
       for (let i = 0; i < 15; i++) {
