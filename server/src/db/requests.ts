@@ -1,6 +1,7 @@
 import type { QuoteJson } from '../core/quote-json.ts';
 import type { AttemptOutcome, Move, Output, Status } from '../core/request.ts';
 import { storableJson, storableText } from '../lib/json.ts';
+import { jsonTexts } from '../lib/sql-array.ts';
 import { sql, type Connection, type Transaction } from '../lib/sql.ts';
 
 /** The clock row of a request, as everything reads it. */
@@ -49,31 +50,34 @@ export interface NewRequest {
 /** Inserts queued requests and running chat calls. */
 export function insertMany(tx: Transaction, rows: NewRequest[]): void {
   const column = <K extends keyof NewRequest>(name: K) => rows.map((row) => row[name]);
-  const ids = column('id');
   tx.send(sql`
-    insert into requests (id, account_id, key_id, model_id, kind, upstream, quoted_usd_micro,
-      webhook_state, status,
-      attempt, wake_at, started_at, deadline_at)
-    select id, account_id, key_id, model_id, kind, upstream, quoted, webhook_state,
-      case when seconds is null then 'IN_QUEUE' else 'IN_PROGRESS' end, case when seconds is null
-        then 0 else 1 end,
-      now() + coalesce(seconds, 0) * interval '1 s', case when seconds is not null then now() end,
-      now() + seconds * interval '1 s'
-    from unnest(${ids}::uuid[], ${column('account_id')}::uuid[], ${column('key_id')}::uuid[],
-      ${column('model_id')}::text[], ${column('kind')}::text[], ${column('upstream')}::text[],
-      ${column('quoted_usd_micro')}::bigint[],
-        ${rows.map((r) => (r.webhook_url === null ? null : 'pending'))}::text[],
-      ${column('call_seconds')}::float8[])
-      as d (id, account_id, key_id, model_id, kind, upstream, quoted, webhook_state, seconds)`);
-  tx.send(sql`
+    with d as materialized (
+      select * from unnest(${column('id')}::uuid[], ${column('account_id')}::uuid[],
+        ${column('key_id')}::uuid[], ${column('model_id')}::text[], ${column('kind')}::text[],
+        ${column('upstream')}::text[], ${column('quoted_usd_micro')}::bigint[],
+        ${column('webhook_url')}::text[], ${column('call_seconds')}::float8[],
+        ${column('idempotency_key')}::text[], ${column('fingerprint')}::bytea[],
+        string_to_array(${jsonTexts(column('input'))}, chr(30)),
+        string_to_array(${jsonTexts(column('quote'))}, chr(30)), ${column('queue_position')}::int[])
+        as d (id, account_id, key_id, model_id, kind, upstream, quoted, webhook_url, seconds,
+          idempotency_key, fingerprint, input, quote, position)
+    ), clock as (
+      insert into requests (id, account_id, key_id, model_id, kind, upstream, quoted_usd_micro,
+        webhook_state, status, attempt, wake_at, started_at, deadline_at)
+      select id, account_id, key_id, model_id, kind, upstream, quoted,
+        case when webhook_url is not null then 'pending' end,
+        case when seconds is null then 'IN_QUEUE' else 'IN_PROGRESS' end,
+        case when seconds is null then 0 else 1 end,
+        now() + coalesce(seconds, 0) * interval '1 s',
+        case when seconds is not null then now() end,
+        now() + seconds * interval '1 s'
+      from d
+    )
     insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote,
       queue_position, webhook_url)
-    select id, account_id, idempotency_key, fingerprint, input::json, quote::json, position, url
-    from unnest(${ids}::uuid[], ${column('account_id')}::uuid[],
-      ${column('idempotency_key')}::text[],
-      ${column('fingerprint')}::bytea[], ${column('input')}::text[], ${column('quote')}::text[],
-      ${column('queue_position')}::int[], ${column('webhook_url')}::text[])
-      as d (id, account_id, idempotency_key, fingerprint, input, quote, position, url)`);
+    select id, account_id, idempotency_key, fingerprint, input::json, quote::json, position,
+      webhook_url
+    from d`);
 }
 
 /** A request as an earlier submit with the same Idempotency-Key made it. */

@@ -221,25 +221,24 @@ export function writeBooks(tx: Transaction, books: Books): void {
   if (transfers.length === 0) return;
   const column = <K extends keyof Transfer>(name: K) => transfers.map((transfer) => transfer[name]);
   tx.send(sql`
-    insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id,
-      amount_usd_micro,
-      available_after_usd_micro, pending_id, key_id, reference, reason)
-    select * from unnest(${column('id')}::uuid[], ${column('account_id')}::uuid[],
-      ${column('seq')}::bigint[],
-      ${column('kind')}::text[], ${column('debit_account_id')}::uuid[],
-        ${column('credit_account_id')}::uuid[],
-      ${column('amount')}::bigint[], ${column('available_after')}::bigint[],
-        ${column('pending_id')}::uuid[],
-      ${column('key_id')}::uuid[], ${column('reference')}::text[], ${column('reason')}::text[])`);
-  tx.send(sql`
+    with booked as (
+      insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id,
+        amount_usd_micro, available_after_usd_micro, pending_id, key_id, reference, reason)
+      select * from unnest(${column('id')}::uuid[], ${column('account_id')}::uuid[],
+        ${column('seq')}::bigint[], ${column('kind')}::text[],
+        ${column('debit_account_id')}::uuid[], ${column('credit_account_id')}::uuid[],
+        ${column('amount')}::bigint[], ${column('available_after')}::bigint[],
+        ${column('pending_id')}::uuid[], ${column('key_id')}::uuid[],
+        ${column('reference')}::text[], ${column('reason')}::text[])
+    )
     update balances b set
       debits_pending = b.debits_pending + d.debits_pending,
-        debits_posted = b.debits_posted + d.debits_posted,
+      debits_posted = b.debits_posted + d.debits_posted,
       credits_posted = b.credits_posted + d.credits_posted, last_seq = b.last_seq + d.last_seq
     from unnest(${balances.map((b) => b.account_id)}::uuid[],
       ${balances.map((b) => b.debits_pending)}::bigint[],
       ${balances.map((b) => b.debits_posted)}::bigint[],
-        ${balances.map((b) => b.credits_posted)}::bigint[],
+      ${balances.map((b) => b.credits_posted)}::bigint[],
       ${balances.map((b) => b.last_seq)}::bigint[])
       as d (account_id, debits_pending, debits_posted, credits_posted, last_seq)
     where b.account_id = d.account_id`);

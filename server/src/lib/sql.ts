@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import pg from 'pg';
+import { arrayLiteral } from './sql-array.ts';
 
 /**
  * PostgreSQL with a tagged template and pipelining. A statement written with `sql` is prepared once
@@ -103,7 +104,8 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
     known = { text, name: createHash('sha1').update(text).digest('base64url') };
     names.set(strings, known);
   }
-  return { text: known.text, values, name: known.name };
+  const sent = values.map((value) => (Array.isArray(value) ? arrayLiteral(value) : value));
+  return { text: known.text, values: sent, name: known.name };
 }
 
 /**
@@ -122,6 +124,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     max: options.max,
     pipeline: true,
     application_name: options.applicationName,
+    // Lists of any length have one good plan each; to plan anew for every batch costs more than most
+    // statements do.
+    options: '-c plan_cache_mode=force_generic_plan',
     statement_timeout: options.statementTimeoutMs,
     query_timeout: options.statementTimeoutMs + 5_000,
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
