@@ -7,8 +7,9 @@ import * as requests from './db/requests.ts';
 import { batch, type BatchOptions } from './lib/batch.ts';
 import type { Metrics } from './lib/metrics.ts';
 import { isDataError, type Database } from './lib/sql.ts';
-import { endMany, moveMany } from './operations/advance.ts';
-import { submitMany, type Submit, type Submitted } from './operations/submit.ts';
+import { moveMany } from './operations/advance.ts';
+import type { Submit, Submitted } from './operations/submit.ts';
+import { takeTurn } from './operations/turn.ts';
 
 /** Failures in a row after which an upstream rests, and for how long. */
 const circuit = { threshold: 5, rest_seconds: 30 };
@@ -43,14 +44,11 @@ export function openLanes({ db, hints, metrics, config, bounds }: LaneDeps) {
       },
       { split: isDataError, ...options, ...bounds },
     );
-  const submit = lane<Submit, Submitted>('submit', (submits) => submitMany(db, submits), {
-    max: 128,
-  });
+  const books = lane<Submit | Ending, Submitted | boolean>('books', turn(db), { max: 128 });
   const move = lane('move', (moves: Moving[]) => moveMany(db, moves), { max: 256 });
-  const endLane = lane<Ending, boolean>('end', (endings) => endMany(db, endings), { max: 128 });
 
   async function end(ending: Ending): Promise<boolean> {
-    const ended = await endLane(ending);
+    const ended = (await books(ending)) as boolean;
     if (!ended) return fenced(ending);
     hints.changed([ending.id]);
     // Its place at the upstream is free.
@@ -84,7 +82,7 @@ export function openLanes({ db, hints, metrics, config, bounds }: LaneDeps) {
       { max: 64 },
     ),
     submit: async (wanted: Submit) => {
-      const submitted = await submit(wanted);
+      const submitted = (await books(wanted)) as Submitted;
       if (!submitted.replayed && wanted.row.call_seconds === null) hints.work();
       return submitted;
     },
@@ -93,6 +91,17 @@ export function openLanes({ db, hints, metrics, config, bounds }: LaneDeps) {
       transition.to === 'COMPLETED' || transition.to === 'FAILED' || transition.to === 'CANCELLED'
         ? end(transition)
         : moveOne(transition),
+  };
+}
+
+/** Submits and endings as they came, in one turn of the books. */
+function turn(db: Database) {
+  return async (members: (Submit | Ending)[]): Promise<(Submitted | boolean | Error)[]> => {
+    const submits = members.filter((member): member is Submit => 'row' in member);
+    const endings = members.filter((member): member is Ending => !('row' in member));
+    const { submitted, ended } = await takeTurn(db, submits, endings);
+    const verdicts = { submit: submitted.values(), end: ended.values() };
+    return members.map((member) => verdicts['row' in member ? 'submit' : 'end'].next().value!);
   };
 }
 

@@ -95,14 +95,14 @@ export interface Earlier {
 /** Requests of these (account, Idempotency-Key) pairs. */
 export function findEarlier(
   db: Connection,
-  accountIds: string[],
-  keys: string[],
+  submits: Pick<NewRequest, 'account_id' | 'idempotency_key'>[],
 ): Promise<Earlier[]> {
   return db.run<Earlier>(sql`
     select i.request_id, i.account_id, i.idempotency_key, i.fingerprint, r.model_id, r.kind,
       r.quoted_usd_micro,
       i.queue_position
-    from unnest(${accountIds}::uuid[], ${keys}::text[]) as d (account_id, idempotency_key)
+    from unnest(${submits.map((s) => s.account_id)}::uuid[],
+      ${submits.map((s) => s.idempotency_key)}::text[]) as d (account_id, idempotency_key)
     join request_inputs i on i.account_id = d.account_id and i.idempotency_key = d.idempotency_key
     join requests r on r.id = i.request_id`);
 }
@@ -124,13 +124,6 @@ export async function forgetKeys(
         and created_at < now() - ${olderThanDays} * interval '1 day' limit ${limit}))
     returning request_id`);
   return rows.length;
-}
-
-/** Frees the Idempotency-Keys of calls that failed, so that the same call may run again. */
-export function freeKeys(tx: Transaction, requestIds: string[]): void {
-  tx.send(sql`
-    update request_inputs set idempotency_key = null, fingerprint = null
-    where request_id = any(${requestIds}::uuid[]) and idempotency_key is not null`);
 }
 
 export interface Locked {
@@ -164,6 +157,8 @@ export interface Ended {
   quantity: number | null;
   cost_usd_micro: bigint | null;
   outputs: Output[];
+  /** A call that failed may be made again under the same Idempotency-Key: nothing came of it. */
+  frees_key: boolean;
 }
 
 /** Writes the end of locked, open requests. */
@@ -184,6 +179,14 @@ export function endMany(tx: Transaction, rows: Ended[]): void {
   if (results.length > 0) insertResults(tx, results);
   const outputs = rows.flatMap((row) => row.outputs.map((output) => ({ row, output })));
   if (outputs.length > 0) insertOutputs(tx, outputs);
+  const freed = rows.filter((row) => row.frees_key).map((row) => row.id);
+  if (freed.length > 0) freeKeys(tx, freed);
+}
+
+function freeKeys(tx: Transaction, requestIds: string[]): void {
+  tx.send(sql`
+    update request_inputs set idempotency_key = null, fingerprint = null
+    where request_id = any(${requestIds}::uuid[]) and idempotency_key is not null`);
 }
 
 function insertResults(tx: Transaction, rows: Ended[]): void {

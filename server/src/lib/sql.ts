@@ -124,8 +124,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     max: options.max,
     pipeline: true,
     application_name: options.applicationName,
-    // Lists of any length have one good plan each; to plan anew for every batch costs more than most
-    // statements do.
+    // A list of any length has the same good plan; making it anew costs more than most statements.
     options: '-c plan_cache_mode=force_generic_plan',
     statement_timeout: options.statementTimeoutMs,
     query_timeout: options.statementTimeoutMs + 5_000,

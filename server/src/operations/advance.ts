@@ -2,8 +2,8 @@ import type { Ending, Moving } from '../core/request.ts';
 import * as requests from '../db/requests.ts';
 import { newId } from '../lib/id.ts';
 import { storableJson, storableText } from '../lib/json.ts';
-import { openBooks, writeBooks } from '../ledger/ledger.ts';
-import { openUsage, writeUsage } from '../ledger/usage.ts';
+import type { Books } from '../ledger/ledger.ts';
+import type { KeyUsage } from '../ledger/usage.ts';
 import type { Database } from '../lib/sql.ts';
 
 /**
@@ -35,64 +35,32 @@ export async function moveMany(db: Database, moves: Moving[]): Promise<boolean[]
   return moves.map((move) => moved.has(`${move.to} ${move.id}`));
 }
 
-/** Ends requests: status, money and outputs in one transaction. */
-export function endMany(db: Database, endings: Ending[]): Promise<(boolean | Error)[]> {
-  return db.tx(async (tx) => {
-    const [books, usage, rows] = await Promise.all([
-      openBooks(
-        tx,
-        endings.map((e) => e.account_id),
-      ),
-      openUsage(
-        tx,
-        endings.map((e) => e.key_id),
-      ),
-      requests.lockMany(
-        tx,
-        endings.map((e) => e.id),
-      ),
-    ]);
-    const open = new Map(rows.map((row) => [row.id, row]));
-    const ended: requests.Ended[] = [];
-    const verdicts = endings.map((ending) => {
-      const row = open.get(ending.id);
-      if (!row || !mayEnd(ending, row)) return false;
-      const charge = ending.to === 'COMPLETED' ? ending.charge : null;
-      if (charge !== null && (charge < 0n || charge > row.quoted_usd_micro)) {
-        return new Error(
-          `charge ${charge} outside the reservation ${row.quoted_usd_micro} of ${row.id}`,
-        );
-      }
-      const reserved = row.quoted_usd_micro;
-      books.settle({
-        id: newId(),
-        request_id: row.id,
-        account_id: ending.account_id,
-        reserved,
-        charge,
-      });
-      usage.settle(ending.key_id, row.month, reserved, charge ?? 0n, ending.opens_job);
-      ended.push(endOf(ending));
-      // A second ending of the same request in this batch finds it gone.
-      open.delete(ending.id);
-      return true;
-    });
-    if (ended.length > 0) {
-      requests.endMany(tx, ended);
-      // A call that failed may be made again under the same key: nothing was charged and nothing
-      // came of it.
-      const free = endings.filter(
-        (e, i) => verdicts[i] === true && e.to === 'FAILED' && !e.opens_job,
-      );
-      if (free.length > 0)
-        requests.freeKeys(
-          tx,
-          free.map((e) => e.id),
-        );
-      writeBooks(tx, books);
-      writeUsage(tx, usage);
-    }
-    return verdicts;
+/**
+ * Decides on endings of locked requests: true where it ends it, false where it was overtaken, an
+ * error for a charge that cannot be. The rows to write are put into `ended`.
+ */
+export function decideEndings(
+  endings: Ending[],
+  books: Books,
+  usage: KeyUsage,
+  rows: requests.Locked[],
+  ended: requests.Ended[],
+): (boolean | Error)[] {
+  const open = new Map(rows.map((row) => [row.id, row]));
+  return endings.map((ending) => {
+    const { account_id, key_id, opens_job } = ending;
+    const row = open.get(ending.id);
+    if (!row || !mayEnd(ending, row)) return false;
+    const { id: request_id, quoted_usd_micro: reserved, month } = row;
+    const charge = ending.to === 'COMPLETED' ? ending.charge : null;
+    if (charge !== null && (charge < 0n || charge > reserved))
+      return new Error(`charge ${charge} outside the reservation ${reserved} of ${request_id}`);
+    books.settle({ id: newId(), request_id, account_id, reserved, charge });
+    usage.settle(key_id, month, reserved, charge ?? 0n, opens_job);
+    ended.push(endOf(ending));
+    // A second ending of the same request in this batch finds it gone.
+    open.delete(ending.id);
+    return true;
   });
 }
 
@@ -118,6 +86,7 @@ function endOf(ending: Ending): requests.Ended {
     charged_usd_micro: 0n,
     cost_usd_micro: null,
     outputs: [],
+    frees_key: ending.to === 'FAILED' && !ending.opens_job,
     ...empty,
   };
   if (ending.to === 'CANCELLED') return base;

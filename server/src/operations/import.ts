@@ -24,7 +24,7 @@ import { longTransaction } from '../lib/long-transaction.ts';
 import { rawSql, type Database, type Transaction } from '../lib/sql.ts';
 import { StorageFull, type Storage } from '../storage/storage.ts';
 import { Refused } from './account.ts';
-import { endMany } from './advance.ts';
+import { endMany } from './turn.ts';
 
 const inflated = promisify(inflate);
 const releaseLimit = 500;

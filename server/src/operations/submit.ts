@@ -1,8 +1,7 @@
 import { ApiError } from '../core/errors.ts';
-import * as requests from '../db/requests.ts';
-import { openBooks, writeBooks, type Books } from '../ledger/ledger.ts';
-import { openUsage, writeUsage, type KeyUsage } from '../ledger/usage.ts';
-import type { Database } from '../lib/sql.ts';
+import type * as requests from '../db/requests.ts';
+import type { Books } from '../ledger/ledger.ts';
+import type { KeyUsage } from '../ledger/usage.ts';
 
 /** One submit: the row it makes and the limits of the key it comes with. */
 export interface Submit {
@@ -26,43 +25,19 @@ export interface Submitted {
 }
 
 /**
- * Accepts submits: idempotency, limits, reservation and the queued row, all in one transaction for
- * all of them.
- * Each gets its own verdict, in order; one that is refused leaves no trace and spoils nothing for
- * the others.
+ * Decides on submits, one after the other: idempotency, limits, reservation. Each gets its own
+ * verdict, in order; one that is refused leaves no trace and spoils nothing for the others.
+ * The rows to insert are put into `accepted`.
  */
-export function submitMany(db: Database, submits: Submit[]): Promise<(Submitted | ApiError)[]> {
-  return db.tx(async (tx) => {
-    // One after the other on the wire, both answers in one round trip. The account's lock also
-    // orders the submits that carry the same Idempotency-Key, so the look-up behind it is exact.
-    const keyed = submits.filter(({ row }) => row.idempotency_key !== null);
-    const [books, usage, earlier] = await Promise.all([
-      openBooks(
-        tx,
-        submits.map(({ row }) => row.account_id),
-      ),
-      openUsage(
-        tx,
-        submits.map(({ row }) => row.key_id),
-      ),
-      keyed.length === 0
-        ? []
-        : requests.findEarlier(
-            tx,
-            keyed.map(({ row }) => row.account_id),
-            keyed.map(({ row }) => row.idempotency_key!),
-          ),
-    ]);
-    const known = new Map(earlier.map((e) => [scope(e.account_id, e.idempotency_key), e]));
-    const accepted: requests.NewRequest[] = [];
-    const verdicts = submits.map((submit) => decide(submit, books, usage, known, accepted));
-    if (accepted.length > 0) {
-      requests.insertMany(tx, accepted);
-      writeBooks(tx, books);
-      writeUsage(tx, usage);
-    }
-    return verdicts;
-  });
+export function decideSubmits(
+  submits: Submit[],
+  books: Books,
+  usage: KeyUsage,
+  earlier: requests.Earlier[],
+  accepted: requests.NewRequest[],
+): (Submitted | ApiError)[] {
+  const known = new Map(earlier.map((e) => [scope(e.account_id, e.idempotency_key), e]));
+  return submits.map((submit) => decide(submit, books, usage, known, accepted));
 }
 
 function decide(

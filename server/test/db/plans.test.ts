@@ -80,7 +80,9 @@ const asked: Record<string, Ask> = {
   'lock balances': (c) => openBooks(c, [sample.account, uuid]),
   'lock usage': (c) => openUsage(c, [sample.key, uuid]),
   'find an earlier submit': (c) =>
-    requests.findEarlier(c, [sample.account], [sample.idempotency_key]),
+    requests.findEarlier(c, [
+      { account_id: sample.account, idempotency_key: sample.idempotency_key },
+    ]),
   'claim what is queued': (c) =>
     queue.claimQueued(c, { upstream: 'busy', concurrency: 50 }, 20, 60),
   'claim what is due': (c) => queue.claimDue(c, 20, 60),
@@ -160,6 +162,7 @@ const asked: Record<string, Ask> = {
         quantity: null,
         cost_usd_micro: null,
         outputs: [],
+        frees_key: true,
       },
     ]),
 };

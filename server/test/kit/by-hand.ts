@@ -6,10 +6,12 @@ import * as requests from '../../src/db/requests.ts';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql, type Database } from '../../src/lib/sql.ts';
 import { createAccount } from '../../src/operations/account.ts';
-import { endMany, moveMany } from '../../src/operations/advance.ts';
+import { moveMany } from '../../src/operations/advance.ts';
+import { endMany } from '../../src/operations/turn.ts';
 import { deposit } from '../../src/operations/deposit.ts';
 import { createKey } from '../../src/operations/key.ts';
-import { submitMany, type Submit, type Submitted } from '../../src/operations/submit.ts';
+import type { Submit, Submitted } from '../../src/operations/submit.ts';
+import { submitMany } from '../../src/operations/turn.ts';
 
 /** Requests moved by hand: no HTTP, no worker, no upstream, so that a test decides on every step. */
 

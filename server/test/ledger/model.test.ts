@@ -6,9 +6,9 @@ import type { Ending } from '../../src/core/request.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, type Database } from '../../src/lib/sql.ts';
 import { Refused } from '../../src/operations/account.ts';
-import { endMany } from '../../src/operations/advance.ts';
+import { endMany } from '../../src/operations/turn.ts';
 import { adjust, deposit } from '../../src/operations/deposit.ts';
-import { submitMany } from '../../src/operations/submit.ts';
+import { submitMany } from '../../src/operations/turn.ts';
 import {
   begin,
   cancelled,

@@ -6,7 +6,8 @@ import * as requests from '../../src/db/requests.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql, type Database } from '../../src/lib/sql.ts';
-import { endMany, moveMany } from '../../src/operations/advance.ts';
+import { moveMany } from '../../src/operations/advance.ts';
+import { endMany } from '../../src/operations/turn.ts';
 import {
   balanceOf,
   begin,

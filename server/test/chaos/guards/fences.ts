@@ -154,7 +154,7 @@ export const intents: Guard[] = [
   {
     guards: 'one end of a request in a batch',
     file: advance,
-    edits: [['      open.delete(ending.id);\n', '']],
+    edits: [['    open.delete(ending.id);\n', '']],
     test: 'test/operations/advance.test.ts',
     name: 'of one request in one batch take it once',
   },

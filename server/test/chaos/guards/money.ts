@@ -29,7 +29,7 @@ export const money: Guard[] = [
   {
     guards: 'a charge above its reservation spoils nothing for the others',
     file: advance,
-    edits: [['(charge < 0n || charge > row.quoted_usd_micro)', '(charge < 0n)']],
+    edits: [['(charge < 0n || charge > reserved)', '(charge < 0n)']],
     test: 'test/operations/advance.test.ts',
     name: 'each get their own verdict, in order',
   },
@@ -64,7 +64,7 @@ export const money: Guard[] = [
   {
     guards: 'a call that failed may be made again under its key',
     file: advance,
-    edits: [['      if (free.length > 0)', '      if (free.length > 1e9)']],
+    edits: [[`frees_key: ending.to === 'FAILED' && !ending.opens_job`, 'frees_key: false']],
     test: 'test/http/chat-repeat.test.ts',
     name: 'a call that failed frees its key',
   },
