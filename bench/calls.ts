@@ -6,7 +6,7 @@ import type { Bench, Process, ProcessOptions } from './service.ts';
 /** What every bench of HTTP calls does the same way. */
 
 export const connections = 64;
-const warmupSeconds = 3;
+export const warmupSeconds = 3;
 
 export const model = 'bench/flux/dev/text-to-image';
 export const input = JSON.stringify({
@@ -59,19 +59,49 @@ export async function measure(
   }
 }
 
-/** A line of a table; `reference` is the rate that 100 % stand for. */
-export function line(what: string, result: Measured, reference: number): Row {
-  return {
-    what,
-    'per second': Math.round(result.rate),
-    'of reference': `${Math.round((result.rate / reference) * 100)} %`,
-    'p50 ms': round(result.p50_ms),
-    'p99 ms': round(result.p99_ms),
-    'service µs': Math.round(result.service_us),
-    'postgres µs': Math.round(result.postgres_us),
-    'RSS MB': result.rss_mb,
-    replies: JSON.stringify(result.statuses),
-  };
+/** One of those that are compared. */
+export interface Contender {
+  what: string;
+  run: () => Promise<Measured>;
+}
+
+/**
+ * Measures each in every round, the first one being the reference, and tells the medians. A machine
+ * is seldom equally quick for minutes: only what ran in one round is compared, and the order turns.
+ */
+export async function compare(contenders: Contender[], rounds: number): Promise<Row[]> {
+  const results = new Map<Contender, Measured[]>(contenders.map((each) => [each, []]));
+  for (let round = 0; round < rounds; round++) {
+    for (const each of round % 2 === 0 ? contenders : contenders.toReversed())
+      results.get(each)!.push(await each.run());
+  }
+  const reference = results.get(contenders[0]!)!;
+  return contenders.map((each) => {
+    const all = results.get(each)!;
+    const middle = (of: (result: Measured) => number) => median(all.map(of));
+    const ratios = all.map((result, i) => (result.rate / reference[i]!.rate) * 100);
+    return {
+      what: each.what,
+      'per second': Math.round(middle((m) => m.rate)),
+      'of reference': `${Math.round(median(ratios))} %`,
+      from: `${Math.round(Math.min(...ratios))} %`,
+      to: `${Math.round(Math.max(...ratios))} %`,
+      'p50 ms': round(middle((m) => m.p50_ms)),
+      'p99 ms': round(middle((m) => m.p99_ms)),
+      'service µs': Math.round(middle((m) => m.service_us)),
+      'postgres µs': Math.round(middle((m) => m.postgres_us)),
+      'RSS MB': Math.max(...all.map((m) => m.rss_mb)),
+      errors: all.reduce((sum, m) => sum + m.errors + m.requests - good(m), 0),
+    };
+  });
+}
+
+function good({ statuses }: Measured): number {
+  return (statuses['200'] ?? 0) + (statuses['202'] ?? 0);
+}
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }
 
 export function round(value: number): number {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { headers, line, measure, type Measured } from './calls.ts';
+import { compare, connections, headers, measure, warmupSeconds, type Measured } from './calls.ts';
 import { cpuSeconds } from './cpu.ts';
 import { httpRequest, load } from './load.ts';
 import type { Question } from './run.ts';
@@ -23,56 +23,57 @@ const body = JSON.stringify({
 
 const question: Question = {
   asks: 'chat without streaming, with a durable reservation and charge: how does it compare to @portkey-ai/gateway, which keeps no books, in front of the same upstream?',
-  async measure(bench, seconds) {
+  async measure(bench, { seconds, rounds }) {
     const [key] = (await bench.keys(1)) as [string];
     const upstream = await localUpstream();
+    const env = { BENCH_UPSTREAM: upstream.url };
     const direct = httpRequest('POST', '/v1/chat/completions', headers(key), body);
-    const peer = await startPeer();
-    const peerRequest = httpRequest(
-      'POST',
-      '/v1/chat/completions',
-      {
-        'content-type': 'application/json',
-        authorization: 'Bearer x',
-        'x-portkey-provider': 'openai',
-        'x-portkey-custom-host': `${upstream.url}`,
-      },
-      body,
-    );
-    let portkey: Measured;
     try {
-      const cpu = cpuSeconds(peer.child.pid!);
-      const result = await load({
-        port: peer.port,
-        connections: 64,
-        seconds,
-        warmupSeconds: 3,
-        request: () => peerRequest,
-      });
-      const share = seconds / (seconds + 3) / result.requests;
-      portkey = {
-        ...result,
-        rss_mb: rssMb(peer.child.pid!),
-        service_us: (cpuSeconds(peer.child.pid!) - cpu) * share * 1e6,
-        postgres_us: 0,
-      };
+      return await compare(
+        [
+          {
+            what: '@portkey-ai/gateway 1.15.2 (reference)',
+            run: () => measurePeer(upstream.url, seconds),
+          },
+          {
+            what: 'farebox chat',
+            run: () => measure(bench, { role: 'service', env }, seconds, () => direct),
+          },
+        ],
+        rounds,
+      );
     } finally {
-      peer.child.kill();
+      await upstream.close();
     }
-    const ours = await measure(
-      bench,
-      { role: 'service', env: { BENCH_UPSTREAM: upstream.url } },
-      seconds,
-      () => direct,
-    );
-    await upstream.close();
-    return [
-      line('@portkey-ai/gateway 1.15.2 (reference)', portkey, portkey.rate),
-      line('farebox chat', ours, portkey.rate),
-    ];
   },
 };
 export default question;
+
+async function measurePeer(upstream: string, seconds: number): Promise<Measured> {
+  const { port, child } = await startPeer();
+  const peerHeaders = {
+    'content-type': 'application/json',
+    authorization: 'Bearer x',
+    'x-portkey-provider': 'openai',
+    'x-portkey-custom-host': upstream,
+  };
+  const request = httpRequest('POST', '/v1/chat/completions', peerHeaders, body);
+  try {
+    const before = cpuSeconds(child.pid!);
+    const result = await load({
+      port,
+      connections,
+      seconds,
+      warmupSeconds,
+      request: () => request,
+    });
+    const share = seconds / (seconds + warmupSeconds) / result.requests;
+    const service_us = (cpuSeconds(child.pid!) - before) * share * 1e6;
+    return { ...result, rss_mb: rssMb(child.pid!), service_us, postgres_us: 0 };
+  } finally {
+    child.kill();
+  }
+}
 
 /** In a thread of its own, so that it is not slowed down by the load. */
 async function localUpstream(): Promise<{ url: string; close(): Promise<unknown> }> {

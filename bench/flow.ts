@@ -11,7 +11,7 @@ const lookMs = 5_000;
 
 const question: Question = {
   asks: 'how many requests a second go from submit to COMPLETED with an instant upstream, for a minute, in one process?',
-  async measure(bench, seconds) {
+  async measure(bench, { seconds }) {
     const lasting = Math.max(seconds, 60);
     const keys = await bench.keys(20);
     const each = keys.map((key) => submitRequest(key));

@@ -6,12 +6,19 @@ import { parseArgs } from 'node:util';
 import { openBench, type Bench } from './service.ts';
 
 /**
- * `npm run bench [-- NAME… --seconds N]`: one file a question. Every figure stands beside a reference that was measured
+ * `npm run bench [-- NAME… --seconds N --rounds N]`: one file a question. Every figure stands beside a reference that was measured
  * in the same run on the same machine; the ratio between the two is what travels.
  */
 export interface Question {
   asks: string;
-  measure(bench: Bench, seconds: number): Promise<Row[]>;
+  measure(bench: Bench, effort: Effort): Promise<Row[]>;
+}
+
+export interface Effort {
+  /** Of each measurement, without its warm-up. */
+  seconds: number;
+  /** Where two or more are compared: how often each is measured. */
+  rounds: number;
 }
 
 export type Row = Record<string, string | number>;
@@ -20,7 +27,8 @@ const names = ['submit', 'status', 'flow', 'chat', 'streams', 'start'];
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    seconds: { type: 'string', default: '10' },
+    seconds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '5' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -28,25 +36,26 @@ const wanted = positionals.length > 0 ? positionals : names;
 const unknown = wanted.filter((name) => !names.includes(name));
 if (values.help || unknown.length > 0) {
   if (unknown.length > 0) console.error(`There is no bench called ${unknown.join(', ')}.`);
-  console.log(`npm run bench -- [${names.join('|')}]… [--seconds N]`);
+  console.log(`npm run bench -- [${names.join('|')}]… [--seconds N] [--rounds N]`);
   process.exitCode = unknown.length > 0 ? 1 : 0;
 } else {
-  for (const name of wanted) await ask(name, Number(values.seconds));
+  const effort = { seconds: Number(values.seconds), rounds: Number(values.rounds) };
+  for (const name of wanted) await ask(name, effort);
 }
 
-async function ask(name: string, seconds: number): Promise<void> {
+async function ask(name: string, effort: Effort): Promise<void> {
   const { asks, measure } = ((await import(`./${name}.ts`)) as { default: Question }).default;
   console.log(`\n${name}: ${asks}\n`);
   const bench = await openBench();
   try {
-    const rows = await measure(bench, seconds);
+    const rows = await measure(bench, effort);
     console.table(rows);
     const line = {
       at: new Date().toISOString(),
       commit: commit(),
       machine: machine(),
       name,
-      seconds,
+      ...effort,
       rows,
     };
     appendFileSync(join(import.meta.dirname, 'results.ndjson'), `${JSON.stringify(line)}\n`);

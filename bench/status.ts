@@ -1,11 +1,11 @@
 import { rawSql } from '../server/src/lib/sql.ts';
-import { headers, line, measure, submitRequest } from './calls.ts';
+import { compare, headers, measure, submitRequest } from './calls.ts';
 import { httpRequest, load } from './load.ts';
 import type { Question } from './run.ts';
 
 const question: Question = {
   asks: 'what does asking for a status cost, beside an empty GET route with the same reply?',
-  async measure(bench, seconds) {
+  async measure(bench, { seconds, rounds }) {
     const [key] = (await bench.keys(1)) as [string];
     const ids: string[] = [];
     const filler = await bench.start({ role: 'service' });
@@ -26,17 +26,20 @@ const question: Question = {
     await bench.db.run(rawSql('vacuum analyze requests'));
     const each = ids.map((id) => httpRequest('GET', `/v1/requests/${id}/status`, headers(key)));
     const toEmpty = httpRequest('GET', '/status/x', headers(key));
-    const empty = await measure(bench, { role: 'empty' }, seconds, () => toEmpty);
-    const status = await measure(
-      bench,
-      { role: 'service' },
-      seconds,
-      (n) => each[n % each.length]!,
+    const request = (n: number) => each[n % each.length]!;
+    return compare(
+      [
+        {
+          what: 'empty GET route (reference)',
+          run: () => measure(bench, { role: 'empty' }, seconds, () => toEmpty),
+        },
+        {
+          what: `status, ${ids.length} requests in turn`,
+          run: () => measure(bench, { role: 'service' }, seconds, request),
+        },
+      ],
+      rounds,
     );
-    return [
-      line('empty GET route (reference)', empty, empty.rate),
-      line(`status, ${ids.length} requests in turn`, status, empty.rate),
-    ];
   },
 };
 export default question;

@@ -1,39 +1,39 @@
-import { line, measure, model, submitRequest } from './calls.ts';
+import { compare, measure, model, submitRequest } from './calls.ts';
 import type { Question } from './run.ts';
+import type { ProcessOptions } from './service.ts';
 
 const question: Question = {
   asks: 'what does a durable submit with its reservation cost, beside an empty POST route with the same body and reply?',
-  async measure(bench, seconds) {
+  async measure(bench, { seconds, rounds }) {
     const [hot] = (await bench.keys(1)) as [string];
-    const many = await bench.keys(100);
+    const each = (await bench.keys(100)).map((key) => submitRequest(key));
     const one = submitRequest(hot);
-    const each = many.map((key) => submitRequest(key));
     const toEmpty = submitRequest(hot, `/queue/${model}`);
-    const empty = await measure(bench, { role: 'empty' }, seconds, () => toEmpty);
-    const hundred = await measure(
-      bench,
-      { role: 'service' },
-      seconds,
-      (n) => each[n % each.length]!,
+    const service = async (options: Partial<ProcessOptions>, request: (n: number) => Buffer) => {
+      const measured = await measure(bench, { role: 'service', ...options }, seconds, request);
+      await bench.reset();
+      return measured;
+    };
+    const inTurn = (n: number) => each[n % each.length]!;
+    return compare(
+      [
+        {
+          what: 'empty POST route (reference)',
+          run: () => measure(bench, { role: 'empty' }, seconds, () => toEmpty),
+        },
+        { what: 'submit, 100 accounts', run: () => service({}, inTurn) },
+        { what: 'submit, one hot account', run: () => service({}, () => one) },
+        {
+          what: 'a transaction per call, 100 accounts',
+          run: () => service({ batchMax: 1 }, inTurn),
+        },
+        {
+          what: 'a transaction per call, one hot account',
+          run: () => service({ batchMax: 1 }, () => one),
+        },
+      ],
+      rounds,
     );
-    await bench.reset();
-    const single = await measure(bench, { role: 'service' }, seconds, () => one);
-    await bench.reset();
-    const percall = await measure(
-      bench,
-      { role: 'service', batchMax: 1 },
-      seconds,
-      (n) => each[n % each.length]!,
-    );
-    await bench.reset();
-    const hotPercall = await measure(bench, { role: 'service', batchMax: 1 }, seconds, () => one);
-    return [
-      line('empty POST route (reference)', empty, empty.rate),
-      line('submit, 100 accounts', hundred, empty.rate),
-      line('submit, one hot account', single, empty.rate),
-      line('a transaction per call, 100 accounts', percall, empty.rate),
-      line('a transaction per call, one hot account', hotPercall, empty.rate),
-    ];
   },
 };
 export default question;

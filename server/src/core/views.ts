@@ -31,7 +31,10 @@ interface Row {
   completed_at: Date | null;
 }
 
-interface StatusRow extends Row {
+interface StatusRow extends Pick<
+  Row,
+  'id' | 'model_id' | 'status' | 'error_code' | 'created_at' | 'started_at' | 'completed_at'
+> {
   error_message: string | null;
   progress: Progress | null;
 }

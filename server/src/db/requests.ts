@@ -331,7 +331,22 @@ export function restMany(db: Connection, moves: To<'rest'>[]): Promise<Ids> {
     where r.id = d.id and r.attempt = d.attempt and r.completed_at is not null returning r.id`);
 }
 
-export interface StatusRow extends RequestRow {
+/** No more than a status shows, since no row is read as often. */
+export interface StatusRow extends Pick<
+  RequestRow,
+  | 'id'
+  | 'account_id'
+  | 'key_id'
+  | 'kind'
+  | 'expires_at'
+  | 'model_id'
+  | 'upstream'
+  | 'status'
+  | 'error_code'
+  | 'created_at'
+  | 'started_at'
+  | 'completed_at'
+> {
   error_message: string | null;
   progress: { progress: number | null; logs: string[] } | null;
 }
@@ -339,11 +354,8 @@ export interface StatusRow extends RequestRow {
 /** Status of requests of any account: the caller compares `account_id`. */
 export function findMany(db: Connection, ids: string[]): Promise<StatusRow[]> {
   return db.run<StatusRow>(sql`
-    select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
-      r.attempt,
-      r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state, r.expires_at,
-        r.created_at,
-      r.started_at, r.completed_at,
+    select r.id, r.account_id, r.key_id, r.kind, r.model_id, r.upstream, r.status, r.error_code,
+      r.created_at, r.started_at, r.completed_at, r.expires_at,
       case when r.status = 'FAILED' then (
         select s.error_message from request_results s
           where s.request_id = r.id) end as error_message,

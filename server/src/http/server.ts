@@ -50,6 +50,7 @@ export function createServer(deps: HttpDeps, logger: FastifyBaseLogger): Fastify
   app.addContentTypeParser('*', { bodyLimit: Number.MAX_SAFE_INTEGER }, (_req, payload, done) =>
     done(null, payload),
   );
+  app.decorateRequest('rest').decorateRequest('caller');
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler(sendError);
@@ -74,9 +75,9 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
   app.addHook('onRequest', (req, reply, done) => {
     reply.header('x-request-id', req.id);
     const { lingerMs } = deps.settings.times;
-    reply.raw.once('close', () => discardRest(req.raw, lingerMs));
     if (inFlight >= deps.settings.inFlightMax && !isOutside(req)) {
       deps.metrics.shed.inc({ reason: 'in_flight' });
+      reply.raw.once('close', () => discardRest(req.raw, lingerMs));
       done(
         new ApiError('capacity_unavailable', {
           message: 'This server has too much to do. Nothing was charged; retry with backoff.',
@@ -93,9 +94,10 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
       inFlight--;
       deps.metrics.counts.inFlight = inFlight;
     };
-    Object.assign(req, { rest });
+    (req as Keyed).rest = rest;
     reply.raw.once('close', () => {
       rest();
+      discardRest(req.raw, lingerMs);
       // Kept open for a next call it would hold up the stop.
       if (deps.draining.aborted) req.raw.socket.end();
       const route = req.routeOptions.url ?? 'none';
@@ -166,7 +168,7 @@ function handlerOf(route: Route, deps: HttpDeps): Pick<RouteOptions, 'handler' |
   if (route.who !== 'key') return { handler: route.handler };
   return {
     onRequest: async (req, reply) => {
-      Object.assign(req, { caller: await authenticate(req, reply, deps) });
+      (req as Keyed).caller = await authenticate(req, reply, deps);
     },
     handler: (req, reply) => route.handler(req as Keyed, reply),
   };

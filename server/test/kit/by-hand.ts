@@ -183,10 +183,16 @@ export async function end(db: Database, ending: Ending): Promise<boolean> {
   return verdict!;
 }
 
-export async function requestRow(db: Database, id: string): Promise<requests.StatusRow> {
-  const [row] = await requests.findMany(db, [id]);
-  if (!row) throw new Error(`there is no request ${id}`);
-  return row;
+export async function requestRow(
+  db: Database,
+  id: string,
+): Promise<requests.RequestRow & requests.StatusRow> {
+  const [row] = await db.run<requests.RequestRow>(
+    rawSql('select * from requests where id = $1', [id]),
+  );
+  const [shown] = await requests.findMany(db, [id]);
+  if (!row || !shown) throw new Error(`there is no request ${id}`);
+  return { ...row, ...shown };
 }
 
 export async function balanceOf(
