@@ -2,9 +2,10 @@
  * The test command: one embedded PostgreSQL for the whole suite, and a process for each test file,
  * two at a time. The counts come last, so that whoever reads only the end reads what matters.
  *
- *   npm test [-- PATH …] [--only TEXT] [--timeout SECONDS]
+ *   npm test [-- PATH …] [--only TEXT] [--timeout SECONDS] [--fleet]
  *
- * A PATH is a test file or a folder; TEXT is a part of a path. Tests find the server's address in
+ * A PATH is a test file or a folder; TEXT is a part of a path. With --fleet each service of theirs is
+ * a fleet of several on one database; without a PATH, those of money, queue and limits run both ways. Tests find the server's address in
  * FAREBOX_TEST_DATABASE, a URL whose host is the socket's folder; where it is set already, that
  * server is used and none is started. It is a server to make databases on, not a database to use.
  */
@@ -23,6 +24,23 @@ const folders = ['server/src', 'server/test', 'bench'];
 /** Two cores, and most files wait for the database half of the time. */
 const filesAtOnce = 2;
 const defaultTimeoutSeconds = '300';
+/** What holds in one process has to hold over several: these run again with --fleet. */
+const fleetToo = [
+  'server/test/http/chat-stream.test.ts',
+  'server/test/http/chat.test.ts',
+  'server/test/http/idempotency.test.ts',
+  'server/test/http/order-of-checks.test.ts',
+  'server/test/http/queue.test.ts',
+  'server/test/http/rate.test.ts',
+  'server/test/http/requests.test.ts',
+  'server/test/operations/duplicates.test.ts',
+  'server/test/operations/limits.test.ts',
+  'server/test/operations/races.test.ts',
+  'server/test/worker/claims.test.ts',
+  'server/test/worker/leases.test.ts',
+  'server/test/worker/outputs.test.ts',
+];
+
 /** A hung test is given up a little before its file, so that it is named. */
 const testTimeoutShare = 0.9;
 const slowestShown = 5;
@@ -41,8 +59,14 @@ interface Counts {
   todo: number;
 }
 
-interface Outcome {
+/** A test file and what it is told. */
+interface Task {
   file: string;
+  flags: string[];
+}
+
+interface Outcome {
+  task: Task;
   events: TestEvent[];
   counts: Counts;
   seconds: number;
@@ -62,24 +86,29 @@ const options = parseArgs({
   options: {
     only: { type: 'string', default: '' },
     timeout: { type: 'string', default: defaultTimeoutSeconds },
+    fleet: { type: 'boolean', default: false },
   },
 });
 process.chdir(root);
-const files = findFiles(options.positionals, options.values.only);
-if (files.length === 0) {
+const tasks = findTasks(options.positionals, options.values);
+if (tasks.length === 0) {
   console.error('No test file is named like that.');
   process.exitCode = 1;
 } else {
-  const ok = await withSurroundings(() => runAll(files, Number(options.values.timeout) * 1000));
+  const ok = await withSurroundings(() => runAll(tasks, Number(options.values.timeout) * 1000));
   if (!ok) process.exitCode ||= 1;
 }
 
-function findFiles(named: string[], only: string): string[] {
-  const places = named.length > 0 ? named : folders;
-  return places
+function findTasks(named: string[], { only, fleet }: { only: string; fleet: boolean }): Task[] {
+  const places = named.length > 0 ? named : fleet ? fleetToo : folders;
+  const files = places
     .flatMap((place) => (fs.statSync(place).isDirectory() ? filesBelow(place) : [place]))
-    .filter((file) => file.includes(only))
     .sort();
+  const again = named.length === 0 && !fleet ? fleetToo : [];
+  return [
+    ...files.map((file) => ({ file, flags: fleet ? ['--fleet'] : [] })),
+    ...again.map((file) => ({ file, flags: ['--fleet'] })),
+  ].filter(({ file }) => file.includes(only));
 }
 
 function filesBelow(folder: string): string[] {
@@ -174,14 +203,14 @@ function addressOf({ connection }: Embedded): string {
 }
 
 /** Runs the files and prints all about them; true when every test passed. */
-async function runAll(paths: string[], timeoutMs: number): Promise<boolean> {
+async function runAll(tasks: Task[], timeoutMs: number): Promise<boolean> {
   const events = new PassThrough({ objectMode: true });
   const printed = print(events);
-  const waiting = [...paths];
+  const waiting = [...tasks];
   const outcomes: Outcome[] = [];
   const lane = async () => {
-    for (let file; !stop.signal.aborted && (file = waiting.shift());) {
-      const outcome = await runFile(file, timeoutMs);
+    for (let task; !stop.signal.aborted && (task = waiting.shift());) {
+      const outcome = await runFile(task, timeoutMs);
       outcomes.push(outcome);
       // Whole files at a time, or two files' lines would mix.
       for (const event of outcome.events) events.write(event);
@@ -197,16 +226,22 @@ async function print(events: PassThrough): Promise<void> {
   for await (const text of events.compose(new spec())) process.stdout.write(text);
 }
 
-async function runFile(file: string, timeoutMs: number): Promise<Outcome> {
+async function runFile(task: Task, timeoutMs: number): Promise<Outcome> {
   const began = performance.now();
   const giveUp = new AbortController();
-  const outcome: Outcome = { file, events: [], counts: noCounts(), seconds: 0 };
+  const outcome: Outcome = { task, events: [], counts: noCounts(), seconds: 0 };
   const timer = setTimeout(() => {
     giveUp.abort(new Error(`no end after ${timeoutMs / 1000} s; ${openTests(outcome.events)}`));
   }, timeoutMs);
   // Aborting also ends the file's process, whatever it is doing.
   const signal = AbortSignal.any([stop.signal, giveUp.signal]);
-  const stream = run({ files: [file], timeout: timeoutMs * testTimeoutShare, signal, cwd: root });
+  const stream = run({
+    files: [task.file],
+    argv: task.flags,
+    timeout: timeoutMs * testTimeoutShare,
+    signal,
+    cwd: root,
+  });
   for await (const event of stream as AsyncIterable<TestEvent>) {
     const { type, data } = event;
     if (type === 'test:summary' && !data.file) outcome.counts = data.counts;
@@ -243,7 +278,10 @@ function summarize(outcomes: Outcome[], filesNotRun: number): boolean {
   const slowest = outcomes.toSorted((a, b) => b.seconds - a.seconds).slice(0, slowestShown);
   const seconds = (performance.now() - startedAt) / 1000;
   const lines = [
-    ...slowest.map((one) => `${one.seconds.toFixed(1).padStart(6)} s  ${one.file}`),
+    ...slowest.map(
+      ({ seconds, task }) =>
+        `${seconds.toFixed(1).padStart(6)} s  ${[task.file, ...task.flags].join(' ')}`,
+    ),
     ...(filesNotRun > 0 ? [`stopped with ${filesNotRun} of the files not run`] : []),
     `tests ${sum.tests}`,
     `suites ${sum.suites}`,

@@ -212,7 +212,7 @@ describe('/metrics', () => {
     const lines = [
       /^farebox_http_request_seconds_count\{route="\/v1\/chat\/completions",status="200"\} [1-9]\d*$/m,
       /^farebox_worker_step_seconds_count\{step="start",result="ok"\} [1-9]\d*$/m,
-      /^farebox_batch_size_count\{batch="submit"\} [1-9]\d*$/m,
+      /^farebox_batch_size_count\{batch="books"\} [1-9]\d*$/m,
       /^farebox_open_streams 0$/m,
       /^farebox_in_flight_calls \d+$/m,
       /^# TYPE farebox_books_ok gauge$/m,

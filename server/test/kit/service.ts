@@ -6,8 +6,7 @@ import { readConfig } from '../../src/config.ts';
 import { usualTimes, type Times } from '../../src/http/times.ts';
 import type { Lookup } from '../../src/lib/fetch.ts';
 import { createLog } from '../../src/lib/log.ts';
-import type { Database } from '../../src/lib/sql.ts';
-import { rawSql } from '../../src/lib/sql.ts';
+import { openDatabase, rawSql, type Database } from '../../src/lib/sql.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { createAccount } from '../../src/operations/account.ts';
 import { deposit } from '../../src/operations/deposit.ts';
@@ -16,6 +15,12 @@ import type { Upstream } from '../../src/upstreams/upstream.ts';
 import { testDatabase } from './database.ts';
 import { checkReply } from './openapi.ts';
 import { createFake, type Fake } from './fake.ts';
+
+/**
+ * Given to a test file, its service is a fleet: two that listen and work, and a third that works, on
+ * one PostgreSQL with connections of their own. Calls go to the two in turn, and all three work.
+ */
+const isFleet = process.argv.includes('--fleet');
 
 /** A whole service for a test file: its own database, its own folder, port 0, a fake upstream. */
 export interface Service {
@@ -164,8 +169,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   );
   const apps: App[] = [];
 
+  const pools: Database[] = [];
+
   async function start(
     overrides: Record<string, string> = {},
+    { http = true, db = database.db }: { http?: boolean; db?: Database } = {},
   ): Promise<{ app: App; base: string }> {
     const config = readConfig({
       PORT: '0',
@@ -180,12 +188,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       ...overrides,
     });
     const log = createLog('info', { write: (line) => lines.push(line) });
-    const store = { db: database.db, embedded: null, applied: [], close: async () => {} };
+    const store = { db, embedded: null, applied: [], close: async () => {} };
     const app = await startApp({
       config,
       store,
       log,
-      http: true,
+      http,
       worker: true,
       running: options.running ?? false,
       upstreams,
@@ -193,10 +201,23 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       lookup: options.lookup,
     });
     apps.push(app);
-    return { app, base: `http://127.0.0.1:${app.address!.port}` };
+    return { app, base: `http://127.0.0.1:${app.address?.port}` };
+  }
+
+  /** One more of the fleet. */
+  function enlist(http: boolean): Promise<{ app: App; base: string }> {
+    const connection = database.url;
+    const name = { max: 6, statementTimeoutMs: 30_000, applicationName: 'test fleet' };
+    const db = openDatabase({ connection, ...name });
+    pools.push(db);
+    // As behind one public address.
+    return start({ FAREBOX_BASE_URL: app.baseUrl }, { http, db });
   }
 
   const { app, base } = await start();
+  const fleet = isFleet ? [await enlist(true), await enlist(false)] : [];
+  const bases = [base, ...fleet.slice(0, 1).map((each) => each.base)];
+  let calls = 0;
   const { db } = database;
   let accounts = 0;
 
@@ -208,7 +229,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     base,
     databaseUrl: database.url,
     log: lines,
-    call: (method, path, call = {}) => send(call.base ?? base, method, path, call),
+    call: (method, path, call = {}) =>
+      send(call.base ?? bases[calls++ % bases.length]!, method, path, call),
     async account({ usd = 100, ...limits } = {}) {
       const email = `a${++accounts}@example.com`;
       const { id: account_id } = await createAccount(db, { email, is_operator: false });
@@ -224,7 +246,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       return { account_id, email, key, key_id };
     },
     async work() {
-      while ((await app.worker!.runOnce()) > 0);
+      const workers = [app, ...fleet.map((each) => each.app)].map((each) => each.worker!);
+      const round = () => Promise.all(workers.map((worker) => worker.runOnce()));
+      while ((await round()).some((done) => done > 0));
     },
     async wakeAll() {
       await db.run(
@@ -253,6 +277,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     another: start,
     async stop() {
       for (const each of apps) await each.stop(2_000);
+      for (const pool of pools) await pool.close();
       await database.close();
       rmSync(dir, { recursive: true, force: true });
     },
