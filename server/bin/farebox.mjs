@@ -1,5 +1,6 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=8
 // The operator's command. The service runs on Node 24; an older Node hands over to the packaged one.
+// A larger young generation would cost memory under load and save nothing.
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -32,7 +33,7 @@ function packagedNode() {
 }
 
 function handOver(node) {
-  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
+  const child = spawn(node, [...process.execArgv, ...process.argv.slice(1)], { stdio: 'inherit' });
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'];
   // A terminal sends its signals to the whole group. A second Ctrl-C would look like impatience.
   const fromTerminal = new Set(process.stdin.isTTY ? ['SIGINT', 'SIGHUP', 'SIGQUIT'] : []);

@@ -44,7 +44,8 @@ export async function authenticate(
   return caller;
 }
 
-const challenge = { 'www-authenticate': 'Key realm="farebox"' };
+/** Goes with every 401. */
+export const challenge = { 'www-authenticate': 'Key realm="farebox"' };
 
 function setRateHeaders(reply: FastifyReply, { quota, remaining, reset_seconds }: Rate): void {
   reply.header('ratelimit-policy', `"${policyName}";q=${quota};w=${windowSeconds}`);

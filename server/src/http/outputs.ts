@@ -5,7 +5,7 @@ import { verify } from '../core/signature.ts';
 import { expiry } from '../core/views.ts';
 import * as requests from '../db/requests.ts';
 import { isUuid } from '../lib/id.ts';
-import { authenticate } from './auth.ts';
+import { authenticate, challenge } from './auth.ts';
 import type { HttpDeps } from './deps.ts';
 import { matches } from './models.ts';
 import { parseRange } from './range.ts';
@@ -58,6 +58,7 @@ async function allowed(
   if (verdict === 'expired') throw new ApiError('expired');
   throw new ApiError('unauthorized', {
     message: 'The signature of this link is not valid. Fetch response_url for a fresh link.',
+    headers: challenge,
   });
 }
 

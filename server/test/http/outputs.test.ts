@@ -236,6 +236,7 @@ describe('nobody else does', () => {
       for (const method of ['GET', 'HEAD']) {
         const reply = await fetchIt(`${path(0)}?${query}`, {}, method);
         assert.equal(reply.status, 401, `${method} ${name}`);
+        assert.equal(reply.headers.get('www-authenticate'), 'Key realm="farebox"');
         if (method === 'GET') assertRefused(reply, 'unauthorized', { about: name });
       }
     }
