@@ -24,6 +24,7 @@ async function service(): Promise<number> {
   const config = readConfig({
     PORT: '0',
     FAREBOX_SECRET: 'a secret of at least thirty-two characters',
+    FAREBOX_DRAIN_SECONDS: '0',
     FAREBOX_LOG_LEVEL: 'warn',
     ...process.env,
   });

@@ -1,18 +1,21 @@
 import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import { signingSecrets, type Config } from './config.ts';
+import type { Config } from './config.ts';
 import { ping } from './db/migrate.ts';
 import * as queue from './db/queue.ts';
 import * as requests from './db/requests.ts';
 import type { HttpDeps } from './http/deps.ts';
 import { openapiText } from './http/openapi.ts';
 import { createQueueView } from './http/queue-view.ts';
+import { outside, routes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
 import { usualTimes, type Times } from './http/times.ts';
 import { createWatch } from './http/watch.ts';
-import { audit } from './ledger/audit.ts';
+import { auditAlone } from './ledger/audit.ts';
 import { openCircuit, type BatchBounds } from './lanes.ts';
+import { createBudget } from './lib/budget.ts';
 import { createLookup, ownAddresses, type Lookup } from './lib/fetch.ts';
 import type { Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
@@ -26,10 +29,13 @@ import { createWorker, type Worker } from './worker/worker.ts';
 
 const daySeconds = 24 * 3600;
 const auditMs = 15 * 60_000;
-const auditFirstMs = 20_000;
+/** After a turn that another process had, so that each has a verdict of its own before long. */
+const auditAgainMs = 60_000;
+/** Health checks do not wait for long; that of the container image waits for 5 s. */
+const pingMs = 2_000;
 
 export interface App {
-  /** Where it listens; null for a process that only works. */
+  /** Where it listens; null for a process that only works and was given no port. */
   address: { host: string; port: number } | null;
   baseUrl: string;
   db: Database;
@@ -73,25 +79,30 @@ export async function startApp(options: AppOptions): Promise<App> {
   const lookup = options.lookup ?? createLookup();
   const deps = httpDeps(parts, config, { ...signals, times, lookup });
   const worker = options.worker ? createWorker(workerDeps(parts, config, times)) : null;
-  const server = options.http ? createServer(deps, log) : null;
+  const port = options.http ? config.PORT : config.FAREBOX_WORKER_PORT;
+  const table = options.http ? routes(deps) : outside(deps);
+  const server = port === null ? null : createServer(deps, log, table);
   try {
-    const address = server && (await listen(server, config));
-    links.baseUrl =
-      config.FAREBOX_BASE_URL ?? `http://localhost:${address?.port ?? config.PORT}/v1`;
+    const address = server && (await listen(server, config.HOST, port!));
+    const own = options.http ? address!.port : config.PORT;
+    links.baseUrl = config.FAREBOX_BASE_URL ?? `http://localhost:${own}/v1`;
     deps.settings.openapi = openapiText(links.baseUrl);
     const working = options.running === false ? undefined : worker?.run();
-    const auditor = auditNowAndThen(db, metrics, log);
+    const auditor = auditNowAndThen(db, metrics, log, times.auditFirstMs);
 
     const stop = async (graceMs = 8_000) => {
       draining.abort();
-      auditor.stop();
+      const audited = auditor.stop();
       const last = setTimeout(() => cutoff.abort(), graceMs * 0.75);
       const over = new AbortController();
       const force = setTimeout(() => over.abort(), graceMs);
       over.signal.addEventListener('abort', () => server?.server.closeAllConnections());
-      await Promise.all([worker?.stop(graceMs * 0.6), server?.close()]);
+      const shown = options.http ? drained(config, cutoff.signal) : Promise.resolve();
+      const closed = server && shown.then(() => server.close());
+      await Promise.all([worker?.stop(graceMs * 0.6), closed]);
       // Callers who left are still to be billed.
-      await Promise.race([Promise.allSettled(deps.chats), aborted(over.signal)]);
+      const rest = Promise.allSettled([...deps.chats, audited]);
+      await Promise.race([rest, aborted(over.signal)]);
       clearTimeout(last);
       clearTimeout(force);
       await working;
@@ -107,6 +118,15 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 }
 
+/**
+ * While a load balancer still sends callers here they are told, rather than cut off. What is under
+ * way has its own bounds, so that this makes a stop no longer than they do.
+ */
+async function drained(config: Config, cutoff: AbortSignal): Promise<void> {
+  const ms = config.FAREBOX_DRAIN_SECONDS * 1000;
+  if (ms > 0) await pause(ms, undefined, { signal: cutoff }).catch(() => {});
+}
+
 function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
@@ -114,10 +134,10 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-async function listen(server: FastifyInstance, config: Config) {
-  await server.listen({ port: config.PORT, host: config.HOST });
+async function listen(server: FastifyInstance, host: string, wanted: number) {
+  await server.listen({ port: wanted, host });
   const { port } = server.server.address() as AddressInfo;
-  return { host: config.HOST, port };
+  return { host, port };
 }
 
 function workerDeps(parts: Parts, config: Config, times: Times) {
@@ -131,7 +151,7 @@ function workerDeps(parts: Parts, config: Config, times: Times) {
     ...parts.fetches,
     catalog: () => parts.catalog.current(),
     advance: lanes.advance,
-    circuit: openCircuit(db),
+    circuit: openCircuit(db, parts.happenings),
     observe: (step: string, seconds: number, failed: boolean) =>
       metrics.stepSeconds.observe({ step, result: failed ? 'failed' : 'ok' }, seconds),
     settings: {
@@ -141,6 +161,7 @@ function workerDeps(parts: Parts, config: Config, times: Times) {
       pollSeconds: config.FAREBOX_POLL_SECONDS,
       outputMaxBytes: config.FAREBOX_OUTPUT_MAX_BYTES,
       outputTtlSeconds: links.outputTtlSeconds,
+      retentionDays: config.FAREBOX_RETENTION_DAYS,
       webhookMs: times.webhookMs,
       links,
     },
@@ -153,31 +174,38 @@ function httpDeps(
   given: { draining: AbortSignal; cutoff: AbortSignal; times: Times; lookup: Lookup },
 ): HttpDeps {
   const { db, log, catalog } = parts;
+  const view = createQueueView(
+    (names, limit) => queue.queueStates(db, names, limit),
+    config.FAREBOX_QUEUE_AGE_SECONDS,
+  );
   return {
     ...parts,
     ...parts.lanes,
     catalog: () => catalog.current(),
-    secrets: signingSecrets(config),
     watch: createWatch(
       parts.hints,
-      (ids) => requests.findMany(db, ids),
+      {
+        find: (ids) => requests.findMany(db, ids),
+        position: ({ upstream, id }) => view.position(upstream, id),
+      },
       (err) => log.warn({ err }, 'could not look at watched requests'),
-      given.times.lookMs,
+      given.times,
     ),
-    queue: createQueueView(
-      (names, limit) => queue.queueStates(db, names, limit),
-      config.FAREBOX_QUEUE_AGE_SECONDS,
-    ),
+    queue: view,
     own: ownAddresses(ownNames(config)),
     publicHosts: config.FAREBOX_TEST_PUBLIC_HOSTS,
     draining: given.draining,
     cutoff: given.cutoff,
     lookup: given.lookup,
     chats: new Set(),
+    openChats: new Map(),
+    bodies: createBudget(config.FAREBOX_BODIES_MAX_BYTES, config.FAREBOX_BODIES_MAX_BYTES / 4),
     settings: {
       openJobs: config.FAREBOX_OPEN_JOBS,
+      openChats: config.FAREBOX_OPEN_CHATS,
       uploadMaxBytes: config.FAREBOX_UPLOAD_MAX_BYTES,
       fileTtlSeconds: config.FAREBOX_FILE_DAYS * daySeconds,
+      filesMaxBytes: config.FAREBOX_FILES_MAX_BYTES,
       inFlightMax: config.FAREBOX_IN_FLIGHT_MAX,
       streamsMax: config.FAREBOX_STREAMS_MAX,
       webhookHttpsOnly: config.FAREBOX_WEBHOOK_HTTPS_ONLY,
@@ -197,7 +225,7 @@ async function unready(
   if (spaceLow()) return 'disk space';
   if (catalog.current().models.size === 0) return 'catalog';
   try {
-    await ping(db);
+    await ping(db, pingMs);
     return null;
   } catch {
     return 'database';
@@ -205,26 +233,49 @@ async function unready(
 }
 
 /** The first time a moment after the start, so that a broken book does not wait to be noticed. */
-function auditNowAndThen(db: Database, metrics: Metrics, log: Logger): { stop(): void } {
-  const look = () => void auditOnline(db, metrics, log);
-  const first = setTimeout(look, auditFirstMs);
+function auditNowAndThen(db: Database, metrics: Metrics, log: Logger, firstMs: number) {
+  const stopping = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  let again: NodeJS.Timeout | undefined;
+  const look = () => {
+    running = auditOnline(db, metrics, log, stopping.signal).then((looked) => {
+      if (looked || stopping.signal.aborted) return;
+      again = setTimeout(look, auditAgainMs);
+      again.unref();
+    });
+  };
+  const first = setTimeout(look, firstMs);
   const timer = setInterval(look, auditMs);
   first.unref();
   timer.unref();
   return {
-    stop() {
+    /** Breaks off one that is under way; it can take minutes. */
+    stop(): Promise<void> {
       clearTimeout(first);
+      clearTimeout(again);
       clearInterval(timer);
+      stopping.abort();
+      return running;
     },
   };
 }
 
-async function auditOnline(db: Database, metrics: Metrics, log: Logger): Promise<void> {
+/** False where it did not look, since another process does. */
+async function auditOnline(
+  db: Database,
+  metrics: Metrics,
+  log: Logger,
+  stopping: AbortSignal,
+): Promise<boolean> {
   try {
-    const { ok, violations } = await audit(db);
+    const report = await auditAlone(db, stopping);
+    if (report === null) return false;
+    const { ok, violations } = report;
     metrics.booksOk.set(ok ? 1 : 0);
+    metrics.booksChecked.setToCurrentTime();
     if (!ok) log.error({ violations }, 'the books do not balance');
   } catch (err) {
-    log.warn({ err }, 'the audit could not run');
+    if (!stopping.aborted) log.warn({ err }, 'the audit could not run');
   }
+  return true;
 }

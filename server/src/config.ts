@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { makePrivate } from './lib/private-folder.ts';
 
 /**
  * Every setting: name, how it is read, its default, and a sentence for the operator. This is the
@@ -27,13 +27,10 @@ const settings = {
     'Folder of the embedded database, stored media and the generated secret.',
   ),
   DATABASE_URL: {
-    ...matching(
-      /^postgres(ql)?:\/\/./,
-      'must be postgres://USER:PASSWORD@HOST/DATABASE.',
-      null,
-      'PostgreSQL 15 or later. Unset: an embedded PostgreSQL in the data folder.',
-    ),
+    read: databaseUrl,
+    default: null,
     secret: true as const,
+    says: 'PostgreSQL 15 or later. Unset: an embedded PostgreSQL in the data folder.',
   },
   FAREBOX_DATABASE_POOL: int(2, 200, '10', 'Database connections of one process.'),
   FAREBOX_UNSAFE_DATABASE: flag(
@@ -48,9 +45,13 @@ const settings = {
     'Signs output links; at least 32 characters. Unset: made and kept in the data folder.',
   ),
   FAREBOX_SECRET_PREVIOUS: secret(
-    'The secret before, for a day after a change, so that old links stay good.',
+    'The secret before, for a day after a change, so that old links stay good; as long.',
   ),
   FAREBOX_WORKER: flag('on', 'Run a worker inside `serve`.'),
+  FAREBOX_WORKER_PORT: {
+    ...int(0, 65_535, '0', 'Port of `worker` for /livez, /readyz and /metrics. Unset: none.'),
+    default: null,
+  },
   FAREBOX_WORKER_CONCURRENCY: int(
     1,
     10_000,
@@ -84,6 +85,12 @@ const settings = {
     ),
     secret: true as const,
   },
+  FAREBOX_DRAIN_SECONDS: number(
+    0,
+    6,
+    '3',
+    'How long `serve` still answers after SIGTERM, with /readyz and new submits at 503.',
+  ),
   FAREBOX_METRICS_TOKEN: secret('Bearer token that opens /metrics to callers from other machines.'),
   FAREBOX_LOG_LEVEL: oneOf(
     ['fatal', 'error', 'warn', 'info', 'debug', 'silent'],
@@ -92,6 +99,12 @@ const settings = {
   ),
   FAREBOX_RPM: int(1, 10_000_000, '600', 'Calls a minute of a key that has no figure of its own.'),
   FAREBOX_OPEN_JOBS: int(1, 100_000_000, '50', 'Open jobs of a key that has no figure of its own.'),
+  FAREBOX_OPEN_CHATS: int(
+    1,
+    1_000_000,
+    '100',
+    'Chat calls a key may have open at once in one process; beyond it 429.',
+  ),
   FAREBOX_UPLOAD_MAX_BYTES: int(1, 10_737_418_240, '104857600', 'Largest uploaded file.'),
   FAREBOX_OUTPUT_MAX_BYTES: int(
     1,
@@ -100,6 +113,18 @@ const settings = {
     'Largest output of an upstream that is kept.',
   ),
   FAREBOX_FILE_DAYS: number(0.001, 365, '7', 'Days an uploaded file is kept.'),
+  FAREBOX_FILES_MAX_BYTES: int(
+    1,
+    1_125_899_906_842_624,
+    '10737418240',
+    'What the uploaded files of one account may take together; beyond it 413.',
+  ),
+  FAREBOX_RETENTION_DAYS: number(
+    1,
+    3650,
+    '30',
+    'Days a request keeps what was asked and answered, after its end; its Idempotency-Key as long.',
+  ),
   FAREBOX_QUEUE_AGE_SECONDS: number(
     1,
     86_400,
@@ -122,6 +147,12 @@ const settings = {
     1_000_000,
     '2000',
     'Calls one process works on at once; beyond it 503.',
+  ),
+  FAREBOX_BODIES_MAX_BYTES: int(
+    16 * 1024 * 1024,
+    1024 ** 4,
+    String(128 * 1024 * 1024),
+    'Bytes of JSON bodies that one process holds at once, a quarter of it for one account; beyond it 503.',
   ),
   FAREBOX_STREAMS_MAX: int(
     1,
@@ -181,14 +212,24 @@ function readSetting(
   if (direct !== undefined && direct !== '') return direct;
   const file = setting.secret ? env[`${name}_FILE`] : undefined;
   if (file) {
-    try {
-      return readFileSync(file, 'utf8').trim();
-    } catch (error) {
-      throw new ConfigError(`cannot read ${file}: ${(error as Error).message}`, { cause: error });
-    }
+    const held = readSecretFile(file);
+    if (held === '') throw new ConfigError(`${file} is empty.`);
+    return held;
   }
   return setting.default;
 }
+
+function readSecretFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new ConfigError(`cannot read ${file}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Whoever guesses a signing secret opens every output; a shorter one could be tried out. */
+export const secretMinLength = 32;
+const baseUrlForm = /^https?:\/\/[^/?#\s]+(\/[^?#\s]*)?\/v1$/;
 
 /** Figures that must fit each other. */
 function relations(config: Config): string[] {
@@ -198,13 +239,13 @@ function relations(config: Config): string[] {
       'FAREBOX_STEP_TIMEOUT_SECONDS must be less than FAREBOX_LEASE_SECONDS, or a step could outlive its lease.',
     );
   }
-  if (config.FAREBOX_SECRET !== null && config.FAREBOX_SECRET.length < 32) {
-    problems.push('FAREBOX_SECRET must have at least 32 characters.');
+  for (const name of ['FAREBOX_SECRET', 'FAREBOX_SECRET_PREVIOUS'] as const) {
+    const given = config[name];
+    if (given === null || given.length >= secretMinLength) continue;
+    problems.push(`${name} must have at least ${secretMinLength} characters.`);
   }
-  if (
-    config.FAREBOX_BASE_URL !== null &&
-    !/^https?:\/\/[^/?#]+(\/[^?#]*)?\/v1$/.test(config.FAREBOX_BASE_URL)
-  ) {
+  const base = config.FAREBOX_BASE_URL;
+  if (base !== null && !(baseUrlForm.test(base) && URL.canParse(base))) {
     problems.push('FAREBOX_BASE_URL must be an http or https address that ends in /v1.');
   }
   return problems;
@@ -215,39 +256,19 @@ export function catalogDir(config: Config): string {
   return resolve(config.FAREBOX_CATALOG ?? join(import.meta.dirname, '../../catalog'));
 }
 
-/** The data folder as an absolute path, made if need be. */
-export function dataDir(config: Config): string {
-  const dir = resolve(config.FAREBOX_DATA_DIR);
+/** The data folder, or one inside it, as an absolute path; made if need be. */
+export function dataDir(config: Config, inside = '.'): string {
+  const top = resolve(config.FAREBOX_DATA_DIR);
+  const dir = resolve(top, inside);
   try {
-    mkdirSync(dir, { recursive: true });
+    // Under root the embedded PostgreSQL is another user, who has to pass through.
+    makePrivate(top, process.getuid?.() === 0 ? 0o711 : 0o700);
+    if (dir !== top) makePrivate(dir, 0o700);
   } catch (error) {
     const { message } = error as Error;
     throw new ConfigError(`FAREBOX_DATA_DIR: cannot use ${dir}: ${message}`, { cause: error });
   }
   return dir;
-}
-
-/**
- * The signing secrets, newest first. Without a given one, one is made once and kept in the data
- * folder.
- */
-export function signingSecrets(config: Config): Buffer[] {
-  const previous = config.FAREBOX_SECRET_PREVIOUS;
-  const secrets = [config.FAREBOX_SECRET ?? keptSecret(join(dataDir(config), 'secret'))];
-  if (previous !== null) secrets.push(previous);
-  return secrets.map((secret) => Buffer.from(secret));
-}
-
-function keptSecret(path: string): string {
-  if (!existsSync(path)) {
-    try {
-      writeFileSync(path, randomBytes(32).toString('hex'), { mode: 0o600, flag: 'wx' });
-    } catch (error) {
-      // Another process that starts in this folder was faster; its secret is as good.
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-  }
-  return readFileSync(path, 'utf8').trim();
 }
 
 /** `docs/configuration.md`. */
@@ -285,6 +306,28 @@ function matching<D extends string | null>(form: RegExp, rule: string, fallback:
     return given;
   };
   return { read, default: fallback, says };
+}
+
+/** Judged as the driver will read it, whose own complaint would not name the setting. */
+function databaseUrl(given: string): string {
+  // A socket's folder stands in the query, and no host before it.
+  const url = URL.parse(given) ?? URL.parse(given.replace('@/', '@socket/'));
+  const known = url !== null && /^postgres(ql)?:$/.test(url.protocol) && url.hash === '';
+  if (!known || !/^postgres(ql)?:\/\/./.test(given) || !isDecodable(url)) {
+    throw new ConfigError(
+      'must be postgres://USER:PASSWORD@HOST:PORT/DATABASE, with what is no letter or digit in PASSWORD percent-encoded.',
+    );
+  }
+  return given;
+}
+
+function isDecodable({ username, password, hostname, pathname }: URL): boolean {
+  try {
+    [username, password, hostname, pathname].forEach((part) => decodeURIComponent(part));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function secret(says: string) {

@@ -1,6 +1,7 @@
 import type { Config } from './config.ts';
 import type { Ending, Moving, Transition } from './core/request.ts';
 import type { Hints } from './db/hints.ts';
+import type { Happenings } from './happenings.ts';
 import { authenticateMany } from './db/keys.ts';
 import * as queue from './db/queue.ts';
 import * as requests from './db/requests.ts';
@@ -10,6 +11,14 @@ import { isDataError, type Database } from './lib/sql.ts';
 import { moveMany } from './operations/advance.ts';
 import type { Submit, Submitted } from './operations/submit.ts';
 import { takeTurn } from './operations/turn.ts';
+
+interface Failed {
+  account_id: string;
+  message: string;
+  /** The message as far as it is fit for the log. */
+  cause: string;
+  pause_seconds: number;
+}
 
 /** Failures in a row after which an upstream rests, and for how long. */
 const circuit = { threshold: 5, rest_seconds: 30 };
@@ -25,13 +34,14 @@ export interface LaneDeps {
   hints: Hints;
   metrics: Metrics;
   config: Config;
+  happenings: Happenings;
   bounds?: BatchBounds | undefined;
 }
 
 export type Lanes = ReturnType<typeof openLanes>;
 
 /** The batched, singular forms of the hot paths. */
-export function openLanes({ db, hints, metrics, config, bounds }: LaneDeps) {
+export function openLanes({ db, hints, metrics, config, happenings, bounds }: LaneDeps) {
   const lane = <T, R>(
     name: string,
     many: (items: T[]) => Promise<(R | Error)[]>,
@@ -50,6 +60,7 @@ export function openLanes({ db, hints, metrics, config, bounds }: LaneDeps) {
   async function end(ending: Ending): Promise<boolean> {
     const ended = (await books(ending)) as boolean;
     if (!ended) return fenced(ending);
+    happenings.ended(ending);
     hints.changed([ending.id]);
     // Its place at the upstream is free.
     hints.work();
@@ -59,6 +70,7 @@ export function openLanes({ db, hints, metrics, config, bounds }: LaneDeps) {
     if (!(await move(moving))) return fenced(moving);
     if (moving.to === 'begin' || (moving.to === 'wait' && moving.progress !== null))
       hints.changed([moving.id]);
+    if (moving.to === 'notified') happenings.notified(moving);
     return true;
   }
   function fenced(transition: Transition): false {
@@ -114,16 +126,19 @@ function byId<Row extends { id: string }>(find: (ids: string[]) => Promise<Row[]
 }
 
 /** Notes how starts at upstreams went. */
-export function openCircuit(db: Database) {
+export function openCircuit(db: Database, happenings: Happenings) {
   const failing = new Set<string>();
   return {
-    async failed(upstream: string, message: string, pause_seconds: number) {
+    async failed(upstream: string, { cause, ...failed }: Failed) {
       failing.add(upstream);
-      await queue.noteFailure(db, upstream, { message, pause_seconds, ...circuit });
+      const failure = { ...failed, ...circuit };
+      happenings.startFailed(upstream, cause, await queue.noteFailure(db, upstream, failure));
     },
     async succeeded(upstream: string) {
       // Only after a failure is there anything to write.
-      if (failing.delete(upstream)) await queue.noteSuccess(db, upstream);
+      if (!failing.delete(upstream)) return;
+      await queue.noteSuccess(db, upstream);
+      happenings.startSucceeded(upstream);
     },
   };
 }

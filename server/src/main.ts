@@ -71,12 +71,24 @@ verb(account, 'statement', "list the movements of an account's money, newest fir
   .argument('<email>')
   .option('--limit <n>', 'how many', count, 100)
   .action(run(async () => (await import('./commands/account.ts')).statementOf));
+verb(account, 'webhook-secret', "print what the account's notifications are signed with")
+  .argument('<email>')
+  .option('--rotate', 'make a new secret; the one before signs too, until it is retired')
+  .option('--retire', 'drop the older of two secrets')
+  .action(run(async () => (await import('./commands/account.ts')).webhookSecret));
 
 verb(program, 'credit', 'book a deposit; the same reference is booked once')
   .argument('<email>')
   .argument('<usd>')
   .requiredOption('--reference <text>', 'outside name of the payment')
   .action(run(async () => (await import('./commands/credit.ts')).credit));
+
+verb(program, 'adjust', 'correct a balance; a negative amount takes. Booked once per reference')
+  .argument('<email>')
+  .argument('<usd>', 'such as 5 or -0.50')
+  .requiredOption('--reference <text>', 'outside name of the correction')
+  .requiredOption('--reason <text>', 'why, for who reads the books')
+  .action(run(async () => (await import('./commands/credit.ts')).adjust));
 
 const key = program.command('key').description('API keys');
 verb(key, 'create', 'make a key and print it, once')
@@ -98,6 +110,23 @@ verb(key, 'limit', 'change the limits of a key; "none" takes one away')
 verb(key, 'revoke', 'refuse a key from the next call on')
   .argument('<key-id>')
   .action(run(async () => (await import('./commands/key.ts')).revoke));
+
+const upstream = program.command('upstream').description('the model services');
+verb(upstream, 'list', 'list upstreams with their queues, places, rests and failures').action(
+  run(async () => (await import('./commands/upstream.ts')).list),
+);
+
+const request = program.command('request').description('requests of all accounts');
+verb(request, 'list', 'list requests, newest first')
+  .option('--status <status>', 'only those in this state')
+  .option('--account <email>', 'of one account')
+  .option('--model <id>', 'of one model')
+  .option('--limit <n>', 'how many', count, 50)
+  .action(run(async () => (await import('./commands/request.ts')).list));
+verb(request, 'show', 'show one request with its money, attempts and notifications')
+  .argument('<request-id>')
+  .option('--input', "show the caller's input too")
+  .action(run(async () => (await import('./commands/request.ts')).show));
 
 const catalog = program.command('catalog').description('the catalog files');
 verb(catalog, 'check', 'check catalog files and say in words what is wrong')

@@ -1,18 +1,30 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { catalogDir, dataDir, signingSecrets, type Config } from './config.ts';
+import { catalogDir, ConfigError, dataDir, type Config } from './config.ts';
 import type { Links } from './core/views.ts';
 import { openHints, type Hints } from './db/hints.ts';
+import { addFigures } from './figures.ts';
+import { tellHappenings, type Happenings } from './happenings.ts';
 import { openLanes, type BatchBounds, type Lanes } from './lanes.ts';
 import { createFetch, type Fetch, type Lookup } from './lib/fetch.ts';
 import { createMetrics, type Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
+import { signingSecrets } from './secrets.ts';
 import { openCatalog, type CatalogStore } from './storage/catalog.ts';
 import { openStorage } from './storage/index.ts';
 import type { Storage } from './storage/storage.ts';
-import { createUpstreams } from './upstreams/index.ts';
+import { adapters, createUpstreams } from './upstreams/index.ts';
 import type { Upstream } from './upstreams/upstream.ts';
+
+/** Calls to addresses that strangers give. */
+interface Fetches {
+  /** Outputs of upstreams, which may stand on the own network. */
+  guarded: Fetch;
+  /** Inputs of callers, who may reach nothing private. */
+  inputs: Fetch;
+  /** Notifications. */
+  webhooks: Fetch;
+}
 
 /** What the HTTP side and the worker of one process share. */
 export interface Parts {
@@ -24,9 +36,11 @@ export interface Parts {
   upstreams: ReadonlyMap<string, Upstream>;
   hints: Hints;
   lanes: Lanes;
+  happenings: Happenings;
   links: Links;
-  /** Calls to addresses that strangers give: inputs and outputs; and notifications. */
-  fetches: { guarded: Fetch; webhooks: Fetch };
+  /** Signing secrets that are honoured, newest first. */
+  secrets: readonly Buffer[];
+  fetches: Fetches;
   /** True while the disk is nearly full. */
   spaceLow: () => boolean;
   close(): Promise<void>;
@@ -36,6 +50,8 @@ const outputTtlSeconds = 24 * 3600;
 /** Below this no new work is taken, or the database on the same disk would run out first. */
 const spaceLowBytes = 256 * 1024 * 1024;
 const spaceLookMs = 5_000;
+/** Of a worker's step: how long the files of one input may take to arrive. */
+const inputShare = 2 / 3;
 
 export interface PartsOptions {
   config: Config;
@@ -46,56 +62,80 @@ export interface PartsOptions {
   lookup?: Lookup;
 }
 
+/** Throws with nothing left open: what is settings only is read first. */
 export async function openParts({ config, db, log, ...options }: PartsOptions): Promise<Parts> {
+  const secrets = signingSecrets(config);
+  const storage = openMedia(config);
   const metrics = createMetrics();
   const fetches = openFetches(config, options.lookup);
   const upstreams =
     options.upstreams ??
-    createUpstreams(upstreamSettings(config), { download: downloader(fetches.guarded, config) });
+    createUpstreams(upstreamSettings(config), { download: downloader(fetches.inputs, config) });
   const catalog = await openCatalog({
     dir: catalogDir(config),
-    usableUpstreams: (name) => upstreams.has(name) || `the upstream "${name}" is not set up`,
+    usableUpstreams: (name) => upstreams.has(name) || notSetUp(name),
+    knownUpstreams: [...new Set([...Object.keys(adapters), ...upstreams.keys()])],
     log,
   });
-  const storage = openStorage(storageAddress(config));
   const hints = openHints(db, {
     remote: config.FAREBOX_NOTIFY,
     onError: (err) => log.warn({ err }, 'hint lost'),
   });
-  const lanes = openLanes({ db, hints, metrics, config, bounds: options.batches });
-  const links = { baseUrl: '', secret: signingSecrets(config)[0]!, outputTtlSeconds };
+  addFigures(metrics, { db, upstreams: [...upstreams.keys()], dir: dataDir(config) });
+  const happenings = tellHappenings(metrics, log, upstreams);
+  const lanes = openLanes({ db, hints, metrics, config, happenings, bounds: options.batches });
+  const links = { baseUrl: '', secret: secrets[0]!, outputTtlSeconds };
   const space = watchSpace(storage, log);
   const close = async () => {
     space.stop();
     await hints.close();
     await Promise.all([...upstreams.values()].map((upstream) => upstream.close?.()));
-    await Promise.all([fetches.guarded.close(), fetches.webhooks.close(), catalog.close()]);
+    await Promise.all([...Object.values(fetches).map((each) => each.close()), catalog.close()]);
   };
   const shared = { db, log, metrics, storage, catalog, upstreams, hints, lanes, links, fetches };
-  return { ...shared, spaceLow: space.low, close };
+  return { ...shared, happenings, secrets, spaceLow: space.low, close };
 }
 
-/** Where media bytes are kept. */
-export function storageAddress(config: Config): string {
+/** Where media bytes are kept. Throws `ConfigError` where that cannot be used. */
+export function openMedia(config: Config): Storage {
   const { FAREBOX_STORAGE: address } = config;
-  return address === 'disk' ? `disk:${join(dataDir(config), 'media')}` : address;
+  const folder = join(dataDir(config), 'media');
+  try {
+    return openStorage(address === 'disk' ? `disk:${folder}` : address);
+  } catch (cause) {
+    throw new ConfigError(`FAREBOX_STORAGE: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** For a look at the catalog without a service: which upstreams there are, and which are set up. */
+export function upstreamsOf(config: Config) {
+  const isSetUp = (name: string) => name === 'sandbox' && config.FAREBOX_SANDBOX;
+  return {
+    knownUpstreams: Object.keys(adapters),
+    usableUpstreams: (name: string) => isSetUp(name) || notSetUp(name),
+  };
+}
+
+function notSetUp(name: string): string {
+  const needs = adapters[name];
+  return `the upstream "${name}" is not set up${needs ? `: it needs ${needs}` : ''}`;
 }
 
 function upstreamSettings(config: Config) {
   if (!config.FAREBOX_SANDBOX) return { sandbox: null };
-  const dir = join(dataDir(config), 'sandbox');
-  mkdirSync(dir, { recursive: true });
+  const dir = dataDir(config, 'sandbox');
   return {
     sandbox: {
       dir,
       concurrency: config.FAREBOX_SANDBOX_CONCURRENCY,
       speed: config.FAREBOX_SANDBOX_SPEED,
+      // What is left of the step is for looking into the files.
+      inputSeconds: config.FAREBOX_STEP_TIMEOUT_SECONDS * inputShare,
     },
   };
 }
 
-/** Calls to addresses that strangers give: uploads by URL, outputs of upstreams, notifications. */
-function openFetches(config: Config, lookup?: Lookup): { guarded: Fetch; webhooks: Fetch } {
+function openFetches(config: Config, lookup?: Lookup): Fetches {
   const guard = {
     allowHosts: [...config.FAREBOX_ALLOW_PRIVATE_HOSTS, ...config.FAREBOX_TEST_PUBLIC_HOSTS],
   };
@@ -107,6 +147,7 @@ function openFetches(config: Config, lookup?: Lookup): { guarded: Fetch; webhook
       : true;
   return {
     guarded: createFetch({ guard: guard.allowHosts.length > 0 ? guard : true, own, lookup }),
+    inputs: createFetch({ guard: publicOnly, own, lookup }),
     webhooks: createFetch({
       guard: publicOnly,
       httpsOnly: config.FAREBOX_WEBHOOK_HTTPS_ONLY,
@@ -121,10 +162,10 @@ export function ownNames(config: Config): string[] {
   return config.FAREBOX_BASE_URL === null ? [] : [new URL(config.FAREBOX_BASE_URL).hostname];
 }
 
-function downloader(guarded: Fetch, config: Config) {
+function downloader(inputs: Fetch, config: Config) {
   return async (url: string, signal: AbortSignal) => {
     const call = { url, maxBytes: config.FAREBOX_UPLOAD_MAX_BYTES, idleTimeoutMs: 20_000, signal };
-    const reply = await guarded.stream(call);
+    const reply = await inputs.stream(call);
     const opened = reply.body;
     if (reply.status !== 200) {
       await opened[Symbol.asyncIterator]().return?.();
@@ -139,7 +180,7 @@ function downloader(guarded: Fetch, config: Config) {
           first = false;
           return opened;
         }
-        return (await guarded.stream(call)).body;
+        return (await inputs.stream(call)).body;
       },
     };
   };

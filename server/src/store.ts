@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { dataDir, type Config } from './config.ts';
 import { startEmbedded, type Embedded } from './db/embedded.ts';
-import { migrate, SchemaUnfit, unsafeSettings } from './db/migrate.ts';
+import { migrate, SchemaTooOld, SchemaUnfit, unsafeSettings, verifySchema } from './db/migrate.ts';
 import { codeOf, isUnavailable, openDatabase, type Database } from './lib/sql.ts';
 import { Refused } from './operations/account.ts';
 
@@ -17,11 +17,24 @@ export interface Store {
   close(): Promise<void>;
 }
 
+export interface StoreOptions {
+  /**
+   * False: a schema of another version is refused. A short verb must not migrate what an older
+   * service works on at the moment. Default: true.
+   */
+  migrates?: boolean;
+}
+
 /**
  * Connects to the configured database, starting the embedded one where none is; brings the schema
- * up to date. Throws `Refused` where the database cannot be used.
+ * up to date, or proves that it is. Throws `Refused` where the database cannot be used.
  */
-export async function openStore(config: Config, name: string, log: Logger): Promise<Store> {
+export async function openStore(
+  config: Config,
+  name: string,
+  log: Logger,
+  { migrates = true }: StoreOptions = {},
+): Promise<Store> {
   const embedded = config.DATABASE_URL === null ? await embed(config, log) : null;
   const db = openDatabase({
     connection: config.DATABASE_URL ?? embedded!.connection,
@@ -35,14 +48,26 @@ export async function openStore(config: Config, name: string, log: Logger): Prom
     await embedded?.stopIfUnused();
   };
   try {
-    const applied = await migrate(db);
-    if (applied.length > 0) log.info({ applied }, 'schema migrated');
+    // Before the first table is made there: what is committed has to last.
     const unsafe = config.FAREBOX_UNSAFE_DATABASE ? [] : await unsafeSettings(db);
     if (unsafe.length > 0) throw new Refused(unsafe.join('\n'));
+    const applied = migrates ? await migrate(db) : await verified(db, embedded !== null);
+    if (applied.length > 0) log.info({ applied }, 'schema migrated');
     return { db, embedded, applied, close };
   } catch (error) {
     await close();
     throw inWords(error);
+  }
+}
+
+/** A new embedded database has nobody yet who could be disturbed, so it is made ready. */
+async function verified(db: Database, embedded: boolean): Promise<string[]> {
+  try {
+    await verifySchema(db);
+    return [];
+  } catch (error) {
+    if (embedded && error instanceof SchemaTooOld && error.applied === 0) return migrate(db);
+    throw error;
   }
 }
 

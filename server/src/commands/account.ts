@@ -1,17 +1,30 @@
-import { formatUsd, parseUsd } from '../core/money.ts';
+import { formatUsd, parseUsd, USD } from '../core/money.ts';
 import * as accounts from '../db/accounts.ts';
 import { statement } from '../ledger/statement.ts';
-import { createAccount, needAccount, Refused } from '../operations/account.ts';
-import { deposit } from '../operations/deposit.ts';
+import {
+  createAccount,
+  needAccount,
+  Refused,
+  retireWebhookSecret,
+  rotateWebhookSecret,
+} from '../operations/account.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
+
+/** Far above what is real, and far below where a balance would leave its column. */
+const usdMax = 1_000_000_000n * USD;
 
 /** An amount in USD as it was typed. */
 export function usd(text: string): bigint {
+  let amount: bigint;
   try {
-    return parseUsd(text);
+    amount = parseUsd(text);
   } catch {
-    throw new Refused(`"${text}" is no amount in USD, such as 25 or 0.50 (at most 6 decimals).`);
+    throw new Refused(
+      `"${text}" is no amount in USD, such as 25 or 0.50 (at most 6 decimals, and ${formatUsd(usdMax)}).`,
+    );
   }
+  if (amount > usdMax) throw new Refused(`"${text}" is more than ${formatUsd(usdMax)} USD.`);
+  return amount;
 }
 
 export async function create(
@@ -19,13 +32,10 @@ export async function create(
   email: string,
   options: { creditUsd?: string; operator?: boolean },
 ): Promise<void> {
-  const amount = options.creditUsd === undefined ? null : usd(options.creditUsd);
+  const first_deposit = options.creditUsd === undefined ? 0n : usd(options.creditUsd);
   const shown = await withDatabase(context, async (db) => {
-    const made = await createAccount(db, { email, is_operator: options.operator ?? false });
-    if (amount !== null && amount > 0n) {
-      await deposit(db, { account_id: made.id, amount, reference: `first deposit of ${made.id}` });
-    }
-    return view(await needAccount(db, made.id));
+    const is_operator = options.operator ?? false;
+    return view(await createAccount(db, { email, is_operator, first_deposit }));
   });
   print(
     context,
@@ -35,7 +45,10 @@ export async function create(
 }
 
 export async function list(context: Context, options: { limit: number }): Promise<void> {
-  const rows = await withDatabase(context, (db) => accounts.list(db, { limit: options.limit }));
+  const { rows, total } = await withDatabase(context, async (db) => {
+    const [rows, total] = await Promise.all([accounts.list(db, options), accounts.count(db)]);
+    return { rows, total };
+  });
   const shown = rows.map(view);
   const cells = rows.map((row) => [
     row.email,
@@ -44,11 +57,9 @@ export async function list(context: Context, options: { limit: number }): Promis
     formatUsd(row.reserved_usd_micro),
     row.created_at.toISOString(),
   ]);
-  print(
-    context,
-    { data: shown },
-    table(['EMAIL', 'STATUS', 'AVAILABLE USD', 'RESERVED USD', 'CREATED'], cells),
-  );
+  const lines = table(['EMAIL', 'STATUS', 'AVAILABLE USD', 'RESERVED USD', 'CREATED'], cells);
+  const part = `\n${rows.length} of ${total} accounts. --limit N shows more.`;
+  print(context, { data: shown, total }, rows.length < total ? lines + part : lines);
 }
 
 export async function show(context: Context, email: string): Promise<void> {
@@ -104,6 +115,24 @@ export async function statementOf(
     { data: rows },
     table(['TIME', 'KIND', 'AMOUNT USD', 'AVAILABLE AFTER', 'REQUEST OR REFERENCE'], cells),
   );
+}
+
+/** What the account's notifications are signed with, newest first. */
+export async function webhookSecret(
+  context: Context,
+  email: string,
+  { rotate, retire }: { rotate?: boolean; retire?: boolean },
+): Promise<void> {
+  if (rotate && retire) throw new Refused('Give --rotate or --retire, one at a time.');
+  const shown = await withDatabase(context, async (db) => {
+    const found = await needAccount(db, email);
+    const { id: account_id } = found;
+    let { webhook_secrets } = found;
+    if (rotate) webhook_secrets = await rotateWebhookSecret(db, account_id);
+    if (retire) webhook_secrets = await retireWebhookSecret(db, account_id);
+    return { account_id, email: found.email, webhook_secrets };
+  });
+  print(context, shown, shown.webhook_secrets.join('\n'));
 }
 
 function view(row: accounts.AccountRow) {

@@ -2,7 +2,7 @@ import { audit } from '../ledger/audit.ts';
 import { print, withDatabase, type Context } from './output.ts';
 
 export async function auditBooks(context: Context): Promise<void> {
-  const report = await withDatabase(context, audit);
+  const report = await withDatabase(context, (db) => audit(db));
   const { laws, accounts, transfers, requests } = report.checked;
   const proved = `${laws} laws over ${accounts} accounts, ${transfers} transfers and ${requests} requests`;
   const lines = report.violations.flatMap(({ law, says, found }) => [

@@ -32,6 +32,18 @@ export async function create(context: Context, options: CreateOptions): Promise<
   );
 }
 
+const keyHead = [
+  'KEY ID',
+  'NAME',
+  'KEY',
+  'STATUS',
+  'LIMIT USD',
+  'SPENT THIS MONTH',
+  'RPM',
+  'OPEN JOBS LIMIT',
+  'OPEN NOW',
+];
+
 export async function list(context: Context, options: { account?: string }): Promise<void> {
   const rows = await withDatabase(context, async (db) => {
     const account =
@@ -46,13 +58,11 @@ export async function list(context: Context, options: { account?: string }): Pro
     row.revoked_at ? 'revoked' : 'active',
     row.monthly_limit_usd_micro === null ? '-' : formatUsd(row.monthly_limit_usd_micro),
     formatUsd(row.spent_usd_micro),
+    row.rpm === null ? '-' : String(row.rpm),
+    row.open_jobs === null ? '-' : String(row.open_jobs),
     String(row.open_requests),
   ]);
-  print(
-    context,
-    { data },
-    table(['KEY ID', 'NAME', 'KEY', 'STATUS', 'LIMIT USD', 'SPENT THIS MONTH', 'OPEN JOBS'], cells),
-  );
+  print(context, { data }, table(keyHead, cells));
 }
 
 export async function limit(
@@ -65,10 +75,18 @@ export async function limit(
     rpm: given(options.rpm, whole),
     open_jobs: given(options.openJobs, whole),
   };
-  const changed =
-    isUuid(keyId) && (await withDatabase(context, (db) => keys.setLimits(db, keyId, limits)));
-  if (!changed)
+  if (Object.values(limits).every((limit) => limit === undefined)) {
+    throw new Refused('Say what to change: --limit-usd, --rpm or --open-jobs.');
+  }
+  const done = isUuid(keyId)
+    ? await withDatabase(context, (db) => keys.setLimits(db, keyId, limits))
+    : null;
+  if (done === null)
     throw new Refused(`There is no key with the id ${keyId}. "farebox key list" shows them.`);
+  if (done === 'revoked')
+    throw new Refused(
+      `${keyId} is revoked: no call is made with it, so that it has no limits to change.`,
+    );
   print(
     context,
     { key_id: keyId, ...limits },

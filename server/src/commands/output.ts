@@ -1,7 +1,7 @@
 import { dataDir, type Config } from '../config.ts';
 import { createLog } from '../lib/log.ts';
 import type { Database } from '../lib/sql.ts';
-import { openStore } from '../store.ts';
+import { openStore, type StoreOptions } from '../store.ts';
 
 /** What every verb is given. */
 export interface Context {
@@ -15,12 +15,14 @@ export interface Context {
 export async function withDatabase<T>(
   context: Context,
   work: (db: Database, applied: string[]) => Promise<T>,
+  options: StoreOptions = { migrates: false },
 ): Promise<T> {
   const log = createLog('warn');
   const store = await openStore(
     { ...context.config, FAREBOX_DATABASE_POOL: 2 },
     'farebox command',
     log,
+    options,
   );
   try {
     tellOfNew(context.config, store.applied);
@@ -40,6 +42,12 @@ function tellOfNew(config: Config, applied: string[]): void {
 export function print(context: Context, value: object, text: string): void {
   const plain = (_name: string, item: unknown) => (typeof item === 'bigint' ? String(item) : item);
   console.log(context.json ? JSON.stringify(value, plain) : text);
+}
+
+/** A length of time to be read: 40 s, 12 min, 3 h. */
+export function seconds(value: number): string {
+  if (value < 120) return `${Math.ceil(value)} s`;
+  return value < 7200 ? `${Math.round(value / 60)} min` : `${Math.round(value / 3600)} h`;
 }
 
 /** Columns padded to their widest cell. */

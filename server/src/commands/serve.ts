@@ -3,6 +3,7 @@ import { openStore } from '../store.ts';
 import { catalogDir, dataDir, ConfigError, type Config } from '../config.ts';
 import { claimFolder } from '../db/embedded.ts';
 import { createLog } from '../lib/log.ts';
+import type { Database } from '../lib/sql.ts';
 import { Refused } from '../operations/account.ts';
 import { print, type Context } from './output.ts';
 
@@ -16,7 +17,7 @@ export async function serve(
   options: { worker: boolean; embedded?: boolean },
 ): Promise<void> {
   const { config } = context;
-  if (!options.embedded) demand(config, ['DATABASE_URL', 'FAREBOX_SECRET', 'FAREBOX_BASE_URL']);
+  demand(config, options.embedded);
   await live(config, { http: true, worker: options.worker && config.FAREBOX_WORKER }, (app) => {
     const { address, baseUrl: base_url } = app;
     const text = `Farebox serves ${base_url} on ${address!.host}:${address!.port}.`;
@@ -26,24 +27,39 @@ export async function serve(
 
 export async function work(context: Context, options: { embedded?: boolean }): Promise<void> {
   const { config } = context;
-  if (!options.embedded) demand(config, ['DATABASE_URL', 'FAREBOX_SECRET', 'FAREBOX_BASE_URL']);
-  await live(config, { http: false, worker: true }, () =>
-    print(context, { pid: process.pid }, 'Farebox works.'),
-  );
+  demand(config, options.embedded);
+  await live(config, { http: false, worker: true }, ({ address }) => {
+    const where = address ? ` Health and figures: ${address.host}:${address.port}.` : '';
+    print(context, { ...address, pid: process.pid }, `Farebox works.${where}`);
+  });
 }
 
-function demand(config: Config, names: (keyof Config)[]): void {
-  const missing = names.filter((name) => config[name] === null);
+const demanded = ['DATABASE_URL', 'FAREBOX_SECRET', 'FAREBOX_BASE_URL'] as const;
+
+function demand(config: Config, embedded = false): void {
+  if (embedded && config.DATABASE_URL !== null) {
+    throw new ConfigError(
+      'DATABASE_URL and --embedded name two databases. Leave --embedded out, or unset DATABASE_URL.',
+    );
+  }
+  const missing = embedded ? [] : demanded.filter((name) => config[name] === null);
   if (missing.length === 0) return;
   throw new ConfigError(
     `Set ${missing.join(', ')}, or say --embedded for the embedded PostgreSQL and a generated secret.`,
   );
 }
 
+interface LiveParts {
+  http: boolean;
+  worker: boolean;
+  /** Throws where this database is not for it; nothing has been written to it then. */
+  judge?: (db: Database) => Promise<void>;
+}
+
 /** Starts, tells, and stays until a signal ends it. */
 export async function live(
   config: Config,
-  parts: { http: boolean; worker: boolean },
+  { judge, ...parts }: LiveParts,
   started: (app: App) => void | Promise<void>,
 ): Promise<void> {
   const log = createLog(config.FAREBOX_LOG_LEVEL);
@@ -53,8 +69,9 @@ export async function live(
   const store = await openStore(config, parts.http ? 'farebox serve' : 'farebox worker', log);
   let app: App | undefined;
   try {
+    await judge?.(store.db);
     app = await startApp({ config, store, log, ...parts }).catch((error: unknown) => {
-      throw inWords(error, config);
+      throw inWords(error, config, parts.http ? 'PORT' : 'FAREBOX_WORKER_PORT');
     });
     await started(app);
     log.info({ signal: await asked }, 'stopping');
@@ -67,24 +84,28 @@ export async function live(
 }
 
 async function claim(config: Config): Promise<{ release(): void }> {
-  const claimed = await claimFolder(dataDir(config), `pid ${process.pid}, port ${config.PORT}`);
+  const dir = dataDir(config);
+  const me = `pid ${process.pid}, port ${config.PORT}`;
+  const claimed = await claimFolder(dir, me).catch((cause: Error) => {
+    throw new ConfigError(`FAREBOX_DATA_DIR: cannot use ${dir}: ${cause.message}`, { cause });
+  });
   if ('held_by' in claimed) {
     throw new Refused(
-      `Another Farebox runs in ${dataDir(config)} (${claimed.held_by}). Stop it, or set FAREBOX_DATA_DIR to another folder.`,
+      `Another Farebox runs in ${dir} (${claimed.held_by}). Stop it, or set FAREBOX_DATA_DIR to another folder.`,
     );
   }
   return claimed;
 }
 
 /** What an operator can mend; anything else is a fault of ours and keeps its stack. */
-function inWords(error: unknown, config: Config): unknown {
-  const { HOST, PORT } = config;
+function inWords(error: unknown, config: Config, setting: 'PORT' | 'FAREBOX_WORKER_PORT'): unknown {
+  const { HOST, [setting]: port } = config;
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') {
-    return new Refused(`Port ${PORT} is taken by another program. Set PORT to a free one.`);
+    return new Refused(`Port ${port} is taken by another program. Set ${setting} to a free one.`);
   }
   if (syscall === 'listen' || syscall === 'getaddrinfo') {
-    return new Refused(`Cannot listen on ${HOST}:${PORT} (${code}). Set HOST and PORT.`);
+    return new Refused(`Cannot listen on ${HOST}:${port} (${code}). Set HOST and ${setting}.`);
   }
   if (syscall === 'scandir') {
     return new Refused(`Cannot read the catalog folder ${catalogDir(config)} (${code}).`);

@@ -1,11 +1,10 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { dataDir, type Config } from '../config.ts';
+import { resolve } from 'node:path';
+import type { Config } from '../config.ts';
 import type { Unfinished } from '../db/snapshot.ts';
 import * as exporting from '../operations/export.ts';
 import * as importing from '../operations/import.ts';
-import { storageAddress } from '../parts.ts';
-import { openStorage } from '../storage/index.ts';
+import { openMedia } from '../parts.ts';
+import { keepSecret, keptSecret } from '../secrets.ts';
 import { print, withDatabase, type Context } from './output.ts';
 
 /** What takes longer says on stderr what it is doing, now and then. */
@@ -17,7 +16,7 @@ export async function exportSnapshot(context: Context, file: string): Promise<vo
   const secret = config.FAREBOX_SECRET === null ? keptSecret(config) : null;
   const options = { path, secret, tell: teller('exporting') };
   const { rows, files, bytes, gone, unfinished, seal } = await withDatabase(context, (db) =>
-    exporting.exportSnapshot(db, openStorage(storageAddress(config)), options),
+    exporting.exportSnapshot(db, openMedia(config), options),
   );
   const shown = {
     ok: true,
@@ -53,12 +52,13 @@ export async function importSnapshot(
   const { taken_at, rows, files, bytes, checked, released, unfinished } = await withDatabase(
     context,
     (db) =>
-      importing.importSnapshot(db, openStorage(storageAddress(config)), {
+      importing.importSnapshot(db, openMedia(config), {
         path: resolve(file),
         releaseOpen: options.releaseOpen ?? false,
         keepSecret: (given) => void (secret = keep(config, given)),
         tell: teller('importing'),
       }),
+    { migrates: true },
   );
   const shown = {
     ok: true,
@@ -96,11 +96,6 @@ function whileOpen({ queued, running, to_notify }: Unfinished, advice: string): 
   ];
 }
 
-function keptSecret(config: Config): string | null {
-  const path = join(dataDir(config), 'secret');
-  return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
-}
-
 interface Kept {
   path: string | null;
   says: string[];
@@ -112,8 +107,7 @@ interface Kept {
 function keep(config: Config, given: string): Kept {
   const own = config.FAREBOX_SECRET ?? keptSecret(config);
   if (own === given) return { path: null, says: [] };
-  const path = join(dataDir(config), own === null ? 'secret' : 'secret.imported');
-  writeFileSync(path, given, { mode: 0o600 });
+  const path = keepSecret(config, given, own !== null);
   const says =
     own === null
       ? [`The signing secret is in ${path}. Where one is demanded: FAREBOX_SECRET_FILE=${path}`]

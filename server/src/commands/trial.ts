@@ -7,7 +7,7 @@ import { formatUsd } from '../core/money.ts';
 import * as accounts from '../db/accounts.ts';
 import * as keys from '../db/keys.ts';
 import type { Database } from '../lib/sql.ts';
-import { createAccount, needAccount } from '../operations/account.ts';
+import { createAccount, needAccount, Refused } from '../operations/account.ts';
 import { deposit } from '../operations/deposit.ts';
 import { createKey } from '../operations/key.ts';
 import { print, type Context } from './output.ts';
@@ -23,7 +23,10 @@ export async function trial(context: Context): Promise<void> {
     config.FAREBOX_LOG_LEVEL === 'info'
       ? { ...config, FAREBOX_LOG_LEVEL: 'warn' as const }
       : config;
-  await live(quiet, { http: true, worker: config.FAREBOX_WORKER }, async (app) => {
+  // Nobody is sent here by a load balancer, and Ctrl-C should not take seconds.
+  const settings = { ...quiet, FAREBOX_DRAIN_SECONDS: 0 };
+  const parts = { http: true, worker: config.FAREBOX_WORKER, judge: ownDatabase };
+  await live(settings, parts, async (app) => {
     const { key, available_usd_micro } = await demoKey(config, app.db);
     await ensure(app.db, operator, true);
     const { baseUrl: base_url, address } = app;
@@ -31,6 +34,16 @@ export async function trial(context: Context): Promise<void> {
     const shown = { base_url, ...address, pid: process.pid, key, ...emails, available_usd_micro };
     print(context, shown, welcome(app, key, available_usd_micro));
   });
+}
+
+/** Play money and work on the jobs of others have no place in somebody's real database. */
+async function ownDatabase(db: Database): Promise<void> {
+  const [newest] = await accounts.list(db, { limit: 1 });
+  if (newest === undefined || (await accounts.find(db, demo.email)) !== null) return;
+  throw new Refused(
+    `This database has accounts, and ${demo.email} is none of them: a trial would put play money beside real money. ` +
+      'Start "farebox serve"; or unset DATABASE_URL, or set FAREBOX_DATA_DIR to another folder, for a trial.',
+  );
 }
 
 /**

@@ -98,13 +98,8 @@ interface FileForm {
 const PROBLEMS_MAX = 50;
 const CREATED_DEFAULT = '2026-01-01';
 const jobAgeSeconds: Record<Kind, number> = { image: 600, video: 3600, text: 600 };
-const maxUnits: Record<Unit, string> = {
-  sec: 'seconds',
-  image: 'images',
-  request: 'images',
-  MP: 'images',
-  '1M tokens': 'tokens',
-};
+/** What a row is counted in by nature; a row priced by request may be of any kind. */
+const maxUnits: Record<Kind, string> = { video: 'seconds', image: 'images', text: 'tokens' };
 
 let validate: ValidateFunction | undefined;
 
@@ -140,6 +135,21 @@ export function parseCatalogFile(content: unknown, file: string): ParsedFile {
     }
   });
   return { rows, problems: problems.slice(0, PROBLEMS_MAX) };
+}
+
+/** The rows that name an upstream for which there is no adapter. */
+export function unknownUpstreams(
+  file: string,
+  rows: readonly Model[],
+  known: readonly string[],
+): Problem[] {
+  const problems = rows.flatMap(({ id, upstreams }) => {
+    const wrong = upstreams.find(({ upstream }) => !known.includes(upstream));
+    if (!wrong) return [];
+    const message = `${id}: there is no upstream ${wrong.upstream}; known are ${known.join(', ')}.`;
+    return [{ file, path: `/models/${rows.findIndex((row) => row.id === id)}`, message }];
+  });
+  return problems.slice(0, PROBLEMS_MAX);
 }
 
 /** The rows whose id an earlier row has, over all files in the given order. */
@@ -188,7 +198,7 @@ function modelOf(row: RowForm, file: FileForm): Model {
     created: Date.parse(`${row.created ?? CREATED_DEFAULT}T00:00:00Z`) / 1000,
     uncensored: row.id.includes('uncensored'),
     price: priceOf(row, input_schema),
-    max_unit: row.max_unit ?? maxUnits[row.price.unit],
+    max_unit: row.max_unit ?? maxUnits[row.kind],
     input_schema,
     example: row.example ?? (text && !row.input_schema ? chatExample : {}),
     upstreams,

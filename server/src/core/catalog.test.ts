@@ -85,6 +85,8 @@ describe('a row', () => {
     });
     assert.equal(rowOf(video).job_age_seconds, 3600);
     assert.equal(rowOf(video).max_unit, 'seconds');
+    assert.equal(rowOf({ ...video, price: { unit: 'request', usd: '0.1' } }).max_unit, 'seconds');
+    assert.equal(rowOf({ ...image, price: { unit: 'request', usd: '0.1' } }).max_unit, 'images');
   });
 
   test('keeps all that is said', () => {

@@ -14,6 +14,8 @@ interface Said {
   usage?: unknown;
   error?: unknown;
   calls?: unknown[];
+  /** The caller stopped reading. */
+  left?: true;
 }
 
 function completion({
@@ -79,12 +81,34 @@ const cases: [what: string, said: Said, failed: boolean, bill: Bill][] = [
   ],
   [
     'a caller who left before any word pays nothing',
-    { content: '' },
+    { content: '', left: true },
     false,
     { prompt_tokens: 0, completion_tokens: 0 },
   ],
-  ['a caller who left midway pays for what came', { content: text }, false, counted(4)],
-  ['a stream that broke midway costs what came', { content: text }, true, counted(4)],
+  [
+    'a caller who left midway pays for the whole prompt and for what came',
+    { content: text, left: true },
+    false,
+    counted(4),
+  ],
+  [
+    'a caller who left before the usage pays no less for the prompt',
+    { content: text, finish: 'stop', left: true },
+    false,
+    counted(4),
+  ],
+  [
+    'a caller who left after the usage pays that',
+    { content: text, usage: used, left: true },
+    false,
+    used,
+  ],
+  [
+    'a stream that broke midway costs the whole prompt and what came',
+    { content: text },
+    true,
+    counted(4),
+  ],
   ['a stream that broke after its usage costs that', { content: text, usage: used }, true, used],
   ['a stream that broke before any word is free', { content: '' }, true, null],
   [
@@ -111,21 +135,38 @@ const cases: [what: string, said: Said, failed: boolean, bill: Bill][] = [
 describe('chargeableUsage', () => {
   for (const [what, said, failed, bill] of cases) {
     test(what, () => {
-      const got = chargeableUsage(chat, model, { completion: completion(said), failed });
-      if (bill?.prompt_tokens !== 'counted') return assert.deepEqual(got, bill);
-      const reserved = estimatePromptTokens(chat.body, model.context_tokens);
-      assert.ok(
-        got!.prompt_tokens > 0 && got!.prompt_tokens <= reserved,
-        String(got!.prompt_tokens),
-      );
+      const got = chargeableUsage(chat, model, {
+        completion: completion(said),
+        failed,
+        whole: !failed && !said.left,
+      });
+      if (typeof bill?.prompt_tokens !== 'string') return assert.deepEqual(got, bill);
+      const most = estimatePromptTokens(chat.body, model.context_tokens);
+      assert.ok(got!.prompt_tokens > 0 && got!.prompt_tokens < most);
       assert.equal(got!.completion_tokens, bill.completion_tokens);
     });
   }
 
+  test('leaving before the usage does not make pictures cheap', () => {
+    const image_url = { url: 'https://example.com/a.png' };
+    const content = Array.from({ length: 3 }, () => ({ type: 'image_url', image_url }));
+    const body = { messages: [{ role: 'user', content }] };
+    const delivered = { completion: completion({ content: text }), failed: false, whole: false };
+    const bill = chargeableUsage({ body }, { context_tokens: 100_000 }, delivered);
+    const whole = chargeableUsage(
+      { body },
+      { context_tokens: 100_000 },
+      { ...delivered, whole: true },
+    );
+    assert.ok(bill!.prompt_tokens >= 3 * 4_096, String(bill!.prompt_tokens));
+    assert.ok(bill!.prompt_tokens <= estimatePromptTokens(body, 100_000));
+    assert.ok(whole!.prompt_tokens < 3 * 100, String(whole!.prompt_tokens));
+  });
+
   test('a reply without choices is an empty one that a caller did not wait for', () => {
     const nothing = { prompt_tokens: 0, completion_tokens: 0 };
     for (const choices of [undefined, null, [], 'x', [null]]) {
-      const delivered = { completion: { choices }, failed: false };
+      const delivered = { completion: { choices }, failed: false, whole: true };
       assert.deepEqual(chargeableUsage(chat, model, delivered), nothing);
     }
   });

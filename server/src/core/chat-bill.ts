@@ -1,16 +1,19 @@
 import type { Chat } from './chat.ts';
 import { deliveredText, usageOf } from './completion.ts';
-import { countPromptTokens, countTokens } from './tokens.ts';
+import { countPromptTokens, countRule, countTokens, unfinishedRule } from './tokens.ts';
 
 /** What came of a chat call: the completion as far as it got, and whether it broke off. */
 export interface Delivered {
   completion: Record<string, unknown>;
   failed: boolean;
+  /** It came to its end: the caller did not leave, nor did it break off. */
+  whole: boolean;
 }
 
 /**
  * The tokens to charge. The upstream's own usage counts where it gave one, and 0 is a figure; else
- * what was delivered is counted. Null: nothing is charged, because it broke off before any output.
+ * what was delivered is counted, and the prompt, which the model had whole.
+ * Null: nothing is charged, because it broke off before any output.
  */
 export function chargeableUsage(
   chat: Pick<Chat, 'body'>,
@@ -28,7 +31,11 @@ export function chargeableUsage(
   if (text === '' && finishOf(delivered.completion) === null)
     return { prompt_tokens: 0, completion_tokens: 0 };
   return {
-    prompt_tokens: countPromptTokens(chat.body, model.context_tokens),
+    prompt_tokens: countPromptTokens(
+      chat.body,
+      model.context_tokens,
+      delivered.whole ? countRule : unfinishedRule,
+    ),
     completion_tokens: countTokens(text),
   };
 }

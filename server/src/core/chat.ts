@@ -234,6 +234,7 @@ function badRequest(param: string | null, message: string): ApiError {
   return new ApiError('bad_request', { message, param: param ?? undefined });
 }
 
-function badMessages(param: string, wrong: string): ApiError {
+/** `param`: the place, such as `messages[0].content`. */
+export function badMessages(param: string, wrong: string): ApiError {
   return new ApiError('bad_messages', { message: `${param} ${wrong}.`, param });
 }

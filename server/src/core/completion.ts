@@ -151,6 +151,24 @@ export function chunksFromCompletion(completion: Json, includeUsage: boolean): J
   return chunks;
 }
 
+/** It broke off: a choice has no finish reason. */
+export function isUnfinished({ choices }: Json): boolean {
+  return Array.isArray(choices) && choices.some((each) => isObject(each) && lacksReason(each));
+}
+
+/** Of a stream that came to its end in order, where the upstream has not said why it ended. */
+export function finished(completion: Json): Json {
+  if (!isUnfinished(completion)) return completion;
+  const choices = (completion.choices as unknown[]).map((each) =>
+    isObject(each) && lacksReason(each) ? { ...each, finish_reason: 'stop' } : each,
+  );
+  return { ...completion, choices };
+}
+
+function lacksReason(choice: Json): boolean {
+  return (choice.finish_reason ?? null) === null;
+}
+
 function indexed(call: Json, index: number): Json {
   return { ...call, index };
 }

@@ -55,6 +55,11 @@ const cases: [what: string, unit: Unit, outputs: Media, asked: number, delivered
 describe('deliveredQuantity', () => {
   for (const [what, unit, outputs, asked, delivered] of cases) {
     test(`${unit}: ${what}`, () =>
-      assert.equal(deliveredQuantity(unit, outputs, asked), delivered));
+      assert.equal(deliveredQuantity({ unit }, outputs, asked), delivered));
   }
+
+  test('sec: a film made longer does not tell how much was added', () => {
+    const extended = { unit: 'sec', task: 'video-extend' } as const;
+    assert.equal(deliveredQuantity(extended, [clip(9)], 5), null);
+  });
 });

@@ -1,4 +1,4 @@
-import type { Unit } from './catalog.ts';
+import type { Task, Unit } from './catalog.ts';
 
 /** How many units a finished generation delivered, from its measured media. */
 interface Measured {
@@ -17,9 +17,15 @@ const durationToleranceSeconds = 0.15;
 /**
  * Null where the media do not tell, or the unit is none of media. `asked` is the quote's quantity.
  */
-export function deliveredQuantity(unit: Unit, outputs: Measured[], asked: number): number | null {
+export function deliveredQuantity(
+  { unit, task }: { unit: Unit; task?: Task | undefined },
+  outputs: Measured[],
+  asked: number,
+): number | null {
   if (unit === 'request') return 1;
   if (unit === 'sec') {
+    // Paid is what was added, and the whole film does not tell how long it was before.
+    if (task === 'video-extend') return null;
     const seconds = sum(outputs, (output) => output.duration_seconds);
     if (seconds === null) return null;
     return Math.abs(seconds - asked) <= durationToleranceSeconds ? asked : seconds;

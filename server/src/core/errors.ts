@@ -72,7 +72,7 @@ export const errors = {
   key_limit_reached: e(
     402,
     'billing_error',
-    "The key's monthly spend limit is reached. Raise it in the cabinet or use another key.",
+    "The key's monthly spend limit is reached. Ask the operator to raise it, or use another key.",
   ),
   forbidden: e(403, 'authentication_error', 'This is not allowed for you.'),
   not_found: e(
@@ -151,6 +151,8 @@ export interface ApiErrorOptions {
   status?: number;
   /** Internal; goes to the log, never to the caller. */
   cause?: unknown;
+  /** The thrower has told the log what there is to tell. */
+  expected?: true;
 }
 
 /** An error meant for the caller. Anything else that is thrown ends as `internal_error`. */
@@ -161,6 +163,7 @@ export class ApiError extends Error {
   readonly param: string | null;
   readonly details: Record<string, unknown> | undefined;
   readonly headers: Record<string, string>;
+  readonly expected: boolean;
 
   constructor(code: ErrorCode, options: ApiErrorOptions = {}) {
     const entry: Entry = errors[code];
@@ -172,6 +175,7 @@ export class ApiError extends Error {
     this.param = options.param ?? null;
     this.details = options.details;
     this.headers = options.headers ?? {};
+    this.expected = options.expected ?? false;
   }
 }
 

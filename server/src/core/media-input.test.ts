@@ -9,7 +9,7 @@ const dog = '01890f5e-27c1-7d3a-9e4f-0123456789ac';
 const http = 'https://example.com/cat.png';
 
 const found: [what: string, input: Record<string, unknown>, expected: Partial<MediaInputs>][] = [
-  ['a file by its id', { image_url: fileId(cat) }, { files: [cat] }],
+  ['a file by its id', { image_url: fileId(cat) }, { files: [{ path: '/image_url', id: cat }] }],
   [
     'an address with the path of its field',
     { image_url: http },
@@ -23,7 +23,10 @@ const found: [what: string, input: Record<string, unknown>, expected: Partial<Me
   [
     'each of a list',
     { image_urls: [fileId(cat), http] },
-    { files: [cat], urls: [{ path: '/image_urls/1', url: http }] },
+    {
+      files: [{ path: '/image_urls/0', id: cat }],
+      urls: [{ path: '/image_urls/1', url: http }],
+    },
   ],
   [
     'a field that is only called url',
@@ -35,12 +38,30 @@ const found: [what: string, input: Record<string, unknown>, expected: Partial<Me
     { image_url: { url: http } },
     { urls: [{ path: '/image_url/url', url: http }] },
   ],
-  ['deep inside', { a: [{ b: { mask_url: fileId(dog) } }] }, { files: [dog] }],
-  ['a list in a list', { image_urls: [[fileId(cat)], [fileId(dog)]] }, { files: [cat, dog] }],
+  [
+    'deep inside',
+    { a: [{ b: { mask_url: fileId(dog) } }] },
+    { files: [{ path: '/a/0/b/mask_url', id: dog }] },
+  ],
+  [
+    'behind names that a pointer has to escape',
+    { 'a/b~c': { mask_url: fileId(dog) } },
+    { files: [{ path: '/a~1b~0c/mask_url', id: dog }] },
+  ],
+  [
+    'a list in a list',
+    { image_urls: [[fileId(cat)], [fileId(dog)]] },
+    {
+      files: [
+        { path: '/image_urls/0/0', id: cat },
+        { path: '/image_urls/1/0', id: dog },
+      ],
+    },
+  ],
   [
     'a file named twice, once',
     { image_url: fileId(cat), end_image_url: fileId(cat) },
-    { files: [cat] },
+    { files: [{ path: '/image_url', id: cat }] },
   ],
   [
     'two addresses that are alike, twice',
@@ -62,6 +83,8 @@ const nothing: [what: string, input: Record<string, unknown>][] = [
   ['in a number, a null or a flag', { image_url: null, video_url: 7, audio_url: true }],
   ['in an empty text', { image_url: '' }],
   ['in a data address, which brings its bytes', { image_url: 'data:image/png;base64,AAAA' }],
+  ['in a sample, which the sandbox makes', { image_url: 'sandbox:photo' }],
+  ['in the third of its samples', { video_urls: ['sandbox:film=3'] }],
   [
     'in an address in capitals that brings its bytes',
     { image_url: 'DATA:image/svg+xml;BASE64,AAAA' },
@@ -78,6 +101,8 @@ const refused: [what: string, value: string][] = [
   ['a file id with a letter too many', `${fileId(cat)}0`],
   ['a file id in capitals', fileId(cat).toUpperCase()],
   ['the bare UUID', cat],
+  ['a sample that there is none of', 'sandbox:cat'],
+  ['a word of the sandbox that asks for a fault', 'sandbox:fail'],
   ['a blank before the address', ` ${http}`],
 ];
 
@@ -113,11 +138,17 @@ describe('mediaInputs refuses', () => {
     assert.equal(mediaInputs(urls(mediaInputsMax)).urls.length, mediaInputsMax);
     const error = refusal(() => mediaInputs(urls(mediaInputsMax + 1)));
     assert.deepEqual([error.code, error.param], ['invalid_input', 'input']);
+    assert.equal((error.details!.errors as { path: string }[])[0]!.path, '');
   });
 });
 
+test('a fault is blamed on the field that the caller wrote, whatever characters it has', () => {
+  assert.equal(invalid('/a~1b~0c/mask_url', 'is bad').param, 'a/b~c');
+  assert.equal(invalid('/~01/mask_url', 'is bad').param, '~1');
+});
+
 test('a fault of the whole input is not blamed on a field', () => {
-  const error = invalid('/', 'is too much');
+  const error = invalid('', 'is too much');
   assert.deepEqual([error.message, error.param], ['The input is too much.', 'input']);
 });
 

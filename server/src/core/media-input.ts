@@ -9,60 +9,83 @@ import { parseFileId } from './id.ts';
 /** Media references of one input at most: each costs a look-up and a download. */
 export const mediaInputsMax = 64;
 
+/**
+ * One of the sandbox's own media: `sandbox:photo`, or `sandbox:photo=2` for the second of them. It
+ * makes them itself, so an example works without any network.
+ */
+export const sampleForm = /^sandbox:(photo|film|voice)(?:=(\d{1,6}))?$/;
+
 export interface MediaInputs {
-  /** UUIDs of uploaded files, without repeats. */
-  files: string[];
+  /** UUIDs of uploaded files, without repeats, with the path of the first field that names them. */
+  files: { path: string; id: string }[];
   /** Addresses, with the path of their field. */
   urls: { path: string; url: string }[];
 }
 
 /**
  * Finds them in the fields named `url`, `urls`, `…_url` or `…_urls`, at any depth. Throws ApiError
- * `invalid_input`
- * for a value in such a field that is neither a file id nor an http(s) or data address.
+ * `invalid_input` for a value in such a field that is no file id, no http(s) or data address, and
+ * no sample.
  */
 export function mediaInputs(input: Record<string, unknown>): MediaInputs {
   const found: MediaInputs = { files: [], urls: [] };
   visit(input, '', false, found);
   if (found.files.length + found.urls.length > mediaInputsMax) {
-    throw invalid('/', `names more than ${mediaInputsMax} files and addresses`);
+    throw invalid('', `names more than ${mediaInputsMax} files and addresses`);
   }
   return found;
 }
 
-const named = /(^|_)urls?$/;
+/** Its name says that a field holds media. */
+export function isMediaField(name: string): boolean {
+  return /(^|_)urls?$/.test(name);
+}
 
 function visit(value: unknown, path: string, isMedia: boolean, found: MediaInputs): void {
   if (typeof value === 'string') {
-    if (isMedia && value !== '') note(value, path, found);
+    if (isMedia && value !== '' && !noteMedia(value, path, found)) throw invalid(path, mediaForms);
   } else if (Array.isArray(value)) {
     value.forEach((item, i) => visit(item, `${path}/${i}`, isMedia, found));
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, item] of Object.entries(value)) {
-      visit(item, `${path}/${name}`, named.test(name), found);
+      visit(item, `${path}/${escaped(name)}`, isMediaField(name), found);
     }
   }
 }
 
-function note(value: string, path: string, found: MediaInputs): void {
+/** Adds a reference to those found; false for what is none of the allowed forms. */
+export function noteMedia(value: string, path: string, found: MediaInputs): boolean {
   const file = parseFileId(value);
   if (file !== null) {
-    if (!found.files.includes(file)) found.files.push(file);
-  } else if (/^https?:/i.test(value)) {
-    found.urls.push({ path, url: value });
-  } else if (!/^data:[a-z]+\/[a-z0-9.+-]+;base64,/i.test(value)) {
-    throw invalid(
-      path,
-      'must be a file_id of POST /files, a public http(s) address or a base64 data: address',
-    );
+    if (!found.files.some(({ id }) => id === file)) found.files.push({ path, id: file });
+    return true;
   }
+  if (/^https?:/i.test(value)) {
+    found.urls.push({ path, url: value });
+    return true;
+  }
+  return /^data:[a-z]+\/[a-z0-9.+-]+;base64,/i.test(value) || sampleForm.test(value);
 }
 
-/** One entry of `details.errors`. */
+/** What a media field may hold, in words for a refusal. */
+export const mediaForms =
+  'must be a file_id of POST /files, a public http(s) address or a base64 data: address';
+
+/** A name as a step of a JSON pointer (RFC 6901). */
+export function escaped(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/** The field of the input that a JSON pointer leads into; `input` for the whole of it. */
+export function fieldOf(path: string): string {
+  return path.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~') || 'input';
+}
+
+/** One entry of `details.errors`; the path is a JSON pointer, '' for the whole input. */
 export function invalid(path: string, rule: string): ApiError {
   return new ApiError('invalid_input', {
-    message: `${path === '/' ? 'The input' : path} ${rule}.`,
-    param: path.split('/')[1] || 'input',
+    message: `${path === '' ? 'The input' : path} ${rule}.`,
+    param: fieldOf(path),
     details: { errors: [{ path, message: rule }] },
   });
 }

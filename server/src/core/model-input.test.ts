@@ -26,6 +26,26 @@ const model = {
   },
 };
 
+const eitherOr = {
+  input_schema: {
+    type: 'object',
+    required: ['audio_url'],
+    properties: { image_url: { type: 'string' }, video_url: { type: 'string' } },
+    anyOf: [{ required: ['video_url'] }, { required: ['image_url'] }],
+  },
+};
+
+test('one of two fields is asked for, not each of them', () => {
+  const choice = { path: '', message: 'needs video_url or image_url' };
+  assert.deepEqual(validateInput(eitherOr, { audio_url: 'x' }), [choice]);
+  const both = [choice, { path: '/audio_url', message: 'is required' }];
+  assert.deepEqual(validateInput(eitherOr, {}), both);
+  // One with too many values to be told all faults of is told the same.
+  const large = { audio_url: 'x', list: Array.from({ length: 3000 }, () => 0) };
+  assert.deepEqual(validateInput(eitherOr, large), [choice]);
+  assert.equal(validateInput(eitherOr, { audio_url: 'x', image_url: 'y' }), null);
+});
+
 describe('validateInput', () => {
   const good: unknown[] = [
     { prompt: 'x' },

@@ -7,6 +7,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import type { Model, ModelUpstream } from './catalog.ts';
+import { escaped } from './media-input.ts';
 
 export interface InputError {
   /** JSON pointer into the input; '' is the input itself. */
@@ -53,6 +54,8 @@ const options = {
   // 4.2 is a multiple of 0.1, whatever doubles say.
   multipleOfPrecision: 6,
   strictSchema: true,
+  // An error brings its rule along, to be told in words.
+  verbose: true,
   strictTypes: false,
   strictTuple: false,
   strictRequired: false,
@@ -121,6 +124,17 @@ export function upstreamInput(
   return { ...Object.fromEntries(sent), ...input_defaults };
 }
 
+/** The fields of `upstreamInput` that the row itself knows, in the upstream's names. */
+export function upstreamFields(
+  model: Pick<Model, 'input_schema'>,
+  { input_mapping, input_defaults }: Pick<ModelUpstream, 'input_mapping' | 'input_defaults'>,
+): string[] {
+  const named = Object.keys(propertiesOf(model)).map((field) =>
+    Object.hasOwn(input_mapping, field) ? input_mapping[field]! : field,
+  );
+  return [...named, ...Object.keys(input_defaults ?? {})];
+}
+
 function propertiesOf(model: Pick<Model, 'input_schema'>): Schema {
   return (model.input_schema.properties ?? {}) as Schema;
 }
@@ -163,11 +177,42 @@ function isSmall(input: unknown): boolean {
 }
 
 function sentences(errors: ErrorObject[] | null | undefined): InputError[] {
-  const found = (errors ?? []).filter((error) => error.keyword !== 'if');
+  const found = withoutBranches(errors ?? []).filter((error) => error.keyword !== 'if');
   return found.slice(0, ERRORS_MAX).map((error) => ({
     path: cut(pathOf(error)),
     message: cut(messageOf(error)),
   }));
+}
+
+/**
+ * Where one of several fields would do, no single one of them is required: what the branches say is
+ * dropped, and the choice itself remains.
+ */
+function withoutBranches(errors: ErrorObject[]): ErrorObject[] {
+  const choices = errors.filter((error) => fieldsToChoose(error) !== null);
+  return errors.filter((error) => {
+    return !choices.some(
+      (choice) =>
+        error.instancePath === choice.instancePath &&
+        error.schemaPath.startsWith(`${choice.schemaPath}/`),
+    );
+  });
+}
+
+/** The fields of `anyOf: [{ required: [a] }, { required: [b] }]`, or null for any other rule. */
+function fieldsToChoose({ keyword, schema }: ErrorObject): string[] | null {
+  return keyword === 'anyOf' || keyword === 'oneOf' ? requiredByChoice(schema) : null;
+}
+
+/** In words such as "video_url or image_url"; null where the branches ask for anything else. */
+export function requiredByChoice(branches: unknown): string[] | null {
+  if (!Array.isArray(branches)) return null;
+  const fields: string[] = [];
+  for (const branch of branches as Schema[]) {
+    if (!Array.isArray(branch.required) || Object.keys(branch).length !== 1) return null;
+    fields.push(branch.required.join(' with '));
+  }
+  return fields;
 }
 
 /** For a missing or an unknown field, the field itself rather than the object around it. */
@@ -175,7 +220,7 @@ function pathOf(error: ErrorObject): string {
   const params = error.params as Record<string, unknown>;
   const field = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty;
   if (typeof field !== 'string') return error.instancePath;
-  return `${error.instancePath}/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  return `${error.instancePath}/${escaped(field)}`;
 }
 
 function messageOf(error: ErrorObject): string {
@@ -188,6 +233,11 @@ function messageOf(error: ErrorObject): string {
       return 'is not a field of this model';
     case 'enum':
       return `must be one of ${listOf(params.allowedValues)}`;
+    case 'anyOf':
+    case 'oneOf': {
+      const fields = fieldsToChoose(error);
+      return fields === null ? 'fits none of the allowed forms' : `needs ${fields.join(' or ')}`;
+    }
     case 'const':
       return `must be ${JSON.stringify(params.allowedValue)}`;
     case 'pattern':

@@ -130,7 +130,14 @@ export type Move =
   | { to: 'rest' };
 
 /** The three ends: status and money change together. */
-export type End = { account_id: string; key_id: string; opens_job: boolean } & (
+export type End = {
+  account_id: string;
+  key_id: string;
+  opens_job: boolean;
+  /** For the operator's log and figures. */
+  model_id?: string;
+  upstream?: string;
+} & (
   | {
       to: 'COMPLETED';
       charge: bigint;
@@ -140,7 +147,14 @@ export type End = { account_id: string; key_id: string; opens_job: boolean } & (
       cost_usd_micro: bigint | null;
       ttl_seconds: number;
     }
-  | { to: 'FAILED'; code: FailureCode; message: string; cost_usd_micro: bigint | null }
+  | {
+      to: 'FAILED';
+      code: FailureCode;
+      message: string;
+      cost_usd_micro: bigint | null;
+      /** What led to it, fit for the log. */
+      cause?: string;
+    }
   | { to: 'CANCELLED' }
 );
 

@@ -73,6 +73,17 @@ export const countRule: TokenRule = {
   per_unknown: 0,
 };
 
+/**
+ * Where a call has no end and so no usage: text by the count, but pictures, sound and files as
+ * reserved, or to leave before the usage comes would make a prompt full of them cheap.
+ */
+export const unfinishedRule: TokenRule = {
+  ...countRule,
+  per_image: boundRule.per_image,
+  audio_chars_per_token: boundRule.audio_chars_per_token,
+  per_unknown: boundRule.per_unknown,
+};
+
 /** The parts of a chat body that become prompt tokens. */
 export interface Prompt {
   messages: readonly unknown[];
@@ -103,8 +114,12 @@ export function estimatePromptTokens(
  * What to charge for a prompt whose upstream reported no usage. Never more than
  * `estimatePromptTokens`.
  */
-export function countPromptTokens(prompt: Prompt, context_tokens: number): number {
-  return promptTokens(prompt, context_tokens, { rule: countRule, text: countTokens });
+export function countPromptTokens(
+  prompt: Prompt,
+  context_tokens: number,
+  rule: TokenRule = countRule,
+): number {
+  return promptTokens(prompt, context_tokens, { rule, text: countTokens });
 }
 
 /**

@@ -57,10 +57,35 @@ export function list(
     ) a join balances b on b.account_id = a.id order by a.id desc`);
 }
 
+export async function count(db: Connection): Promise<number> {
+  const [row] = await db.run<{ n: bigint }>(sql`select count(*) as n from accounts`);
+  return Number(row!.n);
+}
+
 export async function setStatus(
   db: Connection,
   id: string,
   status: 'active' | 'suspended',
 ): Promise<void> {
   await db.run(sql`update accounts set status = ${status} where id = ${id}`);
+}
+
+/** Puts a secret before the only one; null where there are two already, or no such account. */
+export async function addSecret(
+  db: Connection,
+  id: string,
+  secret: string,
+): Promise<string[] | null> {
+  const [row] = await db.run<{ webhook_secrets: string[] }>(sql`
+    update accounts set webhook_secrets = array_prepend(${secret}::text, webhook_secrets)
+    where id = ${id} and cardinality(webhook_secrets) = 1 returning webhook_secrets`);
+  return row?.webhook_secrets ?? null;
+}
+
+/** Drops the older of two secrets; null where there is one only, or no such account. */
+export async function dropOlderSecret(db: Connection, id: string): Promise<string[] | null> {
+  const [row] = await db.run<{ webhook_secrets: string[] }>(sql`
+    update accounts set webhook_secrets = webhook_secrets[1:1]
+    where id = ${id} and cardinality(webhook_secrets) = 2 returning webhook_secrets`);
+  return row?.webhook_secrets ?? null;
 }

@@ -1,4 +1,4 @@
-import { sql, type Connection } from '../lib/sql.ts';
+import { sql, type Connection, type Database } from '../lib/sql.ts';
 
 export interface FileRow {
   id: string;
@@ -11,17 +11,39 @@ export interface FileRow {
   expires_at: Date;
 }
 
-export async function insert(
-  db: Connection,
-  file: Omit<FileRow, 'created_at' | 'expires_at'> & { ttl_seconds: number },
-): Promise<{ created_at: Date; expires_at: Date }> {
-  const rows = await db.run<{ created_at: Date; expires_at: Date }>(sql`
-    insert into files (id, account_id, storage_key, content_type, size, sha256, expires_at)
-    values (${file.id}, ${file.account_id}, ${file.storage_key}, ${file.content_type}, ${file.size},
-      ${file.sha256},
-      now() + ${file.ttl_seconds} * interval '1 s')
-    returning created_at, expires_at`);
-  return rows[0]!;
+/** What an account's living files take. */
+export interface FilesHeld {
+  bytes: bigint;
+  /** Null where there is none. */
+  first_expires_at: Date | null;
+}
+
+export async function held(db: Connection, accountId: string): Promise<FilesHeld> {
+  const [row] = await db.run<FilesHeld>(sql`
+    select coalesce(sum(size), 0)::bigint as bytes, min(expires_at) as first_expires_at
+    from files where account_id = ${accountId} and expires_at > now()`);
+  return row!;
+}
+
+/**
+ * Null where the account's living files would take more than `max_bytes` with it. Uploads of one
+ * account wait for each other here, so that no two of them count the same room as free.
+ */
+export function insert(
+  db: Database,
+  file: Omit<FileRow, 'created_at' | 'expires_at'> & { ttl_seconds: number; max_bytes: number },
+): Promise<{ created_at: Date; expires_at: Date } | null> {
+  return db.tx(async (tx) => {
+    tx.send(sql`select id from accounts where id = ${file.account_id} for no key update`);
+    const rows = await tx.run<{ created_at: Date; expires_at: Date }>(sql`
+      insert into files (id, account_id, storage_key, content_type, size, sha256, expires_at)
+      select ${file.id}::uuid, ${file.account_id}::uuid, ${file.storage_key}, ${file.content_type},
+        ${file.size}::bigint, ${file.sha256}, now() + ${file.ttl_seconds} * interval '1 s'
+      where ${file.size}::bigint + (select coalesce(sum(size), 0) from files
+        where account_id = ${file.account_id} and expires_at > now()) <= ${file.max_bytes}::bigint
+      returning created_at, expires_at`);
+    return rows[0] ?? null;
+  });
 }
 
 /** The account's own files that have not expired, among `ids`. */
@@ -32,11 +54,24 @@ export function findLiving(db: Connection, accountId: string, ids: string[]): Pr
     where id = any(${ids}::uuid[]) and account_id = ${accountId} and expires_at > now()`);
 }
 
-/** Takes out expired files and returns where their bytes are. */
-export function takeExpired(db: Connection, limit: number): Promise<{ storage_key: string }[]> {
-  return db.run<{ storage_key: string }>(sql`
-    delete from files where id = any(array(
-      select id from files where expires_at <= now()
-      order by expires_at limit ${limit} for update skip locked))
-    returning storage_key`);
+/**
+ * Expired files, each to one caller only: they are put off until `againSeconds` from now, so that a
+ * file whose bytes cannot be removed comes back later and holds up nobody.
+ */
+export function claimExpired(
+  db: Connection,
+  limit: number,
+  againSeconds: number,
+): Promise<{ id: string; storage_key: string }[]> {
+  return db.run<{ id: string; storage_key: string }>(sql`
+    update files set put_off_until = now() + ${againSeconds} * interval '1 s'
+    where id = any(array(
+      select id from files where coalesce(put_off_until, expires_at) <= now()
+      order by coalesce(put_off_until, expires_at) limit ${limit} for update skip locked))
+    returning id, storage_key`);
+}
+
+/** Forgets files whose bytes are gone. */
+export async function removeMany(db: Connection, ids: string[]): Promise<void> {
+  await db.run(sql`delete from files where id = any(${ids}::uuid[])`);
 }

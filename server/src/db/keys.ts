@@ -186,8 +186,8 @@ export async function revoke(db: Connection, id: string): Promise<boolean> {
 }
 
 /**
- * Changes the limits that are given; `null` takes a limit away. Returns false where there is no
- * such key.
+ * Changes the limits that are given; `null` takes a limit away. Those of a revoked key stay.
+ * Returns null where there is no such key.
  */
 export async function setLimits(
   db: Connection,
@@ -197,17 +197,18 @@ export async function setLimits(
     rpm?: number | null;
     open_jobs?: number | null;
   },
-): Promise<boolean> {
+): Promise<'changed' | 'revoked' | null> {
   const given = (name: keyof typeof limits) => limits[name] !== undefined;
-  const rows = await db.run(sql`
-    update keys set
+  const [row] = await db.run<{ revoked: boolean }>(sql`
+    with changed as (update keys set
       monthly_limit_usd_micro = case when ${given('monthly_limit_usd_micro')}
         then ${limits.monthly_limit_usd_micro ?? null}::bigint else monthly_limit_usd_micro end,
       rpm = case when ${given('rpm')} then ${limits.rpm ?? null}::int else rpm end,
       open_jobs = case when ${given('open_jobs')} then ${limits.open_jobs ?? null}::int
         else open_jobs end
-    where id = ${id} returning id`);
-  return rows.length > 0;
+    where id = ${id} and revoked_at is null)
+    select revoked_at is not null as revoked from keys where id = ${id}`);
+  return row ? (row.revoked ? 'revoked' : 'changed') : null;
 }
 
 /** The account of a living key, or null. */

@@ -6,6 +6,10 @@ import { rawSql, sql, type Database } from '../lib/sql.ts';
 const folder = join(import.meta.dirname, '../../migrations');
 /** Any number will do, as long as every version of the service takes the same one. */
 const lockKey = 770_219_001;
+/** Of a database that is another program's: enough to recognise it by. */
+const tablesShown = 3;
+
+type Session = Awaited<ReturnType<Database['connect']>>;
 
 interface Migration {
   number: number;
@@ -20,24 +24,41 @@ export class SchemaUnfit extends Error {}
 /** The database was migrated by a newer version of the service. */
 export class SchemaTooNew extends SchemaUnfit {}
 
+/** The database has not been migrated to this version yet. */
+export class SchemaTooOld extends SchemaUnfit {
+  readonly applied: number;
+  constructor(applied: number, wanted: number) {
+    super(
+      `The database is at migration ${applied}, this version of Farebox needs ${wanted}. ` +
+        'Run "farebox migrate", or start the service of this version.',
+    );
+    this.applied = applied;
+  }
+}
+
+interface Applied {
+  number: number;
+  name: string;
+  sha256: string;
+}
+
 /**
  * Brings the schema up to this version: forward only, a file a transaction, one process at a time.
- * Returns the names of what was applied. Refuses a database that a newer version has migrated, and
- * one whose applied migrations are not the files of this version.
+ * Returns the names of what was applied. Refuses a database that a newer version has migrated, one
+ * whose applied migrations are not the files of this version, and one that is another program's.
  */
 export async function migrate(db: Database): Promise<string[]> {
   const wanted = await readMigrations();
   const session = await db.connect();
   try {
     await session.query('select pg_advisory_lock($1)', [lockKey]);
+    await findOurs(session);
     await session.query(
       `create table if not exists migrations (
          number integer primary key, name text not null, sha256 text not null,
            applied_at timestamptz not null default now())`,
     );
-    const { rows } = await session.query<{ number: number; name: string; sha256: string }>(
-      'select number, name, sha256 from migrations order by number',
-    );
+    const rows = await readApplied(session);
     verify(wanted, rows);
     const missing = wanted.slice(rows.length);
     for (const migration of missing) {
@@ -57,10 +78,57 @@ export async function migrate(db: Database): Promise<string[]> {
   }
 }
 
-function verify(
-  wanted: Migration[],
-  applied: { number: number; name: string; sha256: string }[],
-): void {
+/**
+ * Proves that the schema is the one of this version, and changes nothing: reading rights are
+ * enough. Waits for a migration that is under way.
+ */
+export async function verifySchema(db: Database): Promise<void> {
+  const wanted = await readMigrations();
+  const session = await db.connect();
+  try {
+    await session.query('select pg_advisory_lock_shared($1)', [lockKey]);
+    const applied = (await findOurs(session)) ? await readApplied(session) : [];
+    verify(wanted, applied);
+    if (applied.length < wanted.length) throw new SchemaTooOld(applied.length, wanted.length);
+  } finally {
+    await session.end();
+  }
+}
+
+/** True where our migrations are noted, false in an empty database; throws in anybody else's. */
+async function findOurs(session: Session): Promise<boolean> {
+  const { rows: schema } = await session.query('select where current_schema() is null');
+  if (schema.length > 0) {
+    throw new SchemaUnfit('This role may use no schema of the database: grant it USAGE on public.');
+  }
+  const { rows } = await session.query<{ name: string; columns: number }>(
+    `select c.relname as name,
+       (select count(*) from pg_attribute a where a.attrelid = c.oid and not a.attisdropped
+         and a.attname in ('number', 'name', 'sha256'))::int as columns
+     from pg_class c where c.relkind in ('r', 'p')
+       and c.relnamespace = to_regnamespace(quote_ident(current_schema()))
+       and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass
+         and d.objid = c.oid and d.deptype = 'e')
+     order by 1`,
+  );
+  if (rows.some(({ name, columns }) => name === 'migrations' && columns === 3)) return true;
+  if (rows.length === 0) return false;
+  const names = rows.slice(0, tablesShown).map(({ name }) => name);
+  if (rows.length > tablesShown) names.push('…');
+  throw new SchemaUnfit(
+    `This database holds tables of another program (${names.join(', ')}) ` +
+      'and none of Farebox. Give Farebox an empty database of its own.',
+  );
+}
+
+async function readApplied(session: Session): Promise<Applied[]> {
+  const { rows } = await session.query<Applied>(
+    'select number, name, sha256 from migrations order by number',
+  );
+  return rows;
+}
+
+function verify(wanted: Migration[], applied: Applied[]): void {
   if (applied.length > wanted.length) {
     throw new SchemaTooNew(
       `The database is at migration ${applied.length}, this version of Farebox knows ` +
@@ -119,7 +187,15 @@ export async function unsafeSettings(db: Database): Promise<string[]> {
   return wrong;
 }
 
-/** Resolves when the database answers. */
-export async function ping(db: Database): Promise<void> {
-  await db.run(sql`select 1`);
+/** Resolves when the database answers; rejects where it does not within that time. */
+export async function ping(db: Database, withinMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('no answer')), withinMs);
+  });
+  try {
+    await Promise.race([db.run(sql`select 1`), late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

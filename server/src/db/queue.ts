@@ -43,7 +43,9 @@ export function waitingUpstreams(db: Connection): Promise<Waiting[]> {
 /**
  * Claims queued requests of one upstream, as many as its free places and `limit` allow. Turns go
  * round the accounts that have work, beginning after the one served last; within an account the
- * oldest comes first.
+ * oldest comes first. While several accounts wait, none of them gets more than half of the places,
+ * rounded up; so at most one is at its half while a place is free, and one account more is looked
+ * at than there are places.
  */
 export async function claimQueued(
   db: Database,
@@ -57,9 +59,12 @@ export async function claimQueued(
     tx.send(sql`insert into upstreams (name) values (${lane.upstream}) on conflict do nothing`);
     tx.send(sql`select name from upstreams where name = ${lane.upstream} for update`);
     return tx.run<Claim>(sql`
-      with recursive place as (
-        select least(${limit}::int, greatest(${lane.concurrency}::int - count(*), 0)::int) as free
-        from requests where upstream = ${lane.upstream} and slot
+      with recursive held as (
+        select account_id, count(*)::int as places from requests
+        where upstream = ${lane.upstream} and slot group by account_id
+      ), place as (
+        select least(${limit}::int,
+          greatest(${lane.concurrency}::int - coalesce(sum(places), 0), 0)::int) as free from held
       ), turn as (
         select cursor_account from upstreams where name = ${lane.upstream}
       ), after(account_id, n) as (
@@ -70,7 +75,7 @@ export async function claimQueued(
         select (select r.account_id from requests r where r.status = 'IN_QUEUE' and not r.slot
           and r.upstream = ${lane.upstream}
             and r.account_id > a.account_id order by r.account_id limit 1), a.n + 1
-        from after a where a.account_id is not null and a.n < (select free from place)
+        from after a where a.account_id is not null and a.n <= (select free from place)
       ), before(account_id, n) as (
         (select r.account_id, 1 from requests r where r.status = 'IN_QUEUE' and not r.slot
           and r.upstream = ${lane.upstream} and r.account_id <= (select cursor_account from turn)
@@ -80,7 +85,7 @@ export async function claimQueued(
           and r.upstream = ${lane.upstream} and r.account_id > b.account_id
           and r.account_id <= (select cursor_account from turn) order by r.account_id limit 1),
             b.n + 1
-        from before b where b.account_id is not null and b.n < (select free from place)
+        from before b where b.account_id is not null and b.n <= (select free from place)
       ), accounts_in_turn as (
         select account_id, 0 as lap from after where account_id is not null
         union all select account_id, 1 from before where account_id is not null
@@ -91,7 +96,11 @@ export async function claimQueued(
           where r.status = 'IN_QUEUE' and not r.slot and r.upstream = ${lane.upstream}
             and r.account_id = t.account_id
           order by r.id
-          limit greatest(1, 2 * (select free from place) / (select count(*) from accounts_in_turn))
+          limit least(
+            greatest(1, 2 * (select free from place) / (select count(*) from accounts_in_turn)),
+            case when (select count(*) from accounts_in_turn) > 1 then greatest(0,
+              (${lane.concurrency}::int + 1) / 2 - coalesce((select places from held
+                where held.account_id = t.account_id), 0)) end)
         ) q
       ), pick as (
         select id, account_id, row_number() over (order by round, lap, account_id) as n
@@ -118,6 +127,15 @@ export function claimDue(db: Connection, limit: number, leaseSeconds: number): P
     update requests r set attempt = r.attempt + 1,
       wake_at = now() + ${leaseSeconds} * interval '1 s'
     from due where r.id = due.id returning r.id, r.attempt`);
+}
+
+/** Hands claims back until about so many seconds from now; spread, so that they do not all meet. */
+export async function putOff(db: Connection, claims: Claim[], seconds: number): Promise<void> {
+  await db.run(sql`
+    update requests r set wake_at = now() + ${seconds} * (0.5 + random()) * interval '1 s'
+    from unnest(${claims.map((c) => c.id)}::uuid[], ${claims.map((c) => c.attempt)}::int[])
+      as d (id, attempt)
+    where r.id = d.id and r.attempt = d.attempt`);
 }
 
 /** Milliseconds until the next alarm, at least 0; null where none is set. */
@@ -160,27 +178,101 @@ export function queueStates(
     ) q on true`);
 }
 
+/** What an operator looks at. */
+export interface UpstreamState {
+  name: string;
+  /** Requests that wait, counted up to `waitingMax`. */
+  waiting: number;
+  oldest_seconds: number;
+  /** Places that are taken, over all processes. */
+  in_use: number;
+  resting_seconds: number;
+  failures: number;
+  last_error: string | null;
+}
+
+/** Counting more would cost a scrape what the queue needs. */
+export const waitingMax = 10_000;
+const upstreamsMax = 100;
+
+/** The given upstreams and all that were ever called or have something waiting. */
+export function upstreamStates(db: Connection, known: string[]): Promise<UpstreamState[]> {
+  return db.run<UpstreamState>(sql`
+    with recursive w(upstream) as (
+      (select upstream from requests where status = 'IN_QUEUE' and not slot
+        order by upstream limit 1)
+      union all
+      select (select r.upstream from requests r where r.status = 'IN_QUEUE' and not r.slot
+        and r.upstream > w.upstream order by r.upstream limit 1) from w where w.upstream is not null
+    ), names as (
+      select upstream as name from w where upstream is not null
+      union select unnest(${known}::text[]) union select name from upstreams
+      order by 1 limit ${upstreamsMax}
+    )
+    select n.name, q.waiting, coalesce(q.oldest, 0)::float8 as oldest_seconds, p.in_use,
+      greatest(0, coalesce(extract(epoch from u.paused_until - now()), 0))::float8
+        as resting_seconds,
+      coalesce(u.failures, 0) as failures, u.last_error
+    from names n left join upstreams u on u.name = n.name
+    cross join lateral (
+      select count(*)::int as waiting, extract(epoch from now() - min(created_at)) as oldest
+      from (select created_at from requests
+        where status = 'IN_QUEUE' and not slot and upstream = n.name
+        order by upstream, account_id, id limit ${waitingMax}) w
+    ) q
+    cross join lateral (
+      select count(*)::int as in_use from requests where upstream = n.name and slot
+    ) p order by n.name`);
+}
+
+/** What a failed start has led to. */
+export interface Noted {
+  /** It rested before this failure. */
+  rested: boolean;
+  resting_seconds: number;
+  failures: number;
+}
+
 /**
  * Notes a failed start; from `threshold` failures in a row on, or when it asks for it, the upstream
- * rests.
+ * rests. Failures of a single account do not count, however many: it may be what that account asks
+ * for, and others would have to wait for it.
  */
 export async function noteFailure(
   db: Connection,
   upstream: string,
-  failure: { message: string; pause_seconds: number; threshold: number; rest_seconds: number },
-): Promise<void> {
-  await db.run(sql`
-    insert into upstreams as u (name, failures, last_error, paused_until)
-    values (${upstream}, 1, ${storableText(failure.message.slice(0, 2000))},
+  failure: {
+    account_id: string;
+    message: string;
+    pause_seconds: number;
+    threshold: number;
+    rest_seconds: number;
+  },
+): Promise<Noted> {
+  const [noted] = await db.run<Noted>(sql`
+    with before as (
+      select paused_until > now() as rested from upstreams where name = ${upstream}
+    )
+    insert into upstreams as u (name, failures, failing_accounts, last_error, paused_until)
+    values (${upstream}, 1, array[${failure.account_id}::uuid],
+      ${storableText(failure.message.slice(0, 2000))},
       now() + ${failure.pause_seconds}::float8 * interval '1 s')
     on conflict (name) do update set failures = u.failures + 1, last_error = excluded.last_error,
+      failing_accounts = case
+        when cardinality(u.failing_accounts) < 2
+          and not u.failing_accounts @> excluded.failing_accounts
+        then u.failing_accounts || excluded.failing_accounts else u.failing_accounts end,
       paused_until = greatest(u.paused_until, excluded.paused_until,
         case when u.failures + 1 >= ${failure.threshold}
-          then now() + ${failure.rest_seconds}::float8 * interval '1 s' end)`);
+          and not u.failing_accounts <@ excluded.failing_accounts
+          then now() + ${failure.rest_seconds}::float8 * interval '1 s' end)
+    returning coalesce((select rested from before), false) as rested, failures,
+      greatest(0, extract(epoch from paused_until - now()))::float8 as resting_seconds`);
+  return noted!;
 }
 
 export async function noteSuccess(db: Connection, upstream: string): Promise<void> {
   await db.run(sql`
-    update upstreams set failures = 0, paused_until = null where name = ${upstream}
-      and failures > 0`);
+    update upstreams set failures = 0, failing_accounts = '{}', paused_until = null
+    where name = ${upstream} and failures > 0`);
 }

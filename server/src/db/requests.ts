@@ -4,6 +4,9 @@ import { storableJson, storableText } from '../lib/json.ts';
 import { jsonTexts } from '../lib/sql-array.ts';
 import { sql, type Connection, type Transaction } from '../lib/sql.ts';
 
+/** What a cancelled request may keep of its input. */
+const cancelledInputMaxBytes = 16 * 1024;
+
 /** The clock row of a request, as everything reads it. */
 export interface RequestRow {
   id: string;
@@ -126,6 +129,38 @@ export async function forgetKeys(
   return rows.length;
 }
 
+/**
+ * Deletes what requests hold that ended so long ago: what was asked and answered, and how it went.
+ * The books' part stays: the row, its quote, its result's figures. What an alarm is still due of
+ * keeps everything.
+ */
+export async function clearPayloads(
+  db: Connection,
+  olderThanDays: number,
+  limit: number,
+): Promise<number> {
+  const rows = await db.run(sql`
+    with due as (
+      update requests set cleared_at = now() where id = any(array(
+        select id from requests
+        where cleared_at is null and completed_at is not null and wake_at is null
+          and completed_at < now() - ${olderThanDays} * interval '1 day'
+        order by completed_at limit ${limit} for update skip locked))
+      returning id
+    ), asked as (
+      update request_inputs i set input = '{}', webhook_url = null, idempotency_key = null,
+        fingerprint = null
+      from due where i.request_id = due.id
+    ), answered as (
+      update request_results s set output = null from due
+      where s.request_id = due.id and s.output is not null
+    ), tried as (delete from attempts a using due where a.request_id = due.id
+    ), made as (delete from outputs o using due where o.request_id = due.id
+    ), told as (delete from webhook_deliveries w using due where w.request_id = due.id)
+    select id from due`);
+  return rows.length;
+}
+
 export interface Locked {
   id: string;
   status: Status;
@@ -181,6 +216,16 @@ export function endMany(tx: Transaction, rows: Ended[]): void {
   if (outputs.length > 0) insertOutputs(tx, outputs);
   const freed = rows.filter((row) => row.frees_key).map((row) => row.id);
   if (freed.length > 0) freeKeys(tx, freed);
+  const cancelled = rows.filter((row) => row.status === 'CANCELLED').map((row) => row.id);
+  if (cancelled.length > 0) dropLargeInputs(tx, cancelled);
+}
+
+/** A cancel costs nothing; room that is free and kept for long would be taken without end. */
+function dropLargeInputs(tx: Transaction, requestIds: string[]): void {
+  tx.send(sql`
+    update request_inputs set input = '{}'
+    where request_id = any(${requestIds}::uuid[])
+      and octet_length(input::text) > ${cancelledInputMaxBytes}`);
 }
 
 function freeKeys(tx: Transaction, requestIds: string[]): void {
@@ -349,13 +394,15 @@ export interface StatusRow extends Pick<
 > {
   error_message: string | null;
   progress: { progress: number | null; logs: string[] } | null;
+  /** When its payloads were deleted, its retention being over. */
+  cleared_at: Date | null;
 }
 
 /** Status of requests of any account: the caller compares `account_id`. */
 export function findMany(db: Connection, ids: string[]): Promise<StatusRow[]> {
   return db.run<StatusRow>(sql`
     select r.id, r.account_id, r.key_id, r.kind, r.model_id, r.upstream, r.status, r.error_code,
-      r.created_at, r.started_at, r.completed_at, r.expires_at,
+      r.created_at, r.started_at, r.completed_at, r.expires_at, r.cleared_at,
       case when r.status = 'FAILED' then (
         select s.error_message from request_results s
           where s.request_id = r.id) end as error_message,
@@ -373,6 +420,7 @@ export interface CardRow extends RequestRow {
   error_message: string | null;
   quantity: number | null;
   webhook_status: number | null;
+  cleared_at: Date | null;
 }
 
 /** The whole of requests, for cards, responses and webhooks. */
@@ -382,8 +430,8 @@ export function findCards(db: Connection, ids: string[]): Promise<CardRow[]> {
       r.attempt,
       r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state, r.expires_at,
         r.created_at,
-      r.started_at, r.completed_at, i.input, i.quote, i.webhook_url, s.output, s.error_message,
-        s.quantity,
+      r.started_at, r.completed_at, r.cleared_at, i.input, i.quote, i.webhook_url, s.output,
+        s.error_message, s.quantity,
       (select w.status from webhook_deliveries w
         where w.request_id = r.id order by w.attempt desc limit 1)
         as webhook_status
@@ -430,6 +478,60 @@ export function list(db: Connection, filter: ListFilter): Promise<RequestRow[]> 
     order by id desc limit ${filter.limit}`);
 }
 
+export interface AnyFilter {
+  account_id: string | null;
+  status: Status | null;
+  model_id: string | null;
+  limit: number;
+}
+
+export type AnyRow = RequestRow & { email: string };
+
+/** Requests of all accounts, newest first: for the operator. */
+export function listAll(db: Connection, filter: AnyFilter): Promise<AnyRow[]> {
+  return db.run<AnyRow>(sql`
+    select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
+      r.attempt, r.quoted_usd_micro, r.charged_usd_micro, r.error_code, r.webhook_state,
+      r.expires_at, r.created_at, r.started_at, r.completed_at, a.email
+    from requests r join accounts a on a.id = r.account_id
+    where (${filter.account_id}::uuid is null or r.account_id = ${filter.account_id})
+      and (${filter.status}::text is null or r.status = ${filter.status})
+      and (${filter.model_id}::text is null or r.model_id = ${filter.model_id})
+    order by r.id desc limit ${filter.limit}`);
+}
+
+/** One call that was to start a request at an upstream, with what only the operator may see. */
+export interface AttemptRow {
+  attempt: number;
+  upstream: string;
+  class: string;
+  outcome: AttemptOutcome;
+  message: string | null;
+  handle: Record<string, unknown> | null;
+  created_at: Date;
+}
+
+export function attemptsOf(db: Connection, requestId: string): Promise<AttemptRow[]> {
+  return db.run<AttemptRow>(sql`
+    select attempt, upstream, class, outcome, message, handle, created_at from attempts
+    where request_id = ${requestId} order by attempt`);
+}
+
+export interface DeliveryRow {
+  attempt: number;
+  url: string;
+  status: number | null;
+  error: string | null;
+  duration_ms: number;
+  created_at: Date;
+}
+
+export function deliveriesOf(db: Connection, requestId: string): Promise<DeliveryRow[]> {
+  return db.run<DeliveryRow>(sql`
+    select attempt, url, status, error, duration_ms, created_at from webhook_deliveries
+    where request_id = ${requestId} order by attempt`);
+}
+
 /** What a worker needs of a request that it has claimed. */
 export interface Claimed {
   id: string;
@@ -451,6 +553,8 @@ export interface Claimed {
   started_in: number | null;
   started_upstream: string | null;
   outcome: AttemptOutcome;
+  /** What its upstream said last; internal. */
+  said: string | null;
   handle: Record<string, unknown> | null;
   idempotent: boolean;
 }
@@ -464,12 +568,13 @@ export function loadClaimed(db: Connection, ids: string[], attempts: number[]): 
       coalesce(r.expires_at <= now(), false) as outputs_due,
       extract(epoch from now() - coalesce(r.started_at, r.created_at))::float8 as age_seconds,
       i.input, i.quote, i.webhook_url, i.idempotency_key is not null as idempotent,
-      a.attempt as started_in, a.upstream as started_upstream, a.outcome, a.handle
+      a.attempt as started_in, a.upstream as started_upstream, a.outcome, a.handle,
+      a.message as said
     from unnest(${ids}::uuid[], ${attempts}::int[]) as d (id, attempt)
     join requests r on r.id = d.id and r.attempt = d.attempt
     join request_inputs i on i.request_id = r.id
     left join lateral (
-      select attempt, upstream, outcome, handle from attempts
+      select attempt, upstream, outcome, handle, message from attempts
         where request_id = r.id order by attempt desc limit 1
     ) a on true`);
 }

@@ -1,28 +1,26 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import type { Readable } from 'node:stream';
 import { ApiError } from '../core/errors.ts';
 import { parseJson } from '../lib/json.ts';
+import type { HttpDeps, Keyed } from './deps.ts';
 
-/** JSON bodies: bounded in size, time and nesting before anything looks at them. */
+/** JSON bodies: bounded in size, time, memory and shape before anything looks at them. */
 
 export const jsonMaxBytes = 1024 * 1024;
 export const chatMaxBytes = 10 * 1024 * 1024;
-const depth = 64;
-
-export interface BodyBounds {
-  maxBytes: number;
-  /** Milliseconds; a body that has not come whole by then is cut off. */
-  bodyMs: number;
-}
+const shape = { depth: 64, values: 100_000 };
 
 /**
- * The JSON object of a body. Throws `unsupported_media_type`, `payload_too_large` or `bad_request`.
+ * The JSON object of a body. Throws `unsupported_media_type`, `payload_too_large`, `bad_request`,
+ * or `capacity_unavailable` where too many bytes of bodies are held already.
  */
 export async function readObject(
-  req: FastifyRequest,
-  bounds: BodyBounds,
+  req: Keyed,
+  reply: FastifyReply,
+  maxBytes: number,
+  deps: HttpDeps,
 ): Promise<Record<string, unknown>> {
-  const value = parseJson(await readJsonBody(req, bounds), { depth });
+  const value = parseJson(await readJsonBody(req, reply, maxBytes, deps), shape);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new ApiError('bad_request', { message: 'The body must be a JSON object.' });
   }
@@ -30,8 +28,10 @@ export async function readObject(
 }
 
 async function readJsonBody(
-  req: FastifyRequest,
-  { maxBytes, bodyMs }: BodyBounds,
+  req: Keyed,
+  reply: FastifyReply,
+  maxBytes: number,
+  deps: HttpDeps,
 ): Promise<Buffer> {
   const {
     'content-type': type = '',
@@ -41,11 +41,13 @@ async function readJsonBody(
   if (encoding !== undefined && encoding !== 'identity') {
     throw new ApiError('unsupported_media_type', {
       message: 'Send the body without Content-Encoding.',
+      param: 'content-encoding',
     });
   }
   if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type)) {
     throw new ApiError('unsupported_media_type', {
       message: 'Send the body as application/json, in UTF-8.',
+      param: 'content-type',
     });
   }
   const tooLarge = () =>
@@ -55,25 +57,41 @@ async function readJsonBody(
     });
   if (Number(length) > maxBytes) throw tooLarge();
   const stream = (req.body as Readable | undefined) ?? req.raw;
-  return collect(stream, { maxBytes, bodyMs }, tooLarge);
+  const { account_id } = req.caller;
+  let held = 0;
+  // What was made of the body lives as long as its call.
+  reply.raw.once('close', () => deps.bodies.give(account_id, held));
+  return collect(stream, deps.settings.times.bodyMs, (bytes) => {
+    if (held + bytes > maxBytes) return tooLarge();
+    if (!deps.bodies.take(account_id, bytes)) return tooMuchHeld();
+    held += bytes;
+    return null;
+  });
 }
 
+function tooMuchHeld(): ApiError {
+  return new ApiError('capacity_unavailable', {
+    message:
+      'Too many bytes of calls are under way. Nothing was charged; send fewer large bodies at once, and retry with backoff.',
+  });
+}
+
+/** `refuse` is asked about each piece before it is kept. */
 function collect(
   stream: Readable,
-  { maxBytes, bodyMs }: BodyBounds,
-  tooLarge: () => ApiError,
+  bodyMs: number,
+  refuse: (bytes: number) => ApiError | null,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
-    let size = 0;
     const timer = setTimeout(
       () =>
         fail(new ApiError('bad_request', { message: 'The body came too slowly and was cut off.' })),
       bodyMs,
     );
     stream.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > maxBytes) fail(tooLarge());
+      const refusal = refuse(chunk.length);
+      if (refusal) fail(refusal);
       else chunks.push(chunk);
     });
     stream.once('end', () => {

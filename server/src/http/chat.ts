@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import { parseChat, type Chat } from '../core/chat.ts';
+import { badMessages, parseChat, type Chat } from '../core/chat.ts';
+import { chatMedia } from '../core/chat-media.ts';
 import type { Model } from '../core/catalog.ts';
-import { chunksFromCompletion } from '../core/completion.ts';
+import { chunksFromCompletion, isUnfinished } from '../core/completion.ts';
 import { ApiError } from '../core/errors.ts';
 import { fingerprint, idempotencyKey } from '../core/fingerprint.ts';
 import { price } from '../core/price.ts';
@@ -17,6 +18,7 @@ import { chatMaxBytes, readObject } from './body.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { asApiError, errorBody } from './errors.ts';
 import { hijackHeaders } from './hijack.ts';
+import { checkMedia } from './media.ts';
 
 const maxTokensDefault = 4_096;
 const bufferMaxBytes = 1024 * 1024;
@@ -29,11 +31,34 @@ export async function completions(
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<unknown> {
+  const { openChats, settings } = deps;
+  const { key_id } = req.caller;
+  const open = openChats.get(key_id) ?? 0;
+  if (open >= settings.openChats) throw tooManyOpen(settings.openChats);
+  openChats.set(key_id, open + 1);
+  try {
+    return await complete(req, reply, deps);
+  } finally {
+    const left = openChats.get(key_id)! - 1;
+    if (left > 0) openChats.set(key_id, left);
+    else openChats.delete(key_id);
+  }
+}
+
+function tooManyOpen(limit: number): ApiError {
+  return new ApiError('rate_limited', {
+    message: `This key may have ${limit} chat calls open at once. Wait until one has ended.`,
+    details: { open_chats_limit: limit },
+    headers: { 'retry-after': '5' },
+  });
+}
+
+async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
-  const { bodyMs } = deps.settings.times;
-  const body = await readObject(req, { maxBytes: chatMaxBytes, bodyMs });
+  const body = await readObject(req, reply, chatMaxBytes, deps);
   const wanted = parseChat(body);
   const model = textModel(wanted.model, deps);
+  await checkMedia(chatMedia(wanted.messages), req.caller.account_id, deps, badMessages);
   for (;;) {
     const taken = await take(req, wanted, body, model, key, deps);
     if (!taken.replayed) return held(begin(req, reply, taken.run, deps), deps.chats);
@@ -41,7 +66,7 @@ export async function completions(
     // The first call failed meanwhile and freed its key: this one takes its place.
     if (kept === null) continue;
     reply.header('idempotent-replayed', 'true');
-    return wanted.stream ? replay(reply, kept, wanted, deps) : answer(reply, kept);
+    return wanted.stream ? replay(req, reply, kept, wanted, deps) : answer(reply, kept);
   }
 }
 
@@ -156,7 +181,15 @@ async function begin(
       return answer(reply, completion);
     }
     const begun = await chat.stream(run, chatDeps, abort);
-    return await send(req, reply, begun, run, deps);
+    return await send(req, reply, begun, run, abort.signal, deps);
+  } catch (error) {
+    if (!deps.cutoff.aborted || !(error instanceof ApiError) || error.code !== 'submit_failed')
+      throw error;
+    throw new ApiError('submit_failed', {
+      message:
+        'This server stopped before the model had answered. Nothing was charged; send the request again.',
+      cause: error.cause,
+    });
   } finally {
     clearTimeout(limit);
     stopWaiting();
@@ -194,6 +227,7 @@ async function send(
   reply: FastifyReply,
   stream: chat.ChatStream,
   run: chat.ChatRun,
+  signal: AbortSignal,
   deps: HttpDeps,
 ): Promise<FastifyReply> {
   const events = open(reply, deps);
@@ -201,28 +235,37 @@ async function send(
   try {
     for await (const chunk of stream.chunks) {
       if (!events.send(JSON.stringify({ ...chunk, ...pending }))) break;
-      if (!(await events.drained())) break;
+      if (!(await events.drained(signal))) break;
+      // Time is up: a slow reader may not hold up the settling.
+      signal.throwIfAborted();
     }
     const settled = stream.settled();
-    if (run.chat.include_usage && settled)
+    if (run.chat.include_usage && settled && !settled.released)
       events.send(JSON.stringify(usageChunk(settled.completion)));
   } catch (error) {
     // Who left is told nothing, and was the reason more often than not.
     if (events.closed.aborted) return reply;
     deps.log.warn({ err: error, request_id: run.request_id }, 'chat stream broke');
     // Without a settlement it was the books that could not be written.
-    const shown = stream.settled() === null ? asApiError(error) : brokeOff();
+    const shown = stream.settled() === null ? asApiError(error) : brokeOff(deps.cutoff.aborted);
     // The status is long sent; the fault becomes the last chunk.
     events.send(JSON.stringify(errorBody(shown, req.id)));
+  }
+  // What is not paid for is not handed out: what still waits for its reader goes no further.
+  if (stream.settled()?.released) {
+    reply.raw.destroy();
+    return reply;
   }
   events.send('[DONE]');
   events.end();
   return reply;
 }
 
-function brokeOff(): ApiError {
+/** `here`: it was not the model, but this server that had to stop. */
+function brokeOff(here: boolean): ApiError {
+  const what = here ? 'This server stopped' : 'The model broke off';
   return new ApiError('submit_failed', {
-    message: 'The model broke off in mid-reply. What was delivered is charged, no more.',
+    message: `${what} in mid-reply. What was delivered is charged, no more. For a new reply, call again, with a new Idempotency-Key if this call had one.`,
   });
 }
 
@@ -271,7 +314,9 @@ async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json |
   return now.output;
 }
 
+/** The chunks of a kept reply; of one that broke off the same fault as well. */
 async function replay(
+  req: Keyed,
   reply: FastifyReply,
   kept: Json,
   wanted: Chat,
@@ -282,6 +327,7 @@ async function replay(
     events.send(JSON.stringify(chunk));
     if (!(await events.drained())) return reply;
   }
+  if (isUnfinished(kept)) events.send(JSON.stringify(errorBody(brokeOff(false), req.id)));
   events.send('[DONE]');
   events.end();
   return reply;

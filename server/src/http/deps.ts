@@ -5,6 +5,7 @@ import type { Links } from '../core/views.ts';
 import type { QueueView } from './queue-view.ts';
 import type { Caller } from '../db/keys.ts';
 import type { CardRow, StatusRow } from '../db/requests.ts';
+import type { Budget } from '../lib/budget.ts';
 import type { Database } from '../lib/sql.ts';
 import type { Lookup } from '../lib/fetch.ts';
 import type { Submit, Submitted } from '../operations/submit.ts';
@@ -44,6 +45,10 @@ export interface HttpDeps {
   cutoff: AbortSignal;
   /** Chat calls until they are settled, whether their callers are still there or not. */
   chats: Set<Promise<unknown>>;
+  /** Chat calls that a key has open here, by its id. */
+  openChats: Map<string, number>;
+  /** Bytes of JSON bodies, until their calls are over. */
+  bodies: Budget;
   /** True while the disk is nearly full. */
   spaceLow: () => boolean;
   settings: HttpSettings;
@@ -57,8 +62,11 @@ export interface HttpDeps {
 
 export interface HttpSettings {
   openJobs: number;
+  openChats: number;
   uploadMaxBytes: number;
   fileTtlSeconds: number;
+  /** What an account's uploaded files may take together. */
+  filesMaxBytes: number;
   inFlightMax: number;
   streamsMax: number;
   webhookHttpsOnly: boolean;

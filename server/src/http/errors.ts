@@ -17,7 +17,7 @@ export function errorBody(error: ApiError, requestId: string) {
 /** Sends the error; what the caller may not see goes to the log. */
 export function sendError(thrown: unknown, req: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = asApiError(thrown);
-  if (error.status >= 500 && error.code !== 'submit_failed') {
+  if (error.status >= 500 && error.code !== 'submit_failed' && !error.expected) {
     const level = error.code === 'internal_error' ? 'error' : 'warn';
     req.log[level]({ err: error.cause ?? thrown, code: error.code }, 'call failed');
   }
@@ -38,11 +38,18 @@ export function errorHeaders(error: ApiError): Record<string, string> {
   return headers;
 }
 
+const badPath =
+  'The path is not valid: in it, % must be followed by two hexadecimal digits of a UTF-8 character.';
+
 /** Every fault that is not meant for the caller as it is becomes one that is. */
 export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof JsonError)
-    return new ApiError('bad_request', { message: thrown.message, cause: thrown });
+    return new ApiError('bad_request', {
+      message: thrown.message,
+      ...(thrown.place !== null && { param: thrown.place }),
+      cause: thrown,
+    });
   if (thrown instanceof TooLarge) {
     return new ApiError('payload_too_large', {
       message: `The body is larger than ${thrown.maxBytes} bytes, the most this call takes.`,
@@ -59,12 +66,15 @@ export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof BatchFull || thrown instanceof StorageFull || isUnavailable(thrown)) {
     return new ApiError('capacity_unavailable', { cause: thrown });
   }
-  const { statusCode, code, message } = thrown as FastifyError;
+  const { statusCode, code } = thrown as FastifyError;
   if (statusCode === 413) return new ApiError('payload_too_large');
-  if (statusCode === 415) return new ApiError('unsupported_media_type');
+  if (statusCode === 415) {
+    return new ApiError('unsupported_media_type', { param: 'content-type' });
+  }
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    // The framework's own words name its parts, which are nothing to the caller.
     return new ApiError('bad_request', {
-      message: `${(message ?? 'The call is malformed').slice(0, 300)} (${code}).`,
+      ...(code === 'FST_ERR_BAD_URL' && { message: badPath }),
       cause: thrown,
     });
   }

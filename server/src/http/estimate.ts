@@ -7,9 +7,8 @@ import type { HttpDeps, Keyed } from './deps.ts';
 import { findModel } from './models.ts';
 
 /** POST /estimate */
-export async function estimate(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
-  const { bodyMs } = deps.settings.times;
-  const body = await readObject(req, { maxBytes: jsonMaxBytes, bodyMs });
+export async function estimate(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const body = await readObject(req, reply, jsonMaxBytes, deps);
   const model = findModel(deps, body.model_id);
   const { input = {} } = body;
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {

@@ -4,7 +4,7 @@ import { ApiError } from '../core/errors.ts';
 import { fileId } from '../core/id.ts';
 import * as files from '../db/files.ts';
 import { newId } from '../lib/id.ts';
-import { headAnd, idleTimeout } from '../lib/streams.ts';
+import { headAnd, idleTimeout, type Bytes } from '../lib/streams.ts';
 import { agrees, sniff } from '../storage/media.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 
@@ -29,6 +29,10 @@ export async function upload(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
     throw new ApiError('bad_request', {
       message: 'The body is empty; send the bytes of the file.',
     });
+  assertSpace(deps);
+  const { account_id } = req.caller;
+  // A length that nobody told is judged when it is known.
+  await assertRoom(account_id, Number(length ?? 0) || 1, deps);
   const { uploadIdleMs } = deps.settings.times;
   // Destroyed where it is refused, the body would hold up its connection for ever.
   const bytes = body.iterator({ destroyOnReturn: false });
@@ -47,9 +51,10 @@ export async function upload(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
     );
   }
   const id = newId();
-  const { account_id } = req.caller;
   const storage_key = `files/${account_id}/${id}`;
-  const { size, sha256 } = await deps.storage.put(storage_key, stream, { maxBytes });
+  const { size, sha256 } = await deps.storage.put(storage_key, whileSpace(stream, deps), {
+    maxBytes,
+  });
   const ttl_seconds = deps.settings.fileTtlSeconds;
   const row = {
     id,
@@ -59,12 +64,9 @@ export async function upload(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
     size: BigInt(size),
     sha256,
     ttl_seconds,
+    max_bytes: deps.settings.filesMaxBytes,
   };
-  const times = await files.insert(deps.db, row).catch(async (error: unknown) => {
-    // Without a row nobody would ever delete them.
-    await deps.storage.remove(storage_key);
-    throw error;
-  });
+  const times = await record(row, deps);
   reply.code(201);
   return {
     file_id: fileId(id),
@@ -74,6 +76,50 @@ export async function upload(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
     created_at: times.created_at.toISOString(),
     expires_at: times.expires_at.toISOString(),
   };
+}
+
+async function record(row: Parameters<typeof files.insert>[1], deps: HttpDeps) {
+  try {
+    const times = await files.insert(deps.db, row);
+    if (times) return times;
+    throw noRoom(await files.held(deps.db, row.account_id), deps.settings.filesMaxBytes);
+  } catch (error) {
+    // Without a row nobody would ever delete them.
+    await deps.storage.remove(row.storage_key);
+    throw error;
+  }
+}
+
+function assertSpace(deps: HttpDeps): void {
+  if (deps.spaceLow()) throw new ApiError('capacity_unavailable', { cause: 'disk space is low' });
+}
+
+/** Uploads that began while there was room do not take the last of it. */
+async function* whileSpace(stream: Bytes, deps: HttpDeps): Bytes {
+  for await (const chunk of stream) {
+    assertSpace(deps);
+    yield chunk;
+  }
+}
+
+/** Refuses before the bytes are taken what would be refused after it. */
+async function assertRoom(account_id: string, size: number, deps: HttpDeps): Promise<void> {
+  const held = await files.held(deps.db, account_id);
+  const { filesMaxBytes } = deps.settings;
+  if (held.bytes + BigInt(size) > filesMaxBytes) throw noRoom(held, filesMaxBytes);
+}
+
+function noRoom({ bytes, first_expires_at }: files.FilesHeld, maxBytes: number): ApiError {
+  const expires_at = first_expires_at?.toISOString() ?? null;
+  const then = expires_at === null ? '' : ` The first of them expires on ${expires_at}.`;
+  return new ApiError('payload_too_large', {
+    message: `The files of an account may take ${maxBytes} bytes together; yours take ${bytes}, and this one does not fit.${then}`,
+    details: {
+      max_bytes_in_all: maxBytes,
+      used_bytes: Number(bytes),
+      first_expires_at: expires_at,
+    },
+  });
 }
 
 function unsupported(message: string): ApiError {

@@ -87,10 +87,18 @@ function securityOf({ who }: Route): Json[] | null {
 
 function successes({ docs, who }: Route, used: Used): Json {
   const entries = Object.entries(docs.replies).map(([status, reply]) => {
-    const rate = who === 'key' ? rateHeaders : [];
+    const rate = rateOf(who);
     return [status, replyObject(reply, ['RequestId', ...rate, ...(reply.headers ?? [])], used)];
   });
   return Object.fromEntries(entries) as Json;
+}
+
+/** A call that needs no key, but came with one, uses up that key's calls. */
+function rateOf(who: Route['who']): HeaderUse[] {
+  if (who === 'key') return rateHeaders;
+  return who === 'key_or_signature'
+    ? rateHeaders.map((name): HeaderUse => `${name as HeaderName}?`)
+    : [];
 }
 
 /** Codes that follow from the kind of a route, and its own. */

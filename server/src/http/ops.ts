@@ -35,7 +35,7 @@ export async function metrics(
   const token = deps.settings.metricsToken;
   const allowed =
     token === null
-      ? isLoopback(req.socket.remoteAddress)
+      ? isLoopback(req.socket.remoteAddress) && !isForwarded(req)
       : bearer(req) !== null && same(bearer(req)!, token);
   if (!allowed)
     throw new ApiError('forbidden', {
@@ -47,6 +47,11 @@ export async function metrics(
 
 function isLoopback(address: string | undefined): boolean {
   return address !== undefined && /^(127\.|::1$|::ffff:127\.)/.test(address);
+}
+
+/** A proxy on this machine hands over calls from anywhere. */
+function isForwarded({ headers }: FastifyRequest): boolean {
+  return ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => name in headers);
 }
 
 function bearer(req: FastifyRequest): string | null {

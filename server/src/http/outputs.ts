@@ -9,6 +9,7 @@ import { authenticate, challenge } from './auth.ts';
 import type { HttpDeps } from './deps.ts';
 import { matches } from './models.ts';
 import { parseRange } from './range.ts';
+import { cleared } from './requests.ts';
 
 /** Shown in the page by browsers; everything else is only ever downloaded. */
 const inline =
@@ -23,13 +24,16 @@ export async function read(
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<unknown> {
-  const { request_id, index: indexText } = req.params as { request_id: string; index: string };
-  const index = /^(0|[1-9]\d{0,5})$/.test(indexText) ? Number(indexText) : -1;
+  const { request_id: idText, index: indexText } = req.params as Record<string, string>;
+  // A link is signed over the id in small letters, however it is written here.
+  const request_id = idText!.toLowerCase();
+  const index = /^(0|[1-9]\d{0,5})$/.test(indexText!) ? Number(indexText) : -1;
   const account = await allowed(req, reply, request_id, index, deps);
   if (!isUuid(request_id) || index < 0) throw new ApiError('not_found');
   const row = await deps.status(request_id);
   if (!row || (account !== null && row.account_id !== account) || row.status !== 'COMPLETED')
     throw new ApiError('not_found');
+  if (row.cleared_at !== null) throw cleared();
   const output = (await requests.findOutputs(deps.db, [request_id])).find(
     (each) => each.index === index,
   );

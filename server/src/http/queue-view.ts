@@ -9,7 +9,7 @@ export interface QueueView {
   /** Requests ahead, counted up to `positionMax`. */
   position(upstream: string, requestId: string): Promise<number>;
   /** Position that a new request takes; the next one to ask gets the one behind it. */
-  enter(upstream: string): Promise<number>;
+  enter(upstream: string, requestId: string): Promise<number>;
   /** Why this upstream takes nothing now, with seconds to wait; null where it does. */
   closed(upstream: string): Promise<{ reason: string; seconds: number } | null>;
 }
@@ -20,7 +20,8 @@ const freshMs = 250;
 interface View {
   at: number;
   state: QueueState;
-  entered: number;
+  /** What this process has let in since, in order of id. */
+  entered: string[];
 }
 
 export function createQueueView(
@@ -43,20 +44,24 @@ export function createQueueView(
 
   async function load(upstream: string): Promise<View> {
     const [state] = await read([upstream], positionMax);
-    const loaded = { at: performance.now(), state: state!, entered: 0 };
+    const loaded = { at: performance.now(), state: state!, entered: [] };
     views.set(upstream, loaded);
     return loaded;
   }
 
   return {
     async position(upstream, requestId) {
-      const { ids } = (await view(upstream)).state;
-      const at = ids.findIndex((id) => id >= requestId);
-      return at === -1 ? ids.length : at;
+      const { state, entered } = await view(upstream);
+      return Math.min(
+        positionMax,
+        countBelow(state.ids, requestId) + countBelow(entered, requestId),
+      );
     },
-    async enter(upstream) {
-      const entered = await view(upstream);
-      return Math.min(positionMax, entered.state.ids.length + entered.entered++);
+    async enter(upstream, requestId) {
+      const { state, entered } = await view(upstream);
+      const position = Math.min(positionMax, state.ids.length + entered.length);
+      entered.splice(countBelow(entered, requestId), 0, requestId);
+      return position;
     },
     async closed(upstream) {
       const { state } = await view(upstream);
@@ -67,4 +72,16 @@ export function createQueueView(
       return null;
     },
   };
+}
+
+/** How many of these sorted ids are older. Halving: ten thousand streams may ask in one second. */
+function countBelow(ids: readonly string[], id: string): number {
+  let low = 0;
+  let high = ids.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (ids[middle]! < id) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

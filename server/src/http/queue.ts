@@ -2,20 +2,17 @@ import type { FastifyReply } from 'fastify';
 import type { Model } from '../core/catalog.ts';
 import { ApiError } from '../core/errors.ts';
 import { fingerprint, idempotencyKey } from '../core/fingerprint.ts';
-import { fileId } from '../core/id.ts';
-import { invalid, mediaInputs } from '../core/media-input.ts';
+import { fieldOf, invalid, mediaInputs } from '../core/media-input.ts';
 import { validateInput } from '../core/model-input.ts';
 import { price } from '../core/price.ts';
 import { quoteToJson } from '../core/quote-json.ts';
 import { submittedBody } from '../core/views.ts';
-import * as files from '../db/files.ts';
-import { judgeUrl } from '../lib/address.ts';
-import { resolvesToPublic } from '../lib/fetch.ts';
 import { headerValues } from '../lib/headers.ts';
 import { newId } from '../lib/id.ts';
 import { tooManyOpenJobs } from '../operations/submit.ts';
 import { jsonMaxBytes, readObject } from './body.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
+import { checkMedia, judgePublic } from './media.ts';
 import { findModel } from './models.ts';
 
 /** POST /queue/{model_id} */
@@ -26,8 +23,7 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   // A repeat opens no job, so only the transaction can judge it; everything else is refused without
   // further work.
   if (idempotency_key === null && caller.open_requests >= openJobs) throw tooManyOpenJobs(openJobs);
-  const { bodyMs } = deps.settings.times;
-  const body = await readObject(req, { maxBytes: jsonMaxBytes, bodyMs });
+  const body = await readObject(req, reply, jsonMaxBytes, deps);
   const model = findModel(deps, (req.params as { '*': string })['*']);
   if (model.kind === 'text') throw new ApiError('use_chat_completions', { param: 'model_id' });
   const { webhook_url, input } = await takeWebhook(req, body, deps);
@@ -36,9 +32,10 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   const { upstream, refusal } = await place(model, deps);
   if (refusal && idempotency_key === null) throw refusal;
   const path = `/queue/${model.id}`;
+  const id = newId();
   const submitted = await deps.submit({
     row: {
-      id: newId(),
+      id,
       account_id: caller.account_id,
       key_id: caller.key_id,
       model_id: model.id,
@@ -52,7 +49,7 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
           : fingerprint({ method: 'POST', path, body: input, webhook_url }),
       input: JSON.stringify(input),
       quote: JSON.stringify(quoteToJson(quote)),
-      queue_position: await deps.queue.enter(upstream),
+      queue_position: await deps.queue.enter(upstream, id),
       webhook_url,
       call_seconds: null,
     },
@@ -122,24 +119,6 @@ async function takeWebhook(
   return { webhook_url: url as string, input };
 }
 
-async function judgePublic(
-  text: string,
-  deps: HttpDeps,
-  httpsOnly: boolean,
-  refuse: (reason: string) => ApiError,
-): Promise<void> {
-  if (
-    deps.publicHosts.length > 0 &&
-    URL.canParse(text) &&
-    deps.publicHosts.includes(new URL(text).host)
-  )
-    return;
-  const verdict = judgeUrl(text, { httpsOnly });
-  if (!verdict.ok) throw refuse(`is not acceptable: ${verdict.reason}`);
-  const where = await resolvesToPublic(verdict.url.hostname, deps.lookup, deps.own);
-  if (where === 'not_public') throw refuse('is not acceptable: it must be a public address');
-}
-
 /** The input against its schema, and every file and address that it names. */
 async function checkInput(
   model: Model,
@@ -152,20 +131,9 @@ async function checkInput(
     const [first] = errors;
     throw new ApiError('invalid_input', {
       message: `The input does not fit the model's schema: ${first!.path || 'it'} ${first!.message}.`,
-      param: first!.path.split('/')[1] || 'input',
+      param: fieldOf(first!.path),
       details: { errors },
     });
   }
-  const media = mediaInputs(input);
-  for (const { path, url } of media.urls) {
-    await judgePublic(url, deps, false, (reason) => invalid(path, reason));
-  }
-  if (media.files.length === 0) return;
-  const found = await files.findLiving(deps.db, accountId, media.files);
-  const missing = media.files.find((id) => !found.some((file) => file.id === id));
-  if (missing)
-    throw invalid(
-      '/',
-      `names ${fileId(missing)}, and there is no such file of this account (files are kept 7 days)`,
-    );
+  await checkMedia(mediaInputs(input), accountId, deps, invalid);
 }

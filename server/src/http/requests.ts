@@ -53,7 +53,8 @@ export async function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
     ...deps.settings.times,
   });
   deps.metrics.streams.inc();
-  const stop = deps.watch.watch(row, (newer) => void tell(newer));
+  let shown = first.queue_position;
+  const stop = deps.watch.watch(row, (newer) => void tell(newer), placed);
   const drain = () => {
     events.send(
       JSON.stringify({
@@ -76,7 +77,11 @@ export async function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   async function tell(newer: StatusRow): Promise<void> {
     send(await view(newer, deps).catch(() => statusView(newer, null, deps.links)));
   }
+  function placed(queued: StatusRow, position: number): void {
+    if (position !== shown) send(statusView(queued, position, deps.links));
+  }
   function send(status: StatusView): void {
+    shown = status.queue_position;
     events.send(JSON.stringify(status), 'status');
     if (isFinal(status.status)) events.end();
   }
@@ -97,10 +102,18 @@ export async function response(req: Keyed, _reply: FastifyReply, deps: HttpDeps)
       details: { status: row.status, ...(row.error_code !== null && { error: failureOf(row) }) },
     });
   }
+  if (row.cleared_at !== null) throw cleared();
   const outputs = row.kind === 'text' ? [] : await requests.findOutputs(deps.db, [row.id]);
   if (outputs.length > 0 && expiry(row, deps.links).getTime() <= Date.now())
     throw new ApiError('expired');
   return responseView(row, outputs, deps.links);
+}
+
+/** What was made is not kept any more, however it is asked for. */
+export function cleared(): ApiError {
+  return new ApiError('expired', {
+    message: 'What this request made is no longer kept; its card and its charge are.',
+  });
 }
 
 const notReady: Record<Exclude<Status, 'COMPLETED'>, string> = {
@@ -120,10 +133,20 @@ export async function read(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Pr
 export async function cancel(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const row = own(req, await deps.status(requestId(req)));
   const { id, account_id, key_id } = row;
+  const { model_id, upstream } = row;
   const opens_job = row.kind !== 'text';
   const cancelled =
     row.status === 'IN_QUEUE' &&
-    (await deps.end({ id, attempt: null, account_id, key_id, opens_job, to: 'CANCELLED' }));
+    (await deps.end({
+      id,
+      attempt: null,
+      account_id,
+      key_id,
+      model_id,
+      upstream,
+      opens_job,
+      to: 'CANCELLED',
+    }));
   if (cancelled) return { request_id: id, status: 'CANCELLED' };
   const now = await deps.status(id);
   throw new ApiError('not_cancellable', { details: { status: now?.status ?? row.status } });
@@ -133,8 +156,8 @@ export async function cancel(req: Keyed, _reply: FastifyReply, deps: HttpDeps): 
 export async function list(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const query = req.query as Record<string, unknown>;
   const limit = readLimit(query.limit);
-  const wanted = optionalText(query, 'status');
-  if (wanted !== null && !statuses.includes(wanted as Status)) {
+  const { status: wanted } = query;
+  if (wanted !== undefined && !statuses.includes(wanted as Status)) {
     throw badParameter('status', `must be one of ${statuses.join(', ')}`);
   }
   const cursor = optionalText(query, 'cursor');
@@ -142,7 +165,7 @@ export async function list(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Pr
     throw badParameter('cursor', 'must be a next_cursor of this list');
   const rows = await requests.list(deps.db, {
     account_id: req.caller.account_id,
-    status: wanted as Status | null,
+    status: (wanted as Status | undefined) ?? null,
     model_id: optionalText(query, 'model_id'),
     from_id: idAt(query, 'from'),
     below_id: least(cursor, idAt(query, 'to')),
@@ -154,7 +177,8 @@ export async function list(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Pr
 }
 
 function requestId(req: Keyed): string {
-  const { request_id } = req.params as { request_id: string };
+  // Some clients write UUIDs in capitals; they mean the same.
+  const request_id = (req.params as { request_id: string }).request_id.toLowerCase();
   if (!isUuid(request_id)) throw new ApiError('not_found');
   return request_id;
 }
@@ -226,13 +250,21 @@ function optionalText(query: Record<string, unknown>, name: string): string | nu
 function idAt(query: Record<string, unknown>, name: 'from' | 'to'): string | null {
   const text = optionalText(query, name);
   if (text === null) return null;
-  const ms = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/.test(text)
-    ? Date.parse(text)
-    : NaN;
+  const ms = isMoment(text) ? Date.parse(text) : NaN;
   if (!(ms >= 0 && ms < 2 ** 48))
     throw badParameter(name, 'must be an ISO 8601 date or time, such as 2026-01-31T00:00:00Z');
   const hex = ms.toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+const momentForm = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** `Date.parse` alone takes 30 February for 2 March. */
+function isMoment(text: string): boolean {
+  const day = momentForm.exec(text)?.[1];
+  if (day === undefined) return false;
+  const midnight = new Date(`${day}T00:00:00Z`);
+  return Number.isFinite(midnight.getTime()) && midnight.toISOString().startsWith(day);
 }
 
 function least(a: string | null, b: string | null): string | null {

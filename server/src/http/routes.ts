@@ -53,7 +53,7 @@ const open: [...Row, OpenCall][] = [
 ];
 
 /** Outside /v1: for those who look after the service. */
-const outside: [...Row, OpenCall][] = [
+const health: [...Row, OpenCall][] = [
   ['GET', '/livez', docs.livez, ops.livez],
   ['GET', '/readyz', docs.readyz, ops.readyz],
   ['GET', '/metrics', docs.metrics, ops.metrics],
@@ -61,28 +61,30 @@ const outside: [...Row, OpenCall][] = [
 
 /** The whole API: the router, the OpenAPI document and the authorisation test read these tables. */
 export function routes(deps: HttpDeps): Route[] {
-  const bind = (
-    who: 'anyone' | 'key_or_signature',
-    prefixed: boolean,
-    table: [...Row, OpenCall][],
-  ) =>
-    table.map(([method, path, about, call]): Route => {
-      return {
-        method,
-        path,
-        prefixed,
-        docs: about,
-        who,
-        handler: (req, reply) => call(req, reply, deps),
-      };
-    });
   return [
-    ...bind('anyone', true, open),
+    ...bind(deps, 'anyone', true, open),
     ...keyed.map(([method, path, about, call]): Route => {
       const handler: KeyedHandler = (req, reply) => call(req, reply, deps);
       return { method, path, prefixed: true, docs: about, who: 'key', handler };
     }),
-    ...bind('key_or_signature', true, signed),
-    ...bind('anyone', false, outside),
+    ...bind(deps, 'key_or_signature', true, signed),
+    ...outside(deps),
   ];
+}
+
+/** What also a process that only works answers. */
+export function outside(deps: HttpDeps): Route[] {
+  return bind(deps, 'anyone', false, health);
+}
+
+function bind(
+  deps: HttpDeps,
+  who: 'anyone' | 'key_or_signature',
+  prefixed: boolean,
+  table: [...Row, OpenCall][],
+): Route[] {
+  return table.map(([method, path, about, call]) => {
+    const handler: Handler = (req, reply) => call(req, reply, deps);
+    return { method, path, prefixed, docs: about, who, handler };
+  });
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import { METHODS, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, {
   LogController,
@@ -9,27 +9,33 @@ import fastify, {
   type RouteOptions,
 } from 'fastify';
 import { ApiError } from '../core/errors.ts';
+import { headerValues } from '../lib/headers.ts';
 import { authenticate } from './auth.ts';
+import { callsPerConnectionMax, watchConnections } from './connections.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { discardRest } from './discard.ts';
 import { errorBody, sendError } from './errors.ts';
-import { routes, type Route } from './routes.ts';
+import type { Route } from './routes.ts';
+import { createShedLog } from './shed.ts';
 
 /** Longer than load balancers keep an idle connection: the side that closes it must be theirs. */
 const keepAliveTimeoutMs = 65_000;
 /** A model id stands in the path. */
 const paramMax = 600;
 
-const allMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const;
+/** All that Node's parser lets through; CONNECT never becomes a request. */
+const allMethods = METHODS.filter((method) => method !== 'CONNECT');
 
-export function createServer(deps: HttpDeps, logger: FastifyBaseLogger): FastifyInstance {
+export function createServer(
+  deps: HttpDeps,
+  logger: FastifyBaseLogger,
+  table: Route[],
+): FastifyInstance {
   const { requestMs, headersMs, connectionsCheckMs } = deps.settings.times;
-  const prefix = randomBytes(6).toString('base64url');
-  let count = 0;
   const app = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: () => `req_${prefix}${(count++).toString(36)}`,
+    genReqId: requestId,
     requestTimeout: requestMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     http: {
@@ -63,28 +69,37 @@ export function createServer(deps: HttpDeps, logger: FastifyBaseLogger): Fastify
       reply,
     ),
   );
+  if (logger.level === 'debug') logCalls(app, logger);
   bound(app, deps);
   refuseMisfits(app);
-  mount(app, routes(deps), deps);
+  mount(app, table, deps);
   return app;
 }
+
+const tooMuch = 'This server has too much to do. Nothing was charged; retry with backoff.';
+const tooManyHere = `A connection takes ${callsPerConnectionMax} calls at once. Nothing was charged; wait for a reply, or open another connection.`;
 
 /** Counts the calls under way, refuses those beyond the bound, and measures all of them. */
 function bound(app: FastifyInstance, deps: HttpDeps): void {
   let inFlight = 0;
+  const connections = watchConnections(app, deps.settings.times.stallMs);
+  const shedLog = createShedLog(deps.log);
   app.addHook('onRequest', (req, reply, done) => {
     reply.header('x-request-id', req.id);
+    // Kept open for a next call it would hold up the stop.
+    if (deps.draining.aborted) reply.header('connection', 'close');
     const { lingerMs } = deps.settings.times;
-    if (inFlight >= deps.settings.inFlightMax && !isOutside(req)) {
-      deps.metrics.shed.inc({ reason: 'in_flight' });
+    const calls = connections.calls(req.raw.socket);
+    const refuse = (reason: string, message: string) => {
+      deps.metrics.shed.inc({ reason });
+      shedLog(reason);
       reply.raw.once('close', () => discardRest(req.raw, lingerMs));
-      done(
-        new ApiError('capacity_unavailable', {
-          message: 'This server has too much to do. Nothing was charged; retry with backoff.',
-        }),
-      );
-      return;
-    }
+      sendError(new ApiError('capacity_unavailable', { message, expected: true }), req, reply);
+    };
+    if (inFlight >= deps.settings.inFlightMax && !isOutside(req))
+      return refuse('in_flight', tooMuch);
+    if (calls.size >= callsPerConnectionMax) return refuse('connection', tooManyHere);
+    calls.add(reply.raw);
     inFlight++;
     deps.metrics.counts.inFlight = inFlight;
     let working = true;
@@ -96,15 +111,35 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
     };
     (req as Keyed).rest = rest;
     reply.raw.once('close', () => {
+      calls.delete(reply.raw);
       rest();
       discardRest(req.raw, lingerMs);
-      // Kept open for a next call it would hold up the stop.
+      // Its headers may have left before the stop began.
       if (deps.draining.aborted) req.raw.socket.end();
       const route = req.routeOptions.url ?? 'none';
       deps.metrics.httpSeconds.observe(
         { route, status: String(reply.raw.statusCode) },
         reply.elapsedTime / 1000,
       );
+    });
+    done();
+  });
+}
+
+/** A line a call, with nothing that the caller has written in it. */
+function logCalls(app: FastifyInstance, logger: FastifyBaseLogger): void {
+  app.addHook('onRequest', (req, reply, done) => {
+    reply.raw.once('close', () => {
+      const { id: request_id, method } = req;
+      const facts = {
+        request_id,
+        method,
+        route: req.routeOptions.url ?? 'none',
+        status: reply.raw.statusCode,
+        ms: Math.round(reply.elapsedTime),
+        key_id: (req as Partial<Keyed>).caller?.key_id,
+      };
+      logger.debug(facts, 'call');
     });
     done();
   });
@@ -120,19 +155,29 @@ function isOutside(req: FastifyRequest): boolean {
 function refuseMisfits(app: FastifyInstance): void {
   // An expectation that nobody knows is ignored, as the standard allows.
   app.server.on('checkExpectation', (req, res) => app.server.emit('request', req, res));
+  app.server.on('connect', (_req, socket: Socket) => {
+    socket.on('error', () => {});
+    refuseRaw(socket, 400, 'This server is no proxy and opens no tunnels with CONNECT.');
+  });
   app.addHook('onRequest', (req, _reply, done) => {
-    const { httpVersion, headers } = req.raw;
+    const { httpVersion, headers, rawHeaders } = req.raw;
     if (httpVersion === '0.9')
       return done(new ApiError('bad_request', { message: 'Speak HTTP/1.1.' }));
     if (httpVersion !== '1.0' && headers.host === undefined) {
       return done(new ApiError('bad_request', { message: 'Send a Host header.', param: 'host' }));
     }
+    // Whoever stands in between may have gone by the other one.
+    if (headerValues(rawHeaders, 'host').length > 1)
+      return done(new ApiError('bad_request', { message: 'Send one Host header.', param: 'host' }));
     done();
   });
 }
 
 function mount(app: FastifyInstance, table: Route[], deps: HttpDeps): void {
   const methods = new Map<string, string[]>();
+  for (const method of allMethods) {
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
+  }
   for (const route of table) {
     const url = route.prefixed ? `/v1${route.path}` : route.path;
     methods.set(url, [...(methods.get(url) ?? []), route.method]);
@@ -185,7 +230,11 @@ function answerBroken(
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable)
     return void socket.destroy();
   const [status, text] = brokenStatus[error.code ?? ''] ?? [400, 'The call is not valid HTTP.'];
-  const id = `req_${randomBytes(8).toString('base64url')}`;
+  refuseRaw(socket, status, text);
+}
+
+function refuseRaw(socket: Socket, status: number, text: string): void {
+  const id = requestId();
   const body = JSON.stringify(errorBody(new ApiError('bad_request', { message: text }), id));
   const head = [
     `HTTP/1.1 ${status} ${status === 408 ? 'Request Timeout' : status === 431 ? 'Request Header Fields Too Large' : 'Bad Request'}`,
@@ -195,6 +244,25 @@ function answerBroken(
     'connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  // Node looks after it no more; what still comes is thrown away, so that the reply gets through.
+  socket.resume();
+  setTimeout(() => socket.destroy(), rawLingerMs).unref();
+}
+
+const rawLingerMs = 2_000;
+
+const idBytes = 12;
+let pool = Buffer.alloc(0);
+let used = 0;
+
+/** By chance, since a count would tell every caller how many others there are. */
+function requestId(): string {
+  if (used >= pool.length) {
+    pool = randomBytes(idBytes * 512);
+    used = 0;
+  }
+  const id = pool.toString('base64url', used, (used += idBytes));
+  return `req_${id}`;
 }
 
 const brokenStatus: Record<string, [number, string]> = {

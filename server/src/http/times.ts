@@ -20,10 +20,14 @@ export interface Times {
   repeatWaitMs: number;
   /** How often requests that are waited for are looked at, for hints that were lost. */
   lookMs: number;
+  /** How often streams of queued requests are told their place, where it has moved. */
+  placesMs: number;
   /** How long a model is read on for its usage after its caller has left. */
   drainMs: number;
   /** A whole notification, the receiver's answer included. */
   webhookMs: number;
+  /** From the start to the first proof of the books. */
+  auditFirstMs: number;
 }
 
 export const usualTimes: Times = {
@@ -38,6 +42,8 @@ export const usualTimes: Times = {
   stallMs: 60_000,
   repeatWaitMs: 10_000,
   lookMs: 2_000,
+  placesMs: 1_000,
   drainMs: 120_000,
   webhookMs: 10_000,
+  auditFirstMs: 20_000,
 };

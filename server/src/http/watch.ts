@@ -8,25 +8,37 @@ import type { StatusRow } from '../db/requests.ts';
 export interface Watch {
   /**
    * Calls back with the newest row whenever its status or progress changed; returns how to stop.
+   * While it is queued, `placed` is called now and then with its place, moved or not.
    */
-  watch(row: StatusRow, listener: (row: StatusRow) => void): () => void;
+  watch(row: StatusRow, listener: Listener, placed?: Placed): () => void;
   /** Calls that wait now. */
   size(): number;
   close(): void;
 }
 
+type Listener = (row: StatusRow) => void;
+type Placed = (row: StatusRow, position: number) => void;
+
 interface Watched {
   seen: string;
-  listeners: Set<(row: StatusRow) => void>;
+  row: StatusRow;
+  /** Each with what it wants to know of the place in the queue, where it does. */
+  listeners: Map<Listener, Placed | undefined>;
+}
+
+interface Reads {
+  find: (ids: string[]) => Promise<StatusRow[]>;
+  /** The place of a queued request; costs no query of its own. */
+  position: (row: StatusRow) => Promise<number>;
 }
 
 const chunk = 1_000;
 
 export function createWatch(
   hints: Pick<Hints, 'onChanged'>,
-  find: (ids: string[]) => Promise<StatusRow[]>,
+  { find, position }: Reads,
   onError: (error: unknown) => void,
-  lookMs: number,
+  { lookMs, placesMs }: { lookMs: number; placesMs: number },
 ): Watch {
   const watched = new Map<string, Watched>();
   const off = hints.onChanged((ids) => {
@@ -35,14 +47,21 @@ export function createWatch(
     const mine = ids.filter((id) => watched.has(id));
     if (mine.length > 0) void look(mine);
   });
-  let looking = false;
   let size = 0;
-  const timer = setInterval(() => {
-    if (looking || watched.size === 0) return;
-    looking = true;
-    void look([...watched.keys()]).finally(() => (looking = false));
-  }, lookMs);
-  timer.unref();
+  const looks = every(lookMs, async () => {
+    if (watched.size > 0) await look([...watched.keys()]);
+  });
+  const places = every(placesMs, () => tellPlaces().catch(onError));
+
+  async function tellPlaces(): Promise<void> {
+    for (const entry of watched.values()) {
+      if (entry.row.status !== 'IN_QUEUE') continue;
+      const place = await position(entry.row);
+      // It may have left the queue in this moment, and have told so.
+      if (entry.row.status !== 'IN_QUEUE') continue;
+      for (const placed of entry.listeners.values()) placed?.(entry.row, place);
+    }
+  }
 
   async function look(ids: string[]): Promise<void> {
     try {
@@ -59,16 +78,17 @@ export function createWatch(
     const now = versionOf(row);
     if (!entry || entry.seen === now) return;
     entry.seen = now;
-    for (const listener of entry.listeners) listener(row);
+    entry.row = row;
+    for (const listener of entry.listeners.keys()) listener(row);
   }
 
   return {
-    watch(row, listener) {
-      const entry = watched.get(row.id) ?? { seen: versionOf(row), listeners: new Set() };
+    watch(row, listener, placed) {
+      const entry = watched.get(row.id) ?? { seen: versionOf(row), row, listeners: new Map() };
       watched.set(row.id, entry);
       // Another caller may have seen a newer row than this one brought along.
       if (entry.seen !== versionOf(row)) void look([row.id]);
-      entry.listeners.add(listener);
+      entry.listeners.set(listener, placed);
       size++;
       return () => {
         if (entry.listeners.delete(listener)) size--;
@@ -78,11 +98,23 @@ export function createWatch(
     size: () => size,
     close() {
       off();
-      clearInterval(timer);
+      clearInterval(looks);
+      clearInterval(places);
     },
   };
 }
 
 function versionOf(row: StatusRow): string {
   return row.progress === null ? row.status : `${row.status} ${JSON.stringify(row.progress)}`;
+}
+
+/** Does the work again and again, never beside itself. */
+function every(ms: number, work: () => Promise<void>): NodeJS.Timeout {
+  let working = false;
+  const timer = setInterval(() => {
+    if (working) return;
+    working = true;
+    void work().finally(() => (working = false));
+  }, ms);
+  return timer.unref();
 }

@@ -30,6 +30,14 @@ export function statement(
     order by seq desc limit ${page.limit}`);
 }
 
+/** The movements of one request: its reserve, and what settled it. */
+export function movementsOf(db: Connection, requestId: string): Promise<StatementRow[]> {
+  return db.run<StatementRow>(sql`
+    select id, seq, kind, amount_usd_micro, available_after_usd_micro,
+      coalesce(pending_id, id) as request_id, reference, reason, created_at
+    from transfers where id = ${requestId} or pending_id = ${requestId} order by seq`);
+}
+
 /** What was booked under an outside reference. `amount` is negative where it went out. */
 export async function findReference(
   db: Connection,

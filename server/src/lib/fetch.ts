@@ -17,6 +17,7 @@ export type { Reply } from './exchange.ts';
 export {
   createLookup,
   ownAddresses,
+  allResolveToPublic,
   resolvesToPublic,
   systemLookup,
   type Lookup,

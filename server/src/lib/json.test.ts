@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { canonicalJson, JsonError, parseJson, storableJson, storableText } from './json.ts';
 
-const limits = { depth: 64 };
+const limits = { depth: 64, values: 100_000 };
 const parse = (text: string) => parseJson(Buffer.from(text), limits);
 const nested = (open: string, core: string, close: string, levels: number) =>
   open.repeat(levels) + core + close.repeat(levels);
@@ -126,6 +126,15 @@ describe('parseJson', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+
+  test('takes so many values in a long body, and no more', () => {
+    const list = (count: number) =>
+      `[${Array.from({ length: count }, () => '"xxxxxx"').join(',')}]`;
+    const few = { depth: 64, values: 5_001 };
+    assert.doesNotThrow(() => parseJson(Buffer.from(list(5_000)), few));
+    assert.throws(() => parseJson(Buffer.from(list(5_001)), few), /too many values; at most 5001 /);
+    assert.doesNotThrow(() => parseJson(Buffer.from(`["${',['.repeat(50_000)}"]`), few));
   });
 
   test('judges depth alike before parsing a long body and after parsing a short one', () => {

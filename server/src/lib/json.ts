@@ -9,6 +9,8 @@ import { isUtf8 } from 'node:buffer';
 export interface JsonLimits {
   /** Arrays and objects inside each other; `[]` is 1, a plain number 0. At most 1,000. */
   depth: number;
+  /** Values of all sorts together, in long texts; a million empty lists take seconds to walk. */
+  values: number;
 }
 
 /**
@@ -16,9 +18,12 @@ export interface JsonLimits {
  * what is allowed.
  */
 export class JsonError extends Error {
-  constructor(message: string) {
+  /** Such as `messages[0].content`; null where the body as a whole is meant. */
+  readonly place: string | null;
+  constructor(message: string, place: string | null = null) {
     super(message);
     this.name = 'JsonError';
+    this.place = place;
   }
 }
 
@@ -53,7 +58,7 @@ const scanFrom = 16_384;
 export function parseJson(body: Buffer, limits: JsonLimits): unknown {
   if (limits.depth > depthCeiling) throw new RangeError(`depth is at most ${depthCeiling}`);
   const text = decode(body);
-  if (text.length >= scanFrom && isDeeper(text, limits.depth)) throw tooDeep(limits.depth);
+  if (text.length >= scanFrom) judgeUnparsed(text, limits);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -65,7 +70,8 @@ export function parseJson(body: Buffer, limits: JsonLimits): unknown {
   const problem = findProblem(value, limits.depth, text.includes('\\u'));
   if (problem === null) return value;
   if (problem === deep) throw tooDeep(limits.depth);
-  throw new JsonError(`The body${place(problem.path)} ${problem.what}`);
+  const place = placeOf(problem.path);
+  throw new JsonError(`The body${place === null ? '' : ` at ${place}`} ${problem.what}`, place);
 }
 
 function decode(body: Buffer): string {
@@ -77,20 +83,29 @@ function decode(body: Buffer): string {
   return body.toString('utf8');
 }
 
-/** Counts brackets outside strings. What is no JSON may get either answer: the parser judges it. */
-function isDeeper(text: string, depth: number): boolean {
+/**
+ * Counts brackets and commas outside strings. What is no JSON may get either answer: the parser
+ * judges it.
+ */
+function judgeUnparsed(text: string, { depth, values }: JsonLimits): void {
   let open = 0;
+  let seen = 1;
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code === 0x22) {
       i = closingQuote(text, i);
     } else if (code === 0x5b || code === 0x7b) {
-      if (++open > depth) return true;
+      if (++open > depth) throw tooDeep(depth);
+      seen++;
     } else if (code === 0x5d || code === 0x7d) {
       open--;
+    } else if (code === 0x2c) {
+      seen++;
+    }
+    if (seen > values) {
+      throw new JsonError(`The body holds too many values; at most ${values} are allowed.`);
     }
   }
-  return false;
 }
 
 function closingQuote(text: string, openingQuote: number): number {
@@ -171,15 +186,15 @@ function within(problem: Problem, step: string | number): Problem {
   return problem;
 }
 
-/** ` at messages[0].content`, or nothing for the root. Odd and long keys are quoted and cut. */
-function place(path: (string | number)[]): string {
-  if (path.length === 0) return '';
+/** `messages[0].content`, or null for the root. Odd and long keys are quoted and cut. */
+function placeOf(path: (string | number)[]): string | null {
+  if (path.length === 0) return null;
   const steps = path.reverse().map((step) => {
     if (typeof step === 'number') return `[${step}]`;
     if (/^\w{1,40}$/.test(step)) return `.${step}`;
     return `[${JSON.stringify(step.slice(0, 40).toWellFormed())}]`;
   });
-  return ` at ${steps.join('').replace(/^\./, '')}`;
+  return steps.join('').replace(/^\./, '');
 }
 
 /** An object in JSON's sense: no list, no null. */

@@ -69,6 +69,26 @@ test('an error of the database leaves out the row that it is about', () => {
   assert.equal(new Date(time).toISOString(), time);
 });
 
+test('a reason that is words only is written as one text, without its secrets', () => {
+  const reason = `The upstream said no to ${secrets["an upstream's key"]}.`;
+  const lines = logged((log) => {
+    log.warn({ err: reason }, 'a fault');
+    log.warn({ err: undefined }, 'a fault without reason');
+  });
+  const [first, second] = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  assert.deepEqual(first!.err, { message: 'The upstream said no to [redacted].' });
+  assert.deepEqual([second!.msg, second!.level], ['a fault without reason', 40]);
+});
+
+test('an abort is told in words, without the numbers of all that the standard names', () => {
+  const [line] = logged((log) => {
+    log.warn({ err: new DOMException('The step took too long.', 'TimeoutError') }, 'a fault');
+  });
+  const { err } = JSON.parse(line!) as { err: Record<string, string> };
+  assert.deepEqual(Object.keys(err), ['type', 'message', 'stack']);
+  assert.deepEqual([err.type, err.message], ['TimeoutError', 'The step took too long.']);
+});
+
 test('lines below the level are not written', () => {
   const lines = logged((log) => {
     log.info('quiet');

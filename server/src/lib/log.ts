@@ -27,8 +27,15 @@ export function redact(line: string): string {
 /** What a database adds to its errors: rows and values, and so whatever callers sent. */
 const rowFields = ['detail', 'where', 'internalQuery', 'query', 'parameters'];
 
-function serializeError(error: Error): object {
-  const shown: Record<string, unknown> = { ...pino.stdSerializers.err(error) };
+function serializeError(error: unknown): object {
+  // A cause may be a few words only.
+  if (typeof error !== 'object') return { message: String(error) };
+  // It would show every number that the standard has given to a name.
+  if (error instanceof DOMException) {
+    const { name: type, message, stack } = error;
+    return { type, message, stack };
+  }
+  const shown: Record<string, unknown> = { ...pino.stdSerializers.err(error as Error) };
   for (const field of rowFields) delete shown[field];
   return shown;
 }

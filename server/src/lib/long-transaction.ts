@@ -6,14 +6,19 @@ import type { Database, Statement, Transaction } from './sql.ts';
  * minutes and must not hold a place of the pool. It is never run again by itself. Statements go one
  * after the other; the first that fails fails all that follow.
  * @param mode as after BEGIN, such as `isolation level repeatable read read only`
+ * @param signal cuts the connection; a statement under way may go on until the server notices
  */
 export async function longTransaction<T>(
   db: Database,
   mode: string,
   work: (tx: Transaction) => Promise<T>,
+  signal?: AbortSignal,
 ): Promise<T> {
   const client = await db.connect();
+  const breakOff = () => void client.end();
+  signal?.addEventListener('abort', breakOff);
   try {
+    signal?.throwIfAborted();
     await client.query(`begin ${mode}`);
     await client.query('set local statement_timeout = 0');
     await client.query('set local idle_in_transaction_session_timeout = 0');
@@ -24,6 +29,7 @@ export async function longTransaction<T>(
     if (command !== 'COMMIT') throw new Error(`transaction ended with ${command}`);
     return value;
   } finally {
+    signal?.removeEventListener('abort', breakOff);
     // Ending the session rolls back what was not committed.
     await client.end();
   }

@@ -86,6 +86,39 @@ export async function resolvesToPublic(
   }
 }
 
+/** Look-ups that one call may have under way: each takes a socket. */
+const checksAtOnce = 8;
+
+/**
+ * The same for the names of one call, which together take no longer than one. What is not found in
+ * that time is left out.
+ */
+export async function allResolveToPublic(
+  hostnames: ReadonlySet<string>,
+  lookup?: Lookup,
+  own?: ReadonlySet<string>,
+): Promise<Map<string, 'public' | 'not_public' | 'unresolved'>> {
+  const found = new Map<string, 'public' | 'not_public' | 'unresolved'>();
+  const rest = hostnames.values();
+  const over = Promise.withResolvers<void>();
+  let late = false;
+  // Set before those of the look-ups, so that none begins when the first of them give up.
+  const timer = setTimeout(() => {
+    late = true;
+    over.resolve();
+  }, checkTimeoutMs);
+  const next = async (): Promise<void> => {
+    for (const hostname of rest) {
+      found.set(hostname, await resolvesToPublic(hostname, lookup, own));
+      if (late) return;
+    }
+  };
+  const checks = Array.from({ length: Math.min(checksAtOnce, hostnames.size) }, next);
+  await Promise.race([Promise.all(checks), over.promise]);
+  clearTimeout(timer);
+  return new Map(found);
+}
+
 /**
  * Rejects when the promise is not settled in time. The promise itself goes on; its end is then
  * ignored.

@@ -9,12 +9,17 @@ export interface Metrics {
   fencedWrites: Counter<'to'>;
   batchSize: FastHistogram<'batch'>;
   shed: Counter<'reason'>;
+  requestsEnded: Counter<'status' | 'code' | 'upstream'>;
+  webhooks: Counter<'result'>;
+  upstreamFailures: Counter<'upstream'>;
   streams: Gauge;
   inFlight: Gauge;
   /** What changes at every call: counted here, and told when somebody asks. */
   counts: { inFlight: number };
   /** 1 while the newest audit found nothing wrong. */
   booksOk: Gauge;
+  /** When the newest audit ended, whatever it found. */
+  booksChecked: Gauge;
 }
 
 export function createMetrics(): Metrics {
@@ -22,12 +27,6 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry, prefix: 'farebox_' });
   const registers = [registry];
   const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-  const booksOk = new Gauge({
-    name: 'farebox_books_ok',
-    help: '1 while the newest audit found nothing wrong, 0 once it did; NaN before the first.',
-    registers,
-  });
-  booksOk.set(NaN);
   const counts = { inFlight: 0 };
   const inFlight = new Gauge({
     name: 'farebox_in_flight_calls',
@@ -39,7 +38,7 @@ export function createMetrics(): Metrics {
   });
   return {
     registry,
-    booksOk,
+    ...bookGauges(registers),
     httpSeconds: createHistogram({
       name: 'farebox_http_request_seconds',
       help: 'Time to answer a call.',
@@ -73,8 +72,90 @@ export function createMetrics(): Metrics {
       labelNames: ['reason'],
       registers,
     }),
+    ...createOutcomes(registers),
     streams: new Gauge({ name: 'farebox_open_streams', help: 'Open event streams.', registers }),
     inFlight,
     counts,
   };
+}
+
+/** How jobs, starts and notifications came out. */
+function createOutcomes(registers: Registry[]) {
+  return {
+    requestsEnded: new Counter({
+      name: 'farebox_requests_ended_total',
+      help: 'Requests that this process ended.',
+      labelNames: ['status', 'code', 'upstream'],
+      registers,
+    }),
+    webhooks: new Counter({
+      name: 'farebox_webhooks_total',
+      help: 'Notifications that were sent.',
+      labelNames: ['result'],
+      registers,
+    }),
+    upstreamFailures: new Counter({
+      name: 'farebox_upstream_failures_total',
+      help: 'Starts that an upstream did not take, or did not answer.',
+      labelNames: ['upstream'],
+      registers,
+    }),
+  };
+}
+
+/** However many scrape: so often is it read at most, and so long is it waited for. */
+const sharedFreshMs = 3_000;
+const sharedWaitMs = 2_000;
+
+/** Gauges that `read` fills; without an answer they have no value. */
+export function addShared(
+  registry: Registry,
+  gauges: { name: string; help: string; label?: string }[],
+  read: () => Promise<Record<string, [label: string, value: number][]>>,
+): void {
+  let newest: { at: number; figures: ReturnType<typeof read> } | undefined;
+  const figures = () => {
+    const now = performance.now();
+    if (newest === undefined || now - newest.at > sharedFreshMs) {
+      newest = { at: now, figures: within(read(), sharedWaitMs).catch(() => ({})) };
+    }
+    return newest.figures;
+  };
+  for (const { name, help, label } of gauges) {
+    const gauge = new Gauge({
+      name,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers: [],
+      async collect() {
+        const values = (await figures())[name] ?? [];
+        this.reset();
+        // Without a label its value after a reset is 0, which would be a lie.
+        if (label === undefined) this.set(values[0]?.[1] ?? NaN);
+        else for (const [of, value] of values) this.set({ [label]: of }, value);
+      },
+    });
+    registry.registerMetric(gauge);
+  }
+}
+
+function within<T>(promise: Promise<T>, ms: number): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error('no answer in time')), ms);
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+function bookGauges(registers: Registry[]) {
+  const booksOk = new Gauge({
+    name: 'farebox_books_ok',
+    help: '1 while the newest audit found nothing wrong, 0 once it did; NaN before the first.',
+    registers,
+  });
+  booksOk.set(NaN);
+  const booksChecked = new Gauge({
+    name: 'farebox_books_checked_timestamp_seconds',
+    help: 'Unix time at which the newest audit came to its end; 0 before the first.',
+    registers,
+  });
+  return { booksOk, booksChecked };
 }

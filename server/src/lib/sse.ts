@@ -9,10 +9,10 @@ export interface EventStream {
   send(data: string, event?: string): boolean;
   comment(text: string): boolean;
   /**
-   * True once what was sent has left the buffer. False where the stream is closed, or was cut here
-   * because its reader took nothing for `stallMs`.
+   * True once what was sent has left the buffer, or `signal` fires. False where the stream is
+   * closed, or was cut here because its reader took nothing for `stallMs`.
    */
-  drained(): Promise<boolean>;
+  drained(signal?: AbortSignal): Promise<boolean>;
   /** Ends it; a reader that does not take what is left within `stallMs` is cut. */
   end(): void;
   /** Fires when the stream is over, whoever ended it. */
@@ -63,18 +63,20 @@ export function openEventStream(
     return true;
   }
 
-  async function drained(): Promise<boolean> {
-    if (!raw.destroyed && raw.writableNeedDrain) {
+  async function drained(signal?: AbortSignal): Promise<boolean> {
+    if (!raw.destroyed && raw.writableNeedDrain && !signal?.aborted) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(() => raw.destroy(), stallMs);
         const done = () => {
           clearTimeout(timer);
           raw.removeListener('drain', done);
           raw.removeListener('close', done);
+          signal?.removeEventListener('abort', done);
           resolve();
         };
         raw.once('drain', done);
         raw.once('close', done);
+        signal?.addEventListener('abort', done);
       });
     }
     return !raw.destroyed;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newWebhookSecret } from '../core/webhook.ts';
 import * as accounts from '../db/accounts.ts';
+import { openBooks, writeBooks } from '../ledger/ledger.ts';
 import { newId } from '../lib/id.ts';
 import type { Database } from '../lib/sql.ts';
 
@@ -10,21 +11,26 @@ export class Refused extends Error {}
 const emailForm = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
 
 /**
- * Creates an account with an empty balance. Throws `Refused` where the address is taken or is none.
+ * Creates an account with an empty balance, or with what it is given at once: both or neither.
+ * Throws `Refused` where the address is taken or is none.
  */
 export async function createAccount(
   db: Database,
-  account: { email: string; is_operator: boolean },
+  account: { email: string; is_operator: boolean; first_deposit?: bigint },
 ): Promise<accounts.AccountRow> {
   const email = account.email.trim().toLowerCase();
   if (!emailForm.test(email)) throw new Refused(`"${account.email}" is no e-mail address.`);
   const webhook_secret = newWebhookSecret(randomBytes);
   const id = newId();
-  const made = await accounts.insert(db, {
-    id,
-    email,
-    is_operator: account.is_operator,
-    webhook_secret,
+  const { is_operator, first_deposit = 0n } = account;
+  const made = await db.tx(async (tx) => {
+    const inserted = await accounts.insert(tx, { id, email, is_operator, webhook_secret });
+    if (inserted && first_deposit > 0n) {
+      const books = await openBooks(tx, [id]);
+      books.deposit(newId(), id, first_deposit, `first deposit of ${id}`);
+      writeBooks(tx, books);
+    }
+    return inserted;
   });
   if (!made) throw new Refused(`There is an account for ${email} already.`);
   return needAccount(db, email);
@@ -36,4 +42,22 @@ export async function needAccount(db: Database, emailOrId: string): Promise<acco
   if (!account)
     throw new Refused(`There is no account ${emailOrId}. "farebox account list" shows them.`);
   return account;
+}
+
+/**
+ * Gives the account a new webhook secret beside the one it has; both sign from now on, the new one
+ * first. Throws `Refused` where two are active already: the older may still be in use.
+ */
+export async function rotateWebhookSecret(db: Database, account_id: string): Promise<string[]> {
+  const secrets = await accounts.addSecret(db, account_id, newWebhookSecret(randomBytes));
+  if (!secrets) throw new Refused('Two secrets are active already. Drop the older with --retire.');
+  return secrets;
+}
+
+/** Drops the older of two webhook secrets. Throws `Refused` where one is all there is. */
+export async function retireWebhookSecret(db: Database, account_id: string): Promise<string[]> {
+  const secrets = await accounts.dropOlderSecret(db, account_id);
+  if (!secrets)
+    throw new Refused('Only one secret is active, and it stays. Make another with --rotate.');
+  return secrets;
 }

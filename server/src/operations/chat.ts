@@ -1,9 +1,10 @@
 import { chargeableUsage, type Delivered } from '../core/chat-bill.ts';
 import type { Model } from '../core/catalog.ts';
 import type { Chat } from '../core/chat.ts';
-import { gatherChunks, usageOf } from '../core/completion.ts';
+import { finished, gatherChunks, isUnfinished, usageOf } from '../core/completion.ts';
 import { ApiError } from '../core/errors.ts';
 import { charge, type Quote } from '../core/price.ts';
+import { withoutInput } from '../core/quiet.ts';
 import type { Ending } from '../core/request.ts';
 import type { ChatOutcome, Upstream } from '../upstreams/upstream.ts';
 
@@ -40,6 +41,8 @@ export interface Settled {
   completion: Json;
   /** It broke off before any output: released. */
   failed: boolean;
+  /** Its alarm had released the reservation before: it is not charged. */
+  released: boolean;
 }
 
 /** Calls for a whole reply. Throws an ApiError once the reservation is released. */
@@ -48,7 +51,7 @@ export async function reply(run: ChatRun, deps: ChatDeps, signal: AbortSignal): 
   if (outcome.outcome !== 'reply') throw await refused(run, deps, outcome);
   const { object: _object, error = null, ...rest } = outcome.reply;
   const completion = { ...rest, ...identity(run), object: 'chat.completion' };
-  const settled = await settle(run, deps, { completion, failed: error !== null });
+  const settled = await settle(run, deps, { completion, failed: error !== null, whole: true });
   if (settled.failed) throw new ApiError('submit_failed', { cause: error ?? 'finished in error' });
   return settled;
 }
@@ -91,7 +94,8 @@ async function* forward(
   const chunks = source[Symbol.asyncIterator]();
   let offered: Json | null = null;
   let failed = false;
-  let finished = false;
+  let over = false;
+  let ended = false;
   try {
     for (;;) {
       const next = await chunks.next();
@@ -105,34 +109,44 @@ async function* forward(
       // Not before: who left meanwhile did not get this one.
       gatherer.add(offered);
     }
-    finished = true;
+    over = true;
+    ended = true;
+    if (isUnfinished(gatherer.completion())) yield { ...lastChunk, ...identity(run) };
   } catch (error) {
     failed = true;
-    finished = true;
+    over = true;
     throw error;
   } finally {
-    // Reached without `finished` when the reader stopped: the caller left.
-    if (!finished && run.model.disconnect === 'drain') {
+    // Reached without `over` when the reader stopped: the caller left.
+    if (!over && !abort.signal.aborted && run.model.disconnect === 'drain') {
       gatherer.add(offered);
-      await readOn(chunks, gatherer);
+      ended = await readOn(chunks, gatherer);
     }
     abort.abort();
     await chunks.return?.().then(undefined, () => {});
     const completion = { ...gatherer.completion(), ...identity(run) };
-    done(await settle(run, deps, { completion, failed }));
+    done(await settle(run, deps, { completion, failed, whole: ended }, ended));
   }
 }
 
-/** Until its usage has come. Whoever started the call bounds the time. */
+/** For a stream whose upstream ends it without a reason. */
+const lastChunk: Json = {
+  object: 'chat.completion.chunk',
+  choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }],
+};
+
+/** Until its usage has come; true at its end. Whoever started the call bounds the time. */
 async function readOn(
   chunks: AsyncIterator<Json>,
   gatherer: { add(chunk: unknown): void },
-): Promise<void> {
+): Promise<boolean> {
   try {
     for (let next = await chunks.next(); !next.done; next = await chunks.next())
       gatherer.add(next.value);
+    return true;
   } catch {
     // What came before the fault is what is billed.
+    return false;
   }
 }
 
@@ -152,6 +166,7 @@ async function call(
       request_id,
       model: deps.upstream_model,
       body,
+      context_tokens: run.model.context_tokens,
       stream: streamed,
       signal,
     });
@@ -174,6 +189,7 @@ async function refused(run: ChatRun, deps: ChatDeps, outcome: ChatOutcome): Prom
     code,
     message: publicText(outcome),
     cost_usd_micro: null,
+    cause: withoutInput(message, run.chat.body),
   });
   if (outcome.outcome === 'rejected') {
     return new ApiError('invalid_input', {
@@ -198,8 +214,15 @@ function publicText(outcome: ChatOutcome): string {
     : 'The model gave no answer.';
 }
 
-async function settle(run: ChatRun, deps: ChatDeps, delivered: Delivered): Promise<Settled> {
+/** `ended`: a stream that came to its end in order. */
+async function settle(
+  run: ChatRun,
+  deps: ChatDeps,
+  delivered: Delivered,
+  ended = false,
+): Promise<Settled> {
   const bill = chargeableUsage(run.chat, run.model, delivered);
+  const whole = ended ? finished(delivered.completion) : delivered.completion;
   const base = endOf(run);
   if (bill === null) {
     const message = 'The model broke off before any output.';
@@ -211,8 +234,8 @@ async function settle(run: ChatRun, deps: ChatDeps, delivered: Delivered): Promi
       cost_usd_micro: null,
     });
     const nothing = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
-    const completion = withUsage(delivered, nothing, 0n);
-    return { charge: 0n, completion, failed: true };
+    const completion = withUsage(whole, nothing, 0n);
+    return { charge: 0n, completion, failed: true, released: false };
   }
   const { prompt_tokens, completion_tokens } = bill;
   const amount = charge(run.quote, {
@@ -220,7 +243,7 @@ async function settle(run: ChatRun, deps: ChatDeps, delivered: Delivered): Promi
     output_tokens: completion_tokens,
   });
   const tokens = { ...bill, total_tokens: prompt_tokens + completion_tokens };
-  const completion = withUsage(delivered, tokens, amount);
+  const completion = withUsage(whole, tokens, amount);
   const settled = await deps.end({
     ...base,
     to: 'COMPLETED',
@@ -231,13 +254,13 @@ async function settle(run: ChatRun, deps: ChatDeps, delivered: Delivered): Promi
     cost_usd_micro: null,
     ttl_seconds: 0,
   });
-  if (settled) return { charge: amount, completion, failed: false };
-  // Released by its alarm while it ran: the reply is the caller's, free of charge.
-  return { charge: 0n, completion: withUsage(delivered, tokens, 0n), failed: false };
+  if (settled) return { charge: amount, completion, failed: false, released: false };
+  const free = withUsage(whole, tokens, 0n);
+  return { charge: 0n, completion: free, failed: false, released: true };
 }
 
 /** What the upstream said beside the tokens, their kinds for one, stays where it said anything. */
-function withUsage({ completion }: Delivered, tokens: Json, cost: bigint): Json {
+function withUsage(completion: Json, tokens: Json, cost: bigint): Json {
   const said = usageOf(completion) === null ? {} : (completion.usage as Json);
   return { ...completion, usage: { ...said, ...tokens, cost_usd_micro: String(cost) } };
 }
@@ -246,6 +269,8 @@ function identity(run: ChatRun) {
   return { id: `chatcmpl-${run.request_id}`, created: run.created, model: run.model.id };
 }
 
-function endOf({ request_id: id, account_id, key_id }: ChatRun) {
-  return { id, attempt: 1, account_id, key_id, opens_job: false };
+function endOf({ request_id: id, account_id, key_id, model }: ChatRun) {
+  const { id: model_id, upstreams } = model;
+  const { upstream } = upstreams[0]!;
+  return { id, attempt: 1, account_id, key_id, model_id, upstream, opens_job: false };
 }

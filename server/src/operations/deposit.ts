@@ -4,6 +4,9 @@ import { newId } from '../lib/id.ts';
 import { codeOf, type Database } from '../lib/sql.ts';
 import { Refused } from './account.ts';
 
+const referenceMax = 255;
+const reasonMax = 1000;
+
 export interface Deposit {
   account_id: string;
   amount: bigint;
@@ -28,14 +31,25 @@ export function deposit(db: Database, wanted: Deposit): Promise<Booked> {
 /** Corrects a balance, upwards or downwards, never below zero. */
 export function adjust(db: Database, wanted: Deposit & { reason: string }): Promise<Booked> {
   if (wanted.amount === 0n) throw new Refused('A correction must not be 0.');
-  return book(db, wanted, wanted.reason);
+  return book(db, wanted, plainText('reason', wanted.reason, reasonMax));
+}
+
+/** What does not show would make two names of what reads as one, and so book a payment twice. */
+const unseen = /[\p{Cc}\p{Zl}\p{Zp}]/u;
+
+/** Without blanks around it, on one line. */
+function plainText(name: string, given: string, max: number): string {
+  const text = given.trim();
+  if (unseen.test(text)) throw new Refused(`A ${name} has no control characters.`);
+  if (text.length < 1 || text.length > max) {
+    throw new Refused(`A ${name} has 1 to ${max} characters.`);
+  }
+  return text;
 }
 
 async function book(db: Database, wanted: Deposit, reason: string | null): Promise<Booked> {
-  const { account_id, amount, reference } = wanted;
-  if (reference.length < 1 || reference.length > 255) {
-    throw new Refused('A reference has 1 to 255 characters.');
-  }
+  const { account_id, amount } = wanted;
+  const reference = plainText('reference', wanted.reference, referenceMax);
   try {
     return await db.tx(async (tx) => {
       const books = await openBooks(tx, [account_id]);

@@ -1,13 +1,20 @@
 import { LineCounter, parseDocument } from 'yaml';
 import type { Document } from 'yaml';
-import { parseCatalogFile } from '../core/catalog-file.ts';
+import { parseCatalogFile, unknownUpstreams } from '../core/catalog-file.ts';
 import type { ParsedFile, Problem } from '../core/catalog-file.ts';
 
 /** Uses of YAML aliases one file may make, so that a few lines cannot unfold into gigabytes. */
 const ALIASES_MAX = 1000;
 
-/** Parses one file's text: YAML 1.2, strict, no key twice. Never throws. */
-export function parseCatalogText(text: string, file: string): ParsedFile {
+/**
+ * Parses one file's text: YAML 1.2, strict, no key twice. Never throws. `known` are the upstreams
+ * that a row may name; left out: any.
+ */
+export function parseCatalogText(
+  text: string,
+  file: string,
+  known?: readonly string[],
+): ParsedFile {
   const lines = new LineCounter();
   const doc = parseDocument(text, {
     version: '1.2',
@@ -36,6 +43,8 @@ export function parseCatalogText(text: string, file: string): ParsedFile {
       };
     }
     const { rows, problems } = parseCatalogFile(content, file);
+    // A row with a problem is not among the rows, so that their places count only without any.
+    if (known && problems.length === 0) problems.push(...unknownUpstreams(file, rows, known));
     return { rows, problems: problems.map((problem) => withLine(problem, doc, lines)) };
   } catch (error) {
     const message = `not a usable YAML: ${firstLine((error as Error).message)}.`;

@@ -20,6 +20,8 @@ export interface CatalogOptions {
   dir: string;
   /** True, or why the upstream cannot be used, in words for the operator. Asked at every reload. */
   usableUpstreams: (name: string) => true | string;
+  /** The upstreams there are, usable or not: a row that names another is wrong. Left out: any. */
+  knownUpstreams?: readonly string[];
   log: CatalogLog;
   /**
    * Quiet time after a change before the folder is read, so that no half-saved file is. Default
@@ -34,6 +36,8 @@ export interface CatalogOptions {
   /** False: only compare times and sizes, for file systems whose notices are not to be trusted. */
   watch?: boolean;
 }
+
+type FolderOptions = Pick<CatalogOptions, 'dir' | 'usableUpstreams' | 'knownUpstreams'>;
 
 /** The part of a pino logger that is used. */
 export interface CatalogLog {
@@ -60,6 +64,8 @@ export interface CheckedFolder {
   files: string[];
   rows: Model[];
   problems: Problem[];
+  /** Rows that would not be live, and why. */
+  hidden: Catalog['hidden'];
 }
 
 interface LoadedFile extends ParsedFile {
@@ -77,6 +83,8 @@ interface Folder {
 const FILE_BYTES_MAX = 8 * 1024 * 1024;
 const DEBOUNCE_MS = 100;
 const POLL_MS = 5000;
+/** Hidden rows that are named in one line of the log. */
+const HIDDEN_LOGGED = 20;
 
 /**
  * Loads the folder and watches it until `close`. Rejects only where the folder cannot be read at
@@ -88,20 +96,22 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
   // Taken before the files are read: what changes in between is seen as a difference at the next
   // look.
   let signature = await signatureOf(dir);
-  let folder = await readFolder(dir, []);
+  let folder = await readFolder(options, []);
   let catalog = liveCatalog(folder, options);
-  report(folder.problems, [], log);
+  report(folder, [], log);
+  reportHidden(catalog.hidden, [], log);
   log.info({ models: catalog.models.size, hidden: catalog.hidden.length }, 'catalog loaded');
 
   const load = async () => {
     signature = await signatureOf(dir);
     const before = folder;
-    folder = await readFolder(dir, before.files).catch((error: Error) => ({
+    folder = await readFolder(options, before.files).catch((error: Error) => ({
       files: before.files,
       problems: [unreadable('', error)],
     }));
-    report(folder.problems, before.problems, log);
+    report(folder, before.problems, log);
     const next = liveCatalog(folder, options);
+    reportHidden(next.hidden, catalog.hidden, log);
     const changed = next.version !== catalog.version;
     catalog = next;
     if (changed) tell(listeners, next, log);
@@ -132,21 +142,22 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
 }
 
 /** Reads and checks a folder once. Rejects where the folder cannot be read. */
-export async function checkFolder(dir: string): Promise<CheckedFolder> {
-  const { files, problems } = await readFolder(dir, []);
-  return {
-    files: files.map(({ file }) => file),
-    rows: files.flatMap(({ rows }) => rows),
-    problems,
-  };
+export async function checkFolder(options: FolderOptions): Promise<CheckedFolder> {
+  const { files, problems } = await readFolder(options, []);
+  const rows = files.flatMap((file) => file.rows);
+  const { hidden } = assembleCatalog(rows, options.usableUpstreams);
+  return { files: files.map(({ file }) => file), rows, problems, hidden };
 }
 
-async function readFolder(dir: string, before: LoadedFile[]): Promise<Folder> {
+async function readFolder(
+  { dir, knownUpstreams }: FolderOptions,
+  before: LoadedFile[],
+): Promise<Folder> {
   const names = await catalogFiles(dir);
   const files = await Promise.all(
     names.map(async (file) => {
       const old = before.find((loaded) => loaded.file === file);
-      return readCatalogFile(join(dir, file), file, old);
+      return readCatalogFile(join(dir, file), file, old, knownUpstreams);
     }),
   );
   const problems = [...files.flatMap((file) => file.problems), ...duplicateIds(files)];
@@ -161,7 +172,12 @@ async function readFolder(dir: string, before: LoadedFile[]): Promise<Folder> {
 }
 
 /** With any problem in it, a file goes on with the rows it had before. */
-async function readCatalogFile(path: string, file: string, old?: LoadedFile): Promise<LoadedFile> {
+async function readCatalogFile(
+  path: string,
+  file: string,
+  old?: LoadedFile,
+  known?: readonly string[],
+): Promise<LoadedFile> {
   const lastGood = old?.rows ?? [];
   let text: string;
   try {
@@ -173,7 +189,7 @@ async function readCatalogFile(path: string, file: string, old?: LoadedFile): Pr
   }
   // The same rows, not equal ones: whatever is kept per row (a compiled schema) stays of use.
   if (old && old.text === text) return old;
-  const { rows, problems } = parseCatalogText(text, file);
+  const { rows, problems } = parseCatalogText(text, file, known);
   return { file, text, rows: problems.length > 0 ? lastGood : rows, problems };
 }
 
@@ -239,12 +255,27 @@ function watchFolder(
 }
 
 /** Says what is newly wrong; a standing problem is not repeated at every reload. */
-function report(problems: Problem[], before: Problem[], log: CatalogLog): void {
+function report({ files, problems }: Folder, before: Problem[], log: CatalogLog): void {
   const known = new Set(before.map(({ file, message }) => `${file} ${message}`));
   for (const problem of problems) {
     if (known.has(`${problem.file} ${problem.message}`)) continue;
-    log.warn({ problem }, 'catalog file has a problem; its last good rows stay');
+    log.warn({ problem }, consequence(problem, files));
   }
+}
+
+function consequence({ file }: Problem, files: LoadedFile[]): string {
+  if (file === '') return 'catalog folder has a problem';
+  const stay = files.some((loaded) => loaded.file === file && loaded.rows.length > 0);
+  return `catalog file has a problem; ${stay ? 'its last good rows stay' : 'it has no rows'}`;
+}
+
+/** Says which rows callers cannot see, and why, whenever that changes. */
+function reportHidden(hidden: Catalog['hidden'], before: Catalog['hidden'], log: CatalogLog): void {
+  const known = new Set(before.map(({ id, reason }) => `${id} ${reason}`));
+  const rows = hidden.filter(({ id, reason }) => !known.has(`${id} ${reason}`));
+  if (rows.length === 0) return;
+  const shown = { hidden: rows.slice(0, HIDDEN_LOGGED), count: rows.length };
+  log.warn(shown, 'catalog rows are hidden: no upstream of theirs is set up');
 }
 
 function tell(listeners: Set<(catalog: Catalog) => void>, catalog: Catalog, log: CatalogLog): void {

@@ -40,6 +40,11 @@ export interface StartJob {
    * resolves it.
    */
   input: Record<string, unknown>;
+  /**
+   * Fields of the input that the row knows; callers may send others, which no price rests on, so
+   * media in them is not to be worked with.
+   */
+  fields: readonly string[];
   /** Our stored files by the value that stands in the input (`file_…`). */
   files: Record<string, InputFile>;
   signal: AbortSignal;
@@ -98,6 +103,8 @@ export interface ChatCall {
   model: string;
   /** OpenAI's body, through the allow-list; `max_tokens` is always set. */
   body: Record<string, unknown>;
+  /** The row's window: the tokens that a prompt may have at most. */
+  context_tokens: number;
   stream: boolean;
   signal: AbortSignal;
 }

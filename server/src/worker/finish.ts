@@ -1,6 +1,7 @@
 import { deliveredQuantity } from '../core/delivered.ts';
 import type { FailureCode } from '../core/errors.ts';
 import { charge } from '../core/price.ts';
+import { withoutInput } from '../core/quiet.ts';
 import { quoteFromJson } from '../core/quote-json.ts';
 import type { Ending, Output, Transition } from '../core/request.ts';
 import type { Claimed } from '../db/requests.ts';
@@ -52,7 +53,8 @@ export async function finish(
     await discard(row, outputs.length + 1, deps);
     const failure = asUnusable(error);
     if (failure === null) throw error;
-    return fail(row, failure.code, failure.message, costOf(result));
+    const facts = { cost: costOf(result), cause: (error as Error).message };
+    return fail(row, failure.code, failure.message, facts);
   }
 }
 
@@ -84,7 +86,10 @@ function complete(row: Claimed, result: Result, outputs: Output[], deps: StepDep
   // A count that is none, as an upstream gone wrong may give, is measured like one not given.
   const { quantity: said = NaN } = result;
   const isCount = Number.isFinite(said) && said >= 0;
-  const quantity = isCount ? said : deliveredQuantity(quote.unit, outputs, quote.quantity);
+  const task = deps.catalog().models.get(row.model_id)?.task;
+  const quantity = isCount
+    ? said
+    : deliveredQuantity({ unit: quote.unit, task }, outputs, quote.quantity);
   return {
     ...endOf(row),
     to: 'COMPLETED',
@@ -188,15 +193,17 @@ function asUnusable(error: unknown): Unusable | null {
 
 /** The fields every end of a worker's request has. */
 export function endOf(row: Claimed) {
-  const { id, attempt, account_id, key_id } = row;
-  return { id, attempt, account_id, key_id, opens_job: row.kind !== 'text' };
+  const { id, attempt, account_id, key_id, model_id } = row;
+  const upstream = row.started_upstream ?? row.upstream;
+  return { id, attempt, account_id, key_id, model_id, upstream, opens_job: row.kind !== 'text' };
 }
 
 export function fail(
   row: Claimed,
   code: FailureCode,
   message: string,
-  cost: bigint | null = null,
+  { cost = null, cause = message }: { cost?: bigint | null; cause?: string } = {},
 ): Ending {
-  return { ...endOf(row), to: 'FAILED', code, message, cost_usd_micro: cost };
+  const shown = withoutInput(cause, row.input);
+  return { ...endOf(row), to: 'FAILED', code, message, cost_usd_micro: cost, cause: shown };
 }

@@ -56,7 +56,7 @@ export async function giveUp(
   const lost = row.started_in !== null && row.handle === null && row.outcome !== 'not_accepted';
   const code = lost ? 'outcome_unknown' : 'timeout';
   deps.log.warn({ request_id: row.id, upstream: row.started_upstream, code }, 'request given up');
-  return fail(row, code, failures[code]);
+  return fail(row, code, failures[code], { cause: row.said ?? failures[code] });
 }
 
 /** A chat call whose process died before it could settle. */

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Model, ModelUpstream } from '../core/catalog.ts';
 import { mediaInputs } from '../core/media-input.ts';
 import { fileId } from '../core/id.ts';
-import { upstreamInput } from '../core/model-input.ts';
+import { withoutInput } from '../core/quiet.ts';
+import { upstreamFields, upstreamInput } from '../core/model-input.ts';
 import type { Transition } from '../core/request.ts';
 import * as files from '../db/files.ts';
 import type { Claimed } from '../db/requests.ts';
@@ -65,7 +66,7 @@ async function prepare(
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<StartJob | null> {
-  const wanted = mediaInputs(row.input).files;
+  const wanted = mediaInputs(row.input).files.map(({ id }) => id);
   const found = wanted.length === 0 ? [] : await files.findLiving(deps.db, row.account_id, wanted);
   if (found.length < wanted.length) return null;
   const inputFiles: Record<string, InputFile> = {};
@@ -86,6 +87,7 @@ async function prepare(
     model: route.model,
     task: model.task,
     input: upstreamInput(model, route, row.input, row.quote.assumptions),
+    fields: upstreamFields(model, route),
     files: inputFiles,
     signal,
   };
@@ -115,12 +117,12 @@ async function answer(
   const { id, attempt } = row;
   if (outcome.outcome === 'not_accepted') {
     const pause = boundedSeconds(outcome.retry_after_ms, 0, retryMaxSeconds);
-    await deps.circuit.failed(row.upstream, outcome.message, pause);
+    await noteFailure(row, outcome, deps, pause);
     const wake_seconds = Math.max(pause, retrySeconds * (0.5 + Math.random()));
     return told(row, 'not_accepted', outcome.message, wake_seconds);
   }
   if (outcome.outcome === 'unknown') {
-    await deps.circuit.failed(row.upstream, outcome.message, 0);
+    await noteFailure(row, outcome, deps, 0);
     return told(row, 'unknown', outcome.message, recoverSeconds);
   }
   await deps.circuit.succeeded(row.upstream);
@@ -132,6 +134,18 @@ async function answer(
     retryMaxSeconds,
   );
   return { id, attempt, to: 'accepted', started_in: attempt, handle: outcome.handle, wake_seconds };
+}
+
+async function noteFailure(
+  row: Claimed,
+  { outcome, message }: { outcome: string; message: string },
+  { log, circuit }: StepDeps,
+  pause_seconds: number,
+): Promise<void> {
+  const cause = withoutInput(message, row.input);
+  const { id: request_id, account_id, model_id, upstream } = row;
+  log.debug({ request_id, model_id, upstream, outcome, cause }, 'start failed');
+  await circuit.failed(upstream, { account_id, message, cause, pause_seconds });
 }
 
 function told(

@@ -26,13 +26,18 @@ export interface StepDeps {
 }
 
 export interface Log {
+  debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
 export interface Circuit {
-  failed(upstream: string, message: string, pauseSeconds: number): Promise<void>;
+  /** `cause` is the message as far as it is fit for the log. */
+  failed(
+    upstream: string,
+    failed: { account_id: string; message: string; cause: string; pause_seconds: number },
+  ): Promise<void>;
   succeeded(upstream: string): Promise<void>;
 }
 
@@ -43,6 +48,8 @@ export interface WorkerSettings {
   pollSeconds: number;
   outputMaxBytes: number;
   outputTtlSeconds: number;
+  /** How long after its end a request's payloads are kept. */
+  retentionDays: number;
   /** For a whole notification. */
   webhookMs: number;
   /** For the links in notifications. */

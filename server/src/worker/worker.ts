@@ -1,11 +1,19 @@
 import { stepFor, type Step, type Transition } from '../core/request.ts';
 import { loadClaimed, type Claimed } from '../db/requests.ts';
-import { claimDue, claimQueued, nextAlarmMs, waitingUpstreams, type Claim } from '../db/queue.ts';
+import {
+  claimDue,
+  claimQueued,
+  nextAlarmMs,
+  putOff,
+  waitingUpstreams,
+  type Claim,
+} from '../db/queue.ts';
 import * as files from '../db/files.ts';
 import * as requests from '../db/requests.ts';
 import type { Hints } from '../db/hints.ts';
 import { expire } from './expire.ts';
 import { discard } from './finish.ts';
+import { NoticePlaces } from './notices.ts';
 import { notify } from './notify.ts';
 import { abandon, giveUp, poll } from './poll.ts';
 import { recover, start } from './start.ts';
@@ -21,11 +29,14 @@ const paceMs = 5;
 const faultMs = 500;
 /** How long a stopping worker waits for steps that were told to give up. */
 const stuckMs = 1_500;
+/** About when a notification is tried again that found no place. */
+const noticeSeconds = 2;
 /** How long work for an upstream that is not set up here is left to other processes. */
 const orphanSeconds = 600;
 const sweepMs = 60_000;
 const sweepLimit = 500;
-const idempotencyDays = 30;
+/** A file that could not be removed is left alone so long; a batch may take as long. */
+const putOffSeconds = 3600;
 
 const steps: Record<Exclude<Step, 'rest'>, StepRun> = {
   start,
@@ -71,11 +82,13 @@ class ClaimingWorker implements Worker {
   /** What ends each step under way. */
   readonly #steps = new Set<AbortController>();
   readonly #sleep = new Sleep();
+  readonly #notices: NoticePlaces;
   #running: Promise<void> | undefined;
   #draining = false;
 
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
+    this.#notices = new NoticePlaces(deps.settings.concurrency);
   }
 
   run(): Promise<void> {
@@ -89,15 +102,39 @@ class ClaimingWorker implements Worker {
   }
 
   async sweep(): Promise<void> {
+    const { db, log, settings } = this.#deps;
+    const failures: unknown[] = [];
+    await this.#inBatches(() => this.#sweepFiles(failures));
+    if (failures.length > 0) {
+      const what = { count: failures.length, err: failures[0] };
+      log.warn(what, 'expired files could not be removed, will be tried again');
+    }
+    const { retentionDays } = settings;
+    await this.#inBatches(() => requests.forgetKeys(db, retentionDays, sweepLimit));
+    await this.#inBatches(() => requests.clearPayloads(db, retentionDays, sweepLimit));
+  }
+
+  /** As long as there is more than one batch holds, and nobody stops it. */
+  async #inBatches(run: () => Promise<number>): Promise<void> {
+    while (!this.#draining && (await run()) === sweepLimit);
+  }
+
+  /** The bytes first: a row that is gone would leave them to nobody. */
+  async #sweepFiles(failures: unknown[]): Promise<number> {
     const { db, storage } = this.#deps;
-    for (let count = sweepLimit; count === sweepLimit && !this.#draining;) {
-      const taken = await files.takeExpired(db, sweepLimit);
-      for (const { storage_key } of taken) await storage.remove(storage_key);
-      count = taken.length;
+    const claimed = await files.claimExpired(db, sweepLimit, putOffSeconds);
+    const removed: string[] = [];
+    for (const { id, storage_key } of claimed) {
+      if (this.#draining) break;
+      try {
+        await storage.remove(storage_key);
+        removed.push(id);
+      } catch (error) {
+        failures.push(error);
+      }
     }
-    for (let count = sweepLimit; count === sweepLimit && !this.#draining;) {
-      count = await requests.forgetKeys(db, idempotencyDays, sweepLimit);
-    }
+    await files.removeMany(db, removed);
+    return claimed.length;
   }
 
   async stop(graceMs: number): Promise<void> {
@@ -152,13 +189,21 @@ class ClaimingWorker implements Worker {
       claims.map((c) => c.id),
       claims.map((c) => c.attempt),
     );
+    const surplus: Claim[] = [];
     for (const row of rows) {
-      const handled = this.#handle(row).finally(() => {
+      const step = stepOf(row);
+      if (step === 'notify' && !this.#notices.take(row.account_id)) {
+        surplus.push(row);
+        continue;
+      }
+      const handled = this.#handle(row, step).finally(() => {
+        if (step === 'notify') this.#notices.release(row.account_id);
         this.#underWay.delete(handled);
         if (this.#underWay.size >= settings.concurrency - claimMax) this.#sleep.wake(false);
       });
       this.#underWay.add(handled);
     }
+    if (surplus.length > 0) await putOff(db, surplus, noticeSeconds);
     return claims.length;
   }
 
@@ -182,11 +227,8 @@ class ClaimingWorker implements Worker {
     return claims;
   }
 
-  async #handle(row: Claimed): Promise<void> {
+  async #handle(row: Claimed, step: Step): Promise<void> {
     const { settings, advance, observe } = this.#deps;
-    const { started_in, outcome, handle } = row;
-    const started = started_in === null ? null : { has_handle: handle !== null, outcome };
-    const step = stepFor({ ...row, started });
     const begun = performance.now();
     const end = this.#bound(settings.stepTimeoutSeconds * 1000);
     let failed = false;
@@ -257,6 +299,12 @@ class ClaimingWorker implements Worker {
     const unbegun = row.status === 'IN_QUEUE' && this.#stopping.signal.aborted;
     await advance(unbegun ? handedBack : again).catch(() => {});
   }
+}
+
+function stepOf(row: Claimed): Step {
+  const { started_in, outcome, handle } = row;
+  const started = started_in === null ? null : { has_handle: handle !== null, outcome };
+  return stepFor({ ...row, started });
 }
 
 /** The pause between two rounds, which a hint may cut short. */

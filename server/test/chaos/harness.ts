@@ -78,6 +78,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     FAREBOX_DATA_DIR: join(dir, 'files'),
     FAREBOX_CATALOG: join(dir, 'catalog'),
     FAREBOX_SECRET: 'a secret of at least thirty-two characters',
+    FAREBOX_DRAIN_SECONDS: '0',
     FAREBOX_BASE_URL: 'http://localhost:1/v1',
     FAREBOX_LOG_LEVEL: 'fatal',
     FAREBOX_LEASE_SECONDS: String(leaseSeconds),

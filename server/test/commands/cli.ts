@@ -88,6 +88,7 @@ export function placeFor(t: Cleaned, more: Record<string, string> = {}): Place {
     FAREBOX_CATALOG: path.join(dir, 'catalog'),
     FAREBOX_SANDBOX_SPEED: '1000',
     FAREBOX_POLL_SECONDS: '0.05',
+    FAREBOX_DRAIN_SECONDS: '0',
     ...more,
   };
   const place: Place = {

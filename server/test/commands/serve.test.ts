@@ -4,11 +4,13 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
+import { readConfig } from '../../src/config.ts';
 import { sign } from '../../src/core/signature.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { createAccount, needAccount } from '../../src/operations/account.ts';
 import { deposit } from '../../src/operations/deposit.ts';
 import { createKey } from '../../src/operations/key.ts';
+import { signingSecrets } from '../../src/secrets.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';
 import { assertNoPostgres, assertSaid, call, outputOf, placeFor, reaches, submit } from './cli.ts';
@@ -48,6 +50,30 @@ describe('serve refuses to start', () => {
       { ...base, ...given, FAREBOX_SECRET: 'short' },
       /^FAREBOX_SECRET must have at least 32/,
     ],
+    [
+      'with a short secret before it',
+      { ...base, ...given, FAREBOX_SECRET_PREVIOUS: 'short' },
+      /^FAREBOX_SECRET_PREVIOUS must have at least 32/,
+    ],
+    [
+      'with an empty secret file',
+      { ...base, ...given, FAREBOX_SECRET_PREVIOUS_FILE: '/dev/null' },
+      /^FAREBOX_SECRET_PREVIOUS: \/dev\/null is empty/,
+    ],
+    ...['postgres://u:p#w@localhost/x', 'postgres://u:p@h:notaport/x', 'postgres://u:%ff@h/x'].map(
+      (DATABASE_URL): [string, Record<string, string>, RegExp] => [
+        `with the database address ${DATABASE_URL}`,
+        { ...base, ...given, DATABASE_URL },
+        /^DATABASE_URL: must be postgres:\/\/.*percent-encoded/,
+      ],
+    ),
+    ...['https://api.example.com /v1', 'https://:99999/v1', 'https://h:99999/v1'].map(
+      (FAREBOX_BASE_URL): [string, Record<string, string>, RegExp] => [
+        `with the base address ${FAREBOX_BASE_URL}`,
+        { ...given, FAREBOX_BASE_URL },
+        /^FAREBOX_BASE_URL must be an http or https address/,
+      ],
+    ),
     [
       'with a base address outside /v1',
       { ...given, FAREBOX_BASE_URL: 'https://x.example.com' },
@@ -96,6 +122,25 @@ describe('serve refuses to start', () => {
       assert.doesNotMatch(ran.stderr + ran.stdout, /a secret of at|a:b@/, 'a secret was shown');
     });
   }
+
+  test('with two databases', async (t) => {
+    const place = placeFor(t);
+    for (const verb of ['serve', 'worker']) {
+      const ran = await place.run([verb, '--embedded'], { ...base, ...given });
+      assertSaid(ran, /^DATABASE_URL and --embedded name two databases/);
+    }
+    assert.equal(place.postgresPid(), null);
+    assert.equal(fs.existsSync(place.dir), false, 'a data folder was made');
+  });
+
+  test('in a data folder that it cannot write to', async (t) => {
+    const place = placeFor(t);
+    fs.mkdirSync(place.dir);
+    fs.writeFileSync(path.join(place.dir, 'locks'), '');
+    const ran = await place.run(['serve', '--embedded']);
+    assertSaid(ran, /^FAREBOX_DATA_DIR: cannot use .*data: /);
+    assert.equal(place.postgresPid(), null);
+  });
 
   test('a worker too, which signs the links of notifications', async (t) => {
     const place = placeFor(t);
@@ -265,6 +310,91 @@ describe('on a database of its own', () => {
       assert.equal((await service.end('SIGINT')).code, 0, service.stderr());
     }
     assert.equal(place.postgresPid(), null);
+  });
+
+  test('a folder for media that cannot be used is named', async (t) => {
+    const place = placeOn(t);
+    fs.mkdirSync(place.dir);
+    fs.writeFileSync(path.join(place.dir, 'media'), '');
+    for (const verb of [['serve'], ['export', 'a.farebox']]) {
+      assertSaid(await place.run(verb), /^FAREBOX_STORAGE: .*data\/media/);
+    }
+  });
+
+  test('a kept secret is made whole, and refused where it is not', async (t) => {
+    const place = placeOn(t);
+    const kept = path.join(place.dir, 'secret');
+    const fresh = await testDatabase();
+    t.after(() => fresh.close());
+    const env = { DATABASE_URL: fresh.url, FAREBOX_SECRET: '', FAREBOX_SECRET_PREVIOUS: secret };
+    const trial = () => place.run(['trial'], env);
+    fs.mkdirSync(kept, { recursive: true });
+    const began = performance.now();
+    assertSaid(await trial(), /^The signing secret in .*data\/secret: EISDIR/);
+    assert.ok(performance.now() - began < 10_000, 'what was opened held up the end');
+    fs.rmdirSync(kept);
+    for (const text of ['', '\n', 'x'.repeat(31)]) {
+      fs.writeFileSync(kept, text);
+      assertSaid(await trial(), /data\/secret holds no signing secret of at least 32 characters/);
+      assert.equal(fs.readFileSync(kept, 'utf8'), text, 'it was replaced');
+    }
+    assert.equal(fs.existsSync(path.join(place.dir, 'demo-key')), false, 'it served');
+    fs.rmSync(kept);
+    const config = readConfig({ FAREBOX_DATA_DIR: place.dir });
+    const [made] = signingSecrets(config);
+    assert.match(made!.toString(), /^[0-9a-f]{64}$/);
+    assert.deepEqual(signingSecrets(config), [made]);
+    assert.equal(fs.statSync(kept).mode & 0o777, 0o600);
+    assert.deepEqual(fs.readdirSync(place.dir), ['secret'], 'a part was left');
+  });
+
+  test('a worker with a port answers for its health and figures, and for nothing else', async (t) => {
+    const place = placeOn(t);
+    const worker = await place.start(['worker'], {
+      FAREBOX_WORKER_PORT: '0',
+      FAREBOX_METRICS_TOKEN: 'a token for the figures',
+    });
+    for (const path of ['/livez', '/readyz']) {
+      assert.equal((await call(worker.base, 'GET', path, null)).status, 200, path);
+    }
+    assert.equal((await call(worker.base, 'GET', '/metrics', null)).status, 403);
+    const authorization = 'Bearer a token for the figures';
+    const reply = await fetch(`${worker.base}/metrics`, { headers: { authorization } });
+    assert.match(await reply.text(), /^farebox_queue_waiting\{upstream="sandbox"\} 0$/m);
+    for (const path of ['/v1/models', '/v1/requests', '/v1/openapi.json']) {
+      assert.equal((await call(worker.base, 'GET', path, key)).status, 404, path);
+    }
+    assert.equal((await worker.end('SIGTERM')).code, 0, worker.stderr());
+    const silent = await place.start(['worker']);
+    assert.equal(silent.said.port, undefined);
+    await silent.end('SIGTERM');
+  });
+
+  test('at the level debug each call leaves a line, without query, body or key', async (t) => {
+    const service = await placeOn(t).start(['serve'], { FAREBOX_LOG_LEVEL: 'debug' });
+    await call(service.base, 'GET', '/v1/requests?model_id=hush/word', key);
+    const refused = { prompt: 'a hushed prompt', num_images: 'x' };
+    await call(service.base, 'POST', '/v1/queue/test/image?a=hush', key, refused);
+    await call(service.base, 'GET', '/livez', null);
+    await service.end('SIGTERM');
+    const lines = service.stderr().trim().split('\n');
+    const calls = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'call');
+    assert.deepEqual(
+      calls.map(({ method, route, status }) => [method, route, status]),
+      [
+        ['GET', '/v1/requests', 200],
+        ['POST', '/v1/queue/*', 400],
+        ['GET', '/livez', 200],
+      ],
+    );
+    for (const { ms, request_id } of calls) {
+      assert.ok(Number.isInteger(ms) && ms >= 0);
+      assert.match(request_id, /^req_/);
+    }
+    assert.match(calls[0].key_id, /^[0-9a-f-]{36}$/);
+    assert.equal(calls[2].key_id, undefined);
+    assert.doesNotMatch(service.stderr(), /hush/);
+    assert.ok(!service.stderr().includes(key));
   });
 
   test('a human is told where it listens', async (t) => {

@@ -77,7 +77,10 @@ export async function fill(db: Database, storage: Storage): Promise<Filled> {
   }
   const expired = `outputs/${old}/1-0`;
   await db.run(
-    rawSql(`update requests set expires_at = now() - interval '1 s' where id = $1`, [old]),
+    rawSql(
+      `update requests set expires_at = now() - interval '1 s', wake_at = now() where id = $1`,
+      [old],
+    ),
   );
   await storage.remove(expired);
   media.delete(expired);
@@ -197,7 +200,8 @@ async function upload(
   const bytes = Buffer.from(`a file of ${ttl_seconds} s`);
   const { size, sha256 } = await storage.put(storage_key, once(bytes));
   const type = { content_type: 'text/plain', size: BigInt(size), sha256 };
-  await files.insert(db, { id, account_id, storage_key, ...type, ttl_seconds });
+  const max_bytes = 1_000_000;
+  await files.insert(db, { id, account_id, storage_key, ...type, ttl_seconds, max_bytes });
   if (ttl_seconds > 0) media.set(storage_key, bytes);
 }
 

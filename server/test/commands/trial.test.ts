@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
+import { rawSql } from '../../src/lib/sql.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';
 import {
   assertNoPostgres,
+  assertSaid,
   call,
   memoryMb,
   outputOf,
@@ -90,6 +93,29 @@ describe('trial', () => {
     assert.equal(third.said.available_usd_micro, '99990000');
     assert.equal((await third.end('SIGTERM')).code, 0);
     await assertNoPostgres(place);
+  });
+});
+
+describe('on a database that was brought', () => {
+  let database: TestDatabase;
+  before(async () => void (database = await testDatabase()));
+  after(() => database.close());
+
+  test('it puts no play money beside the accounts of others', async (t) => {
+    const { db, url } = database;
+    const place = placeFor(t, { DATABASE_URL: url, FAREBOX_UNSAFE_DATABASE: 'on' });
+    const own = await place.start(['trial']);
+    assert.equal((await own.end('SIGTERM')).code, 0);
+    const again = await place.start(['trial']);
+    assert.equal(again.said.key, own.said.key);
+    assert.equal((await again.end('SIGTERM')).code, 0);
+    await db.run(rawSql(`update accounts set email = 'ana@example.com' where email like 'demo@%'`));
+    const before = (await place.run(['account', 'list', '--json'])).json;
+    const ran = await place.run(['trial', '--json']);
+    assertSaid(ran, /This database has accounts, and demo@farebox\.local is none of them/);
+    assert.match(ran.json.error.message, /unset DATABASE_URL/);
+    assert.deepEqual((await place.run(['account', 'list', '--json'])).json, before);
+    assert.equal(place.postgresPid(), null);
   });
 });
 

@@ -23,8 +23,10 @@ const cents = (amount: number) => String(Math.round(amount * 1e6));
 
 describe('help', () => {
   const verbs = `trial, serve, worker, migrate, account create, account list, account show,
-    account suspend, account resume, account statement, credit, key create, key list, key limit,
-    key revoke, catalog check, audit, export, import`.split(/,\s+/);
+    account suspend, account resume, account statement, account webhook-secret, credit, key create, key list, key limit,
+    key revoke, adjust, upstream list, request list, request show, catalog check, audit, export, import`.split(
+    /,\s+/,
+  );
 
   test('is given for every verb, and asking for it does nothing', async (t) => {
     const place = placeFor(t);
@@ -74,6 +76,8 @@ describe('a call that is none', () => {
     ['key create', /required option '--account <email>'/],
     ['key create --account a@x.y --rpm 0', /'0' is invalid.*whole number above 0/],
     ['key create --account a@x.y --open-jobs 1.5', /'1\.5' is invalid.*whole number above 0/],
+    ['adjust a@x.y -5 --reference r', /required option '--reason <text>'/],
+    ['request list --limit 0', /must be a whole number above 0/],
     ['key revoke', /missing required argument 'key-id'/],
     ['export', /missing required argument 'file'/],
   ];
@@ -184,7 +188,7 @@ describe('beside a running service', () => {
   });
 
   test('a production start has no account of its own making', async () => {
-    assert.deepEqual(await said('account', 'list'), { data: [] });
+    assert.deepEqual(await said('account', 'list'), { data: [], total: 0 });
     assert.deepEqual(await said('key', 'list'), { data: [] });
   });
 
@@ -205,8 +209,10 @@ describe('beside a running service', () => {
     const boss = await said('account', 'create', 'boss@example.com', '--operator');
     assert.deepEqual([boss.operator, boss.available_usd_micro], [true, '0']);
     // Newest first.
-    assert.deepEqual(await said('account', 'list'), { data: [boss, made] });
-    assert.deepEqual(await said('account', 'list', '--limit', '1'), { data: [boss] });
+    assert.deepEqual(await said('account', 'list'), { data: [boss, made], total: 2 });
+    assert.deepEqual(await said('account', 'list', '--limit', '1'), { data: [boss], total: 2 });
+    assert.match(await human('account', 'list', '--limit', '1'), /\n1 of 2 accounts\. --limit N/);
+    assert.doesNotMatch(await human('account', 'list'), / of 2 accounts/);
     assert.match(
       await human('account', 'list'),
       /^EMAIL[^]*\nboss@[^]*\nana@example\.com +active +25\.5 /,
@@ -228,6 +234,9 @@ describe('beside a running service', () => {
     );
     assert.deepEqual(await said(...args), { ...booked, replayed: true });
     assert.match(await human(...args), /2\.5 USD was booked before.*Available: 12\.5 USD/);
+    // As it comes out of a table or a mail.
+    const pasted = [...args.slice(0, 4), ' wire "1" '];
+    assert.deepEqual(await said(...pasted), { ...booked, replayed: true });
     const race = await Promise.all([1, 2, 3].map(() => said(...args.slice(0, 4), 'wire 2')));
     assert.equal(new Set(race.map((each) => each.transfer_id)).size, 1);
     const { data } = await said('account', 'statement', 'credit@example.com');
@@ -243,6 +252,95 @@ describe('beside a running service', () => {
       await human('account', 'statement', 'credit@example.com'),
       /deposit +2\.5 +15 +wire 2\n/,
     );
+  });
+
+  test('adjust corrects once for each reference, downwards never below zero', async () => {
+    const account_id = await account('adjust@example.com');
+    const args = (usd: string, reference: string, reason = 'a bank error') => [
+      'adjust',
+      'adjust@example.com',
+      usd,
+      '--reference',
+      reference,
+      '--reason',
+      reason,
+    ];
+    const taken = await said(...args('-4.5', 'fix 1'));
+    const { transfer_id, ...rest } = taken;
+    assert.ok(isUuid(transfer_id));
+    assert.deepEqual(rest, { account_id, available_usd_micro: cents(5.5), replayed: false });
+    assert.deepEqual(await said(...args('-4.5', ' fix 1 ')), { ...taken, replayed: true });
+    assert.match(
+      await human(...args('1', 'fix 2')),
+      /correction of 1 USD booked\. Available: 6\.5/,
+    );
+    assertSaid(
+      await run(...args('-6.500001', 'fix 3')),
+      /take more than the account has available/,
+    );
+    assertSaid(await run(...args('4.5', 'fix 1')), /"fix 1" was booked before for something else/);
+    const credit = ['credit', 'adjust@example.com', '1', '--reference', 'fix 2'];
+    assertSaid(await run(...credit), /"fix 2" was booked before for something else/);
+    const { data } = await said('account', 'statement', 'adjust@example.com');
+    assert.deepEqual(
+      data.map((row: any) => [row.kind, row.available_after_usd_micro, row.reason]),
+      [
+        ['adjustment', cents(6.5), 'a bank error'],
+        ['adjustment', cents(5.5), 'a bank error'],
+        ['deposit', cents(10), null],
+      ],
+    );
+  });
+
+  test('upstream list shows queues and rests, request list and show what became of each', async () => {
+    const account_id = await account('look@example.com');
+    const { key, key_id } = await newKey('look@example.com');
+    const id = await submit(service.base, key, 'sandbox:fail of my secret plan');
+    await reaches(service.base, key, id, 'FAILED');
+    const done = await submit(service.base, key, 'fine');
+    await reaches(service.base, key, done, 'COMPLETED');
+    const { data: upstreams } = await said('upstream', 'list');
+    const { last_error: _said, failures: _count, ...sandbox } = upstreams[0];
+    assert.deepEqual(sandbox, {
+      name: 'sandbox',
+      waiting: 0,
+      oldest_seconds: null,
+      in_use: 0,
+      resting_until: null,
+    });
+    assert.match(await human('upstream', 'list'), /^UPSTREAM [^]*\nsandbox +0 +- +0 +- /);
+
+    const of = ['request', 'list', '--account', 'look@example.com'];
+    const ids = async (...more: string[]) =>
+      (await said(...of, ...more)).data.map((row: any) => row.request_id);
+    assert.deepEqual(await ids(), [done, id]);
+    assert.deepEqual(await ids('--limit', '1'), [done]);
+    assert.deepEqual(await ids('--status', 'FAILED'), [id]);
+    assert.deepEqual(await ids('--model', 'no/such'), []);
+    assert.match(await human(...of), new RegExp(`\n${id} .* FAILED upstream_\\w+ +0\\.01 +0\n`));
+
+    const shown = await said('request', 'show', id);
+    assert.deepEqual(
+      [shown.request_id, shown.account_id, shown.key_id, shown.status, shown.input],
+      [id, account_id, key_id, 'FAILED', undefined],
+    );
+    assert.deepEqual(
+      shown.transfers.map((row: any) => [row.kind, row.amount_usd_micro]),
+      [
+        ['reserve', '10000'],
+        ['release', '10000'],
+      ],
+    );
+    assert.deepEqual(
+      shown.attempts.map((row: any) => row.upstream),
+      ['sandbox'],
+    );
+    assert.deepEqual([shown.quote.price_usd_micro, shown.charged_usd_micro], ['10000', '0']);
+    const told = await human('request', 'show', id);
+    assert.match(told, /FAILED {2}upstream_\w+: .+\n[^]*quoted +0\.01 USD\n[^]*release 0\.01 USD/);
+    const { input } = await said('request', 'show', id, '--input');
+    assert.deepEqual(input, { prompt: 'sandbox:fail of my secret plan' });
+    assert.doesNotMatch(told + JSON.stringify(shown), /my secret plan/);
   });
 
   test('key create prints a key that works, once', async () => {
@@ -325,6 +423,7 @@ describe('beside a running service', () => {
     assert.equal(await status(one.key), 401);
     assert.equal(await status(two.key), 200, 'the other key was revoked too');
     assertSaid(await run('key', 'revoke', one.key_id), /There is no living key with the id/);
+    assertSaid(await run('key', 'limit', one.key_id, '--rpm', '5'), /is revoked: no call is made/);
     assert.match(
       await human('key', 'list', '--account', 'stop@example.com'),
       / active[^]* revoked /,
@@ -336,6 +435,33 @@ describe('beside a running service', () => {
     assert.equal(await status(one.key), 401, 'resuming the account revived a revoked key');
   });
 
+  test('a webhook secret is told, and replaced with two signing meanwhile', async () => {
+    const account_id = await account('hook@example.com');
+    const secret = (...args: string[]) =>
+      said('account', 'webhook-secret', 'hook@example.com', ...args);
+    const { webhook_secrets: first, ...whose } = await secret();
+    assert.deepEqual(whose, { account_id, email: 'hook@example.com' });
+    assert.equal(first.length, 1);
+    assert.match(first[0], /^whsec_[0-9A-Za-z+/]{43}=$/);
+    assert.deepEqual((await secret()).webhook_secrets, first, 'looking changed it');
+    const { webhook_secrets: both } = await secret('--rotate');
+    assert.deepEqual(both.slice(1), first);
+    assert.notEqual(both[0], first[0]);
+    assert.equal(
+      await human('account', 'webhook-secret', 'hook@example.com'),
+      `${both.join('\n')}\n`,
+    );
+    const verb = ['account', 'webhook-secret', 'hook@example.com'];
+    assertSaid(await run(...verb, '--rotate'), /Two secrets are active already.*--retire/);
+    assertSaid(await run(...verb, '--rotate', '--retire'), /--rotate or --retire, one at a time/);
+    assert.deepEqual((await secret()).webhook_secrets, both, 'a refusal changed it');
+    assert.deepEqual((await secret('--retire')).webhook_secrets, [both[0]]);
+    assertSaid(await run(...verb, '--retire'), /Only one secret is active, and it stays/);
+    assert.deepEqual((await secret()).webhook_secrets, [both[0]]);
+    const others = JSON.stringify([await said('account', 'list'), service.stderr()]);
+    assert.equal(others.includes('whsec_'), false, 'a secret was told elsewhere');
+  });
+
   const refusals: [args: string[], says: RegExp][] = [
     [['account', 'create', 'nobody'], /"nobody" is no e-mail address/],
     [['account', 'create', 'TAKEN@example.com'], /an account for taken@example\.com already/],
@@ -345,8 +471,17 @@ describe('beside a running service', () => {
     [['account', 'suspend', 'none@x.y'], /There is no account none@x\.y/],
     [['account', 'resume', 'none@x.y'], /There is no account none@x\.y/],
     [['account', 'statement', 'none@x.y'], /There is no account none@x\.y/],
+    [['account', 'webhook-secret', 'none@x.y', '--rotate'], /There is no account none@x\.y/],
     [['credit', 'none@x.y', '5', '--reference', 'r'], /There is no account none@x\.y/],
     [['credit', 'taken@example.com', 'five', '--reference', 'r'], /"five" is no amount in USD/],
+    [
+      ['credit', 'taken@example.com', '1000000000.000001', '--reference', 'big'],
+      /is more than 1000000000 USD/,
+    ],
+    [
+      ['credit', 'taken@example.com', '99999999999999', '--reference', 'big'],
+      /is no amount in USD.* and 1000000000\)/,
+    ],
     [['credit', 'taken@example.com', '0', '--reference', 'r'], /must be more than 0/],
     [['credit', 'taken@example.com', '0.0000001', '--reference', 'r'], /is no amount in USD/],
     [['credit', 'taken@example.com', '5', '--reference', ''], /1 to 255 characters/],
@@ -356,6 +491,26 @@ describe('beside a running service', () => {
     [['key', 'create', '--account', 'taken@example.com', '--limit-usd', 'x'], /"x" is no amount/],
     [['key', 'create', '--account', 'taken@example.com', '--name', ''], /1 to 100 characters/],
     [['key', 'list', '--account', 'none@x.y'], /There is no account none@x\.y/],
+    [['credit', 'taken@example.com', '5', '--reference', 'a\u0007b'], /no control characters/],
+    [['credit', 'taken@example.com', '5', '--reference', ' '], /1 to 255 characters/],
+    [
+      ['adjust', 'taken@example.com', '0', '--reference', 'a', '--reason', 'b'],
+      /correction must not be 0/,
+    ],
+    [
+      ['adjust', 'taken@example.com', '--5', '--reference', 'a', '--reason', 'b'],
+      /unknown option|no amount in USD/,
+    ],
+    [
+      ['adjust', 'taken@example.com', '-5', '--reference', 'a', '--reason', ' '],
+      /reason has 1 to 1000/,
+    ],
+    [['adjust', 'none@x.y', '1', '--reference', 'a', '--reason', 'b'], /There is no account none/],
+    [['request', 'show', '0123'], /There is no request with the id 0123\. "farebox request list"/],
+    [['request', 'show', '0190a0a0-0000-7000-8000-000000000000'], /There is no request with/],
+    [['request', 'list', '--status', 'LOST'], /"LOST" is no state of a request; they are IN_QUEUE/],
+    [['request', 'list', '--account', 'none@x.y'], /There is no account none@x\.y/],
+    [['key', 'limit', '0190a0a0-0000-7000-8000-000000000000'], /Say what to change: --limit-usd/],
     [['key', 'limit', '0123', '--rpm', '5'], /There is no key with the id 0123/],
     [['key', 'limit', '0190a0a0-0000-7000-8000-000000000000', '--rpm', '5'], /There is no key/],
     [['key', 'limit', '0123', '--rpm', 'many'], /"many" is no whole number above 0/],
@@ -436,6 +591,35 @@ describe('audit', () => {
     );
   });
 
+  test('a database that is not of this version is left as it is by all but migrate', async (t) => {
+    const { url, db, close } = await testDatabase();
+    const place = placeFor(t, { DATABASE_URL: url, FAREBOX_UNSAFE_DATABASE: 'on' });
+    const tables = async () => {
+      const [row] = await db.run<{ names: string }>(
+        rawSql(`select coalesce(string_agg(relname, ',' order by relname), '') as names from pg_class
+          where relkind = 'r' and relnamespace = 'public'::regnamespace`),
+      );
+      return row!.names;
+    };
+    try {
+      await db.run(rawSql('drop schema public cascade; create schema public'));
+      for (const verb of [['account', 'list'], ['audit']]) {
+        assertSaid(await place.run(verb), /at migration 0, .*Run "farebox migrate"/);
+      }
+      assert.equal(await tables(), '');
+      await db.run(rawSql('create table invoices (id int)'));
+      for (const verb of [['migrate'], ['account', 'list']]) {
+        assertSaid(await place.run(verb), /tables of another program \(invoices\)/);
+      }
+      assert.equal(await tables(), 'invoices');
+      await db.run(rawSql('drop table invoices'));
+      assert.equal((await place.run(['migrate'])).code, 0);
+      assert.equal((await place.run(['audit'])).code, 0);
+    } finally {
+      await close();
+    }
+  });
+
   test('a database that a newer version has migrated is refused by every verb', async (t) => {
     const place = placeFor(t, { DATABASE_URL: database.url, FAREBOX_UNSAFE_DATABASE: 'on' });
     await database.db.run(
@@ -467,7 +651,21 @@ describe('catalog check', () => {
     assert.equal(good.code, 0, good.stderr);
     const { ok, models, problems } = good.json;
     assert.deepEqual([ok, models, problems], [true, 1, []]);
+    assert.deepEqual(good.json.hidden, []);
+    const off = await place.run(['catalog', 'check', '--json'], { FAREBOX_SANDBOX: 'off' });
+    assert.equal(off.code, 0);
+    const reason = 'the upstream "sandbox" is not set up: it needs FAREBOX_SANDBOX=on';
+    assert.deepEqual(off.json.hidden, [{ id: 'test/image', reason }]);
+    const said = await place.run(['catalog', 'check'], { FAREBOX_SANDBOX: 'off' });
+    assert.match(
+      said.stdout,
+      /^hidden: test\/image: the upstream .*\n1 files, 1 models, 1 of them hidden/,
+    );
     const text = fs.readFileSync(path.join(place.env.FAREBOX_CATALOG!, 'test.yaml'), 'utf8');
+    const misspelt = folder(place, 'misspelt', text.replace('sandbox', 'sanbox'));
+    const wrong = await place.run(['catalog', 'check', misspelt]);
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.stdout, /test\/image: there is no upstream sanbox; known are sandbox\./);
     const bad = folder(place, 'bad', text.replace('usd: "0.01"', 'usd: "a cent"'));
     const ran = await place.run(['catalog', 'check', bad, '--json']);
     assert.equal(ran.code, 1);

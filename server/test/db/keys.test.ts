@@ -221,7 +221,7 @@ describe("a key's limits", () => {
       const row = (await keys.list(database.db, account_id)).find(({ id }) => id === key_id)!;
       return [row.rpm, row.open_jobs, row.monthly_limit_usd_micro];
     };
-    assert.equal(await keys.setLimits(database.db, key_id, { rpm: 50 }), true);
+    assert.equal(await keys.setLimits(database.db, key_id, { rpm: 50 }), 'changed');
     assert.deepEqual(await shown(), [50, 6, 7n]);
     await keys.setLimits(database.db, key_id, { monthly_limit_usd_micro: null });
     assert.deepEqual(await shown(), [50, 6, null]);
@@ -234,7 +234,7 @@ describe("a key's limits", () => {
   test('of a key that there is not cannot be changed', async () => {
     assert.equal(
       await keys.setLimits(database.db, '01890f5e-27c1-7d3a-9e4f-0123456789ab', { rpm: 1 }),
-      false,
+      null,
     );
   });
 });

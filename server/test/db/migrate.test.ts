@@ -5,7 +5,15 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { startEmbedded } from '../../src/db/embedded.ts';
-import { migrate, SchemaTooNew, unsafeSettings } from '../../src/db/migrate.ts';
+import {
+  migrate,
+  SchemaTooNew,
+  SchemaTooOld,
+  SchemaUnfit,
+  unsafeSettings,
+  verifySchema,
+} from '../../src/db/migrate.ts';
+import { audit } from '../../src/ledger/audit.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { openDatabase, rawSql, type Database } from '../../src/lib/sql.ts';
 import { openStore } from '../../src/store.ts';
@@ -76,11 +84,11 @@ describe('migrating', () => {
   });
 
   test('that fails midway leaves nothing of the failed file, and goes through once the cause is gone', async () => {
-    await db.run(rawSql('create table outputs (in_the_way int)'));
+    await db.run(rawSql('create view outputs as select 1 as in_the_way'));
     await assert.rejects(migrate(db), /outputs.*already exists/);
     assert.deepEqual(await applied(), []);
-    assert.deepEqual(await tables(), ['migrations', 'outputs']);
-    await db.run(rawSql('drop table outputs'));
+    assert.deepEqual(await tables(), ['migrations']);
+    await db.run(rawSql('drop view outputs'));
     assert.equal((await migrate(db))[0], '0001_init.sql');
   });
 
@@ -94,7 +102,7 @@ describe('migrating', () => {
   });
 
   test('frees its lock when it fails, so that the next one need not wait for ever', async () => {
-    await db.run(rawSql('create table outputs (in_the_way int)'));
+    await db.run(rawSql('create view outputs as select 1 as in_the_way'));
     const results = await Promise.allSettled([migrate(db), migrate(db), migrate(db)]);
     assert.deepEqual(
       results.map(({ status }) => status),
@@ -136,11 +144,73 @@ describe('migrating refuses', () => {
 
   test('a file that was put in between two applied ones', async () => {
     await migrate(db);
-    await db.run(rawSql(`update migrations set number = number + 1`));
+    await db.run(rawSql(`update migrations set number = number + 100`));
     await db.run(
       rawSql(`insert into migrations (number, name, sha256) values (1, '0001_other.sql', 'x')`),
     );
     await assert.rejects(migrate(db), /0001_other|at migration/);
+  });
+});
+
+describe('a database that is not ours', () => {
+  test('is refused in words and left as it is', async () => {
+    for (const text of ['create table users (id int)', 'create table migrations (id int)']) {
+      await db.run(rawSql(text));
+      const before = await tables();
+      for (const open of [migrate, verifySchema]) {
+        await assert.rejects(open(db), (error) => {
+          assert.ok(error instanceof SchemaUnfit);
+          assert.match(error.message, /tables of another program \((migrations, )?users\)/);
+          assert.match(error.message, /Give Farebox an empty database of its own/);
+          return true;
+        });
+      }
+      assert.deepEqual(await tables(), before);
+    }
+  });
+});
+
+describe('verifying', () => {
+  test('an empty database says what to run, and makes nothing', async () => {
+    await assert.rejects(verifySchema(db), /at migration 0, .* needs \d+\. Run "farebox migrate"/);
+    assert.deepEqual(await tables(), []);
+  });
+
+  test('takes a schema of this version, with no right but to read', async () => {
+    await migrate(db);
+    const role = `reader_${process.pid}`;
+    await db.run(rawSql(`create role ${role} login`));
+    await db.run(rawSql(`grant usage on schema public to ${role}`));
+    await db.run(rawSql(`grant select on all tables in schema public to ${role}`));
+    const reader = openDatabase({
+      connection: database.url.replace(/\/\/[^@/]*@/, `//${role}@`),
+      max: 2,
+      statementTimeoutMs: 10_000,
+      applicationName: 'reader',
+    });
+    try {
+      assert.equal((await reader.run(rawSql('select current_user as name')))[0]!.name, role);
+      await verifySchema(reader);
+      assert.equal((await audit(reader)).ok, true);
+      await assert.rejects(migrate(reader), /permission denied/);
+    } finally {
+      await reader.close();
+      await db.run(rawSql(`drop owned by ${role}`));
+      await db.run(rawSql(`drop role ${role}`));
+    }
+  });
+
+  test('refuses a schema that another version has migrated', async () => {
+    const known = (await migrate(db)).length;
+    await db.run(
+      rawSql(`insert into migrations (number, name, sha256) values ($1, 'later.sql', 'x')`, [
+        known + 1,
+      ]),
+    );
+    await assert.rejects(verifySchema(db), (error) => error instanceof SchemaTooNew);
+    await db.run(rawSql('delete from migrations'));
+    await assert.rejects(verifySchema(db), (error) => error instanceof SchemaTooOld);
+    assert.deepEqual(await applied(), [], 'it was migrated');
   });
 });
 
@@ -176,10 +246,15 @@ describe('settings that lose what was committed', () => {
     const { host, port, user, database: name } = embedded.connection;
     const DATABASE_URL = `postgres://${user}@${encodeURIComponent(host)}:${port}/${name}`;
     const log = createLog('silent', { write() {} });
-    const open = (env: object) =>
-      openStore(readConfig({ DATABASE_URL, FAREBOX_DATA_DIR: dir, ...env }), 'test', log);
+    const open = (env: object, options = {}) =>
+      openStore(readConfig({ DATABASE_URL, FAREBOX_DATA_DIR: dir, ...env }), 'test', log, options);
     try {
       await assert.rejects(open({}), /^Error: PostgreSQL has fsync = off; Farebox needs on\.$/);
+      await assert.rejects(
+        open({ FAREBOX_UNSAFE_DATABASE: 'on' }, { migrates: false }),
+        /at migration 0/,
+        'it was migrated before it was looked at',
+      );
       const store = await open({ FAREBOX_UNSAFE_DATABASE: 'on' });
       assert.equal((await store.db.run(rawSql('show fsync')))[0]!.fsync, 'off');
       await store.close();

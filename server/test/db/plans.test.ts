@@ -6,7 +6,7 @@ import * as keys from '../../src/db/keys.ts';
 import * as queue from '../../src/db/queue.ts';
 import * as requests from '../../src/db/requests.ts';
 import { openBooks } from '../../src/ledger/ledger.ts';
-import { findReference, statement } from '../../src/ledger/statement.ts';
+import { findReference, movementsOf, statement } from '../../src/ledger/statement.ts';
 import { openUsage } from '../../src/ledger/usage.ts';
 import type { Connection, Database, Statement, Transaction } from '../../src/lib/sql.ts';
 import { rawSql } from '../../src/lib/sql.ts';
@@ -86,9 +86,14 @@ const asked: Record<string, Ask> = {
   'claim what is queued': (c) =>
     queue.claimQueued(c, { upstream: 'busy', concurrency: 50 }, 20, 60),
   'claim what is due': (c) => queue.claimDue(c, 20, 60),
+  'put claims off': (c) => queue.putOff(c, [{ id: sample.request, attempt: 1 }], 2),
   'the next alarm': (c) => queue.nextAlarmMs(c),
   'upstreams where something waits': (c) => queue.waitingUpstreams(c),
   'heads of the queues': (c) => queue.queueStates(c, ['busy', 'idle'], 1_000),
+  'figures of the upstreams': (c) => queue.upstreamStates(c, ['busy', 'idle']),
+  'movements of a request': (c) => movementsOf(c, sample.request),
+  'attempts of a request': (c) => requests.attemptsOf(c, sample.request),
+  'notifications of a request': (c) => requests.deliveriesOf(c, sample.request),
   'load claims': (c) => requests.loadClaimed(c, [sample.request], [1]),
   'lock requests': (c) => requests.lockMany(c, [sample.request, uuid]),
   statuses: (c) => requests.findMany(c, [sample.request, uuid]),
@@ -109,8 +114,22 @@ const asked: Record<string, Ask> = {
   'statement, the next page': (c) => statement(c, sample.account, { limit: 50, before: 3n }),
   'find a reference': (c) => findReference(c, sample.reference),
   'find files': (c) => files.findLiving(c, sample.account, [sample.file, uuid]),
-  'take expired files': (c) => files.takeExpired(c, 500),
+  'claim expired files': (c) => files.claimExpired(c, 500, 60),
+  'remove files': (c) => files.removeMany(c, [sample.file, uuid]),
+  'what the files of an account take': (c) => files.held(c, sample.account),
+  'keep a file': (c) =>
+    files.insert(c, {
+      id: uuid,
+      account_id: sample.account,
+      storage_key: 'k',
+      content_type: 'image/png',
+      size: 1n,
+      sha256: '0'.repeat(64),
+      ttl_seconds: 60,
+      max_bytes: 100,
+    }),
   'forget idempotency keys': (c) => requests.forgetKeys(c, 30, 500),
+  'clear payloads': (c) => requests.clearPayloads(c, 30, 500),
   begin: (c) =>
     requests.beginMany(c, [
       {
@@ -164,6 +183,20 @@ const asked: Record<string, Ask> = {
         outputs: [],
         frees_key: true,
       },
+      {
+        id: uuid,
+        account_id: sample.account,
+        status: 'CANCELLED',
+        charged_usd_micro: 0n,
+        error_code: null,
+        error_message: null,
+        ttl_seconds: null,
+        output: null,
+        quantity: null,
+        cost_usd_micro: null,
+        outputs: [],
+        frees_key: false,
+      },
     ]),
 };
 
@@ -193,7 +226,8 @@ describe('a page reads no more rows than it shows, wherever it begins', () => {
     'requests since a moment that few came after': (c) =>
       requests.list(c, { ...filter, account_id: sample.big, from_id: sample.last }),
     'no Idempotency-Key, while none is due': (c) => requests.forgetKeys(c, 300, 21),
-    'files that are due': (c) => files.takeExpired(c, 21),
+    'files that are due': (c) => files.claimExpired(c, 21, 60),
+    'no payloads, while none are due': (c) => requests.clearPayloads(c, 300, 21),
     'the first of a statement': (c) => statement(c, sample.big, { limit: 21 }),
     'a statement from the middle': (c) => statement(c, sample.big, { limit: 21, before: 20_000n }),
     'accounts from the middle': (c) => accounts.list(c, { limit: 21, before: sample.person }),

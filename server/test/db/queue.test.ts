@@ -205,6 +205,46 @@ describe('turns', () => {
     assert.equal(claimed.filter((id) => id === a!.account_id).length, 10);
   });
 
+  test('leave a newcomer half of the places, whatever another holds and has queued', async () => {
+    const [greedy, newcomer, third] = await customers(3);
+    await submits(greedy!, 50);
+    const held = ids(await claimSome(9));
+    assert.equal(held.length, 9, 'an account alone may have them all');
+    await submits(newcomer!, 20);
+    for (const id of held.slice(0, 4)) await finish(id);
+    assert.deepEqual(await ownersOf(claimSome(9)), Array(4).fill(newcomer!.account_id));
+    for (const id of held.slice(4, 6)) await finish(id);
+    const next = await ownersOf(claimSome(9));
+    assert.deepEqual(next, [greedy!.account_id, newcomer!.account_id].toSorted());
+    await submits(third!, 1);
+    await finish(held[6]!);
+    assert.deepEqual(await ownersOf(claimSome(9)), [third!.account_id]);
+  });
+
+  test('leave no place empty: who waits alone takes the rest, and of one place all get their turn', async () => {
+    const [a, b] = await customers(2);
+    await submits(a!, 10);
+    await submits(b!, 1);
+    const first = await ownersOf(claimSome(8));
+    assert.equal(first.filter((id) => id === a!.account_id).length, 4);
+    assert.deepEqual(await ownersOf(claimSome(8)), Array(3).fill(a!.account_id));
+    const [narrowA, narrowB] = await customers(2);
+    upstream = `${upstream} narrow`;
+    await submits(narrowA!, 2);
+    await submits(narrowB!, 2);
+    const served: string[] = [];
+    for (let i = 0; i < 4; i++) {
+      const [claimed] = await claimSome(1);
+      served.push(...(await owners([claimed!.id])));
+      await finish(claimed!.id);
+    }
+    const turn = [narrowA!.account_id, narrowB!.account_id];
+    assert.deepEqual(served, [...turn, ...turn]);
+  });
+
+  const ownersOf = async (claiming: Promise<queue.Claim[]>) =>
+    (await owners(ids(await claiming))).toSorted();
+
   /** Hands the place back, as an end does. */
   const finish = (id: string) =>
     db.run(
@@ -298,8 +338,10 @@ describe('the next alarm', () => {
 
 describe('an upstream that fails', () => {
   const state = async () => (await queue.queueStates(db, [upstream], 10))[0]!;
-  const fail = (pause_seconds = 0, threshold = 3) =>
+  const accounts = [1, 2].map((n) => `01890f5e-27c1-7d3a-9e4f-00000000000${n}`);
+  const fail = (pause_seconds = 0, account_id = accounts[0]!, threshold = 3) =>
     queue.noteFailure(db, upstream, {
+      account_id,
       message: 'it broke',
       pause_seconds,
       threshold,
@@ -316,17 +358,27 @@ describe('an upstream that fails', () => {
         `after ${failures}`,
       );
     }
-    await fail();
+    await fail(0, accounts[1]);
     assert.ok(!(await queue.waitingUpstreams(db)).some((w) => w.upstream === upstream));
     const { paused_seconds } = await state();
     assert.ok(paused_seconds > 25 && paused_seconds <= 30, String(paused_seconds));
   });
 
   test('that succeeds in between counts anew', async () => {
-    for (let i = 0; i < 2; i++) await fail();
+    for (const who of accounts) await fail(0, who);
     await queue.noteSuccess(db, upstream);
-    for (let i = 0; i < 2; i++) await fail();
+    for (const who of accounts) await fail(0, who);
     assert.equal((await state()).paused_seconds, 0);
+  });
+
+  test('for one account only does not rest, however often; the first failure of another counts with them', async () => {
+    for (let i = 0; i < 20; i++) await fail();
+    assert.equal((await state()).paused_seconds, 0);
+    await fail(0, accounts[1]);
+    assert.ok((await state()).paused_seconds > 25);
+    await queue.noteSuccess(db, upstream);
+    for (let i = 0; i < 20; i++) await fail(0, accounts[1]);
+    assert.equal((await state()).paused_seconds, 0, 'a success forgets who failed before it');
   });
 
   test('rests as long as it asks for, and a shorter wish does not shorten that', async () => {
@@ -342,6 +394,7 @@ describe('an upstream that fails', () => {
     const [who] = await customers(1);
     await submits(who!, 1);
     await queue.noteFailure(db, `${upstream} b`, {
+      account_id: accounts[0]!,
       message: 'x',
       pause_seconds: 60,
       threshold: 1,

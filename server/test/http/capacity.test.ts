@@ -207,3 +207,56 @@ describe('a process that is about to stop', () => {
     await assert.rejects(fetch(`${base}/livez`));
   });
 });
+
+describe('bytes of bodies under way', () => {
+  const megabyte = 1024 * 1024;
+  /** Of so many bytes; nothing is spent for it. */
+  const body = (bytes: number) =>
+    `{"model_id":"fake/none","input":{},"pad":"${'x'.repeat(bytes - 46)}"}`;
+
+  test('are bounded for each account, until their calls are over', async () => {
+    const limit = { FAREBOX_BODIES_MAX_BYTES: String(16 * megabyte) };
+    const { base } = await service.another(limit);
+    const other = await service.account();
+    const send = (raw: string | ReadableStream, key = account.key) =>
+      service.call('POST', '/v1/chat/completions', {
+        key,
+        base,
+        raw,
+        headers: { 'content-type': 'application/json' },
+      });
+    const rest = Promise.withResolvers<void>();
+    const here = Promise.withResolvers<void>();
+    const slow = new ReadableStream({
+      async start(controller) {
+        controller.enqueue(Buffer.from(body(3 * megabyte).slice(0, -1)));
+        here.resolve();
+        await rest.promise;
+        controller.enqueue(Buffer.from('}'));
+        controller.close();
+      },
+    });
+    const first = send(slow);
+    await here.promise;
+    const earlier = await traces(service);
+    await until('what has come of it counts', async () => {
+      const { status } = await send(body(2 * megabyte));
+      return status === 503;
+    });
+    assertRefused(await send(body(2 * megabyte)), 'capacity_unavailable', {});
+    assert.equal((await send(body(2 * megabyte), other.key)).status, 400);
+    rest.resolve();
+    assert.equal((await first).status, 400);
+    await until('they are given back', async () => (await send(body(2 * megabyte))).status === 400);
+    assert.deepEqual(await traces(service), earlier);
+  });
+
+  test('are no excuse for a million values in one of them', async () => {
+    const raw = `{"pad":[${'[],'.repeat(200_000)}[]]}`;
+    const headers = { 'content-type': 'application/json' };
+    const { key } = account;
+    const reply = await service.call('POST', '/v1/chat/completions', { key, raw, headers });
+    assertRefused(reply, 'bad_request', {});
+    assert.match(reply.body.error.message, /too many values; at most 100000 /);
+  });
+});

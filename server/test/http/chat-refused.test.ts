@@ -99,8 +99,13 @@ const cases: Case[] = [
     'tools[0].type',
     { tools: [{ type: 'web_search' }] },
   ],
-  ['a NUL character', 'bad_request', null, { messages: [{ role: 'user', content: 'a\0b' }] }],
-  ['half a surrogate pair', 'bad_request', null, { user: '\ud800' }],
+  [
+    'a NUL character',
+    'bad_request',
+    'messages[0].content',
+    { messages: [{ role: 'user', content: 'a\0b' }] },
+  ],
+  ['half a surrogate pair', 'bad_request', 'user', { user: '\ud800' }],
 ];
 
 for (const [name, code, param, body] of cases) {

@@ -160,7 +160,7 @@ describe('a repeat', () => {
     assert.equal((await chat(key)).body.choices[0].message.content, 'a\ufffdb\ufffd');
   });
 
-  test('of a stream that broke off is what was delivered and charged', async () => {
+  test('of a stream that broke off is what was delivered, and the fault again', async () => {
     const key = newKey();
     service.fake.behave.chat = (call) => {
       const tap = openTap(call);
@@ -170,10 +170,59 @@ describe('a repeat', () => {
     };
     const first = await stream(key);
     service.fake.behave = {};
-    assert.equal(first.chunks.at(-1).error.code, 'submit_failed');
+    const { error } = first.chunks.at(-1);
+    assert.equal(error.code, 'submit_failed');
+    assert.match(error.message, /new Idempotency-Key/);
     const earlier = await traces(service);
-    assert.equal(textOf((await stream(key)).chunks), 'half of ');
+    const again = await stream(key);
+    const fault = again.chunks.pop();
+    const request_id = again.events.headers['x-request-id'];
+    assert.deepEqual(fault, { error: { ...error, request_id } });
+    assert.equal(textOf(again.chunks), 'half of ');
     assert.deepEqual(await traces(service), earlier);
+  });
+
+  test('of a stream whose caller was lost is what was delivered, and that it broke off', async () => {
+    const key = newKey();
+    service.fake.behave.chat = (call) => {
+      const tap = openTap(call);
+      tap.push(delta('half of '));
+      return tap.outcome;
+    };
+    const events = await openEvents(service.base, '/v1/chat/completions', {
+      key: account.key,
+      body: { ...body, stream: true },
+      headers: { 'idempotency-key': key },
+    });
+    assert.match((await events.next())!.data, /half of /);
+    events.leave();
+    await until('it is settled', async () => (await service.balance(account)).reserved === 0n);
+    service.fake.behave = {};
+    const earlier = await traces(service);
+    const { chunks } = await stream(key);
+    assert.equal(chunks.pop().error.code, 'submit_failed');
+    assert.equal(textOf(chunks), 'half of ');
+    assert.deepEqual(await traces(service), earlier);
+  });
+
+  test('of a stream whose model gave no finish reason is no fault: it had stopped', async () => {
+    for (const pieces of [['all ', 'of it'], []]) {
+      const key = newKey();
+      service.fake.behave.chat = (call) => {
+        const tap = openTap(call);
+        for (const piece of pieces) tap.push(delta(piece));
+        tap.end();
+        return tap.outcome;
+      };
+      const first = await stream(key);
+      service.fake.behave = {};
+      const again = await stream(key);
+      for (const { chunks } of [first, again]) {
+        assert.equal(textOf(chunks), pieces.join(''));
+        assert.equal(chunks.at(-1).choices[0].finish_reason, 'stop');
+        assert.equal(JSON.stringify(chunks).includes('error'), false);
+      }
+    }
   });
 
   test('with another body, as a stream or at another address is a conflict', async () => {

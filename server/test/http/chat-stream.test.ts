@@ -2,7 +2,7 @@ import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { ChatCall } from '../../src/upstreams/upstream.ts';
 import { openEvents, type Events, type StreamEvent } from '../kit/events.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
 import { delta, openTap, usageChunk, type Tap } from '../kit/tap.ts';
 import { until } from '../kit/until.ts';
 
@@ -330,4 +330,42 @@ test('a reader that does not read is cut, the upstream let go, and the memory bo
   assert.equal(await cost(), 148n + 16_000n, 'what was delivered is above the reservation');
   assert.equal(await openStreams(), 0);
   events.leave();
+});
+
+test('a slow reader does not hold up the settling past the time of the model', async () => {
+  const catalog = fakeCatalog.replaceAll('kind: text', 'kind: text\n    job_age_seconds: 2');
+  const hasty = await startService({ catalog });
+  try {
+    const { account_id, key, ...rest } = await hasty.account();
+    const body = { model: 'fake/chat', messages: hello, max_tokens: 100, stream: true };
+    hasty.fake.behave.chat = (call) => {
+      const tap = openTap(call);
+      tap.push(delta(pieces[0]!));
+      tap.push(delta('x'.repeat(16 * 1024 * 1024)));
+      return tap.outcome;
+    };
+    const events = await openEvents(hasty.base, '/v1/chat/completions', { key, body });
+    events.stopReading();
+    const owner = { account_id, key, ...rest };
+    await until('it is settled', async () => (await hasty.balance(owner)).reserved === 0n);
+    assert.equal((await hasty.balance(owner)).available, 100_000_000n - countedCost(1));
+    events.leave();
+    await hasty.audit();
+  } finally {
+    await hasty.stop();
+  }
+});
+
+test('what its alarm has released is not handed out to the end', async () => {
+  const { events, tap, cost } = await begin();
+  tap.push(delta(pieces[0]!));
+  await read(events, 1);
+  await service.wakeAll();
+  await service.work();
+  assert.equal(await cost(), 0n);
+  tap.push(delta(null, 'stop'));
+  tap.end();
+  const last = await events.rest();
+  assert.equal(await events.closed, false, 'the reply came to a proper end');
+  assert.ok(last.every(({ data }) => data !== '[DONE]'));
 });

@@ -192,7 +192,9 @@ describe('the reservation, and what the upstream is told', () => {
       const reply = await chat(body).finally(() => (service.fake.behave = {}));
       assert.equal(reply.status, 200, reply.text);
       assert.equal(held, BigInt(reserved));
-      assert.equal(service.fake.chats.at(-1)!.body.max_tokens, tokens);
+      const asked = service.fake.chats.at(-1)!;
+      assert.equal(asked.body.max_tokens, tokens);
+      assert.equal(asked.context_tokens, asked.model === 'small' ? 1_000 : 100_000);
       assert.equal(reply.headers.get('x-charge-usd-micro'), '3');
     });
   }

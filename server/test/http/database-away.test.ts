@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { startEmbedded, type Embedded } from '../../src/db/embedded.ts';
+import { rawSql } from '../../src/lib/sql.ts';
 import { openEvents, type Events } from '../kit/events.ts';
 import { completion } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
@@ -43,6 +44,32 @@ after(async () => {
 const get = (path: string) => service.call('GET', path, { key: account.key });
 const post = (path: string, body: unknown) =>
   service.call('POST', path, { key: account.key, body });
+
+test('while PostgreSQL is there and does not answer, readiness says so in time', async () => {
+  const pids = [postgres.pid, ...(await backends())];
+  let took: number;
+  let ready: Reply;
+  try {
+    pids.forEach((pid) => process.kill(pid, 'SIGSTOP'));
+    const begun = performance.now();
+    ready = await service.call('GET', '/readyz');
+    took = performance.now() - begun;
+  } finally {
+    pids.forEach((pid) => process.kill(pid, 'SIGCONT'));
+  }
+  assert.deepEqual(assertRefused(ready, 'capacity_unavailable').details, { failing: 'database' });
+  // A health check waits for 5 s.
+  assert.ok(took < 4_000, `${took} ms`);
+  await until('it is ready', async () => (await service.call('GET', '/readyz')).status === 200);
+});
+
+/** Those that serve connections. */
+async function backends(): Promise<number[]> {
+  const found = await service.db.run<{ pid: number }>(
+    rawSql(`select pid from pg_stat_activity where backend_type = 'client backend'`),
+  );
+  return found.map(({ pid }) => pid);
+}
 
 describe('while PostgreSQL is away', () => {
   let link: string;

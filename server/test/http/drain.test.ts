@@ -73,7 +73,7 @@ async function seconds(work: () => Promise<unknown>): Promise<number> {
 describe('a process', { concurrency: true }, () => {
   test('told to stop ends what can end, breaks off the rest with a word, and is gone in time', async (t) => {
     const account = await service.account();
-    const running = await startProcess(service);
+    const running = await startProcess(service, { FAREBOX_DRAIN_SECONDS: '3' });
     t.after(() => running.kill());
     const { base } = running;
     const body = { prompt: 'sandbox:slow=600' };
@@ -113,7 +113,7 @@ describe('a process', { concurrency: true }, () => {
         `content-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`,
     );
     assert.match(refused, /^HTTP\/1\.1 503 [^]*retry-after: [1-9][^]*"capacity_unavailable"/i);
-    await assert.rejects(fetch(`${base}/livez`), 'new connections are still taken');
+    await stillAnswers(account, base, status);
 
     const ended = await ending;
     assert.equal(ended.status, 200, ended.text);
@@ -122,13 +122,17 @@ describe('a process', { concurrency: true }, () => {
     assert.ok(events.every(({ data }) => !data.includes('"error"')));
     assert.equal(await endingStream.closed, true);
 
-    assertRefused(await hanging, 'submit_failed');
+    const { message: toldWhy } = assertRefused(await hanging, 'submit_failed');
+    assert.match(toldWhy, /^This server stopped before the model had answered/);
+    await assert.rejects(fetch(`${base}/livez`), 'new connections are still taken');
     const broken = await hangingStream.rest();
     assert.deepEqual(
       broken.map(({ data }) => data === '[DONE]'),
       [false, true],
     );
-    assert.equal(JSON.parse(broken[0]!.data).error.code, 'submit_failed');
+    const { code, message } = JSON.parse(broken[0]!.data).error;
+    assert.equal(code, 'submit_failed');
+    assert.match(message, /^This server stopped in mid-reply/);
     assert.equal(await hangingStream.closed, true);
 
     assert.equal(await running.ended, 0, running.output());
@@ -140,6 +144,57 @@ describe('a process', { concurrency: true }, () => {
       'each call is settled, the late one made nothing',
     );
     assert.doesNotMatch(running.output(), /"level":(50|60)/);
+  });
+
+  /** On new connections, as a load balancer opens them that has not noticed yet. */
+  async function stillAnswers(account: TestAccount, base: string, status: string): Promise<void> {
+    const unready = await service.call('GET', '/readyz', { base });
+    assert.equal(assertRefused(unready, 'capacity_unavailable').details.failing, 'draining');
+    assert.equal(unready.headers.get('connection'), 'close');
+    const body = { prompt: 'too late' };
+    const submit = await service.call('POST', '/v1/queue/real/image', {
+      key: account.key,
+      base,
+      body,
+    });
+    assertRefused(submit, 'capacity_unavailable');
+    assert.match(submit.headers.get('retry-after') ?? '', /^[1-9]/);
+    const read = await service.call('GET', status, { key: account.key, base });
+    assert.equal(read.status, 200, read.text);
+  }
+
+  test('that has nothing to do is gone when the drain is over, whoever holds a connection', async () => {
+    const { app, base } = await service.another({ FAREBOX_DRAIN_SECONDS: '0.5' });
+    const silent = await heldConnection(base);
+    const took = await seconds(() => app.stop());
+    assert.ok(took > 0.4 && took < 4, `${took} s`);
+    assert.equal(await silent(''), '');
+    await assert.rejects(fetch(`${base}/livez`));
+  });
+
+  test('that proves its books breaks that off, and leaves no statement running', async () => {
+    const other = await startService({ times: { auditFirstMs: 0 } });
+    try {
+      const figures = async () => (await other.call('GET', '/metrics', other)).text;
+      await until('it proved them', async () => /^farebox_books_ok 1$/m.test(await figures()));
+      const [, at] = /^farebox_books_checked_timestamp_seconds (\S+)$/m.exec(await figures())!;
+      assert.ok(Math.abs(Number(at) - Date.now() / 1000) < 60, at);
+      await other.db.tx(async (tx) => {
+        await tx.run(rawSql('lock table transfers in access exclusive mode'));
+        const { app } = await other.another();
+        const waiting = rawSql(
+          `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%broken%'`,
+        );
+        await until('it proves them', async () => (await other.db.run(waiting)).length > 0);
+        assert.match(await app.metrics.registry.metrics(), /books_checked_timestamp_seconds 0$/m);
+        const took = await seconds(() => app.stop());
+        assert.ok(took < 4, `${took} s`);
+        assert.deepEqual(await other.db.run(waiting), []);
+      });
+      assert.doesNotMatch(other.log.join(''), /the audit could not run|connection was lost/);
+    } finally {
+      await other.stop();
+    }
   });
 
   test('told twice is gone at once', async (t) => {

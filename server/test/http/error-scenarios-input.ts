@@ -211,6 +211,7 @@ export const inputScenarios = {
       name: 'JSON under another name',
       call: (w) =>
         w.queue(undefined, { raw: '{"prompt":"x"}', headers: { 'content-type': 'text/plain' } }),
+      param: 'content-type',
     },
     {
       name: 'JSON in another encoding',
@@ -219,11 +220,13 @@ export const inputScenarios = {
           raw: '{"prompt":"x"}',
           headers: { 'content-type': 'application/json; charset=utf-16' },
         }),
+      param: 'content-type',
     },
     {
       name: 'a name that is none',
       call: (w) =>
         w.queue(undefined, { raw: '{"prompt":"x"}', headers: { 'content-type': 'nonsense' } }),
+      param: 'content-type',
     },
     {
       name: 'a packed body',
@@ -232,6 +235,7 @@ export const inputScenarios = {
           raw: '{"prompt":"x"}',
           headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
         }),
+      param: 'content-encoding',
     },
     {
       name: 'a file that is not what it says',

@@ -95,3 +95,11 @@ test('the metrics token opens the metrics', async () => {
   assert.equal(reply.status, 200);
   assert.match(reply.text, /^farebox_in_flight_calls /m);
 });
+
+test('the metrics without a token are not for callers of a proxy on this machine', async () => {
+  for (const name of ['x-forwarded-for', 'forwarded']) {
+    const headers = { [name]: '203.0.113.9' };
+    assertRefused(await service.call('GET', '/metrics', { headers }), 'forbidden');
+  }
+  assert.equal((await service.call('GET', '/metrics')).status, 200);
+});

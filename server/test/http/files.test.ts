@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import * as bunny from 'mediabunny';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { rawSql } from '../../src/lib/sql.ts';
+import { DiskStorage } from '../../src/storage/disk.ts';
 import type { StartJob } from '../../src/upstreams/upstream.ts';
 import { accept } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
@@ -53,6 +54,13 @@ function stored(): string[] {
 async function left() {
   return { ...(await traces(service)), stored: stored() };
 }
+
+const expire = (file_id: string) =>
+  service.db.run(
+    rawSql(`update files set expires_at = now() - interval '1 s' where id = $1`, [
+      file_id.slice('file_'.length),
+    ]),
+  );
 
 const pdf = Buffer.from('%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<<>>\nendobj\n%%EOF\n', 'latin1');
 const samples: Record<string, () => Promise<Buffer> | Buffer> = {
@@ -112,6 +120,75 @@ describe('what is taken', () => {
       ({ body }) => body.file_id,
     );
     assert.notEqual(ids[0], ids[1]);
+  });
+});
+
+describe('what the files of one account may take together', () => {
+  const room = 250_000;
+  const bytes = (size: number) => Buffer.alloc(size, 'text ');
+  const env = { FAREBOX_FILES_MAX_BYTES: String(room) };
+  const held = async ({ account_id }: TestAccount) => {
+    const [row] = await service.db.run<{ n: bigint }>(
+      rawSql('select coalesce(sum(size), 0)::bigint as n from files where account_id = $1', [
+        account_id,
+      ]),
+    );
+    return Number(row!.n);
+  };
+  const send = (raw: Buffer | ReadableStream, key: string, base: string) =>
+    service.call('POST', '/v1/files', {
+      key,
+      raw,
+      base,
+      headers: { 'content-type': 'text/plain' },
+    });
+
+  test('is bounded; the refusal names the limit, what is used and when the first goes', async () => {
+    const { base } = await service.another(env);
+    const who = await service.account();
+    const first = await send(bytes(100_000), who.key, base);
+    assert.equal(first.status, 201);
+    assert.equal((await send(bytes(150_000), who.key, base)).status, 201, 'to the last byte');
+    const earlier = await left();
+    for (const raw of [
+      bytes(1),
+      new Blob([bytes(1)]).stream(),
+      new Blob([bytes(9_000)]).stream(),
+    ]) {
+      const { message, details } = assertRefused(
+        await send(raw, who.key, base),
+        'payload_too_large',
+      );
+      const { expires_at } = first.body;
+      assert.deepEqual(details, {
+        max_bytes_in_all: room,
+        used_bytes: room,
+        first_expires_at: expires_at,
+      });
+      for (const part of [String(room), expires_at]) assert.ok(message.includes(part), message);
+    }
+    assert.deepEqual(await left(), earlier, 'nothing stays of what was refused');
+    const other = await service.account();
+    assert.equal((await send(bytes(200_000), other.key, base)).status, 201, 'others have theirs');
+    await expire(first.body.file_id);
+    assert.equal((await send(bytes(100_000), who.key, base)).status, 201, 'its room is free again');
+  });
+
+  test('holds for uploads at once, announced or not', async () => {
+    const { base } = await service.another(env);
+    for (const make of [bytes, (size: number) => new Blob([bytes(size)]).stream()]) {
+      const who = await service.account();
+      const before = stored().length;
+      const replies = await Promise.all(
+        Array.from({ length: 6 }, () => send(make(100_000), who.key, base)),
+      );
+      const taken = replies.filter(({ status }) => status === 201);
+      assert.equal(taken.length, 2);
+      for (const reply of replies.filter(({ status }) => status !== 201))
+        assertRefused(reply, 'payload_too_large');
+      assert.equal(await held(who), 200_000);
+      assert.equal(stored().length - before, 2);
+    }
   });
 });
 
@@ -321,12 +398,6 @@ describe('a body that does not come as announced', () => {
 describe('a file in an input', () => {
   const submit = (image_url: string, key = account.key) =>
     service.call('POST', '/v1/queue/fake/image', { key, body: { prompt: 'x', image_url } });
-  const expire = (file_id: string) =>
-    service.db.run(
-      rawSql(`update files set expires_at = now() - interval '1 s' where id = $1`, [
-        file_id.slice('file_'.length),
-      ]),
-    );
   async function uploaded(): Promise<{ file_id: string; bytes: Buffer }> {
     const bytes = await image('png');
     return { file_id: (await upload(bytes, 'image/png')).body.file_id, bytes };
@@ -396,4 +467,20 @@ describe('a file in an input', () => {
     await service.app.worker!.sweep();
     assert.deepEqual([isStored(file_id), isStored(kept.file_id)], [false, true]);
   });
+});
+
+test('an upload is refused while the disk is nearly full, and taken where it is not', async (t) => {
+  t.mock.method(DiskStorage.prototype, 'freeBytes', async () => 1_000_000);
+  const low = await service.another();
+  const before = await left();
+  const send = (base: string) =>
+    service.call('POST', '/v1/files', {
+      key: account.key,
+      base,
+      raw: Buffer.from('some text'),
+      headers: { 'content-type': 'text/plain' },
+    });
+  assertRefused(await send(low.base), 'capacity_unavailable');
+  assert.deepEqual(await left(), before);
+  assert.equal((await send(service.base)).status, 201);
 });

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { readObject } from '../../src/http/body.ts';
+import type { HttpDeps, Keyed } from '../../src/http/deps.ts';
+import { createBudget } from '../../src/lib/budget.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import {
@@ -124,9 +126,12 @@ describe('bodies', () => {
     async () => {
       const body = new PassThrough().destroy();
       await once(body, 'close');
-      const req = { headers: { 'content-type': 'application/json' }, body } as FastifyRequest;
-      const bounds = { maxBytes: 100, bodyMs: 3_600_000 };
-      await assert.rejects(readObject(req, bounds), { code: 'bad_request' });
+      const headers = { 'content-type': 'application/json' };
+      const req = { headers, body, caller: { account_id: 'a' } } as unknown as Keyed;
+      const reply = { raw: new PassThrough() } as unknown as FastifyReply;
+      const settings = { times: { bodyMs: 3_600_000 } };
+      const deps = { bodies: createBudget(100, 100), settings } as HttpDeps;
+      await assert.rejects(readObject(req, reply, 100, deps), { code: 'bad_request' });
     },
   );
 

@@ -95,6 +95,16 @@ describe('a model id in the path', () => {
   }
 });
 
+test('a path that cannot be decoded is refused in our words, naming the way out', async () => {
+  for (const path of ['/v1/models/%ZZ', '/v1/requests/%f', '/%']) {
+    const reply = await call(`GET ${path}`);
+    assertRefusedAs(reply, ['bad_request'], path);
+    const { message } = reply!.body.error;
+    assert.match(message, /^The path is not valid: .*% .*two hexadecimal digits/);
+    assert.doesNotMatch(reply!.text, /FST_|url component/);
+  }
+});
+
 describe('a request id in the path', () => {
   const ids = [
     '..',

@@ -1,5 +1,6 @@
 import { readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
@@ -34,7 +35,7 @@ let other: TestAccount;
 let id: string;
 
 before(async () => {
-  service = await startService();
+  service = await startService({ times: { stallMs: 500 } });
   account = await service.account();
   other = await service.account();
   const svg =
@@ -459,17 +460,36 @@ test('a changed secret: old links stay good while the one before is known, and o
   );
 });
 
+/** Of stored media, by this process. */
+function open(): string[] {
+  const root = join(service.dir, 'media');
+  return readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(root);
+    } catch {
+      return false;
+    }
+  });
+}
+
+test('a reader that takes nothing is cut and leaves no file open, nor a call under way', async () => {
+  const link = (await links())[3]!;
+  const { hostname, port } = new URL(service.base);
+  const socket = connect({ host: hostname, port: Number(port) }).pause();
+  socket.on('error', () => {});
+  socket.write(`GET ${link} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(3));
+  await until('the files are open', () => open().length === 3);
+  await until('the files are closed', () => open().length === 0);
+  await until(
+    'no call is under way',
+    async () => (await service.app.metrics.inFlight.get()).values[0]!.value === 0,
+  );
+  assert.equal(socket.destroyed, false, 'the reader left by itself');
+  socket.destroy();
+});
+
 test('a reader that leaves in the middle leaves no file open', async () => {
   const link = (await links())[3]!;
-  const root = join(service.dir, 'media');
-  const open = () =>
-    readdirSync('/proc/self/fd').filter((fd) => {
-      try {
-        return readlinkSync(`/proc/self/fd/${fd}`).startsWith(root);
-      } catch {
-        return false;
-      }
-    });
   for (let i = 0; i < 5; i++) {
     await new Promise<void>((resolve) => {
       const req = get(`${service.base}${link}`, { agent: false }, (res) => {

@@ -127,6 +127,29 @@ describe('an accepted submit', () => {
     }
   });
 
+  test('tells the same place when it is asked at once', async () => {
+    const { base } = service;
+    const placeOf = async ({ body }: Reply): Promise<number> => {
+      const path = `/v1/requests/${body.request_id}/status`;
+      return (await service.call('GET', path, { key: account.key, base })).body.queue_position;
+    };
+    const replies = [await submit({ prompt: 'x' }, { base })];
+    const [row] = await service.db.run<{ n: number }>(
+      rawSql(`select count(*)::int as n from requests where status = 'IN_QUEUE'`),
+    );
+    const ahead = row!.n - 1;
+    await until('those that left are no longer seen', async () => {
+      return (await placeOf(replies[0]!)) === ahead;
+    });
+    for (let i = 1; i < 4; i++) replies.push(await submit({ prompt: 'x' }, { base }));
+    const places = await Promise.all(replies.map(placeOf));
+    assert.deepEqual(places, [ahead, ahead + 1, ahead + 2, ahead + 3]);
+    assert.deepEqual(
+      replies.slice(1).map(({ body }) => body.queue_position),
+      places.slice(1),
+    );
+  });
+
   test('keeps the input as it was sent, whatever else it holds', async () => {
     const input = {
       prompt: 'ein Käfer 🪲 "quoted" \\ \n',
@@ -234,6 +257,12 @@ describe('a file in the input', () => {
     const same = (error: Record<string, unknown>, id: string) =>
       JSON.stringify({ ...error, request_id: '' }).replaceAll(id, 'ID');
     assert.equal(same(first, foreign), same(second, absent));
+    assert.equal(first.param, 'image_url');
+    assert.equal(first.details.errors[0].path, '/image_url');
+    const deep = { refs: [{ 'a/b': { mask_url: absent } }] };
+    const third = await refused(() => submit({ prompt: 'x', ...deep }), 'invalid_input');
+    assert.equal(third.param, 'refs');
+    assert.equal(third.details.errors[0].path, '/refs/0/a~1b/mask_url');
   });
 
   test('that has expired is refused', async () => {
@@ -260,7 +289,11 @@ describe('a file in the input', () => {
   test('and its like are 64 at most', async () => {
     const urls = (n: number) => Array.from({ length: n }, (_, i) => `https://93.184.216.34/${i}`);
     assert.equal((await submit({ prompt: 'x', image_urls: urls(64) })).status, 202);
-    await refused(() => submit({ prompt: 'x', image_urls: urls(65) }), 'invalid_input');
+    const many = await refused(
+      () => submit({ prompt: 'x', image_urls: urls(65) }),
+      'invalid_input',
+    );
+    assert.deepEqual([many.param, many.details.errors[0].path], ['input', '']);
   });
 });
 

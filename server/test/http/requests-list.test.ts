@@ -1,6 +1,7 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { statuses } from '../../src/core/request.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
@@ -218,6 +219,10 @@ describe('a parameter that is wrong', () => {
         '0',
         '1700000000',
         '2026-13-01',
+        '2026-02-30',
+        '2026-02-30T00:00:00Z',
+        '2025-02-29T12:00:00+02:00',
+        '2026-01-01T1:00Z',
         '2026-1-1',
         '2026-01-01T00:00:00',
         '99999-01-01',
@@ -234,6 +239,13 @@ describe('a parameter that is wrong', () => {
       });
     }
   }
+
+  test('that has only so many values is told all of them', async () => {
+    for (const value of ['', 'DONE', 'x'.repeat(400), 'FAILED&status=FAILED']) {
+      const { message } = assertRefused(await list(`?status=${value}`), 'bad_request');
+      for (const one of statuses) assert.match(message, new RegExp(`\\b${one}\\b`));
+    }
+  });
 
   test('is none where nobody knows it', async () => {
     const reply = await list('?limit=1&unknown=1&__proto__=2&constructor=3');

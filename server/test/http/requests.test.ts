@@ -318,15 +318,21 @@ describe('an id', () => {
     });
   }
 
-  test('counts in its one spelling only', async () => {
+  test('may be written in capitals', async () => {
     const id = ids.COMPLETED;
-    for (const other of [
-      id.toUpperCase(),
-      id.replaceAll('-', ''),
-      `{${id}}`,
-      `urn:uuid:${id}`,
-      `${id}%20`,
-    ]) {
+    const loud = id.toUpperCase();
+    for (const rest of ['', '/status', '/response', '/output/0']) {
+      assert.equal((await get(loud, rest)).status, 200, rest);
+    }
+    assert.equal((await get(loud)).body.request_id, id);
+    const path = `/v1/requests/${loud}/cancel`;
+    const reply = await service.call('POST', path, { key: account.key });
+    assertRefused(reply, 'not_cancellable');
+  });
+
+  test('has no other spelling', async () => {
+    const id = ids.COMPLETED;
+    for (const other of [id.replaceAll('-', ''), `{${id}}`, `urn:uuid:${id}`, `${id}%20`]) {
       assertRefused(await get(other), 'not_found', { about: other });
     }
   });

@@ -15,7 +15,9 @@ import { exchange } from '../kit/wire.ts';
 let service: Service;
 let account: TestAccount;
 before(async () => {
-  service = await startService({ times: { keepAliveMs: 40, lookMs: 3_600_000 } });
+  service = await startService({
+    times: { keepAliveMs: 40, lookMs: 3_600_000, placesMs: 3_600_000 },
+  });
   account = await service.account();
 });
 after(async () => {
@@ -29,9 +31,9 @@ interface Opened {
   next(): Promise<{ event: string; data: any } | null>;
 }
 
-async function open(id: string, base = service.base): Promise<Opened> {
+async function open(id: string, base = service.base, key = account.key): Promise<Opened> {
   const path = `/v1/requests/${id}/status/stream`;
-  const events = await openEvents(base, path, { key: account.key });
+  const events = await openEvents(base, path, { key });
   assert.equal(events.status, 200);
   const next = async () => {
     let found = await events.next();
@@ -173,12 +175,54 @@ describe('a stream', () => {
     const streams = await Promise.all(Array.from({ length: 4 }, () => open(id)));
     for (const stream of streams) await stream.next();
     const earlier = await lookUps(service.app, 'status');
-    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    const { key } = account;
+    await service.call('POST', `/v1/requests/${id}/cancel`, { key, base: service.base });
     for (const stream of streams) await stream.next();
     assert.equal(
       (await lookUps(service.app, 'status')) - earlier,
       1,
       'the look-up of the cancel alone',
     );
+  });
+});
+
+describe('a stream of a request that waits', () => {
+  let own: Service;
+  before(async () => {
+    own = await startService({ times: { lookMs: 3_600_000, placesMs: 50 } });
+  });
+  after(async () => {
+    await own.audit();
+    await own.stop();
+  });
+
+  test('tells the place in the queue at once and when it moves', async () => {
+    const { key } = await own.account();
+    const ids: string[] = [];
+    for (let i = 0; i < 3; i++) {
+      const call = { key, body: { prompt: 'x' }, base: own.base };
+      ids.push((await own.call('POST', '/v1/queue/fake/image', call)).body.request_id);
+    }
+    const cancel = (id: string) => own.call('POST', `/v1/requests/${id}/cancel`, { key });
+    const stream = await open(ids[2]!, own.base, key);
+    const told: number[] = [];
+    const toldPlace = async (place: number) => {
+      for (;;) {
+        const event = await stream.next();
+        assert.equal(event?.data.status, 'IN_QUEUE');
+        told.push(event.data.queue_position);
+        if (told.at(-1) === place) return;
+      }
+    };
+    await toldPlace(2);
+    await cancel(ids[0]!);
+    await toldPlace(1);
+    await cancel(ids[1]!);
+    await toldPlace(0);
+    await cancel(ids[2]!);
+    assert.equal((await stream.next())?.data.status, 'CANCELLED');
+    assert.equal(await stream.next(), null);
+    const moves = told.filter((place, i) => place !== told[i - 1]);
+    assert.deepEqual(told, moves, 'a place that has not moved is not told again');
   });
 });

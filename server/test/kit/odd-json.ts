@@ -58,6 +58,7 @@ export const brokenMembers: Member[] = [
   { name: '10,000 objects', text: `"a":${nested('{"a":', '1', '}', 10_000)}` },
   { name: '200,000 open lists', text: `"a":${'['.repeat(200_000)}` },
   { name: '100,000 open objects', text: `"a":${'{"a":'.repeat(100_000)}` },
+  { name: 'a list of 100,001', text: `"a":[${'0,'.repeat(100_000)}0]` },
 ];
 
 /** Whole bodies that are refused as `bad_request`. */
@@ -135,7 +136,7 @@ export const oddMembers: Member[] = [
   { name: 'a key of 100,000 characters', text: `"${'k'.repeat(100_000)}":1` },
   { name: '60 lists', text: `"a":${nested('[', '', ']', 60)}` },
   { name: '50,000 keys', text: Array.from({ length: 50_000 }, (_, i) => `"k${i}":${i}`).join() },
-  { name: 'a list of 100,000', text: `"a":[${'0,'.repeat(100_000)}0]` },
+  { name: 'a list of 90,000', text: `"a":[${'0,'.repeat(90_000)}0]` },
   { name: 'SQL', text: `"a":"'; drop table requests; --"` },
   { name: 'white space of every kind', text: '\r\n\t "a" \r\n:\t1 ' },
 ];

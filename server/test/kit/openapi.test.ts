@@ -58,12 +58,19 @@ describe('checkReply', () => {
       ...rate,
       'content-type': 'text/event-stream; charset=utf-8',
       'x-request-id': 'r',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
     };
     const end = 'event: end\ndata: {"reason":"draining","message":"Again."}\n\n: keep-alive\n\n';
     checkReply('GET', `/v1/requests/${id}/status/stream`, 200, stream, `${end}event: sta`);
   });
 
   const refused: [string, () => void, RegExp][] = [
+    [
+      'a header that is not documented',
+      () => checkReply('POST', cancelPath, 200, { ...json, ...rate, 'x-more': '1' }, good),
+      /headers that are not in the document/,
+    ],
     [
       'a status that is not documented',
       () => checkReply('POST', cancelPath, 418, json, {}),
@@ -153,7 +160,13 @@ describe('checkReply', () => {
           'GET',
           `/v1/requests/${id}/status/stream`,
           200,
-          { ...json, ...rate, 'content-type': 'text/event-stream' },
+          {
+            ...json,
+            ...rate,
+            'content-type': 'text/event-stream',
+            'cache-control': 'no-store',
+            'x-accel-buffering': 'no',
+          },
           'data: {"status":1}\n\n',
         ),
       /an event/,

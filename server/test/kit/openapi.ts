@@ -76,7 +76,9 @@ export function checkReply(
   }
   assert.notEqual(status, 405, `${name}: the document has this method`);
   const response = resolve(documented);
-  checkHeaders(name, (response.headers ?? {}) as Record<string, Json>, sent);
+  const promised = (response.headers ?? {}) as Record<string, Json>;
+  checkHeaders(name, promised, sent);
+  if (status < 400) checkNoOthers(name, promised, sent);
   if (method.toUpperCase() !== 'HEAD') checkContent(name, response, sent, body);
 }
 
@@ -157,6 +159,20 @@ function checkHeaders(
       `${name}: the header ${header}: ${text} is not as documented: ${wrong}`,
     );
   }
+}
+
+/** Headers that speak of the message or the connection, not of the call. */
+const ofHttp = ['content-type', 'content-length', 'date', 'connection', 'keep-alive'];
+ofHttp.push('transfer-encoding');
+
+function checkNoOthers(
+  name: string,
+  documented: Record<string, Json>,
+  sent: Map<string, string>,
+): void {
+  const known = new Set([...ofHttp, ...Object.keys(documented).map((each) => each.toLowerCase())]);
+  const others = [...sent.keys()].filter((header) => !known.has(header));
+  assert.deepEqual(others, [], `${name}: headers that are not in the document`);
 }
 
 function checkContent(

@@ -65,6 +65,7 @@ export async function startProcess(
       FAREBOX_SECRET: 'a secret of at least thirty-two characters',
       FAREBOX_BASE_URL: 'http://localhost:1/v1',
       FAREBOX_UNSAFE_DATABASE: 'on',
+      FAREBOX_DRAIN_SECONDS: '0',
       ...env,
     },
   });

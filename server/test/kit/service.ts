@@ -184,6 +184,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       FAREBOX_POLL_SECONDS: '0.05',
       FAREBOX_SECRET: 'a secret of at least thirty-two characters',
       FAREBOX_UNSAFE_DATABASE: 'on',
+      FAREBOX_DRAIN_SECONDS: '0',
       ...options.env,
       ...overrides,
     });

@@ -150,7 +150,7 @@ const sabotages: Sabotage[] = [
     sql: `
       insert into requests (id, account_id, key_id, model_id, kind, upstream, status, wake_at, quoted_usd_micro)
         values (gen_random_uuid(), :who, :key, 'm', 'image', 'u', 'IN_QUEUE', now(), 0);
-      insert into request_inputs (request_id, account_id, input, quote) select id, account_id, '{}', '{}' from requests where upstream = 'u';
+      insert into request_inputs (request_id, account_id, input, quote) select id, account_id, '{}', '{"price_usd_micro":"0"}' from requests where upstream = 'u';
       update key_usage set open_requests = open_requests + 1 where key_id = :key`,
     breaks: ['request_and_reserve_agree'],
   },
@@ -173,7 +173,12 @@ const sabotages: Sabotage[] = [
     what: 'a final request whose reserve is open',
     sql: `update requests set status = 'FAILED', error_code = 'timeout', charged_usd_micro = 0,
       completed_at = now(), slot = false where id = :queued`,
-    breaks: ['final_means_settled', 'held_equals_open_requests', 'key_jobs_recompute'],
+    breaks: [
+      'final_means_settled',
+      'held_equals_open_requests',
+      'key_jobs_recompute',
+      'children_fit_their_request',
+    ],
   },
   {
     what: 'a failure that was charged',
@@ -225,6 +230,21 @@ const sabotages: Sabotage[] = [
     what: 'a running request that will never wake',
     sql: 'update requests set wake_at = null where id = :running',
     breaks: ['open_request_has_alarm'],
+  },
+  {
+    what: 'a running request that sleeps for years',
+    sql: `update requests set wake_at = now() + interval '3 years' where id = :running`,
+    breaks: ['alarms_are_in_time'],
+  },
+  {
+    what: 'a result of another account',
+    sql: 'update request_results set account_id = :other where request_id = :completed',
+    breaks: ['children_fit_their_request'],
+  },
+  {
+    what: 'a stored quote of another price',
+    sql: `update request_inputs set quote = '{"price_usd_micro":"7"}' where request_id = :queued`,
+    breaks: ['quote_prices_the_reserve'],
   },
   {
     what: 'an account without a balance',
@@ -374,7 +394,8 @@ async function restore(): Promise<void> {
 async function brokenLaws(): Promise<string[]> {
   const { ok, violations } = await audit(database.db);
   assert.equal(ok, violations.length === 0);
-  return violations.map(({ law }) => law);
+  // They were taken away here; audit-guards.test.ts breaks that law, guard by guard.
+  return violations.map(({ law }) => law).filter((law) => law !== 'guards_stand');
 }
 
 describe('the audit names', () => {
@@ -396,7 +417,7 @@ describe('the audit names', () => {
 });
 
 test('every law has been broken', () => {
-  const meant = new Set(sabotages.map(({ breaks }) => breaks[0]));
+  const meant = new Set([...sabotages.map(({ breaks }) => breaks[0]), 'guards_stand']);
   assert.deepEqual(
     auditedLaws.map(({ name }) => name).filter((name) => !meant.has(name)),
     [],

@@ -24,7 +24,6 @@ import { testDatabase, type TestDatabase } from '../kit/database.ts';
 let database: TestDatabase;
 before(async () => {
   database = await testDatabase();
-  await database.db.run(rawSql('alter table transfers disable trigger transfers_append_only'));
 });
 after(() => database.close());
 const clean = async () => assert.deepEqual((await audit(database.db)).violations, []);
@@ -33,9 +32,13 @@ const clean = async () => assert.deepEqual((await audit(database.db)).violations
 async function turnMonth({ account_id }: Customer): Promise<void> {
   const { db } = database;
   const past = `date_trunc('month', now() at time zone 'utc') at time zone 'utc' - interval '1 minute'`;
-  await db.run(
-    rawSql(`update transfers set created_at = ${past} where account_id = $1`, [account_id]),
-  );
+  await db.tx(async (tx) => {
+    tx.send(rawSql('alter table transfers disable trigger transfers_append_only'));
+    tx.send(
+      rawSql(`update transfers set created_at = ${past} where account_id = $1`, [account_id]),
+    );
+    tx.send(rawSql('alter table transfers enable trigger transfers_append_only'));
+  });
   await db.run(
     rawSql(`update requests set created_at = ${past} where account_id = $1`, [account_id]),
   );

@@ -36,6 +36,23 @@ describe('an account', () => {
     assert.match(webhook_secrets[0]!, /^whsec_/);
   });
 
+  test('and its first deposit are made together or not at all', async () => {
+    const wanted = { email: 'gift@example.com', is_operator: false, first_deposit: 7n };
+    const before = await count();
+    // As if the process died between the two.
+    await db.run(
+      rawSql(`create function fail() returns trigger language plpgsql as $$ begin raise exception 'gone'; end $$;
+        create trigger fail before insert on transfers for each row execute function fail()`),
+    );
+    await assert.rejects(createAccount(db, wanted), /gone/);
+    assert.equal(await count(), before, 'no account without its deposit');
+    await db.run(rawSql('drop function fail() cascade'));
+    const { id, available_usd_micro } = await createAccount(db, wanted);
+    assert.equal(available_usd_micro, 7n);
+    await assert.rejects(createAccount(db, wanted), Refused);
+    assert.equal((await needAccount(db, id)).available_usd_micro, 7n, 'it is booked once');
+  });
+
   test('is found by its address in any case and by its id, and by nothing else', async () => {
     const made = await create('bob@example.com');
     for (const name of ['bob@example.com', ' BOB@example.com ', made.id, made.id.toUpperCase()]) {

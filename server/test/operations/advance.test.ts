@@ -329,7 +329,11 @@ describe('a move under another attempt changes nothing', () => {
       const claimed = await request(state, url ?? null);
       await db.run(
         rawSql(
-          `update requests set expires_at = now() + interval '1 h', wake_at = now() where id = $1 and status = 'COMPLETED'`,
+          `with living as (
+             update requests set expires_at = now() + interval '1 h', wake_at = now()
+             where id = $1 and status = 'COMPLETED' returning id, account_id)
+           insert into outputs (request_id, index, account_id, field, storage_key, content_type, size, sha256, file_name)
+           select id, 0, account_id, 'images', 'k', 'image/png', 1, repeat('0', 64), 'f' from living`,
           [claimed.id],
         ),
       );

@@ -12,6 +12,8 @@ import type { CatalogOptions } from '../../src/storage/catalog.ts';
 const docs = new URL('../../../docs/', import.meta.url);
 const shipped = new URL('../../../catalog/', import.meta.url).pathname;
 
+const any = { usableUpstreams: () => true as const };
+
 function yaml(id: string, usd = '0.01', upstream = 'sandbox'): string {
   return `# yaml-language-server: $schema=./schema.json
 upstream: ${upstream}
@@ -161,7 +163,7 @@ describe('checkFolder', () => {
       'schema.json': '{',
       'c.yaml~': 'x',
     });
-    const { files, rows, problems } = await checkFolder(dir);
+    const { files, rows, problems } = await checkFolder({ dir, ...any });
     assert.deepEqual(
       [files, rows.map((row) => row.id), problems],
       [['a.yml', 'b.yaml'], ['a/x', 'b/x'], []],
@@ -174,7 +176,7 @@ describe('checkFolder', () => {
       'b.yaml': yaml('a/x'),
       'c.yaml': yaml('c c'),
     });
-    const { problems } = await checkFolder(dir);
+    const { problems } = await checkFolder({ dir, ...any });
     assert.deepEqual(
       problems.map((problem) => problem.file),
       ['c.yaml', 'b.yaml'],
@@ -183,22 +185,25 @@ describe('checkFolder', () => {
   });
 
   test('finds an empty folder wrong', async (t) => {
-    assert.match((await checkFolder(await folder(t, {}))).problems[0]!.message, /no \.yaml file/);
+    assert.match(
+      (await checkFolder({ dir: await folder(t, {}), ...any })).problems[0]!.message,
+      /no \.yaml file/,
+    );
   });
 
   test('rejects where there is no folder', async () => {
-    await assert.rejects(checkFolder('/nowhere/at/all'), /ENOENT/);
+    await assert.rejects(checkFolder({ dir: '/nowhere/at/all', ...any }), /ENOENT/);
   });
 
   test('finds nothing wrong with the catalog that is shipped', async () => {
-    const { problems } = await checkFolder(shipped);
+    const { problems } = await checkFolder({ dir: shipped, ...any });
     assert.deepEqual(problems, []);
   });
 });
 
 describe('the live catalog', () => {
   test('serves the rows, and hides those whose upstream cannot be used', async (t) => {
-    const { store, ids } = await open(
+    const { store, ids, put, lines } = await open(
       t,
       { 'a.yaml': yaml('a/x'), 'b.yaml': yaml('b/x', '1', 'fal') },
       {
@@ -208,6 +213,39 @@ describe('the live catalog', () => {
     assert.deepEqual(ids(), ['a/x']);
     assert.deepEqual(store.current().hidden, [{ id: 'b/x', reason: 'FAL_KEY is not set' }]);
     assert.deepEqual(store.problems(), []);
+    const told = () => lines.filter(({ message }) => message.includes('hidden:'));
+    assert.deepEqual(
+      told().map(({ fields }) => fields),
+      [{ hidden: [{ id: 'b/x', reason: 'FAL_KEY is not set' }], count: 1 }],
+    );
+    await put('a.yaml', yaml('a/y'));
+    await store.reload();
+    assert.equal(told().length, 1, 'what had not changed was told again');
+    await put('b.yaml', yaml('b/y', '1', 'fal'));
+    await store.reload();
+    assert.match(JSON.stringify(told()[1]), /"id":"b\/y"/);
+  });
+
+  test('finds a misspelt upstream wrong, and one that is not set up hidden', async (t) => {
+    const files = { 'a.yaml': yaml('a/x'), 'b.yaml': yaml('b/x', '1', 'sanbox') };
+    const { store, ids, lines } = await open(t, files, { knownUpstreams: ['sandbox', 'fal'] });
+    assert.deepEqual([ids(), store.current().hidden], [['a/x'], []]);
+    const [problem, ...others] = store.problems();
+    assert.match(problem!.message, /^b\/x: there is no upstream sanbox; known are sandbox, fal\.$/);
+    assert.deepEqual([problem!.file, problem!.line, others], ['b.yaml', 5, []]);
+    const told = lines.map(({ message }) => message).join('\n');
+    assert.match(told, /catalog file has a problem; it has no rows/);
+    assert.doesNotMatch(told, /last good rows stay/);
+  });
+
+  test('says of a folder without files no more than that it is empty', async (t) => {
+    const { dir, store, ids, lines } = await open(t, { 'a.yaml': yaml('a/x') });
+    await rm(join(dir, 'a.yaml'));
+    await store.reload();
+    assert.deepEqual(ids(), []);
+    const told = lines.map(({ message }) => message).join('\n');
+    assert.match(told, /catalog folder has a problem/);
+    assert.doesNotMatch(told, /last good rows stay/);
   });
 
   test('follows a changed file by itself', async (t) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
+import { chmod, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import sharp from 'sharp';
@@ -54,7 +54,7 @@ describe('what cannot be worked with is rejected, in words, and leaves nothing b
     ['an unknown task', 'paint', {}, /no task/],
     ['no prompt', 'text-to-image', { prompt: ' ' }, /prompt/],
     ['a prompt that is no text', 'text-to-image', { prompt: 7 }, /prompt/],
-    ['too many pictures', 'text-to-image', { prompt: 'x', num_images: 17 }, /num_images/],
+    ['too many pictures', 'text-to-image', { prompt: 'x', num_images: 101 }, /num_images/],
     ['half a picture', 'text-to-image', { prompt: 'x', num_images: 1.5 }, /whole number/],
     ['too many pixels', 'text-to-image', { prompt: 'x', width: 9000, height: 64 }, /4096/],
     [
@@ -170,4 +170,71 @@ describe('addresses of the caller', () => {
     assert.equal(outcome.outcome, 'rejected');
     assert.doesNotMatch((outcome as { message: string }).message, /10\.0\.0\.7/);
   });
+
+  test('that drip are rejected at the deadline of all of them, and nothing stays', async (t) => {
+    const stopped: boolean[] = [];
+    const drip = async (_url: string, signal: AbortSignal): Promise<InputFile> => {
+      const open = async () =>
+        (async function* (): AsyncIterable<Uint8Array> {
+          yield new Uint8Array(1);
+          await new Promise((resolve) => signal.addEventListener('abort', resolve));
+          stopped.push(true);
+          throw signal.reason;
+        })();
+      return { content_type: 'image/png', size: 0, open };
+    };
+    const { dir, sandbox } = await newSandbox(t, { download: drip, inputSeconds: 0.1 });
+    const image_url = 'https://example.com/a.jpg';
+    const outcome = await start(sandbox, 'edit', { image_url }, { key: 'drip' });
+    assert.equal(outcome.outcome, 'rejected', JSON.stringify(outcome));
+    assert.match((outcome as { message: string }).message, /image_url .* longer than 0\.1 s/);
+    assert.deepEqual(stopped, [true]);
+    assert.deepEqual(await keptIn(dir), []);
+  });
+
+  test('that break off are rejected', async (t) => {
+    const open = async () =>
+      (async function* (): AsyncIterable<Uint8Array> {
+        yield new Uint8Array(1);
+        throw new Error('10.0.0.7 hung up');
+      })();
+    const { sandbox } = await newSandbox(t, {
+      download: async () => ({ content_type: 'image/png', size: 0, open }),
+    });
+    const outcome = await start(sandbox, 'edit', { image_url: 'https://example.com/a.jpg' });
+    assert.equal(outcome.outcome, 'rejected', JSON.stringify(outcome));
+    assert.doesNotMatch((outcome as { message: string }).message, /10\.0\.0\.7/);
+  });
+});
+
+test('media in fields that the row does not know are not looked at', async (t) => {
+  const asked: string[] = [];
+  const { sandbox } = await newSandbox(t, {
+    download: async (url) => {
+      asked.push(url);
+      return fileOf(media.photo);
+    },
+  });
+  const known = { image_url: 'https://example.com/known.jpg' };
+  const extra = { my_urls: ['https://example.com/extra.jpg'], note: { image_url: 'file_empty' } };
+  const { files: made } = await make(
+    sandbox,
+    'edit',
+    { ...known, ...extra },
+    { fields: ['prompt', 'image_url'], files },
+  );
+  assert.equal(made.length, 1);
+  assert.deepEqual(asked, [known.image_url]);
+});
+
+test('nobody else on this machine can read prompts, inputs or outputs, also in an old folder', async (t) => {
+  const { dir, sandbox } = await newSandbox(t);
+  await chmod(dir, 0o755);
+  await make(sandbox, 'edit', { prompt: 'x', ...image }, { files });
+  const names = await readdir(dir, { recursive: true });
+  const found = await Promise.all(['.', ...names].map((name) => stat(join(dir, name))));
+  const modes = found.map(
+    (each) => `${each.isFile() ? 'file' : 'folder'} ${(each.mode & 0o777).toString(8)}`,
+  );
+  assert.deepEqual([...new Set(modes)].toSorted(), ['file 600', 'folder 700']);
 });

@@ -27,6 +27,8 @@ export interface Made {
 export interface Ask {
   key?: string;
   files?: Record<string, InputFile>;
+  /** Of the input, those the row knows; default all. */
+  fields?: string[];
   signal?: AbortSignal;
 }
 
@@ -63,10 +65,10 @@ export function start(
   sandbox: Upstream,
   task: string,
   input: Record<string, unknown>,
-  { key = `key-${++keys}`, files = {}, signal = SIGNAL }: Ask = {},
+  { key = `key-${++keys}`, files = {}, fields = Object.keys(input), signal = SIGNAL }: Ask = {},
 ): Promise<StartOutcome> {
   const job = { request_id: `request-of-${key}`, idempotency_key: key, model: 'canvas' };
-  return sandbox.start({ ...job, task, input, files, signal });
+  return sandbox.start({ ...job, task, input, fields, files, signal });
 }
 
 export function handleOf(outcome: StartOutcome): Handle {

@@ -123,7 +123,7 @@ describe('one job for one key', () => {
       const sandbox = createSandbox({ dir: ${JSON.stringify(dir)}, speed: Infinity });
       for (let i = 0; ; i++) {
         const { handle } = await sandbox.start({ request_id: 'r' + i, idempotency_key: 'k' + i, model: 'm',
-          task: 'text-to-image', input: { prompt: 'p' + i, width: 64, height: 64 }, files: {},
+          task: 'text-to-image', input: { prompt: 'p' + i, width: 64, height: 64 }, fields: [], files: {},
           signal: new AbortController().signal });
         console.log(JSON.stringify(handle));
       }`;

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { after, before, beforeEach, describe, mock, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql.ts';
+import { DiskStorage } from '../../src/storage/disk.ts';
 import { completion, images, tinyPng } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
@@ -154,6 +155,43 @@ describe('uploaded files', () => {
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
   });
 
+  test('whose bytes cannot be removed stay known and hold up nobody; it is said once', async () => {
+    const taken = [await upload(), await upload(), await upload()];
+    for (const { uuid } of taken) await expire(uuid);
+    const stuck = taken[0]!;
+    const path = join(service.dir, 'media', 'files', account.account_id, stuck.uuid);
+    const bytes = readFileSync(path);
+    const { remove } = DiskStorage.prototype;
+    const tried: string[] = [];
+    mock.method(DiskStorage.prototype, 'remove', async function (this: DiskStorage, key: string) {
+      tried.push(key);
+      if (key.endsWith(stuck.uuid)) throw new Error('operation not permitted');
+      return remove.call(this, key);
+    });
+    const said = service.log.length;
+    await service.app.worker!.sweep();
+    await service.app.worker!.sweep();
+    mock.restoreAll();
+    const lines = service.log.slice(said).filter((line) => line.includes('could not be removed'));
+    assert.equal(lines.length, 1);
+    assert.equal(JSON.parse(lines[0]!).count, 1);
+    assert.equal(tried.filter((key) => key.endsWith(stuck.uuid)).length, 1, 'it is put off');
+    assert.deepEqual(readFileSync(path), bytes);
+    const known = await service.db.run<{ id: string }>(
+      rawSql('select id from files where id = any($1)', [taken.map(({ uuid }) => uuid)]),
+    );
+    assert.deepEqual(
+      known.map(({ id }) => id),
+      [stuck.uuid],
+      'the others went',
+    );
+    await service.db.run(
+      rawSql(`update files set put_off_until = now() where id = $1`, [stuck.uuid]),
+    );
+    await service.app.worker!.sweep();
+    assert.equal(existsSync(path), false, 'the next time it goes');
+  });
+
   test('are swept to the last one, however many there are', async () => {
     await service.db.run(
       rawSql(
@@ -201,6 +239,152 @@ describe('Idempotency-Keys', () => {
       'x',
       'the request itself stays',
     );
+  });
+});
+
+describe('a cancelled request', () => {
+  const sizes: [what: string, length: number, kept: boolean][] = [
+    ['keeps an input that is small', 100, true],
+    ['keeps nothing of an input above 16 KiB', 17_000, false],
+  ];
+  for (const [what, length, kept] of sizes) {
+    test(what, async () => {
+      const note = 'x'.repeat(length);
+      const submit = (headers: Record<string, string>) =>
+        service.call('POST', '/v1/queue/fake/image', {
+          key: account.key,
+          body: { prompt: 'x', note },
+          headers,
+        });
+      const headers = { 'idempotency-key': `cancelled ${length}`.replace(' ', '-') };
+      const first = await submit(headers);
+      const id = first.body.request_id;
+      const path = `/v1/requests/${id}/cancel`;
+      assert.equal((await service.call('POST', path, { key: account.key })).status, 200);
+      const { input } = await card(service, account, id);
+      assert.deepEqual(input, kept ? { prompt: 'x', note } : {});
+      assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
+      const again = await submit(headers);
+      assert.deepEqual([again.status, again.text], [200, first.text], 'a repeat is recognised');
+    });
+  }
+});
+
+describe('thirty days after its end', () => {
+  const held = async (id: string) => {
+    const [row] = await service.db.run<Record<string, unknown>>(
+      rawSql(
+        `select i.input, i.webhook_url, i.idempotency_key, s.output,
+           (select count(*)::int from attempts where request_id = r.id) as attempts,
+           (select count(*)::int from outputs where request_id = r.id) as outputs,
+           (select count(*)::int from webhook_deliveries where request_id = r.id) as notifications
+         from requests r join request_inputs i on i.request_id = r.id
+         left join request_results s on s.request_id = r.id where r.id = $1`,
+        [id],
+      ),
+    );
+    return row!;
+  };
+  const nothing = {
+    input: {},
+    webhook_url: null,
+    idempotency_key: null,
+    output: null,
+    attempts: 0,
+    outputs: 0,
+    notifications: 0,
+  };
+  const days = 24;
+
+  async function completed(): Promise<string> {
+    service.fake.behave.poll = () => ({ state: 'done', result: images(2) });
+    const { body } = await service.call('POST', '/v1/queue/fake/image', {
+      key: account.key,
+      body: { prompt: 'a secret' },
+      headers: { 'idempotency-key': `kept-${Math.random()}` },
+    });
+    await rounds(service, 3);
+    await service.db.run(
+      rawSql(
+        `insert into webhook_deliveries (request_id, attempt, account_id, url, duration_ms)
+         values ($1, 99, $2, 'u', 1) on conflict do nothing`,
+        [body.request_id, account.account_id],
+      ),
+    );
+    // As if its notification had been sent.
+    await service.db.run(
+      rawSql(
+        `with r as (update requests set webhook_state = 'delivered' where id = $1)
+         update request_inputs set webhook_url = 'https://x.test/hook' where request_id = $1`,
+        [body.request_id],
+      ),
+    );
+    return body.request_id;
+  }
+
+  test('what was asked and answered goes; the card, the price and the books stay', async () => {
+    const id = await completed();
+    await age(id, 30 * days + 1);
+    await service.work();
+    const before = await card(service, account, id);
+    const links: string[] = before.output_urls.map((url: string) => url.replace(/.*(?=\/v1)/, ''));
+    const transfers = await service.transfers();
+    await service.app.worker!.sweep();
+    assert.deepEqual(await held(id), nothing);
+    const { input, webhook, output_urls, expires_at, ...same } = await card(service, account, id);
+    assert.deepEqual([input, webhook, output_urls, expires_at], [{}, null, [], null]);
+    for (const [name, value] of Object.entries(same)) assert.deepEqual(value, before[name], name);
+    assert.deepEqual([same.charged_usd_micro, same.price.quantity], ['10000', 2]);
+    for (const path of [...links, `/v1/requests/${id}/output/0`, `/v1/requests/${id}/response`])
+      assertRefused(await service.call('GET', path, { key: account.key }), 'expired');
+    assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+    assert.equal(await service.transfers(), transfers);
+    await service.audit();
+  });
+
+  test('a failure keeps its reason', async () => {
+    service.fake.behave.start = () => ({ outcome: 'rejected', message: 'not that one' }) as never;
+    const id = await submitted(service, account, { prompt: 'a secret' });
+    await rounds(service, 3);
+    const { error } = await card(service, account, id);
+    await age(id, 30 * days + 1);
+    await service.app.worker!.sweep();
+    assert.deepEqual(await held(id), nothing);
+    assert.deepEqual((await card(service, account, id)).error, error);
+  });
+
+  test('and not a moment sooner, nor while anything of it is still due', async () => {
+    const [fresh, undeleted] = [await completed(), await completed()];
+    await age(fresh, 30 * days - 1);
+    await age(undeleted, 30 * days + 1);
+    await service.app.worker!.sweep();
+    for (const id of [fresh, undeleted])
+      assert.notDeepEqual((await held(id)).input, {}, 'it is still there');
+    await service.work();
+    await service.app.worker!.sweep();
+    assert.notDeepEqual((await held(fresh)).input, {});
+    assert.deepEqual(await held(undeleted), nothing, 'its outputs have gone by now');
+  });
+
+  test('however many there are, and once', async () => {
+    const count = async () => {
+      const [row] = await service.db.run<{ n: number }>(
+        rawSql('select count(*)::int as n from requests where cleared_at is not null'),
+      );
+      return row!.n;
+    };
+    const before = await count();
+    const who = await service.account({ open_jobs: 1_000 });
+    const ids = await Promise.all(
+      Array.from({ length: 12 }, () => submitted(service, who, { prompt: 'x' })),
+    );
+    for (const id of ids) await service.call('POST', `/v1/requests/${id}/cancel`, { key: who.key });
+    for (const id of ids) await age(id, 31 * days);
+    const { worker } = service.app;
+    await Promise.all([worker!.sweep(), worker!.sweep()]);
+    assert.equal((await count()) - before, 12);
+    await worker!.sweep();
+    assert.equal((await count()) - before, 12);
   });
 });
 

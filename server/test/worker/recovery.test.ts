@@ -303,7 +303,14 @@ describe('a start that was surely not accepted', () => {
     assert.ok(seconds > 10 && seconds <= 20, 'the sooner of the two');
   });
 
-  test('five times in a row lets the upstream rest', async () => {
+  test('five times in a row lets the upstream rest, where another account failed too', async () => {
+    await service.db.run(
+      rawSql(
+        `insert into upstreams (name, failing_accounts) values ('fake', array[gen_random_uuid()])
+         on conflict (name) do update
+         set failures = 0, failing_accounts = excluded.failing_accounts`,
+      ),
+    );
     fake.behave.start = () => ({ outcome: 'not_accepted', message: 'refused' });
     const id = await submitted(service, account);
     for (let i = 1; i <= 5; i++) {

@@ -37,7 +37,9 @@ export const advice: Record<ErrorCode, Advice> = {
     do: 'Give one address that is reachable from the internet, in one place.',
   },
   bad_messages: {
-    when: '`messages` of a chat call is not a list of messages with a known role and content.',
+    when:
+      '`messages` of a chat call is not a list of messages with a known role and content; or a ' +
+      'part names a file that is not there or an address that is not public.',
     do: 'Correct the message in `param`, such as `messages[0].content`.',
   },
   use_chat_completions: {
@@ -60,7 +62,7 @@ export const advice: Record<ErrorCode, Advice> = {
   },
   key_limit_reached: {
     when: 'With this reservation the key would pass its spend limit of the month.',
-    do: 'Raise the limit, use another key, or wait until `details.resets_at`.',
+    do: 'Ask the operator to raise the limit, use another key, or wait until `details.resets_at`.',
   },
   forbidden: {
     when:
@@ -100,23 +102,28 @@ export const advice: Record<ErrorCode, Advice> = {
     do: 'Outputs are not archived: run the request again, and download within 24 hours.',
   },
   payload_too_large: {
-    when: 'The body is larger than this call takes.',
+    when: 'The body is larger than this call takes, or than the room left for files.',
     do:
       'Send at most `details.max_bytes`. Large media go to `POST /files`, and their `file_id` ' +
-      'into the input.',
+      'into the input. Where `details.max_bytes_in_all` stands, the files of the account take as ' +
+      'much as they may: wait until `details.first_expires_at`.',
   },
   unsupported_media_type: {
     when:
-      'A JSON call without `Content-Type: application/json`; or an uploaded file of a type that ' +
+      'A JSON call without `Content-Type: application/json`; or, with any body, a ' +
+      '`Content-Type` that names no type at all; or an uploaded file of a type that ' +
       'is not taken, or whose bytes are not what its `Content-Type` says; or a ' +
       '`Content-Encoding`.',
     do: 'Send the right `Content-Type`, and the body uncompressed.',
   },
   rate_limited: {
-    when: 'The key made more calls in a minute than it may, or has as many open jobs as it may.',
+    when:
+      'The key made more calls in a minute than it may, or has as many open jobs or open chat ' +
+      'calls as it may.',
     do:
       'Wait as long as `Retry-After` says. For open jobs (`details.open_jobs_limit`), wait until ' +
-      'one has ended or cancel one.',
+      'one has ended or cancel one; for open chat calls (`details.open_chats_limit`), until one ' +
+      'has ended.',
   },
   internal_error: {
     when: 'A fault of the service.',
@@ -128,7 +135,10 @@ export const advice: Record<ErrorCode, Advice> = {
     when:
       'The chat model gave no answer, or an unusable one. In the middle of a stream the same ' +
       'code is the last chunk, and what was delivered before it is charged.',
-    do: 'Send it again. Nothing was charged, unless part of a stream was delivered.',
+    do:
+      'Send it again. Nothing was charged, unless part of a stream was delivered; then the same ' +
+      '`Idempotency-Key` gets that part and this error again, with no second charge. For a new ' +
+      'reply use a new key.',
   },
   capacity_unavailable: {
     when:

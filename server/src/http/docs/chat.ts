@@ -41,15 +41,23 @@ const description = [
     'with this base address and `Bearer <API_KEY>`. Added: `usage.cost_usd_micro` and the header ' +
     '`x-charge-usd-micro` (not on streams).',
   'Before the call the most that it can cost is reserved: the prompt, bounded from above, and ' +
-    '`max_tokens`. The charge is what was really used, never more.',
+    '`max_tokens`. The charge is what was really used, never more. A call that is not streamed is ' +
+    'carried through and charged even if its caller leaves before the reply: send an ' +
+    '`Idempotency-Key`, and a repeat of the call gets the kept reply without a second charge.',
   'A stream is server-sent events: `data:` with a chunk each, a chunk with `usage` and no ' +
     'choices where `stream_options.include_usage` asks, then `data: [DONE]`. A line `: ' +
     'keep-alive` comes every 15 seconds. A fault in the middle is a last chunk with a top-level ' +
-    '`error`, then `[DONE]`; what was delivered is charged. Who leaves in the middle pays for ' +
-    'what was delivered.',
+    '`error`, then `[DONE]`. Then, and for who leaves in the middle, the prompt is charged as ' +
+    'reserved, since the model had all of it, and of the reply what was delivered; where the ' +
+    'model had reported its usage by then, that.',
   'With an `Idempotency-Key` the reply is kept and repeated (a stream as a stream of its whole ' +
     'text). While the first call under a key runs, a second one waits 10 seconds for it, then ' +
-    'gets 409 with `Retry-After: 1`. A call that failed frees its key.',
+    'gets 409 with `Retry-After: 1`. A call that failed frees its key. A stream that broke off, ' +
+    'or whose caller left in the middle, is repeated as far as it came, with the same `error` ' +
+    'chunk and no second charge; for a new reply use a new key.',
+  'Parts of a message name media as in the queue: `image_url.url` is a public http(s) address, a ' +
+    'base64 `data:` address or the `file_id` of an upload of the account, `file.file_id` such a ' +
+    '`file_id`; at most 64 in one call.',
 ].join('\n\n');
 
 export const chat: RouteDocs = {
@@ -77,7 +85,7 @@ export const chat: RouteDocs = {
       description:
         'The completion; or, with `stream: true`, the chunks: the schema of `text/event-stream` ' +
         'is that of the `data` of each event before `[DONE]`.',
-      headers: ['Charge?', 'Replayed?'],
+      headers: ['Charge?', 'Replayed?', 'CacheControl?', 'AccelBuffering?'],
       content: {
         'application/json': { schema: ref('ChatCompletion'), examples: one(exampleCompletion) },
         'text/event-stream': {

@@ -38,7 +38,9 @@ export const upload: RouteDocs = {
   description:
     'The raw bytes are the body, with the right `Content-Type`. Pictures (no SVG), video, audio, ' +
     'PDF and plain text, at most 100 MiB unless the operator says otherwise. Kept 7 days; usable ' +
-    'by the account that uploaded it.',
+    'by the account that uploaded it. The files of one account take at most 10 GiB together, unless ' +
+    'the operator says otherwise; beyond it 413, with `details.max_bytes_in_all`, `used_bytes` and ' +
+    '`first_expires_at`. While the disk is nearly full: 503.',
   body: { required: true, description: 'The bytes of the file.', content: bytes },
   replies: {
     201: {

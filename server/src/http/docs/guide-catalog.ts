@@ -1,5 +1,6 @@
 import { catalogEntry, type CatalogEntry } from '../../core/catalog-entry.ts';
 import type { Model } from '../../core/catalog.ts';
+import { requiredByChoice } from '../../core/model-input.ts';
 
 /** The live catalog, a line a model. */
 export function catalogLines(models: readonly Model[]): string {
@@ -9,7 +10,9 @@ export function catalogLines(models: readonly Model[]): string {
 
 function catalogLine(entry: CatalogEntry): string {
   const { id, kind, task, max, max_unit, resolutions, uncensored, input_schema } = entry;
-  const required = Array.isArray(input_schema.required) ? input_schema.required : [];
+  const required = Array.isArray(input_schema.required) ? [...input_schema.required] : [];
+  const choice = requiredByChoice(input_schema.anyOf ?? input_schema.oneOf);
+  if (choice !== null) required.push(`(${choice.join(' or ')})`);
   const cells = [
     `- ${id}${uncensored ? ' [uncensored]' : ''}`,
     kind,

@@ -135,9 +135,9 @@ Give webhook_url, in the body or in the query:
       ${auth} ${jsonType} -d ${shellJson(model.example)}
 
 When the request is final, one POST with the request card goes there, signed as Standard Webhooks
-say (webhook-id, webhook-timestamp, webhook-signature; the secret whsec_... is in the cabinet). It
-is sent once and is only a signal: fetch response_url with your key, and poll now and then in case
-it gets lost.`;
+say (webhook-id, webhook-timestamp, webhook-signature). The secret whsec_... is the account's: ask
+the operator, who reads it with "farebox account webhook-secret EMAIL". It is sent once and is only
+a signal: fetch response_url with your key, and poll now and then in case it gets lost.`;
 }
 
 function chatSteps(baseUrl: string, model: Model): string {
@@ -152,7 +152,13 @@ usage.cost_usd_micro is the charge.
 
 With "stream": true: server-sent events, each "data:" a chunk, then "data: [DONE]". A chunk with a
 top-level error is a fault in the middle. Without max_tokens, 4096 completion tokens are reserved
-and allowed.`;
+and allowed.
+
+A call that is not streamed is carried through and charged even if you leave before its reply. Send
+an Idempotency-Key and repeat the call under it: you get the kept reply and no second charge. A
+stream that broke off is repeated as it was, its error too; for a new reply use a new key.
+
+image_url.url of a message takes a public http(s) address, a base64 data: address or a file_id.`;
 }
 
 function moneyAndLimits({ uploadMaxBytes }: GuideSettings): string {
@@ -166,7 +172,8 @@ function moneyAndLimits({ uploadMaxBytes }: GuideSettings): string {
 
 ## Limits
 
-- Calls a minute and open jobs, for each key: see the RateLimit-* headers; 429 has Retry-After.
+- Calls a minute, open jobs and open chat calls, for each key: see the RateLimit-* headers;
+  429 has Retry-After.
 - A JSON body: 1 MiB; of the chat call 10 MiB. An uploaded file: ${sizeWords(uploadMaxBytes)}.
 - An Idempotency-Key: 1 to 255 visible ASCII characters, kept 30 days.`;
 }

@@ -73,6 +73,42 @@ export const headers = {
     str(),
     'inline; filename="5e0b8a6d2f10-0.png"',
   ),
+  NoSniff: h(
+    'X-Content-Type-Options',
+    'The type is the one in `Content-Type`, whatever the bytes look like.',
+    str('^nosniff$'),
+    'nosniff',
+  ),
+  ContentSecurityPolicy: h(
+    'Content-Security-Policy',
+    'Nothing in the file may run or load anything.',
+    str(),
+    "sandbox; default-src 'none'",
+  ),
+  ResourcePolicy: h(
+    'Cross-Origin-Resource-Policy',
+    'Pages of any origin may show the file.',
+    str('^cross-origin$'),
+    'cross-origin',
+  ),
+  AllowOrigin: h(
+    'Access-Control-Allow-Origin',
+    'Scripts of any origin may read the file.',
+    str('^[*]$'),
+    '*',
+  ),
+  ReferrerPolicy: h(
+    'Referrer-Policy',
+    'The signed link is told to nobody.',
+    str('^no-referrer$'),
+    'no-referrer',
+  ),
+  AccelBuffering: h(
+    'X-Accel-Buffering',
+    'Of a stream: asks proxies not to gather the events.',
+    str('^no$'),
+    'no',
+  ),
 } satisfies Record<string, Header>;
 
 export type HeaderName = keyof typeof headers;

@@ -1,6 +1,7 @@
+import type { HeaderUse } from './headers.ts';
 import { cachedHeaders } from './models.ts';
 import { requestIdParameter } from './requests.ts';
-import type { Content, Reply, RouteDocs } from './schema.ts';
+import type { Content, RouteDocs } from './schema.ts';
 
 /** GET /requests/{request_id}/output/{index} */
 
@@ -11,7 +12,17 @@ const bytes: Content = Object.fromEntries(
   ]),
 );
 
-const file: Reply['headers'] = ['ETag', 'AcceptRanges', 'CacheControl', 'ContentDisposition'];
+const file: HeaderUse[] = [
+  'ETag',
+  'AcceptRanges',
+  'CacheControl',
+  'ContentDisposition',
+  'NoSniff',
+  'ContentSecurityPolicy',
+  'ResourcePolicy',
+  'AllowOrigin',
+  'ReferrerPolicy',
+];
 
 export const output: RouteDocs = {
   operationId: 'readOutput',
@@ -64,14 +75,14 @@ export const output: RouteDocs = {
   replies: {
     200: { description: 'The whole output.', headers: file, content: bytes },
     206: { description: 'The part asked for.', headers: [...file, 'ContentRange'], content: bytes },
-    304: { description: 'You have it.', headers: ['ETag', 'CacheControl'] },
+    304: { description: 'You have it.', headers: file },
   },
   errors: ['bad_request', 'not_found', 'expired'],
   errorsAt: {
     416: {
       codes: ['bad_request'],
       description: 'The range lies outside the output.',
-      headers: ['ContentRange'],
+      headers: [...file, 'ContentRange'],
     },
   },
 };

@@ -62,7 +62,8 @@ export const submit: RouteDocs = {
       'happens from here on ends in `COMPLETED`, `FAILED` or `CANCELLED`. Nothing is charged ' +
       'before it is `COMPLETED`.',
     "Checks come in this order: key, rate, input, `Idempotency-Key`, the key's monthly limit, " +
-      'the balance.',
+      'the balance. A repeat under an `Idempotency-Key` opens no job, so it is answered 200 even ' +
+      'by a key that has as many open as it may.',
   ].join('\n\n'),
   parameters: [
     modelId,
@@ -121,7 +122,8 @@ function notification() {
       'Sent once when the request is `COMPLETED`, `FAILED` or `CANCELLED`: one POST of at most ' +
       '10 seconds, no redirects. Should the service stop in the middle it is sent again under ' +
       'the same `webhook-id`. It is a signal: verify the signature, then fetch `response_url` ' +
-      'with your key. Signed as Standard Webhooks say, so any of its libraries verifies it.',
+      'with your key. Signed as Standard Webhooks say, so any of its libraries verifies it; the ' +
+      "operator tells the account's secret (`farebox account webhook-secret EMAIL`).",
     security: [],
     parameters: [
       header(

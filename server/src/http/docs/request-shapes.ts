@@ -77,7 +77,10 @@ const cardFields: Record<string, Schema> = {
       description: 'Why it `FAILED`; else null.',
     }),
   ),
-  input: anything('What was submitted. Of a chat call its figures only, never what was said.'),
+  input: anything(
+    'What was submitted. Of a chat call its figures only, never what was said. Empty 30 days after ' +
+      'its end, and once it was cancelled where it was larger than 16 KiB.',
+  ),
   ...moments,
   expires_at: nullable(time('When the outputs are deleted; null where there are none.')),
   webhook: nullable(

@@ -91,8 +91,8 @@ export const statusStream: RouteDocs = {
   summary: 'Follow the status',
   description: [
     'Server-sent events: `event: status` with the same object as the status call, at once and ' +
-      'after every change, until it is final; then the stream ends. A line `: keep-alive` comes ' +
-      'every 15 seconds.',
+      'after every change, until it is final; then the stream ends. A place in the queue that has ' +
+      'moved is told within a second or two. A line `: keep-alive` comes every 15 seconds.',
     '`event: end` says that this server is about to stop: connect again.',
     '```\nevent: status\ndata: ' +
       '{"request_id":"…","status":"IN_QUEUE","queue_position":3,…}\n\nevent: status\ndata: ' +
@@ -102,6 +102,7 @@ export const statusStream: RouteDocs = {
   replies: {
     200: {
       description: 'The stream. The schema is that of the `data` of each event.',
+      headers: ['CacheControl', 'AccelBuffering'],
       content: {
         'text/event-stream': {
           schema: { anyOf: [ref('RequestStatus'), ref('StreamEnd')] },

@@ -35,7 +35,8 @@ export async function acceptJob(parts: Parts, job: StartJob): Promise<StartOutco
   const faults = faultsIn(job.input.prompt);
   if (faults.busy) {
     await note('busy');
-    return notAccepted('The sandbox is busy, as asked.');
+    // Asked for by one caller, so that no other is to wait for it.
+    return { outcome: 'not_accepted', message: 'The sandbox is busy, as asked.' };
   }
   let made: Job;
   try {
@@ -78,10 +79,10 @@ async function keepJob(
 }
 
 async function makeJob(parts: Parts, job: StartJob, key: string, faults: Faults): Promise<Job> {
-  const { jobs, pictures, download, speed } = parts;
+  const { jobs, speed } = parts;
   const { folder, path } = await jobs.newFolder();
   try {
-    const media = await gatherInputs(job, path, pictures, download);
+    const media = await gatherInputs(job, path, parts);
     const order = orderOf(job.task, job.input, media);
     job.signal.throwIfAborted();
     const now = Date.now();

@@ -15,10 +15,11 @@ function newChat(speed = Infinity) {
     more: Record<string, unknown> = {},
     signal = new AbortController().signal,
   ): Promise<ChatOutcome> => {
-    const { stream = false, ...body } = more;
+    const { stream = false, context_tokens = 131_072, ...body } = more;
     const messages = [{ role: 'user', content: text }];
     const call = { request_id: 'r1', model: 'echo', body: { messages, max_tokens: 4096, ...body } };
-    return chat({ ...call, stream: stream === true, signal });
+    const window = Number(context_tokens);
+    return chat({ ...call, context_tokens: window, stream: stream === true, signal });
   };
   return { ask, journal };
 }
@@ -136,6 +137,21 @@ describe('a stream', () => {
     }, /left/);
     assert.equal(seen.length, 3);
   });
+});
+
+test('a prompt beyond the window is refused, with both figures; one that fills it is not', async () => {
+  const { ask, journal } = newChat();
+  const five = 'abcd '.repeat(5);
+  assert.equal((await ask(five, { context_tokens: 9 })).outcome, 'reply');
+  for (const stream of [false, true]) {
+    const outcome = await ask(five, { context_tokens: 8, stream });
+    assert.equal(outcome.outcome, 'rejected');
+    assert.match((outcome as { message: string }).message, /have 9 tokens.* at most 8\.$/);
+  }
+  assert.deepEqual(
+    journal.map(({ event }) => event),
+    ['chat', 'chat_rejected', 'chat_rejected'],
+  );
 });
 
 describe('faults on request', () => {

@@ -31,7 +31,7 @@ const BUSY_RETRY_MS = 2_000;
 export function createChat(options: ChatOptions): (call: ChatCall) => Promise<ChatOutcome> {
   return async (call) => {
     const faults = faultsIn(lastUserText(call.body.messages));
-    const refused = refusalOf(faults);
+    const refused = refusalOf(faults) ?? tooLong(call);
     await options.note({
       event: refused ? `chat_${refused.outcome}` : 'chat',
       request_id: call.request_id,
@@ -48,7 +48,17 @@ export function createChat(options: ChatOptions): (call: ChatCall) => Promise<Ch
   };
 }
 
-function refusalOf(faults: Faults): Exclude<ChatOutcome, { outcome: 'reply' | 'stream' }> | null {
+type ChatRefusal = Exclude<ChatOutcome, { outcome: 'reply' | 'stream' }>;
+
+/** A prompt beyond the window is refused, as every model refuses it. */
+function tooLong({ body, context_tokens }: ChatCall): ChatRefusal | null {
+  const tokens = promptTokens(body.messages);
+  if (tokens <= context_tokens) return null;
+  const message = `The messages have ${tokens} tokens, and the model takes at most ${context_tokens}.`;
+  return { outcome: 'rejected', message };
+}
+
+function refusalOf(faults: Faults): ChatRefusal | null {
   if (faults.busy) {
     return {
       outcome: 'not_accepted',

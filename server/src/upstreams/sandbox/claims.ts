@@ -1,5 +1,5 @@
 import { stat, utimes, writeFile } from 'node:fs/promises';
-import { isCode, readJson, remove } from './folder.ts';
+import { PRIVATE, isCode, readJson, remove } from './folder.ts';
 import type { Folder } from './folder.ts';
 
 /**
@@ -18,13 +18,13 @@ export function createClaims({ at }: Folder) {
       const path = at('claims', key);
       const holder = JSON.stringify({ pid: process.pid });
       try {
-        await writeFile(path, holder, { flag: 'wx' });
+        await writeFile(path, holder, { flag: 'wx', ...PRIVATE });
         return true;
       } catch (error) {
         if (!isCode(error, 'EEXIST')) throw error;
       }
       if (await isHeld(path)) return false;
-      await writeFile(path, holder);
+      await writeFile(path, holder, PRIVATE);
       return true;
     },
     touchClaim: (key: string): Promise<void> => {

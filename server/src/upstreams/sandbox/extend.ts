@@ -18,7 +18,13 @@ import { sceneOf } from './scene.ts';
 const SOURCE_SECONDS_MAX = 120;
 const FILM_PIXELS = 4096 * 2304;
 
-export function extendFilm(order: Order, path: string): Promise<Uint8Array> {
+export interface Extended {
+  bytes: Uint8Array;
+  /** Seconds by which the film is longer now. */
+  added: number;
+}
+
+export function extendFilm(order: Order, path: string): Promise<Extended> {
   return withTracks(path, async (video, audio) => {
     const length = await video!.computeDuration();
     if (length > SOURCE_SECONDS_MAX) {
@@ -27,8 +33,14 @@ export function extendFilm(order: Order, path: string): Promise<Uint8Array> {
     const joined = (await isOurs(video!)) ? await joinOn(order, video!, length) : null;
     const picture = joined ?? (await loopPicture(video!, length + order.seconds)).picture;
     const sound = await cutSound(audio, 0, length);
-    return writeMp4(picture, sound ?? undefined);
+    const added = Math.round((lengthOf(picture) - length) * 1000) / 1000;
+    const bytes = await writeMp4(picture, sound ?? undefined);
+    return { bytes, added: Math.max(0, Math.min(added, order.seconds)) };
   });
+}
+
+function lengthOf({ packets }: PictureTrack): number {
+  return packets.reduce((end, packet) => Math.max(end, packet.timestamp + packet.duration), 0);
 }
 
 /** Whether a frame coded here would have the same decoder settings, to the byte. */

@@ -1,5 +1,6 @@
 import { mkdir, readFile, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makePrivate } from '../../lib/private-folder.ts';
 
 /** The folder that the processes of one machine share, and how it is read. */
 
@@ -9,12 +10,16 @@ export interface Folder {
   ready(): Promise<void>;
 }
 
+/** For every file: prompts and callers' media are nobody else's on this machine. */
+export const PRIVATE = { mode: 0o600 };
+
 const PARTS = ['jobs', 'files', 'results', 'claims', 'tmp'];
 
 export function openFolder(dir: string): Folder {
   let made: Promise<void> | undefined;
   const make = async (): Promise<void> => {
-    for (const part of PARTS) await mkdir(join(dir, part), { recursive: true });
+    makePrivate(dir, 0o700);
+    for (const part of PARTS) await mkdir(join(dir, part), { recursive: true, mode: 0o700 });
   };
   return {
     at: (...parts) => join(dir, ...parts),

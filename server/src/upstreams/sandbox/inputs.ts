@@ -1,9 +1,12 @@
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { sampleForm } from '../../core/media-input.ts';
 import type { InputFile, StartJob } from '../upstream.ts';
+import { PRIVATE } from './folder.ts';
 import type { Media } from './order.ts';
 import { Refusal } from './refusal.ts';
+import type { SampleKind } from './sample.ts';
 import type { Workshop } from './workshop.ts';
 
 /** Finds the caller's media in an input, and copies it into the job's folder. */
@@ -15,6 +18,20 @@ const FILE_BYTES_MAX = 256 * 1024 * 1024;
 const JOB_BYTES_MAX = 512 * 1024 * 1024;
 const DEPTH_MAX = 4;
 
+interface Tools {
+  /** Looks into what was copied. */
+  pictures: Workshop;
+  download: Download | undefined;
+  inputSeconds: number;
+}
+
+/** Where a file is copied to, and how large it may be. */
+interface Target {
+  path: string;
+  field: string;
+  most: number;
+}
+
 interface Found {
   field: string;
   value: string;
@@ -24,31 +41,34 @@ interface Found {
 export async function gatherInputs(
   job: StartJob,
   folder: string,
-  workshop: Workshop,
-  download: Download | undefined,
+  { pictures, download, inputSeconds }: Tools,
 ): Promise<Media[]> {
-  const found = mediaFields(job.input, job.files);
+  const found = mediaFields(job);
   if (found.length > FILES_MAX)
     throw new Refusal(`At most ${FILES_MAX} files can be given; there are ${found.length}.`);
   const media: Media[] = [];
+  const fetcher = createFetcher(download, inputSeconds, job.signal);
   let room = JOB_BYTES_MAX;
   for (const [i, { field, value }] of found.entries()) {
-    const source = await resolve(field, value, job, download);
     const path = join(folder, String(i));
-    room -= await copy(source, path, field, Math.min(FILE_BYTES_MAX, room), job.signal);
-    media.push(await workshop.probe(path, field, String(i)));
+    const [, kind, number = '1'] = sampleForm.exec(value) ?? [];
+    if (kind !== undefined) await pictures.sample(kind as SampleKind, Number(number), path);
+    else {
+      const target = { path, field, most: Math.min(FILE_BYTES_MAX, room) };
+      room -= /^https?:/i.test(value)
+        ? await fetcher.fetch(value, target)
+        : await copy(resolve(field, value, job), target, job.signal);
+    }
+    media.push(await pictures.probe(path, field, String(i)));
   }
   return inOrder(media);
 }
 
 /**
  * Values of fields named `…url` or `…urls`, and whatever names one of our files, at any depth
- * up to four.
+ * up to four, in the fields that the row knows.
  */
-export function mediaFields(
-  input: Record<string, unknown>,
-  files: Record<string, unknown>,
-): Found[] {
+function mediaFields({ input, fields, files }: StartJob): Found[] {
   const found: Found[] = [];
   const walk = (value: unknown, field: string, depth: number): void => {
     if (typeof value === 'string') {
@@ -60,34 +80,73 @@ export function mediaFields(
       }
     }
   };
-  walk(input, '', 0);
+  const known = new Set(fields);
+  for (const [field, value] of Object.entries(input)) if (known.has(field)) walk(value, field, 1);
   return found;
 }
 
-async function resolve(
+/**
+ * Fetches the addresses of one input, all of them within `seconds`. Whatever a caller's server does
+ * wrong is the caller's fault: a `Refusal`, and never a failure of the sandbox.
+ */
+function createFetcher(download: Download | undefined, seconds: number, outer: AbortSignal) {
+  let leftMs = seconds * 1000;
+  return {
+    async fetch(url: string, target: Target): Promise<number> {
+      const { field } = target;
+      if (!download) {
+        throw new Refusal(
+          `${field}: the sandbox cannot fetch addresses here. Upload the file and give its file_id.`,
+        );
+      }
+      const begun = performance.now();
+      const late = new AbortController();
+      const timer = setTimeout(() => late.abort(), leftMs);
+      const stop = () => late.abort();
+      outer.addEventListener('abort', stop);
+      try {
+        outer.throwIfAborted();
+        return await copy(await fetched(download, url, field, late.signal), target, late.signal);
+      } catch (error) {
+        outer.throwIfAborted();
+        if (!late.signal.aborted) throw error;
+        throw new Refusal(
+          `${field} could not be fetched: it took longer than ${seconds} s. ${adviceWords}`,
+        );
+      } finally {
+        clearTimeout(timer);
+        outer.removeEventListener('abort', stop);
+        leftMs = Math.max(0, leftMs - (performance.now() - begun));
+      }
+    },
+  };
+}
+
+const adviceWords = 'Check the address, or upload the file and give its file_id.';
+
+async function fetched(
+  download: Download,
+  url: string,
   field: string,
-  value: string,
-  job: StartJob,
-  download: Download | undefined,
+  signal: AbortSignal,
 ): Promise<InputFile> {
+  const refused = () => new Refusal(`${field} could not be fetched. ${adviceWords}`);
+  const source = await download(url, signal).catch(() => Promise.reject(refused()));
+  const open = async () =>
+    (async function* (): AsyncIterable<Uint8Array> {
+      try {
+        yield* await source.open();
+      } catch {
+        throw refused();
+      }
+    })();
+  return { ...source, open };
+}
+
+function resolve(field: string, value: string, job: StartJob): InputFile {
   if (Object.hasOwn(job.files, value)) return job.files[value]!;
   if (/^data:/i.test(value)) return dataFile(field, value);
-  if (!/^https?:/i.test(value)) {
-    throw new Refusal(`${field} must be a file_id of an uploaded file or a public https address.`);
-  }
-  if (!download) {
-    throw new Refusal(
-      `${field}: the sandbox cannot fetch addresses here. Upload the file and give its file_id.`,
-    );
-  }
-  try {
-    return await download(value, job.signal);
-  } catch {
-    job.signal.throwIfAborted();
-    throw new Refusal(
-      `${field} could not be fetched. Check the address, or upload the file and give its file_id.`,
-    );
-  }
+  throw new Refusal(`${field} must be a file_id of an uploaded file or a public https address.`);
 }
 
 /** The file inside a base64 `data:` address. */
@@ -109,9 +168,7 @@ function dataFile(field: string, value: string): InputFile {
 /** Number of bytes copied. */
 async function copy(
   source: InputFile,
-  path: string,
-  field: string,
-  most: number,
+  { path, field, most }: Target,
   signal: AbortSignal,
 ): Promise<number> {
   let size = 0;
@@ -122,7 +179,7 @@ async function copy(
       yield chunk;
     }
   };
-  await pipeline(counted, createWriteStream(path, { flags: 'wx' }), { signal });
+  await pipeline(counted, createWriteStream(path, { flags: 'wx', ...PRIVATE }), { signal });
   if (size === 0) throw new Refusal(`${field} is empty.`);
   return size;
 }

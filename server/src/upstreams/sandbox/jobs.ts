@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { link, mkdir, unlink, writeFile } from 'node:fs/promises';
 import { createClaims } from './claims.ts';
-import { exists, isCode, openFolder, readJson, remove } from './folder.ts';
+import { PRIVATE, exists, isCode, openFolder, readJson, remove } from './folder.ts';
 import type { Folder } from './folder.ts';
 import { createJournal } from './journal.ts';
 import type { Order } from './order.ts';
@@ -65,7 +65,7 @@ function acceptance({ at, ready }: Folder) {
     async newFolder(): Promise<{ folder: string; path: string }> {
       await ready();
       const folder = randomUUID();
-      await mkdir(at('files', folder));
+      await mkdir(at('files', folder), { mode: 0o700 });
       return { folder, path: at('files', folder) };
     },
     folderPath: (job: Job): string => at('files', job.folder),
@@ -76,7 +76,7 @@ function acceptance({ at, ready }: Folder) {
     async accept(job: Job): Promise<boolean> {
       await ready();
       const temporary = at('tmp', randomUUID());
-      await writeFile(temporary, JSON.stringify(job));
+      await writeFile(temporary, JSON.stringify(job), PRIVATE);
       try {
         await link(temporary, at('jobs', `${job.key}.json`));
         return true;
@@ -88,7 +88,7 @@ function acceptance({ at, ready }: Folder) {
         await unlink(temporary).catch(() => undefined);
       }
     },
-    cancel: (key: string): Promise<void> => writeFile(at('jobs', `${key}.cancelled`), ''),
+    cancel: (key: string): Promise<void> => writeFile(at('jobs', `${key}.cancelled`), '', PRIVATE),
     isCancelled: (key: string): Promise<boolean> => exists(at('jobs', `${key}.cancelled`)),
   };
 }

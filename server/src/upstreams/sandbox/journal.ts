@@ -1,4 +1,5 @@
 import { appendFile } from 'node:fs/promises';
+import { PRIVATE } from './folder.ts';
 import type { Folder } from './folder.ts';
 
 /** A line for each call that reached the sandbox: the upstream's own word on what was submitted. */
@@ -8,7 +9,7 @@ export function createJournal({ at, ready }: Folder) {
     async note(entry: Record<string, unknown>): Promise<void> {
       const line = JSON.stringify({ at: new Date().toISOString(), ...entry, pid: process.pid });
       await ready()
-        .then(() => appendFile(at('journal.ndjson'), `${line}\n`))
+        .then(() => appendFile(at('journal.ndjson'), `${line}\n`, PRIVATE))
         .catch(() => undefined);
     },
   };

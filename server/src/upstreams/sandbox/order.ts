@@ -42,7 +42,9 @@ export interface Order {
   media: Media[];
 }
 
-const COUNT_MAX = 16;
+/** As many as the service takes in one request. */
+const COUNT_MAX = 100;
+const LAYERS_MAX = 16;
 const SECONDS_MAX = 60;
 const SECONDS_DEFAULT = 5;
 const PROMPT_MAX = 20_000;
@@ -106,7 +108,7 @@ function isTask(task: string): task is Task {
 
 function countOf(task: Task, input: Record<string, unknown>): number {
   if (task === 'layer-decomposition') {
-    return whole(input.num_layers ?? input.num_images, 'num_images', 4, 1, COUNT_MAX);
+    return whole(input.num_layers ?? input.num_images, 'num_images', 4, 1, LAYERS_MAX);
   }
   return whole(input.num_images, 'num_images', 1, 1, COUNT_MAX);
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { analyse } from './analyse.ts';
 import { atSpeed, cutPicture, cutSound, loopPicture, rawSound, withTracks } from './clip.ts';
 import { extendFilm } from './extend.ts';
+import { PRIVATE } from './folder.ts';
 import { filmPictures, filmScene } from './film.ts';
 import type { FilmPlan, Motion } from './film.ts';
 import { flacTrack, writeMp4, writeSound } from './mp4.ts';
@@ -35,6 +36,8 @@ export interface MadeFile {
 export interface Made {
   media: MadeFile[];
   fields: Record<string, unknown>;
+  /** Units delivered, where the files alone do not tell. */
+  quantity?: number;
 }
 
 /** Pictures in one film; each lies in memory at the film's size. */
@@ -47,6 +50,7 @@ interface Piece {
   extension: string;
   content_type: string;
   bytes: Uint8Array;
+  quantity?: number;
 }
 
 /** Renders into the folder `out`; the caller's files lie in `folder`. */
@@ -57,10 +61,12 @@ export async function render(order: Order, folder: string, out: string): Promise
   const media: MadeFile[] = [];
   for (const [i, piece] of pieces.entries()) {
     const file = `${piece.field}-${i}.${piece.extension}`;
-    await writeFile(join(out, file), piece.bytes);
+    await writeFile(join(out, file), piece.bytes, PRIVATE);
     media.push({ field: piece.field, file, content_type: piece.content_type });
   }
-  return { media, fields: seeded.test(order.task) ? { seed: order.seed } : {} };
+  const fields = seeded.test(order.task) ? { seed: order.seed } : {};
+  const quantity = pieces[0]?.quantity;
+  return { media, fields, ...(quantity !== undefined && { quantity }) };
 }
 
 async function makePieces(order: Order, folder: string): Promise<Piece[]> {
@@ -88,15 +94,12 @@ async function makePieces(order: Order, folder: string): Promise<Piece[]> {
       return (await splitLayers(picture(), order)).map((layer) => image(layer, 'png'));
     case 'video-to-audio':
       return [await soundPiece(order, folder)];
+    case 'video-extend': {
+      const { bytes, added } = await extendFilm(order, fileOf(order, folder, 'video'));
+      return [{ ...film(bytes), quantity: added }];
+    }
     default:
-      return [
-        {
-          field: 'video',
-          extension: 'mp4',
-          content_type: 'video/mp4',
-          bytes: await makeFilm(order, folder),
-        },
-      ];
+      return [film(await makeFilm(order, folder))];
   }
 }
 
@@ -107,8 +110,6 @@ async function makeFilm(order: Order, folder: string): Promise<Uint8Array> {
     case 'video-edit':
     case 'video-to-video/edit':
       return editFilm(order, fileOf(order, folder, 'video'));
-    case 'video-extend':
-      return extendFilm(order, fileOf(order, folder, 'video'));
     case 'lip-sync':
       return order.media.some(({ kind }) => kind === 'video')
         ? dubFilm(order, folder)
@@ -213,6 +214,10 @@ async function repeat(order: Order, make: (seed: number) => Promise<Buffer>): Pr
 
 function image(bytes: Uint8Array, format: Order['format']): Piece {
   return { field: 'images', extension: format, content_type: `image/${format}`, bytes };
+}
+
+function film(bytes: Uint8Array): Piece {
+  return { field: 'video', extension: 'mp4', content_type: 'video/mp4', bytes };
 }
 
 function filmPlan(order: Order): FilmPlan {

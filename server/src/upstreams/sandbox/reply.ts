@@ -44,7 +44,8 @@ export async function resultOf(job: Job, made: Made, jobs: Jobs): Promise<Result
     const bytes = await jobs.resultFile(job.key, file);
     media.push({ field, source: { bytes }, content_type, file_name: file });
   }
-  return { media, fields: made.fields };
+  const { fields, quantity } = made;
+  return { media, fields, ...(quantity !== undefined && { quantity }) };
 }
 
 /** Claims to be a picture, a film or a sound, and is a sentence. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isCode, readJson, remove } from './folder.ts';
+import { PRIVATE, isCode, readJson, remove } from './folder.ts';
 import type { Folder } from './folder.ts';
 import type { Made } from './render.ts';
 
@@ -20,13 +20,13 @@ export function createResults({ at, ready }: Folder) {
     async newOut(): Promise<string> {
       await ready();
       const path = at('tmp', randomUUID());
-      await mkdir(path);
+      await mkdir(path, { mode: 0o700 });
       return path;
     },
     dropOut: (path: string): Promise<void> => remove(path),
     /** Makes a folder of made files the result; where there is one already, that one stays. */
     async keep(key: string, out: string, kept: Kept): Promise<void> {
-      await writeFile(join(out, 'manifest.json'), JSON.stringify(kept));
+      await writeFile(join(out, 'manifest.json'), JSON.stringify(kept), PRIVATE);
       try {
         await rename(out, at('results', key));
       } catch (error) {

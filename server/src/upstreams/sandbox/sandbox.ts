@@ -23,6 +23,8 @@ export interface SandboxOptions {
   speed?: number;
   /** Fetches a caller's https address, guarded; without it only uploaded files are taken. */
   download?: Download;
+  /** How long all addresses of one input may take to be fetched. */
+  inputSeconds?: number;
 }
 
 /** What the parts of one sandbox share. */
@@ -33,6 +35,7 @@ export interface Parts {
   pictures: Workshop;
   speed: number;
   download: Download | undefined;
+  inputSeconds: number;
 }
 
 const WORKSHOP_IDLE_MS = 10_000;
@@ -41,13 +44,20 @@ const HANG_POLL_MS = 2_000;
 const UNFINISHED_POLL_MS = 500;
 
 export function createSandbox(options: SandboxOptions): Upstream {
-  const { dir, name = 'sandbox', concurrency = 8, speed = 1, download } = options;
+  const {
+    dir,
+    name = 'sandbox',
+    concurrency = 8,
+    speed = 1,
+    download,
+    inputSeconds = 30,
+  } = options;
   if (!(speed > 0)) throw new RangeError('speed must be above 0');
   const jobs = openJobs(dir);
   const pictures = new Workshop(WORKSHOP_IDLE_MS);
   const films = new Workshop(WORKSHOP_IDLE_MS);
   const renderer = new Renderer(jobs, (order) => (isFilm(order) ? films : pictures));
-  const parts: Parts = { jobs, renderer, pictures, speed, download };
+  const parts: Parts = { jobs, renderer, pictures, speed, download, inputSeconds };
   const prune = nowAndThen(PRUNE_EVERY_MS, (now) => jobs.prune(now));
   return {
     name,

@@ -2,6 +2,7 @@ import sharp from 'sharp';
 import { probe } from './probe.ts';
 import { Refusal } from './refusal.ts';
 import { render } from './render.ts';
+import { makeSample } from './sample.ts';
 import type { Answer, Work } from './workshop.ts';
 
 /** The program of the rendering process: takes work by message, answers each by its id. */
@@ -24,9 +25,14 @@ function answer(message: Answer): void {
 }
 
 function perform(work: Work): Promise<unknown> {
-  return work.kind === 'probe'
-    ? probe(work.path, work.field, work.file)
-    : render(work.order, work.folder, work.out);
+  switch (work.kind) {
+    case 'probe':
+      return probe(work.path, work.field, work.file);
+    case 'sample':
+      return makeSample(work.sample, work.number, work.path);
+    case 'render':
+      return render(work.order, work.folder, work.out);
+  }
 }
 
 function described(error: unknown): { refusal: boolean; message: string; code: string | null } {

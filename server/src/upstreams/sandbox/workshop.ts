@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Media, Order } from './order.ts';
 import { Refusal } from './refusal.ts';
 import type { Made } from './render.ts';
+import type { SampleKind } from './sample.ts';
 
 /**
  * A process of its own for everything heavy. It starts when there is work and ends when there has
@@ -15,6 +16,7 @@ import type { Made } from './render.ts';
 
 export type Work =
   | { kind: 'probe'; path: string; field: string; file: string }
+  | { kind: 'sample'; sample: SampleKind; number: number; path: string }
   | { kind: 'render'; order: Order; folder: string; out: string };
 
 export type Answer =
@@ -56,6 +58,11 @@ export class Workshop {
    */
   probe(path: string, field: string, file: string): Promise<Media> {
     return this.#send({ kind: 'probe', path, field, file }, PROBE_TIMEOUT_MS);
+  }
+
+  /** Makes one of the sandbox's own media at `path`. */
+  sample(sample: SampleKind, number: number, path: string): Promise<void> {
+    return this.#send({ kind: 'sample', sample, number, path }, PROBE_TIMEOUT_MS);
   }
 
   /**

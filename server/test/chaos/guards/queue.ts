@@ -9,8 +9,8 @@ export const queue: Guard[] = [
     file: 'src/db/queue.ts',
     edits: [
       [
-        'greatest(${lane.concurrency}::int - count(*), 0)::int',
-        'greatest(${lane.concurrency}::int - count(*) * 0, 0)::int',
+        'greatest(${lane.concurrency}::int - coalesce(sum(places), 0), 0)::int',
+        'greatest(${lane.concurrency}::int - coalesce(sum(places), 0) * 0, 0)::int',
       ],
     ],
     test: 'test/db/queue.test.ts',

@@ -1,0 +1,128 @@
+import { formatUsd } from '../core/money.ts';
+import { statuses, type Status } from '../core/request.ts';
+import * as requests from '../db/requests.ts';
+import { movementsOf } from '../ledger/statement.ts';
+import { isUuid } from '../lib/id.ts';
+import type { Database } from '../lib/sql.ts';
+import { needAccount, Refused } from '../operations/account.ts';
+import { print, table, withDatabase, type Context } from './output.ts';
+
+interface ListOptions {
+  status?: string;
+  account?: string;
+  model?: string;
+  limit: number;
+}
+
+export async function list(context: Context, options: ListOptions): Promise<void> {
+  const { status = null, model: model_id = null, limit } = options;
+  if (status !== null && !statuses.includes(status as Status)) {
+    throw new Refused(`"${status}" is no state of a request; they are ${statuses.join(', ')}.`);
+  }
+  const rows = await withDatabase(context, async (db) => {
+    const named = options.account;
+    const account_id = named === undefined ? null : (await needAccount(db, named)).id;
+    return requests.listAll(db, { account_id, status: status as Status | null, model_id, limit });
+  });
+  const cells = rows.map((row) => [
+    row.id,
+    row.created_at.toISOString(),
+    row.email,
+    row.model_id,
+    row.upstream,
+    row.error_code === null ? row.status : `${row.status} ${row.error_code}`,
+    formatUsd(row.quoted_usd_micro),
+    row.charged_usd_micro === null ? '-' : formatUsd(row.charged_usd_micro),
+  ]);
+  const head = ['REQUEST ID', 'CREATED', 'ACCOUNT', 'MODEL', 'UPSTREAM', 'STATUS', 'QUOTED USD'];
+  print(context, { data: rows.map(view) }, table([...head, 'CHARGED USD'], cells));
+}
+
+export async function show(
+  context: Context,
+  requestId: string,
+  options: { input?: boolean },
+): Promise<void> {
+  const found = isUuid(requestId)
+    ? await withDatabase(context, (db) => load(db, requestId.toLowerCase()))
+    : null;
+  if (found === null)
+    throw new Refused(
+      `There is no request with the id ${requestId}. "farebox request list" shows the newest.`,
+    );
+  const { input, ...rest } = found;
+  print(
+    context,
+    options.input ? { ...rest, input } : rest,
+    [...told(found), ...(options.input ? [`input      ${JSON.stringify(input)}`] : [])].join('\n'),
+  );
+}
+
+type Found = NonNullable<Awaited<ReturnType<typeof load>>>;
+
+async function load(db: Database, id: string) {
+  const [[row], transfers, attempts, deliveries] = await Promise.all([
+    requests.findCards(db, [id]),
+    movementsOf(db, id),
+    requests.attemptsOf(db, id),
+    requests.deliveriesOf(db, id),
+  ]);
+  if (!row) return null;
+  const { email } = await needAccount(db, row.account_id);
+  const { quote, input, error_message, webhook_url, quantity } = row;
+  const about = { quote, quantity, error_message, webhook_url };
+  return { ...view({ ...row, email }), ...about, transfers, attempts, deliveries, input };
+}
+
+function view(row: requests.AnyRow) {
+  return {
+    request_id: row.id,
+    account_id: row.account_id,
+    email: row.email,
+    key_id: row.key_id,
+    model_id: row.model_id,
+    kind: row.kind,
+    upstream: row.upstream,
+    status: row.status,
+    error_code: row.error_code,
+    quoted_usd_micro: row.quoted_usd_micro,
+    charged_usd_micro: row.charged_usd_micro,
+    webhook_state: row.webhook_state,
+    created_at: row.created_at,
+    started_at: row.started_at,
+    completed_at: row.completed_at,
+    expires_at: row.expires_at,
+  };
+}
+
+function told(found: Found): string[] {
+  const { charged_usd_micro: charged, webhook_state, webhook_url } = found;
+  const error = found.error_code === null ? '' : `  ${found.error_code}: ${found.error_message}`;
+  return [
+    `${found.request_id}  ${found.status}${error}`,
+    `account    ${found.email}, key ${found.key_id}`,
+    `model      ${found.model_id} at ${found.upstream}`,
+    `quoted     ${formatUsd(found.quoted_usd_micro)} USD`,
+    `charged    ${charged === null ? '-' : `${formatUsd(charged)} USD`}`,
+    `created    ${time(found.created_at)}`,
+    `started    ${time(found.started_at)}`,
+    `completed  ${time(found.completed_at)}`,
+    ...found.transfers.map(
+      (row) =>
+        `transfer   ${time(row.created_at)}  ${row.kind} ${formatUsd(row.amount_usd_micro)} USD`,
+    ),
+    ...found.attempts.map(
+      (row) =>
+        `attempt    ${time(row.created_at)}  ${row.attempt} at ${row.upstream}: ${row.outcome ?? 'no answer yet'}${row.message === null ? '' : `: ${row.message}`}`,
+    ),
+    ...(webhook_url === null ? [] : [`webhook    ${webhook_state} ${webhook_url}`]),
+    ...found.deliveries.map(
+      (row) =>
+        `delivery   ${time(row.created_at)}  ${row.status ?? 'no status'} after ${row.duration_ms} ms${row.error === null ? '' : `: ${row.error}`}`,
+    ),
+  ];
+}
+
+function time(at: Date | null): string {
+  return at === null ? '-' : at.toISOString();
+}

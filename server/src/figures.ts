@@ -1,0 +1,45 @@
+import { statfs } from 'node:fs/promises';
+import { upstreamStates } from './db/queue.ts';
+import { addShared, type Metrics } from './lib/metrics.ts';
+import type { Database } from './lib/sql.ts';
+
+/** Figures of the whole installation, the same in every process: read them from one. */
+const label = 'upstream';
+const names = {
+  waiting: 'farebox_queue_waiting',
+  oldest: 'farebox_queue_oldest_seconds',
+  inUse: 'farebox_upstream_places_in_use',
+  resting: 'farebox_upstream_resting_seconds',
+  free: 'farebox_data_free_bytes',
+};
+
+export function addFigures(
+  metrics: Metrics,
+  { db, upstreams, dir }: { db: Database; upstreams: readonly string[]; dir: string },
+): void {
+  addShared(
+    metrics.registry,
+    [
+      { name: names.waiting, label, help: 'Requests that wait for the upstream; at most 10000.' },
+      { name: names.oldest, label, help: 'How long the oldest of them has waited.' },
+      { name: names.inUse, label, help: 'Places at the upstream that are taken.' },
+      { name: names.resting, label, help: 'How long the upstream will rest; 0: it works.' },
+    ],
+    async () => {
+      const states = await upstreamStates(db, [...upstreams]);
+      const of = (pick: (state: (typeof states)[number]) => number) =>
+        states.map((state): [string, number] => [state.name, pick(state)]);
+      return {
+        [names.waiting]: of((state) => state.waiting),
+        [names.oldest]: of((state) => state.oldest_seconds),
+        [names.inUse]: of((state) => state.in_use),
+        [names.resting]: of((state) => state.resting_seconds),
+      };
+    },
+  );
+  const help = 'Bytes that are free where the data folder lies.';
+  addShared(metrics.registry, [{ name: names.free, help }], async () => {
+    const { bavail, bsize } = await statfs(dir);
+    return { [names.free]: [['', bavail * bsize]] };
+  });
+}

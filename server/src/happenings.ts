@@ -1,0 +1,56 @@
+import type { Ending, Moving } from './core/request.ts';
+import type { Noted } from './db/queue.ts';
+import type { Metrics } from './lib/metrics.ts';
+
+/** What happened, as an operator hears of it: lines in the log and figures. */
+export type Happenings = ReturnType<typeof tellHappenings>;
+
+interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+const errorMax = 300;
+
+/** `known` bounds how many series the figures have, whatever stands in the rows. */
+export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<string, unknown>) {
+  const label = (name = '') => (known.has(name) ? name : 'other');
+  /** Until when each rests, as far as this process has seen. */
+  const resting = new Map<string, number>();
+  return {
+    ended(ending: Ending): void {
+      const { id: request_id, to: status, model_id, upstream } = ending;
+      const code = ending.to === 'FAILED' ? ending.code : '';
+      metrics.requestsEnded.inc({ status, code, upstream: label(upstream) });
+      if (ending.to !== 'FAILED') return;
+      const { cause } = ending;
+      log.info({ request_id, model_id, upstream, code, cause }, 'request failed');
+    },
+
+    notified({ id: request_id, ...sent }: Extract<Moving, { to: 'notified' }>): void {
+      const { delivered, status, error, duration_ms, url } = sent;
+      metrics.webhooks.inc({ result: delivered ? 'delivered' : 'failed' });
+      if (delivered) return;
+      // The path or query of a receiver may be its password.
+      const { host } = new URL(url);
+      const facts = { request_id, host, status, duration_ms, cause: error?.slice(0, errorMax) };
+      log.info(facts, 'webhook failed');
+    },
+
+    startFailed(upstream: string, cause: string, noted: Noted): void {
+      metrics.upstreamFailures.inc({ upstream: label(upstream) });
+      const { rested, failures, resting_seconds } = noted;
+      if (resting_seconds === 0) return;
+      const now = performance.now();
+      // Of starts that fail at the same moment none sees in the row what the others have noted.
+      const begins = !rested && now >= (resting.get(upstream) ?? 0);
+      resting.set(upstream, now + resting_seconds * 1000);
+      const seconds = Math.ceil(resting_seconds);
+      if (begins) log.warn({ upstream, failures, seconds, cause }, 'upstream rests');
+    },
+
+    startSucceeded(upstream: string): void {
+      if (resting.delete(upstream)) log.info({ upstream }, 'upstream works again');
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import type { ApiError } from '../core/errors.ts';
+import { fileId } from '../core/id.ts';
+import type { MediaInputs } from '../core/media-input.ts';
+import * as files from '../db/files.ts';
+import { judgeUrl } from '../lib/address.ts';
+import { allResolveToPublic, resolvesToPublic } from '../lib/fetch.ts';
+import type { HttpDeps } from './deps.ts';
+
+/** Throws what `refuse` makes of the reason where an address is not public. */
+export async function judgePublic(
+  text: string,
+  deps: HttpDeps,
+  httpsOnly: boolean,
+  refuse: (reason: string) => ApiError,
+): Promise<void> {
+  const host = hostToJudge(text, deps, httpsOnly, refuse);
+  if (host === null) return;
+  const where = await resolvesToPublic(host, deps.lookup, deps.own);
+  if (where === 'not_public') throw refuse(notPublic);
+}
+
+const notPublic = 'is not acceptable: it must be a public address';
+
+/** Null: the address is acceptable wherever it leads. Throws what needs no look-up. */
+function hostToJudge(
+  text: string,
+  deps: HttpDeps,
+  httpsOnly: boolean,
+  refuse: (reason: string) => ApiError,
+): string | null {
+  if (
+    deps.publicHosts.length > 0 &&
+    URL.canParse(text) &&
+    deps.publicHosts.includes(new URL(text).host)
+  )
+    return null;
+  const verdict = judgeUrl(text, { httpsOnly });
+  if (!verdict.ok) throw refuse(`is not acceptable: ${verdict.reason}`);
+  return verdict.url.hostname;
+}
+
+/** Every address has to be public, every file a living one of the account. */
+export async function checkMedia(
+  media: MediaInputs,
+  accountId: string,
+  deps: HttpDeps,
+  refuse: (path: string, reason: string) => ApiError,
+): Promise<void> {
+  const hosts = media.urls.map(({ path, url }) =>
+    hostToJudge(url, deps, false, (reason) => refuse(path, reason)),
+  );
+  const named = hosts.filter((host) => host !== null);
+  const where = await allResolveToPublic(new Set(named), deps.lookup, deps.own);
+  hosts.forEach((host, i) => {
+    if (host !== null && where.get(host) === 'not_public')
+      throw refuse(media.urls[i]!.path, notPublic);
+  });
+  if (media.files.length === 0) return;
+  const ids = media.files.map(({ id }) => id);
+  const found = await files.findLiving(deps.db, accountId, ids);
+  const missing = media.files.find(({ id }) => !found.some((file) => file.id === id));
+  if (!missing) return;
+  throw refuse(
+    missing.path,
+    `names ${fileId(missing.id)}, and there is no such file of this account (files are kept 7 days)`,
+  );
+}

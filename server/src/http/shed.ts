@@ -1,0 +1,21 @@
+import type { HttpDeps } from './deps.ts';
+
+const everyMs = 5_000;
+
+/** Tells the log that calls are refused: the first at once, then their number now and then. */
+export function createShedLog(log: HttpDeps['log']): (reason: string) => void {
+  const counts = new Map<string, number>();
+  let timer: NodeJS.Timeout | undefined;
+  function tell(): void {
+    timer = undefined;
+    if (counts.size === 0) return;
+    log.warn({ refused: Object.fromEntries(counts) }, 'more calls than this process takes');
+    counts.clear();
+    timer = setTimeout(tell, everyMs);
+    timer.unref();
+  }
+  return (reason) => {
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+    if (timer === undefined) tell();
+  };
+}

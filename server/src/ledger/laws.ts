@@ -1,0 +1,242 @@
+import { missingGuards } from './guards.ts';
+
+/**
+ * What holds of the books, in SQL of its own: nothing here shares code with what wrote them. Each
+ * law selects what breaks it; an empty answer is the proof.
+ */
+interface Law {
+  name: string;
+  says: string;
+  broken: string;
+}
+
+export const laws: Law[] = [
+  {
+    name: 'sums_are_zero',
+    says: 'what customers hold is what came in less what went out: all accounts together sum to zero',
+    broken: `
+      select sum(b.credits_posted - b.debits_posted) - (
+        select coalesce(sum(case when credit_account_id = account_id then amount_usd_micro
+          else -amount_usd_micro end), 0)
+        from transfers where kind in ('deposit', 'adjustment', 'charge')) as too_much_usd_micro
+      from balances b
+      having sum(b.credits_posted - b.debits_posted) <> (
+        select coalesce(sum(case when credit_account_id = account_id then amount_usd_micro
+          else -amount_usd_micro end), 0)
+        from transfers where kind in ('deposit', 'adjustment', 'charge'))`,
+  },
+  {
+    name: 'sides_fit_the_kind',
+    says: 'each kind of transfer moves money between the two accounts it is meant for',
+    broken: `
+      select id, kind from transfers where not case kind
+        when 'deposit' then credit_account_id = account_id
+          and debit_account_id = '00000000-0000-0000-0000-000000000001'
+        when 'adjustment' then '00000000-0000-0000-0000-000000000003' in (debit_account_id,
+          credit_account_id)
+        else debit_account_id = account_id
+          and credit_account_id = '00000000-0000-0000-0000-000000000002' end`,
+  },
+  {
+    name: 'balances_recompute',
+    says: 'each stored balance equals the one recomputed from its transfers',
+    broken: `
+      select b.account_id, b.debits_pending, b.debits_posted, b.credits_posted,
+        t.pending as true_pending, t.debits as true_debits, t.credits as true_credits
+      from balances b left join (
+        select r.account_id,
+          coalesce(sum(r.amount_usd_micro) filter (where r.kind = 'reserve' and s.id is null),
+            0) as pending,
+          coalesce(sum(r.amount_usd_micro) filter (where r.kind in ('charge', 'adjustment')
+            and r.debit_account_id = r.account_id), 0) as debits,
+          coalesce(sum(r.amount_usd_micro) filter (where r.kind in ('deposit', 'adjustment')
+            and r.credit_account_id = r.account_id), 0) as credits
+        from transfers r left join transfers s on s.pending_id = r.id group by r.account_id
+      ) t using (account_id)
+      where b.debits_pending <> coalesce(t.pending, 0) or b.debits_posted <> coalesce(t.debits, 0)
+        or b.credits_posted <> coalesce(t.credits, 0)`,
+  },
+  {
+    name: 'never_below_zero',
+    says: 'no customer is below zero, reservations included',
+    broken: `select account_id, credits_posted - debits_posted - debits_pending as available
+      from balances
+      where credits_posted - debits_posted - debits_pending < 0`,
+  },
+  {
+    name: 'history_is_whole',
+    says: "an account's transfers are numbered without a gap, and each continues the available balance of the one before",
+    broken: `
+      select account_id, seq, available_after_usd_micro, expected from (
+        select t.account_id, t.seq, t.available_after_usd_micro,
+          row_number() over w as n,
+          sum(case t.kind when 'deposit' then t.amount_usd_micro
+            when 'adjustment' then case when t.credit_account_id = t.account_id
+              then t.amount_usd_micro else -t.amount_usd_micro end
+            when 'reserve' then -t.amount_usd_micro
+            when 'charge' then r.amount_usd_micro - t.amount_usd_micro
+            else t.amount_usd_micro end) over w as expected
+        from transfers t left join transfers r on r.id = t.pending_id
+        window w as (partition by t.account_id order by t.seq)
+      ) h where seq <> n or available_after_usd_micro <> expected
+      union all
+      select b.account_id, b.last_seq, null, max(t.seq) from balances b left
+        join transfers t using (account_id)
+      group by b.account_id, b.last_seq having b.last_seq <> coalesce(max(t.seq), 0)`,
+  },
+  {
+    name: 'settlement_fits_its_reserve',
+    says: 'a charge or release settles a reserve of the same account; a charge is at most it, a release all of it',
+    broken: `
+      select s.id, s.kind, s.amount_usd_micro, r.kind as settles, r.amount_usd_micro as reserved
+      from transfers s left join transfers r on r.id = s.pending_id
+      where s.pending_id is not null and (r.id is null or r.kind <> 'reserve'
+        or r.account_id <> s.account_id
+        or s.amount_usd_micro > r.amount_usd_micro or (s.kind = 'release'
+          and s.amount_usd_micro <> r.amount_usd_micro))`,
+  },
+  {
+    name: 'one_settlement_a_reserve',
+    says: 'a reserve is settled once at most',
+    broken: `select pending_id, count(*) as settlements from transfers where pending_id is not null
+      group by pending_id having count(*) > 1`,
+  },
+  {
+    name: 'request_and_reserve_agree',
+    says: 'each request has one reserve of its quote, and each reserve has its request',
+    broken: `
+      select coalesce(q.id, r.id) as id, q.quoted_usd_micro, r.amount_usd_micro as reserved
+      from requests q full join (select * from transfers where kind = 'reserve') r on r.id = q.id
+      where q.id is null or r.id is null or q.quoted_usd_micro <> r.amount_usd_micro
+        or q.account_id <> r.account_id
+        or q.key_id <> r.key_id`,
+  },
+  {
+    name: 'final_means_settled',
+    says: 'a request is final exactly when its reserve is settled, by a charge when COMPLETED, else by a release',
+    broken: `
+      select q.id, q.status, q.charged_usd_micro, s.kind as settled_by, s.amount_usd_micro
+      from requests q left join transfers s on s.pending_id = q.id
+      where case q.status
+        when 'COMPLETED' then s.kind is distinct from 'charge'
+          or s.amount_usd_micro <> q.charged_usd_micro
+        when 'FAILED' then s.kind is distinct from 'release' or q.charged_usd_micro <> 0
+        when 'CANCELLED' then s.kind is distinct from 'release' or q.charged_usd_micro <> 0
+        else s.id is not null end`,
+  },
+  {
+    name: 'held_equals_open_requests',
+    says: 'what an account has reserved is the sum of the quotes of its requests that are not final',
+    broken: `
+      select b.account_id, b.debits_pending, coalesce(q.held, 0) as held from balances b left join (
+        select account_id, sum(quoted_usd_micro) as held from requests
+        where status in ('IN_QUEUE', 'IN_PROGRESS') group by account_id) q using (account_id)
+      where b.debits_pending <> coalesce(q.held, 0)`,
+  },
+  {
+    name: 'key_months_recompute',
+    says: 'what a key counts for its month equals what its reserves of that month recompute to',
+    broken: `
+      select u.key_id, u.month, u.pending_usd_micro, u.posted_usd_micro, t.pending, t.posted
+        from key_usage u
+      left join (
+        select r.key_id, r.account_id,
+          date_trunc('month', r.created_at at time zone 'utc')::date as month,
+          coalesce(sum(r.amount_usd_micro) filter (where s.id is null), 0) as pending,
+          coalesce(sum(s.amount_usd_micro) filter (where s.kind = 'charge'), 0) as posted
+        from transfers r left join transfers s on s.pending_id = r.id
+        where r.kind = 'reserve' group by 1, 2, 3
+      ) t using (key_id, account_id, month)
+      where u.pending_usd_micro <> coalesce(t.pending, 0)
+        or u.posted_usd_micro <> coalesce(t.posted, 0)`,
+  },
+  {
+    name: 'key_jobs_recompute',
+    says: 'the open jobs a key counts are its queued requests that are not final',
+    broken: `
+      select u.key_id, u.open_requests, coalesce(q.open, 0) as open from key_usage u left join (
+        select key_id, count(*) as open from requests where status in ('IN_QUEUE', 'IN_PROGRESS')
+          and kind <> 'text'
+        group by key_id) q using (key_id)
+      where u.open_requests <> coalesce(q.open, 0)`,
+  },
+  {
+    name: 'open_request_has_alarm',
+    says: 'a request that is not final wakes up',
+    broken: `select id, status from requests where status in ('IN_QUEUE', 'IN_PROGRESS')
+      and wake_at is null`,
+  },
+  {
+    name: 'alarms_are_in_time',
+    says: 'nothing sleeps beyond the time that its lease, deadline or outputs explain, and a final request that is still to notify or to delete wakes up',
+    // Two hours are above the longest lease and pause there are, a day above the longest job.
+    broken: `
+      select id, status, wake_at, deadline_at, expires_at, webhook_state from requests
+      where case status
+        when 'IN_QUEUE' then wake_at > now() + interval '2 hours'
+        when 'IN_PROGRESS' then wake_at > greatest(now(), deadline_at) + interval '2 hours'
+          or deadline_at > now() + interval '26 hours'
+        else wake_at > greatest(now() + interval '2 hours', expires_at)
+          or wake_at is null and (expires_at is not null or webhook_state = 'pending') end`,
+  },
+  {
+    name: 'children_fit_their_request',
+    says: 'what belongs to a request is of the same account; one that completed or failed has its result, and one with living outputs has them all',
+    broken: `
+      select c.what || ' of another account' as what, q.id from (
+        select 'input' as what, request_id, account_id from request_inputs
+        union all select 'result', request_id, account_id from request_results
+        union all select 'output', request_id, account_id from outputs
+        union all select 'notification', request_id, account_id from webhook_deliveries
+      ) c join requests q on q.id = c.request_id where q.account_id <> c.account_id
+      union all select 'no result', q.id from requests q where q.status in ('COMPLETED', 'FAILED')
+        and not exists (select from request_results s where s.request_id = q.id)
+      union all select 'outputs are missing', q.id from requests q left join (
+        select request_id, count(*) as kept, max(index) as last from outputs group by request_id
+      ) o on o.request_id = q.id
+        where q.expires_at is not null and o.kept is null or o.kept <> o.last + 1`,
+  },
+  {
+    name: 'quote_prices_the_reserve',
+    says: 'the stored quote of a request has the price that was reserved',
+    broken: `
+      select i.request_id, i.quote->>'price_usd_micro' as quoted, r.amount_usd_micro as reserved
+      from request_inputs i join transfers r on r.id = i.request_id and r.kind = 'reserve'
+      where i.quote->>'price_usd_micro' is distinct from r.amount_usd_micro::text`,
+  },
+  {
+    name: 'nothing_is_orphaned',
+    says: 'every row belongs to something, and nothing lacks what it is never without',
+    // No foreign key stands behind these: it would lock the parent that all submits queue for.
+    broken: `
+      select 'account without balance' as what, id from accounts a
+        where not exists (select from balances b where b.account_id = a.id)
+      union all select 'balance without account', account_id from balances b
+        where not exists (select from accounts a where a.id = b.account_id)
+      union all select 'transfer without account', id from transfers t
+        where not exists (select from accounts a where a.id = t.account_id)
+      union all select 'key without usage', id from keys k
+        where not exists (select from key_usage u where u.key_id = k.id)
+      union all select 'usage without key', key_id from key_usage u
+        where not exists (select from keys k where (k.id, k.account_id) = (u.key_id, u.account_id))
+      union all select 'request without key', id from requests q
+        where not exists (select from keys k where (k.id, k.account_id) = (q.key_id, q.account_id))
+      union all select 'request without input', id from requests q
+        where not exists (select from request_inputs i where i.request_id = q.id)
+      union all select 'file without account', id from files f
+        where not exists (select from accounts a where a.id = f.account_id)
+      union all select 'output without completed request', c.request_id from outputs c
+        left join requests q on q.id = c.request_id where q.status is distinct from 'COMPLETED'
+      union all select c.what, c.request_id from (
+        select 'input without request' as what, request_id from request_inputs
+        union all select 'result without request', request_id from request_results
+        union all select 'attempt without request', request_id from attempts
+        union all select 'notification without request', request_id from webhook_deliveries
+      ) c where not exists (select from requests q where q.id = c.request_id)`,
+  },
+  {
+    name: 'guards_stand',
+    says: 'the constraints, unique indexes and the append-only trigger that keep the books are there and on',
+    broken: missingGuards,
+  },
+];

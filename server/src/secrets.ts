@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { ConfigError, dataDir, secretMinLength, type Config } from './config.ts';
+
+/** What signs the links to outputs: given, or made once and kept in the data folder. */
+
+/** The signing secrets, newest first; the first one signs. */
+export function signingSecrets(config: Config): Buffer[] {
+  const previous = config.FAREBOX_SECRET_PREVIOUS;
+  const secrets = [config.FAREBOX_SECRET ?? keptSecret(config) ?? makeSecret(config)];
+  if (previous !== null) secrets.push(previous);
+  return secrets.map((secret) => Buffer.from(secret));
+}
+
+/** Null where none was made yet. Throws `ConfigError` for one that is not whole. */
+export function keptSecret(config: Config): string | null {
+  const path = pathOf(config);
+  const kept = inWords(path, () => (fs.existsSync(path) ? fs.readFileSync(path, 'utf8') : null));
+  if (kept === null) return null;
+  if (kept.trim().length >= secretMinLength) return kept.trim();
+  throw new ConfigError(
+    `${path} holds no signing secret of at least ${secretMinLength} characters. Put it back from a ` +
+      'backup; or remove the file, and a new one is made, which ends the links handed out so far.',
+  );
+}
+
+/**
+ * Keeps a secret that came from elsewhere, and never in place of another one: then beside it.
+ * Returns where it lies.
+ */
+export function keepSecret(config: Config, secret: string, beside: boolean): string {
+  const path = beside ? `${pathOf(config)}.imported` : pathOf(config);
+  writeWhole(path, secret, fs.renameSync);
+  return path;
+}
+
+function makeSecret(config: Config): string {
+  try {
+    // Unlike a rename it fails where another process that starts in this folder was faster.
+    writeWhole(pathOf(config), randomBytes(32).toString('hex'), fs.linkSync);
+  } catch (error) {
+    const { cause } = error as { cause?: NodeJS.ErrnoException };
+    if (cause?.code !== 'EEXIST') throw error;
+  }
+  return keptSecret(config)!;
+}
+
+function pathOf(config: Config): string {
+  return join(dataDir(config), 'secret');
+}
+
+/** Whole or absent, also where the disk is full or the power fails. */
+function writeWhole(path: string, text: string, place: (from: string, to: string) => void): void {
+  const part = `${path}.${process.pid}.part`;
+  inWords(path, () => {
+    try {
+      fs.writeFileSync(part, text, { mode: 0o600, flush: true });
+      place(part, path);
+    } finally {
+      fs.rmSync(part, { force: true });
+    }
+  });
+}
+
+function inWords<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new ConfigError(`The signing secret in ${path}: ${message}`, { cause });
+  }
+}

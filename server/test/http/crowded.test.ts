@@ -1,0 +1,179 @@
+import { connect, type Socket } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { completion } from '../kit/fake.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+import { exchange } from '../kit/wire.ts';
+
+/** What one caller may hold: calls on a connection, replies that are not read, open chat calls. */
+
+const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
+let service: Service;
+let account: TestAccount;
+before(async () => {
+  service = await startService({ times: { stallMs: 400 } });
+  account = await service.account();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+async function underWay(count: number): Promise<void> {
+  await until(`${count} calls are under way`, async () => {
+    return ((await service.app.metrics.inFlight.get()).values[0]?.value ?? 0) === count;
+  });
+}
+
+function lines(method: string, path: string, body = '', more: string[] = []): string {
+  const head = [`${method} ${path} HTTP/1.1`, 'Host: x', `Authorization: Key ${account.key}`];
+  const type = ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`];
+  return [...head, ...(body === '' ? [] : type), ...more, '', body].join('\r\n');
+}
+
+const chatLines = () => lines('POST', '/v1/chat/completions', JSON.stringify(chat));
+
+function open(bytes: string): Socket {
+  const { hostname, port } = new URL(service.base);
+  const socket = connect({ host: hostname, port: Number(port) }).pause();
+  socket.on('error', () => {});
+  socket.write(bytes);
+  return socket;
+}
+
+/** The model answers nobody until it is told to. */
+function hold(): () => void {
+  const gate = Promise.withResolvers<void>();
+  service.fake.behave.chat = async () => {
+    await gate.promise;
+    return { outcome: 'rejected', message: 'that is enough' };
+  };
+  return gate.resolve;
+}
+
+describe('a connection', () => {
+  test('has sixteen calls under way, those beyond are told, and all replies come in order', async () => {
+    const answer = hold();
+    const bytes = [
+      chatLines(),
+      ...Array.from({ length: 18 }, () => lines('GET', '/v1/models')),
+      lines('GET', '/v1/models', '', ['Connection: close']),
+    ];
+    const exchanged = exchange(service.base, bytes.join(''));
+    await underWay(16);
+    answer();
+    const { replies, closed } = await exchanged;
+    assert.equal(closed, true);
+    const expected = [400, ...Array(15).fill(200), ...Array(4).fill(503)];
+    assert.deepEqual(
+      replies.map(({ status }) => status),
+      expected,
+    );
+    for (const reply of replies.slice(16)) assertRefused(reply, 'capacity_unavailable');
+    await underWay(0);
+  });
+
+  test('that ends frees all of its calls, those behind another too', async () => {
+    const answer = hold();
+    const socket = open(chatLines() + lines('GET', '/v1/models').repeat(10));
+    await underWay(11);
+    socket.destroy();
+    await underWay(0);
+    answer();
+  });
+
+  test('on which nobody reads the reply is cut', async () => {
+    const large = completion('x'.repeat(16 * 1024 * 1024), null);
+    service.fake.behave.chat = () => ({ outcome: 'reply', reply: large });
+    const socket = open(chatLines() + lines('GET', '/v1/models').repeat(3));
+    await underWay(4);
+    await underWay(0);
+    assert.equal(socket.destroyed, false, 'the reader left by itself');
+    socket.destroy();
+    service.fake.behave = {};
+  });
+
+  test('on which a call works for longer than that is left alone', async () => {
+    const answer = hold();
+    const reply = service.call('POST', '/v1/chat/completions', { key: account.key, body: chat });
+    const stalled = open(chatLines());
+    await underWay(2);
+    const begun = performance.now();
+    await until('longer than that', () => performance.now() - begun > 800);
+    await underWay(2);
+    answer();
+    assertRefused(await reply, 'invalid_input');
+    stalled.destroy();
+    await underWay(0);
+  });
+});
+
+test('many refusals are a few lines in the log, with their number', async () => {
+  const { base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '1' });
+  const answer = hold();
+  const held = service.call('POST', '/v1/chat/completions', {
+    key: account.key,
+    body: chat,
+    base,
+  });
+  const told = (reply: Reply) => assertRefused(reply, 'capacity_unavailable');
+  await until('the place is taken', async () => {
+    return (await service.call('GET', '/v1/models', { base })).status === 503;
+  });
+  const earlier = service.log.length;
+  for (let i = 0; i < 40; i++) told(await service.call('GET', '/v1/models', { base }));
+  assert.ok(service.log.length - earlier <= 1, service.log.slice(earlier).join(''));
+  const line = service.log.find((each) => each.includes('"in_flight":'));
+  assert.ok(line?.includes('more calls than this process takes'), line);
+  assert.ok(!line?.includes('stack'), line);
+  answer();
+  await held;
+});
+
+test('a key has so many chat calls open and no more, and other keys have theirs', async () => {
+  const { base } = await service.another({ FAREBOX_OPEN_CHATS: '2' });
+  const other = await service.account();
+  const call = ({ key }: TestAccount, headers: Record<string, string> = {}) =>
+    service.call('POST', '/v1/chat/completions', { key, body: chat, base, headers });
+  const answer = hold();
+  const asked = service.fake.chats.length;
+  // The second one only waits for the first.
+  const headers = { 'idempotency-key': 'once' };
+  const waiting = [call(account, headers), call(account, headers)];
+  await until('both are open', () => service.fake.chats.length === asked + 1);
+  const refused = await until('the bound is met', async () => {
+    const reply = await service.call('POST', '/v1/chat/completions', {
+      key: account.key,
+      body: {},
+      base,
+    });
+    return reply.status === 429 && reply;
+  });
+  const { details } = assertRefused(refused, 'rate_limited');
+  assert.deepEqual(details, { open_chats_limit: 2 });
+  assert.equal(refused.headers.get('retry-after'), '5');
+  const balance = await service.balance(account);
+  assertRefused(await call(account), 'rate_limited');
+  assert.deepEqual(await service.balance(account), balance);
+  assert.equal(service.fake.chats.length, asked + 1);
+  const theirs = call(other);
+  await until('the other key is served', () => service.fake.chats.length === asked + 2);
+  answer();
+  await Promise.all([...waiting, theirs]);
+  service.fake.behave = {};
+  assert.equal((await call(account)).status, 200);
+});
+
+test('the id of a call says nothing about how many there were', async () => {
+  const ids = new Set<string>();
+  for (let i = 0; i < 20; i++) {
+    const { headers } = await service.call('GET', '/v1/models');
+    const id = headers.get('x-request-id')!;
+    assert.match(id, /^req_[\w-]{16}$/);
+    ids.add(id);
+    assert.ok([...ids].every((each) => each === id || each.slice(4, 12) !== id.slice(4, 12)));
+  }
+  assert.equal(ids.size, 20);
+});

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { after, before, describe, test } from 'node:test';
+import { rawSql } from '../../src/lib/sql.ts';
+import { accept } from '../kit/fake.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+
+/** What an operator hears of outages and failed jobs: in the log and in the figures. */
+
+let service: Service;
+let account: TestAccount;
+let receiver: http.Server;
+let answers = 200;
+before(async () => {
+  receiver = http.createServer((req, res) => {
+    req.resume();
+    res.writeHead(answers).end();
+  });
+  await once(receiver.listen(0, '127.0.0.1'), 'listening');
+  const { port } = receiver.address() as AddressInfo;
+  service = await startService({ env: { FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${port}` } });
+  account = await service.account();
+});
+after(async () => {
+  await service.stop();
+  receiver.close();
+});
+
+const prompt = 'a plan of the harbour that nobody is to hear of';
+const lines = (message: string) =>
+  service.log.map((line) => JSON.parse(line)).filter((line) => line.msg === message);
+
+async function submit(query = '', { key } = account): Promise<string> {
+  const path = `/v1/queue/fake/image${query}`;
+  const { status, body } = await service.call('POST', path, { key, body: { prompt } });
+  assert.equal(status, 202, JSON.stringify(body));
+  return body.request_id as string;
+}
+
+/** A figure's value by its name and labels as they are written. */
+async function figure(name: string): Promise<number | undefined> {
+  const { text } = await service.call('GET', '/metrics', { base: service.base });
+  const line = text.split('\n').find((each) => each.startsWith(`${name} `));
+  return line === undefined ? undefined : Number(line.slice(name.length + 1));
+}
+
+function assertNoPrompt(): void {
+  const all = service.log.join('\n');
+  assert.doesNotMatch(all, /harbour/, 'the prompt is in the log');
+  assert.ok(!all.includes(account.key), 'the key is in the log');
+}
+
+describe('a request that fails', () => {
+  test('is in the log with code and cause, without its prompt, and is counted', async () => {
+    service.fake.behave.start = () => ({
+      outcome: 'rejected',
+      message: `policy 7 forbids "${prompt}" ${'x'.repeat(5_000)}`,
+    });
+    const id = await submit();
+    await service.work();
+    const told = lines('request failed');
+    assert.equal(told.length, 1);
+    const { request_id, model_id, upstream, code, cause, level } = told[0];
+    assert.deepEqual(
+      [request_id, model_id, upstream, code, level],
+      [id, 'fake/image', 'fake', 'upstream_rejected', 30],
+    );
+    assert.match(cause, /^policy 7 forbids "…" x+$/);
+    assert.ok(cause.length <= 300);
+    assertNoPrompt();
+    const series = '{status="FAILED",code="upstream_rejected",upstream="fake"}';
+    assert.equal(await figure(`farebox_requests_ended_total${series}`), 1);
+  });
+
+  test('in chat is there with what the caller is not told', async () => {
+    service.fake.behave.chat = () => ({
+      outcome: 'unknown',
+      message: 'socket hang up at 10.1.2.3',
+    });
+    const messages = [{ role: 'user', content: prompt }];
+    const { status, text } = await service.call('POST', '/v1/chat/completions', {
+      key: account.key,
+      body: { model: 'fake/chat', messages },
+    });
+    assert.equal(status, 502);
+    assert.doesNotMatch(text, /10\.1\.2\.3/);
+    const { code, cause, model_id } = lines('request failed').at(-1);
+    assert.deepEqual(
+      [code, cause, model_id],
+      ['outcome_unknown', 'socket hang up at 10.1.2.3', 'fake/chat'],
+    );
+    assertNoPrompt();
+  });
+
+  test('is told from one that ends well or is cancelled, which leave no line', async () => {
+    const before = lines('request failed').length;
+    service.fake.behave.start = (job, fake) => accept(fake, job);
+    await submit();
+    await service.work();
+    const id = await submit();
+    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    const series = (status: string) =>
+      `farebox_requests_ended_total{status="${status}",code="",upstream="fake"}`;
+    assert.equal(await figure(series('COMPLETED')), 1);
+    assert.equal(await figure(series('CANCELLED')), 1);
+    assert.equal(lines('request failed').length, before);
+  });
+});
+
+describe('an upstream that fails', () => {
+  test('is said once to rest, shows in the figures, and is said to work again', async () => {
+    service.fake.behave.start = () => ({ outcome: 'not_accepted', message: `busy: ${prompt}` });
+    const id = await submit();
+    for (let n = 1; n <= 4; n++) {
+      await service.wakeAll();
+      await service.work();
+    }
+    assert.deepEqual(lines('upstream rests'), []);
+    const waiting = await submit('?n=1', await service.account());
+    await service.db.run(
+      rawSql(`update requests set created_at = now() - interval '90 s' where id = $1`, [waiting]),
+    );
+    for (let n = 1; n <= 2; n++) {
+      await service.wakeAll();
+      await service.work();
+    }
+    const told = lines('upstream rests');
+    assert.equal(told.length, 1, JSON.stringify(told));
+    const { upstream, cause, failures, seconds, level } = told[0];
+    assert.deepEqual([upstream, cause, seconds, level], ['fake', 'busy: …', 30, 40]);
+    assert.ok(failures >= 5);
+    assertNoPrompt();
+    assert.ok((await figure('farebox_upstream_failures_total{upstream="fake"}'))! >= 6);
+
+    service.fake.behave.start = (job, fake) => accept(fake, job);
+    await service.wakeAll();
+    await service.work();
+    assert.equal(lines('upstream works again').length, 1);
+    const { body } = await service.call('GET', `/v1/requests/${id}/status`, { key: account.key });
+    assert.equal(body.status, 'COMPLETED');
+  });
+
+  test('has its queue, places and rest in the figures of every process', async () => {
+    await service.db.run(
+      rawSql(`update upstreams set paused_until = now() + interval '100 s' where name = 'fake'`),
+    );
+    const other = await service.another();
+    const { text } = await service.call('GET', '/metrics', { base: other.base });
+    const of = (name: string) =>
+      Number(new RegExp(`^${name}\\{upstream="fake"\\} (.+)$`, 'm').exec(text)?.[1]);
+    assert.equal(of('farebox_queue_waiting'), 0);
+    assert.equal(of('farebox_queue_oldest_seconds'), 0);
+    assert.equal(of('farebox_upstream_places_in_use'), 0);
+    const resting = of('farebox_upstream_resting_seconds');
+    assert.ok(resting > 90 && resting <= 100, String(resting));
+    assert.ok(Number(/^farebox_data_free_bytes (.+)$/m.exec(text)?.[1]) > 0);
+    await service.db.run(rawSql('update upstreams set paused_until = null'));
+    await submit();
+    await service.db.run(
+      rawSql(`update requests set created_at = now() - interval '90 s' where status = 'IN_QUEUE'`),
+    );
+    const third = await service.another();
+    const shown = (await service.call('GET', '/metrics', { base: third.base })).text;
+    assert.match(shown, /^farebox_queue_waiting\{upstream="fake"\} 1$/m);
+    assert.match(shown, /^farebox_queue_oldest_seconds\{upstream="fake"\} 9\d/m);
+    await service.work();
+  });
+});
+
+describe('a notification', () => {
+  test('that failed is in the log with its status and without its path, and is counted', async () => {
+    const { port } = receiver.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}/hook-word?token=hush`;
+    answers = 500;
+    const id = await submit(`?webhook_url=${encodeURIComponent(url)}`);
+    await service.work();
+    await service.wakeAll();
+    await service.work();
+    const [told, ...others] = lines('webhook failed');
+    assert.deepEqual(others, []);
+    assert.deepEqual(
+      [told.request_id, told.host, told.status, told.cause],
+      [id, `127.0.0.1:${port}`, 500, 'answered 500'],
+    );
+    assert.doesNotMatch(service.log.join('\n'), /hook-word|hush/);
+    assert.equal(await figure('farebox_webhooks_total{result="failed"}'), 1);
+    answers = 200;
+    await submit(`?webhook_url=${encodeURIComponent(url)}`);
+    await service.work();
+    await service.wakeAll();
+    await service.work();
+    assert.equal(await figure('farebox_webhooks_total{result="delivered"}'), 1);
+    assert.equal(lines('webhook failed').length, 1);
+    await service.audit();
+  });
+});

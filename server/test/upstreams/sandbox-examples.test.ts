@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, describe, test } from 'node:test';
+import { parseCatalogText } from '../../src/storage/catalog-text.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { openSandbox, type Opened } from './sandbox-kit.ts';
+
+/** Every example of the sandbox's catalog, sent as it stands, without any network. */
+
+const catalog = await readFile(new URL('../../../catalog/sandbox.yaml', import.meta.url), 'utf8');
+const { rows } = parseCatalogText(catalog, 'sandbox.yaml');
+
+let service: Service;
+let opened: Opened;
+let account: TestAccount;
+const submitted = new Map<string, string>();
+
+before(async () => {
+  const download = () => Promise.reject(new Error('there is no network'));
+  opened = await openSandbox({ download });
+  service = await startService({ catalog, upstreams: [opened.sandbox], running: true });
+  account = await service.account();
+  const { body } = await service.call('GET', '/v1/models');
+  for (const model of body.data.filter(({ kind }: { kind: string }) => kind !== 'text')) {
+    const path = `/v1/queue/${model.id}`;
+    const reply = await service.call('POST', path, { key: account.key, body: model.example });
+    assert.equal(reply.status, 202, `${model.id}: ${reply.text}`);
+    submitted.set(model.id, reply.body.request_id);
+  }
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+  await opened.close();
+});
+
+async function get(path: string) {
+  return (await service.call('GET', `/v1/requests/${path}`, { key: account.key })).body;
+}
+
+async function finished(id: string): Promise<any> {
+  const request = submitted.get(id)!;
+  for (;;) {
+    const { status } = await get(`${request}/status?wait=60`);
+    if (status !== 'IN_QUEUE' && status !== 'IN_PROGRESS') return get(request);
+  }
+}
+
+describe('the example', () => {
+  for (const { id, kind, task, example } of rows) {
+    test(`of ${id} works as it stands`, async () => {
+      if (kind === 'text') {
+        const body = { model: id, ...example };
+        const reply = await service.call('POST', '/v1/chat/completions', {
+          key: account.key,
+          body,
+        });
+        assert.ok(reply.body.choices[0].message.content.length > 0);
+        return;
+      }
+      const card = await finished(id);
+      assert.equal(card.status, 'COMPLETED', JSON.stringify(card.error));
+      const output = await get(`${card.request_id}/response`);
+      if (task === 'video-analyze') assert.ok(output.text.length > 0);
+      else assert.ok(card.output_urls.length > 0);
+      assert.ok(JSON.stringify(example).length < 200, 'short enough to be read');
+    });
+  }
+});
+
+describe('what an example costs', () => {
+  test('is what its card adds up to', async () => {
+    for (const { id } of rows.filter(({ kind }) => kind !== 'text')) {
+      const { price, charged_usd_micro, quoted_usd_micro } = await finished(id);
+      const sum = Math.ceil(Number(price.unit_price_usd_micro) * price.quantity - 1e-6);
+      assert.equal(charged_usd_micro, String(Math.min(sum, Number(quoted_usd_micro))), id);
+    }
+  });
+
+  test('of a film made longer is for the seconds that were added', async () => {
+    const card = await finished('sandbox/film/video-extend');
+    assert.deepEqual([card.price.quantity, card.charged_usd_micro], [3, '150000']);
+    const { video } = await get(`${card.request_id}/response`);
+    assert.ok(Math.abs(video.duration - 7) < 0.15, `${video.duration} s`);
+  });
+});
