@@ -6,7 +6,8 @@ import type { Bench, Process, ProcessOptions } from './service.ts';
 /** What every bench of HTTP calls does the same way. */
 
 export const connections = 64;
-export const warmupSeconds = 3;
+/** So long does the compiler take to know the hot paths; a service that runs is past it. */
+export const warmupSeconds = 8;
 
 export const model = 'bench/flux/dev/text-to-image';
 export const input = JSON.stringify({

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { auditNowAndThen } from './auditor.ts';
 import type { Config } from './config.ts';
 import { ping } from './db/migrate.ts';
 import * as queue from './db/queue.ts';
@@ -13,7 +14,6 @@ import { outside, routes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
 import { usualTimes, type Times } from './http/times.ts';
 import { createWatch } from './http/watch.ts';
-import { auditAlone } from './ledger/audit.ts';
 import { openCircuit, type BatchBounds } from './lanes.ts';
 import { createBudget } from './lib/budget.ts';
 import { createLookup, ownAddresses, type Lookup } from './lib/fetch.ts';
@@ -28,9 +28,6 @@ import { createWorker, type Worker } from './worker/worker.ts';
 /** One process: the HTTP side, a worker, or both, around the same parts. */
 
 const daySeconds = 24 * 3600;
-const auditMs = 15 * 60_000;
-/** After a turn that another process had, so that each has a verdict of its own before long. */
-const auditAgainMs = 60_000;
 /** Health checks do not wait for long; that of the container image waits for 5 s. */
 const pingMs = 2_000;
 
@@ -198,7 +195,7 @@ function httpDeps(
     cutoff: given.cutoff,
     lookup: given.lookup,
     chats: new Set(),
-    openChats: new Map(),
+    openChats: createBudget(Infinity, config.FAREBOX_OPEN_CHATS),
     bodies: createBudget(config.FAREBOX_BODIES_MAX_BYTES, config.FAREBOX_BODIES_MAX_BYTES / 4),
     settings: {
       openJobs: config.FAREBOX_OPEN_JOBS,
@@ -230,52 +227,4 @@ async function unready(
   } catch {
     return 'database';
   }
-}
-
-/** The first time a moment after the start, so that a broken book does not wait to be noticed. */
-function auditNowAndThen(db: Database, metrics: Metrics, log: Logger, firstMs: number) {
-  const stopping = new AbortController();
-  let running: Promise<void> = Promise.resolve();
-  let again: NodeJS.Timeout | undefined;
-  const look = () => {
-    running = auditOnline(db, metrics, log, stopping.signal).then((looked) => {
-      if (looked || stopping.signal.aborted) return;
-      again = setTimeout(look, auditAgainMs);
-      again.unref();
-    });
-  };
-  const first = setTimeout(look, firstMs);
-  const timer = setInterval(look, auditMs);
-  first.unref();
-  timer.unref();
-  return {
-    /** Breaks off one that is under way; it can take minutes. */
-    stop(): Promise<void> {
-      clearTimeout(first);
-      clearTimeout(again);
-      clearInterval(timer);
-      stopping.abort();
-      return running;
-    },
-  };
-}
-
-/** False where it did not look, since another process does. */
-async function auditOnline(
-  db: Database,
-  metrics: Metrics,
-  log: Logger,
-  stopping: AbortSignal,
-): Promise<boolean> {
-  try {
-    const report = await auditAlone(db, stopping);
-    if (report === null) return false;
-    const { ok, violations } = report;
-    metrics.booksOk.set(ok ? 1 : 0);
-    metrics.booksChecked.setToCurrentTime();
-    if (!ok) log.error({ violations }, 'the books do not balance');
-  } catch (err) {
-    if (!stopping.aborted) log.warn({ err }, 'the audit could not run');
-  }
-  return true;
 }

@@ -1,6 +1,7 @@
 import { formatUsd } from '../core/money.ts';
+import type { Database } from '../lib/sql.ts';
 import { needAccount } from '../operations/account.ts';
-import * as bookings from '../operations/deposit.ts';
+import { adjust as correct, deposit, type Booked } from '../operations/deposit.ts';
 import { usd } from './account.ts';
 import { print, withDatabase, type Context } from './output.ts';
 
@@ -8,20 +9,11 @@ export async function credit(
   context: Context,
   email: string,
   amountUsd: string,
-  options: { reference: string },
+  { reference }: { reference: string },
 ): Promise<void> {
   const amount = usd(amountUsd);
-  const shown = await withDatabase(context, async (db) => {
-    const { id: account_id } = await needAccount(db, email);
-    const booked = await bookings.deposit(db, { account_id, amount, reference: options.reference });
-    const { available_usd_micro, transfer_id, replayed } = booked;
-    return { account_id, available_usd_micro, transfer_id, replayed };
-  });
-  const done = shown.replayed ? 'was booked before, nothing changed' : 'booked';
-  print(
-    context,
-    shown,
-    `${formatUsd(amount)} USD ${done}. Available: ${formatUsd(shown.available_usd_micro)} USD.`,
+  await book(context, email, `${formatUsd(amount)} USD`, (db, account_id) =>
+    deposit(db, { account_id, amount, reference }),
   );
 }
 
@@ -33,16 +25,23 @@ export async function adjust(
 ): Promise<void> {
   const less = amountUsd.startsWith('-');
   const amount = less ? -usd(amountUsd.slice(1)) : usd(amountUsd);
+  await book(context, email, `A correction of ${formatUsd(amount)} USD`, (db, account_id) =>
+    correct(db, { account_id, amount, ...options }),
+  );
+}
+
+async function book(
+  context: Context,
+  email: string,
+  what: string,
+  booking: (db: Database, accountId: string) => Promise<Booked>,
+): Promise<void> {
   const shown = await withDatabase(context, async (db) => {
     const { id: account_id } = await needAccount(db, email);
-    const booked = await bookings.adjust(db, { account_id, amount, ...options });
-    const { available_usd_micro, transfer_id, replayed } = booked;
+    const { available_usd_micro, transfer_id, replayed } = await booking(db, account_id);
     return { account_id, available_usd_micro, transfer_id, replayed };
   });
   const done = shown.replayed ? 'was booked before, nothing changed' : 'booked';
-  print(
-    context,
-    shown,
-    `A correction of ${formatUsd(amount)} USD ${done}. Available: ${formatUsd(shown.available_usd_micro)} USD.`,
-  );
+  const available = formatUsd(shown.available_usd_micro);
+  print(context, shown, `${what} ${done}. Available: ${available} USD.`);
 }

@@ -19,6 +19,7 @@ import type { HttpDeps, Keyed } from './deps.ts';
 import { asApiError, errorBody } from './errors.ts';
 import { hijackHeaders } from './hijack.ts';
 import { checkMedia } from './media.ts';
+import { closedHere } from './shed.ts';
 
 const maxTokensDefault = 4_096;
 const bufferMaxBytes = 1024 * 1024;
@@ -33,15 +34,11 @@ export async function completions(
 ): Promise<unknown> {
   const { openChats, settings } = deps;
   const { key_id } = req.caller;
-  const open = openChats.get(key_id) ?? 0;
-  if (open >= settings.openChats) throw tooManyOpen(settings.openChats);
-  openChats.set(key_id, open + 1);
+  if (!openChats.take(key_id, 1)) throw tooManyOpen(settings.openChats);
   try {
     return await complete(req, reply, deps);
   } finally {
-    const left = openChats.get(key_id)! - 1;
-    if (left > 0) openChats.set(key_id, left);
-    else openChats.delete(key_id);
+    openChats.give(key_id, 1);
   }
 }
 
@@ -103,11 +100,6 @@ async function take(
   const quote = price(model, { input_tokens, output_tokens: max_tokens });
   const { key_id, account_id, monthly_limit_usd_micro } = req.caller;
   const request_id = newId();
-  const refusal = deps.draining.aborted
-    ? new ApiError('capacity_unavailable', {
-        message: 'This server is about to stop. Send the request again.',
-      })
-    : null;
   const submitted = await deps.submit({
     row: {
       id: request_id,
@@ -135,7 +127,7 @@ async function take(
     },
     monthly_limit_usd_micro,
     open_jobs: null,
-    refusal,
+    refusal: closedHere(deps),
   });
   if (submitted.replayed) return { replayed: true, request_id: submitted.request_id };
   const created = Math.floor(Date.now() / 1000);

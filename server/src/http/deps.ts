@@ -45,8 +45,8 @@ export interface HttpDeps {
   cutoff: AbortSignal;
   /** Chat calls until they are settled, whether their callers are still there or not. */
   chats: Set<Promise<unknown>>;
-  /** Chat calls that a key has open here, by its id. */
-  openChats: Map<string, number>;
+  /** Chat calls that are open here, by key. */
+  openChats: Budget;
   /** Bytes of JSON bodies, until their calls are over. */
   bodies: Budget;
   /** True while the disk is nearly full. */

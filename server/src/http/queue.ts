@@ -14,6 +14,7 @@ import { jsonMaxBytes, readObject } from './body.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { checkMedia, judgePublic } from './media.ts';
 import { findModel } from './models.ts';
+import { closedHere } from './shed.ts';
 
 /** POST /queue/{model_id} */
 export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
@@ -85,17 +86,6 @@ async function place(
     cause: closed.map(({ cause }) => cause).join(', '),
   });
   return { upstream: first, refusal: noCapacity };
-}
-
-/** Why this process takes nothing new, whatever the upstreams say. */
-function closedHere(deps: HttpDeps): ApiError | null {
-  if (deps.draining.aborted) {
-    return new ApiError('capacity_unavailable', {
-      message: 'This server is about to stop. Send the request again.',
-    });
-  }
-  if (deps.spaceLow()) return new ApiError('capacity_unavailable', { cause: 'disk space is low' });
-  return null;
 }
 
 /** Takes `webhook_url` out of query and body, and judges it. */

@@ -1,4 +1,18 @@
+import { ApiError } from '../core/errors.ts';
 import type { HttpDeps } from './deps.ts';
+
+/** How this process refuses what is too much for it. */
+
+/** Why this process takes nothing new, whatever the upstreams say. */
+export function closedHere(deps: Pick<HttpDeps, 'draining' | 'spaceLow'>): ApiError | null {
+  if (deps.draining.aborted) {
+    return new ApiError('capacity_unavailable', {
+      message: 'This server is about to stop. Send the request again.',
+    });
+  }
+  if (deps.spaceLow()) return new ApiError('capacity_unavailable', { cause: 'disk space is low' });
+  return null;
+}
 
 const everyMs = 5_000;
 

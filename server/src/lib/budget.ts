@@ -1,4 +1,4 @@
-/** An amount that many share, such as bytes of memory, with a bound for each owner too. */
+/** An amount that many share, such as bytes or places, with a bound for each owner too. */
 export interface Budget {
   /** False: there is not enough left, of all or of this owner's share, and nothing was taken. */
   take(owner: string, amount: number): boolean;

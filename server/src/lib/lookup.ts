@@ -99,6 +99,7 @@ export async function allResolveToPublic(
   own?: ReadonlySet<string>,
 ): Promise<Map<string, 'public' | 'not_public' | 'unresolved'>> {
   const found = new Map<string, 'public' | 'not_public' | 'unresolved'>();
+  if (hostnames.size === 0) return found;
   const rest = hostnames.values();
   const over = Promise.withResolvers<void>();
   let late = false;

@@ -11,9 +11,9 @@ import {
 import * as files from '../db/files.ts';
 import * as requests from '../db/requests.ts';
 import type { Hints } from '../db/hints.ts';
+import { createBudget, type Budget } from '../lib/budget.ts';
 import { expire } from './expire.ts';
 import { discard } from './finish.ts';
-import { NoticePlaces } from './notices.ts';
 import { notify } from './notify.ts';
 import { abandon, giveUp, poll } from './poll.ts';
 import { recover, start } from './start.ts';
@@ -82,13 +82,19 @@ class ClaimingWorker implements Worker {
   /** What ends each step under way. */
   readonly #steps = new Set<AbortController>();
   readonly #sleep = new Sleep();
-  readonly #notices: NoticePlaces;
+  /**
+   * Notifications under way: a quarter of what the worker handles, half of that for one account. A
+   * receiver that does not answer holds its place for as long as a notification may take; jobs, and
+   * the notifications of others, are not to wait for it.
+   */
+  readonly #notices: Budget;
   #running: Promise<void> | undefined;
   #draining = false;
 
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
-    this.#notices = new NoticePlaces(deps.settings.concurrency);
+    const share = (part: number) => Math.max(1, Math.floor(deps.settings.concurrency / part));
+    this.#notices = createBudget(share(4), share(8));
   }
 
   run(): Promise<void> {
@@ -192,12 +198,12 @@ class ClaimingWorker implements Worker {
     const surplus: Claim[] = [];
     for (const row of rows) {
       const step = stepOf(row);
-      if (step === 'notify' && !this.#notices.take(row.account_id)) {
+      if (step === 'notify' && !this.#notices.take(row.account_id, 1)) {
         surplus.push(row);
         continue;
       }
       const handled = this.#handle(row, step).finally(() => {
-        if (step === 'notify') this.#notices.release(row.account_id);
+        if (step === 'notify') this.#notices.give(row.account_id, 1);
         this.#underWay.delete(handled);
         if (this.#underWay.size >= settings.concurrency - claimMax) this.#sleep.wake(false);
       });
