@@ -8,8 +8,8 @@ const auditMs = 15 * 60_000;
 const auditAgainMs = 60_000;
 
 /**
- * Looks through the books while the service runs. The first time a moment after the start, so that a
- * broken book does not wait to be noticed.
+ * Looks through the books while the service runs. The first time a moment after the start, so that
+ * a broken book does not wait to be noticed.
  */
 export function auditNowAndThen(db: Database, metrics: Metrics, log: Logger, firstMs: number) {
   const stopping = new AbortController();
