@@ -180,6 +180,9 @@ export type Config = {
   [N in Name]:
     | ReturnType<Settings[N]['read']>
     | (Optional<Settings[N]> extends true ? null : never);
+} & {
+  /** A variable that a catalog file names, such as an upstream's key; null where it is not set. */
+  variable: (name: string) => string | null;
 };
 
 /** A setting is missing or wrong; the message names it and says what is allowed. */
@@ -197,7 +200,9 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
       return [name, null];
     }
   });
-  const config = Object.fromEntries(entries) as Config;
+  const variable = (name: string) =>
+    readSetting(env, name, { read: String, default: null, secret: true, says: '' });
+  const config = { ...Object.fromEntries(entries), variable } as Config;
   if (problems.length === 0) problems.push(...relations(config));
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
   return config;
@@ -285,7 +290,8 @@ export function configurationPage(): string {
   return [
     '# Configuration',
     '',
-    'Farebox reads these environment variables when it starts, and no others. A secret may be given as a file instead:',
+    'Farebox reads these environment variables when it starts, and those that the catalog files name for their upstreams,',
+    'such as `FAL_KEY` (docs/upstreams.md), and no others. A secret may be given as a file instead:',
     '`NAME_FILE=/run/secrets/name`. A wrong value stops the start with a sentence that names it.',
     '',
     '| name | default | secret | what it does |',

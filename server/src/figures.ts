@@ -15,7 +15,7 @@ const names = {
 
 export function addFigures(
   metrics: Metrics,
-  { db, upstreams, dir }: { db: Database; upstreams: readonly string[]; dir: string },
+  { db, upstreams, dir }: { db: Database; upstreams: ReadonlyMap<string, unknown>; dir: string },
 ): void {
   addShared(
     metrics.registry,
@@ -26,7 +26,7 @@ export function addFigures(
       { name: names.resting, label, help: 'How long the upstream will rest; 0: it works.' },
     ],
     async () => {
-      const states = await upstreamStates(db, [...upstreams]);
+      const states = await upstreamStates(db, [...upstreams.keys()]);
       const of = (pick: (state: (typeof states)[number]) => number) =>
         states.map((state): [string, number] => [state.name, pick(state)]);
       return {

@@ -13,8 +13,9 @@ import { signingSecrets } from './secrets.ts';
 import { openCatalog, type CatalogStore } from './storage/catalog.ts';
 import { openStorage } from './storage/index.ts';
 import type { Storage } from './storage/storage.ts';
-import { adapters, createUpstreams } from './upstreams/index.ts';
-import type { Upstream } from './upstreams/upstream.ts';
+import { builtIn, openUpstreams, type Upstreams } from './upstreams/index.ts';
+import { createSandbox } from './upstreams/sandbox/sandbox.ts';
+import type { Upstream, UpstreamTools } from './upstreams/upstream.ts';
 
 /** Calls to addresses that strangers give. */
 interface Fetches {
@@ -24,6 +25,8 @@ interface Fetches {
   inputs: Fetch;
   /** Notifications. */
   webhooks: Fetch;
+  /** Upstreams, at addresses that the operator gave. */
+  trusted: Fetch;
 }
 
 /** What the HTTP side and the worker of one process share. */
@@ -68,20 +71,20 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   const storage = openMedia(config);
   const metrics = createMetrics();
   const fetches = openFetches(config, options.lookup);
-  const upstreams =
-    options.upstreams ??
-    createUpstreams(upstreamSettings(config), { download: downloader(fetches.inputs, config) });
+  const connected = connect(config, fetches, options.upstreams);
+  const upstreams = connected.live;
   const catalog = await openCatalog({
     dir: catalogDir(config),
-    usableUpstreams: (name) => upstreams.has(name) || notSetUp(name),
-    knownUpstreams: [...new Set([...Object.keys(adapters), ...upstreams.keys()])],
+    usableUpstreams: connected.usable,
+    knownUpstreams: [...builtIn, ...(options.upstreams?.keys() ?? [])],
+    define: connected.define,
     log,
   });
   const hints = openHints(db, {
     remote: config.FAREBOX_NOTIFY,
     onError: (err) => log.warn({ err }, 'hint lost'),
   });
-  addFigures(metrics, { db, upstreams: [...upstreams.keys()], dir: dataDir(config) });
+  addFigures(metrics, { db, upstreams, dir: dataDir(config) });
   const happenings = tellHappenings(metrics, log, upstreams);
   const lanes = openLanes({ db, hints, metrics, config, happenings, bounds: options.batches });
   const links = { baseUrl: '', secret: secrets[0]!, outputTtlSeconds };
@@ -89,7 +92,7 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   const close = async () => {
     space.stop();
     await hints.close();
-    await Promise.all([...upstreams.values()].map((upstream) => upstream.close?.()));
+    await connected.close();
     await Promise.all([...Object.values(fetches).map((each) => each.close()), catalog.close()]);
   };
   const shared = { db, log, metrics, storage, catalog, upstreams, hints, lanes, links, fetches };
@@ -109,30 +112,35 @@ export function openMedia(config: Config): Storage {
 
 /** For a look at the catalog without a service: which upstreams there are, and which are set up. */
 export function upstreamsOf(config: Config) {
-  const isSetUp = (name: string) => name === 'sandbox' && config.FAREBOX_SANDBOX;
-  return {
-    knownUpstreams: Object.keys(adapters),
-    usableUpstreams: (name: string) => isSetUp(name) || notSetUp(name),
-  };
+  const { define, usable } = connect(config, openFetches(config), new Map());
+  const isSandbox = (name: string) => name === 'sandbox' && config.FAREBOX_SANDBOX;
+  const usableUpstreams = (name: string) => isSandbox(name) || usable(name);
+  return { knownUpstreams: builtIn, usableUpstreams, define };
 }
 
-function notSetUp(name: string): string {
-  const needs = adapters[name];
-  return `the upstream "${name}" is not set up${needs ? `: it needs ${needs}` : ''}`;
+/** `given` stand in place of those that come with Farebox. */
+function connect(
+  config: Config,
+  fetches: Fetches,
+  given?: ReadonlyMap<string, Upstream>,
+): Upstreams {
+  const { variable } = config;
+  const download = downloader(fetches.inputs, config);
+  const tools = { fetch: fetches.trusted, download, now: Date.now };
+  return openUpstreams(given ?? ownUpstreams(config, download), variable, tools);
 }
 
-function upstreamSettings(config: Config) {
-  if (!config.FAREBOX_SANDBOX) return { sandbox: null };
-  const dir = dataDir(config, 'sandbox');
-  return {
-    sandbox: {
-      dir,
-      concurrency: config.FAREBOX_SANDBOX_CONCURRENCY,
-      speed: config.FAREBOX_SANDBOX_SPEED,
-      // What is left of the step is for looking into the files.
-      inputSeconds: config.FAREBOX_STEP_TIMEOUT_SECONDS * inputShare,
-    },
-  };
+function ownUpstreams(config: Config, download: Download): Map<string, Upstream> {
+  if (!config.FAREBOX_SANDBOX) return new Map();
+  const sandbox = createSandbox({
+    dir: dataDir(config, 'sandbox'),
+    concurrency: config.FAREBOX_SANDBOX_CONCURRENCY,
+    speed: config.FAREBOX_SANDBOX_SPEED,
+    // What is left of the step is for looking into the files.
+    inputSeconds: config.FAREBOX_STEP_TIMEOUT_SECONDS * inputShare,
+    download,
+  });
+  return new Map([[sandbox.name, sandbox]]);
 }
 
 function openFetches(config: Config, lookup?: Lookup): Fetches {
@@ -154,6 +162,7 @@ function openFetches(config: Config, lookup?: Lookup): Fetches {
       own,
       lookup,
     }),
+    trusted: createFetch({ guard: false }),
   };
 }
 
@@ -162,8 +171,10 @@ export function ownNames(config: Config): string[] {
   return config.FAREBOX_BASE_URL === null ? [] : [new URL(config.FAREBOX_BASE_URL).hostname];
 }
 
-function downloader(inputs: Fetch, config: Config) {
-  return async (url: string, signal: AbortSignal) => {
+type Download = UpstreamTools['download'];
+
+function downloader(inputs: Fetch, config: Config): Download {
+  return async (url, signal) => {
     const call = { url, maxBytes: config.FAREBOX_UPLOAD_MAX_BYTES, idleTimeoutMs: 20_000, signal };
     const reply = await inputs.stream(call);
     const opened = reply.body;

@@ -1,9 +1,9 @@
 import * as queue from '../db/queue.ts';
-import { adapters } from '../upstreams/index.ts';
+import { builtIn } from '../upstreams/index.ts';
 import { print, seconds, table, withDatabase, type Context } from './output.ts';
 
 export async function list(context: Context): Promise<void> {
-  const rows = await withDatabase(context, (db) => queue.upstreamStates(db, Object.keys(adapters)));
+  const rows = await withDatabase(context, (db) => queue.upstreamStates(db, builtIn));
   const cells = rows.map((row) => [
     row.name,
     row.waiting < queue.waitingMax ? String(row.waiting) : `${queue.waitingMax} or more`,

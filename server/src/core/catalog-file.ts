@@ -21,6 +21,8 @@ import { schemaFaults } from './catalog-words.ts';
 import type { Fault } from './catalog-words.ts';
 import { chatExample, chatInputSchema } from './chat-schema.ts';
 import { parseUsd } from './money.ts';
+import { definitionOf } from './upstream-definition.ts';
+import type { DefinitionForm, UpstreamDefinition } from './upstream-definition.ts';
 
 export interface Problem {
   file: string;
@@ -33,6 +35,8 @@ export interface Problem {
 }
 
 export interface ParsedFile {
+  /** The upstream that it defines. */
+  upstream: UpstreamDefinition | null;
   rows: Model[];
   problems: Problem[];
 }
@@ -89,7 +93,7 @@ interface RowForm extends UpstreamForm {
 }
 
 interface FileForm {
-  upstream?: string;
+  upstream?: string | DefinitionForm;
   owned_by?: string;
   models: RowForm[];
 }
@@ -116,9 +120,11 @@ export function parseCatalogFile(content: unknown, file: string): ParsedFile {
   }).compile(fileSchema);
   if (!validate(content)) {
     const faults = schemaFaults(validate.errors ?? [], content).slice(0, PROBLEMS_MAX);
-    return { rows: [], problems: faults.map(({ path, message }) => ({ file, path, message })) };
+    const problems = faults.map(({ path, message }) => ({ file, path, message }));
+    return { upstream: null, rows: [], problems };
   }
   const form = content as FileForm;
+  const upstream = typeof form.upstream === 'object' ? definitionOf(form.upstream) : null;
   const rows: Model[] = [];
   const problems: Problem[] = [];
   form.models.forEach((row, i) => {
@@ -134,10 +140,10 @@ export function parseCatalogFile(content: unknown, file: string): ParsedFile {
       });
     }
   });
-  return { rows, problems: problems.slice(0, PROBLEMS_MAX) };
+  return { upstream, rows, problems: problems.slice(0, PROBLEMS_MAX) };
 }
 
-/** The rows that name an upstream for which there is no adapter. */
+/** The rows that name an upstream that no file defines. */
 export function unknownUpstreams(
   file: string,
   rows: readonly Model[],
@@ -150,6 +156,21 @@ export function unknownUpstreams(
     return [{ file, path: `/models/${rows.findIndex((row) => row.id === id)}`, message }];
   });
   return problems.slice(0, PROBLEMS_MAX);
+}
+
+/** The files that define an upstream which an earlier file defines too, in the given order. */
+export function duplicateUpstreams(
+  files: { file: string; upstream: UpstreamDefinition | null }[],
+): Problem[] {
+  const owners = new Map<string, string>([['sandbox', 'Farebox itself']]);
+  return files.flatMap(({ file, upstream }) => {
+    if (upstream === null) return [];
+    const owner = owners.get(upstream.name);
+    owners.set(upstream.name, owner ?? file);
+    if (owner === undefined) return [];
+    const message = `the upstream ${upstream.name} is defined by ${owner} already.`;
+    return [{ file, path: '/upstream', message }];
+  });
 }
 
 /** The rows whose id an earlier row has, over all files in the given order. */
@@ -256,7 +277,7 @@ function defaultOf(input_schema: Record<string, unknown>, field: string) {
 function upstreamOf(form: UpstreamForm, model: string, file: FileForm): ModelUpstream {
   const cost = form.cost_usd ?? form.cost_input_usd;
   return {
-    upstream: form.upstream ?? file.upstream!,
+    upstream: form.upstream ?? nameOf(file)!,
     model,
     input_mapping: form.input_mapping ?? {},
     input_defaults: form.input_defaults ?? {},
@@ -264,6 +285,10 @@ function upstreamOf(form: UpstreamForm, model: string, file: FileForm): ModelUps
     cost_output_usd_micro:
       form.cost_output_usd === undefined ? null : parseUsd(form.cost_output_usd),
   };
+}
+
+function nameOf({ upstream }: FileForm): string | undefined {
+  return typeof upstream === 'object' ? upstream.name : upstream;
 }
 
 function isDay(text: string): boolean {

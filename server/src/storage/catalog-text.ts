@@ -1,20 +1,18 @@
 import { LineCounter, parseDocument } from 'yaml';
 import type { Document } from 'yaml';
-import { parseCatalogFile, unknownUpstreams } from '../core/catalog-file.ts';
+import { parseCatalogFile } from '../core/catalog-file.ts';
 import type { ParsedFile, Problem } from '../core/catalog-file.ts';
 
 /** Uses of YAML aliases one file may make, so that a few lines cannot unfold into gigabytes. */
 const ALIASES_MAX = 1000;
 
-/**
- * Parses one file's text: YAML 1.2, strict, no key twice. Never throws. `known` are the upstreams
- * that a row may name; left out: any.
- */
-export function parseCatalogText(
-  text: string,
-  file: string,
-  known?: readonly string[],
-): ParsedFile {
+export interface ParsedText extends ParsedFile {
+  /** Adds the line to a problem that was found later. */
+  locate: (problem: Problem) => Problem;
+}
+
+/** Parses one file's text: YAML 1.2, strict, no key twice. Never throws. */
+export function parseCatalogText(text: string, file: string): ParsedText {
   const lines = new LineCounter();
   const doc = parseDocument(text, {
     version: '1.2',
@@ -32,24 +30,24 @@ export function parseCatalogText(
       message: `not valid YAML: ${firstLine(message)}.`,
       line: lines.linePos(pos[0]).line,
     }));
-    return { rows: [], problems };
+    return nothing(problems);
   }
+  const locate = (problem: Problem) => withLine(problem, doc, lines);
   try {
     const content: unknown = doc.toJS({ maxAliasCount: ALIASES_MAX });
     if (content === null) {
-      return {
-        rows: [],
-        problems: [{ file, path: '', message: 'the file is empty; it needs models.' }],
-      };
+      return nothing([{ file, path: '', message: 'the file is empty; it needs models.' }]);
     }
-    const { rows, problems } = parseCatalogFile(content, file);
-    // A row with a problem is not among the rows, so that their places count only without any.
-    if (known && problems.length === 0) problems.push(...unknownUpstreams(file, rows, known));
-    return { rows, problems: problems.map((problem) => withLine(problem, doc, lines)) };
+    const { problems, ...parsed } = parseCatalogFile(content, file);
+    return { ...parsed, problems: problems.map(locate), locate };
   } catch (error) {
     const message = `not a usable YAML: ${firstLine((error as Error).message)}.`;
-    return { rows: [], problems: [{ file, path: '', message }] };
+    return nothing([{ file, path: '', message }]);
   }
+}
+
+function nothing(problems: Problem[]): ParsedText {
+  return { upstream: null, rows: [], problems, locate: (problem) => problem };
 }
 
 /** The line of the problem's own node, or of the nearest node around it. */

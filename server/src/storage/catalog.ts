@@ -9,19 +9,26 @@ import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { duplicateIds } from '../core/catalog-file.ts';
+import { duplicateIds, duplicateUpstreams, unknownUpstreams } from '../core/catalog-file.ts';
 import type { ParsedFile, Problem } from '../core/catalog-file.ts';
 import { assembleCatalog } from '../core/catalog.ts';
 import type { Catalog, Model } from '../core/catalog.ts';
+import type { UpstreamDefinition } from '../core/upstream-definition.ts';
 import { parseCatalogText } from './catalog-text.ts';
+import type { ParsedText } from './catalog-text.ts';
 
 export interface CatalogOptions {
   /** Folder of the `.yaml` and `.yml` files; others in it and folders below are not looked at. */
   dir: string;
   /** True, or why the upstream cannot be used, in words for the operator. Asked at every reload. */
   usableUpstreams: (name: string) => true | string;
-  /** The upstreams there are, usable or not: a row that names another is wrong. Left out: any. */
+  /**
+   * Upstreams that no file has to define: a row that names neither one of them nor a defined one is
+   * wrong. Left out: any may be named.
+   */
   knownUpstreams?: readonly string[];
+  /** Told what the files define, before `usableUpstreams` is asked. */
+  define?: (upstreams: UpstreamDefinition[]) => void;
   log: CatalogLog;
   /**
    * Quiet time after a change before the folder is read, so that no half-saved file is. Default
@@ -37,7 +44,7 @@ export interface CatalogOptions {
   watch?: boolean;
 }
 
-type FolderOptions = Pick<CatalogOptions, 'dir' | 'usableUpstreams' | 'knownUpstreams'>;
+type FolderOptions = Pick<CatalogOptions, 'dir' | 'usableUpstreams' | 'knownUpstreams' | 'define'>;
 
 /** The part of a pino logger that is used. */
 export interface CatalogLog {
@@ -68,11 +75,16 @@ export interface CheckedFolder {
   hidden: Catalog['hidden'];
 }
 
-interface LoadedFile extends ParsedFile {
+interface ReadFile {
   file: string;
   /** Null where the file could not be read. */
   text: string | null;
+  /** What stands in it. */
+  parsed: ParsedText;
 }
+
+/** What counts of a file: where it has turned bad, what it had before. */
+interface LoadedFile extends ReadFile, ParsedFile {}
 
 interface Folder {
   files: LoadedFile[];
@@ -145,6 +157,7 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
 export async function checkFolder(options: FolderOptions): Promise<CheckedFolder> {
   const { files, problems } = await readFolder(options, []);
   const rows = files.flatMap((file) => file.rows);
+  options.define?.(definitionsOf(files));
   const { hidden } = assembleCatalog(rows, options.usableUpstreams);
   return { files: files.map(({ file }) => file), rows, problems, hidden };
 }
@@ -154,13 +167,15 @@ async function readFolder(
   before: LoadedFile[],
 ): Promise<Folder> {
   const names = await catalogFiles(dir);
-  const files = await Promise.all(
-    names.map(async (file) => {
-      const old = before.find((loaded) => loaded.file === file);
-      return readCatalogFile(join(dir, file), file, old, knownUpstreams);
-    }),
+  const old = new Map(before.map((loaded) => [loaded.file, loaded]));
+  const read = await Promise.all(
+    names.map((file) => readCatalogFile(join(dir, file), file, old.get(file))),
   );
-  const problems = [...files.flatMap((file) => file.problems), ...duplicateIds(files)];
+  const defined = definitionsOf(read.map(({ parsed }) => parsed));
+  const known = knownUpstreams && [...knownUpstreams, ...defined.map(({ name }) => name)];
+  const files = read.map((each) => loadedOf(each, old.get(each.file), known));
+  const problems = files.flatMap((file) => file.problems);
+  problems.push(...duplicateIds(files), ...duplicateUpstreams(files));
   if (names.length === 0) {
     problems.push({
       file: '',
@@ -171,26 +186,38 @@ async function readFolder(
   return { files, problems };
 }
 
-/** With any problem in it, a file goes on with the rows it had before. */
-async function readCatalogFile(
-  path: string,
-  file: string,
-  old?: LoadedFile,
-  known?: readonly string[],
-): Promise<LoadedFile> {
-  const lastGood = old?.rows ?? [];
+/** The first definition of each upstream. */
+function definitionsOf(files: Pick<ParsedText, 'upstream'>[]): UpstreamDefinition[] {
+  const all = files.flatMap(({ upstream }) => upstream ?? []);
+  return all.filter(({ name }, i) => all.findIndex((other) => other.name === name) === i);
+}
+
+/** With any problem in it, a file goes on with what it had before. */
+function loadedOf(read: ReadFile, old?: LoadedFile, known?: readonly string[]): LoadedFile {
+  const { file, parsed } = read;
+  const problems = [...parsed.problems];
+  // A row with a problem is not among the rows, so that their places count only without any.
+  if (known && problems.length === 0)
+    problems.push(...unknownUpstreams(file, parsed.rows, known).map(parsed.locate));
+  const { upstream, rows } = problems.length === 0 ? parsed : (old ?? nothing);
+  return { ...read, upstream, rows, problems };
+}
+
+const nothing = { upstream: null, rows: [] };
+
+async function readCatalogFile(path: string, file: string, old?: LoadedFile): Promise<ReadFile> {
   let text: string;
   try {
     const { size } = await stat(path);
     if (size > FILE_BYTES_MAX) throw new Error(`larger than ${FILE_BYTES_MAX} bytes`);
     text = await readFile(path, 'utf8');
   } catch (error) {
-    return { file, text: null, rows: lastGood, problems: [unreadable(file, error as Error)] };
+    const problems = [unreadable(file, error as Error)];
+    return { file, text: null, parsed: { ...nothing, problems, locate: (problem) => problem } };
   }
   // The same rows, not equal ones: whatever is kept per row (a compiled schema) stays of use.
   if (old && old.text === text) return old;
-  const { rows, problems } = parseCatalogText(text, file, known);
-  return { file, text, rows: problems.length > 0 ? lastGood : rows, problems };
+  return { file, text, parsed: parseCatalogText(text, file) };
 }
 
 async function catalogFiles(dir: string): Promise<string[]> {
@@ -208,7 +235,8 @@ async function signatureOf(dir: string): Promise<string> {
   return (await Promise.all(marks)).join('\n');
 }
 
-function liveCatalog(folder: Folder, { usableUpstreams }: CatalogOptions): Catalog {
+function liveCatalog(folder: Folder, { usableUpstreams, define }: CatalogOptions): Catalog {
+  define?.(definitionsOf(folder.files));
   const rows = folder.files.flatMap((file) => file.rows);
   const { models, hidden } = assembleCatalog(rows, usableUpstreams);
   const text = JSON.stringify([...models.values()], (_, value: unknown) =>

@@ -1,24 +1,79 @@
-import type { InputFile, Upstream } from './upstream.ts';
-import { createSandbox } from './sandbox/sandbox.ts';
+import { settingsOf } from '../core/upstream-definition.ts';
+import type {
+  AdapterName,
+  UpstreamDefinition,
+  UpstreamSettings,
+} from '../core/upstream-definition.ts';
+import type { Upstream, UpstreamTools } from './upstream.ts';
 
-/** Every upstream that there is an adapter for, and what sets it up. A catalog names no other. */
-export const adapters: Readonly<Record<string, string>> = { sandbox: 'FAREBOX_SANDBOX=on' };
+/** What speaks to a kind of upstream. Throws where the definition's options do not fit. */
+type Adapter = (settings: UpstreamSettings, tools: UpstreamTools) => Upstream;
 
-/** Which upstreams this process has, by name. Null: not set up. */
-export interface UpstreamSettings {
-  sandbox: { dir: string; concurrency: number; speed: number; inputSeconds: number } | null;
+const adapters: Partial<Record<AdapterName, Adapter>> = {};
+
+/** The upstream that no catalog file has to define. */
+export const builtIn = ['sandbox'];
+
+/** The upstreams of this process, as the catalog files define them at the moment. */
+export interface Upstreams {
+  live: ReadonlyMap<string, Upstream>;
+  /** Takes new definitions; an upstream whose settings stay the same goes on as it is. */
+  define(definitions: readonly UpstreamDefinition[]): void;
+  /** True, or what the operator has to do to set it up. */
+  usable(name: string): true | string;
+  close(): Promise<void>;
 }
 
-export interface UpstreamTools {
-  /** Fetches a caller's public address, through the guard. */
-  download(url: string, signal: AbortSignal): Promise<InputFile>;
-}
-
-export function createUpstreams(
-  settings: UpstreamSettings,
+/**
+ * `given` are there already, and no definition replaces them. `variable` reads the environment.
+ */
+export function openUpstreams(
+  given: ReadonlyMap<string, Upstream>,
+  variable: (name: string) => string | null,
   tools: UpstreamTools,
-): Map<string, Upstream> {
-  const list: Upstream[] = [];
-  if (settings.sandbox) list.push(createSandbox({ ...settings.sandbox, download: tools.download }));
-  return new Map(list.map((upstream) => [upstream.name, upstream]));
+): Upstreams {
+  const live = new Map(given);
+  const known = new Map<string, string>();
+  const missing = new Map<string, string>();
+  if (!given.has('sandbox'))
+    missing.set('sandbox', 'the upstream "sandbox" is not set up: it needs FAREBOX_SANDBOX=on');
+
+  function remove(name: string): void {
+    const old = live.get(name);
+    live.delete(name);
+    known.delete(name);
+    missing.delete(name);
+    void old?.close?.();
+  }
+
+  function add(definition: UpstreamDefinition): void {
+    const { name, adapter } = definition;
+    try {
+      const settings = settingsOf(definition, variable);
+      if (typeof settings === 'string') return void missing.set(name, settings);
+      live.set(name, adapters[adapter]!(settings, tools));
+    } catch (error) {
+      const { message } = error as Error;
+      missing.set(name, `the upstream "${name}" is not set up: ${message}`);
+    }
+  }
+
+  return {
+    live,
+    define(definitions) {
+      const wanted = new Map(definitions.map((each) => [each.name, JSON.stringify(each)]));
+      for (const name of known.keys()) if (!wanted.has(name)) remove(name);
+      for (const definition of definitions) {
+        const { name } = definition;
+        if (builtIn.includes(name) || given.has(name)) continue;
+        if (known.get(name) === wanted.get(name)) continue;
+        remove(name);
+        known.set(name, wanted.get(name)!);
+        add(definition);
+      }
+    },
+    usable: (name) =>
+      live.has(name) || (missing.get(name) ?? `no catalog file defines the upstream "${name}"`),
+    close: async () => void (await Promise.all([...live.values()].map((each) => each.close?.()))),
+  };
 }

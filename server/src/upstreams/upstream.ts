@@ -1,3 +1,5 @@
+import type { Fetch } from '../lib/fetch.ts';
+
 /**
  * The interface every upstream adapter fulfils. An upstream is an outside service that we call and
  * pay.
@@ -20,8 +22,21 @@ export type UpstreamClass = 'A' | 'B' | 'C+' | 'C';
 export interface InputFile {
   content_type: string;
   size: number;
+  file_name?: string;
   /** Streams the bytes; may be called more than once. */
   open(): Promise<AsyncIterable<Uint8Array>>;
+  /** A short-lived address of ours that anyone may fetch it from; null where we have none. */
+  link?: string | null;
+}
+
+/** What adapters are given beside their settings. */
+export interface UpstreamTools {
+  /** To addresses that the operator gave: any host, connections are kept. */
+  fetch: Fetch;
+  /** Fetches a caller's public address, through the guard. */
+  download(url: string, signal: AbortSignal): Promise<InputFile>;
+  /** Unix milliseconds. */
+  now(): number;
 }
 
 export interface StartJob {
@@ -45,8 +60,13 @@ export interface StartJob {
    * media in them is not to be worked with.
    */
   fields: readonly string[];
-  /** Our stored files by the value that stands in the input (`file_…`). */
+  /** What we store, by the value that stands in the input: `file_…`, or a link to an output. */
   files: Record<string, InputFile>;
+  /**
+   * Where the upstream may call back when something has happened to this very attempt; null where
+   * it cannot reach us.
+   */
+  callback_url: string | null;
   signal: AbortSignal;
 }
 
@@ -82,7 +102,24 @@ export interface Result {
 export type JobState =
   | { state: 'running'; progress?: number; logs?: string[]; poll_after_ms?: number }
   | { state: 'done'; result: Result }
-  | { state: 'failed'; code: 'upstream_rejected' | 'upstream_failed'; message: string };
+  | { state: 'failed'; code: 'upstream_rejected' | 'upstream_failed'; message: string }
+  /** It knows no such job. Seen three times in a row, it is lost. */
+  | { state: 'missing'; message: string };
+
+/**
+ * Why a start was not accepted. busy: for a while. unreachable: no connection. account: the
+ * operator's account there is out of credit. credential: it does not take our key. model: it has no
+ * such model.
+ */
+export type Refusal = 'busy' | 'unreachable' | 'account' | 'credential' | 'model';
+
+export interface NotAccepted {
+  outcome: 'not_accepted';
+  /** Default: busy. */
+  why?: Refusal;
+  message: string;
+  retry_after_ms?: number;
+}
 
 export type StartOutcome =
   /** Accepted: poll by this handle. */
@@ -91,10 +128,8 @@ export type StartOutcome =
   | { outcome: 'done'; result: Result }
   /** Refused for good: bad input or policy. */
   | { outcome: 'rejected'; message: string }
-  /**
-   * Surely not accepted (DNS, refused connection, TLS, 429, 503): safe to try again after a while.
-   */
-  | { outcome: 'not_accepted'; message: string; retry_after_ms?: number }
+  /** Surely not accepted (DNS, refused connection, TLS, 429, 503): safe to try again elsewhere. */
+  | NotAccepted
   /** Bytes were written and no clear answer came back. */
   | { outcome: 'unknown'; message: string };
 
@@ -114,14 +149,27 @@ export type ChatOutcome =
   | { outcome: 'reply'; reply: Record<string, unknown> }
   | { outcome: 'stream'; chunks: AsyncIterable<Record<string, unknown>> }
   | { outcome: 'rejected'; message: string }
-  | { outcome: 'not_accepted'; message: string; retry_after_ms?: number }
+  | NotAccepted
   | { outcome: 'unknown'; message: string };
+
+/** A call that came in at a job's `callback_url`. */
+export interface Callback {
+  /** Names in lower case; of a name that came several times, the first value. */
+  headers: Record<string, string>;
+  body: Buffer;
+  signal: AbortSignal;
+}
+
+/** Thrown for a callback that is not the upstream's, or too old. */
+export class CallbackRefused extends Error {}
 
 export interface Upstream {
   name: string;
   class: UpstreamClass;
   /** Jobs of ours it may run at the same time, over all our processes. */
   concurrency: number;
+  /** How long a start may take, where that is longer than other steps: it answers with the result. */
+  start_seconds?: number;
   start(job: StartJob): Promise<StartOutcome>;
   /** May throw: a poll that fails is tried again until the request's deadline. */
   poll(handle: Handle, signal: AbortSignal): Promise<JobState>;
@@ -130,5 +178,16 @@ export interface Upstream {
   /** Class B: finds the job that carries our key, or null where there surely is none. */
   find?(idempotency_key: string, signal: AbortSignal): Promise<Handle | null>;
   chat?(call: ChatCall): Promise<ChatOutcome>;
+  /**
+   * Proves that a callback is the upstream's, and says by which handle it knows the job, where the
+   * call says so. What it tells of the job is not believed: it only wakes the next poll.
+   *
+   * @throws CallbackRefused
+   */
+  callback?(call: Callback): Promise<Handle | null>;
+  /** Calls it with our credential, at no cost. Null: all is well; else what is wrong, in words. */
+  check?(signal: AbortSignal): Promise<string | null>;
+  /** Its own names of the models it has, where it can tell. */
+  models?(signal: AbortSignal): Promise<string[]>;
   close?(): Promise<void>;
 }

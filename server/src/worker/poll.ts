@@ -33,6 +33,7 @@ export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): P
   const state = await upstream.poll(row.handle, signal);
   if (state.state === 'failed') return fail(row, state.code, state.message);
   if (state.state === 'done') return finish(row, state.result, deps, signal);
+  if (state.state === 'missing') return wait(state.message, null);
   const { progress = null, logs = [] } = state;
   const told =
     progress === null && logs.length === 0

@@ -89,6 +89,7 @@ async function prepare(
     input: upstreamInput(model, route, row.input, row.quote.assumptions),
     fields: upstreamFields(model, route),
     files: inputFiles,
+    callback_url: null,
     signal,
   };
 }

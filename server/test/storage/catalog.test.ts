@@ -343,7 +343,9 @@ describe('the live catalog', () => {
   });
 
   test('changes its version with a row, and only then', async (t) => {
-    const { store, put } = await open(t, { 'a.yaml': yaml('a/x') });
+    // It must not have noticed by itself before it is told.
+    const still = { watch: false, pollMs: 3_600_000 };
+    const { store, put } = await open(t, { 'a.yaml': yaml('a/x') }, still);
     const first = store.current().version;
     let calls = 0;
     store.onChange(() => void calls++);

@@ -68,7 +68,8 @@ export function start(
   { key = `key-${++keys}`, files = {}, fields = Object.keys(input), signal = SIGNAL }: Ask = {},
 ): Promise<StartOutcome> {
   const job = { request_id: `request-of-${key}`, idempotency_key: key, model: 'canvas' };
-  return sandbox.start({ ...job, task, input, fields, files, signal });
+  const given = { task, input, fields, files, callback_url: null, signal };
+  return sandbox.start({ ...job, ...given });
 }
 
 export function handleOf(outcome: StartOutcome): Handle {

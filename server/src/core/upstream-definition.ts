@@ -1,0 +1,73 @@
+/**
+ * An upstream as a catalog file defines it: data, so that another server of a known kind needs no
+ * code. Pure.
+ */
+
+export const adapterNames = ['openai', 'fal', 'replicate', 'comfyui', 'http-job'] as const;
+export type AdapterName = (typeof adapterNames)[number];
+
+export interface UpstreamDefinition {
+  name: string;
+  adapter: AdapterName;
+  /** Base address without a slash at its end; null: only `url_from` has it. */
+  url: string | null;
+  /** Names of environment variables. */
+  url_from: string | null;
+  key_from: string | null;
+  key_optional: boolean;
+  secret_from: string | null;
+  /** Jobs of ours it may run at the same time, over all our processes. */
+  concurrency: number;
+  /** What its adapter wants to know; its form is in `catalog/schema.json`. */
+  options: Record<string, unknown>;
+}
+
+/** A definition with what the environment adds. */
+export interface UpstreamSettings {
+  name: string;
+  url: string;
+  key: string | null;
+  /** What its callbacks are signed with. */
+  secret: string | null;
+  concurrency: number;
+  options: Record<string, unknown>;
+}
+
+/** As it stands in the file, after the schema has been satisfied. */
+export type DefinitionForm = Pick<UpstreamDefinition, 'name' | 'adapter'> &
+  Partial<UpstreamDefinition>;
+
+export function definitionOf(form: DefinitionForm): UpstreamDefinition {
+  return {
+    url_from: null,
+    key_from: null,
+    key_optional: false,
+    secret_from: null,
+    concurrency: 10,
+    options: {},
+    ...form,
+    url: form.url?.replace(/\/+$/, '') ?? null,
+  };
+}
+
+const urlForm = /^https?:\/\/[^?#\s]+$/;
+
+/**
+ * The settings of a defined upstream, or what the operator has to do to set it up, in words.
+ * `variable` reads the environment.
+ */
+export function settingsOf(
+  definition: UpstreamDefinition,
+  variable: (name: string) => string | null,
+): UpstreamSettings | string {
+  const { name, url_from, key_from, secret_from, concurrency, options } = definition;
+  const read = (from: string | null) => (from === null ? null : variable(from));
+  const needs = (what: string) => `the upstream "${name}" is not set up: it needs ${what}`;
+  const key = read(key_from);
+  const url = read(url_from)?.replace(/\/+$/, '') ?? definition.url;
+  if (url === null) return needs(url_from!);
+  if (!urlForm.test(url) || !URL.canParse(url))
+    return needs(`${url_from} to be an http or https address without a query`);
+  if (key === null && key_from !== null && !definition.key_optional) return needs(key_from);
+  return { name, url, key, secret: read(secret_from), concurrency, options };
+}

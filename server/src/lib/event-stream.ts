@@ -1,0 +1,33 @@
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+
+/** An event of one of these streams; its data is bounded. */
+export type ServerEvent = EventSourceMessage;
+
+/**
+ * Reads server-sent events from bytes, however they are cut. Comments are passed over. An event
+ * longer than `maxChars` is an error.
+ */
+export async function* readEvents(
+  bytes: AsyncIterable<Uint8Array>,
+  maxChars: number,
+): AsyncGenerator<ServerEvent> {
+  const ready: ServerEvent[] = [];
+  let held = 0;
+  const parser = createParser({
+    onEvent(event) {
+      held = 0;
+      ready.push(event);
+    },
+    onComment: () => (held = 0),
+  });
+  const decoder = new TextDecoder();
+  const feed = function* (text: string): Generator<ServerEvent> {
+    held += text.length;
+    parser.feed(text);
+    yield* ready.splice(0);
+    if (held > maxChars) throw new Error(`an event is longer than ${maxChars} characters`);
+  };
+  for await (const chunk of bytes) yield* feed(decoder.decode(chunk, { stream: true }));
+  // The last one may lack its empty line.
+  yield* feed(`${decoder.decode()}\n\n`);
+}

@@ -1,0 +1,105 @@
+import { isMediaField } from '../core/media-input.ts';
+import type { InputFile, StartJob, UpstreamTools } from './upstream.ts';
+
+/** A caller's media on their way to an upstream. */
+
+const depthMax = 6;
+
+/** The input cannot be handed over, whatever is tried; the message is for the caller. */
+export class InputRefused extends Error {}
+
+/**
+ * The job's input in which each media value is what `place` makes of it: values of fields named
+ * `…url` or `…urls`, and whatever names something we store, in the fields that the row knows.
+ * Media in other fields are left out: no price rests on them.
+ */
+export async function placeMedia(
+  { input, fields, files }: Pick<StartJob, 'input' | 'fields' | 'files'>,
+  place: (value: string, field: string) => Promise<unknown>,
+): Promise<Record<string, unknown>> {
+  const isMedia = (value: string, field: string) =>
+    value !== '' && (isMediaField(field) || Object.hasOwn(files, value));
+  const walk = async (value: unknown, field: string, depth: number): Promise<unknown> => {
+    if (typeof value === 'string') return isMedia(value, field) ? place(value, field) : value;
+    if (typeof value !== 'object' || value === null || depth > depthMax) return value;
+    if (Array.isArray(value)) {
+      const items: unknown[] = [];
+      for (const item of value) items.push(await walk(item, field, depth + 1));
+      return items;
+    }
+    const entries: [string, unknown][] = [];
+    for (const [name, item] of Object.entries(value))
+      entries.push([name, await walk(item, name, depth + 1)]);
+    return Object.fromEntries(entries);
+  };
+  const known = new Set(fields);
+  const placed: [string, unknown][] = [];
+  for (const [field, value] of Object.entries(input)) {
+    if (known.has(field)) placed.push([field, await walk(value, field, 1)]);
+    else if (!hasMedia(value, field, isMedia)) placed.push([field, value]);
+  }
+  return Object.fromEntries(placed);
+}
+
+function hasMedia(
+  value: unknown,
+  field: string,
+  isMedia: (value: string, field: string) => boolean,
+): boolean {
+  if (typeof value === 'string') return isMedia(value, field);
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(([name, item]) =>
+    hasMedia(item, Array.isArray(value) ? field : name, isMedia),
+  );
+}
+
+/** Opens what a media value names. Throws `InputRefused` where it cannot be had. */
+export async function openMedia(
+  value: string,
+  field: string,
+  job: Pick<StartJob, 'files' | 'signal'>,
+  { download }: Pick<UpstreamTools, 'download'>,
+): Promise<InputFile> {
+  if (Object.hasOwn(job.files, value)) return job.files[value]!;
+  if (/^data:/i.test(value)) return dataFile(value, field);
+  if (!/^https?:/i.test(value))
+    throw new InputRefused(`${field} must be a file_id of an uploaded file or a public address.`);
+  try {
+    return await download(value, job.signal);
+  } catch (cause) {
+    job.signal.throwIfAborted();
+    const message = `${field} could not be fetched. Check the address, or upload the file and give its file_id.`;
+    throw new InputRefused(message, { cause });
+  }
+}
+
+/** The file inside a base64 `data:` address. */
+export function dataFile(value: string, field: string): InputFile {
+  const [, content_type, text] = /^data:([^;,]*);base64,([\s\S]*)$/i.exec(value) ?? [];
+  if (text === undefined) throw new InputRefused(`${field} must hold its data as base64.`);
+  const bytes = Buffer.from(text, 'base64');
+  const open = async () => once(bytes);
+  return { content_type: content_type || 'application/octet-stream', size: bytes.length, open };
+}
+
+async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes;
+}
+
+/** All bytes of a file. Throws `InputRefused` where there are more than `maxBytes`. */
+export async function bytesOf(file: InputFile, field: string, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of await file.open()) {
+    size += chunk.length;
+    if (size > maxBytes) throw new InputRefused(`${field} is larger than ${maxBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** A file as a `data:` address. Throws `InputRefused` where it is larger than `maxBytes`. */
+export async function dataUri(file: InputFile, field: string, maxBytes: number): Promise<string> {
+  const bytes = await bytesOf(file, field, maxBytes);
+  return `data:${file.content_type};base64,${bytes.toString('base64')}`;
+}

@@ -1,0 +1,101 @@
+import type { OutputMedia } from './upstream.ts';
+
+/** Media in whatever JSON an upstream calls its output. */
+
+const extensions: Readonly<Record<string, string>> = {
+  png: 'image',
+  jpg: 'image',
+  jpeg: 'image',
+  webp: 'image',
+  gif: 'image',
+  svg: 'image',
+  avif: 'image',
+  mp4: 'video',
+  webm: 'video',
+  mov: 'video',
+  mkv: 'video',
+  mp3: 'audio',
+  wav: 'audio',
+  ogg: 'audio',
+  m4a: 'audio',
+  flac: 'audio',
+};
+const depthMax = 6;
+
+export interface Collected {
+  media: OutputMedia[];
+  /** What is no media, under its own name. */
+  fields: Record<string, unknown>;
+}
+
+/**
+ * Takes the media out of an output: `{images: [{url}], video: {url}, seed}` under their own names,
+ * a plain address or a list of them under `field`. Other things stay among the fields; a text that
+ * is the whole output is `text`.
+ */
+export function collectMedia(output: unknown, field: string): Collected {
+  const found: Collected = { media: [], fields: {} };
+  if (typeof output === 'object' && output !== null && !Array.isArray(output)) {
+    const own = sourceOf(output);
+    if (own) found.media.push({ field, ...own });
+    else for (const [name, value] of Object.entries(output)) take(value, name, found);
+    return found;
+  }
+  const media = listOf(output, field);
+  if (media !== null) return { media, fields: {} };
+  if (typeof output === 'string') return { media: [], fields: { text: output } };
+  const isText = Array.isArray(output) && output.every((part) => typeof part === 'string');
+  if (isText && output.length > 0) return { media: [], fields: { text: output.join('') } };
+  return found;
+}
+
+function take(value: unknown, name: string, found: Collected): void {
+  const media = listOf(value, name);
+  if (media === null) found.fields[name] = value;
+  else found.media.push(...media);
+}
+
+/** Null where not all of it is media. */
+function listOf(value: unknown, field: string, depth = 0): OutputMedia[] | null {
+  if (depth > depthMax) return null;
+  if (Array.isArray(value)) {
+    const lists = value.map((item) => listOf(item, field, depth + 1));
+    return lists.length > 0 && lists.every((list) => list !== null) ? lists.flat() : null;
+  }
+  const source = sourceOf(value);
+  return source === null ? null : [{ field, ...source }];
+}
+
+/** An address, a `data:` address, or an object around one. */
+function sourceOf(value: unknown): Omit<OutputMedia, 'field'> | null {
+  if (typeof value === 'string') return sourceOfText(value);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  const { url, b64_json, content_type, file_name } = value as Record<string, unknown>;
+  const source =
+    typeof url === 'string'
+      ? sourceOfText(url, true)
+      : typeof b64_json === 'string'
+        ? { source: { bytes: Buffer.from(b64_json, 'base64') } }
+        : null;
+  if (source === null) return null;
+  return {
+    ...source,
+    ...(typeof content_type === 'string' && { content_type }),
+    ...(typeof file_name === 'string' && { file_name }),
+  };
+}
+
+function sourceOfText(text: string, isAddress = false): Omit<OutputMedia, 'field'> | null {
+  const [, content_type, data] = /^data:([^;,]+);base64,([\s\S]*)$/i.exec(text) ?? [];
+  if (data !== undefined)
+    return { source: { bytes: Buffer.from(data, 'base64') }, content_type: content_type! };
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return null;
+  // A page that an output mentions is no output.
+  return isAddress || kindOfAddress(text) !== null ? { source: { url: text } } : null;
+}
+
+/** What an address leads to, by the end of its path: image, video or audio; null: it does not say. */
+export function kindOfAddress(url: string): string | null {
+  const extension = /\.([a-z0-9]{2,5})$/i.exec(new URL(url).pathname)?.[1]?.toLowerCase() ?? '';
+  return extensions[extension] ?? null;
+}

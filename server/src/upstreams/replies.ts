@@ -1,0 +1,105 @@
+import { FetchError, type Reply } from '../lib/fetch.ts';
+import type { NotAccepted, Refusal, StartOutcome } from './upstream.ts';
+
+/** What an upstream's reply, or its lack, means for a start. */
+
+const messageMax = 500;
+
+/** The outcome of a call that ended without a reply. What is no fault of the network is thrown on. */
+export function outcomeOfFault(
+  error: unknown,
+): StartOutcome & { outcome: 'not_accepted' | 'unknown' } {
+  if (!(error instanceof FetchError)) throw error;
+  const { message, sent } = error;
+  if (sent) return { outcome: 'unknown', message };
+  return { outcome: 'not_accepted', why: 'unreachable', message };
+}
+
+/**
+ * The outcome of a reply that is no success. Only statuses that say "not taken" are; a gateway's
+ * 500, 502 and 504 may come after the job was made.
+ */
+export function outcomeOfReply(
+  reply: Pick<Reply, 'status' | 'headers' | 'body'>,
+  nowMs: number,
+): Exclude<StartOutcome, { outcome: 'accepted' | 'done' }> {
+  const { status } = reply;
+  const said = messageIn(jsonOf(reply.body)) ?? `answered ${status}`;
+  if (isOutOfCredit(reply)) return { outcome: 'not_accepted', why: 'account', message: said };
+  const why = refusals[status];
+  if (why !== undefined) {
+    const retry_after_ms = retryAfterMs(reply.headers, nowMs);
+    const refused: NotAccepted = { outcome: 'not_accepted', why, message: said };
+    return retry_after_ms === null ? refused : { ...refused, retry_after_ms };
+  }
+  if (status >= 300 && status < 400) {
+    const message = 'its address leads elsewhere: it answered with a redirect';
+    return { outcome: 'not_accepted', why: 'unreachable', message };
+  }
+  if (status >= 400 && status < 500) return { outcome: 'rejected', message: said };
+  return { outcome: 'unknown', message: said };
+}
+
+const refusals: Readonly<Record<number, Refusal>> = {
+  401: 'credential',
+  402: 'account',
+  403: 'credential',
+  404: 'model',
+  405: 'model',
+  408: 'busy',
+  425: 'busy',
+  429: 'busy',
+  503: 'busy',
+  529: 'busy',
+};
+
+/** Some say it with 402, some with 429 or 403 and a word. */
+function isOutOfCredit({ status, body }: Pick<Reply, 'status' | 'body'>): boolean {
+  if (status === 402) return true;
+  if (status !== 429 && status !== 403) return false;
+  return /insufficient_quota|insufficient.{0,20}(credit|balance|funds)|exhausted balance|billing_hard_limit/i.test(
+    Buffer.from(body.subarray(0, 4096)).toString('utf8'),
+  );
+}
+
+/** Milliseconds that the reply asks to wait; null where it does not. */
+export function retryAfterMs(headers: Record<string, string>, nowMs: number): number | null {
+  const ms = Number(headers['retry-after-ms'] ?? NaN);
+  if (ms >= 0) return ms;
+  const text = headers['retry-after'];
+  if (text === undefined) return null;
+  const seconds = Number(text);
+  if (seconds >= 0) return seconds * 1000;
+  const at = Date.parse(text);
+  return Number.isFinite(at) ? Math.max(0, at - nowMs) : null;
+}
+
+/** The JSON value of a body, or undefined where it is none. */
+export function jsonOf(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(body).toString('utf8')) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The words in an error body, whichever of the usual shapes it has; null where there are none. */
+export function messageIn(value: unknown): string | null {
+  const text = wordsIn(value, 0);
+  return text === null || text.trim() === '' ? null : text.trim().slice(0, messageMax);
+}
+
+function wordsIn(value: unknown, depth: number): string | null {
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'object' || value === null || depth > 3) return null;
+  if (Array.isArray(value)) {
+    const words = value.slice(0, 5).map((each) => wordsIn(each, depth + 1));
+    return words.filter((each) => each !== null).join('; ') || null;
+  }
+  const fields = value as Record<string, unknown>;
+  for (const name of ['error', 'detail', 'message', 'msg', 'errors', 'title']) {
+    const words = wordsIn(fields[name], depth + 1);
+    if (words !== null) return words;
+  }
+  return null;
+}

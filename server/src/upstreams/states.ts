@@ -1,0 +1,47 @@
+/** The many words of upstreams for the state of a job. */
+
+export type JobWord = 'running' | 'done' | 'failed';
+
+const words: Readonly<Record<JobWord, readonly string[]>> = {
+  running: [],
+  done: [
+    'completed',
+    'complete',
+    'succeeded',
+    'success',
+    'successful',
+    'finished',
+    'done',
+    'ok',
+    'ready',
+  ],
+  failed: [
+    'failed',
+    'fail',
+    'failure',
+    'error',
+    'errored',
+    'canceled',
+    'cancelled',
+    'aborted',
+    'expired',
+    'rejected',
+    'timeout',
+    'timed_out',
+    'terminated',
+  ],
+};
+
+/**
+ * A word that nobody knows means that the job still runs: its time is bounded, a wrong end would
+ * not be. `more` are an upstream's own words, in lower case.
+ */
+export function stateOf(word: unknown, more: Readonly<Record<string, JobWord>> = {}): JobWord {
+  const said = String(word)
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s-]+/g, '_');
+  if (Object.hasOwn(more, said)) return more[said]!;
+  if (words.done.includes(said)) return 'done';
+  return words.failed.includes(said) ? 'failed' : 'running';
+}

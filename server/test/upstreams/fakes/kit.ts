@@ -1,0 +1,232 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * What the local servers have in common that stand in for upstreams: a journal of what they took
+ * on, and faults that a test switches on.
+ */
+
+/** What an upstream can do wrong, one row each: when it shows, and what it looks like. */
+export const faults = {
+  'submit-lost': 'the job is made, and the connection breaks before a byte of the answer',
+  'submit-502-after': 'the job is made, and a gateway answers 502 with a page of HTML',
+  'submit-garbage': 'the job is made, and the answer is 200 with half of a JSON text',
+  'submit-reset': 'nothing is made: the connection breaks after the request was read',
+  'submit-429': 'nothing is made: 429 with Retry-After in seconds',
+  'submit-429-date': 'nothing is made: 429 with Retry-After as a date',
+  'submit-429-bare': 'nothing is made: 429 without Retry-After',
+  'submit-503': 'nothing is made: 503, it is loading',
+  'submit-account': "nothing is made: the operator's account is out of credit",
+  'submit-credential': 'nothing is made: the key is not taken',
+  'submit-model': 'nothing is made: it has no such model',
+  'submit-invalid': 'nothing is made: the input is refused, with its reasons',
+  'poll-500': 'one look answers 500',
+  'poll-502': 'one look answers 502 with a page of HTML',
+  'poll-504': 'one look answers 504',
+  'poll-429': 'one look answers 429',
+  'poll-404-once': 'one look answers 404, the next ones are well',
+  'poll-404-always': 'every look answers 404',
+  'poll-reset': 'one look ends with a broken connection',
+  'poll-garbage': 'one look answers half of a JSON text',
+  'poll-unknown-word': 'one look tells a state that nobody knows',
+  'poll-upper-case': 'states are written in capitals, or in another word of the same meaning',
+  'poll-error-in-200': 'one look answers 200 with an error of the service inside',
+  'poll-regress': 'a look tells that it runs, the next one that it is queued',
+  'poll-at-once-done': 'the first look finds it done',
+  'finish-failed': 'the job fails',
+  'finish-refused': 'the job ends because its input is against the policy',
+  'finish-empty': 'the job succeeds with no output',
+  'finish-result-422': 'the job says it is done, and its result answers 422',
+  'finish-gone': 'the job is done, and its result is not kept any more',
+  'output-404': 'the address of the output answers 404',
+  'output-redirect': 'the address of the output answers with a redirect',
+  'output-lies': 'the output says image/png and is a page of HTML',
+  'output-longer': 'the output says another length than it has',
+  'output-cut': 'the first two downloads of the output break half way',
+  'output-data': 'the output is a data: address',
+  'output-several': 'there are two outputs where one is usual',
+  'cancel-late': 'a cancel is taken, and the job completes all the same',
+} as const;
+export type Fault = keyof typeof faults;
+
+/** A job that was taken on, and so is paid for. */
+export interface Accepted {
+  id: string;
+  model: string;
+  /** What came in as the model's input. */
+  input: Record<string, unknown>;
+  /** Our key that came with it, where the upstream knows such a thing. */
+  idempotency_key: string | null;
+  callback_url: string | null;
+  cancelled: boolean;
+}
+
+/** A server that stands in for an upstream. */
+export interface FakeUpstream {
+  /** What `url` of a definition is set to. */
+  url: string;
+  /** The credential it takes. */
+  key: string;
+  secret: string | null;
+  /** What it took on, in order. Two entries for one request are two bills. */
+  journal: Accepted[];
+  /** Every call that came in. */
+  calls: { method: string; path: string; headers: IncomingMessage['headers']; body: Buffer }[];
+  /** Bytes of the files that were handed to it, by the name it gave them. */
+  files: Map<string, Buffer>;
+  /** From now on it does this; until `mend`. */
+  play(fault: Fault): void;
+  /** Goes back to doing everything right. */
+  mend(): void;
+  /** Jobs stay as they are until it is called with false. Default false. */
+  hold(held: boolean): void;
+  /** The call back for a job as it stands, signed as the upstream signs; null: it has none. */
+  callback(id: string, at?: Date): { headers: Record<string, string>; body: string } | null;
+  close(): Promise<void>;
+}
+
+/** A call that came in. */
+export interface Call {
+  method: string;
+  path: string;
+  query: URLSearchParams;
+  headers: IncomingMessage['headers'];
+  body: Buffer;
+  json<T = any>(): T;
+}
+
+export interface Answer {
+  status?: number;
+  headers?: Record<string, string>;
+  /** Sent as JSON. */
+  json?: unknown;
+  /** Sent as it is. */
+  body?: Buffer | string;
+  /** Breaks the connection after so many bytes of the body; 0: before the head. */
+  cutAfter?: number;
+  /** The stated length, where it is a lie. */
+  contentLength?: number;
+}
+
+export interface Served {
+  url: string;
+  calls: FakeUpstream['calls'];
+  close(): Promise<void>;
+}
+
+/** A server of these answers. An error in `answer` is a 500 that says so. */
+export async function serve(answer: (call: Call) => Promise<Answer> | Answer): Promise<Served> {
+  const calls: FakeUpstream['calls'] = [];
+  const server = createServer((req, res) => {
+    void read(req)
+      .then((call) => {
+        calls.push({
+          method: call.method,
+          path: call.path,
+          headers: call.headers,
+          body: call.body,
+        });
+        return answer(call);
+      })
+      .catch((error: unknown) => ({ status: 500, body: `the fake failed: ${String(error)}` }))
+      .then((reply) => send(res, reply));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    calls,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function read(req: IncomingMessage): Promise<Call> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of req) chunks.push(chunk as Buffer);
+  const body = Buffer.concat(chunks);
+  const { pathname, searchParams } = new URL(req.url!, 'http://fake');
+  return {
+    method: req.method!,
+    path: pathname,
+    query: searchParams,
+    headers: req.headers,
+    body,
+    json: () => JSON.parse(body.toString('utf8')),
+  };
+}
+
+function send(res: ServerResponse, reply: Answer): void {
+  if (reply.cutAfter === 0) return void res.destroy();
+  const isJson = reply.json !== undefined;
+  const body = isJson ? Buffer.from(JSON.stringify(reply.json)) : Buffer.from(reply.body ?? '');
+  res.writeHead(reply.status ?? 200, {
+    ...(isJson && { 'content-type': 'application/json' }),
+    'content-length': reply.contentLength ?? body.length,
+    ...reply.headers,
+  });
+  if (reply.cutAfter === undefined) return void res.end(body);
+  res.write(body.subarray(0, reply.cutAfter), () => setImmediate(() => res.destroy()));
+}
+
+/** The faults that are switched on, and how often each has shown. */
+export function faultSwitch() {
+  let playing: Fault | null = null;
+  let shown = 0;
+  return {
+    play(fault: Fault) {
+      playing = fault;
+      shown = 0;
+    },
+    mend: () => void (playing = null),
+    is: (fault: Fault) => playing === fault,
+    /** True the first `times` times that it is asked for this fault. */
+    shows(fault: Fault, times = Infinity): boolean {
+      if (playing !== fault || shown >= times) return false;
+      shown++;
+      return true;
+    },
+  };
+}
+
+/** Answers that say the same at every upstream. */
+export const htmlPage = '<html><body><h1>502 Bad Gateway</h1></body></html>';
+export const halfJson: Answer = {
+  body: '{"id": "ab',
+  headers: { 'content-type': 'application/json' },
+};
+
+/** A short film, 64 × 48, one second; a picture, 8 × 8; a second of sound. */
+export const media = {
+  png: readFileSync(join(import.meta.dirname, 'media/picture.png')),
+  mp4: readFileSync(join(import.meta.dirname, 'media/film.mp4')),
+  wav: readFileSync(join(import.meta.dirname, 'media/sound.wav')),
+};
+
+/**
+ * What an output's address answers, with the faults of outputs played. `kind` is what it should be.
+ */
+export function outputAnswer(
+  kind: keyof typeof media,
+  switched: ReturnType<typeof faultSwitch>,
+): Answer {
+  const types = { png: 'image/png', mp4: 'video/mp4', wav: 'audio/wav' };
+  const headers = { 'content-type': types[kind] };
+  const body = media[kind];
+  if (switched.shows('output-404')) return { status: 404, json: { detail: 'not found' } };
+  if (switched.shows('output-redirect'))
+    return { status: 302, headers: { location: 'http://127.0.0.1:9/elsewhere' } };
+  if (switched.shows('output-lies')) return { headers, body: htmlPage };
+  if (switched.shows('output-longer'))
+    return { headers, body, contentLength: body.length + 10, cutAfter: body.length };
+  if (switched.shows('output-cut', 2))
+    return { headers, body, contentLength: body.length, cutAfter: body.length >> 1 };
+  return { headers, body };
+}
