@@ -155,6 +155,7 @@ function workerDeps(parts: Parts, config: Config, times: Times) {
       concurrency: config.FAREBOX_WORKER_CONCURRENCY,
       leaseSeconds: config.FAREBOX_LEASE_SECONDS,
       stepTimeoutSeconds: config.FAREBOX_STEP_TIMEOUT_SECONDS,
+      outputSeconds: config.FAREBOX_OUTPUT_SECONDS,
       pollSeconds: config.FAREBOX_POLL_SECONDS,
       outputMaxBytes: config.FAREBOX_OUTPUT_MAX_BYTES,
       outputTtlSeconds: links.outputTtlSeconds,

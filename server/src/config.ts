@@ -68,7 +68,13 @@ const settings = {
     0.1,
     3600,
     '45',
-    'Longest single step of a worker; less than the lease.',
+    'Longest single step of a worker, and call to an upstream that does not ask for more; less than the lease.',
+  ),
+  FAREBOX_OUTPUT_SECONDS: number(
+    0.1,
+    86_400,
+    '600',
+    'How long fetching the outputs of one job may take in one go.',
   ),
   FAREBOX_POLL_SECONDS: number(
     0.05,

@@ -8,7 +8,15 @@ export type Happenings = ReturnType<typeof tellHappenings>;
 interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
 }
+
+/** What only the operator can mend. */
+const sentences: Readonly<Record<string, string>> = {
+  account: 'your account at the upstream is out of credit',
+  credential: 'the upstream does not take your key',
+  model: 'the upstream does not have a model that the catalog names',
+};
 
 const errorMax = 300;
 
@@ -37,8 +45,8 @@ export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<st
       log.info(facts, 'webhook failed');
     },
 
-    startFailed(upstream: string, cause: string, noted: Noted): void {
-      metrics.upstreamFailures.inc({ upstream: label(upstream) });
+    startFailed(upstream: string, { why, cause }: { why: string; cause: string }, noted: Noted) {
+      metrics.upstreamFailures.inc({ upstream: label(upstream), why });
       const { rested, failures, resting_seconds } = noted;
       if (resting_seconds === 0) return;
       const now = performance.now();
@@ -46,7 +54,10 @@ export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<st
       const begins = !rested && now >= (resting.get(upstream) ?? 0);
       resting.set(upstream, now + resting_seconds * 1000);
       const seconds = Math.ceil(resting_seconds);
-      if (begins) log.warn({ upstream, failures, seconds, cause }, 'upstream rests');
+      if (!begins) return;
+      const sentence = sentences[why];
+      if (sentence) log.error({ upstream, seconds, cause }, sentence);
+      else log.warn({ upstream, failures, seconds, why, cause }, 'upstream rests');
     },
 
     startSucceeded(upstream: string): void {

@@ -12,16 +12,13 @@ import { moveMany } from './operations/advance.ts';
 import type { Submit, Submitted } from './operations/submit.ts';
 import { takeTurn } from './operations/turn.ts';
 
-interface Failed {
-  account_id: string;
-  message: string;
+interface Failed extends Omit<queue.Failure, keyof typeof circuit> {
   /** The message as far as it is fit for the log. */
   cause: string;
-  pause_seconds: number;
 }
 
-/** Failures in a row after which an upstream rests, and for how long. */
-const circuit = { threshold: 5, rest_seconds: 30 };
+/** Failures in a row after which an upstream rests, and a model of it, and for how long. */
+const circuit = { threshold: 5, model_threshold: 3, rest_seconds: 30 };
 
 /** Bounds of every batch, in place of each lane's own. */
 export interface BatchBounds {
@@ -130,14 +127,14 @@ export function openCircuit(db: Database, happenings: Happenings) {
   const failing = new Set<string>();
   return {
     async failed(upstream: string, { cause, ...failed }: Failed) {
-      failing.add(upstream);
-      const failure = { ...failed, ...circuit };
-      happenings.startFailed(upstream, cause, await queue.noteFailure(db, upstream, failure));
+      failing.add(`${upstream} ${failed.model}`);
+      const noted = await queue.noteFailure(db, upstream, { ...failed, ...circuit });
+      happenings.startFailed(upstream, { why: failed.why, cause }, noted);
     },
-    async succeeded(upstream: string) {
+    async succeeded(upstream: string, model: string) {
       // Only after a failure is there anything to write.
-      if (!failing.delete(upstream)) return;
-      await queue.noteSuccess(db, upstream);
+      if (!failing.delete(`${upstream} ${model}`)) return;
+      await queue.noteSuccess(db, upstream, model);
       happenings.startSucceeded(upstream);
     },
   };

@@ -83,7 +83,7 @@ interface RowForm extends UpstreamForm {
   max_unit?: string;
   resolutions?: Resolution[];
   upstream_model?: string;
-  upstreams?: (UpstreamForm & { model?: string })[];
+  upstreams?: (UpstreamForm & { model?: string; weight?: number })[];
   job_age_seconds?: number;
   input_schema?: Record<string, unknown>;
   example?: Record<string, unknown>;
@@ -274,11 +274,16 @@ function defaultOf(input_schema: Record<string, unknown>, field: string) {
   return Object.hasOwn(properties, field) ? properties[field]!.default : undefined;
 }
 
-function upstreamOf(form: UpstreamForm, model: string, file: FileForm): ModelUpstream {
+function upstreamOf(
+  form: UpstreamForm & { weight?: number },
+  model: string,
+  file: FileForm,
+): ModelUpstream {
   const cost = form.cost_usd ?? form.cost_input_usd;
   return {
     upstream: form.upstream ?? nameOf(file)!,
     model,
+    weight: form.weight ?? null,
     input_mapping: form.input_mapping ?? {},
     input_defaults: form.input_defaults ?? {},
     cost_usd_micro: cost === undefined ? null : parseUsd(cost),

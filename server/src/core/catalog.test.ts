@@ -72,6 +72,7 @@ describe('a row', () => {
         {
           upstream: 'sandbox',
           model: 'sandbox/canvas/text-to-image',
+          weight: null,
           input_mapping: {},
           input_defaults: {},
           cost_usd_micro: null,
@@ -136,6 +137,7 @@ describe('a row', () => {
       {
         upstream: 'other',
         model: 'canvas',
+        weight: null,
         input_mapping: { prompt: 'text' },
         input_defaults: { safe: true },
         cost_usd_micro: 4000n,

@@ -87,6 +87,8 @@ export interface ModelUpstream {
   upstream: string;
   /** The upstream's own name for the model. */
   model: string;
+  /** Share of the requests that try it first; null: the order alone decides. */
+  weight: number | null;
   /** Input field of ours → field of theirs; what is not named passes under its own name. */
   input_mapping: Record<string, string>;
   /** Fixed fields added to what is sent. */

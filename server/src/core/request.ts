@@ -113,6 +113,10 @@ export type Move =
       outcome: AttemptOutcome;
       message: string | null;
       progress: Progress | null;
+      /** Its start is tried at this upstream next; its place at the one before is free. */
+      next_upstream?: string;
+      /** The upstream knew no such job. */
+      missing?: boolean;
     }
   /** A claim handed back before anything was sent. */
   | { to: 'requeue' }

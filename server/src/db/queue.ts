@@ -1,5 +1,5 @@
 import { storableText } from '../lib/json.ts';
-import { sql, type Connection, type Database } from '../lib/sql.ts';
+import { sql, type Connection, type Database, type Transaction } from '../lib/sql.ts';
 
 /**
  * Claims: which requests a worker takes next. Taking one pushes its alarm forward, which is the
@@ -36,7 +36,7 @@ export function waitingUpstreams(db: Connection): Promise<Waiting[]> {
         order by r.upstream, r.account_id, r.id limit 1) n
     )
     select w.upstream, extract(epoch from now() - w.created_at)::float8 as oldest_seconds
-    from w left join upstreams u on u.name = w.upstream
+    from w left join upstreams u on u.name = w.upstream and u.model = ''
     where coalesce(u.paused_until <= now(), true)`);
 }
 
@@ -54,10 +54,7 @@ export async function claimQueued(
   leaseSeconds: number,
 ): Promise<Claim[]> {
   return db.tx(async (tx) => {
-    // The row is the upstream's turn-taking: whoever holds it counts the places in a snapshot taken
-    // after the lock.
-    tx.send(sql`insert into upstreams (name) values (${lane.upstream}) on conflict do nothing`);
-    tx.send(sql`select name from upstreams where name = ${lane.upstream} for update`);
+    lockTurn(tx, lane.upstream);
     return tx.run<Claim>(sql`
       with recursive held as (
         select account_id, count(*)::int as places from requests
@@ -66,7 +63,7 @@ export async function claimQueued(
         select least(${limit}::int,
           greatest(${lane.concurrency}::int - coalesce(sum(places), 0), 0)::int) as free from held
       ), turn as (
-        select cursor_account from upstreams where name = ${lane.upstream}
+        select cursor_account from upstreams where name = ${lane.upstream} and model = ''
       ), after(account_id, n) as (
         (select r.account_id, 1 from requests r where r.status = 'IN_QUEUE' and not r.slot
           and r.upstream = ${lane.upstream} and r.account_id > (select cursor_account from turn)
@@ -107,9 +104,9 @@ export async function claimQueued(
         from candidate order by n limit (select free from place)
       ), moved as (
         update upstreams set cursor_account = (select account_id from pick order by n desc limit 1)
-        where name = ${lane.upstream} and exists (select from pick)
+        where name = ${lane.upstream} and model = '' and exists (select from pick)
       )
-      update requests r set slot = true, attempt = r.attempt + 1,
+      update requests r set slot = true, attempt = r.attempt + 1, leased = true,
         wake_at = now() + ${leaseSeconds} * interval '1 s'
       from pick where r.id = pick.id and r.status = 'IN_QUEUE' and not r.slot
       returning r.id, r.attempt`);
@@ -124,15 +121,95 @@ export function claimDue(db: Connection, limit: number, leaseSeconds: number): P
       where wake_at <= now() and wake_at is not null and (status <> 'IN_QUEUE' or slot)
       order by wake_at limit ${limit} for update skip locked
     )
-    update requests r set attempt = r.attempt + 1,
+    update requests r set attempt = r.attempt + 1, leased = true,
       wake_at = now() + ${leaseSeconds} * interval '1 s'
     from due where r.id = due.id returning r.id, r.attempt`);
+}
+
+/** Extends leases that still hold; returns those of them. */
+export function renewMany(
+  db: Connection,
+  claims: Claim[],
+  leaseSeconds: number,
+): Promise<{ id: string }[]> {
+  return db.run<{ id: string }>(sql`
+    update requests r set wake_at = now() + ${leaseSeconds} * interval '1 s'
+    from unnest(${claims.map((c) => c.id)}::uuid[], ${claims.map((c) => c.attempt)}::int[])
+      as d (id, attempt)
+    where r.id = d.id and r.attempt = d.attempt and r.leased and r.wake_at > now()
+    returning r.id`);
+}
+
+/**
+ * Takes a place at an upstream for a claimed request that has none there; false where it is full.
+ */
+export async function takePlace(
+  db: Database,
+  { id, attempt }: Claim,
+  lane: Lane,
+): Promise<boolean> {
+  return db.tx(async (tx) => {
+    lockTurn(tx, lane.upstream);
+    const taken = await tx.run(sql`
+      update requests set slot = true, upstream = ${lane.upstream}
+      where id = ${id} and attempt = ${attempt} and leased and status in ('IN_QUEUE', 'IN_PROGRESS')
+        and (select count(*) from requests where upstream = ${lane.upstream} and slot and id <> ${id})
+          < ${lane.concurrency}::int
+      returning id`);
+    return taken.length > 0;
+  });
+}
+
+/** The row is the upstream's turn-taking: whoever holds it counts the places in a later snapshot. */
+function lockTurn(tx: Transaction, upstream: string): void {
+  tx.send(sql`insert into upstreams (name) values (${upstream}) on conflict do nothing`);
+  tx.send(sql`select name from upstreams where name = ${upstream} and model = '' for update`);
+}
+
+/** Upstreams that rest while requests wait for them, in order of name. */
+export function restingUpstreams(db: Connection): Promise<{ upstream: string }[]> {
+  return db.run<{ upstream: string }>(sql`
+    select name as upstream from upstreams u
+    where model = '' and paused_until > now() and exists (
+      select from requests where status = 'IN_QUEUE' and not slot and upstream = u.name)
+    order by name`);
+}
+
+/** Which of these rest now: an upstream by its name, a model as `upstream model`. */
+export async function restingOf(
+  db: Connection,
+  routes: readonly { upstream: string; model: string }[],
+): Promise<string[]> {
+  const rows = await db.run<{ name: string; model: string }>(sql`
+    select name, model from upstreams
+    where paused_until > now() and name = any(${routes.map((r) => r.upstream)}::text[])
+      and (model = '' or model = any(${routes.map((r) => r.model)}::text[]))`);
+  return rows.map(({ name, model }) => (model === '' ? name : `${name} ${model}`));
+}
+
+/** Lets queued requests of these models wait for another upstream instead. Returns how many. */
+export async function moveQueued(
+  db: Connection,
+  from: string,
+  to: string,
+  modelIds: string[],
+  limit: number,
+): Promise<number> {
+  const rows = await db.run(sql`
+    update requests set upstream = ${to} where id = any(array(
+      select id from requests
+      where status = 'IN_QUEUE' and not slot and upstream = ${from}
+        and model_id = any(${modelIds}::text[])
+      order by upstream, account_id, id limit ${limit} for update skip locked))
+    returning id`);
+  return rows.length;
 }
 
 /** Hands claims back until about so many seconds from now; spread, so that they do not all meet. */
 export async function putOff(db: Connection, claims: Claim[], seconds: number): Promise<void> {
   await db.run(sql`
-    update requests r set wake_at = now() + ${seconds} * (0.5 + random()) * interval '1 s'
+    update requests r set leased = false,
+      wake_at = now() + ${seconds} * (0.5 + random()) * interval '1 s'
     from unnest(${claims.map((c) => c.id)}::uuid[], ${claims.map((c) => c.attempt)}::int[])
       as d (id, attempt)
     where r.id = d.id and r.attempt = d.attempt`);
@@ -152,6 +229,8 @@ export interface QueueState {
   ids: string[];
   oldest_seconds: number;
   paused_seconds: number;
+  /** Models of it that rest by themselves, with seconds. */
+  resting_models: Record<string, number>;
 }
 
 /**
@@ -167,9 +246,12 @@ export function queueStates(
   return db.run<QueueState>(sql`
     select u.name as upstream, coalesce(q.ids, '{}') as ids, coalesce(q.oldest,
       0)::float8 as oldest_seconds,
-      greatest(0, coalesce(extract(epoch from s.paused_until - now()), 0))::float8 as paused_seconds
+      greatest(0, coalesce(extract(epoch from s.paused_until - now()), 0))::float8 as paused_seconds,
+      coalesce((select json_object_agg(m.model, extract(epoch from m.paused_until - now())::float8)
+        from upstreams m where m.name = u.name and m.model <> '' and m.paused_until > now()),
+        '{}') as resting_models
     from unnest(${upstreams}::text[]) as u (name)
-    left join upstreams s on s.name = u.name
+    left join upstreams s on s.name = u.name and s.model = ''
     left join lateral (
       select array_agg(id order by id) as ids, extract(epoch from now() - min(created_at)) as oldest
       from (select id, created_at from requests
@@ -206,14 +288,14 @@ export function upstreamStates(db: Connection, known: string[]): Promise<Upstrea
         and r.upstream > w.upstream order by r.upstream limit 1) from w where w.upstream is not null
     ), names as (
       select upstream as name from w where upstream is not null
-      union select unnest(${known}::text[]) union select name from upstreams
+      union select unnest(${known}::text[]) union select name from upstreams where model = ''
       order by 1 limit ${upstreamsMax}
     )
     select n.name, q.waiting, coalesce(q.oldest, 0)::float8 as oldest_seconds, p.in_use,
       greatest(0, coalesce(extract(epoch from u.paused_until - now()), 0))::float8
         as resting_seconds,
       coalesce(u.failures, 0) as failures, u.last_error
-    from names n left join upstreams u on u.name = n.name
+    from names n left join upstreams u on u.name = n.name and u.model = ''
     cross join lateral (
       select count(*)::int as waiting, extract(epoch from now() - min(created_at)) as oldest
       from (select created_at from requests
@@ -233,46 +315,68 @@ export interface Noted {
   failures: number;
 }
 
+export interface Failure {
+  account_id: string;
+  message: string;
+  why: string;
+  /** The upstream's own name of the model. */
+  model: string;
+  /** How long the upstream asks to be left alone, and how long this model of it. */
+  pause_seconds: number;
+  model_pause_seconds: number;
+  /** Failures in a row from which on the upstream rests, and the model. */
+  threshold: number;
+  model_threshold: number;
+  rest_seconds: number;
+}
+
 /**
  * Notes a failed start; from `threshold` failures in a row on, or when it asks for it, the upstream
- * rests. Failures of a single account do not count, however many: it may be what that account asks
- * for, and others would have to wait for it.
+ * rests, and a model of it by itself. Failures of a single account do not count, however many: it
+ * may be what that account asks for, and others would have to wait for it.
  */
 export async function noteFailure(
   db: Connection,
   upstream: string,
-  failure: {
-    account_id: string;
-    message: string;
-    pause_seconds: number;
-    threshold: number;
-    rest_seconds: number;
-  },
+  failure: Failure,
 ): Promise<Noted> {
-  const [noted] = await db.run<Noted>(sql`
-    with before as (
-      select paused_until > now() as rested from upstreams where name = ${upstream}
+  // That it has no such model says nothing of the others.
+  const isOfModel = failure.why === 'model';
+  const models = isOfModel ? [failure.model] : ['', failure.model];
+  const pauses = [failure.pause_seconds, failure.model_pause_seconds].slice(-models.length);
+  const thresholds = [failure.threshold, failure.model_threshold].slice(-models.length);
+  const rows = await db.run<Noted & { model: string }>(sql`
+    with d as (
+      select * from unnest(${models}::text[], ${pauses}::float8[], ${thresholds}::int[])
+        as d (model, pause, threshold)
+    ), before as (
+      select model, paused_until > now() as rested from upstreams where name = ${upstream}
+    ), noted as (
+      insert into upstreams as u (name, model, failures, failing_accounts, last_error, paused_until)
+      select ${upstream}, model, 1, array[${failure.account_id}::uuid],
+        ${storableText(failure.message.slice(0, 2000))}, now() + pause * interval '1 s'
+      from d order by model
+      on conflict (name, model) do update set failures = u.failures + 1,
+        last_error = excluded.last_error,
+        failing_accounts = case
+          when cardinality(u.failing_accounts) < 2
+            and not u.failing_accounts @> excluded.failing_accounts
+          then u.failing_accounts || excluded.failing_accounts else u.failing_accounts end,
+        paused_until = greatest(u.paused_until, excluded.paused_until,
+          case when u.failures + 1 >= (select threshold from d where d.model = u.model)
+            and not u.failing_accounts <@ excluded.failing_accounts
+            then now() + ${failure.rest_seconds}::float8 * interval '1 s' end)
+      returning model, failures, paused_until
     )
-    insert into upstreams as u (name, failures, failing_accounts, last_error, paused_until)
-    values (${upstream}, 1, array[${failure.account_id}::uuid],
-      ${storableText(failure.message.slice(0, 2000))},
-      now() + ${failure.pause_seconds}::float8 * interval '1 s')
-    on conflict (name) do update set failures = u.failures + 1, last_error = excluded.last_error,
-      failing_accounts = case
-        when cardinality(u.failing_accounts) < 2
-          and not u.failing_accounts @> excluded.failing_accounts
-        then u.failing_accounts || excluded.failing_accounts else u.failing_accounts end,
-      paused_until = greatest(u.paused_until, excluded.paused_until,
-        case when u.failures + 1 >= ${failure.threshold}
-          and not u.failing_accounts <@ excluded.failing_accounts
-          then now() + ${failure.rest_seconds}::float8 * interval '1 s' end)
-    returning coalesce((select rested from before), false) as rested, failures,
-      greatest(0, extract(epoch from paused_until - now()))::float8 as resting_seconds`);
-  return noted!;
+    select n.model, coalesce(b.rested, false) as rested, n.failures,
+      greatest(0, extract(epoch from n.paused_until - now()))::float8 as resting_seconds
+    from noted n left join before b using (model)`);
+  return rows.find(({ model }) => model === models[0])!;
 }
 
-export async function noteSuccess(db: Connection, upstream: string): Promise<void> {
+/** A start went well: the upstream and this model of it are well again. */
+export async function noteSuccess(db: Connection, upstream: string, model: string): Promise<void> {
   await db.run(sql`
     update upstreams set failures = 0, failing_accounts = '{}', paused_until = null
-    where name = ${upstream} and failures > 0`);
+    where name = ${upstream} and model in ('', ${model}) and failures > 0`);
 }

@@ -200,7 +200,7 @@ export interface Ended {
 export function endMany(tx: Transaction, rows: Ended[]): void {
   const column = <K extends keyof Ended>(name: K) => rows.map((row) => row[name]);
   tx.send(sql`
-    update requests r set status = d.status, slot = false, charged_usd_micro = d.charged,
+    update requests r set status = d.status, slot = false, leased = false, charged_usd_micro = d.charged,
       error_code = d.error_code,
       completed_at = now(), expires_at = now() + d.ttl * interval '1 s',
       wake_at = case when r.webhook_state = 'pending' then now()
@@ -298,11 +298,15 @@ export function acceptMany(db: Connection, moves: To<'accepted'>[]): Promise<Ids
     ), kept as (
       -- A handle is worth keeping even from a claim that was overtaken: it names a job that is paid
       -- for.
-      update attempts a set handle = d.handle::json, outcome = 'accepted'
-      from d where a.request_id = d.id and a.attempt = d.started_in and a.handle is null
+      update attempts a set handle = coalesce(a.handle, d.handle::json), outcome = 'accepted',
+        called_back = false
+      from d where a.request_id = d.id and a.attempt = d.started_in
+      returning a.request_id as id, (select b.called_back from attempts b
+        where b.request_id = d.id and b.attempt = d.started_in) as called_back
     )
-    update requests r set wake_at = now() + d.wake * interval '1 s'
-    from d where r.id = d.id and r.attempt = d.attempt
+    update requests r set leased = false,
+      wake_at = now() + case when k.called_back then 0 else d.wake end * interval '1 s'
+    from d left join kept k using (id) where r.id = d.id and r.attempt = d.attempt
       and r.status = 'IN_PROGRESS' returning r.id`);
 }
 
@@ -313,18 +317,25 @@ export function waitMany(db: Connection, moves: To<'wait'>[]): Promise<Ids> {
         ${moves.map((m) => m.wake_seconds)}::float8[], ${moves.map((m) => m.started_in)}::int[],
         ${moves.map((m) => m.outcome)}::text[],
           ${moves.map((m) => storableMessage(m.message))}::text[],
-        ${moves.map((m) => (m.progress === null ? null : storableJson(m.progress)))}::text[])
-        as d (id, attempt, wake, started_in, outcome, message, progress)
+        ${moves.map((m) => (m.progress === null ? null : storableJson(m.progress)))}::text[],
+        ${moves.map((m) => m.next_upstream ?? null)}::text[],
+        ${moves.map((m) => m.missing ?? false)}::bool[])
+        as d (id, attempt, wake, started_in, outcome, message, progress, next, missing)
     ), moved as (
-      update requests r set wake_at = now() + d.wake * interval '1 s'
-      from d where r.id = d.id and r.attempt = d.attempt and r.status = 'IN_PROGRESS' returning r.id
+      update requests r set leased = false, upstream = coalesce(d.next, r.upstream),
+        slot = r.slot and d.next is null,
+        wake_at = now() + case when a.called_back then 0 else d.wake end * interval '1 s'
+      from d left join attempts a on a.request_id = d.id and a.attempt = d.started_in
+      where r.id = d.id and r.attempt = d.attempt and r.status = 'IN_PROGRESS' returning r.id
     ), told as (
       update attempts a set outcome = coalesce(d.outcome, a.outcome), message = coalesce(d.message,
         a.message),
-        progress = coalesce(d.progress::json, a.progress)
+        progress = coalesce(d.progress::json, a.progress), called_back = false,
+        missing = case when d.missing then least(a.missing + 1, 100) else 0 end
       from d join moved using (id)
       where a.request_id = d.id and a.attempt = d.started_in
-        and (d.outcome is not null or d.message is not null or d.progress is not null)
+        and (d.outcome is not null or d.message is not null or d.progress is not null
+          or d.missing or a.missing > 0 or a.called_back)
     )
     select id from moved`);
 }
@@ -332,7 +343,8 @@ export function waitMany(db: Connection, moves: To<'wait'>[]): Promise<Ids> {
 /** Hands claims back: due at once. A queued one also gives its place up. */
 export function requeueMany(db: Connection, moves: To<'requeue'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
-    update requests r set wake_at = now(), slot = r.slot and r.status <> 'IN_QUEUE'
+    update requests r set wake_at = now(), leased = false,
+      slot = r.slot and r.status <> 'IN_QUEUE'
     from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[]) as d (id,
       attempt)
     where r.id = d.id and r.attempt = d.attempt and r.wake_at is not null returning r.id`);
@@ -353,7 +365,7 @@ export function notifiedMany(db: Connection, moves: To<'notified'>[]): Promise<I
       select id, attempt, account_id, url, status, error, duration from d on conflict do nothing
     )
     update requests r set webhook_state = case when d.delivered then 'delivered' else 'failed' end,
-      wake_at = r.expires_at
+      wake_at = r.expires_at, leased = false
     from d where r.id = d.id and r.attempt = d.attempt
       and r.webhook_state = 'pending' returning r.id`);
 }
@@ -361,7 +373,7 @@ export function notifiedMany(db: Connection, moves: To<'notified'>[]): Promise<I
 /** Its outputs' bytes are gone. */
 export function expiredMany(db: Connection, moves: To<'expired'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
-    update requests r set expires_at = null, wake_at = null
+    update requests r set expires_at = null, wake_at = null, leased = false
     from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[]) as d (id,
       attempt)
     where r.id = d.id and r.attempt = d.attempt returning r.id`);
@@ -370,7 +382,7 @@ export function expiredMany(db: Connection, moves: To<'expired'>[]): Promise<Ids
 /** Final and nothing due: the next alarm is the end of its outputs, where it has any. */
 export function restMany(db: Connection, moves: To<'rest'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
-    update requests r set wake_at = r.expires_at
+    update requests r set wake_at = r.expires_at, leased = false
     from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[]) as d (id,
       attempt)
     where r.id = d.id and r.attempt = d.attempt and r.completed_at is not null returning r.id`);
@@ -540,6 +552,8 @@ export interface Claimed {
   model_id: string;
   kind: 'video' | 'image' | 'text';
   upstream: string;
+  /** It has a place there. */
+  slot: boolean;
   status: Status;
   attempt: number;
   quoted_usd_micro: bigint;
@@ -553,6 +567,8 @@ export interface Claimed {
   started_in: number | null;
   started_upstream: string | null;
   outcome: AttemptOutcome;
+  /** Looks in a row at which its upstream knew no such job. */
+  missing: number;
   /** What its upstream said last; internal. */
   said: string | null;
   handle: Record<string, unknown> | null;
@@ -568,13 +584,13 @@ export function loadClaimed(db: Connection, ids: string[], attempts: number[]): 
       coalesce(r.expires_at <= now(), false) as outputs_due,
       extract(epoch from now() - coalesce(r.started_at, r.created_at))::float8 as age_seconds,
       i.input, i.quote, i.webhook_url, i.idempotency_key is not null as idempotent,
-      a.attempt as started_in, a.upstream as started_upstream, a.outcome, a.handle,
-      a.message as said
+      r.slot, a.attempt as started_in, a.upstream as started_upstream, a.outcome, a.handle,
+      a.message as said, coalesce(a.missing, 0) as missing
     from unnest(${ids}::uuid[], ${attempts}::int[]) as d (id, attempt)
     join requests r on r.id = d.id and r.attempt = d.attempt
     join request_inputs i on i.request_id = r.id
     left join lateral (
-      select attempt, upstream, outcome, handle, message from attempts
+      select attempt, upstream, outcome, handle, message, missing from attempts
         where request_id = r.id order by attempt desc limit 1
     ) a on true`);
 }

@@ -10,8 +10,8 @@ export interface QueueView {
   position(upstream: string, requestId: string): Promise<number>;
   /** Position that a new request takes; the next one to ask gets the one behind it. */
   enter(upstream: string, requestId: string): Promise<number>;
-  /** Why this upstream takes nothing now, with seconds to wait; null where it does. */
-  closed(upstream: string): Promise<{ reason: string; seconds: number } | null>;
+  /** Why this upstream takes nothing of this model now, with seconds to wait; null where it does. */
+  closed(upstream: string, model: string): Promise<{ reason: string; seconds: number } | null>;
 }
 
 export const positionMax = 1_000;
@@ -63,10 +63,10 @@ export function createQueueView(
       entered.splice(countBelow(entered, requestId), 0, requestId);
       return position;
     },
-    async closed(upstream) {
+    async closed(upstream, model) {
       const { state } = await view(upstream);
-      if (state.paused_seconds > 0)
-        return { reason: 'is resting after failures', seconds: state.paused_seconds };
+      const seconds = Math.max(state.paused_seconds, state.resting_models[model] ?? 0);
+      if (seconds > 0) return { reason: 'is resting after failures', seconds };
       if (state.oldest_seconds > queueAgeSeconds)
         return { reason: 'has a queue that is too long', seconds: 30 };
       return null;

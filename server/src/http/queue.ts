@@ -6,6 +6,7 @@ import { fieldOf, invalid, mediaInputs } from '../core/media-input.ts';
 import { validateInput } from '../core/model-input.ts';
 import { price } from '../core/price.ts';
 import { quoteToJson } from '../core/quote-json.ts';
+import { routesInOrder } from '../core/routing.ts';
 import { submittedBody } from '../core/views.ts';
 import { headerValues } from '../lib/headers.ts';
 import { newId } from '../lib/id.ts';
@@ -69,12 +70,13 @@ async function place(
   model: Model,
   deps: HttpDeps,
 ): Promise<{ upstream: string; refusal: ApiError | null }> {
-  const first = model.upstreams[0]!.upstream;
+  const routes = routesInOrder(model.upstreams, Math.random());
+  const first = routes[0]!.upstream;
   const refusal = closedHere(deps);
   if (refusal) return { upstream: first, refusal };
   const closed: { cause: string; seconds: number }[] = [];
-  for (const { upstream } of model.upstreams) {
-    const why = await deps.queue.closed(upstream);
+  for (const { upstream, model: name } of routes) {
+    const why = await deps.queue.closed(upstream, name);
     if (why === null) return { upstream, refusal: null };
     closed.push({ cause: `${upstream} ${why.reason}`, seconds: why.seconds });
   }

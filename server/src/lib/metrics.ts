@@ -11,7 +11,7 @@ export interface Metrics {
   shed: Counter<'reason'>;
   requestsEnded: Counter<'status' | 'code' | 'upstream'>;
   webhooks: Counter<'result'>;
-  upstreamFailures: Counter<'upstream'>;
+  upstreamFailures: Counter<'upstream' | 'why'>;
   streams: Gauge;
   inFlight: Gauge;
   /** What changes at every call: counted here, and told when somebody asks. */
@@ -97,7 +97,7 @@ function createOutcomes(registers: Registry[]) {
     upstreamFailures: new Counter({
       name: 'farebox_upstream_failures_total',
       help: 'Starts that an upstream did not take, or did not answer.',
-      labelNames: ['upstream'],
+      labelNames: ['upstream', 'why'],
       registers,
     }),
   };

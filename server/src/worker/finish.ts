@@ -1,4 +1,5 @@
 import { deliveredQuantity } from '../core/delivered.ts';
+import { mediaCost } from '../core/cost.ts';
 import type { FailureCode } from '../core/errors.ts';
 import { charge } from '../core/price.ts';
 import { withoutInput } from '../core/quiet.ts';
@@ -86,18 +87,20 @@ function complete(row: Claimed, result: Result, outputs: Output[], deps: StepDep
   // A count that is none, as an upstream gone wrong may give, is measured like one not given.
   const { quantity: said = NaN } = result;
   const isCount = Number.isFinite(said) && said >= 0;
-  const task = deps.catalog().models.get(row.model_id)?.task;
+  const model = deps.catalog().models.get(row.model_id);
   const quantity = isCount
     ? said
-    : deliveredQuantity({ unit: quote.unit, task }, outputs, quote.quantity);
+    : deliveredQuantity({ unit: quote.unit, task: model?.task }, outputs, quote.quantity);
+  const billed = quantity ?? quote.quantity;
+  const route = model?.upstreams.find(({ upstream }) => upstream === row.started_upstream);
   return {
     ...endOf(row),
     to: 'COMPLETED',
     charge: charge(quote, quantity === null ? {} : { quantity }),
     output: result.fields,
     outputs,
-    quantity: quantity ?? quote.quantity,
-    cost_usd_micro: costOf(result),
+    quantity: billed,
+    cost_usd_micro: costOf(result) ?? mediaCost(route, billed),
     ttl_seconds: deps.settings.outputTtlSeconds,
   };
 }

@@ -1,10 +1,13 @@
 import { failures } from '../core/errors.ts';
 import type { Transition } from '../core/request.ts';
 import type { Claimed } from '../db/requests.ts';
+import { bounded } from '../lib/bounded.ts';
 import { outputPrefix, fail, finish } from './finish.ts';
 import { boundedSeconds, type StepDeps } from './step.ts';
 
 const pollMaxSeconds = 60;
+/** An upstream that does not know a job so often in a row will not find it again. */
+const missingMax = 3;
 const logsMax = 50;
 const logLineMax = 500;
 
@@ -16,6 +19,7 @@ export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): P
     message: string | null,
     progress: { progress: number | null; logs: string[] } | null,
     ms?: number,
+    missing = false,
   ) => {
     const wake_seconds = boundedSeconds(ms, deps.settings.pollSeconds, pollMaxSeconds);
     return {
@@ -27,13 +31,21 @@ export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): P
       outcome: null,
       message,
       progress,
+      missing,
     };
   };
   if (!upstream || !row.handle) return wait('its upstream is not configured', null);
-  const state = await upstream.poll(row.handle, signal);
+  const { handle } = row;
+  const state = await bounded(signal, deps.settings.stepTimeoutSeconds * 1000, (own) =>
+    upstream.poll(handle, own),
+  );
   if (state.state === 'failed') return fail(row, state.code, state.message);
   if (state.state === 'done') return finish(row, state.result, deps, signal);
-  if (state.state === 'missing') return wait(state.message, null);
+  if (state.state === 'missing') {
+    if (row.missing + 1 >= missingMax)
+      return fail(row, 'upstream_failed', 'The model lost the job.', { cause: state.message });
+    return wait(state.message, null, undefined, true);
+  }
   const { progress = null, logs = [] } = state;
   const told =
     progress === null && logs.length === 0

@@ -5,16 +5,28 @@ import { fileId } from '../core/id.ts';
 import { withoutInput } from '../core/quiet.ts';
 import { upstreamFields, upstreamInput } from '../core/model-input.ts';
 import type { Transition } from '../core/request.ts';
+import { routeAfter } from '../core/routing.ts';
 import * as files from '../db/files.ts';
+import { restingOf, takePlace } from '../db/queue.ts';
 import type { Claimed } from '../db/requests.ts';
+import { bounded } from '../lib/bounded.ts';
 import { canonicalJson } from '../lib/json.ts';
-import type { InputFile, StartJob, StartOutcome, Upstream } from '../upstreams/upstream.ts';
+import type {
+  InputFile,
+  NotAccepted,
+  Refusal,
+  StartJob,
+  StartOutcome,
+  Upstream,
+} from '../upstreams/upstream.ts';
 import { finish, fail } from './finish.ts';
 import { boundedSeconds, type StepDeps } from './step.ts';
 
 /** Longest pause an upstream may ask for before the next try. */
 const retryMaxSeconds = 120;
 const retrySeconds = 2;
+/** How long one that was tried elsewhere waits for a place. */
+const placeSeconds = 1;
 /** After a start whose answer was lost: when to look again. */
 const recoverSeconds = 5;
 
@@ -28,10 +40,18 @@ export async function start(
   signal: AbortSignal,
 ): Promise<Transition | null> {
   const model = deps.catalog().models.get(row.model_id);
-  const route = model?.upstreams.find(({ upstream }) => upstream === row.upstream);
-  const upstream = deps.upstreams.get(row.upstream);
-  if (!model || !route || !upstream) {
+  const route = model && routeOf(row, model, deps);
+  if (!model || !route) {
     return fail(row, 'upstream_failed', 'This model was withdrawn before the request could start.');
+  }
+  const upstream = deps.upstreams.get(route.upstream)!;
+  const { id, attempt } = row;
+  if (!row.slot || row.upstream !== upstream.name) {
+    const placed = await takePlace(deps.db, row, {
+      upstream: upstream.name,
+      concurrency: upstream.concurrency,
+    });
+    if (!placed) return notYet(row);
   }
   const job = await prepare(row, model, route, deps, signal);
   if (job === null) {
@@ -44,8 +64,8 @@ export async function start(
   // Told to stop: nothing has been sent, so another worker may begin.
   signal.throwIfAborted();
   const begun = await deps.advance({
-    id: row.id,
-    attempt: row.attempt,
+    id,
+    attempt,
     to: 'begin',
     upstream: upstream.name,
     class: upstream.class,
@@ -55,8 +75,22 @@ export async function start(
   });
   // Cancelled in this moment, or claimed by another: nothing was sent, and nothing will be.
   if (!begun) return null;
-  const outcome = await call(upstream, job);
-  return answer(row, outcome, deps, signal);
+  const outcome = await call(upstream, job, deps);
+  return answer({ ...row, upstream: upstream.name }, outcome, { model, route }, deps, signal);
+}
+
+/** The route it is meant for, or where that is gone the next one that is there. */
+function routeOf(row: Claimed, model: Model, { upstreams }: StepDeps): ModelUpstream | undefined {
+  const meant = model.upstreams.find(({ upstream }) => upstream === row.upstream);
+  if (meant && upstreams.has(meant.upstream)) return meant;
+  return model.upstreams.find(({ upstream }) => upstreams.has(upstream));
+}
+
+/** It found no place: one that is queued waits for its turn, one that was tried asks again. */
+function notYet({ id, attempt, status, started_in }: Claimed): Transition {
+  if (status === 'IN_QUEUE') return { id, attempt, to: 'requeue' };
+  const facts = { started_in, outcome: null, message: null, progress: null };
+  return { id, attempt, to: 'wait', wake_seconds: placeSeconds * (0.5 + Math.random()), ...facts };
 }
 
 async function prepare(
@@ -101,34 +135,40 @@ function hashOf(job: StartJob): Buffer {
 }
 
 /** An adapter that throws has told nothing about what the upstream did. */
-async function call(upstream: Upstream, job: StartJob): Promise<StartOutcome> {
+async function call(upstream: Upstream, job: StartJob, deps: StepDeps): Promise<StartOutcome> {
+  const seconds = upstream.start_seconds ?? deps.settings.stepTimeoutSeconds;
   try {
-    return await upstream.start(job);
+    return await bounded(job.signal, seconds * 1000, (signal) =>
+      upstream.start({ ...job, signal }),
+    );
   } catch (error) {
     return { outcome: 'unknown', message: String(error) };
   }
 }
 
+interface Chosen {
+  model: Model;
+  route: ModelUpstream;
+}
+
 async function answer(
   row: Claimed,
   outcome: StartOutcome,
+  chosen: Chosen,
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition | null> {
   const { id, attempt } = row;
-  if (outcome.outcome === 'not_accepted') {
-    const pause = boundedSeconds(outcome.retry_after_ms, 0, retryMaxSeconds);
-    await noteFailure(row, outcome, deps, pause);
-    const wake_seconds = Math.max(pause, retrySeconds * (0.5 + Math.random()));
-    return told(row, 'not_accepted', outcome.message, wake_seconds);
-  }
+  if (outcome.outcome === 'not_accepted') return elsewhere(row, outcome, chosen, deps);
   if (outcome.outcome === 'unknown') {
-    await noteFailure(row, outcome, deps, 0);
+    await noteFailure(row, outcome, chosen.route, deps, 0);
     return told(row, 'unknown', outcome.message, recoverSeconds);
   }
-  await deps.circuit.succeeded(row.upstream);
+  await deps.circuit.succeeded(row.upstream, chosen.route.model);
   if (outcome.outcome === 'rejected') return fail(row, 'upstream_rejected', outcome.message);
-  if (outcome.outcome === 'done') return finish(row, outcome.result, deps, signal);
+  if (outcome.outcome === 'done') {
+    return finish({ ...row, started_upstream: row.upstream }, outcome.result, deps, signal);
+  }
   const wake_seconds = boundedSeconds(
     outcome.poll_after_ms,
     deps.settings.pollSeconds,
@@ -137,16 +177,50 @@ async function answer(
   return { id, attempt, to: 'accepted', started_in: attempt, handle: outcome.handle, wake_seconds };
 }
 
+/** Surely not taken: the next upstream of the model is tried, after a pause where all were. */
+async function elsewhere(
+  row: Claimed,
+  refused: NotAccepted,
+  { model, route }: Chosen,
+  deps: StepDeps,
+): Promise<Transition> {
+  const pause = boundedSeconds(refused.retry_after_ms, 0, retryMaxSeconds);
+  await noteFailure(row, refused, route, deps, pause);
+  const resting = new Set(await restingOf(deps.db, model.upstreams));
+  const isOpen = ({ upstream, model: name }: ModelUpstream) =>
+    deps.upstreams.has(upstream) && !resting.has(upstream) && !resting.has(`${upstream} ${name}`);
+  const next = routeAfter(model.upstreams, row.upstream, isOpen);
+  const later = retrySeconds * (0.5 + Math.random());
+  if (next === null) return told(row, 'not_accepted', refused.message, Math.max(pause, later));
+  const wait = told(row, 'not_accepted', refused.message, next.again ? later : 0);
+  return { ...wait, next_upstream: next.route.upstream };
+}
+
+/** How long an upstream is left alone that the operator has to see to. */
+const alarmRestSeconds = 60;
+/** How long a model that it does not have. */
+const modelRestSeconds = 300;
+
 async function noteFailure(
   row: Claimed,
-  { outcome, message }: { outcome: string; message: string },
+  { outcome, message, why = 'busy' }: { outcome: string; message: string; why?: Refusal },
+  route: ModelUpstream,
   { log, circuit }: StepDeps,
-  pause_seconds: number,
+  pause: number,
 ): Promise<void> {
   const cause = withoutInput(message, row.input);
   const { id: request_id, account_id, model_id, upstream } = row;
-  log.debug({ request_id, model_id, upstream, outcome, cause }, 'start failed');
-  await circuit.failed(upstream, { account_id, message, cause, pause_seconds });
+  log.debug({ request_id, model_id, upstream, outcome, why, cause }, 'start failed');
+  const isAlarm = why === 'account' || why === 'credential';
+  await circuit.failed(upstream, {
+    account_id,
+    message,
+    cause,
+    why,
+    model: route.model,
+    pause_seconds: isAlarm ? Math.max(pause, alarmRestSeconds) : pause,
+    model_pause_seconds: why === 'model' ? modelRestSeconds : 0,
+  });
 }
 
 function told(
@@ -154,7 +228,7 @@ function told(
   outcome: 'not_accepted' | 'unknown',
   message: string,
   wake_seconds: number,
-): Transition {
+): Extract<Transition, { to: 'wait' }> {
   const { id, attempt } = row;
   return {
     id,

@@ -5,7 +5,7 @@ import type { Claimed } from '../db/requests.ts';
 import type { Fetch } from '../lib/fetch.ts';
 import type { Database } from '../lib/sql.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Upstream } from '../upstreams/upstream.ts';
+import type { Refusal, Upstream } from '../upstreams/upstream.ts';
 
 /** What the steps of a worker are given. */
 export interface StepDeps {
@@ -32,19 +32,32 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
+/** A start that failed. */
+export interface Failed {
+  account_id: string;
+  message: string;
+  /** The message as far as it is fit for the log. */
+  cause: string;
+  why: Refusal;
+  /** The upstream's own name of the model. */
+  model: string;
+  /** How long the upstream is to rest, and this model of it; 0: not by this failure alone. */
+  pause_seconds: number;
+  model_pause_seconds: number;
+}
+
 export interface Circuit {
-  /** `cause` is the message as far as it is fit for the log. */
-  failed(
-    upstream: string,
-    failed: { account_id: string; message: string; cause: string; pause_seconds: number },
-  ): Promise<void>;
-  succeeded(upstream: string): Promise<void>;
+  failed(upstream: string, failed: Failed): Promise<void>;
+  succeeded(upstream: string, model: string): Promise<void>;
 }
 
 export interface WorkerSettings {
   concurrency: number;
   leaseSeconds: number;
+  /** For a step, and for a call to an upstream that does not say how long it takes. */
   stepTimeoutSeconds: number;
+  /** For fetching all outputs of one job in one go. */
+  outputSeconds: number;
   pollSeconds: number;
   outputMaxBytes: number;
   outputTtlSeconds: number;

@@ -1,10 +1,15 @@
+import type { ModelUpstream } from '../core/catalog.ts';
 import { stepFor, type Step, type Transition } from '../core/request.ts';
+import { routeAfter } from '../core/routing.ts';
 import { loadClaimed, type Claimed } from '../db/requests.ts';
 import {
   claimDue,
   claimQueued,
+  moveQueued,
   nextAlarmMs,
   putOff,
+  renewMany,
+  restingUpstreams,
   waitingUpstreams,
   type Claim,
 } from '../db/queue.ts';
@@ -14,6 +19,7 @@ import type { Hints } from '../db/hints.ts';
 import { createBudget, type Budget } from '../lib/budget.ts';
 import { expire } from './expire.ts';
 import { discard } from './finish.ts';
+import { Leases } from './leases.ts';
 import { notify } from './notify.ts';
 import { abandon, giveUp, poll } from './poll.ts';
 import { recover, start } from './start.ts';
@@ -25,6 +31,8 @@ const claimMax = 100;
 const idleMs = 1_000;
 /** Rounds of a busy worker are at least so far apart, so that each takes a fair number. */
 const paceMs = 5;
+/** How often it looks for requests that wait for an upstream at rest. */
+const rerouteMs = 1_000;
 /** After a round that failed, such as when the database is away. */
 const faultMs = 500;
 /** How long a stopping worker waits for steps that were told to give up. */
@@ -77,10 +85,9 @@ export function createWorker(deps: WorkerDeps): Worker {
 class ClaimingWorker implements Worker {
   readonly #deps: WorkerDeps;
   readonly #underWay = new Set<Promise<void>>();
-  /** Fires when steps under way have to give up. */
-  readonly #stopping = new AbortController();
-  /** What ends each step under way. */
-  readonly #steps = new Set<AbortController>();
+  readonly #leases: Leases;
+  /** Steps under way were told to give up. */
+  #gaveUp = false;
   readonly #sleep = new Sleep();
   /**
    * Notifications under way: a quarter of what the worker handles, half of that for one account. A
@@ -90,11 +97,19 @@ class ClaimingWorker implements Worker {
   readonly #notices: Budget;
   #running: Promise<void> | undefined;
   #draining = false;
+  #rerouteAt = 0;
 
   constructor(deps: WorkerDeps) {
     this.#deps = deps;
     const share = (part: number) => Math.max(1, Math.floor(deps.settings.concurrency / part));
     this.#notices = createBudget(share(4), share(8));
+    const { db, log, settings } = deps;
+    const { leaseSeconds } = settings;
+    this.#leases = new Leases(
+      leaseSeconds,
+      (claims) => renewMany(db, claims, leaseSeconds),
+      (err) => log.warn({ err }, 'leases could not be renewed'),
+    );
   }
 
   run(): Promise<void> {
@@ -147,13 +162,17 @@ class ClaimingWorker implements Worker {
     this.#draining = true;
     this.#sleep.wake(true);
     await this.#running;
-    const abort = setTimeout(() => this.#abortSteps(), graceMs);
+    const abort = setTimeout(() => {
+      this.#gaveUp = true;
+      this.#leases.stopAll();
+    }, graceMs);
     let last: NodeJS.Timeout | undefined;
     // A step that does not even obey the signal is left behind: its lease ends without us.
     const late = new Promise((resolve) => (last = setTimeout(resolve, graceMs + stuckMs)));
     await Promise.race([Promise.all(this.#underWay), late]);
     clearTimeout(abort);
     clearTimeout(last);
+    this.#leases.close();
   }
 
   inFlight(): number {
@@ -188,6 +207,7 @@ class ClaimingWorker implements Worker {
     const { db, settings } = this.#deps;
     const free = settings.concurrency - this.#underWay.size;
     if (free <= 0) return 0;
+    await this.#reroute();
     const claims = await this.#claim(free);
     if (claims.length === 0) return 0;
     const rows = await loadClaimed(
@@ -213,6 +233,27 @@ class ClaimingWorker implements Worker {
     return claims.length;
   }
 
+  /** What waits for an upstream that rests waits for the next one of its model instead. */
+  async #reroute(): Promise<void> {
+    const now = performance.now();
+    if (now < this.#rerouteAt) return;
+    this.#rerouteAt = now + rerouteMs;
+    const { db, upstreams, catalog } = this.#deps;
+    const resting = new Set((await restingUpstreams(db)).map(({ upstream }) => upstream));
+    if (resting.size === 0) return;
+    const isOpen = ({ upstream }: ModelUpstream) =>
+      upstreams.has(upstream) && !resting.has(upstream);
+    for (const from of resting) {
+      const models = new Map<string, string[]>();
+      for (const { id, upstreams: routes } of catalog().models.values()) {
+        if (!routes.some(({ upstream }) => upstream === from)) continue;
+        const next = routeAfter(routes, from, isOpen);
+        if (next) models.set(next.route.upstream, [...(models.get(next.route.upstream) ?? []), id]);
+      }
+      for (const [to, ids] of models) await moveQueued(db, from, to, ids, claimMax);
+    }
+  }
+
   async #claim(free: number): Promise<Claim[]> {
     const { db, upstreams, settings } = this.#deps;
     const [claims, waiting] = await Promise.all([
@@ -234,9 +275,9 @@ class ClaimingWorker implements Worker {
   }
 
   async #handle(row: Claimed, step: Step): Promise<void> {
-    const { settings, advance, observe } = this.#deps;
+    const { advance, observe } = this.#deps;
     const begun = performance.now();
-    const end = this.#bound(settings.stepTimeoutSeconds * 1000);
+    const end = this.#leases.hold(row, this.#limitSeconds(step, row) * 1000);
     let failed = false;
     try {
       const transition = await this.#runStep(step, row, end.signal);
@@ -255,27 +296,14 @@ class ClaimingWorker implements Worker {
   }
 
   /**
-   * A signal that fires when the time is over or the worker stops, and is let go with its step:
-   * `AbortSignal.timeout` and `AbortSignal.any` would keep each one until its time is over.
+   * How long a step may take: one that calls an upstream as long as that says, and then as long as
+   * the outputs need.
    */
-  #bound(ms: number): { signal: AbortSignal; release(): void } {
-    const own = new AbortController();
-    const timer = setTimeout(
-      () => own.abort(new DOMException('The step took too long.', 'TimeoutError')),
-      ms,
-    );
-    if (this.#stopping.signal.aborted) own.abort(this.#stopping.signal.reason);
-    this.#steps.add(own);
-    const release = () => {
-      clearTimeout(timer);
-      this.#steps.delete(own);
-    };
-    return { signal: own.signal, release };
-  }
-
-  #abortSteps(): void {
-    this.#stopping.abort();
-    for (const step of this.#steps) step.abort(this.#stopping.signal.reason);
+  #limitSeconds(step: Step, row: Claimed): number {
+    const { settings, upstreams } = this.#deps;
+    if (!isCall(step)) return settings.stepTimeoutSeconds;
+    const { start_seconds = 0 } = upstreams.get(row.upstream) ?? {};
+    return Math.max(settings.stepTimeoutSeconds, start_seconds) + settings.outputSeconds;
   }
 
   async #runStep(step: Step, row: Claimed, signal: AbortSignal): Promise<Transition | null> {
@@ -302,9 +330,13 @@ class ClaimingWorker implements Worker {
       message: String(error),
       progress: null,
     };
-    const unbegun = row.status === 'IN_QUEUE' && this.#stopping.signal.aborted;
+    const unbegun = row.status === 'IN_QUEUE' && this.#gaveUp;
     await advance(unbegun ? handedBack : again).catch(() => {});
   }
+}
+
+function isCall(step: Step): boolean {
+  return step === 'start' || step === 'recover' || step === 'poll';
 }
 
 function stepOf(row: Claimed): Step {

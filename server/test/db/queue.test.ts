@@ -343,8 +343,12 @@ describe('an upstream that fails', () => {
     queue.noteFailure(db, upstream, {
       account_id,
       message: 'it broke',
+      why: 'busy',
+      model: 'flux',
       pause_seconds,
+      model_pause_seconds: 0,
       threshold,
+      model_threshold: threshold,
       rest_seconds: 30,
     });
 
@@ -366,7 +370,7 @@ describe('an upstream that fails', () => {
 
   test('that succeeds in between counts anew', async () => {
     for (const who of accounts) await fail(0, who);
-    await queue.noteSuccess(db, upstream);
+    await queue.noteSuccess(db, upstream, 'flux');
     for (const who of accounts) await fail(0, who);
     assert.equal((await state()).paused_seconds, 0);
   });
@@ -376,7 +380,7 @@ describe('an upstream that fails', () => {
     assert.equal((await state()).paused_seconds, 0);
     await fail(0, accounts[1]);
     assert.ok((await state()).paused_seconds > 25);
-    await queue.noteSuccess(db, upstream);
+    await queue.noteSuccess(db, upstream, 'flux');
     for (let i = 0; i < 20; i++) await fail(0, accounts[1]);
     assert.equal((await state()).paused_seconds, 0, 'a success forgets who failed before it');
   });
@@ -386,7 +390,7 @@ describe('an upstream that fails', () => {
     await fail(10);
     const { paused_seconds } = await state();
     assert.ok(paused_seconds > 95 && paused_seconds <= 100, String(paused_seconds));
-    await queue.noteSuccess(db, upstream);
+    await queue.noteSuccess(db, upstream, 'flux');
     assert.equal((await state()).paused_seconds, 0);
   });
 
@@ -396,8 +400,12 @@ describe('an upstream that fails', () => {
     await queue.noteFailure(db, `${upstream} b`, {
       account_id: accounts[0]!,
       message: 'x',
+      why: 'busy',
+      model: 'flux',
       pause_seconds: 60,
+      model_pause_seconds: 0,
       threshold: 1,
+      model_threshold: 1,
       rest_seconds: 60,
     });
     assert.ok((await queue.waitingUpstreams(db)).some((w) => w.upstream === upstream));
@@ -421,6 +429,7 @@ test('the state of a queue is its head, oldest first, and how long that has wait
     ids: [],
     oldest_seconds: 0,
     paused_seconds: 0,
+    resting_models: {},
   });
   await claim(db, upstream, 1);
   assert.deepEqual(

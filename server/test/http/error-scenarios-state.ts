@@ -262,7 +262,7 @@ export const stateScenarios = {
       call: (w) =>
         w.closed(
           `insert into upstreams (name, paused_until) values ('fake', now() + interval '30 s')
-           on conflict (name) do update set paused_until = excluded.paused_until`,
+           on conflict (name, model) do update set paused_until = excluded.paused_until`,
           `update upstreams set paused_until = null where name = 'fake'`,
         ),
     },

@@ -132,7 +132,7 @@ describe('an upstream that fails', () => {
     assert.deepEqual([upstream, cause, seconds, level], ['fake', 'busy: …', 30, 40]);
     assert.ok(failures >= 5);
     assertNoPrompt();
-    assert.ok((await figure('farebox_upstream_failures_total{upstream="fake"}'))! >= 6);
+    assert.ok((await figure('farebox_upstream_failures_total{upstream="fake",why="busy"}'))! >= 6);
 
     service.fake.behave.start = (job, fake) => accept(fake, job);
     await service.wakeAll();

@@ -276,7 +276,7 @@ describe('a start that was surely not accepted', () => {
       service.db.run(
         rawSql(
           `insert into upstreams (name, paused_until) values ($1, now() + $2 * interval '1 s')
-           on conflict (name) do update set paused_until = excluded.paused_until`,
+           on conflict (name, model) do update set paused_until = excluded.paused_until`,
           [name, seconds],
         ),
       );
@@ -307,7 +307,7 @@ describe('a start that was surely not accepted', () => {
     await service.db.run(
       rawSql(
         `insert into upstreams (name, failing_accounts) values ('fake', array[gen_random_uuid()])
-         on conflict (name) do update
+         on conflict (name, model) do update
          set failures = 0, failing_accounts = excluded.failing_accounts`,
       ),
     );

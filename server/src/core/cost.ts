@@ -1,0 +1,32 @@
+import type { ModelUpstream } from './catalog.ts';
+
+/** What requests cost the operator, so that the margin is known. Micro-USD. Pure. */
+
+type Costs = Pick<ModelUpstream, 'cost_usd_micro' | 'cost_output_usd_micro'>;
+
+/** Of media: so many units at the row's cost; null where the row tells none. */
+export function mediaCost(route: Costs | undefined, quantity: number): bigint | null {
+  const rate = route?.cost_usd_micro ?? null;
+  return rate === null ? null : microOf(Number(rate) * quantity);
+}
+
+/** Of a chat call, by the row's costs of a million tokens; null where the row tells none. */
+export function chatCost(
+  route: Costs | undefined,
+  { prompt_tokens, completion_tokens }: { prompt_tokens: number; completion_tokens: number },
+): bigint | null {
+  if (!route || route.cost_usd_micro === null) return null;
+  const output = Number(route.cost_output_usd_micro ?? route.cost_usd_micro);
+  return microOf((prompt_tokens * Number(route.cost_usd_micro) + completion_tokens * output) / 1e6);
+}
+
+/** An upstream's own figure in USD; null for what is none. */
+export function toldCost(usd: unknown): bigint | null {
+  return typeof usd === 'number' && usd >= 0 && usd < 1e9 ? microOf(usd * 1e6) : null;
+}
+
+/** Rounded up, since a cost that is told too low flatters the margin. */
+function microOf(micro: number): bigint {
+  // What doubles add beyond the ninth digit is no cost.
+  return BigInt(Math.ceil(Number(micro.toFixed(6))));
+}

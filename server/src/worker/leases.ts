@@ -1,0 +1,119 @@
+import type { Claim } from '../db/queue.ts';
+
+/** What a worker has under way: each claim is renewed until its step is over, or told to stop. */
+export class Leases {
+  readonly #held = new Set<Held>();
+  readonly #renew: (claims: Claim[]) => Promise<{ id: string }[]>;
+  readonly #leaseMs: number;
+  readonly #timer: NodeJS.Timeout;
+  readonly #onError: (error: unknown) => void;
+  #renewing = false;
+  #stopped: unknown;
+
+  /** `renew` returns those that still hold. */
+  constructor(
+    leaseSeconds: number,
+    renew: (claims: Claim[]) => Promise<{ id: string }[]>,
+    onError: (error: unknown) => void,
+  ) {
+    this.#leaseMs = leaseSeconds * 1000;
+    this.#renew = renew;
+    this.#onError = onError;
+    this.#timer = setInterval(() => void this.#renewAll(), this.#leaseMs / 3);
+    this.#timer.unref();
+  }
+
+  /**
+   * The signal fires after `limitMs`, when the lease is lost or could not be renewed in time, and
+   * when the worker stops.
+   */
+  hold({ id, attempt }: Claim, limitMs: number): { signal: AbortSignal; release(): void } {
+    const held = new Held({ id, attempt }, limitMs, this.#safeMs());
+    if (this.#stopped !== undefined) held.end(this.#stopped);
+    this.#held.add(held);
+    const release = () => {
+      held.letGo();
+      this.#held.delete(held);
+    };
+    return { signal: held.signal, release };
+  }
+
+  /** Ends every step, those to come too. */
+  stopAll(): void {
+    this.#stopped = new DOMException('The worker stops.', 'AbortError');
+    for (const held of this.#held) held.end(this.#stopped);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Before the lease is over a step has to be, since another worker may begin then. */
+  #safeMs(): number {
+    return this.#leaseMs * 0.9;
+  }
+
+  async #renewAll(): Promise<void> {
+    // Young ones have time; most steps are over before.
+    const due = [...this.#held].filter((held) => held.ageMs() >= this.#leaseMs / 4);
+    if (this.#renewing || due.length === 0) return;
+    this.#renewing = true;
+    const asked = performance.now();
+    try {
+      const kept = new Set((await this.#renew(due.map(({ claim }) => claim))).map(({ id }) => id));
+      for (const held of due) {
+        if (kept.has(held.claim.id)) held.extend(asked + this.#safeMs());
+        else held.end(new DOMException('The lease was lost.', 'AbortError'));
+      }
+    } catch (error) {
+      // Those whose lease runs out meanwhile end by their own clock.
+      this.#onError(error);
+    } finally {
+      this.#renewing = false;
+    }
+  }
+}
+
+class Held {
+  readonly claim: Claim;
+  readonly #own = new AbortController();
+  readonly #limit: NodeJS.Timeout;
+  #lease: NodeJS.Timeout;
+  #since = performance.now();
+
+  constructor(claim: Claim, limitMs: number, leaseMs: number) {
+    this.claim = claim;
+    const late = () => this.end(new DOMException('The step took too long.', 'TimeoutError'));
+    this.#limit = setTimeout(late, limitMs);
+    this.#lease = this.#until(leaseMs);
+  }
+
+  get signal(): AbortSignal {
+    return this.#own.signal;
+  }
+
+  /** Since its lease was last sure. */
+  ageMs(): number {
+    return performance.now() - this.#since;
+  }
+
+  extend(until: number): void {
+    clearTimeout(this.#lease);
+    this.#since = performance.now();
+    this.#lease = this.#until(until - this.#since);
+  }
+
+  end(reason: unknown): void {
+    this.#own.abort(reason);
+  }
+
+  letGo(): void {
+    clearTimeout(this.#limit);
+    clearTimeout(this.#lease);
+  }
+
+  #until(ms: number): NodeJS.Timeout {
+    const lost = () => this.end(new DOMException('The lease could not be renewed.', 'AbortError'));
+    return setTimeout(lost, ms);
+  }
+}

@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { rawSql } from '../../src/lib/sql.ts';
+import type { StartOutcome } from '../../src/upstreams/upstream.ts';
+import { createFake, type Fake } from '../kit/fake.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+import { card, moneyOf, rounds, rowOf, submitted, wake } from './floor.ts';
+
+/** Which upstream a request goes to, when the first one of its model does not take it. */
+
+const row = (id: string, upstreams: string) => `
+  - id: ${id}
+    kind: image
+    task: text-to-image
+    name: An image
+    description: Of whoever takes it.
+    price: { unit: image, usd: "0.01" }
+    max: 4
+    max_unit: images
+    upstreams: ${upstreams}
+    input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
+    example: { prompt: a dog }
+`;
+const catalog = `
+owned_by: test
+models:
+${row('two/image', '[{ upstream: fake, model: m, cost_usd: "0.004" }, { upstream: other, model: n, cost_usd: "0.006" }]')}
+${row('two/sketch', '[{ upstream: fake, model: s }]')}
+${row('all/second', '[{ upstream: fake, model: m, weight: 0 }, { upstream: other, model: n, weight: 1 }]')}
+`;
+
+const refused = (more: Partial<StartOutcome & { outcome: 'not_accepted' }> = {}): StartOutcome => ({
+  outcome: 'not_accepted',
+  message: 'no room',
+  ...more,
+});
+
+let service: Service;
+let fake: Fake;
+let other: Fake;
+let account: TestAccount;
+before(async () => {
+  other = createFake({ name: 'other' });
+  service = await startService({ catalog, upstreams: [other] });
+  ({ fake } = service);
+  account = await service.account({ open_jobs: 1_000 });
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+beforeEach(async () => {
+  for (const each of [fake, other]) Object.assign(each, { behave: {}, concurrency: 1_000 });
+  await rounds(service, 3);
+  await service.db.run(rawSql('delete from upstreams'));
+  await until('nothing rests any more', async () => {
+    const poor = await service.account({ usd: 0 });
+    const call = { key: poor.key, body: { prompt: 'x' } };
+    return (await service.call('POST', '/v1/queue/two/sketch', call)).status === 402;
+  });
+});
+
+const startsOf = (id: string) =>
+  [fake, other].map(({ starts }) => starts.filter(({ request_id }) => request_id === id).length);
+const outcome = async (id: string) => {
+  const { status, error } = await card(service, account, id);
+  return error === null ? status : `${status} ${error.code}`;
+};
+const submit = (model = 'two/image') => submitted(service, account, { prompt: 'x' }, model);
+
+/** As if both were at work, whatever the pauses between. */
+async function worked(id: string, count = 4): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    await service.work();
+    await wake(service, id).catch(() => {});
+  }
+}
+
+describe('a start that the first upstream did not take', () => {
+  test('goes to the next one at once, is made once, and is charged once', async () => {
+    fake.behave.start = () => refused();
+    const id = await submit();
+    await service.app.worker!.runOnce();
+    const row = await rowOf(service, id);
+    assert.deepEqual([row.status, row.upstream, row.slot], ['IN_PROGRESS', 'other', false]);
+    assert.ok(row.wakes_in! <= 0, 'without a pause');
+    await rounds(service, 2);
+    assert.equal(await outcome(id), 'COMPLETED');
+    assert.deepEqual(startsOf(id), [1, 1]);
+    assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+    const [cost] = await service.db.run(
+      rawSql('select cost_usd_micro from request_results where request_id = $1', [id]),
+    );
+    assert.deepEqual(cost, { cost_usd_micro: 6_000n }, 'at the cost of who made it');
+  });
+
+  test('goes nowhere else where its answer was lost: two bills would be possible', async () => {
+    fake.class = 'C';
+    fake.behave.start = () => ({ outcome: 'unknown', message: 'reset' });
+    const id = await submit();
+    await worked(id);
+    fake.class = 'A';
+    assert.deepEqual(startsOf(id), [1, 0]);
+    assert.equal((await rowOf(service, id)).upstream, 'fake');
+    await service.db.run(
+      rawSql(`update requests set deadline_at = now() - interval '1 s' where id = $1`, [id]),
+    );
+    await rounds(service, 1);
+    assert.equal(await outcome(id), 'FAILED outcome_unknown');
+    assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
+  });
+
+  test('goes nowhere else where it was refused for good', async () => {
+    fake.behave.start = () => ({ outcome: 'rejected', message: 'not that' });
+    const id = await submit();
+    await worked(id);
+    assert.deepEqual([startsOf(id), await outcome(id)], [[1, 0], 'FAILED upstream_rejected']);
+  });
+
+  test('pauses once each had its turn, and comes back to the first', async () => {
+    fake.behave.start = () => refused();
+    other.behave.start = () => refused();
+    const id = await submit();
+    await service.app.worker!.runOnce();
+    await service.app.worker!.runOnce();
+    const row = await rowOf(service, id);
+    assert.deepEqual([row.upstream, startsOf(id)], ['fake', [1, 1]]);
+    assert.ok(row.wakes_in! > 0.5, String(row.wakes_in));
+    fake.behave = {};
+    await worked(id);
+    assert.deepEqual([startsOf(id), await outcome(id)], [[2, 1], 'COMPLETED']);
+  });
+
+  test('does not go to one that rests', async () => {
+    await service.db.run(
+      rawSql(
+        `insert into upstreams (name, paused_until) values ('other', now() + interval '60 s')`,
+      ),
+    );
+    fake.behave.start = () => refused();
+    const id = await submit();
+    await worked(id, 3);
+    assert.equal(startsOf(id)[1], 0);
+    assert.equal((await rowOf(service, id)).upstream, 'fake');
+  });
+
+  test('waits for a place where the next one is full, and takes no more than there are', async () => {
+    other.concurrency = 1;
+    other.behave.poll = () => ({ state: 'running' });
+    fake.behave.start = () => refused();
+    const ids = [await submit(), await submit(), await submit()];
+    await rounds(service, 3);
+    const rows = await Promise.all(ids.map((id) => rowOf(service, id)));
+    assert.deepEqual(rows.map(({ slot }) => slot).toSorted(), [false, false, true]);
+    assert.equal(
+      ids.reduce((sum, id) => sum + startsOf(id)[1]!, 0),
+      1,
+    );
+    other.behave = {};
+    await rounds(service, 8);
+    assert.deepEqual(await Promise.all(ids.map(outcome)), Array(3).fill('COMPLETED'));
+    for (const id of ids) assert.equal(startsOf(id)[1], 1);
+  });
+});
+
+describe('a queue in front of an upstream that rests', () => {
+  test('moves to the next upstream of its model, and what has none stays', async () => {
+    const ids = [await submit(), await submit('two/sketch')];
+    await service.db.run(
+      rawSql(`insert into upstreams (name, paused_until) values ('fake', now() + interval '60 s')`),
+    );
+    await until('it has moved', async () => {
+      await service.work();
+      return startsOf(ids[0]!)[1] === 1;
+    });
+    await wake(service, ids[0]!);
+    await service.work();
+    assert.equal(await outcome(ids[0]!), 'COMPLETED');
+    assert.deepEqual(startsOf(ids[0]!), [0, 1]);
+    const { status, upstream } = await rowOf(service, ids[1]!);
+    assert.deepEqual([status, upstream], ['IN_QUEUE', 'fake']);
+  });
+});
+
+describe('by weight', () => {
+  test('requests begin where the weights say, not where the order does', async () => {
+    const ids = await Promise.all(Array.from({ length: 5 }, () => submit('all/second')));
+    await rounds(service, 2);
+    for (const id of ids)
+      assert.deepEqual([startsOf(id), await outcome(id)], [[0, 1], 'COMPLETED']);
+  });
+});
+
+describe('what only the operator can mend', () => {
+  for (const [why, sentence] of [
+    ['account', 'your account at the upstream is out of credit'],
+    ['credential', 'the upstream does not take your key'],
+  ] as const) {
+    test(`${why}: is an error in the log; callers learn of no money of the operator's`, async () => {
+      fake.behave.start = () => refused({ why, message: 'balance exhausted, top up' });
+      const lines = service.log.length;
+      const id = await submit('two/sketch');
+      await service.work();
+      const told = service.log.slice(lines).map((line) => JSON.parse(line));
+      assert.equal(told.filter(({ level, msg }) => level === 50 && msg === sentence).length, 1);
+      const reply = await until('it rests', async () => {
+        const call = { key: account.key, body: { prompt: 'x' } };
+        const each = await service.call('POST', '/v1/queue/two/sketch', call);
+        return each.status === 503 ? each : null;
+      });
+      assertRefused(reply, 'capacity_unavailable');
+      assert.doesNotMatch(reply.text, /balance|top up|credit|key/i);
+      assert.equal((await rowOf(service, id)).status, 'IN_PROGRESS', 'it waits for you');
+      const elsewhere = await submit();
+      await until('the other one has it', async () => {
+        await service.work();
+        return startsOf(elsewhere)[1] === 1;
+      });
+    });
+  }
+
+  test('a model that the upstream does not have rests alone', async () => {
+    fake.behave.start = ({ model }) =>
+      model === 's' ? refused({ why: 'model', message: 'no such model' }) : refused();
+    await submit('two/sketch');
+    await service.work();
+    await until('the model rests', async () => {
+      const call = { key: account.key, body: { prompt: 'x' } };
+      return (await service.call('POST', '/v1/queue/two/sketch', call)).status === 503;
+    });
+    fake.behave = {};
+    const id = await submit();
+    await worked(id);
+    assert.deepEqual([startsOf(id), await outcome(id)], [[1, 0], 'COMPLETED']);
+    await service.db.run(rawSql(`delete from upstreams where model = 's'`));
+  });
+});
+
+describe('a job that its upstream does not know', () => {
+  test('is lost at the third look in a row, and is not charged', async () => {
+    fake.behave.poll = () => ({ state: 'missing', message: '404' });
+    const id = await submit();
+    await service.work();
+    for (const status of ['IN_PROGRESS', 'IN_PROGRESS', 'FAILED']) {
+      await wake(service, id);
+      await service.work();
+      assert.equal((await rowOf(service, id)).status, status);
+    }
+    assert.equal(await outcome(id), 'FAILED upstream_failed');
+    assert.deepEqual(startsOf(id), [1, 0]);
+    assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
+  });
+
+  test('is not lost where it is known in between', async () => {
+    let looks = 0;
+    fake.behave.poll = () => {
+      looks++;
+      return looks % 3 === 0 ? { state: 'running' } : { state: 'missing', message: '404' };
+    };
+    const id = await submit();
+    await service.work();
+    for (let i = 0; i < 8; i++) {
+      await wake(service, id);
+      await service.work();
+    }
+    assert.equal((await rowOf(service, id)).status, 'IN_PROGRESS');
+    fake.behave = {};
+    await wake(service, id);
+    await service.work();
+    assert.equal(await outcome(id), 'COMPLETED');
+  });
+});
