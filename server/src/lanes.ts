@@ -74,7 +74,18 @@ export function openLanes({ db, hints, metrics, config, happenings, bounds }: La
     if (transition.attempt !== null) metrics.fencedWrites.inc({ to: transition.to });
     return false;
   }
+  const calledBack = lane(
+    'called_back',
+    async (calls: requests.CalledBack[]) => {
+      const due = new Set((await requests.calledBackMany(db, calls)).map(({ id }) => id));
+      return calls.map(({ request_id }) => due.has(request_id));
+    },
+    { max: 256 },
+  );
   return {
+    calledBack: async (call: requests.CalledBack) => {
+      if (await calledBack(call)) hints.work();
+    },
     authenticate: lane(
       'authenticate',
       (hashes: Buffer[]) => authenticateMany(db, hashes, config.FAREBOX_RPM),

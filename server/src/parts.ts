@@ -6,6 +6,7 @@ import { openHints, type Hints } from './db/hints.ts';
 import { addFigures } from './figures.ts';
 import { tellHappenings, type Happenings } from './happenings.ts';
 import { openLanes, type BatchBounds, type Lanes } from './lanes.ts';
+import { judgeUrl } from './lib/address.ts';
 import { createFetch, type Fetch, type Lookup } from './lib/fetch.ts';
 import { createMetrics, type Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
@@ -87,7 +88,8 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   addFigures(metrics, { db, upstreams, dir: dataDir(config) });
   const happenings = tellHappenings(metrics, log, upstreams);
   const lanes = openLanes({ db, hints, metrics, config, happenings, bounds: options.batches });
-  const links = { baseUrl: '', secret: secrets[0]!, outputTtlSeconds };
+  const isPublic = isPublicBase(config);
+  const links = { baseUrl: '', secret: secrets[0]!, outputTtlSeconds, isPublic };
   const space = watchSpace(storage, log);
   const close = async () => {
     space.stop();
@@ -164,6 +166,12 @@ function openFetches(config: Config, lookup?: Lookup): Fetches {
     }),
     trusted: createFetch({ guard: false }),
   };
+}
+
+/** Only of an address that the operator has given is it known that it leads here from outside. */
+function isPublicBase({ FAREBOX_BASE_URL: base, FAREBOX_TEST_PUBLIC_HOSTS: test }: Config) {
+  if (base === null) return false;
+  return test.includes(new URL(base).host) || judgeUrl(base, { httpsOnly: true }).ok;
 }
 
 /** Names of our own that strangers' addresses must not lead back to. */

@@ -41,7 +41,7 @@ export function sign(secret: Buffer, link: OutputLink): string {
   if (!isUuid(link.request_id) || !isIndex(link.index) || !expForm.test(exp)) {
     throw new RangeError('a link needs a UUID, an index ≥ 0 and whole unix seconds');
   }
-  return `exp=${exp}&sig=${signatureOf(secret, link.request_id, link.index, exp)}`;
+  return `exp=${exp}&sig=${signatureOf(secret, outputLines(link.request_id, link.index, exp))}`;
 }
 
 /**
@@ -56,22 +56,57 @@ export function verify(
   if (!isUuid(request_id) || !isIndex(index)) return 'invalid';
   if (typeof exp !== 'string' || !expForm.test(exp)) return 'invalid';
   if (typeof sig !== 'string' || !sigForm.test(sig)) return 'invalid';
-  // Texts are compared, not decoded bytes: Node's decoder takes several spellings for the same
-  // bytes.
-  const presented = Buffer.from(sig, 'latin1');
-  let good = false;
-  for (const secret of secrets) {
-    const expected = Buffer.from(signatureOf(secret, request_id, index, exp), 'latin1');
-    if (timingSafeEqual(presented, expected)) good = true;
-  }
-  if (!good) return 'invalid';
+  if (!isSigned(secrets, sig, outputLines(request_id, index, exp))) return 'invalid';
   return link.now_seconds > Number(exp) ? 'expired' : 'valid';
 }
 
-function signatureOf(secret: Buffer, request_id: string, index: number, exp: string): string {
+/** The attempt that an upstream calls back about. */
+export interface CallbackLink {
+  upstream: string;
+  request_id: string;
+  /** The claim whose start it is. */
+  attempt: number;
+}
+
+/** The last step of a callback's address: without it nobody can call back about an attempt. */
+export function signCallback(secret: Buffer, link: CallbackLink): string {
+  return signatureOf(secret, callbackLines(link));
+}
+
+export function verifyCallback(
+  secrets: readonly Buffer[],
+  link: CallbackLink,
+  sig: string,
+): boolean {
+  return sigForm.test(sig) && isSigned(secrets, sig, callbackLines(link));
+}
+
+function outputLines(request_id: string, index: number, exp: string): string[] {
+  return ['v1', 'GET', request_id, String(index), exp];
+}
+
+function callbackLines({ upstream, request_id, attempt }: CallbackLink): string[] {
+  return ['v1', 'POST', upstream, request_id, String(attempt)];
+}
+
+/**
+ * Texts are compared, not decoded bytes: Node's decoder takes several spellings for the same bytes.
+ */
+function isSigned(secrets: readonly Buffer[], sig: string, lines: string[]): boolean {
+  const presented = Buffer.from(sig, 'latin1');
+  let good = false;
+  for (const secret of secrets) {
+    const expected = Buffer.from(signatureOf(secret, lines), 'latin1');
+    if (timingSafeEqual(presented, expected)) good = true;
+  }
+  return good;
+}
+
+function signatureOf(secret: Buffer, lines: string[]): string {
   const kid = hash('sha256', secret, 'hex').slice(0, 8);
-  const text = `v1\nGET\n${request_id}\n${index}\n${exp}\n${kid}`;
-  return createHmac('sha256', secret).update(text).digest('base64url');
+  return createHmac('sha256', secret)
+    .update([...lines, kid].join('\n'))
+    .digest('base64url');
 }
 
 function isIndex(index: number): boolean {

@@ -17,7 +17,7 @@ import {
 const id = '01890f5e-27c1-7d3a-9e4f-0123456789ab';
 const key_id = '01890f5e-27c1-7d3a-9e4f-0123456789ac';
 const secret = Buffer.from('a secret of at least thirty-two characters');
-const links = { baseUrl: 'https://api.test/v1', secret, outputTtlSeconds: 86_400 };
+const links = { baseUrl: 'https://api.test/v1', secret, outputTtlSeconds: 86_400, isPublic: false };
 const created = new Date('2026-03-01T10:00:00.000Z');
 const started = new Date('2026-03-01T10:00:01.250Z');
 const completed = new Date('2026-03-01T10:00:04.999Z');

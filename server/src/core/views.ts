@@ -2,7 +2,7 @@ import type { Output, Progress, Status } from './request.ts';
 import { isFinal } from './request.ts';
 import type { QuoteJson } from './quote-json.ts';
 import { failures, type FailureCode } from './errors.ts';
-import { sign } from './signature.ts';
+import { sign, signCallback, type CallbackLink } from './signature.ts';
 
 /**
  * What callers see of a request. Amounts are decimal strings of micro-USD, times ISO 8601 in UTC.
@@ -15,6 +15,8 @@ export interface Links {
   secret: Buffer;
   /** How long outputs live after completion. */
   outputTtlSeconds: number;
+  /** Others than callers on this machine or network can reach us there. */
+  isPublic: boolean;
 }
 
 interface Row {
@@ -48,6 +50,13 @@ interface CardRow extends Row {
   webhook_state: string | null;
   webhook_status: number | null;
   quantity: number | null;
+}
+
+/** Where an upstream may call back about an attempt; null where it cannot reach us. */
+export function callbackUrl(link: CallbackLink, { baseUrl, secret, isPublic }: Links) {
+  const { upstream, request_id, attempt } = link;
+  const sig = signCallback(secret, link);
+  return isPublic ? `${baseUrl}/callbacks/${upstream}/${request_id}/${attempt}/${sig}` : null;
 }
 
 /** The three addresses that go with every request. */

@@ -1,5 +1,6 @@
 import type { QuoteJson } from '../core/quote-json.ts';
 import type { AttemptOutcome, Move, Output, Status } from '../core/request.ts';
+import { leastIdAt } from '../lib/id.ts';
 import { storableJson, storableText } from '../lib/json.ts';
 import { jsonTexts } from '../lib/sql-array.ts';
 import { sql, type Connection, type Transaction } from '../lib/sql.ts';
@@ -310,6 +311,40 @@ export function acceptMany(db: Connection, moves: To<'accepted'>[]): Promise<Ids
       and r.status = 'IN_PROGRESS' returning r.id`);
 }
 
+/** An upstream called back about the start of an attempt. */
+export interface CalledBack {
+  request_id: string;
+  attempt: number;
+  /** What the upstream knows the job by, where the call says so. */
+  handle: Record<string, unknown> | null;
+}
+
+/**
+ * Lets the next look at a running request be due at once: now, or when the worker that has it hands
+ * it back. Keeps the handle of a start whose answer was lost. Called twice, or late, it changes
+ * nothing. Returns those that are due now.
+ */
+export function calledBackMany(db: Connection, calls: CalledBack[]): Promise<Ids> {
+  return db.run<{ id: string }>(sql`
+    with d as (
+      select distinct on (id, attempt) * from unnest(${calls.map((c) => c.request_id)}::uuid[],
+        ${calls.map((c) => c.attempt)}::int[],
+        ${calls.map((c) => (c.handle === null ? null : storableJson(c.handle)))}::text[])
+        as d (id, attempt, handle)
+    ), told as (
+      update attempts a set called_back = r.leased,
+        outcome = case when a.handle is null and d.handle is not null then 'accepted'
+          else a.outcome end,
+        handle = coalesce(a.handle, d.handle::json)
+      from d join requests r on r.id = d.id
+      where a.request_id = d.id and a.attempt = d.attempt and r.status = 'IN_PROGRESS'
+      returning a.request_id
+    )
+    update requests r set wake_at = now() from told
+    where r.id = told.request_id and r.status = 'IN_PROGRESS' and not r.leased
+    returning r.id`);
+}
+
 export function waitMany(db: Connection, moves: To<'wait'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     with d as (
@@ -469,22 +504,36 @@ export interface ListFilter {
   account_id: string;
   status: Status | null;
   model_id: string | null;
-  /** Bounds of the id, inclusive and exclusive. */
-  from_id: string | null;
+  /** Bounds of `created_at` in ms since 1970, inclusive and exclusive. */
+  from_ms: number | null;
+  to_ms: number | null;
+  /** Only what is older than this one. */
   below_id: string | null;
   limit: number;
 }
 
+/** An id is made a moment before its row is written, and by another machine's clock. */
+const idSlackMs = 60_000;
+
 /** One account's requests, newest first. */
 export function list(db: Connection, filter: ListFilter): Promise<RequestRow[]> {
+  const { from_ms, to_ms } = filter;
+  // `created_at` is in no index; the ids keep a narrow stretch of time from reading all there is.
+  const from_id = from_ms === null ? null : leastIdAt(from_ms - idSlackMs);
+  const to_id = to_ms === null ? null : leastIdAt(to_ms + idSlackMs);
   return db.run<RequestRow>(sql`
     select id, account_id, key_id, model_id, kind, upstream, status, slot, attempt,
       quoted_usd_micro,
       charged_usd_micro, error_code, webhook_state, expires_at, created_at, started_at, completed_at
     from requests
     where account_id = ${filter.account_id}
-      and id >= coalesce(${filter.from_id}::uuid, '00000000-0000-0000-0000-000000000000')
-      and id < coalesce(${filter.below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+      and id >= coalesce(${from_id}::uuid, '00000000-0000-0000-0000-000000000000')
+      and id < coalesce(least(${filter.below_id}::uuid, ${to_id}::uuid),
+        'ffffffff-ffff-ffff-ffff-ffffffffffff')
+      and created_at >= coalesce('epoch'::timestamptz + ${from_ms}::float8 * interval '1 ms',
+        '-infinity')
+      and created_at < coalesce('epoch'::timestamptz + ${to_ms}::float8 * interval '1 ms',
+        'infinity')
       and (${filter.status}::text is null or status = ${filter.status})
       and (${filter.model_id}::text is null or model_id = ${filter.model_id})
     order by id desc limit ${filter.limit}`);

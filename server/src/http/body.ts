@@ -50,22 +50,23 @@ async function readJsonBody(
       param: 'content-type',
     });
   }
-  const tooLarge = () =>
-    new ApiError('payload_too_large', {
-      message: `The body is larger than ${maxBytes} bytes, the most this call takes.`,
-      details: { max_bytes: maxBytes },
-    });
-  if (Number(length) > maxBytes) throw tooLarge();
+  if (Number(length) > maxBytes) throw tooLarge(maxBytes);
   const stream = (req.body as Readable | undefined) ?? req.raw;
   const { account_id } = req.caller;
   let held = 0;
   // What was made of the body lives as long as its call.
   reply.raw.once('close', () => deps.bodies.give(account_id, held));
-  return collect(stream, deps.settings.times.bodyMs, (bytes) => {
-    if (held + bytes > maxBytes) return tooLarge();
+  return collect(stream, deps.settings.times.bodyMs, maxBytes, (bytes) => {
     if (!deps.bodies.take(account_id, bytes)) return tooMuchHeld();
     held += bytes;
     return null;
+  });
+}
+
+function tooLarge(maxBytes: number): ApiError {
+  return new ApiError('payload_too_large', {
+    message: `The body is larger than ${maxBytes} bytes, the most this call takes.`,
+    details: { max_bytes: maxBytes },
   });
 }
 
@@ -76,21 +77,24 @@ function tooMuchHeld(): ApiError {
   });
 }
 
-/** `refuse` is asked about each piece before it is kept. */
-function collect(
+/** Reads a whole body within `bodyMs`. `refuse` is asked about each piece before it is kept. */
+export function collect(
   stream: Readable,
   bodyMs: number,
-  refuse: (bytes: number) => ApiError | null,
+  maxBytes: number,
+  refuse: (bytes: number) => ApiError | null = () => null,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
+    let size = 0;
     const timer = setTimeout(
       () =>
         fail(new ApiError('bad_request', { message: 'The body came too slowly and was cut off.' })),
       bodyMs,
     );
     stream.on('data', (chunk: Buffer) => {
-      const refusal = refuse(chunk.length);
+      size += chunk.length;
+      const refusal = size > maxBytes ? tooLarge(maxBytes) : refuse(chunk.length);
       if (refusal) fail(refusal);
       else chunks.push(chunk);
     });

@@ -4,7 +4,7 @@ import type { Ending } from '../core/request.ts';
 import type { Links } from '../core/views.ts';
 import type { QueueView } from './queue-view.ts';
 import type { Caller } from '../db/keys.ts';
-import type { CardRow, StatusRow } from '../db/requests.ts';
+import type { CalledBack, CardRow, StatusRow } from '../db/requests.ts';
 import type { Budget } from '../lib/budget.ts';
 import type { Database } from '../lib/sql.ts';
 import type { Lookup } from '../lib/fetch.ts';
@@ -32,6 +32,8 @@ export interface HttpDeps {
   status: (id: string) => Promise<StatusRow | null>;
   card: (id: string) => Promise<CardRow | null>;
   end: (ending: Ending) => Promise<boolean>;
+  /** An upstream called back: the next look is due. */
+  calledBack: (call: CalledBack) => Promise<void>;
   watch: Watch;
   queue: QueueView;
   lookup: Lookup;

@@ -10,6 +10,7 @@ import { schemas as requestSchemas } from './docs/request-shapes.ts';
 /** What the OpenAPI document says of every route: by the names that the table of routes uses. */
 
 export type { RouteDocs } from './docs/schema.ts';
+export { callback } from './docs/callbacks.ts';
 export { chat } from './docs/chat.ts';
 export { upload } from './docs/files.ts';
 export { estimate, listModels, readModel } from './docs/models.ts';

@@ -80,7 +80,7 @@ function operation(route: Route, used: Used): Json {
 }
 
 function securityOf({ who }: Route): Json[] | null {
-  if (who === 'anyone') return [];
+  if (who === 'anyone' || who === 'signature') return [];
   if (who === 'key_or_signature') return [{}, { ApiKey: [] }, { Bearer: [] }];
   return null;
 }
@@ -104,7 +104,7 @@ function rateOf(who: Route['who']): HeaderUse[] {
 /** Codes that follow from the kind of a route, and its own. */
 export function codesOf({ prefixed, who, docs }: Route): ErrorCode[] {
   const codes: ErrorCode[] = [...docs.errors];
-  if (who !== 'anyone') codes.push('unauthorized', 'rate_limited');
+  if (who === 'key' || who === 'key_or_signature') codes.push('unauthorized', 'rate_limited');
   if (prefixed) codes.push('capacity_unavailable');
   codes.push('method_not_allowed', 'internal_error');
   return [...new Set(codes)];

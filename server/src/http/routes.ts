@@ -1,3 +1,4 @@
+import * as callbacks from './callbacks.ts';
 import * as chat from './chat.ts';
 import type { Handler, HttpDeps, KeyedHandler } from './deps.ts';
 import * as docs from './docs.ts';
@@ -11,11 +12,11 @@ import * as queue from './queue.ts';
 import * as requests from './requests.ts';
 
 /**
- * Who may call: anyone; the holder of a key; or, for outputs, the holder of a signed link as well,
- * which the handler judges itself. `prefixed` paths lie below /v1.
+ * Who may call: anyone; the holder of a key; for outputs, the holder of a signed link as well; or
+ * only the holder of a signed address. The handler judges signatures itself. `prefixed` paths lie below /v1.
  */
 export type Route = { method: Method; path: string; prefixed: boolean; docs: docs.RouteDocs } & (
-  | { who: 'anyone' | 'key_or_signature'; handler: Handler }
+  | { who: 'anyone' | 'key_or_signature' | 'signature'; handler: Handler }
   | { who: 'key'; handler: KeyedHandler }
 );
 
@@ -44,6 +45,11 @@ const signed: [...Row, OpenCall][] = [
   ['GET', '/requests/:request_id/output/:index', docs.output, outputs.read],
 ];
 
+/** Below /v1, for upstreams: the address itself is signed, the call by the upstream as well. */
+const calledBack: [...Row, OpenCall][] = [
+  ['POST', '/callbacks/:upstream/:request_id/:attempt/:sig', docs.callback, callbacks.receive],
+];
+
 /** Below /v1, without a key. */
 const open: [...Row, OpenCall][] = [
   ['GET', '/models', docs.listModels, models.list],
@@ -68,6 +74,7 @@ export function routes(deps: HttpDeps): Route[] {
       return { method, path, prefixed: true, docs: about, who: 'key', handler };
     }),
     ...bind(deps, 'key_or_signature', true, signed),
+    ...bind(deps, 'signature', true, calledBack),
     ...outside(deps),
   ];
 }
@@ -79,7 +86,7 @@ export function outside(deps: HttpDeps): Route[] {
 
 function bind(
   deps: HttpDeps,
-  who: 'anyone' | 'key_or_signature',
+  who: 'anyone' | 'key_or_signature' | 'signature',
   prefixed: boolean,
   table: [...Row, OpenCall][],
 ): Route[] {

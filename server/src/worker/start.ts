@@ -3,6 +3,7 @@ import type { Model, ModelUpstream } from '../core/catalog.ts';
 import { mediaInputs } from '../core/media-input.ts';
 import { fileId } from '../core/id.ts';
 import { withoutInput } from '../core/quiet.ts';
+import { callbackUrl } from '../core/views.ts';
 import { upstreamFields, upstreamInput } from '../core/model-input.ts';
 import type { Transition } from '../core/request.ts';
 import { routeAfter } from '../core/routing.ts';
@@ -123,9 +124,19 @@ async function prepare(
     input: upstreamInput(model, route, row.input, row.quote.assumptions),
     fields: upstreamFields(model, route),
     files: inputFiles,
-    callback_url: null,
+    callback_url: callbackOf(row, route, deps),
     signal,
   };
+}
+
+/** Named after the attempt: what is told about another one is not told about this. */
+function callbackOf(
+  { id: request_id, attempt }: Claimed,
+  { upstream }: ModelUpstream,
+  { upstreams, settings }: StepDeps,
+): string | null {
+  if (!upstreams.get(upstream)?.callback) return null;
+  return callbackUrl({ upstream, request_id, attempt }, settings.links);
 }
 
 function hashOf(job: StartJob): Buffer {

@@ -60,6 +60,7 @@ const matrix = `
   POST /v1/requests/:request_id/cancel         401 401 401 401 401 401 | 404 200 200 | 401 401 401
   PUT  /v1/requests/:request_id/cancel         401 401 401 401 401 401 | 404 200 200 | 401 401 401
   GET  /v1/requests/:request_id/output/:index  401 401 401 401 401 401 | 404 200 200 | 200 410 401
+  POST /v1/callbacks/:upstream/:request_id/:attempt/:sig 404 404 404 404 404 404 | 404 404 404 | 404 404 404
   POST /v1/files                               401 401 401 401 401 401 | 201 201 201 | 401 401 401
   GET  /livez                                  200 200 200 200 200 200 | 200 200 200 | 200 200 200
   GET  /readyz                                 200 200 200 200 200 200 | 200 200 200 | 200 200 200
@@ -155,6 +156,10 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
   const path = pattern
     .replace('/models/*', '/models/fake/image')
     .replace('/queue/*', '/queue/fake/image')
+    // With a signature that is none: the address is the credential, no key is.
+    .replace(':upstream', 'fake')
+    .replace(':attempt', '1')
+    .replace(':sig', 'A'.repeat(43))
     .replace(':request_id', id)
     .replace(':index', '0');
   const messages = [{ role: 'user', content: 'hi' }];

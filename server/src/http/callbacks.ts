@@ -1,0 +1,48 @@
+import type { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../core/errors.ts';
+import { verifyCallback } from '../core/signature.ts';
+import { isUuid } from '../lib/id.ts';
+import { CallbackRefused } from '../upstreams/upstream.ts';
+import { collect } from './body.ts';
+import type { HttpDeps } from './deps.ts';
+
+const bodyMaxBytes = 4 * 1024 * 1024;
+/** For what proving it may need, such as the upstream's public keys. */
+const proofMs = 10_000;
+
+/**
+ * POST /callbacks/{upstream}/{request_id}/{attempt}/{sig}: an upstream tells that something has
+ * happened to a job of ours. It only wakes the next look, so that neither a repeat nor a call that
+ * comes late or out of order does any harm.
+ */
+export async function receive(
+  req: FastifyRequest,
+  _reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const { upstream: name, request_id, attempt: text, sig } = req.params as Record<string, string>;
+  const attempt = /^[1-9]\d{0,8}$/.test(text!) ? Number(text) : 0;
+  const link = { upstream: name!, request_id: request_id!, attempt };
+  const upstream = deps.upstreams.get(name!);
+  // What is not ours is not told from what was never there.
+  if (!isUuid(request_id!) || !verifyCallback(deps.secrets, link, sig!) || !upstream?.callback)
+    throw new ApiError('not_found');
+  const body = await collect(
+    (req.body as Readable | undefined) ?? req.raw,
+    deps.settings.times.bodyMs,
+    bodyMaxBytes,
+  );
+  const headers: Record<string, string> = {};
+  for (const [header, value] of Object.entries(req.headers))
+    headers[header] = Array.isArray(value) ? value[0]! : (value ?? '');
+  const signal = AbortSignal.timeout(proofMs);
+  const handle = await upstream.callback({ headers, body, signal }).catch((cause: unknown) => {
+    if (!(cause instanceof CallbackRefused)) throw cause;
+    deps.log.warn({ upstream: name, request_id, err: cause }, 'callback refused');
+    const message = 'This is not signed as the upstream signs, or too old.';
+    throw new ApiError('unauthorized', { message, cause });
+  });
+  await deps.calledBack({ request_id: request_id!, attempt, handle });
+  return { status: 'ok' };
+}
