@@ -162,6 +162,7 @@ function workerDeps(parts: Parts, config: Config, times: Times) {
       retentionDays: config.FAREBOX_RETENTION_DAYS,
       webhookMs: times.webhookMs,
       links,
+      secrets: parts.secrets,
     },
   };
 }
@@ -197,10 +198,15 @@ function httpDeps(
     lookup: given.lookup,
     chats: new Set(),
     openChats: createBudget(Infinity, config.FAREBOX_OPEN_CHATS),
+    openUploads: createBudget(
+      Math.ceil(config.FAREBOX_IN_FLIGHT_MAX / 4),
+      config.FAREBOX_OPEN_UPLOADS,
+    ),
     bodies: createBudget(config.FAREBOX_BODIES_MAX_BYTES, config.FAREBOX_BODIES_MAX_BYTES / 4),
     settings: {
       openJobs: config.FAREBOX_OPEN_JOBS,
       openChats: config.FAREBOX_OPEN_CHATS,
+      openUploads: config.FAREBOX_OPEN_UPLOADS,
       uploadMaxBytes: config.FAREBOX_UPLOAD_MAX_BYTES,
       fileTtlSeconds: config.FAREBOX_FILE_DAYS * daySeconds,
       filesMaxBytes: config.FAREBOX_FILES_MAX_BYTES,

@@ -1,6 +1,8 @@
 import type { ApiError } from '../core/errors.ts';
 import { fileId } from '../core/id.ts';
 import type { MediaInputs } from '../core/media-input.ts';
+import { ownOutput } from '../core/own-link.ts';
+import { verify } from '../core/signature.ts';
 import * as files from '../db/files.ts';
 import { judgeUrl } from '../lib/address.ts';
 import { allResolveToPublic, resolvesToPublic } from '../lib/fetch.ts';
@@ -39,6 +41,19 @@ function hostToJudge(
   return verdict.url.hostname;
 }
 
+/** An output of ours by its signed link, which needs no look-up. Throws where the link is not good. */
+function isOwnOutput(url: string, deps: HttpDeps, refuse: (reason: string) => ApiError): boolean {
+  const own = ownOutput(url, deps.links.baseUrl);
+  if (own === null) return false;
+  const verdict = verify(deps.secrets, { ...own, now_seconds: Math.floor(Date.now() / 1000) });
+  if (verdict === 'valid') return true;
+  throw refuse(
+    verdict === 'expired'
+      ? 'is a link to an output whose time is over'
+      : 'is no signed link to an output, as response_url gives it',
+  );
+}
+
 /** Every address has to be public, every file a living one of the account. */
 export async function checkMedia(
   media: MediaInputs,
@@ -46,9 +61,10 @@ export async function checkMedia(
   deps: HttpDeps,
   refuse: (path: string, reason: string) => ApiError,
 ): Promise<void> {
-  const hosts = media.urls.map(({ path, url }) =>
-    hostToJudge(url, deps, false, (reason) => refuse(path, reason)),
-  );
+  const hosts = media.urls.map(({ path, url }) => {
+    const no = (reason: string) => refuse(path, reason);
+    return isOwnOutput(url, deps, no) ? null : hostToJudge(url, deps, false, no);
+  });
   const named = hosts.filter((host) => host !== null);
   const where = await allResolveToPublic(new Set(named), deps.lookup, deps.own);
   hosts.forEach((host, i) => {

@@ -1,19 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Model, ModelUpstream } from '../core/catalog.ts';
-import { mediaInputs } from '../core/media-input.ts';
-import { fileId } from '../core/id.ts';
 import { withoutInput } from '../core/quiet.ts';
 import { callbackUrl } from '../core/views.ts';
 import { upstreamFields, upstreamInput } from '../core/model-input.ts';
 import type { Transition } from '../core/request.ts';
 import { routeAfter } from '../core/routing.ts';
-import * as files from '../db/files.ts';
 import { restingOf, takePlace } from '../db/queue.ts';
 import type { Claimed } from '../db/requests.ts';
 import { bounded } from '../lib/bounded.ts';
 import { canonicalJson } from '../lib/json.ts';
 import type {
-  InputFile,
   NotAccepted,
   Refusal,
   StartJob,
@@ -21,6 +17,7 @@ import type {
   Upstream,
 } from '../upstreams/upstream.ts';
 import { finish, fail } from './finish.ts';
+import { gatherFiles } from './inputs.ts';
 import { boundedSeconds, type StepDeps } from './step.ts';
 
 /** Longest pause an upstream may ask for before the next try. */
@@ -54,12 +51,12 @@ export async function start(
     });
     if (!placed) return notYet(row);
   }
-  const job = await prepare(row, model, route, deps, signal);
+  const job = await prepare(row, { model, route }, deps, signal);
   if (job === null) {
     return fail(
       row,
       'upstream_rejected',
-      'A file that the input names is no longer kept. Upload it again.',
+      'A file or output that the input names is no longer kept. Upload it again.',
     );
   }
   // Told to stop: nothing has been sent, so another worker may begin.
@@ -94,28 +91,15 @@ function notYet({ id, attempt, status, started_in }: Claimed): Transition {
   return { id, attempt, to: 'wait', wake_seconds: placeSeconds * (0.5 + Math.random()), ...facts };
 }
 
+/** Null: what the input names is no longer kept. */
 async function prepare(
   row: Claimed,
-  model: Model,
-  route: ModelUpstream,
+  { model, route }: Chosen,
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<StartJob | null> {
-  const wanted = mediaInputs(row.input).files.map(({ id }) => id);
-  const found = wanted.length === 0 ? [] : await files.findLiving(deps.db, row.account_id, wanted);
-  if (found.length < wanted.length) return null;
-  const inputFiles: Record<string, InputFile> = {};
-  for (const file of found) {
-    inputFiles[fileId(file.id)] = {
-      content_type: file.content_type,
-      size: Number(file.size),
-      open: async () => {
-        const stream = await deps.storage.open(file.storage_key);
-        if (stream === null) throw new Error(`the bytes of file ${file.id} are gone`);
-        return stream;
-      },
-    };
-  }
+  const stored = await gatherFiles(row, deps);
+  if (stored === null) return null;
   return {
     request_id: row.id,
     idempotency_key: row.id,
@@ -123,7 +107,7 @@ async function prepare(
     task: model.task,
     input: upstreamInput(model, route, row.input, row.quote.assumptions),
     fields: upstreamFields(model, route),
-    files: inputFiles,
+    files: stored,
     callback_url: callbackOf(row, route, deps),
     signal,
   };

@@ -67,6 +67,8 @@ export interface WorkerSettings {
   webhookMs: number;
   /** For the links in notifications. */
   links: Links;
+  /** Signing secrets that are honoured, newest first. */
+  secrets: readonly Buffer[];
 }
 
 /**

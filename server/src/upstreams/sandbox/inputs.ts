@@ -55,13 +55,18 @@ export async function gatherInputs(
     if (kind !== undefined) await pictures.sample(kind as SampleKind, Number(number), path);
     else {
       const target = { path, field, most: Math.min(FILE_BYTES_MAX, room) };
-      room -= /^https?:/i.test(value)
+      room -= isAddress(value, job)
         ? await fetcher.fetch(value, target)
         : await copy(resolve(field, value, job), target, job.signal);
     }
     media.push(await pictures.probe(path, field, String(i)));
   }
   return inOrder(media);
+}
+
+/** To be fetched: what we store ourselves is not, whatever its name. */
+function isAddress(value: string, { files }: StartJob): boolean {
+  return /^https?:/i.test(value) && !Object.hasOwn(files, value);
 }
 
 /**
