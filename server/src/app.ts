@@ -14,7 +14,7 @@ import { outside, routes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
 import { usualTimes, type Times } from './http/times.ts';
 import { createWatch } from './http/watch.ts';
-import { openCircuit, type BatchBounds } from './lanes.ts';
+import type { BatchBounds } from './lanes.ts';
 import { createBudget } from './lib/budget.ts';
 import { createLookup, ownAddresses, type Lookup } from './lib/fetch.ts';
 import type { Metrics } from './lib/metrics.ts';
@@ -148,7 +148,7 @@ function workerDeps(parts: Parts, config: Config, times: Times) {
     ...parts.fetches,
     catalog: () => parts.catalog.current(),
     advance: lanes.advance,
-    circuit: openCircuit(db, parts.happenings),
+    circuit: parts.circuit,
     observe: (step: string, seconds: number, failed: boolean) =>
       metrics.stepSeconds.observe({ step, result: failed ? 'failed' : 'ok' }, seconds),
     settings: {

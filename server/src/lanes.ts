@@ -3,7 +3,6 @@ import type { Ending, Moving, Transition } from './core/request.ts';
 import type { Hints } from './db/hints.ts';
 import type { Happenings } from './happenings.ts';
 import { authenticateMany } from './db/keys.ts';
-import * as queue from './db/queue.ts';
 import * as requests from './db/requests.ts';
 import { batch, type BatchOptions } from './lib/batch.ts';
 import type { Metrics } from './lib/metrics.ts';
@@ -11,14 +10,6 @@ import { isDataError, type Database } from './lib/sql.ts';
 import { moveMany } from './operations/advance.ts';
 import type { Submit, Submitted } from './operations/submit.ts';
 import { takeTurn } from './operations/turn.ts';
-
-interface Failed extends Omit<queue.Failure, keyof typeof circuit> {
-  /** The message as far as it is fit for the log. */
-  cause: string;
-}
-
-/** Failures in a row after which an upstream rests, and a model of it, and for how long. */
-const circuit = { threshold: 5, model_threshold: 3, rest_seconds: 30 };
 
 /** Bounds of every batch, in place of each lane's own. */
 export interface BatchBounds {
@@ -130,23 +121,5 @@ function byId<Row extends { id: string }>(find: (ids: string[]) => Promise<Row[]
   return async (ids: string[]): Promise<(Row | null)[]> => {
     const rows = new Map((await find([...new Set(ids)])).map((row) => [row.id, row]));
     return ids.map((id) => rows.get(id) ?? null);
-  };
-}
-
-/** Notes how starts at upstreams went. */
-export function openCircuit(db: Database, happenings: Happenings) {
-  const failing = new Set<string>();
-  return {
-    async failed(upstream: string, { cause, ...failed }: Failed) {
-      failing.add(`${upstream} ${failed.model}`);
-      const noted = await queue.noteFailure(db, upstream, { ...failed, ...circuit });
-      happenings.startFailed(upstream, { why: failed.why, cause }, noted);
-    },
-    async succeeded(upstream: string, model: string) {
-      // Only after a failure is there anything to write.
-      if (!failing.delete(`${upstream} ${model}`)) return;
-      await queue.noteSuccess(db, upstream, model);
-      happenings.startSucceeded(upstream);
-    },
   };
 }

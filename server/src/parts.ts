@@ -10,6 +10,7 @@ import { judgeUrl } from './lib/address.ts';
 import { createFetch, type Fetch, type Lookup } from './lib/fetch.ts';
 import { createMetrics, type Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
+import { openCircuit, type Circuit } from './operations/circuit.ts';
 import { signingSecrets } from './secrets.ts';
 import { openCatalog, type CatalogStore } from './storage/catalog.ts';
 import { openStorage } from './storage/index.ts';
@@ -41,6 +42,7 @@ export interface Parts {
   hints: Hints;
   lanes: Lanes;
   happenings: Happenings;
+  circuit: Circuit;
   links: Links;
   /** Signing secrets that are honoured, newest first. */
   secrets: readonly Buffer[];
@@ -54,6 +56,8 @@ const outputTtlSeconds = 24 * 3600;
 /** Below this no new work is taken, or the database on the same disk would run out first. */
 const spaceLowBytes = 256 * 1024 * 1024;
 const spaceLookMs = 5_000;
+/** How long the storage may take to answer at the start before that is worth a warning. */
+const storageAnswerMs = 15_000;
 /** Of a worker's step: how long the files of one input may take to arrive. */
 const inputShare = 2 / 3;
 
@@ -85,20 +89,23 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
     remote: config.FAREBOX_NOTIFY,
     onError: (err) => log.warn({ err }, 'hint lost'),
   });
-  addFigures(metrics, { db, upstreams, dir: dataDir(config) });
+  addFigures(metrics, { db, upstreams, catalog, dir: dataDir(config) });
   const happenings = tellHappenings(metrics, log, upstreams);
   const lanes = openLanes({ db, hints, metrics, config, happenings, bounds: options.batches });
   const isPublic = isPublicBase(config);
+  const circuit = openCircuit(db, happenings);
   const links = { baseUrl: '', secret: secrets[0]!, outputTtlSeconds, isPublic };
   const space = watchSpace(storage, log);
+  const asked = askStorage(storage, log);
   const close = async () => {
     space.stop();
+    asked.stop();
     await hints.close();
     await connected.close();
     await Promise.all([...Object.values(fetches).map((each) => each.close()), catalog.close()]);
   };
   const shared = { db, log, metrics, storage, catalog, upstreams, hints, lanes, links, fetches };
-  return { ...shared, happenings, secrets, spaceLow: space.low, close };
+  return { ...shared, happenings, circuit, secrets, spaceLow: space.low, close };
 }
 
 /** Where media bytes are kept. Throws `ConfigError` where that cannot be used. */
@@ -203,6 +210,17 @@ function downloader(inputs: Fetch, config: Config): Download {
       },
     };
   };
+}
+
+/** Once, beside the start: a wrong bucket or secret would else show with the first upload. */
+function askStorage(storage: Storage, log: Logger): { stop: () => void } {
+  const stopping = new AbortController();
+  const limit = AbortSignal.timeout(storageAnswerMs);
+  storage.answers(AbortSignal.any([stopping.signal, limit])).catch((err: unknown) => {
+    if (stopping.signal.aborted) return;
+    log.warn({ err }, 'the storage does not answer as it should: see FAREBOX_STORAGE');
+  });
+  return { stop: () => stopping.abort() };
 }
 
 function watchSpace(storage: Storage, log: Logger): { low: () => boolean; stop: () => void } {

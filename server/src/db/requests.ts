@@ -183,6 +183,8 @@ export interface Ended {
   id: string;
   account_id: string;
   status: 'COMPLETED' | 'FAILED' | 'CANCELLED';
+  /** Where it ended; null: where it was. */
+  upstream: string | null;
   charged_usd_micro: bigint;
   error_code: string | null;
   error_message: string | null;
@@ -201,15 +203,17 @@ export interface Ended {
 export function endMany(tx: Transaction, rows: Ended[]): void {
   const column = <K extends keyof Ended>(name: K) => rows.map((row) => row[name]);
   tx.send(sql`
-    update requests r set status = d.status, slot = false, leased = false, charged_usd_micro = d.charged,
+    update requests r set status = d.status, slot = false, leased = false,
+      upstream = coalesce(d.upstream, r.upstream), charged_usd_micro = d.charged,
       error_code = d.error_code,
       completed_at = now(), expires_at = now() + d.ttl * interval '1 s',
       wake_at = case when r.webhook_state = 'pending' then now()
         else now() + d.ttl * interval '1 s' end
     from unnest(${column('id')}::uuid[], ${column('status')}::text[],
       ${column('charged_usd_micro')}::bigint[],
-      ${column('error_code')}::text[], ${column('ttl_seconds')}::float8[])
-      as d (id, status, charged, error_code, ttl)
+      ${column('error_code')}::text[], ${column('ttl_seconds')}::float8[],
+      ${column('upstream')}::text[])
+      as d (id, status, charged, error_code, ttl, upstream)
     where r.id = d.id`);
   const results = rows.filter((row) => row.status !== 'CANCELLED');
   if (results.length > 0) insertResults(tx, results);

@@ -37,12 +37,21 @@ export async function receive(
   for (const [header, value] of Object.entries(req.headers))
     headers[header] = Array.isArray(value) ? value[0]! : (value ?? '');
   const signal = AbortSignal.timeout(proofMs);
-  const handle = await upstream.callback({ headers, body, signal }).catch((cause: unknown) => {
-    if (!(cause instanceof CallbackRefused)) throw cause;
-    deps.log.warn({ upstream: name, request_id, err: cause }, 'callback refused');
-    const message = 'This is not signed as the upstream signs, or too old.';
-    throw new ApiError('unauthorized', { message, cause });
-  });
+  const model = await modelOf(request_id!, name!, deps);
+  const handle = await upstream
+    .callback({ model, headers, body, signal })
+    .catch((cause: unknown) => {
+      if (!(cause instanceof CallbackRefused)) throw cause;
+      deps.log.warn({ upstream: name, request_id, err: cause }, 'callback refused');
+      const message = 'This is not signed as the upstream signs, or too old.';
+      throw new ApiError('unauthorized', { message, cause });
+    });
   await deps.calledBack({ request_id: request_id!, attempt, handle });
   return { status: 'ok' };
+}
+
+async function modelOf(requestId: string, upstream: string, deps: HttpDeps): Promise<string> {
+  const row = await deps.status(requestId);
+  const routes = (row && deps.catalog().models.get(row.model_id)?.upstreams) ?? [];
+  return routes.find((route) => route.upstream === upstream)?.model ?? '';
 }

@@ -19,7 +19,7 @@ import type { HttpDeps, Keyed } from './deps.ts';
 import { asApiError, errorBody } from './errors.ts';
 import { hijackHeaders } from './hijack.ts';
 import { checkMedia } from './media.ts';
-import { closedHere } from './shed.ts';
+import { place } from './place.ts';
 
 const maxTokensDefault = 4_096;
 const bufferMaxBytes = 1024 * 1024;
@@ -99,6 +99,7 @@ async function take(
   const input_tokens = estimatePromptTokens(wanted.body, model.context_tokens);
   const quote = price(model, { input_tokens, output_tokens: max_tokens });
   const { key_id, account_id, monthly_limit_usd_micro } = req.caller;
+  const { routes, refusal } = await place(model, deps);
   const request_id = newId();
   const submitted = await deps.submit({
     row: {
@@ -107,7 +108,7 @@ async function take(
       key_id,
       model_id: model.id,
       kind: 'text',
-      upstream: model.upstreams[0]!.upstream,
+      upstream: routes[0]!.upstream,
       quoted_usd_micro: quote.price_usd_micro,
       idempotency_key: key,
       fingerprint:
@@ -127,7 +128,7 @@ async function take(
     },
     monthly_limit_usd_micro,
     open_jobs: null,
-    refusal: closedHere(deps),
+    refusal,
   });
   if (submitted.replayed) return { replayed: true, request_id: submitted.request_id };
   const created = Math.floor(Date.now() / 1000);
@@ -137,6 +138,7 @@ async function take(
     key_id,
     chat: wanted,
     model,
+    routes,
     quote,
     max_tokens,
     keep: key !== null,
@@ -157,16 +159,16 @@ async function begin(
   run: chat.ChatRun,
   deps: HttpDeps,
 ): Promise<unknown> {
-  const [route] = run.model.upstreams;
-  const upstream = deps.upstreams.get(route!.upstream)!;
-  const chatDeps = { upstream, upstream_model: route!.model, end: deps.end };
+  const { upstreams, circuit, end } = deps;
+  const chatDeps = { upstreams, circuit, end };
   const abort = new AbortController();
   const cut = () => abort.abort();
   const limit = setTimeout(cut, run.model.job_age_seconds * 1000 - 1_000);
   limit.unref();
   deps.cutoff.addEventListener('abort', cut);
   const wait = run.model.disconnect === 'drain' ? deps.settings.times.drainMs : 0;
-  const stopWaiting = run.chat.stream ? whenLeft(reply.raw, wait, cut) : () => {};
+  const giveUp = () => abort.abort(new chat.CallerLeft());
+  const stopWaiting = run.chat.stream ? whenLeft(reply.raw, wait, giveUp) : () => {};
   try {
     if (!run.chat.stream) {
       const { completion } = await chat.reply(run, chatDeps, abort.signal);
@@ -231,15 +233,14 @@ async function send(
       // Time is up: a slow reader may not hold up the settling.
       signal.throwIfAborted();
     }
-    const settled = stream.settled();
-    if (run.chat.include_usage && settled && !settled.released)
-      events.send(JSON.stringify(usageChunk(settled.completion)));
+    sendUsage(events, stream.settled(), run);
   } catch (error) {
     // Who left is told nothing, and was the reason more often than not.
     if (events.closed.aborted) return reply;
     deps.log.warn({ err: error, request_id: run.request_id }, 'chat stream broke');
     // Without a settlement it was the books that could not be written.
     const shown = stream.settled() === null ? asApiError(error) : brokeOff(deps.cutoff.aborted);
+    if (stream.settled()?.failed === false) sendUsage(events, stream.settled(), run);
     // The status is long sent; the fault becomes the last chunk.
     events.send(JSON.stringify(errorBody(shown, req.id)));
   }
@@ -261,7 +262,13 @@ function brokeOff(here: boolean): ApiError {
   });
 }
 
-/** The last chunk of a stream whose caller asked for usage: no choices, and what it cost. */
+/** Where the caller asked for it. */
+function sendUsage(events: EventStream, settled: chat.Settled | null, run: chat.ChatRun): void {
+  if (run.chat.include_usage && settled && !settled.released)
+    events.send(JSON.stringify(usageChunk(settled.completion)));
+}
+
+/** What ends a stream whose caller asked for usage: no choices, and what it cost. */
 function usageChunk(completion: Json): Json {
   const { id, created, model, usage } = completion;
   return { id, object: 'chat.completion.chunk', created, model, choices: [], usage };

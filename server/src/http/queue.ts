@@ -6,7 +6,6 @@ import { fieldOf, invalid, mediaInputs } from '../core/media-input.ts';
 import { validateInput } from '../core/model-input.ts';
 import { price } from '../core/price.ts';
 import { quoteToJson } from '../core/quote-json.ts';
-import { routesInOrder } from '../core/routing.ts';
 import { submittedBody } from '../core/views.ts';
 import { headerValues } from '../lib/headers.ts';
 import { newId } from '../lib/id.ts';
@@ -15,7 +14,7 @@ import { jsonMaxBytes, readObject } from './body.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { checkMedia, judgePublic } from './media.ts';
 import { findModel } from './models.ts';
-import { closedHere } from './shed.ts';
+import { place } from './place.ts';
 
 /** POST /queue/{model_id} */
 export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
@@ -31,7 +30,8 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   const { webhook_url, input } = await takeWebhook(req, body, deps);
   const quote = price(model, input);
   await checkInput(model, input, caller.account_id, deps);
-  const { upstream, refusal } = await place(model, deps);
+  const { routes, refusal } = await place(model, deps);
+  const { upstream } = routes[0]!;
   if (refusal && idempotency_key === null) throw refusal;
   const path = `/queue/${model.id}`;
   const id = newId();
@@ -63,31 +63,6 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   if (submitted.replayed) reply.header('idempotent-replayed', 'true');
   reply.code(submitted.replayed ? 200 : 202).type('application/json; charset=utf-8');
   return submittedBody(submitted, deps.links);
-}
-
-/** The first upstream of a model that takes work now; else why nobody does: 503. */
-async function place(
-  model: Model,
-  deps: HttpDeps,
-): Promise<{ upstream: string; refusal: ApiError | null }> {
-  const routes = routesInOrder(model.upstreams, Math.random());
-  const first = routes[0]!.upstream;
-  const refusal = closedHere(deps);
-  if (refusal) return { upstream: first, refusal };
-  const closed: { cause: string; seconds: number }[] = [];
-  for (const { upstream, model: name } of routes) {
-    const why = await deps.queue.closed(upstream, name);
-    if (why === null) return { upstream, refusal: null };
-    closed.push({ cause: `${upstream} ${why.reason}`, seconds: why.seconds });
-  }
-  const seconds = Math.min(...closed.map((each) => each.seconds));
-  const noCapacity = new ApiError('capacity_unavailable', {
-    message:
-      'The models behind this id have no capacity at the moment. Nothing was charged; retry with backoff.',
-    headers: { 'retry-after': String(Math.max(1, Math.ceil(seconds))) },
-    cause: closed.map(({ cause }) => cause).join(', '),
-  });
-  return { upstream: first, refusal: noCapacity };
 }
 
 /** Takes `webhook_url` out of query and body, and judges it. */

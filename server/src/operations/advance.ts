@@ -71,7 +71,7 @@ function mayEnd(ending: Ending, row: requests.Locked): boolean {
 }
 
 function endOf(ending: Ending): requests.Ended {
-  const { id, account_id, to: status } = ending;
+  const { id, account_id, to: status, upstream = null } = ending;
   const empty = {
     error_code: null,
     error_message: null,
@@ -83,6 +83,7 @@ function endOf(ending: Ending): requests.Ended {
     id,
     account_id,
     status,
+    upstream,
     charged_usd_micro: 0n,
     cost_usd_micro: null,
     outputs: [],

@@ -1,12 +1,14 @@
 import { chargeableUsage, type Delivered } from '../core/chat-bill.ts';
-import type { Model } from '../core/catalog.ts';
+import type { Model, ModelUpstream } from '../core/catalog.ts';
 import type { Chat } from '../core/chat.ts';
 import { finished, gatherChunks, isUnfinished, usageOf } from '../core/completion.ts';
 import { ApiError } from '../core/errors.ts';
+import { chatCost, toldCost } from '../core/cost.ts';
 import { charge, type Quote } from '../core/price.ts';
 import { withoutInput } from '../core/quiet.ts';
 import type { Ending } from '../core/request.ts';
 import type { ChatOutcome, Upstream } from '../upstreams/upstream.ts';
+import type { Circuit } from './circuit.ts';
 
 /**
  * A chat call after its reservation: calls the upstream and settles. Every way out ends in exactly
@@ -18,6 +20,8 @@ export interface ChatRun {
   key_id: string;
   chat: Chat;
   model: Model;
+  /** In the order in which they are tried; never empty. */
+  routes: readonly ModelUpstream[];
   quote: Quote;
   max_tokens: number;
   /** The reply is kept for a replay. */
@@ -27,13 +31,20 @@ export interface ChatRun {
 }
 
 export interface ChatDeps {
-  upstream: Upstream;
-  /** The upstream's own name of the model. */
-  upstream_model: string;
+  upstreams: ReadonlyMap<string, Upstream>;
+  circuit: Circuit;
   end: (ending: Ending) => Promise<boolean>;
 }
 
 type Json = Record<string, unknown>;
+
+/** Why a call was given up, where it was its caller who went. */
+export class CallerLeft extends Error {
+  constructor() {
+    super('the caller has left');
+    this.name = 'CallerLeft';
+  }
+}
 
 export interface Settled {
   charge: bigint;
@@ -46,8 +57,12 @@ export interface Settled {
 }
 
 /** Calls for a whole reply. Throws an ApiError once the reservation is released. */
-export async function reply(run: ChatRun, deps: ChatDeps, signal: AbortSignal): Promise<Settled> {
-  const outcome = await call(run, deps, false, signal);
+export async function reply(
+  wanted: ChatRun,
+  deps: ChatDeps,
+  signal: AbortSignal,
+): Promise<Settled> {
+  const { outcome, run } = await call(wanted, deps, false, signal);
   if (outcome.outcome !== 'reply') throw await refused(run, deps, outcome);
   const { object: _object, error = null, ...rest } = outcome.reply;
   const completion = { ...rest, ...identity(run), object: 'chat.completion' };
@@ -59,7 +74,8 @@ export async function reply(run: ChatRun, deps: ChatDeps, signal: AbortSignal): 
 /**
  * Calls for a stream. The chunks come as the upstream gives them, under our names, without its
  * usage. The generator's last act is to settle; `settled` then has the completion and the charge.
- * Stop reading early and what was delivered is billed, by the row's rule for callers who leave.
+ * Stop reading early, or abort with `CallerLeft`, and what was delivered is billed, by the row's
+ * rule for callers who leave.
  */
 export interface ChatStream {
   chunks: AsyncGenerator<Json>;
@@ -70,11 +86,11 @@ export interface ChatStream {
  * Throws an ApiError once the reservation is released, where the upstream does not begin a stream.
  */
 export async function stream(
-  run: ChatRun,
+  wanted: ChatRun,
   deps: ChatDeps,
   abort: AbortController,
 ): Promise<ChatStream> {
-  const outcome = await call(run, deps, true, abort.signal);
+  const { outcome, run } = await call(wanted, deps, true, abort.signal);
   if (outcome.outcome !== 'stream') throw await refused(run, deps, outcome);
   let settled: Settled | null = null;
   return {
@@ -85,7 +101,7 @@ export async function stream(
 
 async function* forward(
   source: AsyncIterable<Json>,
-  run: ChatRun,
+  run: RoutedRun,
   deps: ChatDeps,
   abort: AbortController,
   done: (settled: Settled) => void,
@@ -113,7 +129,8 @@ async function* forward(
     ended = true;
     if (isUnfinished(gatherer.completion())) yield { ...lastChunk, ...identity(run) };
   } catch (error) {
-    failed = true;
+    // What an upstream does that was let go because nobody reads any more is no fault of its own.
+    failed = !(abort.signal.reason instanceof CallerLeft);
     over = true;
     throw error;
   } finally {
@@ -150,21 +167,56 @@ async function readOn(
   }
 }
 
+/** With the route that took it, or was tried last. */
+interface RoutedRun extends ChatRun {
+  route: ModelUpstream;
+}
+
+/** One route after the other, until one takes it. A lost answer is no reason to try the next. */
 async function call(
-  run: ChatRun,
+  wanted: ChatRun,
   deps: ChatDeps,
   streamed: boolean,
   signal: AbortSignal,
+): Promise<{ outcome: ChatOutcome; run: RoutedRun }> {
+  let called: { outcome: ChatOutcome; run: RoutedRun } | undefined;
+  for (const route of wanted.routes) {
+    const run = { ...wanted, route };
+    const outcome = await callAt(run, deps, streamed, signal);
+    called = { outcome, run };
+    if (outcome.outcome !== 'not_accepted' && outcome.outcome !== 'unknown') {
+      await deps.circuit.succeeded(route);
+      return called;
+    }
+    // Of who left nothing can be said about the upstream.
+    if (signal.aborted) return called;
+    const { message } = outcome;
+    const cause = withoutInput(message, run.chat.body);
+    await deps.circuit.failed(route, { ...outcome, account_id: run.account_id, message, cause });
+    if (outcome.outcome === 'unknown') return called;
+  }
+  return called!;
+}
+
+async function callAt(
+  run: RoutedRun,
+  { upstreams }: ChatDeps,
+  streamed: boolean,
+  signal: AbortSignal,
 ): Promise<ChatOutcome> {
-  const { request_id, chat, max_tokens } = run;
+  const { request_id, chat, max_tokens, route } = run;
   const body = { ...chat.body, max_tokens };
   try {
     // The caller left before anything was sent.
     signal.throwIfAborted();
-    if (!deps.upstream.chat) throw new Error(`upstream ${deps.upstream.name} has no chat`);
-    return await deps.upstream.chat({
+    const upstream = upstreams.get(route.upstream);
+    if (!upstream?.chat) {
+      const message = `upstream ${route.upstream} has no chat`;
+      return { outcome: 'not_accepted', why: 'model', message };
+    }
+    return await upstream.chat({
       request_id,
-      model: deps.upstream_model,
+      model: route.model,
       body,
       context_tokens: run.model.context_tokens,
       stream: streamed,
@@ -175,7 +227,7 @@ async function call(
   }
 }
 
-async function refused(run: ChatRun, deps: ChatDeps, outcome: ChatOutcome): Promise<ApiError> {
+async function refused(run: RoutedRun, deps: ChatDeps, outcome: ChatOutcome): Promise<ApiError> {
   const message = 'message' in outcome ? outcome.message : `answered with a ${outcome.outcome}`;
   const code =
     outcome.outcome === 'rejected'
@@ -216,7 +268,7 @@ function publicText(outcome: ChatOutcome): string {
 
 /** `ended`: a stream that came to its end in order. */
 async function settle(
-  run: ChatRun,
+  run: RoutedRun,
   deps: ChatDeps,
   delivered: Delivered,
   ended = false,
@@ -251,7 +303,7 @@ async function settle(
     output: run.keep ? completion : null,
     outputs: [],
     quantity: (prompt_tokens + completion_tokens) / 1e6,
-    cost_usd_micro: null,
+    cost_usd_micro: toldCost(toldIn(delivered.completion).cost) ?? chatCost(run.route, bill),
     ttl_seconds: 0,
   });
   if (settled) return { charge: amount, completion, failed: false, released: false };
@@ -259,9 +311,15 @@ async function settle(
   return { charge: 0n, completion: free, failed: false, released: true };
 }
 
+/** What the upstream takes from the operator is nothing to the caller. */
+function toldIn({ usage }: Json): { usage: Json; cost: unknown } {
+  const { cost, cost_details: _details, is_byok: _key, ...rest } = (usage ?? {}) as Json;
+  return { usage: rest, cost };
+}
+
 /** What the upstream said beside the tokens, their kinds for one, stays where it said anything. */
 function withUsage(completion: Json, tokens: Json, cost: bigint): Json {
-  const said = usageOf(completion) === null ? {} : (completion.usage as Json);
+  const said = usageOf(completion) === null ? {} : toldIn(completion).usage;
   return { ...completion, usage: { ...said, ...tokens, cost_usd_micro: String(cost) } };
 }
 
@@ -269,8 +327,7 @@ function identity(run: ChatRun) {
   return { id: `chatcmpl-${run.request_id}`, created: run.created, model: run.model.id };
 }
 
-function endOf({ request_id: id, account_id, key_id, model }: ChatRun) {
-  const { id: model_id, upstreams } = model;
-  const { upstream } = upstreams[0]!;
-  return { id, attempt: 1, account_id, key_id, model_id, upstream, opens_job: false };
+function endOf({ request_id: id, account_id, key_id, model, route }: RoutedRun) {
+  const { upstream } = route;
+  return { id, attempt: 1, account_id, key_id, model_id: model.id, upstream, opens_job: false };
 }

@@ -154,6 +154,8 @@ export type ChatOutcome =
 
 /** A call that came in at a job's `callback_url`. */
 export interface Callback {
+  /** The upstream's own name of the job's model; empty where the catalog names it no more. */
+  model: string;
   /** Names in lower case; of a name that came several times, the first value. */
   headers: Record<string, string>;
   body: Buffer;

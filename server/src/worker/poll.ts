@@ -3,6 +3,7 @@ import type { Transition } from '../core/request.ts';
 import type { Claimed } from '../db/requests.ts';
 import { bounded } from '../lib/bounded.ts';
 import { outputPrefix, fail, finish } from './finish.ts';
+import { resultIn } from './finished.ts';
 import { boundedSeconds, type StepDeps } from './step.ts';
 
 const pollMaxSeconds = 60;
@@ -36,6 +37,8 @@ export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): P
   };
   if (!upstream || !row.handle) return wait('its upstream is not configured', null);
   const { handle } = row;
+  const finished = resultIn(handle);
+  if (finished) return finish(row, finished, deps, signal);
   const state = await bounded(signal, deps.settings.stepTimeoutSeconds * 1000, (own) =>
     upstream.poll(handle, own),
   );
@@ -64,7 +67,8 @@ export async function giveUp(
   signal: AbortSignal,
 ): Promise<Transition> {
   const upstream = deps.upstreams.get(row.started_upstream ?? row.upstream);
-  if (row.handle) await upstream?.cancel?.(row.handle, signal).catch(() => {});
+  if (row.handle && resultIn(row.handle) === null)
+    await upstream?.cancel?.(row.handle, signal).catch(() => {});
   await deps.storage.removeAll(outputPrefix(row.id));
   const lost = row.started_in !== null && row.handle === null && row.outcome !== 'not_accepted';
   const code = lost ? 'outcome_unknown' : 'timeout';

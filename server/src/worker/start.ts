@@ -17,6 +17,7 @@ import type {
   Upstream,
 } from '../upstreams/upstream.ts';
 import { finish, fail } from './finish.ts';
+import { finishedHandle } from './finished.ts';
 import { gatherFiles } from './inputs.ts';
 import { boundedSeconds, type StepDeps } from './step.ts';
 
@@ -156,13 +157,18 @@ async function answer(
   const { id, attempt } = row;
   if (outcome.outcome === 'not_accepted') return elsewhere(row, outcome, chosen, deps);
   if (outcome.outcome === 'unknown') {
-    await noteFailure(row, outcome, chosen.route, deps, 0);
+    await noteFailure(row, outcome, chosen.route, deps);
     return told(row, 'unknown', outcome.message, recoverSeconds);
   }
-  await deps.circuit.succeeded(row.upstream, chosen.route.model);
+  await deps.circuit.succeeded(chosen.route);
   if (outcome.outcome === 'rejected') return fail(row, 'upstream_rejected', outcome.message);
   if (outcome.outcome === 'done') {
-    return finish({ ...row, started_upstream: row.upstream }, outcome.result, deps, signal);
+    const { result } = outcome;
+    const handle = finishedHandle(result);
+    // What can be fetched later is kept first: whatever happens, it is not made again.
+    if (handle)
+      return { id, attempt, to: 'accepted', started_in: attempt, handle, wake_seconds: 0 };
+    return finish({ ...row, started_upstream: row.upstream }, result, deps, signal);
   }
   const wake_seconds = boundedSeconds(
     outcome.poll_after_ms,
@@ -180,7 +186,7 @@ async function elsewhere(
   deps: StepDeps,
 ): Promise<Transition> {
   const pause = boundedSeconds(refused.retry_after_ms, 0, retryMaxSeconds);
-  await noteFailure(row, refused, route, deps, pause);
+  await noteFailure(row, refused, route, deps);
   const resting = new Set(await restingOf(deps.db, model.upstreams));
   const isOpen = ({ upstream, model: name }: ModelUpstream) =>
     deps.upstreams.has(upstream) && !resting.has(upstream) && !resting.has(`${upstream} ${name}`);
@@ -191,31 +197,20 @@ async function elsewhere(
   return { ...wait, next_upstream: next.route.upstream };
 }
 
-/** How long an upstream is left alone that the operator has to see to. */
-const alarmRestSeconds = 60;
-/** How long a model that it does not have. */
-const modelRestSeconds = 300;
-
 async function noteFailure(
   row: Claimed,
-  { outcome, message, why = 'busy' }: { outcome: string; message: string; why?: Refusal },
-  route: ModelUpstream,
+  outcome: { outcome: string; message: string; why?: Refusal; retry_after_ms?: number },
+  { upstream, model }: ModelUpstream,
   { log, circuit }: StepDeps,
-  pause: number,
 ): Promise<void> {
+  const { message, why, retry_after_ms } = outcome;
   const cause = withoutInput(message, row.input);
-  const { id: request_id, account_id, model_id, upstream } = row;
-  log.debug({ request_id, model_id, upstream, outcome, why, cause }, 'start failed');
-  const isAlarm = why === 'account' || why === 'credential';
-  await circuit.failed(upstream, {
-    account_id,
-    message,
-    cause,
-    why,
-    model: route.model,
-    pause_seconds: isAlarm ? Math.max(pause, alarmRestSeconds) : pause,
-    model_pause_seconds: why === 'model' ? modelRestSeconds : 0,
-  });
+  const { id: request_id, account_id, model_id } = row;
+  log.debug(
+    { request_id, model_id, upstream, outcome: outcome.outcome, why, cause },
+    'start failed',
+  );
+  await circuit.failed({ upstream, model }, { account_id, message, cause, why, retry_after_ms });
 }
 
 function told(

@@ -4,8 +4,9 @@ import type { Transition } from '../core/request.ts';
 import type { Claimed } from '../db/requests.ts';
 import type { Fetch } from '../lib/fetch.ts';
 import type { Database } from '../lib/sql.ts';
+import type { Circuit } from '../operations/circuit.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Refusal, Upstream } from '../upstreams/upstream.ts';
+import type { Upstream } from '../upstreams/upstream.ts';
 
 /** What the steps of a worker are given. */
 export interface StepDeps {
@@ -30,25 +31,6 @@ export interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
-}
-
-/** A start that failed. */
-export interface Failed {
-  account_id: string;
-  message: string;
-  /** The message as far as it is fit for the log. */
-  cause: string;
-  why: Refusal;
-  /** The upstream's own name of the model. */
-  model: string;
-  /** How long the upstream is to rest, and this model of it; 0: not by this failure alone. */
-  pause_seconds: number;
-  model_pause_seconds: number;
-}
-
-export interface Circuit {
-  failed(upstream: string, failed: Failed): Promise<void>;
-  succeeded(upstream: string, model: string): Promise<void>;
 }
 
 export interface WorkerSettings {

@@ -30,7 +30,6 @@ let sample: Record<
   | 'idempotency_key'
   | 'big'
   | 'middle'
-  | 'last'
   | 'person',
   string
 > & { hash: Buffer };
@@ -42,7 +41,7 @@ before(async () => {
   [sample] = (await db.run(
     rawSql(`
     select r.account_id as account, r.key_id as key, r.id as request, k.hash, i.idempotency_key, t.reference, f.id as file,
-      uid(1, 7) as big, uid(3, 10000) as middle, uid(3, 19990) as last, uid(1, 10000) as person
+      uid(1, 7) as big, uid(3, 10000) as middle, uid(1, 10000) as person
     from requests r join keys k on k.id = r.key_id join request_inputs i on i.request_id = r.id
     join transfers t on t.account_id = r.account_id and t.reference is not null
     join files f on f.account_id = r.account_id where i.idempotency_key is not null limit 1`),
@@ -51,8 +50,18 @@ before(async () => {
 });
 after(() => database.close());
 
+/** When request n was made: its id says the same. */
+const madeAt = (n: number) => n * 65_536 + 3;
+
 const uuid = '01890f5e-27c1-7d3a-9e4f-0123456789ab';
-const filter = { status: null, model_id: null, from_id: null, below_id: null, limit: 21 };
+const filter = {
+  status: null,
+  model_id: null,
+  from_ms: null,
+  to_ms: null,
+  below_id: null,
+  limit: 21,
+};
 
 /** The tables that grow with use; reading another whole one is fine. */
 const growing = new Set([
@@ -108,7 +117,8 @@ const asked: Record<string, Ask> = {
       account_id: sample.account,
       status: 'FAILED',
       model_id: 'm',
-      from_id: uuid,
+      from_ms: madeAt(10_000),
+      to_ms: madeAt(15_000),
     }),
   statement: (c) => statement(c, sample.account, { limit: 50 }),
   'statement, the next page': (c) => statement(c, sample.account, { limit: 50, before: 3n }),
@@ -173,6 +183,7 @@ const asked: Record<string, Ask> = {
         id: sample.request,
         account_id: sample.account,
         status: 'FAILED',
+        upstream: null,
         charged_usd_micro: 0n,
         error_code: 'timeout',
         error_message: 'm',
@@ -187,6 +198,7 @@ const asked: Record<string, Ask> = {
         id: uuid,
         account_id: sample.account,
         status: 'CANCELLED',
+        upstream: null,
         charged_usd_micro: 0n,
         error_code: null,
         error_message: null,
@@ -224,7 +236,9 @@ describe('a page reads no more rows than it shows, wherever it begins', () => {
     'requests from the middle': (c) =>
       requests.list(c, { ...filter, account_id: sample.big, below_id: sample.middle }),
     'requests since a moment that few came after': (c) =>
-      requests.list(c, { ...filter, account_id: sample.big, from_id: sample.last }),
+      requests.list(c, { ...filter, account_id: sample.big, from_ms: madeAt(19_990) }),
+    'requests before a moment long ago': (c) =>
+      requests.list(c, { ...filter, account_id: sample.big, to_ms: madeAt(4_002) }),
     'no Idempotency-Key, while none is due': (c) => requests.forgetKeys(c, 300, 21),
     'files that are due': (c) => files.claimExpired(c, 21, 60),
     'no payloads, while none are due': (c) => requests.clearPayloads(c, 300, 21),
@@ -331,7 +345,7 @@ async function fill(): Promise<void> {
         created_at, started_at, completed_at, deadline_at, wake_at)
       select request, account, key, 'm', 'image', case n % 2 when 0 then 'busy' else 'other' end, 5,
         case when n < 19500 then 5 end, case when n < 19500 then 'COMPLETED' when n < 19800 then 'IN_PROGRESS' else 'IN_QUEUE' end,
-        n between 19500 and 19799, 1, ${at}, case when n < 19800 then ${at} end, case when n < 19500 then ${at} end,
+        n between 19500 and 19799, 1, to_timestamp((n * 65536.0 + 3) / 1000), case when n < 19800 then ${at} end, case when n < 19500 then ${at} end,
         case when n < 19800 then ${at} end, case when n >= 19500 then ${at} end
       from n;
     insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote, created_at)

@@ -1,4 +1,4 @@
-import { after, before, describe, test } from 'node:test';
+import { after, before, beforeEach, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { rawSql } from '../../src/lib/sql.ts';
@@ -8,6 +8,7 @@ import { assertRefused } from '../kit/refusal.ts';
 import { fakeCatalog, startService } from '../kit/service.ts';
 import type { CallOptions, Reply, Service, TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
+import { wellAgain } from '../kit/well.ts';
 
 /**
  * Chat without streaming: what is reserved, what goes to the upstream, what is charged. A dollar a
@@ -372,6 +373,9 @@ describe('what the upstream did not take is released', () => {
       failure: 'outcome_unknown',
     },
   ];
+  // Who asks for a pause gets it; each case begins after it.
+  beforeEach(() => wellAgain(service));
+
   for (const { name, outcome, code, failure, retryAfter } of cases) {
     test(name, async () => {
       const earlier = await books();

@@ -10,6 +10,8 @@ export interface Rig {
   class: 'A' | 'B' | 'C';
   /** The upstream calls back, so where it can reach us a lost answer is waited for. */
   callsBack: boolean;
+  /** Left out: it signs them. */
+  callbacks?: 'unsigned';
   open(): Promise<FakeUpstream>;
   /** YAML of the whole catalog file; `URL` stands for the fake's address, `FAKE_KEY` for its key's variable, `FAKE_SECRET` for its secret's. */
   catalog: string;

@@ -6,6 +6,7 @@ import { createFake, type Fake } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
+import { wellAgain } from '../kit/well.ts';
 import { card, moneyOf, rounds, rowOf, submitted, wake } from './floor.ts';
 
 /** Which upstream a request goes to, when the first one of its model does not take it. */
@@ -54,12 +55,7 @@ after(async () => {
 beforeEach(async () => {
   for (const each of [fake, other]) Object.assign(each, { behave: {}, concurrency: 1_000 });
   await rounds(service, 3);
-  await service.db.run(rawSql('delete from upstreams'));
-  await until('nothing rests any more', async () => {
-    const poor = await service.account({ usd: 0 });
-    const call = { key: poor.key, body: { prompt: 'x' } };
-    return (await service.call('POST', '/v1/queue/two/sketch', call)).status === 402;
-  });
+  await wellAgain(service, 'two/sketch');
 });
 
 const startsOf = (id: string) =>
@@ -240,14 +236,14 @@ describe('what only the operator can mend', () => {
 
 describe('a job that its upstream does not know', () => {
   test('is lost at the third look in a row, and is not charged', async () => {
-    fake.behave.poll = () => ({ state: 'missing', message: '404' });
+    let looks = 0;
+    fake.behave.poll = () => {
+      looks++;
+      return { state: 'missing', message: '404' };
+    };
     const id = await submit();
-    await service.work();
-    for (const status of ['IN_PROGRESS', 'IN_PROGRESS', 'FAILED']) {
-      await wake(service, id);
-      await service.work();
-      assert.equal((await rowOf(service, id)).status, status);
-    }
+    await worked(id, 6);
+    assert.equal(looks, 3);
     assert.equal(await outcome(id), 'FAILED upstream_failed');
     assert.deepEqual(startsOf(id), [1, 0]);
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
@@ -261,10 +257,8 @@ describe('a job that its upstream does not know', () => {
     };
     const id = await submit();
     await service.work();
-    for (let i = 0; i < 8; i++) {
-      await wake(service, id);
-      await service.work();
-    }
+    await worked(id, 8);
+    assert.ok(looks > 6);
     assert.equal((await rowOf(service, id)).status, 'IN_PROGRESS');
     fake.behave = {};
     await wake(service, id);

@@ -1,0 +1,36 @@
+import type { Model, ModelUpstream } from '../core/catalog.ts';
+import { ApiError } from '../core/errors.ts';
+import { routesInOrder } from '../core/routing.ts';
+import type { HttpDeps } from './deps.ts';
+import { closedHere } from './shed.ts';
+
+/** Where a new request may go. */
+export interface Placed {
+  /** In the order in which they are to be tried; never empty. */
+  routes: readonly ModelUpstream[];
+  /** Why nobody takes it now; then the routes are those it would have had. */
+  refusal: ApiError | null;
+}
+
+/** The upstreams of a model that take work now; else why none does: 503. */
+export async function place(model: Model, deps: HttpDeps): Promise<Placed> {
+  const routes = routesInOrder(model.upstreams, Math.random());
+  const refusal = closedHere(deps);
+  if (refusal) return { routes, refusal };
+  const open: ModelUpstream[] = [];
+  const closed: { cause: string; seconds: number }[] = [];
+  for (const route of routes) {
+    const why = await deps.queue.closed(route.upstream, route.model);
+    if (why === null) open.push(route);
+    else closed.push({ cause: `${route.upstream} ${why.reason}`, seconds: why.seconds });
+  }
+  if (open.length > 0) return { routes: open, refusal: null };
+  const seconds = Math.min(...closed.map((each) => each.seconds));
+  const noCapacity = new ApiError('capacity_unavailable', {
+    message:
+      'The models behind this id have no capacity at the moment. Nothing was charged; retry with backoff.',
+    headers: { 'retry-after': String(Math.max(1, Math.ceil(seconds))) },
+    cause: closed.map(({ cause }) => cause).join(', '),
+  });
+  return { routes, refusal: noCapacity };
+}

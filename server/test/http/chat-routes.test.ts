@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { rawSql } from '../../src/lib/sql.ts';
+import type { ChatOutcome } from '../../src/upstreams/upstream.ts';
+import { completion, createFake, type Fake } from '../kit/fake.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import { wellAgain } from '../kit/well.ts';
+
+/** Chat at a model with two upstreams: the second one is called where the first surely took nothing. */
+
+const catalog = `
+owned_by: test
+models:
+  - id: two/chat
+    kind: text
+    task: chat
+    name: Chat
+    price: { unit: 1M tokens, input_usd: "10", output_usd: "20" }
+    max: 4096
+    max_unit: tokens
+    context_tokens: 100000
+    max_output_tokens: 8192
+    upstreams:
+      - { upstream: fake, model: first, cost_input_usd: "5", cost_output_usd: "10" }
+      - { upstream: other, model: second, cost_input_usd: "6", cost_output_usd: "12" }
+  - id: two/image
+    kind: image
+    task: text-to-image
+    name: Image
+    price: { unit: image, usd: "0.01" }
+    upstreams: [{ upstream: fake, model: m }]
+    input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
+    example: { prompt: a dog }
+`;
+let service: Service;
+let fake: Fake;
+let other: Fake;
+let account: TestAccount;
+before(async () => {
+  other = createFake({ name: 'other' });
+  service = await startService({ catalog, upstreams: [other] });
+  ({ fake } = service);
+  account = await service.account();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+beforeEach(async () => {
+  for (const each of [fake, other]) Object.assign(each, { behave: {}, chats: [] });
+  await wellAgain(service, 'two/image');
+});
+
+const chat = (more: object = {}): Promise<Reply> =>
+  service.call('POST', '/v1/chat/completions', {
+    key: account.key,
+    body: { model: 'two/chat', messages: [{ role: 'user', content: 'hi' }], ...more },
+  });
+const called = () => [fake, other].map(({ chats }) => chats.length);
+const refuse =
+  (more: object = {}): (() => ChatOutcome) =>
+  () => ({
+    outcome: 'not_accepted',
+    message: 'the secret reason',
+    ...more,
+  });
+const last = async () =>
+  (
+    await service.db.run<Record<string, unknown>>(
+      rawSql(`select r.upstream, r.status, s.cost_usd_micro from requests r
+        join request_results s on s.request_id = r.id order by r.id desc limit 1`),
+    )
+  )[0]!;
+
+const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
+
+describe('a call that the first upstream did not take', () => {
+  for (const stream of [false, true]) {
+    test(`goes to the next one, is charged once, and kept at the cost of that one${stream ? ', streamed' : ''}`, async () => {
+      fake.behave.chat = refuse();
+      other.behave.chat = () =>
+        stream
+          ? { outcome: 'stream', chunks: chunks() }
+          : { outcome: 'reply', reply: completion('hello', usage) };
+      const before = (await service.balance(account)).available;
+      const reply = await chat(stream ? { stream } : {});
+      assert.equal(reply.status, 200, reply.text);
+      assert.match(reply.text, /hello/);
+      assert.doesNotMatch(reply.text, /secret reason|second|other/);
+      assert.deepEqual(called(), [1, 1]);
+      assert.equal(other.chats[0]!.model, 'second');
+      assert.equal(before - (await service.balance(account)).available, 12_000n);
+      assert.deepEqual(await last(), {
+        upstream: 'other',
+        status: 'COMPLETED',
+        cost_usd_micro: 7_200n,
+      });
+    });
+  }
+
+  test('goes nowhere else where its answer was lost, or its input refused', async () => {
+    for (const [outcome, status] of [
+      [{ outcome: 'unknown', message: 'reset' }, 502],
+      [{ outcome: 'rejected', message: 'bad' }, 400],
+    ] as [ChatOutcome, number][]) {
+      Object.assign(fake, { chats: [] });
+      fake.behave.chat = () => outcome;
+      assert.equal((await chat()).status, status);
+      assert.deepEqual(called(), [1, 0]);
+    }
+  });
+
+  test('fails with 503 and its reservation back, where nobody takes it', async () => {
+    fake.behave.chat = refuse();
+    other.behave.chat = refuse({ retry_after_ms: 9_000 });
+    const before = await service.balance(account);
+    const reply = await chat();
+    assertRefused(reply, 'capacity_unavailable');
+    assert.equal(reply.headers.get('retry-after'), '9');
+    assert.deepEqual(called(), [1, 1]);
+    assert.deepEqual(await service.balance(account), before);
+  });
+});
+
+test('an upstream whose account is empty is left alone; callers are told of no money', async () => {
+  fake.behave.chat = refuse({ why: 'account' });
+  const lines = service.log.length;
+  for (let i = 0; i < 3; i++) {
+    const reply = await chat();
+    assert.equal(reply.status, 200, reply.text);
+  }
+  await wellAgainIsNot();
+  const told = service.log.slice(lines).map((line) => JSON.parse(line));
+  assert.ok(told.some(({ level, msg }) => level === 50 && /out of credit/.test(msg)));
+  const asked = called()[0]!;
+  await chat();
+  assert.equal(called()[0], asked, 'it is not asked again');
+
+  async function wellAgainIsNot(): Promise<void> {
+    const call = { key: account.key, body: { prompt: 'x' } };
+    for (;;) {
+      const { status } = await service.call('POST', '/v1/queue/two/image', call);
+      if (status === 503) return;
+    }
+  }
+});
+
+test("an upstream's own figure of its cost is kept, and shown to nobody", async () => {
+  fake.behave.chat = () => ({
+    outcome: 'reply',
+    reply: completion('hello', {
+      ...usage,
+      cost: 0.004321,
+      is_byok: false,
+      cost_details: { a: 1 },
+    }),
+  });
+  const { body } = await chat();
+  assert.deepEqual(
+    [body.usage.cost_usd_micro, body.usage.cost, body.usage.cost_details],
+    ['12000', undefined, undefined],
+  );
+  assert.equal((await last()).cost_usd_micro, 4_321n);
+});
+
+async function* chunks(): AsyncGenerator<Record<string, unknown>> {
+  const base = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'theirs' };
+  yield { ...base, choices: [{ index: 0, delta: { role: 'assistant', content: 'hello' } }] };
+  yield { ...base, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+  yield { ...base, choices: [], usage };
+}
