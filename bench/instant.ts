@@ -29,3 +29,50 @@ export function createInstant(chatUrl: string | null): Upstream {
     },
   };
 }
+
+/** When each job is ready: 5 to 15 s after its start. */
+const shortestMs = 5_000;
+const spreadMs = 10_000;
+const slowMs = 20_000;
+
+/** One whose jobs take their time, and three that do as upstreams in trouble do. */
+export function createWaiting(): Upstream[] {
+  const base = { class: 'C' as const, concurrency: 100_000 };
+  const never = (signal: AbortSignal) =>
+    new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error));
+    });
+  const accept = async () => ({
+    outcome: 'accepted' as const,
+    handle: { ready_ms: Date.now() + shortestMs + Math.random() * spreadMs },
+  });
+  const done = ({ ready_ms }: Record<string, unknown>) => ({
+    state: 'done' as const,
+    result: { media: [], fields: { text: 'done', ready_ms }, quantity: 1 },
+  });
+  return [
+    {
+      ...base,
+      name: 'paced',
+      start: accept,
+      poll: async (handle) =>
+        Date.now() >= Number(handle.ready_ms) ? done(handle) : { state: 'running' },
+    },
+    { ...base, name: 'hanging', start: accept, poll: (_handle, signal) => never(signal) },
+    {
+      ...base,
+      name: 'slow',
+      start: accept,
+      poll: async () => {
+        await new Promise((resolve) => setTimeout(resolve, slowMs).unref());
+        return { state: 'running' };
+      },
+    },
+    {
+      ...base,
+      name: 'limiting',
+      start: async () => ({ outcome: 'not_accepted', message: '429', retry_after_ms: 1_000 }),
+      poll: async () => ({ state: 'running' }),
+    },
+  ];
+}

@@ -3,7 +3,7 @@ import { startApp } from '../server/src/app.ts';
 import { openStore } from '../server/src/store.ts';
 import { readConfig } from '../server/src/config.ts';
 import { createLog } from '../server/src/lib/log.ts';
-import { createInstant } from './instant.ts';
+import { createInstant, createWaiting } from './instant.ts';
 import type { ProcessOptions } from './service.ts';
 
 /** One measured process: the service with an instant upstream, or a bare server of the same framework. */
@@ -42,7 +42,7 @@ async function service(): Promise<number> {
     log,
     http,
     worker,
-    upstreams: new Map([[instant.name, instant]]),
+    upstreams: new Map([instant, ...createWaiting()].map((each) => [each.name, each])),
     ...batches,
   });
   process.once('SIGTERM', () => void app.stop(2_000).then(() => process.exit(0)));

@@ -136,6 +136,20 @@ function end(child: ChildProcess): Promise<void> {
   });
 }
 
+function waitingRow(upstream: string): string {
+  return `  - id: bench/${upstream}
+    upstream: ${upstream}
+    kind: image
+    task: text-to-image
+    name: An image that takes its time
+    description: Made after a while.
+    price: { unit: image, usd: "0.01" }
+    upstream_model: image
+    input_schema: { type: object, properties: { prompt: { type: string } } }
+    example: { prompt: a cat }
+`;
+}
+
 const catalog = `
 upstream: instant
 owned_by: bench
@@ -155,7 +169,7 @@ models:
       properties: { prompt: { type: string, maxLength: 10000 }, num_images: { type: integer }, seed: { type: integer } }
       required: [prompt]
     example: { prompt: a cat }
-  - id: bench/chat
+${['paced', 'hanging', 'slow', 'limiting'].map(waitingRow).join('')}  - id: bench/chat
     kind: text
     task: chat
     name: Instant chat

@@ -85,9 +85,9 @@ const settings = {
   FAREBOX_STORAGE: {
     ...matching(
       /^(disk$|disk:.|s3(\+http)?:\/\/[^:@/]+:[^:@/]+@[^/@]+)/,
-      'must be disk, disk:/path, or s3://KEY:SECRET@HOST/BUCKET with a percent-encoded SECRET.',
+      'must be disk, disk:/path, or s3://KEY:SECRET@HOST/BUCKET with a percent-encoded SECRET (s3://KEY:SECRET@BUCKET.HOST where the service wants the bucket in the host name).',
       'disk',
-      '`disk` (in the data folder), `disk:/path`, or `s3://KEY:SECRET@HOST/BUCKET?region=R`.',
+      '`disk` (in the data folder), `disk:/path`, or `s3://KEY:SECRET@HOST/BUCKET?region=R`. Without a bucket in the path the host name has to begin with it: `s3://KEY:SECRET@BUCKET.HOST?region=R`. `s3+http://` goes without TLS.',
     ),
     secret: true as const,
   },
@@ -110,6 +110,12 @@ const settings = {
     1_000_000,
     '100',
     'Chat calls a key may have open at once in one process; beyond it 429.',
+  ),
+  FAREBOX_OPEN_UPLOADS: int(
+    1,
+    1_000_000,
+    '32',
+    'Uploads an account may have open at once in one process; beyond it 429. All accounts together: a quarter of `FAREBOX_IN_FLIGHT_MAX`; beyond it 503.',
   ),
   FAREBOX_UPLOAD_MAX_BYTES: int(1, 10_737_418_240, '104857600', 'Largest uploaded file.'),
   FAREBOX_OUTPUT_MAX_BYTES: int(

@@ -1,7 +1,15 @@
 import { statfs } from 'node:fs/promises';
 import { upstreamStates } from './db/queue.ts';
-import { addShared, type Metrics } from './lib/metrics.ts';
+import { addOwn, addShared, type Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
+import type { CatalogStore } from './storage/catalog.ts';
+
+interface Sources {
+  db: Database;
+  upstreams: ReadonlyMap<string, unknown>;
+  catalog: Pick<CatalogStore, 'problems'>;
+  dir: string;
+}
 
 /** Figures of the whole installation, the same in every process: read them from one. */
 const label = 'upstream';
@@ -13,10 +21,7 @@ const names = {
   free: 'farebox_data_free_bytes',
 };
 
-export function addFigures(
-  metrics: Metrics,
-  { db, upstreams, dir }: { db: Database; upstreams: ReadonlyMap<string, unknown>; dir: string },
-): void {
+export function addFigures(metrics: Metrics, { db, upstreams, catalog, dir }: Sources): void {
   addShared(
     metrics.registry,
     [
@@ -37,6 +42,11 @@ export function addFigures(
       };
     },
   );
+  addOwn(metrics.registry, {
+    name: 'farebox_catalog_problems',
+    help: 'Problems of the catalog files as this process read them last; 0: all is well.',
+    read: () => catalog.problems().length,
+  });
   const help = 'Bytes that are free where the data folder lies.';
   addShared(metrics.registry, [{ name: names.free, help }], async () => {
     const { bavail, bsize } = await statfs(dir);

@@ -44,6 +44,7 @@ export function openLanes({ db, hints, metrics, config, happenings, bounds }: La
     );
   const books = lane<Submit | Ending, Submitted | boolean>('books', turn(db), { max: 128 });
   const move = lane('move', (moves: Moving[]) => moveMany(db, moves), { max: 256 });
+  const calledBack = lane('called_back', callBack(db), { max: 256 });
 
   async function end(ending: Ending): Promise<boolean> {
     const ended = (await books(ending)) as boolean;
@@ -65,14 +66,6 @@ export function openLanes({ db, hints, metrics, config, happenings, bounds }: La
     if (transition.attempt !== null) metrics.fencedWrites.inc({ to: transition.to });
     return false;
   }
-  const calledBack = lane(
-    'called_back',
-    async (calls: requests.CalledBack[]) => {
-      const due = new Set((await requests.calledBackMany(db, calls)).map(({ id }) => id));
-      return calls.map(({ request_id }) => due.has(request_id));
-    },
-    { max: 256 },
-  );
   return {
     calledBack: async (call: requests.CalledBack) => {
       if (await calledBack(call)) hints.work();
@@ -113,6 +106,14 @@ function turn(db: Database) {
     const { submitted, ended } = await takeTurn(db, submits, endings);
     const verdicts = { submit: submitted.values(), end: ended.values() };
     return members.map((member) => verdicts['row' in member ? 'submit' : 'end'].next().value!);
+  };
+}
+
+/** True for those that are due now. */
+function callBack(db: Database) {
+  return async (calls: requests.CalledBack[]): Promise<boolean[]> => {
+    const due = new Set((await requests.calledBackMany(db, calls)).map(({ id }) => id));
+    return calls.map(({ request_id }) => due.has(request_id));
   };
 }
 

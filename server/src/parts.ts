@@ -119,12 +119,26 @@ export function openMedia(config: Config): Storage {
   }
 }
 
-/** For a look at the catalog without a service: which upstreams there are, and which are set up. */
+/**
+ * For a look at the catalog without a service: which upstreams there are, and which are set up. To
+ * be closed where they have been called.
+ */
 export function upstreamsOf(config: Config) {
-  const { define, usable } = connect(config, openFetches(config), new Map());
+  const fetches = openFetches(config);
+  const { define, usable, live, close: hangUp } = connect(config, fetches, new Map());
   const isSandbox = (name: string) => name === 'sandbox' && config.FAREBOX_SANDBOX;
   const usableUpstreams = (name: string) => isSandbox(name) || usable(name);
-  return { knownUpstreams: builtIn, usableUpstreams, define };
+  const close = async () => {
+    await hangUp();
+    await Promise.all(Object.values(fetches).map((each) => each.close()));
+  };
+  const tools = toolsOf(config, fetches);
+  return { knownUpstreams: builtIn, usableUpstreams, define, live, tools, close };
+}
+
+function toolsOf(config: Config, fetches: Fetches): UpstreamTools {
+  const download = downloader(fetches.inputs, config);
+  return { fetch: fetches.trusted, download, now: Date.now };
 }
 
 /** `given` stand in place of those that come with Farebox. */
@@ -134,9 +148,8 @@ function connect(
   given?: ReadonlyMap<string, Upstream>,
 ): Upstreams {
   const { variable } = config;
-  const download = downloader(fetches.inputs, config);
-  const tools = { fetch: fetches.trusted, download, now: Date.now };
-  return openUpstreams(given ?? ownUpstreams(config, download), variable, tools);
+  const tools = toolsOf(config, fetches);
+  return openUpstreams(given ?? ownUpstreams(config, tools.download), variable, tools);
 }
 
 function ownUpstreams(config: Config, download: Download): Map<string, Upstream> {

@@ -59,7 +59,8 @@ describe('docs/configuration.md', () => {
     const told = [...read('docs/configuration.md').matchAll(/^\| `([A-Z_]+)` \|/gm)];
     assert.deepEqual(
       told.map(([, name]) => name),
-      Object.keys(readConfig({})),
+      // `variable` is how the catalog's own variables are read, and none of them.
+      Object.keys(readConfig({})).filter((name) => name !== 'variable'),
     );
   });
 });
@@ -126,7 +127,7 @@ describe('docs/api.md', () => {
 
   test('names only codes that exist', () => {
     const lists = [...api.matchAll(/Errors: ([^.]+)\./g)].map(([, list]) => list!);
-    assert.equal(lists.length, 4);
+    assert.equal(lists.length, 6);
     for (const [, code] of lists.join(' ').matchAll(/`(\w+_\w+)`/g)) {
       assert.ok(Object.hasOwn(errors, code!), code);
     }

@@ -26,6 +26,7 @@ const filesAtOnce = 2;
 const defaultTimeoutSeconds = '300';
 /** What holds in one process has to hold over several: these run again with --fleet. */
 const fleetToo = [
+  'server/test/http/chat-repeat.test.ts',
   'server/test/http/chat-stream.test.ts',
   'server/test/http/chat.test.ts',
   'server/test/http/idempotency.test.ts',

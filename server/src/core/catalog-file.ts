@@ -100,6 +100,8 @@ interface FileForm {
 
 /** More would only push the first ones off the screen. */
 const PROBLEMS_MAX = 50;
+/** Of the ids that two files have: enough to find the rest by. */
+const TAKEN_NAMED = 5;
 const CREATED_DEFAULT = '2026-01-01';
 const jobAgeSeconds: Record<Kind, number> = { image: 600, video: 3600, text: 600 };
 /** What a row is counted in by nature; a row priced by request may be of any kind. */
@@ -173,19 +175,47 @@ export function duplicateUpstreams(
   });
 }
 
-/** The rows whose id an earlier row has, over all files in the given order. */
-export function duplicateIds(files: { file: string; rows: readonly Model[] }[]): Problem[] {
+/** Which file each id counts in. */
+export type IdOwners = ReadonlyMap<string, string>;
+
+/**
+ * The rows that count, one for each id, in the given order. An id stays with the file that it
+ * counted in `before`, as long as that file has it, so that a new file changes no live price; else
+ * the first file that has it gets it. Each pair of files with the same ids is one problem, of the
+ * file whose rows do not count.
+ */
+export function settleIds(
+  files: { file: string; rows: readonly Model[] }[],
+  before: IdOwners = new Map(),
+): { rows: Model[]; owners: IdOwners; problems: Problem[] } {
   const owners = new Map<string, string>();
-  const problems: Problem[] = [];
   for (const { file, rows } of files) {
     for (const { id } of rows) {
-      const owner = owners.get(id);
-      if (owner === undefined) owners.set(id, file);
-      else
-        problems.push({ file, path: '', message: `${id}: the id is taken by a row of ${owner}.` });
+      if (!owners.has(id) || before.get(id) === file) owners.set(id, file);
     }
   }
-  return problems;
+  const counting = new Map<string, Model>();
+  const problems: Problem[] = [];
+  for (const { file, rows } of files) {
+    const taken = new Map<string, string[]>();
+    for (const row of rows) {
+      const owner = owners.get(row.id)!;
+      if (owner === file && !counting.has(row.id)) counting.set(row.id, row);
+      else if (taken.has(owner)) taken.get(owner)!.push(row.id);
+      else taken.set(owner, [row.id]);
+    }
+    for (const [owner, ids] of taken) {
+      problems.push({ file, path: '', message: takenBy(owner, ids) });
+    }
+  }
+  return { rows: [...counting.values()], owners, problems };
+}
+
+function takenBy(owner: string, ids: string[]): string {
+  if (ids.length === 1) return `${ids[0]}: the id is taken by a row of ${owner}.`;
+  const named = ids.slice(0, TAKEN_NAMED).join(', ');
+  const more = ids.length > TAKEN_NAMED ? ', …' : '';
+  return `${ids.length} ids are taken by rows of ${owner}: ${named}${more}.`;
 }
 
 /** What the schema cannot say and what must hold before a row can be built. */

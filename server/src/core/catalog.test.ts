@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isExplosive } from './catalog-check.ts';
 import { catalogEntry } from './catalog-entry.ts';
-import { duplicateIds, parseCatalogFile } from './catalog-file.ts';
+import { parseCatalogFile, settleIds } from './catalog-file.ts';
 import { assembleCatalog, resolutions, tasks } from './catalog.ts';
 import type { Model } from './catalog.ts';
 import fileSchema from '../../../catalog/schema.json' with { type: 'json' };
@@ -569,25 +569,62 @@ describe('what is wrong with a file', () => {
     assert.equal(problems.length, 50);
   });
 
-  test('an id is told to be taken, over all files', () => {
+  test('an id is told to be taken, once for each pair of files', () => {
     const rows = [rowOf(image)];
-    assert.deepEqual(
-      duplicateIds([
-        { file: 'a.yaml', rows },
-        { file: 'b.yaml', rows: [rowOf(video)] },
-      ]),
-      [],
-    );
-    const [problem, ...more] = duplicateIds([
+    const apart = settleIds([
+      { file: 'a.yaml', rows },
+      { file: 'b.yaml', rows: [rowOf(video)] },
+    ]);
+    assert.deepEqual([apart.problems, apart.rows.length], [[], 2]);
+    const { problems, rows: counting } = settleIds([
       { file: 'a.yaml', rows },
       { file: 'b.yaml', rows },
     ]);
-    assert.deepEqual([problem!.file, more], ['b.yaml', []]);
+    assert.deepEqual([problems.map(({ file }) => file), counting.length], [['b.yaml'], 1]);
     assert.match(
-      problem!.message,
+      problems[0]!.message,
       /sandbox\/canvas\/text-to-image: the id is taken by a row of a\.yaml/,
     );
-    assert.equal(duplicateIds([{ file: 'a.yaml', rows: [...rows, ...rows] }]).length, 1);
+    const twice = settleIds([{ file: 'a.yaml', rows: [...rows, ...rows] }]);
+    assert.deepEqual([twice.problems.length, twice.rows.length], [1, 1]);
+    const many = Array.from({ length: 30 }, (_, i) => ({ ...rows[0]!, id: `x/${i}` }));
+    const copied = settleIds([
+      { file: 'a.yaml', rows: many },
+      { file: 'b.yaml', rows: many },
+      { file: 'c.yaml', rows: many },
+    ]);
+    const message = '30 ids are taken by rows of a.yaml: x/0, x/1, x/2, x/3, x/4, ….';
+    assert.deepEqual(
+      copied.problems,
+      ['b.yaml', 'c.yaml'].map((file) => ({ file, path: '', message })),
+    );
+  });
+
+  test('an id stays with the file that had it, as long as it has it', () => {
+    const priced = (usd: string) => rowOf({ ...image, price: { unit: 'image', usd } });
+    const row = { old: priced('1'), newer: priced('2') };
+    const { id } = row.old;
+    const before = new Map([[id, 'b.yaml']]);
+    const stays = settleIds(
+      [
+        { file: 'a.yaml', rows: [row.newer] },
+        { file: 'b.yaml', rows: [row.old] },
+      ],
+      before,
+    );
+    assert.deepEqual([stays.rows, [...stays.owners]], [[row.old], [[id, 'b.yaml']]]);
+    assert.deepEqual(
+      stays.problems.map(({ file }) => file),
+      ['a.yaml'],
+    );
+    const passes = settleIds(
+      [
+        { file: 'a.yaml', rows: [row.newer] },
+        { file: 'b.yaml', rows: [] },
+      ],
+      before,
+    );
+    assert.deepEqual([passes.rows, passes.problems], [[row.newer], []]);
   });
 });
 

@@ -57,7 +57,20 @@ describe('parseChat accepts', () => {
         ],
       },
     ],
-    ['fields that models invented', { role: 'user', content: 'x', name: 'ann', cache: {} }],
+    [
+      'what reasoning models said before',
+      {
+        role: 'assistant',
+        content: 'x',
+        reasoning: 'a',
+        reasoning_content: 'b',
+        reasoning_details: [{ type: 'reasoning.text', text: 'c' }],
+      },
+    ],
+    [
+      'a name, and sound by its id',
+      { role: 'assistant', content: 'x', name: 'ann', audio: { id: 'a' } },
+    ],
   ];
   for (const [name, ...messages] of conversations) {
     test(name, () => {
@@ -142,6 +155,47 @@ describe('the upstream gets', () => {
   });
 });
 
+describe('of a message the upstream gets what is known, and nothing that is not', () => {
+  const hidden = { images: ['//10.0.0.1/a.png'], url: 'http://10.0.0.1/', cache_control: {} };
+  const said = (...content: unknown[]) => ({ role: 'user', content });
+  const cases: [name: string, sent: Record<string, unknown>, got: Record<string, unknown>][] = [
+    ['of the message itself', { ...hi, ...hidden }, hi],
+    [
+      "of a reply's sound, its id",
+      { role: 'assistant', content: 'x', audio: { id: 'a', data: 'AAAA', ...hidden } },
+      { role: 'assistant', content: 'x', audio: { id: 'a' } },
+    ],
+    ['of a text', said({ type: 'text', text: 'a', ...hidden }), said({ type: 'text', text: 'a' })],
+    [
+      "of a part, its own type's",
+      said({ type: 'refusal', refusal: 'no', image_url: { url: '//10.0.0.1' }, text: 'b' }),
+      said({ type: 'refusal', refusal: 'no' }),
+    ],
+    [
+      'of a picture',
+      said({ type: 'image_url', image_url: { ...hidden, url: 'u', detail: 'low', url_2: 'v' } }),
+      said({ type: 'image_url', image_url: { url: 'u', detail: 'low' } }),
+    ],
+    [
+      'of sound',
+      said({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav', ...hidden } }),
+      said({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }),
+    ],
+    [
+      'of a file, and nothing empty',
+      said({ type: 'file', file: { file_data: 'AAAA', file_id: '', filename: null, ...hidden } }),
+      said({ type: 'file', file: { file_data: 'AAAA' } }),
+    ],
+  ];
+  for (const [name, sent, got] of cases) {
+    test(name, () => {
+      const parsed = parseChat(saying(sent));
+      assert.deepEqual(parsed.messages, [got]);
+      assert.deepEqual(parsed.body.messages, [got]);
+    });
+  }
+});
+
 describe('parseChat refuses', () => {
   const users = (content: unknown) => saying(hi, { role: 'user', content });
   const badMessages: [body: object, param: string][] = [
@@ -182,6 +236,17 @@ describe('parseChat refuses', () => {
     [users([{ type: 'image_url', image_url: null }]), 'messages[1].content[0]'],
     [users([{ type: 'input_audio', input_audio: { data: 'A' } }]), 'messages[1].content[0]'],
     [users([{ type: 'file', file: { filename: 'a' } }]), 'messages[1].content[0]'],
+    [
+      users([{ type: 'image_url', image_url: { url: 'u', detail: {} } }]),
+      'messages[1].content[0].image_url.detail',
+    ],
+    [
+      users([{ type: 'file', file: { file_id: 5, file_data: 'A' } }]),
+      'messages[1].content[0].file.file_id',
+    ],
+    [saying({ ...hi, name: { url: 'x' } }), 'messages[0].name'],
+    [saying({ ...hi, reasoning_details: 'x' }), 'messages[0].reasoning_details'],
+    [saying({ role: 'assistant', content: 'x', audio: {} }), 'messages[0].audio'],
     [saying({ role: 'assistant', content: null }), 'messages[0].content'],
     [saying({ role: 'assistant', content: null, tool_calls: [] }), 'messages[0].content'],
     [saying({ role: 'user', content: null, tool_calls: [call] }), 'messages[0].content'],

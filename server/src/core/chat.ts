@@ -1,5 +1,21 @@
 import { isObject } from '../lib/json.ts';
+import { readMessages } from './chat-messages.ts';
+import {
+  boolean,
+  integer,
+  isFilled,
+  isGiven,
+  number,
+  object,
+  objects,
+  text,
+  textOrObject,
+  textOrTexts,
+  type Check,
+} from './check.ts';
 import { ApiError } from './errors.ts';
+
+export { badMessages } from './chat-messages.ts';
 
 /**
  * What a chat call may say: OpenAI's chat completions, narrowed to what can be priced beforehand.
@@ -28,23 +44,6 @@ export interface Chat {
   body: Record<string, unknown> & { messages: Record<string, unknown>[] };
 }
 
-type Check = { is: string; test(value: unknown): boolean };
-
-const text: Check = { is: 'a string', test: (v) => typeof v === 'string' };
-const number: Check = { is: 'a number', test: (v) => typeof v === 'number' };
-const integer: Check = { is: 'an integer', test: (v) => Number.isSafeInteger(v) };
-const boolean: Check = { is: 'true or false', test: (v) => typeof v === 'boolean' };
-const object: Check = { is: 'an object', test: isObject };
-const objects: Check = { is: 'a list of objects', test: isObjects };
-const textOrObject: Check = {
-  is: 'a string or an object',
-  test: (v) => typeof v === 'string' || isObject(v),
-};
-const textOrTexts: Check = {
-  is: 'a string or a list of strings',
-  test: (v) => typeof v === 'string' || (Array.isArray(v) && v.every((s) => typeof s === 'string')),
-};
-
 /**
  * The allow-list. What is not here is dropped in silence, as it may change the price
  * (`service_tier`, `web_search_options`, `prediction`, audio through `modalities`) or keep data at
@@ -71,27 +70,6 @@ export const passingFields: Readonly<Record<string, Check>> = {
   user: text,
 };
 
-const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
-
-/** Types of content parts, and how each must look. */
-const parts: Record<string, { is: string; test(part: Record<string, unknown>): boolean }> = {
-  text: { is: 'text as a string', test: (part) => typeof part.text === 'string' },
-  refusal: { is: 'refusal as a string', test: (part) => typeof part.refusal === 'string' },
-  image_url: {
-    is: 'image_url with a url',
-    test: ({ image_url: image }) => isObject(image) && isFilled(image.url),
-  },
-  input_audio: {
-    is: 'input_audio with data and format',
-    test: ({ input_audio: audio }) =>
-      isObject(audio) && isFilled(audio.data) && isFilled(audio.format),
-  },
-  file: {
-    is: 'file with file_id or file_data',
-    test: ({ file }) => isObject(file) && (isFilled(file.file_id) || isFilled(file.file_data)),
-  },
-};
-
 /**
  * Reads the body of a chat call. In optional fields null means not given, as in OpenAI's own
  * service. Whether the model exists, and the ceilings of max_tokens, are for the caller.
@@ -102,8 +80,7 @@ const parts: Record<string, { is: string; test(part: Record<string, unknown>): b
 export function parseChat(body: unknown, limits: ChatLimits = chatLimits): Chat {
   if (!isObject(body)) throw badRequest(null, 'The body must be a JSON object.');
   if (!isFilled(body.model)) throw badField('model', 'the id of a text model');
-  checkMessages(body.messages, limits);
-  const messages = body.messages as Record<string, unknown>[];
+  const messages = readMessages(body.messages, limits.messages_max);
   if (isGiven(body.n) && body.n !== 1) {
     throw badField('n', '1; send one request for each completion you want');
   }
@@ -162,79 +139,10 @@ function includeUsage(options: unknown): boolean {
   return flag(options.include_usage, 'stream_options.include_usage');
 }
 
-function checkMessages(messages: unknown, limits: ChatLimits): void {
-  if (!Array.isArray(messages) || messages.length === 0) {
-    throw badMessages('messages', 'must be a list with at least one message');
-  }
-  if (messages.length > limits.messages_max) {
-    throw badMessages('messages', `must hold at most ${limits.messages_max} messages`);
-  }
-  for (let i = 0; i < messages.length; i++) checkMessage(messages[i], `messages[${i}]`);
-}
-
-function checkMessage(message: unknown, at: string): void {
-  if (!isObject(message)) throw badMessages(at, 'must be an object with role and content');
-  const { role, content, tool_calls: calls } = message;
-  if (typeof role !== 'string' || !roles.includes(role)) {
-    throw badMessages(`${at}.role`, `must be one of ${roles.join(', ')}`);
-  }
-  if (isGiven(calls) && !isObjects(calls)) {
-    throw badMessages(`${at}.tool_calls`, 'must be a list of objects');
-  }
-  if (typeof content === 'string') return;
-  if (Array.isArray(content)) return checkParts(content, `${at}.content`);
-  if (isGiven(content)) throw badMessages(`${at}.content`, 'must be a string or a list of parts');
-  if (!mayLackContent(role, message)) {
-    throw badMessages(`${at}.content`, 'is missing; it must be a string or a list of parts');
-  }
-}
-
-/**
- * An assistant that called a tool or refused said nothing else; a tool may have nothing to report.
- */
-function mayLackContent(role: string, message: Record<string, unknown>): boolean {
-  if (role === 'tool' || role === 'function') return true;
-  if (role !== 'assistant') return false;
-  const { tool_calls: calls, function_call: call, refusal } = message;
-  return (Array.isArray(calls) && calls.length > 0) || isObject(call) || isFilled(refusal);
-}
-
-function checkParts(list: unknown[], at: string): void {
-  if (list.length === 0) throw badMessages(at, 'must hold at least one part');
-  for (let i = 0; i < list.length; i++) {
-    const part = list[i];
-    const type = isObject(part) ? part.type : undefined;
-    const form = typeof type === 'string' && Object.hasOwn(parts, type) ? parts[type] : undefined;
-    if (form === undefined) {
-      throw badMessages(`${at}[${i}].type`, `must be one of ${Object.keys(parts).join(', ')}`);
-    }
-    if (!form.test(part as Record<string, unknown>)) {
-      throw badMessages(`${at}[${i}]`, `must have ${form.is}`);
-    }
-  }
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
-}
-
-function isFilled(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
-}
-
-function isObjects(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isObject);
-}
-
 function badField(field: string, allowed: string): ApiError {
   return badRequest(field, `${field} must be ${allowed}.`);
 }
 
 function badRequest(param: string | null, message: string): ApiError {
   return new ApiError('bad_request', { message, param: param ?? undefined });
-}
-
-/** `param`: the place, such as `messages[0].content`. */
-export function badMessages(param: string, wrong: string): ApiError {
-  return new ApiError('bad_messages', { message: `${param} ${wrong}.`, param });
 }

@@ -9,10 +9,11 @@ interface Measured {
 }
 
 /**
- * Containers round a duration to whole frames: so much less than what was asked still counts as all
- * of it.
+ * Containers round a duration to whole frames: so much off what was asked still counts as all of
+ * it. One frame of a film, two of a sound; of something short only the share.
  */
-const durationToleranceSeconds = 0.15;
+const toleranceSeconds = 0.05;
+const toleranceShare = 0.02;
 
 /**
  * Null where the media do not tell, or the unit is none of media. `asked` is the quote's quantity.
@@ -28,7 +29,8 @@ export function deliveredQuantity(
     if (task === 'video-extend') return null;
     const seconds = sum(outputs, (output) => output.duration_seconds);
     if (seconds === null) return null;
-    return Math.abs(seconds - asked) <= durationToleranceSeconds ? asked : seconds;
+    const tolerance = Math.min(toleranceSeconds, asked * toleranceShare);
+    return Math.abs(seconds - asked) <= tolerance ? asked : seconds;
   }
   const images = outputs.filter((output) => output.content_type.startsWith('image/'));
   if (images.length === 0) return null;

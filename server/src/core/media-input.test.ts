@@ -98,6 +98,9 @@ const refused: [what: string, value: string][] = [
   ['a script', 'javascript:alert(1)'],
   ['a name without a scheme', 'example.com/cat.png'],
   ['a data address that is not base64', 'data:text/plain,hello'],
+  ['a data address without data', 'data:image/png;base64,'],
+  ['a data address whose data is no base64', 'data:image/png;base64,%%%%'],
+  ['a data address whose data breaks off', 'data:image/png;base64,AAAAA'],
   ['a file id with a letter too many', `${fileId(cat)}0`],
   ['a file id in capitals', fileId(cat).toUpperCase()],
   ['the bare UUID', cat],
@@ -140,6 +143,22 @@ describe('mediaInputs refuses', () => {
     assert.deepEqual([error.code, error.param], ['invalid_input', 'input']);
     assert.equal((error.details!.errors as { path: string }[])[0]!.path, '');
   });
+});
+
+test('mediaInputs looks at no more references than it takes, however many there are', () => {
+  const ids = Array.from({ length: 99_000 }, (_, i) =>
+    fileId(`${cat.slice(0, 24)}${String(i).padStart(12, '0')}`),
+  );
+  let reads = 0;
+  const counting = new Proxy(ids, {
+    get(list, name, self) {
+      if (typeof name === 'string' && /^\d+$/.test(name)) reads++;
+      return Reflect.get(list, name, self);
+    },
+  });
+  const error = refusal(() => mediaInputs({ image_urls: counting }));
+  assert.match(error.message, /names more than 64 files and addresses/);
+  assert.equal(reads, mediaInputsMax + 1);
 });
 
 test('a fault is blamed on the field that the caller wrote, whatever characters it has', () => {

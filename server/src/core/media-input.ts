@@ -1,3 +1,4 @@
+import { isBase64 } from '../lib/base64.ts';
 import { ApiError } from './errors.ts';
 import { parseFileId } from './id.ts';
 
@@ -30,9 +31,6 @@ export interface MediaInputs {
 export function mediaInputs(input: Record<string, unknown>): MediaInputs {
   const found: MediaInputs = { files: [], urls: [] };
   visit(input, '', false, found);
-  if (found.files.length + found.urls.length > mediaInputsMax) {
-    throw invalid('', `names more than ${mediaInputsMax} files and addresses`);
-  }
   return found;
 }
 
@@ -43,7 +41,9 @@ export function isMediaField(name: string): boolean {
 
 function visit(value: unknown, path: string, isMedia: boolean, found: MediaInputs): void {
   if (typeof value === 'string') {
-    if (isMedia && value !== '' && !noteMedia(value, path, found)) throw invalid(path, mediaForms);
+    if (!isMedia || value === '') return;
+    if (!noteMedia(value, path, found)) throw invalid(path, mediaForms);
+    if (isTooMuch(found)) throw invalid('', tooMuch);
   } else if (Array.isArray(value)) {
     value.forEach((item, i) => visit(item, `${path}/${i}`, isMedia, found));
   } else if (typeof value === 'object' && value !== null) {
@@ -52,6 +52,13 @@ function visit(value: unknown, path: string, isMedia: boolean, found: MediaInput
     }
   }
 }
+
+/** To be asked after each: what is noted is searched again with every file, so it stays short. */
+export function isTooMuch({ files, urls }: MediaInputs): boolean {
+  return files.length + urls.length > mediaInputsMax;
+}
+
+const tooMuch = `names more than ${mediaInputsMax} files and addresses`;
 
 /** Adds a reference to those found; false for what is none of the allowed forms. */
 export function noteMedia(value: string, path: string, found: MediaInputs): boolean {
@@ -64,7 +71,13 @@ export function noteMedia(value: string, path: string, found: MediaInputs): bool
     found.urls.push({ path, url: value });
     return true;
   }
-  return /^data:[a-z]+\/[a-z0-9.+-]+;base64,/i.test(value) || sampleForm.test(value);
+  return isDataAddress(value) || sampleForm.test(value);
+}
+
+/** Empty or broken it would cost the upstream call that refuses it. */
+function isDataAddress(value: string): boolean {
+  const head = /^data:[a-z]+\/[a-z0-9.+-]+;base64,/i.exec(value)?.[0];
+  return head !== undefined && isBase64(value.slice(head.length));
 }
 
 /** What a media field may hold, in words for a refusal. */

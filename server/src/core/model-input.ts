@@ -7,6 +7,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import type { Model, ModelUpstream } from './catalog.ts';
+import { fieldForm, formed } from './field-form.ts';
 import { escaped } from './media-input.ts';
 
 export interface InputError {
@@ -115,11 +116,13 @@ export function upstreamInput(
   const properties = propertiesOf(model);
   const assumed = Object.entries(assumptions).filter(([field]) => Object.hasOwn(properties, field));
   const full = { ...Object.fromEntries(assumed), ...withDefaults(model, input) };
-  const taken = new Set(Object.values(input_mapping));
+  const taken = new Set(Object.values(input_mapping).map((target) => fieldForm(target).name));
   const sent: [string, unknown][] = [];
   for (const [field, value] of Object.entries(full)) {
-    if (Object.hasOwn(input_mapping, field)) sent.push([input_mapping[field]!, value]);
-    else if (!taken.has(field)) sent.push([field, value]);
+    if (Object.hasOwn(input_mapping, field)) {
+      const target = fieldForm(input_mapping[field]!);
+      if (target.name !== '') sent.push([target.name, formed(target, value)]);
+    } else if (!taken.has(field)) sent.push([field, value]);
   }
   return { ...Object.fromEntries(sent), ...input_defaults };
 }
@@ -130,7 +133,7 @@ export function upstreamFields(
   { input_mapping, input_defaults }: Pick<ModelUpstream, 'input_mapping' | 'input_defaults'>,
 ): string[] {
   const named = Object.keys(propertiesOf(model)).map((field) =>
-    Object.hasOwn(input_mapping, field) ? input_mapping[field]! : field,
+    Object.hasOwn(input_mapping, field) ? fieldForm(input_mapping[field]!).name : field,
   );
   return [...named, ...Object.keys(input_defaults ?? {})];
 }

@@ -50,8 +50,16 @@ export interface Fraction {
  */
 export function fractionOf(value: number): Fraction {
   if (Number.isSafeInteger(value) && value >= 0) return { n: BigInt(value), d: 1n };
-  const match = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value));
-  if (!match) throw new RangeError(`not a quantity: ${value}`);
+  return parseDecimal(String(value));
+}
+
+/**
+ * The exact value of a decimal text, with any number of decimals: "0.00000025", "2.5e-7". Throws
+ * RangeError for anything else, a sign too.
+ */
+export function parseDecimal(text: string): Fraction {
+  const match = /^(\d{1,400})(?:\.(\d{1,400}))?(?:e([+-]?\d{1,3}))?$/i.exec(text);
+  if (!match) throw new RangeError(`not a quantity: ${text}`);
   const decimals = match[2] ?? '';
   const scale = decimals.length - Number(match[3] ?? 0);
   const digits = BigInt(match[1]! + decimals);

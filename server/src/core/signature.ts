@@ -60,6 +60,22 @@ export function verify(
   return link.now_seconds > Number(exp) ? 'expired' : 'valid';
 }
 
+/** The query of a link to an uploaded file, for upstreams: `exp=…&sig=…`. `id` is its UUID. */
+export function signFile(secret: Buffer, { id, exp }: { id: string; exp: number }): string {
+  return `exp=${exp}&sig=${signatureOf(secret, fileLines(id, String(exp)))}`;
+}
+
+/** Judges such a link as `verify` does. */
+export function verifyFile(
+  secrets: readonly Buffer[],
+  { id, exp, sig, now_seconds }: { id: string } & Omit<PresentedLink, 'request_id' | 'index'>,
+): 'valid' | 'expired' | 'invalid' {
+  if (typeof exp !== 'string' || !expForm.test(exp)) return 'invalid';
+  if (typeof sig !== 'string' || !sigForm.test(sig)) return 'invalid';
+  if (!isSigned(secrets, sig, fileLines(id, exp))) return 'invalid';
+  return now_seconds > Number(exp) ? 'expired' : 'valid';
+}
+
 /** The attempt that an upstream calls back about. */
 export interface CallbackLink {
   upstream: string;
@@ -83,6 +99,10 @@ export function verifyCallback(
 
 function outputLines(request_id: string, index: number, exp: string): string[] {
   return ['v1', 'GET', request_id, String(index), exp];
+}
+
+function fileLines(id: string, exp: string): string[] {
+  return ['v1', 'GET', 'file', id, exp];
 }
 
 function callbackLines({ upstream, request_id, attempt }: CallbackLink): string[] {

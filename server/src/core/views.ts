@@ -2,7 +2,8 @@ import type { Output, Progress, Status } from './request.ts';
 import { isFinal } from './request.ts';
 import type { QuoteJson } from './quote-json.ts';
 import { failures, type FailureCode } from './errors.ts';
-import { sign, signCallback, type CallbackLink } from './signature.ts';
+import { fileId } from './id.ts';
+import { sign, signCallback, signFile, type CallbackLink } from './signature.ts';
 
 /**
  * What callers see of a request. Amounts are decimal strings of micro-USD, times ISO 8601 in UTC.
@@ -50,6 +51,16 @@ interface CardRow extends Row {
   webhook_state: string | null;
   webhook_status: number | null;
   quantity: number | null;
+}
+
+/** How long an upstream may fetch a file of the caller's: its job begins soon. */
+const fileLinkSeconds = 3600;
+
+/** Where an upstream may fetch an uploaded file for a while; null where it cannot reach us. */
+export function fileUrl(id: string, nowSeconds: number, links: Links): string | null {
+  const exp = nowSeconds + fileLinkSeconds;
+  const query = signFile(links.secret, { id, exp });
+  return links.isPublic ? `${links.baseUrl}/files/${fileId(id)}?${query}` : null;
 }
 
 /** Where an upstream may call back about an attempt; null where it cannot reach us. */

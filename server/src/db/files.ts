@@ -46,6 +46,14 @@ export function insert(
   });
 }
 
+/** A file that has not expired, whosever it is; null where there is none. */
+export async function findOne(db: Connection, id: string): Promise<FileRow | null> {
+  const [row] = await db.run<FileRow>(sql`
+    select id, account_id, storage_key, content_type, size, sha256, created_at, expires_at
+      from files where id = ${id} and expires_at > now()`);
+  return row ?? null;
+}
+
 /** The account's own files that have not expired, among `ids`. */
 export function findLiving(db: Connection, accountId: string, ids: string[]): Promise<FileRow[]> {
   return db.run<FileRow>(sql`

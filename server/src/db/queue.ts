@@ -153,14 +153,14 @@ export async function takePlace(
     const taken = await tx.run(sql`
       update requests set slot = true, upstream = ${lane.upstream}
       where id = ${id} and attempt = ${attempt} and leased and status in ('IN_QUEUE', 'IN_PROGRESS')
-        and (select count(*) from requests where upstream = ${lane.upstream} and slot and id <> ${id})
-          < ${lane.concurrency}::int
+        and ${lane.concurrency}::int > (select count(*) from requests
+          where upstream = ${lane.upstream} and slot and id <> ${id})
       returning id`);
     return taken.length > 0;
   });
 }
 
-/** The row is the upstream's turn-taking: whoever holds it counts the places in a later snapshot. */
+/** The row is the upstream's turn-taking: whoever holds it counts places in a later snapshot. */
 function lockTurn(tx: Transaction, upstream: string): void {
   tx.send(sql`insert into upstreams (name) values (${upstream}) on conflict do nothing`);
   tx.send(sql`select name from upstreams where name = ${upstream} and model = '' for update`);
@@ -246,7 +246,8 @@ export function queueStates(
   return db.run<QueueState>(sql`
     select u.name as upstream, coalesce(q.ids, '{}') as ids, coalesce(q.oldest,
       0)::float8 as oldest_seconds,
-      greatest(0, coalesce(extract(epoch from s.paused_until - now()), 0))::float8 as paused_seconds,
+      greatest(0, coalesce(extract(epoch from s.paused_until - now()), 0))::float8
+        as paused_seconds,
       coalesce((select json_object_agg(m.model, extract(epoch from m.paused_until - now())::float8)
         from upstreams m where m.name = u.name and m.model <> '' and m.paused_until > now()),
         '{}') as resting_models

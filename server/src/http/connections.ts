@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import type { Times } from './times.ts';
 
 /** Calls that may be under way on one connection; Node begins pipelined ones all at once. */
-export const callsPerConnectionMax = 16;
+export const callsPerConnectionMax = 4;
 
 export interface Connections {
   /** The calls under way on a connection, for whoever begins one to add and take out again. */
@@ -12,16 +13,20 @@ export interface Connections {
 
 interface Line {
   calls: Set<ServerResponse>;
-  /** What the other side has taken, as of the last look at which that had changed, and when. */
+  /** What its other side had taken when the window began, and how much more is due in it. */
   taken: number;
+  due: number;
   since: number;
 }
 
-/** Frees what a connection holds: with its end, and where its other side takes nothing any more. */
-export function watchConnections(app: FastifyInstance, stallMs: number): Connections {
+/** Frees what a connection holds: with its end, and where its other side takes next to nothing. */
+export function watchConnections(
+  app: FastifyInstance,
+  bounds: Pick<Times, 'stallMs' | 'stallLeastBytes'>,
+): Connections {
   const lines = new Map<Socket, Line>();
   app.server.on('connection', (socket: Socket) => {
-    const line = { calls: new Set<ServerResponse>(), taken: 0, since: 0 };
+    const line = { calls: new Set<ServerResponse>(), taken: 0, due: 0, since: 0 };
     lines.set(socket, line);
     socket.once('close', () => {
       lines.delete(socket);
@@ -35,8 +40,8 @@ export function watchConnections(app: FastifyInstance, stallMs: number): Connect
   });
   const look = setInterval(() => {
     const now = performance.now();
-    for (const [socket, line] of lines) cutStalled(socket, line, now, stallMs);
-  }, stallMs / 4);
+    for (const [socket, line] of lines) cutStalled(socket, line, now, bounds);
+  }, bounds.stallMs / 4);
   look.unref();
   app.addHook('preClose', (done) => {
     // On which nothing was said yet: it counts as busy for Node, and would hold up the stop.
@@ -50,14 +55,34 @@ export function watchConnections(app: FastifyInstance, stallMs: number): Connect
   return { calls: (socket) => lines.get(socket)?.calls ?? new Set() };
 }
 
-function cutStalled(socket: Socket, line: Line, now: number, stallMs: number): void {
+function cutStalled(
+  socket: Socket,
+  line: Line,
+  now: number,
+  { stallMs, stallLeastBytes }: Pick<Times, 'stallMs' | 'stallLeastBytes'>,
+): void {
   // Of a large chunk only the handle knows how much has left; Node's idle clock goes by it too.
-  const { _handle: handle } = socket as { _handle?: { writeQueueSize?: number } | null };
-  const taken = socket.bytesWritten - socket.writableLength - (handle?.writeQueueSize ?? 0);
-  if (socket.writableLength === 0 || taken !== line.taken) {
+  const { _handle: handle } = socket as {
+    _handle?: { bytesWritten: number; writeQueueSize: number } | null;
+  };
+  if (!handle) return;
+  const taken = handle.bytesWritten - handle.writeQueueSize;
+  const waiting = socket.bytesWritten - taken;
+  if (waiting === 0 || taken - line.taken >= line.due) {
+    // Who took all that waited is not slow, however little that was: a stream may be quiet.
+    line.due = Math.min(stallLeastBytes, waiting);
     line.taken = taken;
     line.since = now;
   } else if (now - line.since >= stallMs) {
     socket.destroy();
   }
+}
+
+/** True once a reply's turn on its connection has come; false where that has ended before. */
+export function turnOf(raw: ServerResponse): Promise<boolean> {
+  if (raw.destroyed || raw.socket !== null) return Promise.resolve(!raw.destroyed);
+  return new Promise((resolve) => {
+    raw.once('socket', () => resolve(true));
+    raw.once('close', () => resolve(false));
+  });
 }

@@ -8,6 +8,7 @@ import type { CalledBack, CardRow, StatusRow } from '../db/requests.ts';
 import type { Budget } from '../lib/budget.ts';
 import type { Database } from '../lib/sql.ts';
 import type { Lookup } from '../lib/fetch.ts';
+import type { Circuit } from '../operations/circuit.ts';
 import type { Submit, Submitted } from '../operations/submit.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
@@ -34,6 +35,8 @@ export interface HttpDeps {
   end: (ending: Ending) => Promise<boolean>;
   /** An upstream called back: the next look is due. */
   calledBack: (call: CalledBack) => Promise<void>;
+  /** Notes how calls of upstreams went. */
+  circuit: Circuit;
   watch: Watch;
   queue: QueueView;
   lookup: Lookup;
@@ -49,6 +52,8 @@ export interface HttpDeps {
   chats: Set<Promise<unknown>>;
   /** Chat calls that are open here, by key. */
   openChats: Budget;
+  /** Uploads that are open here, by account. */
+  openUploads: Budget;
   /** Bytes of JSON bodies, until their calls are over. */
   bodies: Budget;
   /** True while the disk is nearly full. */
@@ -65,6 +70,8 @@ export interface HttpDeps {
 export interface HttpSettings {
   openJobs: number;
   openChats: number;
+  /** Of one account. */
+  openUploads: number;
   uploadMaxBytes: number;
   fileTtlSeconds: number;
   /** What an account's uploaded files may take together. */

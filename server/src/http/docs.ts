@@ -12,7 +12,7 @@ import { schemas as requestSchemas } from './docs/request-shapes.ts';
 export type { RouteDocs } from './docs/schema.ts';
 export { callback } from './docs/callbacks.ts';
 export { chat } from './docs/chat.ts';
-export { upload } from './docs/files.ts';
+export { readFile, upload } from './docs/files.ts';
 export { estimate, listModels, readModel } from './docs/models.ts';
 export { guide, livez, metrics, openapi, readyz } from './docs/ops.ts';
 export { output } from './docs/outputs.ts';

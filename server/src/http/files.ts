@@ -1,12 +1,14 @@
 import type { Readable } from 'node:stream';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
-import { fileId } from '../core/id.ts';
+import { fileId, parseFileId } from '../core/id.ts';
+import { verifyFile } from '../core/signature.ts';
 import * as files from '../db/files.ts';
 import { newId } from '../lib/id.ts';
-import { headAnd, idleTimeout, type Bytes } from '../lib/streams.ts';
-import { agrees, sniff } from '../storage/media.ts';
+import { headAnd, leastRate, type Bytes } from '../lib/streams.ts';
+import { agrees, extensionOf, sniff } from '../storage/media.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
+import { holder, sendStored } from './stored.ts';
 
 const sniffBytes = 4_100;
 const accepted = /^(image\/(?!svg)|video\/|audio\/|application\/pdf$|text\/plain$)/;
@@ -14,6 +16,36 @@ const acceptedWords = 'images, video, audio, PDF and plain text';
 
 /** POST /files: the raw bytes are the body. */
 export async function upload(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const { openUploads, settings } = deps;
+  const { account_id } = req.caller;
+  if (!openUploads.take(account_id, 1)) {
+    throw openUploads.held(account_id) < settings.openUploads
+      ? tooManyHere()
+      : tooManyOpen(settings.openUploads);
+  }
+  try {
+    return await take(req, reply, deps);
+  } finally {
+    openUploads.give(account_id, 1);
+  }
+}
+
+function tooManyOpen(limit: number): ApiError {
+  return new ApiError('rate_limited', {
+    message: `An account may have ${limit} uploads open at once. Wait until one has ended.`,
+    details: { open_uploads_limit: limit },
+    headers: { 'retry-after': '5' },
+  });
+}
+
+function tooManyHere(): ApiError {
+  return new ApiError('capacity_unavailable', {
+    message: 'This server takes no more uploads at once. Nothing was stored; retry with backoff.',
+    expected: true,
+  });
+}
+
+async function take(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const {
     'content-type': declared,
     'content-encoding': encoding,
@@ -33,10 +65,11 @@ export async function upload(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   const { account_id } = req.caller;
   // A length that nobody told is judged when it is known.
   await assertRoom(account_id, Number(length ?? 0) || 1, deps);
-  const { uploadIdleMs } = deps.settings.times;
+  const { uploadLeastBytes, uploadWindowMs } = deps.settings.times;
   // Destroyed where it is refused, the body would hold up its connection for ever.
   const bytes = body.iterator({ destroyOnReturn: false });
-  const { head, stream } = await headAnd(idleTimeout(bytes, uploadIdleMs), sniffBytes);
+  const coming = leastRate(bytes, uploadLeastBytes, uploadWindowMs);
+  const { head, stream } = await headAnd(coming, sniffBytes);
   if (head.length === 0)
     throw new ApiError('bad_request', {
       message: 'The body is empty; send the bytes of the file.',
@@ -131,4 +164,21 @@ function tooLarge(maxBytes: number): ApiError {
     message: `The file is larger than ${maxBytes} bytes, the most that is taken.`,
     details: { max_bytes: maxBytes },
   });
+}
+
+/** GET and HEAD /files/{file_id}: with a valid signature by an upstream, else by its own account. */
+export async function read(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const { file_id } = req.params as Record<string, string>;
+  const id = parseFileId(file_id);
+  const account = await holder(req, reply, deps, (link) =>
+    id === null ? 'invalid' : verifyFile(deps.secrets, { ...link, id }),
+  );
+  const file = id === null ? null : await files.findOne(deps.db, id);
+  if (!file || (account !== null && file.account_id !== account)) throw new ApiError('not_found');
+  const file_name = `${file_id}.${extensionOf(file.content_type)}`;
+  return sendStored(req, reply, { ...file, size: Number(file.size), file_name }, deps);
 }

@@ -41,7 +41,7 @@ function hostToJudge(
   return verdict.url.hostname;
 }
 
-/** An output of ours by its signed link, which needs no look-up. Throws where the link is not good. */
+/** An output of ours by its signed link, which needs no look-up. Throws where it is not good. */
 function isOwnOutput(url: string, deps: HttpDeps, refuse: (reason: string) => ApiError): boolean {
   const own = ownOutput(url, deps.links.baseUrl);
   if (own === null) return false;

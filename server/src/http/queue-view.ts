@@ -10,7 +10,7 @@ export interface QueueView {
   position(upstream: string, requestId: string): Promise<number>;
   /** Position that a new request takes; the next one to ask gets the one behind it. */
   enter(upstream: string, requestId: string): Promise<number>;
-  /** Why this upstream takes nothing of this model now, with seconds to wait; null where it does. */
+  /** Why this upstream takes nothing of this model now, and for how long; null where it does. */
   closed(upstream: string, model: string): Promise<{ reason: string; seconds: number } | null>;
 }
 

@@ -167,8 +167,9 @@ export async function list(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Pr
     account_id: req.caller.account_id,
     status: (wanted as Status | undefined) ?? null,
     model_id: optionalText(query, 'model_id'),
-    from_id: idAt(query, 'from'),
-    below_id: least(cursor, idAt(query, 'to')),
+    from_ms: momentOf(query, 'from'),
+    to_ms: momentOf(query, 'to'),
+    below_id: cursor,
     limit: limit + 1,
   });
   const page = rows.slice(0, limit);
@@ -246,15 +247,14 @@ function optionalText(query: Record<string, unknown>, name: string): string | nu
   return value;
 }
 
-/** Ids carry their time: the least id of a moment. */
-function idAt(query: Record<string, unknown>, name: 'from' | 'to'): string | null {
+/** In ms since 1970, as precise as a `created_at` is shown. */
+function momentOf(query: Record<string, unknown>, name: 'from' | 'to'): number | null {
   const text = optionalText(query, name);
   if (text === null) return null;
   const ms = isMoment(text) ? Date.parse(text) : NaN;
   if (!(ms >= 0 && ms < 2 ** 48))
     throw badParameter(name, 'must be an ISO 8601 date or time, such as 2026-01-31T00:00:00Z');
-  const hex = ms.toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+  return ms;
 }
 
 const momentForm = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
@@ -265,11 +265,6 @@ function isMoment(text: string): boolean {
   if (day === undefined) return false;
   const midnight = new Date(`${day}T00:00:00Z`);
   return Number.isFinite(midnight.getTime()) && midnight.toISOString().startsWith(day);
-}
-
-function least(a: string | null, b: string | null): string | null {
-  if (a === null || b === null) return a ?? b;
-  return a < b ? a : b;
 }
 
 function badParameter(param: string, rule: string): ApiError {

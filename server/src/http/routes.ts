@@ -13,7 +13,8 @@ import * as requests from './requests.ts';
 
 /**
  * Who may call: anyone; the holder of a key; for outputs, the holder of a signed link as well; or
- * only the holder of a signed address. The handler judges signatures itself. `prefixed` paths lie below /v1.
+ * only the holder of a signed address. The handler judges signatures itself. `prefixed` paths lie
+ * below /v1.
  */
 export type Route = { method: Method; path: string; prefixed: boolean; docs: docs.RouteDocs } & (
   | { who: 'anyone' | 'key_or_signature' | 'signature'; handler: Handler }
@@ -43,6 +44,7 @@ const keyed: [...Row, KeyedCall][] = [
 /** Below /v1, with a key or a signed link. */
 const signed: [...Row, OpenCall][] = [
   ['GET', '/requests/:request_id/output/:index', docs.output, outputs.read],
+  ['GET', '/files/:file_id', docs.readFile, files.read],
 ];
 
 /** Below /v1, for upstreams: the address itself is signed, the call by the upstream as well. */

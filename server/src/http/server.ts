@@ -82,7 +82,7 @@ const tooManyHere = `A connection takes ${callsPerConnectionMax} calls at once. 
 /** Counts the calls under way, refuses those beyond the bound, and measures all of them. */
 function bound(app: FastifyInstance, deps: HttpDeps): void {
   let inFlight = 0;
-  const connections = watchConnections(app, deps.settings.times.stallMs);
+  const connections = watchConnections(app, deps.settings.times);
   const shedLog = createShedLog(deps.log);
   app.addHook('onRequest', (req, reply, done) => {
     reply.header('x-request-id', req.id);

@@ -1,4 +1,7 @@
-/** Bounds in time that callers meet, in milliseconds. Tests run with shorter ones. */
+/**
+ * Bounds in time that callers meet, in milliseconds, and how much has to move in one. Tests run
+ * with shorter ones.
+ */
 export interface Times {
   /** A whole request, body included. Idle bodies are cut sooner. */
   requestMs: number;
@@ -10,12 +13,17 @@ export interface Times {
   bodyMs: number;
   /** How long the rest of a body that was refused may still come. */
   lingerMs: number;
-  /** An upload of which nothing comes for so long is cut off. */
-  uploadIdleMs: number;
+  /** An upload of which fewer than `uploadLeastBytes` come in so long is cut off. */
+  uploadWindowMs: number;
+  uploadLeastBytes: number;
   /** Between two comments that keep an event stream alive. */
   keepAliveMs: number;
-  /** A reader of events that takes nothing for so long has left. */
+  /**
+   * A reader of events that takes nothing for so long has left, and so has whoever takes fewer than
+   * `stallLeastBytes` of a reply that waits.
+   */
   stallMs: number;
+  stallLeastBytes: number;
   /** How long a chat call waits for the first one under its Idempotency-Key. */
   repeatWaitMs: number;
   /** How often requests that are waited for are looked at, for hints that were lost. */
@@ -37,9 +45,11 @@ export const usualTimes: Times = {
   connectionsCheckMs: 2_000,
   bodyMs: 30_000,
   lingerMs: 2_000,
-  uploadIdleMs: 20_000,
+  uploadWindowMs: 20_000,
+  uploadLeastBytes: 8 * 1024,
   keepAliveMs: 15_000,
   stallMs: 60_000,
+  stallLeastBytes: 16 * 1024,
   repeatWaitMs: 10_000,
   lookMs: 2_000,
   placesMs: 1_000,

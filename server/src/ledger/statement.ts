@@ -6,6 +6,8 @@ export interface StatementRow {
   seq: bigint;
   kind: TransferKind;
   amount_usd_micro: bigint;
+  /** Of a correction either; a reserve and a charge take, a deposit and a release give. */
+  direction: 'in' | 'out';
   available_after_usd_micro: bigint;
   /** Of a reserve, charge or release. */
   request_id: string | null;
@@ -21,7 +23,9 @@ export function statement(
   page: { limit: number; before?: bigint | undefined },
 ): Promise<StatementRow[]> {
   return db.run<StatementRow>(sql`
-    select id, seq, kind, amount_usd_micro, available_after_usd_micro,
+    select id, seq, kind, amount_usd_micro,
+      case when kind = 'release' or credit_account_id = account_id then 'in' else 'out'
+        end as direction, available_after_usd_micro,
       case when kind = 'reserve' then id else pending_id end as request_id, reference, reason,
         created_at
     from transfers
@@ -33,23 +37,26 @@ export function statement(
 /** The movements of one request: its reserve, and what settled it. */
 export function movementsOf(db: Connection, requestId: string): Promise<StatementRow[]> {
   return db.run<StatementRow>(sql`
-    select id, seq, kind, amount_usd_micro, available_after_usd_micro,
+    select id, seq, kind, amount_usd_micro,
+      case when kind = 'release' or credit_account_id = account_id then 'in' else 'out'
+        end as direction, available_after_usd_micro,
       coalesce(pending_id, id) as request_id, reference, reason, created_at
     from transfers where id = ${requestId} or pending_id = ${requestId} order by seq`);
 }
 
-/** What was booked under an outside reference. `amount` is negative where it went out. */
-export async function findReference(
-  db: Connection,
-  reference: string,
-): Promise<{ id: string; account_id: string; kind: TransferKind; amount: bigint } | null> {
-  const [row] = await db.run<{
-    id: string;
-    account_id: string;
-    kind: TransferKind;
-    amount: bigint;
-  }>(sql`
-    select id, account_id, kind,
+interface Referenced {
+  id: string;
+  account_id: string;
+  kind: TransferKind;
+  /** Negative where it went out. */
+  amount: bigint;
+  reason: string | null;
+}
+
+/** What was booked under an outside reference. */
+export async function findReference(db: Connection, reference: string): Promise<Referenced | null> {
+  const [row] = await db.run<Referenced>(sql`
+    select id, account_id, kind, reason,
       case when credit_account_id = account_id then amount_usd_micro
         else -amount_usd_micro end as amount
     from transfers where reference = ${reference}`);

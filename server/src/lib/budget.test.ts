@@ -29,3 +29,29 @@ test('what is given back can be taken again', () => {
   assert.equal(budget.take('d', 3), false);
   assert.equal(budget.take('d', 2), true);
 });
+
+test('what an owner holds is known, and nothing is held by a stranger', () => {
+  const budget = createBudget(10, 4);
+  budget.take('a', 3);
+  budget.take('a', 3);
+  budget.take('b', 1);
+  assert.deepEqual(
+    ['a', 'b', 'c'].map((owner) => budget.held(owner)),
+    [3, 1, 0],
+  );
+  budget.give('a', 3);
+  assert.equal(budget.held('a'), 0);
+});
+
+test('owners that leave to others what they hold themselves never take the last place', () => {
+  const budget = createBudget(64, null);
+  const taken: number[] = [];
+  for (const owner of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) {
+    let count = 0;
+    while (budget.take(owner, 1)) count++;
+    taken.push(count);
+  }
+  assert.deepEqual(taken, [32, 16, 8, 4, 2, 1, 1]);
+  budget.give('a', 32);
+  assert.equal(budget.left('h'), 16, 'what is given back is shared anew');
+});

@@ -5,6 +5,14 @@ export function newId(): string {
   return uuidv7();
 }
 
+/** Ids carry the time at which they were made: the least id of a moment, in ms since 1970. */
+export function leastIdAt(ms: number): string {
+  const hex = Math.max(0, Math.min(ms, 2 ** 48 - 1))
+    .toString(16)
+    .padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
 /** True for the one canonical spelling only: lower case, four dashes, any version. */
 export function isUuid(value: unknown): value is string {
   return typeof value === 'string' && value.length === 36 && form.test(value);

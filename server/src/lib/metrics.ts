@@ -103,6 +103,22 @@ function createOutcomes(registers: Registry[]) {
   };
 }
 
+/** A gauge of this process that is read whenever somebody scrapes. */
+export function addOwn(
+  registry: Registry,
+  { name, help, read }: { name: string; help: string; read: () => number },
+): void {
+  const gauge = new Gauge({
+    name,
+    help,
+    registers: [],
+    collect() {
+      this.set(read());
+    },
+  });
+  registry.registerMetric(gauge);
+}
+
 /** However many scrape: so often is it read at most, and so long is it waited for. */
 const sharedFreshMs = 3_000;
 const sharedWaitMs = 2_000;

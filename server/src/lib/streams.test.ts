@@ -1,9 +1,17 @@
 import { EventEmitter, once } from 'node:events';
 import { Readable } from 'node:stream';
-import { describe, mock, test } from 'node:test';
+import { describe, mock, test, type TestContext } from 'node:test';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { abortable, headAnd, idleTimeout, pieces, StreamStalled, type Bytes } from './streams.ts';
+import {
+  abortable,
+  headAnd,
+  idleTimeout,
+  leastRate,
+  pieces,
+  StreamStalled,
+  type Bytes,
+} from './streams.ts';
 
 const chunksOf = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 12 });
 
@@ -43,6 +51,7 @@ describe('every wrapper', () => {
     headAnd: async (source) => (await headAnd(source, 1)).stream,
     pieces: async (source) => pieces(source, 7),
     idleTimeout: async (source) => idleTimeout(source, 60_000),
+    leastRate: async (source) => leastRate(source, 1, 60_000),
     abortable: async (source) => abortable(source, new AbortController().signal),
   };
 
@@ -142,6 +151,67 @@ describe('idleTimeout', () => {
     late.reject(new Error('the connection closed'));
     // An unhandled rejection would fail the run here.
     await new Promise((resolve) => setImmediate(resolve));
+  });
+});
+
+describe('leastRate', () => {
+  /** A source that is pushed from outside, and a clock that is set by hand. */
+  function rig(t: TestContext) {
+    let now = 0;
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    t.mock.method(performance, 'now', () => now);
+    let give = (_bytes: number): void => {};
+    const source: Bytes = {
+      [Symbol.asyncIterator]: () => ({
+        next: () =>
+          new Promise((resolve) => {
+            give = (bytes) => resolve({ done: false, value: Buffer.alloc(bytes) });
+          }),
+      }),
+    };
+    const tick = (ms: number): void => {
+      // In steps, so that both clocks agree when a timer rings.
+      for (let passed = 0; passed < ms; passed += 10) {
+        now += 10;
+        t.mock.timers.tick(10);
+      }
+    };
+    const reader = leastRate(source, 10, 1000)[Symbol.asyncIterator]();
+    const read = async (bytes: number, ms: number) => {
+      const next = reader.next();
+      tick(ms);
+      give(bytes);
+      return (await next).value?.length;
+    };
+    return { reader, read, tick };
+  }
+
+  test('cuts a source that gives too little in a window, however often it gives', async (t) => {
+    const { reader, read, tick } = rig(t);
+    for (let i = 0; i < 9; i++) assert.equal(await read(1, 100), 1);
+    const last = reader.next();
+    tick(100);
+    await assert.rejects(last, StreamStalled);
+    assert.equal((await reader.next()).done, true);
+  });
+
+  test('begins again with each window', async (t) => {
+    const { reader, read, tick } = rig(t);
+    assert.equal(await read(10, 900), 10);
+    assert.equal(await read(1, 1000), 1, 'the first window had enough');
+    assert.equal(await read(9, 50), 9);
+    assert.equal(await read(1, 900), 1, 'and so had the second');
+    const next = reader.next();
+    tick(1000);
+    await assert.rejects(next, StreamStalled);
+  });
+
+  test('does not count the time that the reader takes', async (t) => {
+    const { read, tick } = rig(t);
+    for (let i = 0; i < 5; i++) {
+      assert.equal(await read(1, 100), 1);
+      tick(5000);
+    }
   });
 });
 

@@ -64,6 +64,39 @@ export function idleTimeout(source: Bytes, idleMs: number, cut?: () => void): By
   });
 }
 
+/**
+ * Throws `StreamStalled` when fewer than `leastBytes` came in a window of `windowMs`. The time the
+ * reader takes does not count.
+ */
+export function leastRate(source: Bytes, leastBytes: number, windowMs: number): Bytes {
+  let leftMs = windowMs;
+  let bytes = 0;
+  const timed = interruptible(source, (fail) => {
+    const judge = (): void => {
+      if (bytes < leastBytes) return fail(new StreamStalled(windowMs));
+      bytes = 0;
+      begun = performance.now();
+      leftMs = windowMs;
+      timer = setTimeout(judge, leftMs);
+    };
+    let begun = performance.now();
+    let timer = setTimeout(judge, leftMs);
+    return () => {
+      clearTimeout(timer);
+      leftMs -= performance.now() - begun;
+    };
+  });
+  const inner = timed[Symbol.asyncIterator]();
+  return iterable(
+    async () => {
+      const read = await inner.next();
+      if (!read.done) bytes += read.value.length;
+      return asRead(read);
+    },
+    () => inner.return?.(),
+  );
+}
+
 /** Throws the signal's reason as soon as it is aborted, even while the source is stuck. */
 export function abortable(source: Bytes, signal: AbortSignal): Bytes {
   return interruptible(source, (fail) => {

@@ -28,7 +28,7 @@ export interface FailedCall {
   retry_after_ms?: number | undefined;
 }
 
-/** How calls of upstreams went, for all processes: who fails too often is left alone for a while. */
+/** How calls of upstreams went, for all processes: who fails too often is left alone a while. */
 export interface Circuit {
   failed(route: Called, failed: FailedCall): Promise<void>;
   succeeded(route: Called): Promise<void>;

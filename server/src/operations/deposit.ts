@@ -57,7 +57,10 @@ async function book(db: Database, wanted: Deposit, reason: string | null): Promi
       if (earlier) {
         const kind = reason === null ? 'deposit' : 'adjustment';
         const same =
-          earlier.account_id === account_id && earlier.kind === kind && earlier.amount === amount;
+          earlier.account_id === account_id &&
+          earlier.kind === kind &&
+          earlier.amount === amount &&
+          earlier.reason === reason;
         if (!same)
           throw new Refused(`The reference "${reference}" was booked before for something else.`);
         return { ...books.funds(account_id), transfer_id: earlier.id, replayed: true };

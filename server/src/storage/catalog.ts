@@ -9,8 +9,8 @@ import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { duplicateIds, duplicateUpstreams, unknownUpstreams } from '../core/catalog-file.ts';
-import type { ParsedFile, Problem } from '../core/catalog-file.ts';
+import { duplicateUpstreams, settleIds, unknownUpstreams } from '../core/catalog-file.ts';
+import type { IdOwners, ParsedFile, Problem } from '../core/catalog-file.ts';
 import { assembleCatalog } from '../core/catalog.ts';
 import type { Catalog, Model } from '../core/catalog.ts';
 import type { UpstreamDefinition } from '../core/upstream-definition.ts';
@@ -73,6 +73,12 @@ export interface CheckedFolder {
   problems: Problem[];
   /** Rows that would not be live, and why. */
   hidden: Catalog['hidden'];
+  /** The upstreams that its files define. */
+  upstreams: { file: string; definition: UpstreamDefinition }[];
+  /** The file in which each id counts. */
+  owners: IdOwners;
+  /** A problem of a row that the files alone do not show; `path` is a JSON pointer within it. */
+  problemOf: (id: string, path: string, message: string) => Problem;
 }
 
 interface ReadFile {
@@ -88,8 +94,13 @@ interface LoadedFile extends ReadFile, ParsedFile {}
 
 interface Folder {
   files: LoadedFile[];
+  /** Of all files, those that count. */
+  rows: Model[];
+  owners: IdOwners;
   problems: Problem[];
 }
+
+const emptyFolder: Folder = { files: [], rows: [], owners: new Map(), problems: [] };
 
 /** A catalog of a thousand rows is about 2 MB; a larger file is no catalog. */
 const FILE_BYTES_MAX = 8 * 1024 * 1024;
@@ -108,7 +119,7 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
   // Taken before the files are read: what changes in between is seen as a difference at the next
   // look.
   let signature = await signatureOf(dir);
-  let folder = await readFolder(options, []);
+  let folder = await readFolder(options);
   let catalog = liveCatalog(folder, options);
   report(folder, [], log);
   reportHidden(catalog.hidden, [], log);
@@ -117,8 +128,8 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
   const load = async () => {
     signature = await signatureOf(dir);
     const before = folder;
-    folder = await readFolder(options, before.files).catch((error: Error) => ({
-      files: before.files,
+    folder = await readFolder(options, before).catch((error: Error) => ({
+      ...before,
       problems: [unreadable('', error)],
     }));
     report(folder, before.problems, log);
@@ -155,27 +166,37 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
 
 /** Reads and checks a folder once. Rejects where the folder cannot be read. */
 export async function checkFolder(options: FolderOptions): Promise<CheckedFolder> {
-  const { files, problems } = await readFolder(options, []);
-  const rows = files.flatMap((file) => file.rows);
-  options.define?.(definitionsOf(files));
+  const { files, rows, problems, owners } = await readFolder(options);
+  const definitions = definitionsOf(files);
+  options.define?.(definitions);
   const { hidden } = assembleCatalog(rows, options.usableUpstreams);
-  return { files: files.map(({ file }) => file), rows, problems, hidden };
+  const upstreams = definitions.map((definition) => {
+    return { file: files.find(({ upstream }) => upstream === definition)!.file, definition };
+  });
+  const problemOf = (id: string, path: string, message: string) => {
+    const { file, rows: own, parsed } = files.find((each) => each.file === owners.get(id))!;
+    const at = own.findIndex((row) => row.id === id);
+    return parsed.locate({ file, path: `/models/${at}${path}`, message });
+  };
+  const names = files.map(({ file }) => file);
+  return { files: names, rows, problems, hidden, upstreams, owners, problemOf };
 }
 
 async function readFolder(
   { dir, knownUpstreams }: FolderOptions,
-  before: LoadedFile[],
+  before: Folder = emptyFolder,
 ): Promise<Folder> {
   const names = await catalogFiles(dir);
-  const old = new Map(before.map((loaded) => [loaded.file, loaded]));
+  const old = new Map(before.files.map((loaded) => [loaded.file, loaded]));
   const read = await Promise.all(
     names.map((file) => readCatalogFile(join(dir, file), file, old.get(file))),
   );
   const defined = definitionsOf(read.map(({ parsed }) => parsed));
   const known = knownUpstreams && [...knownUpstreams, ...defined.map(({ name }) => name)];
   const files = read.map((each) => loadedOf(each, old.get(each.file), known));
+  const settled = settleIds(files, before.owners);
   const problems = files.flatMap((file) => file.problems);
-  problems.push(...duplicateIds(files), ...duplicateUpstreams(files));
+  problems.push(...settled.problems, ...duplicateUpstreams(files));
   if (names.length === 0) {
     problems.push({
       file: '',
@@ -183,7 +204,7 @@ async function readFolder(
       message: `there is no .yaml file in ${dir}; the catalog is empty.`,
     });
   }
-  return { files, problems };
+  return { ...settled, files, problems };
 }
 
 /** The first definition of each upstream. */
@@ -237,8 +258,7 @@ async function signatureOf(dir: string): Promise<string> {
 
 function liveCatalog(folder: Folder, { usableUpstreams, define }: CatalogOptions): Catalog {
   define?.(definitionsOf(folder.files));
-  const rows = folder.files.flatMap((file) => file.rows);
-  const { models, hidden } = assembleCatalog(rows, usableUpstreams);
+  const { models, hidden } = assembleCatalog(folder.rows, usableUpstreams);
   const text = JSON.stringify([...models.values()], (_, value: unknown) =>
     typeof value === 'bigint' ? `${value}n` : value,
   );
@@ -282,19 +302,26 @@ function watchFolder(
   };
 }
 
-/** Says what is newly wrong; a standing problem is not repeated at every reload. */
+/** Says what is newly wrong, and what no longer is; a standing problem is not repeated. */
 function report({ files, problems }: Folder, before: Problem[], log: CatalogLog): void {
   const known = new Set(before.map(({ file, message }) => `${file} ${message}`));
   for (const problem of problems) {
     if (known.has(`${problem.file} ${problem.message}`)) continue;
     log.warn({ problem }, consequence(problem, files));
   }
+  const bad = new Set(problems.map(({ file }) => file));
+  // Nothing is known of the files while the folder itself cannot be read.
+  if (bad.has('')) return;
+  const mended = new Set(before.map(({ file }) => file || '.').filter((file) => !bad.has(file)));
+  if (mended.size > 0) log.info({ files: [...mended] }, 'catalog problems are gone');
 }
 
-function consequence({ file }: Problem, files: LoadedFile[]): string {
-  if (file === '') return 'catalog folder has a problem';
-  const stay = files.some((loaded) => loaded.file === file && loaded.rows.length > 0);
-  return `catalog file has a problem; ${stay ? 'its last good rows stay' : 'it has no rows'}`;
+function consequence(problem: Problem, files: LoadedFile[]): string {
+  if (problem.file === '') return 'catalog folder has a problem';
+  const { rows, problems } = files.find(({ file }) => file === problem.file)!;
+  if (!problems.includes(problem))
+    return 'catalog file has a problem; what another file has already does not count';
+  return `catalog file has a problem; ${rows.length > 0 ? 'its last good rows stay' : 'it has no rows'}`;
 }
 
 /** Says which rows callers cannot see, and why, whenever that changes. */

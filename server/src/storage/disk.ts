@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, type Stats } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { mkdir, open, rename, rm, rmdir, stat, statfs, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { makeFolders } from '../lib/make-folders.ts';
 import type { Bytes } from '../lib/streams.ts';
 import { asStorageError, hasCode, writeBody, type PutOptions } from './intake.ts';
 import { assertKey, assertRange } from './key.ts';
@@ -10,7 +11,7 @@ import type { Storage, StoredObject } from './storage.ts';
 import { sweepTemp } from './temp.ts';
 
 const staleTempMs = 60 * 60 * 1000;
-const readBytes = 256 * 1024;
+const readBytes = 64 * 1024;
 
 /** Creates a file that must not exist yet. */
 type CreateFile = (path: string) => Promise<FileHandle>;
@@ -35,7 +36,7 @@ export class DiskStorage implements Storage {
     this.#root = resolve(root);
     this.#temp = join(this.#root, '.temp');
     this.#createFile = options.createFile ?? createFile;
-    mkdirSync(this.#temp, { recursive: true, mode: 0o700 });
+    makeFolders(this.#temp, 0o700);
     sweepTemp(this.#temp, '', staleTempMs);
   }
 
@@ -80,6 +81,10 @@ export class DiskStorage implements Storage {
     if (!(await isFolder(path))) return;
     await rm(path, { recursive: true, force: true, maxRetries: 3 });
     await this.#tidy(dirname(path));
+  }
+
+  async answers(): Promise<void> {
+    await stat(this.#temp);
   }
 
   async freeBytes(): Promise<number> {

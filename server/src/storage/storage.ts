@@ -31,6 +31,8 @@ export interface Storage {
   remove(key: string): Promise<void>;
   /** Deletes everything below `prefix/`. */
   removeAll(prefix: string): Promise<void>;
+  /** A cheap read of nothing. Rejects, saying why, where the store cannot be read. */
+  answers(signal?: AbortSignal): Promise<void>;
   /** Free bytes, where the store can tell; null where it cannot. */
   freeBytes(): Promise<number | null>;
 }

@@ -4,12 +4,23 @@ import type {
   UpstreamDefinition,
   UpstreamSettings,
 } from '../core/upstream-definition.ts';
+import { createComfyui } from './comfyui/comfyui.ts';
+import { createFal } from './fal/fal.ts';
+import { createOpenai } from './openai/openai.ts';
+import { createReplicate } from './replicate/replicate.ts';
+import { createHttpJob } from './http-job/http-job.ts';
 import type { Upstream, UpstreamTools } from './upstream.ts';
 
 /** What speaks to a kind of upstream. Throws where the definition's options do not fit. */
 type Adapter = (settings: UpstreamSettings, tools: UpstreamTools) => Upstream;
 
-const adapters: Partial<Record<AdapterName, Adapter>> = {};
+const adapters: Partial<Record<AdapterName, Adapter>> = {
+  comfyui: createComfyui,
+  'http-job': createHttpJob,
+  openai: createOpenai,
+  fal: createFal,
+  replicate: createReplicate,
+};
 
 /** The upstream that no catalog file has to define. */
 export const builtIn = ['sandbox'];

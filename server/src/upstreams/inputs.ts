@@ -1,5 +1,7 @@
 import { isMediaField } from '../core/media-input.ts';
-import type { InputFile, StartJob, UpstreamTools } from './upstream.ts';
+import { FetchError, type Reply } from '../lib/fetch.ts';
+import { outcomeOfReply } from './replies.ts';
+import type { InputFile, NotAccepted, StartJob, StartOutcome, UpstreamTools } from './upstream.ts';
 
 /** A caller's media on their way to an upstream. */
 
@@ -102,4 +104,41 @@ export async function bytesOf(file: InputFile, field: string, maxBytes: number):
 export async function dataUri(file: InputFile, field: string, maxBytes: number): Promise<string> {
   const bytes = await bytesOf(file, field, maxBytes);
   return `data:${file.content_type};base64,${bytes.toString('base64')}`;
+}
+
+/** A file is not there just now: nothing was started, so the whole start may be tried again. */
+export class HandOverFailed extends Error {
+  readonly outcome: NotAccepted;
+  constructor(facts: Omit<NotAccepted, 'outcome'>) {
+    super(facts.message);
+    this.outcome = { ...facts, outcome: 'not_accepted' };
+  }
+}
+
+/**
+ * The reply to a call that hands a file over, where it is a success. No job is made by it, so
+ * whatever became of the call it may be made again.
+ *
+ * @throws InputRefused where the file is refused for good, else HandOverFailed.
+ */
+export async function handedOver(call: Promise<Reply>, nowMs: number): Promise<Reply> {
+  const reply = await call.catch((error: unknown) => {
+    if (!(error instanceof FetchError)) throw error;
+    const message = `a file was not taken: ${error.message}`;
+    throw new HandOverFailed({ why: 'unreachable', message });
+  });
+  if (reply.status >= 200 && reply.status < 300) return reply;
+  const refused = outcomeOfReply(reply, nowMs);
+  const message = `a file was not taken: ${refused.message}`;
+  if (refused.outcome === 'rejected') throw new InputRefused(message);
+  throw new HandOverFailed(
+    refused.outcome === 'not_accepted' ? { ...refused, message } : { message },
+  );
+}
+
+/** What a start ends with whose input could not be made ready: no job was asked for yet. */
+export function outcomeUnprepared(error: unknown): StartOutcome {
+  if (error instanceof InputRefused) return { outcome: 'rejected', message: error.message };
+  if (error instanceof HandOverFailed) return error.outcome;
+  return { outcome: 'not_accepted', message: `a file could not be read: ${String(error)}` };
 }

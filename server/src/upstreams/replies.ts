@@ -4,8 +4,9 @@ import type { NotAccepted, Refusal, StartOutcome } from './upstream.ts';
 /** What an upstream's reply, or its lack, means for a start. */
 
 const messageMax = 500;
+const reasonMax = 300;
 
-/** The outcome of a call that ended without a reply. What is no fault of the network is thrown on. */
+/** The outcome of a call that ended without a reply. Other faults than the network's go on. */
 export function outcomeOfFault(
   error: unknown,
 ): StartOutcome & { outcome: 'not_accepted' | 'unknown' } {
@@ -87,6 +88,21 @@ export function jsonOf(body: Uint8Array): unknown {
 export function messageIn(value: unknown): string | null {
   const text = wordsIn(value, 0);
   return text === null || text.trim() === '' ? null : text.trim().slice(0, messageMax);
+}
+
+/**
+ * The reason of a failed job in words for the caller: one line, without addresses, data or the
+ * envelope it may have come in; null where there is none.
+ */
+export function reasonIn(value: unknown): string | null {
+  const inner = typeof value === 'string' ? jsonOf(Buffer.from(value)) : value;
+  const words = messageIn(typeof inner === 'object' ? (inner ?? value) : value);
+  const line = words
+    ?.replaceAll(/\b(?:https?|wss?):\/\/\S+/gi, '…')
+    .replaceAll(/\bdata:[^\s,]{0,200},\S+/gi, '…')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  return line ? line.slice(0, reasonMax) : null;
 }
 
 function wordsIn(value: unknown, depth: number): string | null {

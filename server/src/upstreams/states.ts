@@ -34,14 +34,19 @@ const words: Readonly<Record<JobWord, readonly string[]>> = {
 
 /**
  * A word that nobody knows means that the job still runs: its time is bounded, a wrong end would
- * not be. `more` are an upstream's own words, in lower case.
+ * not be. `more` are an upstream's own words, as `stateWord` writes them.
  */
 export function stateOf(word: unknown, more: Readonly<Record<string, JobWord>> = {}): JobWord {
-  const said = String(word)
-    .trim()
-    .toLowerCase()
-    .replaceAll(/[\s-]+/g, '_');
+  const said = stateWord(word);
   if (Object.hasOwn(more, said)) return more[said]!;
   if (words.done.includes(said)) return 'done';
   return words.failed.includes(said) ? 'failed' : 'running';
+}
+
+/** A word as it is compared: in lower case, with `_` between its parts. */
+export function stateWord(word: unknown): string {
+  return String(word)
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s-]+/g, '_');
 }

@@ -1,3 +1,4 @@
+import type { ListedPrice } from '../core/listed-price.ts';
 import type { Fetch } from '../lib/fetch.ts';
 
 /**
@@ -170,7 +171,7 @@ export interface Upstream {
   class: UpstreamClass;
   /** Jobs of ours it may run at the same time, over all our processes. */
   concurrency: number;
-  /** How long a start may take, where that is longer than other steps: it answers with the result. */
+  /** How long a start may take, where it is answered with the result only. */
   start_seconds?: number;
   start(job: StartJob): Promise<StartOutcome>;
   /** May throw: a poll that fails is tried again until the request's deadline. */
@@ -191,5 +192,12 @@ export interface Upstream {
   check?(signal: AbortSignal): Promise<string | null>;
   /** Its own names of the models it has, where it can tell. */
   models?(signal: AbortSignal): Promise<string[]>;
+  /**
+   * Whether it has this model, asked where `models` does not name it; left out where that list is
+   * the whole truth.
+   */
+  hasModel?(model: string, signal: AbortSignal): Promise<boolean>;
+  /** What it takes for these models, where it can tell; those without a price are left out. */
+  prices?(models: string[], signal: AbortSignal): Promise<ReadonlyMap<string, ListedPrice>>;
   close?(): Promise<void>;
 }

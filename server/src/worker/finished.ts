@@ -12,9 +12,9 @@ interface Kept {
   cost?: string;
 }
 
-/** Null where the result holds bytes: those are at hand, and too many for a handle. */
+/** Null where nothing is to be fetched, or the result holds bytes, which are at hand. */
 export function finishedHandle({ media, fields, quantity, ...told }: Result): Handle | null {
-  if (media.some(({ source }) => 'bytes' in source)) return null;
+  if (media.length === 0 || media.some(({ source }) => 'bytes' in source)) return null;
   const cost = told.cost_usd_micro?.toString();
   const kept: Kept = { media, fields, ...(quantity !== undefined && { quantity }) };
   return { finished: { ...kept, ...(cost !== undefined && { cost }) } };

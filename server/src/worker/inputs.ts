@@ -2,6 +2,7 @@ import { fileId } from '../core/id.ts';
 import { mediaInputs } from '../core/media-input.ts';
 import { ownOutput } from '../core/own-link.ts';
 import { verify } from '../core/signature.ts';
+import { fileUrl } from '../core/views.ts';
 import * as files from '../db/files.ts';
 import { findOutputs, type Claimed } from '../db/requests.ts';
 import type { InputFile } from '../upstreams/upstream.ts';
@@ -20,13 +21,16 @@ export async function gatherFiles(
   const found = ids.length === 0 ? [] : await files.findLiving(deps.db, row.account_id, ids);
   if (found.length < ids.length) return null;
   const gathered: Record<string, InputFile> = {};
-  for (const file of found) gathered[fileId(file.id)] = stored(file, null, deps);
+  const { links } = deps.settings;
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  for (const file of found)
+    gathered[fileId(file.id)] = stored(file, fileUrl(file.id, nowSeconds, links), deps);
   for (const { url } of urls) {
-    const own = ownOutput(url, deps.settings.links.baseUrl);
+    const own = ownOutput(url, links.baseUrl);
     if (own === null) continue;
     const output = await outputOf(own, deps);
     if (output === null) return null;
-    gathered[url] = stored(output, deps.settings.links.isPublic ? url : null, deps);
+    gathered[url] = stored(output, links.isPublic ? url : null, deps);
   }
   return gathered;
 }

@@ -18,7 +18,7 @@ import * as requests from '../db/requests.ts';
 import type { Hints } from '../db/hints.ts';
 import { createBudget, type Budget } from '../lib/budget.ts';
 import { expire } from './expire.ts';
-import { discard } from './finish.ts';
+import { discard, outputPrefix } from './finish.ts';
 import { Leases } from './leases.ts';
 import { notify } from './notify.ts';
 import { abandon, giveUp, poll } from './poll.ts';
@@ -37,8 +37,8 @@ const rerouteMs = 1_000;
 const faultMs = 500;
 /** How long a stopping worker waits for steps that were told to give up. */
 const stuckMs = 1_500;
-/** About when a notification is tried again that found no place. */
-const noticeSeconds = 2;
+/** About when a step is tried again that found its share used up. */
+const surplusSeconds = 2;
 /** How long work for an upstream that is not set up here is left to other processes. */
 const orphanSeconds = 600;
 const sweepMs = 60_000;
@@ -95,6 +95,8 @@ class ClaimingWorker implements Worker {
    * the notifications of others, are not to wait for it.
    */
   readonly #notices: Budget;
+  /** Steps that call an upstream, by upstream: those that hang leave places to the others. */
+  readonly #calls: Budget;
   #running: Promise<void> | undefined;
   #draining = false;
   #rerouteAt = 0;
@@ -103,6 +105,7 @@ class ClaimingWorker implements Worker {
     this.#deps = deps;
     const share = (part: number) => Math.max(1, Math.floor(deps.settings.concurrency / part));
     this.#notices = createBudget(share(4), share(8));
+    this.#calls = createBudget(deps.settings.concurrency, null);
     const { db, log, settings } = deps;
     const { leaseSeconds } = settings;
     this.#leases = new Leases(
@@ -218,19 +221,32 @@ class ClaimingWorker implements Worker {
     const surplus: Claim[] = [];
     for (const row of rows) {
       const step = stepOf(row);
-      if (step === 'notify' && !this.#notices.take(row.account_id, 1)) {
+      const giveBack = this.#share(step, row);
+      if (giveBack === null) {
         surplus.push(row);
         continue;
       }
       const handled = this.#handle(row, step).finally(() => {
-        if (step === 'notify') this.#notices.give(row.account_id, 1);
+        giveBack();
         this.#underWay.delete(handled);
         if (this.#underWay.size >= settings.concurrency - claimMax) this.#sleep.wake(false);
       });
       this.#underWay.add(handled);
     }
-    if (surplus.length > 0) await putOff(db, surplus, noticeSeconds);
+    if (surplus.length > 0) await putOff(db, surplus, surplusSeconds);
     return claims.length;
+  }
+
+  /** Takes the step's part of a share that others need too; null where it is used up. */
+  #share(step: Step, row: Claimed): (() => void) | null {
+    const [shares, owner] =
+      step === 'notify'
+        ? [this.#notices, row.account_id]
+        : isCall(step)
+          ? [this.#calls, row.started_upstream ?? row.upstream]
+          : [null, ''];
+    if (shares === null) return () => {};
+    return shares.take(owner, 1) ? () => shares.give(owner, 1) : null;
   }
 
   /** What waits for an upstream that rests waits for the next one of its model instead. */
@@ -267,7 +283,9 @@ class ClaimingWorker implements Worker {
       // Another process may have this upstream. Where none took the work for long, it ends here.
       if (!known && oldest_seconds < orphanSeconds) continue;
       const lane = { upstream, concurrency: known?.concurrency ?? 1 };
-      const queued = await claimQueued(db, lane, Math.min(left, claimMax), settings.leaseSeconds);
+      const room = Math.min(left, claimMax, this.#calls.left(upstream));
+      if (room <= 0) continue;
+      const queued = await claimQueued(db, lane, room, settings.leaseSeconds);
       claims.push(...queued);
       left -= queued.length;
     }
@@ -286,6 +304,7 @@ class ClaimingWorker implements Worker {
       if (!moved && transition.to === 'COMPLETED') {
         await discard(row, transition.outputs.length, this.#deps);
       }
+      if (moved && transition?.to === 'FAILED') await this.#forgetOutputs(row);
     } catch (error) {
       failed = true;
       await this.#retryLater(row, step, error);
@@ -293,6 +312,15 @@ class ClaimingWorker implements Worker {
       end.release();
       observe(step, (performance.now() - begun) / 1000, failed);
     }
+  }
+
+  /** An attempt whose process died may have stored some, and nothing will name them. */
+  async #forgetOutputs(row: Claimed): Promise<void> {
+    const { storage, log } = this.#deps;
+    if (row.started_in === null) return;
+    await storage.removeAll(outputPrefix(row.id)).catch((err: unknown) => {
+      log.warn({ request_id: row.id, err }, 'outputs of a failed request could not be removed');
+    });
   }
 
   /**

@@ -136,7 +136,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   }
 }
 
-interface Node {
+export interface Node {
   role: 'http' | 'both' | 'worker';
   child: ChildProcess;
   port: number;
@@ -149,12 +149,14 @@ interface Caller {
   strange: string[];
 }
 
-async function startNode(
+/** `upstreamUrl` null: its upstreams are those of its catalog. */
+export async function startNode(
   role: Node['role'],
-  upstreamUrl: string,
+  upstreamUrl: string | null,
   env: NodeJS.ProcessEnv,
 ): Promise<Node> {
-  const child = fork(join(import.meta.dirname, 'node.ts'), [role, upstreamUrl], {
+  const told = upstreamUrl === null ? [role] : [role, upstreamUrl];
+  const child = fork(join(import.meta.dirname, 'node.ts'), told, {
     env,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
@@ -260,7 +262,7 @@ async function submitOnce(
   caller.strange.push(`${idempotencyKey} got no answer`);
 }
 
-async function fund(db: Database): Promise<string> {
+export async function fund(db: Database): Promise<string> {
   const { id: account_id } = await createAccount(db, {
     email: 'chaos@example.com',
     is_operator: false,
@@ -359,7 +361,7 @@ async function figures(db: Database, callers: Caller[], upstream: PaidUpstream) 
   };
 }
 
-function kill(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+export function kill(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((resolve) => {
     child.once('exit', () => resolve());
@@ -367,7 +369,7 @@ function kill(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   });
 }
 
-function pause(ms: number): Promise<void> {
+export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 

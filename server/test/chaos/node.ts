@@ -4,18 +4,29 @@ import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createRemote } from './remote.ts';
 
-/** One process of the service under fire: `node.ts http|worker|both UPSTREAM_URL`, told the rest by environment. */
-const [role, upstreamUrl] = process.argv.slice(2) as [string, string];
+/**
+ * One process of the service under fire: `node.ts http|worker|both [UPSTREAM_URL]`, told the rest by environment. Without
+ * the address its upstreams are those of its catalog.
+ */
+const [role, upstreamUrl] = process.argv.slice(2) as [string, string?];
 const config = readConfig();
 const log = createLog(config.FAREBOX_LOG_LEVEL);
 const store = await openStore(config, `chaos ${role}`, log);
-const upstreams = new Map(
-  (['A', 'B', 'C'] as const).map((kind) => {
-    const upstream = createRemote(upstreamUrl, kind);
-    return [upstream.name, upstream] as const;
-  }),
-);
-const app = await startApp({ config, store, log, http: true, worker: role !== 'http', upstreams });
+const remotes = (address: string) =>
+  new Map(
+    (['A', 'B', 'C'] as const).map((kind) => {
+      const upstream = createRemote(address, kind);
+      return [upstream.name, upstream] as const;
+    }),
+  );
+const app = await startApp({
+  config,
+  store,
+  log,
+  http: true,
+  worker: role !== 'http',
+  ...(upstreamUrl !== undefined && { upstreams: remotes(upstreamUrl) }),
+});
 process.send!({ port: app.address!.port });
 process.on('SIGTERM', () => void app.stop(3_000).then(() => process.exit(0)));
 // The harness is gone: so are we.

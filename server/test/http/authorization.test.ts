@@ -61,6 +61,7 @@ const matrix = `
   PUT  /v1/requests/:request_id/cancel         401 401 401 401 401 401 | 404 200 200 | 401 401 401
   GET  /v1/requests/:request_id/output/:index  401 401 401 401 401 401 | 404 200 200 | 200 410 401
   POST /v1/callbacks/:upstream/:request_id/:attempt/:sig 404 404 404 404 404 404 | 404 404 404 | 404 404 404
+  GET  /v1/files/:file_id                      401 401 401 401 401 401 | 404 200 200 | 401 401 401
   POST /v1/files                               401 401 401 401 401 401 | 201 201 201 | 401 401 401
   GET  /livez                                  200 200 200 200 200 200 | 200 200 200 | 200 200 200
   GET  /readyz                                 200 200 200 200 200 200 | 200 200 200 | 200 200 200
@@ -88,6 +89,8 @@ let headersOf: Record<Column, Record<string, string>>;
 let queryOf: Partial<Record<Column, string>>;
 /** A finished request of the owner with one output. */
 let done: string;
+/** A file of the owner's. */
+let uploaded: string;
 
 before(async () => {
   service = await startService({ env: { FAREBOX_OPEN_JOBS: '1000' } });
@@ -96,6 +99,8 @@ before(async () => {
   const suspended = await service.account();
   await accounts.setStatus(service.db, suspended.account_id, 'suspended');
   done = await submitted();
+  const file = { key: owner.key, raw: tinyPng, headers: { 'content-type': 'image/png' } };
+  uploaded = (await service.call('POST', '/v1/files', file)).body.file_id;
   await service.work();
   await service.wakeAll();
   await service.work();
@@ -157,6 +162,7 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
     .replace('/models/*', '/models/fake/image')
     .replace('/queue/*', '/queue/fake/image')
     // With a signature that is none: the address is the credential, no key is.
+    .replace(':file_id', uploaded)
     .replace(':upstream', 'fake')
     .replace(':attempt', '1')
     .replace(':sig', 'A'.repeat(43))

@@ -71,7 +71,7 @@ describe('what a part may name reaches the model as it stands', () => {
     ['a name with a public address', picture('https://public.farebox-test.org/a.png')],
     ['a name that does not resolve now', picture('https://nowhere.farebox-test.org/a.png')],
     ['a data: address', picture(png)],
-    ['sound as base64', sound('UklGRg+/=')],
+    ['sound as base64', sound('UklGRg+/')],
     ['a file as base64', file({ file_data: 'JVBERi0=', filename: 'http.pdf' })],
     ['a file as a data: address', file({ file_data: 'data:application/pdf;base64,JVBERi0=' })],
   ];
@@ -123,15 +123,23 @@ describe('is refused, with its place', () => {
       /must be a file_id/,
     ],
     ['a file id that is not there', file({ file_id: absent }), 'file.file_id', /no such file/],
+    ['an address without a scheme', sound('//10.0.0.1/a.wav'), 'input_audio.data', /or base64/],
+    ['a file at one', file({ file_data: '//10.0.0.1/a.pdf' }), 'file.file_data', /or base64/],
+    ['sound that is no base64', sound('UklG RGg='), 'input_audio.data', /or base64/],
     [
-      'an address beside the data',
-      {
-        type: 'input_audio',
-        input_audio: { data: 'UklG', format: 'wav', url: 'http://10.0.0.1/' },
-      },
-      'input_audio.url',
-      inside,
+      'a data: address without data',
+      picture('data:image/png;base64,'),
+      'image_url.url',
+      /base64 data: address/,
     ],
+    [
+      'a data: address that is no base64',
+      file({ file_data: 'data:application/pdf;base64,****' }),
+      'file.file_data',
+      /or base64/,
+    ],
+    ["the sandbox's own picture", picture('sandbox:photo'), 'image_url.url', /must be a file_id/],
+    ["the sandbox's own sound", sound('sandbox:voice'), 'input_audio.data', /must be a file_id/],
   ];
   for (const [name, part, place, says] of bad) {
     test(name, async () => void (await refused(part, place, says)));
@@ -160,6 +168,35 @@ describe('is refused, with its place', () => {
     assert.equal(error.param, 'messages');
     assert.match(error.message, /more than 64 files and addresses/);
   });
+});
+
+test('megabytes of file ids are refused as soon as there are too many, and leave nothing', async () => {
+  const id = (i: number) => `file_${'0'.repeat(24)}${i.toString(16).padStart(8, '0')}`;
+  const parts = Array.from({ length: 24_000 }, (_, i) => picture(id(i)));
+  const earlier = await traces(service);
+  const asked = service.fake.chats.length;
+  const { param, message } = assertRefused(await chat(parts), 'bad_messages');
+  assert.equal(param, 'messages');
+  assert.match(message, /more than 64 files and addresses/);
+  assert.deepEqual(await traces(service), earlier);
+  assert.equal(service.fake.chats.length, asked);
+});
+
+test('fields that nobody judges do not reach the model, in a message or in a part', async () => {
+  const hidden = { images: ['http://10.0.0.1/'], url: '//10.0.0.1/' };
+  const known = [
+    { type: 'text', text: 'hi' },
+    { type: 'input_audio', input_audio: { data: 'UklG', format: 'wav' } },
+  ];
+  const content = known.map((part) => ({
+    ...part,
+    ...hidden,
+    ...(part.input_audio && { input_audio: { ...part.input_audio, ...hidden } }),
+  }));
+  const messages = [{ role: 'user', content, ...hidden }];
+  assert.equal((await chat([], { messages })).status, 200);
+  const { body } = service.fake.chats.at(-1)!;
+  assert.deepEqual((body as any).messages, [{ role: 'user', content: known }]);
 });
 
 test('the names of a call are looked up beside each other, and silent ones hold it up for 2 s', async () => {

@@ -205,6 +205,31 @@ describe('a repeat', () => {
     assert.deepEqual(await traces(service), earlier);
   });
 
+  test('of a stream whose caller was lost before any output is that, and free', async () => {
+    const key = newKey();
+    const earlier = await service.balance(account);
+    const begun = Promise.withResolvers<void>();
+    service.fake.behave.chat = (call) => {
+      begun.resolve();
+      return openTap(call).outcome;
+    };
+    const events = await openEvents(service.base, '/v1/chat/completions', {
+      key: account.key,
+      body: { ...body, stream: true },
+      headers: { 'idempotency-key': key },
+    });
+    await begun.promise;
+    events.leave();
+    await until('it is settled', async () => (await service.balance(account)).reserved === 0n);
+    service.fake.behave = {};
+    assert.deepEqual(await service.balance(account), earlier);
+    const { events: again, chunks } = await stream(key);
+    assert.equal(again.headers['idempotent-replayed'], 'true');
+    assert.equal(chunks.pop().error.code, 'submit_failed');
+    assert.equal(textOf(chunks), '');
+    assert.deepEqual(await service.balance(account), earlier);
+  });
+
   test('of a stream whose model gave no finish reason is no fault: it had stopped', async () => {
     for (const pieces of [['all ', 'of it'], []]) {
       const key = newKey();
@@ -295,22 +320,26 @@ describe('a repeat while the first call runs', () => {
     assert.equal(calls.length, 1);
   });
 
-  test('takes its place when it fails', async () => {
-    const key = newKey();
-    const { calls, next, letGo } = holding();
-    const first = chat(key);
-    const failing = await next(1);
-    const looked = await lookUps(service.app, 'status');
-    const second = chat(key);
-    await until('the repeat waits', async () => (await lookUps(service.app, 'status')) > looked);
-    failing.answer({ outcome: 'not_accepted', message: 'busy' });
-    assertRefused(await first, 'capacity_unavailable');
-    (await next(2)).answer(said('hi'));
-    const reply = await second;
-    letGo();
-    assert.equal(reply.status, 200, reply.text);
-    assert.equal(reply.headers.get('idempotent-replayed'), null);
-    assert.equal(calls.length, 2);
+  test('takes its place when it fails, on the same process and on another', async () => {
+    const other = await service.another();
+    for (const { base } of [service, other]) {
+      const key = newKey();
+      const { calls, next, letGo } = holding();
+      const first = chat(key, { base });
+      const failing = await next(1);
+      const looked = await lookUps(service.app, 'status');
+      // Sent to the process whose look-ups are counted.
+      const second = chat(key, { base: service.base });
+      await until('the repeat waits', async () => (await lookUps(service.app, 'status')) > looked);
+      failing.answer({ outcome: 'not_accepted', message: 'busy' });
+      assertRefused(await first, 'capacity_unavailable');
+      (await next(2)).answer(said('hi'));
+      const reply = await second;
+      letGo();
+      assert.equal(reply.status, 200, reply.text);
+      assert.equal(reply.headers.get('idempotent-replayed'), null);
+      assert.equal(calls.length, 2);
+    }
   });
 });
 

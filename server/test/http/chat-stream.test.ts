@@ -1,5 +1,6 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
+import { rawSql } from '../../src/lib/sql.ts';
 import type { ChatCall } from '../../src/upstreams/upstream.ts';
 import { openEvents, type Events, type StreamEvent } from '../kit/events.ts';
 import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
@@ -70,6 +71,17 @@ async function begin(
     return earlier.available - (await service.balance(account)).available;
   };
   return { events, tap, call, cost };
+}
+
+/** How the account's newest request ended. */
+async function end(of = service, whose = account): Promise<unknown[]> {
+  const [row] = await of.db.run<{ status: string; error_code: string | null }>(
+    rawSql(
+      'select status, error_code from requests where account_id = $1 order by id desc limit 1',
+      [whose.account_id],
+    ),
+  );
+  return [row!.status, row!.error_code];
 }
 
 /** Reads events until this many chunks have come, comments left out. */
@@ -199,7 +211,14 @@ describe('a fault in the middle is a last chunk with an error, then [DONE]', () 
         play(tap);
         const all = await events.rest();
         assert.equal(await events.closed, true);
-        assert.equal(all.length, delivered + 2);
+        const charge = delivered === 0 ? 0n : countedCost(delivered);
+        // What is charged is told before the fault; where nothing is, there is nothing to tell.
+        const told = parsed(all).filter(({ usage }) => (usage ?? null) !== null);
+        assert.deepEqual(
+          told.map(({ choices, usage }) => [choices, usage.cost_usd_micro]),
+          delivered === 0 ? [] : [[[], String(charge)]],
+        );
+        assert.equal(all.length, delivered + told.length + 2);
         assert.equal(all.at(-1)!.data, '[DONE]');
         const { error, ...others } = JSON.parse(all.at(-2)!.data);
         assert.deepEqual(others, {});
@@ -207,11 +226,25 @@ describe('a fault in the middle is a last chunk with an error, then [DONE]', () 
         assert.equal(error.type, 'upstream_error');
         assert.equal(error.request_id, events.headers['x-request-id']);
         assert.doesNotMatch(JSON.stringify(all), /10\.1\.2\.3|theirs/);
-        assert.equal(await cost(), delivered === 0 ? 0n : countedCost(delivered));
+        assert.equal(await cost(), charge);
         assert.equal(call.signal.aborted, true, 'the upstream was left hanging');
+        const failure = ['FAILED', 'upstream_failed'];
+        assert.deepEqual(await end(), delivered === 0 ? failure : ['COMPLETED', null]);
       });
     }
   }
+
+  test('and no usage where none was asked for', async () => {
+    const { events, tap, cost } = await begin();
+    tap.push(delta(pieces[0]!));
+    tap.break();
+    const chunks = parsed(await events.rest());
+    assert.deepEqual(
+      chunks.map((chunk) => 'usage' in chunk),
+      [false, false],
+    );
+    assert.equal(await cost(), countedCost(1));
+  });
 });
 
 describe('a caller who leaves', () => {
@@ -225,6 +258,7 @@ describe('a caller who leaves', () => {
       assert.equal(call.signal.aborted, false);
       await leave(events);
       assert.equal(await cost(), got);
+      assert.deepEqual(await end(), ['COMPLETED', null]);
       assert.equal(call.signal.aborted, true);
       assert.equal(tap.returned(), true);
     });
@@ -237,6 +271,7 @@ describe('a caller who leaves', () => {
       assert.equal(call.signal.aborted, true);
       for (const piece of pieces) tap.push(delta(piece));
       assert.equal(await cost(), got);
+      assert.deepEqual(await end(), ['COMPLETED', null]);
       await until('the service reads no more', () => tap.returned());
       assert.equal(tap.taken(), delivered + 1);
     });
@@ -272,6 +307,23 @@ describe('a caller who leaves', () => {
     await leave(events);
     assert.equal(await cost(), countedCost(1));
     assert.equal(call.signal.aborted, true);
+  });
+
+  test('row says drain, and nothing ever comes: it is let go in time, and is no failure', async () => {
+    const { events, call, cost } = await begin({ model: 'fake/drain/chat' });
+    await leave(events);
+    assert.equal(call.signal.aborted, false);
+    assert.equal(await cost(), 0n);
+    assert.equal(call.signal.aborted, true);
+    assert.deepEqual(await end(), ['COMPLETED', null]);
+  });
+
+  test('row says drain, and the model breaks off before any output: that is its failure', async () => {
+    const { events, tap, cost } = await begin({ model: 'fake/drain/chat' });
+    await leave(events);
+    tap.break();
+    assert.equal(await cost(), 0n);
+    assert.deepEqual(await end(), ['FAILED', 'upstream_failed']);
   });
 
   test('before the upstream has answered at all: it is let go, and nothing is charged', async () => {
@@ -332,7 +384,7 @@ test('a reader that does not read is cut, the upstream let go, and the memory bo
   events.leave();
 });
 
-test('a slow reader does not hold up the settling past the time of the model', async () => {
+test('neither a slow reader nor a silent model holds up the settling past its time', async () => {
   const catalog = fakeCatalog.replaceAll('kind: text', 'kind: text\n    job_age_seconds: 2');
   const hasty = await startService({ catalog });
   try {
@@ -350,6 +402,11 @@ test('a slow reader does not hold up the settling past the time of the model', a
     await until('it is settled', async () => (await hasty.balance(owner)).reserved === 0n);
     assert.equal((await hasty.balance(owner)).available, 100_000_000n - countedCost(1));
     events.leave();
+    hasty.fake.behave.chat = (call) => openTap(call).outcome;
+    const silent = await openEvents(hasty.base, '/v1/chat/completions', { key, body });
+    const [fault] = parsed(await silent.rest());
+    assert.equal(fault.error.code, 'submit_failed');
+    assert.deepEqual(await end(hasty, owner), ['FAILED', 'upstream_failed']);
     await hasty.audit();
   } finally {
     await hasty.stop();

@@ -1,19 +1,27 @@
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
+import { createKey } from '../../src/operations/key.ts';
 import { completion } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 import { exchange } from '../kit/wire.ts';
 
-/** What one caller may hold: calls on a connection, replies that are not read, open chat calls. */
+/**
+ * What one caller may hold: calls on a connection, replies that are not read, open chat calls and
+ * uploads.
+ */
 
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
+const stallMs = 1_000;
+// More than what lies in the buffers of both ends of a connection.
+const largeBytes = 32 * 1024 * 1024;
 let service: Service;
 let account: TestAccount;
 before(async () => {
-  service = await startService({ times: { stallMs: 400 } });
+  service = await startService({ times: { stallMs, stallLeastBytes: largeBytes / 2 } });
   account = await service.account();
 });
 after(async () => {
@@ -35,8 +43,8 @@ function lines(method: string, path: string, body = '', more: string[] = []): st
 
 const chatLines = () => lines('POST', '/v1/chat/completions', JSON.stringify(chat));
 
-function open(bytes: string): Socket {
-  const { hostname, port } = new URL(service.base);
+function open(bytes: string, base = service.base): Socket {
+  const { hostname, port } = new URL(base);
   const socket = connect({ host: hostname, port: Number(port) }).pause();
   socket.on('error', () => {});
   socket.write(bytes);
@@ -54,43 +62,59 @@ function hold(): () => void {
 }
 
 describe('a connection', () => {
-  test('has sixteen calls under way, those beyond are told, and all replies come in order', async () => {
+  test('has four calls under way, those beyond are told, and all replies come in order', async () => {
     const answer = hold();
     const bytes = [
       chatLines(),
-      ...Array.from({ length: 18 }, () => lines('GET', '/v1/models')),
+      ...Array.from({ length: 6 }, () => lines('GET', '/v1/models')),
       lines('GET', '/v1/models', '', ['Connection: close']),
     ];
     const exchanged = exchange(service.base, bytes.join(''));
-    await underWay(16);
+    await underWay(4);
     answer();
     const { replies, closed } = await exchanged;
     assert.equal(closed, true);
-    const expected = [400, ...Array(15).fill(200), ...Array(4).fill(503)];
+    const expected = [400, ...Array(3).fill(200), ...Array(4).fill(503)];
     assert.deepEqual(
       replies.map(({ status }) => status),
       expected,
     );
-    for (const reply of replies.slice(16)) assertRefused(reply, 'capacity_unavailable');
+    for (const reply of replies.slice(4)) assertRefused(reply, 'capacity_unavailable');
     await underWay(0);
   });
 
   test('that ends frees all of its calls, those behind another too', async () => {
     const answer = hold();
-    const socket = open(chatLines() + lines('GET', '/v1/models').repeat(10));
-    await underWay(11);
+    const socket = open(chatLines() + lines('GET', '/v1/models').repeat(3));
+    await underWay(4);
     socket.destroy();
     await underWay(0);
     answer();
   });
 
   test('on which nobody reads the reply is cut', async () => {
-    const large = completion('x'.repeat(16 * 1024 * 1024), null);
+    const large = completion('x'.repeat(largeBytes), null);
     service.fake.behave.chat = () => ({ outcome: 'reply', reply: large });
     const socket = open(chatLines() + lines('GET', '/v1/models').repeat(3));
     await underWay(4);
     await underWay(0);
     assert.equal(socket.destroyed, false, 'the reader left by itself');
+    socket.destroy();
+    service.fake.behave = {};
+  });
+
+  test('on which a little is read now and then is cut all the same', async () => {
+    const large = completion('x'.repeat(largeBytes), null);
+    service.fake.behave.chat = () => ({ outcome: 'reply', reply: large });
+    const socket = open(chatLines());
+    await underWay(1);
+    const sip = setInterval(() => socket.read(), 10);
+    await underWay(0);
+    clearInterval(sip);
+    assert.equal(socket.destroyed, false, 'the reader left by itself');
+    socket.resume();
+    await until('nothing more comes', () => socket.closed || socket.bytesRead > largeBytes);
+    assert.ok(socket.bytesRead < largeBytes, 'it was sent to its end');
     socket.destroy();
     service.fake.behave = {};
   });
@@ -101,7 +125,7 @@ describe('a connection', () => {
     const stalled = open(chatLines());
     await underWay(2);
     const begun = performance.now();
-    await until('longer than that', () => performance.now() - begun > 800);
+    await until('longer than that', () => performance.now() - begun > 2 * stallMs);
     await underWay(2);
     answer();
     assertRefused(await reply, 'invalid_input');
@@ -164,6 +188,56 @@ test('a key has so many chat calls open and no more, and other keys have theirs'
   await Promise.all([...waiting, theirs]);
   service.fake.behave = {};
   assert.equal((await call(account)).status, 200);
+});
+
+describe('uploads that come slowly', () => {
+  const text = { 'content-type': 'text/plain' };
+  const upload = (key: string, base: string) =>
+    service.call('POST', '/v1/files', { key, base, raw: 'a text', headers: text });
+  const begin = (key: string, base: string) => {
+    const head = ['POST /v1/files HTTP/1.1', 'Host: x', `Authorization: Key ${key}`];
+    const type = ['Content-Type: text/plain', 'Content-Length: 5000', '', 'a text'];
+    return open([...head, ...type].join('\r\n'), base);
+  };
+  const refusal = (key: string, base: string, status: number) =>
+    until(`the answer is ${status}`, async () => {
+      const reply = await upload(key, base);
+      return reply.status === status && reply;
+    });
+
+  test('of one account are so many and no more, whatever key; others have theirs', async () => {
+    const { base } = await service.another({ FAREBOX_OPEN_UPLOADS: '2' });
+    const other = await service.account();
+    const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
+    const { account_id } = account;
+    const { key } = await createKey(service.db, { account_id, name: 'two', ...none });
+    const sockets = [begin(account.key, base), begin(account.key, base)];
+    const refused = await refusal(account.key, base, 429);
+    const { details } = assertRefused(refused, 'rate_limited');
+    assert.deepEqual(details, { open_uploads_limit: 2 });
+    assert.equal(refused.headers.get('retry-after'), '5');
+    const earlier = await traces(service);
+    assertRefused(await upload(key, base), 'rate_limited');
+    assert.deepEqual(await traces(service), earlier, 'nothing stays of what was refused');
+    assert.equal((await upload(other.key, base)).status, 201);
+    sockets[0]!.destroy();
+    await refusal(account.key, base, 201);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  test('take a quarter of all places at most, and other calls have the rest', async () => {
+    const { base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '8' });
+    const [first, second, third] = [account, await service.account(), await service.account()];
+    const sockets = [begin(first.key, base), begin(second.key, base)];
+    const refused = await refusal(third.key, base, 503);
+    assertRefused(refused, 'capacity_unavailable');
+    const earlier = await traces(service);
+    assertRefused(await upload(first.key, base), 'capacity_unavailable');
+    assert.deepEqual(await traces(service), earlier);
+    assert.equal((await service.call('GET', '/v1/models', { base })).status, 200);
+    for (const socket of sockets) socket.destroy();
+    await refusal(third.key, base, 201);
+  });
 });
 
 test('the id of a call says nothing about how many there were', async () => {

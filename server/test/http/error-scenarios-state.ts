@@ -277,6 +277,12 @@ export const stateScenarios = {
         ),
     },
     {
+      name: 'a call beyond those that are worked on',
+      leaves: 'a released request',
+      call: (w) => w.besides(() => w.call('GET', '/v1/requests', { base: w.strict.base })),
+    },
+    // The last one: the upstream gets the pause it asks for.
+    {
       name: 'a chat whose model has no room',
       leaves: 'a released request',
       headers: { 'retry-after': '7' },
@@ -285,11 +291,6 @@ export const stateScenarios = {
           { chat: () => ({ outcome: 'not_accepted', message: '429', retry_after_ms: 6_500 }) },
           () => w.complete(chat),
         ),
-    },
-    {
-      name: 'a call beyond those that are worked on',
-      leaves: 'a released request',
-      call: (w) => w.besides(() => w.call('GET', '/v1/requests', { base: w.strict.base })),
     },
   ],
 } satisfies Partial<Record<ErrorCode, Scenario[]>>;

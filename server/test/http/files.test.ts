@@ -20,12 +20,12 @@ import { film, heic, image, sound } from '../storage/media-fixtures.ts';
 /** POST /files: what is taken, what is not and leaves nothing, and who may use what was uploaded. */
 
 const maxBytes = 1_000_000;
-const uploadIdleMs = 700;
+const uploadWindowMs = 700;
 let service: Service;
 let account: TestAccount;
 before(async () => {
   const env = { FAREBOX_UPLOAD_MAX_BYTES: String(maxBytes), FAREBOX_FILE_DAYS: '2' };
-  service = await startService({ env, times: { uploadIdleMs, lingerMs: 300 } });
+  service = await startService({ env, times: { uploadWindowMs, lingerMs: 300 } });
   account = await service.account();
 });
 after(async () => {
@@ -329,6 +329,37 @@ describe('a body that does not come as announced', () => {
     );
     assert.match(replies[0]!.body.error.message, /too slowly/);
     await settled(earlier);
+  });
+
+  test('a byte now and then: cut off all the same', async () => {
+    const earlier = await left();
+    const { hostname, port } = new URL(service.base);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => {});
+    let reply = '';
+    socket.on('data', (bytes) => (reply += bytes.toString('latin1')));
+    socket.write(`${head(half.length)}a text `);
+    const trickle = setInterval(() => socket.write('.'), uploadWindowMs / 10);
+    await until('it is cut off', () => socket.closed);
+    clearInterval(trickle);
+    assert.match(reply, /^HTTP\/1\.1 400 [^]*too slowly/);
+    await settled(earlier);
+  });
+
+  test('slowly, but enough of it: taken', async () => {
+    const { hostname, port } = new URL(service.base);
+    const socket = connect(Number(port), hostname);
+    const pieces = Array.from({ length: 12 }, () => half.slice(0, 2_000));
+    let reply = '';
+    socket.on('data', (bytes) => (reply += bytes.toString('latin1')));
+    socket.write(head(12 * 2_000).replace('host: x', 'host: x\r\nconnection: close'));
+    const steady = setInterval(() => {
+      const piece = pieces.pop();
+      if (piece !== undefined) socket.write(piece);
+    }, uploadWindowMs / 8);
+    await until('it is answered', () => socket.closed);
+    clearInterval(steady);
+    assert.match(reply, /^HTTP\/1\.1 201 [^]*"size":24000/);
   });
 
   test('nothing at all: cut off', async () => {

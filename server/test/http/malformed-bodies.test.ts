@@ -34,7 +34,7 @@ let done: string;
 before(async () => {
   service = await startService({
     env: { FAREBOX_UPLOAD_MAX_BYTES: '1000' },
-    times: { bodyMs: 300, uploadIdleMs: 300, headersMs: 400, connectionsCheckMs: 50 },
+    times: { bodyMs: 300, uploadWindowMs: 300, headersMs: 400, connectionsCheckMs: 50 },
   });
   account = await service.account();
   done = await requestIn(service, account, 'COMPLETED');

@@ -1,10 +1,11 @@
+import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { rawSql } from '../../src/lib/sql.ts';
 import { retireWebhookSecret, rotateWebhookSecret } from '../../src/operations/account.ts';
-import { newWebhookSecret } from '../../src/core/webhook.ts';
+import { newWebhookSecret, signWebhook } from '../../src/core/webhook.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
@@ -109,6 +110,16 @@ function verify(hit: Hit, secret: string): unknown {
   return new Webhook(secret).verify(hit.body, hit.headers as Record<string, string>);
 }
 
+type IsGenuine = (secret: string, headers: IncomingHttpHeaders, body: string | Buffer) => boolean;
+
+/** The recipe of docs/api.md, as it stands there. */
+async function documented(): Promise<IsGenuine> {
+  const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
+  const [, recipe] = /^```js\n([\s\S]*?)^```$/m.exec(page) ?? [];
+  const module = await import(`data:text/javascript,${encodeURIComponent(recipe!)}`);
+  return module.isGenuine;
+}
+
 /** Every alarm rings, and rings again. */
 async function ringTwice(): Promise<void> {
   for (let i = 0; i < 2; i++) {
@@ -203,10 +214,34 @@ describe('the receiver can prove who sent it', () => {
     for (const secret of [young, old!]) {
       assert.equal((verify(hit, secret) as Record<string, unknown>).request_id, id);
     }
+    const isGenuine = await documented();
+    for (const secret of [young, old!]) assert.ok(isGenuine(secret, hit.headers, hit.body));
     assert.deepEqual(await retireWebhookSecret(service.db, account_id), [young]);
     const later = await notified();
     assert.throws(() => verify(later.hit, old!), WebhookVerificationError);
+    assert.equal(isGenuine(old!, later.hit.headers, later.hit.body), false);
     verify(later.hit, young);
+  });
+
+  test('as the recipe in docs/api.md verifies it, and nothing else does it take', async () => {
+    const isGenuine = await documented();
+    const { hit } = await notified();
+    const [row] = await secrets();
+    const [secret] = row!.webhook_secrets as [string];
+    const { headers, body } = hit;
+    assert.equal(isGenuine(secret, headers, body), true);
+    assert.equal(isGenuine(secret, headers, Buffer.from(body)), true);
+    const theirs = newWebhookSecret((n) => Buffer.alloc(n, 7));
+    assert.equal(isGenuine(theirs, headers, body), false);
+    assert.equal(isGenuine(secret, headers, body.replace('COMPLETED', 'CANCELLED')), false);
+    assert.equal(isGenuine(secret, {}, body), false);
+    const old = String(Number(headers['webhook-timestamp']) - 301);
+    const signed = signWebhook([secret], String(headers['webhook-id']), Number(old), body);
+    assert.equal(isGenuine(secret, { ...signed }, body), false, 'taken although it is old');
+    for (const signature of ['', 'v1,', 'v1', 'v2,x', `v1,${'A'.repeat(43)}=`]) {
+      const forged = { ...headers, 'webhook-signature': signature };
+      assert.equal(isGenuine(secret, forged, body), false, signature);
+    }
   });
 });
 

@@ -119,6 +119,53 @@ const done: [law: string, what: string, sql: string][] = [
     `alter table balances drop constraint never_below_zero; alter table balances add constraint never_below_zero
       check (credits_posted - debits_posted - debits_pending >= 0) not valid`,
   ],
+  [
+    'guards_stand',
+    'the same, allowing everything',
+    'alter table balances drop constraint never_below_zero; alter table balances add constraint never_below_zero check (true)',
+  ],
+  [
+    'guards_stand',
+    'the same, bound by another AND',
+    `alter table requests drop constraint cleared_is_over; alter table requests add constraint cleared_is_over
+      check ((cleared_at is null or completed_at is not null) and wake_at is null) not valid;
+      update pg_constraint set convalidated = true where conname = 'cleared_is_over'`,
+  ],
+  [
+    'guards_stand',
+    'the trigger that keeps transfers as they are, when a column changes only',
+    `drop trigger transfers_append_only on transfers; create trigger transfers_append_only before delete or update of amount_usd_micro or truncate on transfers for each statement execute function refuse_change()`,
+  ],
+  [
+    'guards_stand',
+    'the same, refusing all but one',
+    `create or replace function refuse_change() returns trigger language plpgsql as $$
+begin
+  raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
+  exception when others then return null;
+end $$`,
+  ],
+  [
+    'guards_stand',
+    'another trigger beside it, which drops rows',
+    `create function mine() returns trigger language plpgsql as $$ begin return null; end $$;
+      create trigger mine before insert on transfers for each row execute function mine()`,
+  ],
+  [
+    'guards_stand',
+    'a rule that drops rows',
+    'create rule mine as on insert to transfers where new.amount_usd_micro > 100 do instead nothing',
+  ],
+  [
+    'guards_stand',
+    'the triggers of a foreign key, disabled',
+    'alter table keys disable trigger all',
+  ],
+  [
+    'guards_stand',
+    'an index of the same name that is unique for few',
+    'drop index transfers_pending; create unique index transfers_pending on transfers (pending_id) where amount_usd_micro > 100',
+  ],
   ['guards_stand', 'the index that lets a reserve be settled once', 'drop index transfers_pending'],
   [
     'guards_stand',
@@ -216,27 +263,45 @@ describe('the audit sees', () => {
 
   test('every guard that the schema has on the tables of the books', async () => {
     const { db } = database;
-    const tables = Object.keys(guards.constraints);
-    const constraints = await db.run<{ on_table: string; name: string }>(
+    const tables = Object.keys(guards.constraint);
+    const there = await db.run<{ guard: string; on_table: string; name: string; text: string }>(
       rawSql(
-        `select conrelid::regclass::text as on_table, conname as name from pg_constraint
-         where conrelid = any($1::regclass[]) and contype in ('c', 'p', 'u', 'f') order by 1, 2`,
+        `select 'constraint' as guard, conrelid::regclass::text as on_table, conname as name,
+           pg_get_constraintdef(oid) as text from pg_constraint
+           where conrelid = any($1::regclass[]) and contype in ('c', 'p', 'u', 'f')
+         union all select 'unique index', indrelid::regclass::text, indexrelid::regclass::text,
+           pg_get_indexdef(indexrelid) from pg_index i
+           where indrelid = any($1::regclass[]) and indisunique
+             and not exists (select from pg_constraint c where c.conindid = i.indexrelid)
+         union all select 'trigger', tgrelid::regclass::text, tgname,
+           pg_get_triggerdef(t.oid) || ' AS ' || prosrc from pg_trigger t join pg_proc p on p.oid = tgfoid
+           where tgrelid = any($1::regclass[]) and not tgisinternal`,
         [tables],
       ),
     );
-    const listed = Object.entries(guards.constraints).flatMap(([on_table, names]) =>
-      names.map((name) => ({ on_table, name })),
+    const kept = Object.entries(guards).flatMap(([guard, on_tables]) =>
+      Object.entries(on_tables).flatMap(([on_table, names]) =>
+        Object.entries(names).map(([name, text]) => ({ guard, on_table, name, text })),
+      ),
     );
+    for (const row of there)
+      row.text = row.text.replace(' ON public.', ' ON ').replace(/\s+/g, ' ').trim();
     const sorted = (rows: object[]) => rows.map((row) => JSON.stringify(row)).toSorted();
-    assert.deepEqual(sorted(listed), sorted(constraints));
-    const indexes = await db.run<{ name: string }>(
-      rawSql(
-        `select indexrelid::regclass::text as name from pg_index i where indrelid = any($1::regclass[]) and indisunique
-         and not exists (select from pg_constraint c where c.conindid = i.indexrelid)`,
-        [tables],
-      ),
-    );
-    assert.deepEqual(guards.unique_indexes.toSorted(), indexes.map(({ name }) => name).toSorted());
+    assert.deepEqual(sorted(kept), sorted(there));
+  });
+
+  test('nothing wrong where the schema has a name that must be quoted', async () => {
+    const { db } = database;
+    let found: string[] = [];
+    const doomed = db.tx(async (tx) => {
+      await tx.run(
+        rawSql('alter schema public rename to "My books"; set local search_path to "My books"'),
+      );
+      found = (await proveBooks(tx)).violations.map(({ law }) => law);
+      throw new RolledBack();
+    });
+    await assert.rejects(doomed, RolledBack);
+    assert.deepEqual(found, []);
   });
 });
 

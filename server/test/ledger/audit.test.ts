@@ -217,6 +217,23 @@ const sabotages: Sabotage[] = [
     breaks: ['key_months_recompute'],
   },
   {
+    what: "a key's counters set to nothing in a month before its reserves",
+    sql: `update key_usage set month = (month - interval '1 month')::date, pending_usd_micro = 0,
+      posted_usd_micro = 0 where key_id = :key`,
+    breaks: ['key_months_recompute'],
+  },
+  {
+    what: "a key's counters set to nothing in a month to come",
+    sql: `update key_usage set month = (month + interval '2 months')::date, pending_usd_micro = 0,
+      posted_usd_micro = 0 where key_id = :key`,
+    breaks: ['key_months_recompute'],
+  },
+  {
+    what: 'a month to come of a key that never spent',
+    sql: `update key_usage set month = (month + interval '2 months')::date where key_id = :otherkey`,
+    breaks: ['key_months_recompute'],
+  },
+  {
     what: 'a job that a key lost count of',
     sql: 'update key_usage set open_requests = open_requests - 1 where key_id = :key',
     breaks: ['key_jobs_recompute'],

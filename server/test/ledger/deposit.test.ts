@@ -159,6 +159,35 @@ describe('a correction', () => {
     assert.deepEqual(await balanceOf(db, who), { available: 400n, reserved: 0n });
   });
 
+  test('under a reference that was booked for another reason is refused', async () => {
+    const { db } = database;
+    const who = await customer(db, 100n);
+    const wanted = { account_id: who.account_id, amount: -30n, reference: randomUUID() };
+    const first = await adjust(db, { ...wanted, reason: 'a fee' });
+    const again = await adjust(db, { ...wanted, reason: ' a fee ' });
+    assert.deepEqual(again, { ...first, replayed: true });
+    await assert.rejects(
+      adjust(db, { ...wanted, reason: 'a refund' }),
+      /was booked before for something else/,
+    );
+    assert.deepEqual(await balanceOf(db, who), { available: 70n, reserved: 0n });
+  });
+
+  test('of a request: what its movements took and gave back', async () => {
+    const { db } = database;
+    const who = await customer(db, 100n);
+    await end(db, cancelled(who, await submit(db, who, { amount: 40n })));
+    const rows = await statement(db, who.account_id, { limit: 10 });
+    assert.deepEqual(
+      rows.map(({ kind, direction }) => [kind, direction]),
+      [
+        ['release', 'in'],
+        ['reserve', 'out'],
+        ['deposit', 'in'],
+      ],
+    );
+  });
+
   test('keeps its reason, and its amount shows which way it went', async () => {
     const { db } = database;
     const who = await customer(db, 100n);
@@ -176,16 +205,17 @@ describe('a correction', () => {
     });
     const rows = await statement(db, who.account_id, { limit: 10 });
     assert.deepEqual(
-      rows.map(({ kind, amount_usd_micro, available_after_usd_micro, reason }) => [
+      rows.map(({ kind, direction, amount_usd_micro, available_after_usd_micro, reason }) => [
         kind,
+        direction,
         amount_usd_micro,
         available_after_usd_micro,
         reason,
       ]),
       [
-        ['adjustment', 5n, 75n, 'a gift'],
-        ['adjustment', 30n, 70n, 'taken back'],
-        ['deposit', 100n, 100n, null],
+        ['adjustment', 'in', 5n, 75n, 'a gift'],
+        ['adjustment', 'out', 30n, 70n, 'taken back'],
+        ['deposit', 'in', 100n, 100n, null],
       ],
     );
   });

@@ -167,15 +167,22 @@ describe('a monthly limit', () => {
 test('a submit that began before midnight and ends after it counts in its own month, and not in the new one', async () => {
   const { db } = database;
   const who = await customer(db, 1_000n);
-  // Another transaction has turned the row already: for this one the month lies ahead.
-  await db.run(
-    rawSql(`update key_usage set month = (month + interval '1 month')::date where key_id = $1`, [
-      who.key_id,
-    ]),
-  );
+  const turnRow = () =>
+    db.run(
+      rawSql(`update key_usage set month = (month + interval '1 month')::date where key_id = $1`, [
+        who.key_id,
+      ]),
+    );
   const { month } = await usageOf(db, who);
+  // Another transaction has turned the row already: for this one the month lies ahead.
+  await turnRow();
   await submit(db, who, { amount: 100n, upstream: inLane(who, 'early') });
-  assert.deepEqual(await usageOf(db, who), { month, pending: 0n, posted: 0n, open: 1 });
+  const { month: ahead, ...counted } = await usageOf(db, who);
+  assert.notEqual(ahead, month);
+  assert.deepEqual(counted, { pending: 0n, posted: 0n, open: 1 });
+  // It is past midnight for all.
+  await turnMonth(who);
+  await turnRow();
   await clean();
   await end(db, completed(who, await start(db, inLane(who, 'early')), 60n));
   assert.deepEqual(await usageOf(db, who), { month, pending: 0n, posted: 0n, open: 0 });

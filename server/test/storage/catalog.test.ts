@@ -303,6 +303,62 @@ describe('the live catalog', () => {
     assert.deepEqual([ids(), store.problems()], [['a/y', 'b/y'], []]);
   });
 
+  test('a file that takes the ids of another changes no live price, whatever its name', async (t) => {
+    const { dir, store, ids, put, lines } = await open(t, { 'b.yaml': yaml('b/x', '1') });
+    const price = () => store.current().models.get('b/x')!.price.unit_price_usd_micro;
+    await put('a.yaml', `${yaml('b/x', '2')}${yaml('a/y').split('models:\n')[1]}`);
+    const { problems } = await store.reload();
+    assert.equal(price(), 1_000_000n, 'the copy changed the price');
+    assert.deepEqual(ids(), ['a/y', 'b/x'], 'the new row of its own counts');
+    assert.deepEqual(problems, [
+      { file: 'a.yaml', path: '', message: 'b/x: the id is taken by a row of b.yaml.' },
+    ]);
+    const told = lines.filter(({ message }) => message.includes('has a problem'));
+    assert.deepEqual(
+      told.map(({ message }) => message),
+      ['catalog file has a problem; what another file has already does not count'],
+    );
+    // Also while the file that has the id is bad, and when it is changed.
+    await put('b.yaml', 'models: 5');
+    await store.reload();
+    assert.equal(price(), 1_000_000n);
+    await put('b.yaml', yaml('b/x', '3'));
+    await store.reload();
+    assert.equal(price(), 3_000_000n);
+    await rm(join(dir, 'b.yaml'));
+    assert.deepEqual((await store.reload()).problems, []);
+    assert.equal(price(), 2_000_000n, 'nobody else has it now');
+  });
+
+  test('of two files that have an id at the start, the first by name has it', async (t) => {
+    const files = { 'b.yaml': yaml('b/x', '1'), 'a.yaml': yaml('b/x', '2') };
+    const { store } = await open(t, files);
+    assert.equal(store.current().models.get('b/x')!.price.unit_price_usd_micro, 2_000_000n);
+    assert.deepEqual(
+      store.problems().map(({ file }) => file),
+      ['b.yaml'],
+    );
+  });
+
+  test('says once that what was wrong is right again', async (t) => {
+    const files = { 'a.yaml': yaml('a/x'), 'b.yaml': 'models: 5', 'c.yaml': 'models: 5' };
+    const { dir, store, put, lines } = await open(t, files);
+    const gone = () => lines.filter(({ message }) => message === 'catalog problems are gone');
+    await store.reload();
+    assert.deepEqual(gone(), []);
+    await put('b.yaml', yaml('b/x'));
+    await store.reload();
+    await store.reload();
+    assert.deepEqual(
+      gone().map(({ fields }) => fields),
+      [{ files: ['b.yaml'] }],
+    );
+    await rm(join(dir, 'c.yaml'));
+    await store.reload();
+    assert.deepEqual(gone()[1]?.fields, { files: ['c.yaml'] });
+    assert.deepEqual(store.problems(), []);
+  });
+
   test('starts without the rows of a file that was never good', async (t) => {
     const { store, ids } = await open(t, { 'a.yaml': 'models: 5', 'b.yaml': yaml('b/x') });
     assert.deepEqual(ids(), ['b/x']);
@@ -317,12 +373,15 @@ describe('the live catalog', () => {
   });
 
   test('goes on with what it has when the folder vanishes', async (t) => {
-    const { dir, store, ids } = await open(t, { 'a.yaml': yaml('a/x') });
+    const files = { 'a.yaml': yaml('a/x'), 'b.yaml': 'models: 5' };
+    const { dir, store, ids, lines } = await open(t, files);
     await rm(dir, { recursive: true });
     const { changed, problems } = await store.reload();
     assert.equal(changed, false);
     assert.deepEqual(ids(), ['a/x']);
     assert.match(problems[0]!.message, /cannot be read/);
+    const told = lines.map(({ message }) => message).join('\n');
+    assert.doesNotMatch(told, /problems are gone/, 'nobody has looked at b.yaml');
   });
 
   test('does not start without its folder', async () => {

@@ -214,6 +214,7 @@ describe('the disk', () => {
   test('a path that cannot be a folder fails at the start', async () => {
     await writeFile(join(root, 'file'), '');
     assert.throws(() => openStorage(`disk:${join(root, 'file')}`));
+    assert.throws(() => openStorage(`disk:${join(root, 'file', 'below')}`), /EEXIST.*file'/);
     assert.throws(() => openStorage('disk:'), TypeError);
     assert.equal((await readFile(join(root, 'file'))).length, 0);
   });

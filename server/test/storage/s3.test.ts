@@ -61,6 +61,18 @@ describe('S3', () => {
       return about ? `${method} ${about}` : method;
     });
 
+  test('is asked with one read whether it answers, and says why not', async () => {
+    await storage.answers();
+    assert.deepEqual(verbs(), ['GET'], 'one read, and nothing is written');
+    server.before = () => ({ status: 404, code: 'NoSuchBucket' });
+    await assert.rejects(storage.answers(), /NoSuchBucket/);
+    server.before = () => ({ status: 403, code: 'SignatureDoesNotMatch' });
+    await assert.rejects(storage.answers(), /SignatureDoesNotMatch/);
+    server.before = () => new Promise(() => {});
+    await assert.rejects(storage.answers(AbortSignal.timeout(20)));
+    assert.deepEqual([...server.objects.keys()], []);
+  });
+
   test('the test server judges signatures as the example of AWS says', () => {
     const call = {
       method: 'GET',

@@ -121,7 +121,7 @@ for (const rig of rigs) {
       const { status, error } = await card(service, account, id);
       return error === null ? status : error.code;
     };
-    const isFinal = async (id: string) => !/^IN_/.test((await rowOf(service, id)).status);
+    const isFinal = async (id: string) => !(await rowOf(service, id)).status.startsWith('IN_');
     const settle = async (id: string, count = looks) => {
       for (let i = 0; i < count && !(await isFinal(id)); i++) await rounds(service, 1);
     };

@@ -90,14 +90,27 @@ describe("the sandbox's catalog", () => {
     for (const row of rows) assert.equal(row.max_unit, words[row.kind], row.id);
   });
 
-  test('what a row does not price cannot be slipped past it', async () => {
-    const row = rows.find(({ id }) => id === 'sandbox/canvas/text-to-image')!;
-    const asked = { prompt: 'x', resolution: '1k', width: 2000, height: 2000, image_size: '9x9' };
-    const input = upstreamInput(row, row.upstreams[0]!, asked);
-    const { files } = await make(opened.sandbox, row.task, input);
-    const { width, height } = await sharp(files[0]!.bytes).metadata();
-    assert.deepEqual({ width, height }, { width: 1024, height: 1024 });
-  });
+  for (const row of rows) {
+    test(`${row.id} takes a field that it does not know`, () => {
+      assert.equal(validateInput(row, { ...row.example, field_of_tomorrow: { a: [1] } }), null);
+    });
+  }
+
+  const sizes = [
+    ['sandbox/canvas/text-to-image', '1k', 1024],
+    ['sandbox-sketch', '4k', 512],
+  ] as const;
+  for (const [id, resolution, side] of sizes) {
+    test(`what ${id} does not price cannot be slipped past it`, async () => {
+      const row = rows.find((each) => each.id === id)!;
+      const asked = { prompt: 'x', resolution, width: 2000, height: 2000, image_size: '900x900' };
+      assert.equal(validateInput(row, asked), null);
+      const input = upstreamInput(row, row.upstreams[0]!, asked);
+      const { files } = await make(opened.sandbox, row.task, input);
+      const { width, height } = await sharp(files[0]!.bytes).metadata();
+      assert.deepEqual({ width, height }, { width: side, height: side });
+    });
+  }
 
   for (const row of rows.filter(({ kind }) => kind === 'text')) {
     test(`the example of ${row.id} works`, async () => {

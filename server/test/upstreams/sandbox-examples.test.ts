@@ -81,6 +81,23 @@ describe('what an example costs', () => {
     const card = await finished('sandbox/film/video-extend');
     assert.deepEqual([card.price.quantity, card.charged_usd_micro], [3, '150000']);
     const { video } = await get(`${card.request_id}/response`);
-    assert.ok(Math.abs(video.duration - 7) < 0.15, `${video.duration} s`);
+    assert.ok(Math.abs(video.duration - 7) < 0.05, `${video.duration} s`);
+  });
+
+  test('of a part of a sound is for all that was asked, and no less came', async () => {
+    const id = 'sandbox/film/video-to-audio';
+    for (const [duration_seconds, price] of [
+      [0.5, '2000'],
+      [2, '8000'],
+    ] as const) {
+      const body = { video_url: 'sandbox:film', duration_seconds };
+      const reply = await service.call('POST', `/v1/queue/${id}`, { key: account.key, body });
+      submitted.set('a part', reply.body.request_id);
+      const card = await finished('a part');
+      assert.deepEqual([card.quoted_usd_micro, card.charged_usd_micro], [price, price]);
+      const { audio } = await get(`${card.request_id}/response`);
+      assert.ok(audio.duration >= duration_seconds, `${audio.duration} s`);
+      assert.ok(audio.duration < duration_seconds + 0.2, `${audio.duration} s`);
+    }
   });
 });

@@ -13,6 +13,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { makeFolders } from '../../lib/make-folders.ts';
 import { maxSocketPathBytes, shortFolder } from './files.ts';
 
 /** `mute`: it is alive but gave no readable answer; treated like `held`. */
@@ -43,7 +44,7 @@ const UNFINISHED_AGE_MS = 60_000;
  * @param info one short text that other claimants get to see as `held_by`
  */
 export async function claim(folder: string, info: string): Promise<Claim | { held_by: string }> {
-  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder, 0o700);
   for (;;) {
     const holder = (await look(folder)).find(isHolder);
     if (holder) return { held_by: holder.info };
@@ -82,7 +83,7 @@ export async function waitForClaim(
 
 /** Shows this process's presence in the folder, beside any number of others. */
 export async function attend(folder: string, info: string): Promise<Claim> {
-  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolders(folder, 0o700);
   const entry = await enter(folder, info);
   entry.hold();
   return { release: entry.leave };

@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { makeFolders } from '../../lib/make-folders.ts';
 
 /** Of a process to start; null where it simply runs as we do. */
 export type User = { uid: number; gid: number } | null;
@@ -53,7 +54,7 @@ export function passes(user: User, script: string, ...args: string[]): boolean {
  * says. It comes to belong to `user`, also if it was there: a crash may have kept it from that.
  */
 export function makeFolder(folder: string, mode: number, user: User = null): void {
-  const first = fs.mkdirSync(folder, { recursive: true });
+  const first = makeFolders(folder);
   if (first !== undefined) {
     const above = path.dirname(first);
     for (let each = folder; each !== above; each = path.dirname(each)) fs.chmodSync(each, mode);

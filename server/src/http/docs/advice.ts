@@ -119,11 +119,11 @@ export const advice: Record<ErrorCode, Advice> = {
   rate_limited: {
     when:
       'The key made more calls in a minute than it may, or has as many open jobs or open chat ' +
-      'calls as it may.',
+      'calls as it may, or its account as many open uploads.',
     do:
       'Wait as long as `Retry-After` says. For open jobs (`details.open_jobs_limit`), wait until ' +
-      'one has ended or cancel one; for open chat calls (`details.open_chats_limit`), until one ' +
-      'has ended.',
+      'one has ended or cancel one; for open chat calls (`details.open_chats_limit`) or uploads ' +
+      '(`details.open_uploads_limit`), until one has ended.',
   },
   internal_error: {
     when: 'A fault of the service.',

@@ -99,6 +99,12 @@ export const schemas: Record<string, Schema> = {
       },
     },
     ['content'],
+    {
+      description:
+        'Besides these: `name`, `tool_calls`, `tool_call_id`, `function_call`, `refusal`, ' +
+        '`reasoning`, `reasoning_content`, `reasoning_details` and `audio.id`. Other fields, also ' +
+        'of parts, are dropped.',
+    },
   ),
   ChatRequest: openObject(
     requestFields,

@@ -47,9 +47,11 @@ const description = [
   'A stream is server-sent events: `data:` with a chunk each, a chunk with `usage` and no ' +
     'choices where `stream_options.include_usage` asks, then `data: [DONE]`. A line `: ' +
     'keep-alive` comes every 15 seconds. A fault in the middle is a last chunk with a top-level ' +
-    '`error`, then `[DONE]`. Then, and for who leaves in the middle, the prompt is charged as ' +
-    'reserved, since the model had all of it, and of the reply what was delivered; where the ' +
-    'model had reported its usage by then, that.',
+    '`error`, then `[DONE]`. Then, and for who leaves in the middle, the prompt is charged, as ' +
+    'the model had all of it, and what was delivered of the reply: text counted at four bytes a ' +
+    'token, pictures, sound and files as they were reserved; where the model had reported its ' +
+    'usage by then, that; nothing where nothing was delivered. What is charged so is told, where ' +
+    '`include_usage` asks, before the `error`.',
   'With an `Idempotency-Key` the reply is kept and repeated (a stream as a stream of its whole ' +
     'text). While the first call under a key runs, a second one waits 10 seconds for it, then ' +
     'gets 409 with `Retry-After: 1`. A call that failed frees its key. A stream that broke off, ' +

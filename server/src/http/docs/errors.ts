@@ -67,6 +67,10 @@ const detailFields: Record<string, Schema> = {
   max_bytes: { type: 'integer', description: 'The most this call takes.' },
   open_jobs_limit: { type: 'integer', description: 'Jobs the key may have open.' },
   open_chats_limit: { type: 'integer', description: 'Chat calls the key may have open at once.' },
+  open_uploads_limit: {
+    type: 'integer',
+    description: 'Uploads the account may have open at once.',
+  },
   failing: text('The part that is not ready.'),
 };
 

@@ -11,6 +11,8 @@ import {
   type Schema,
 } from './schema.ts';
 
+import { storedHeaders, storedParameters } from './outputs.ts';
+
 /** POST /files */
 
 export const schemas: Record<string, Schema> = {
@@ -40,7 +42,9 @@ export const upload: RouteDocs = {
     'PDF and plain text, at most 100 MiB unless the operator says otherwise. Kept 7 days; usable ' +
     'by the account that uploaded it. The files of one account take at most 10 GiB together, unless ' +
     'the operator says otherwise; beyond it 413, with `details.max_bytes_in_all`, `used_bytes` and ' +
-    '`first_expires_at`. While the disk is nearly full: 503.',
+    '`first_expires_at`. While the disk is nearly full: 503. An account has at most 32 uploads ' +
+    'open at once, unless the operator says otherwise (429, `details.open_uploads_limit`); one of ' +
+    'which fewer than 8 KiB come in 20 seconds is cut off.',
   body: { required: true, description: 'The bytes of the file.', content: bytes },
   replies: {
     201: {
@@ -59,4 +63,42 @@ export const upload: RouteDocs = {
     },
   },
   errors: ['bad_request', 'payload_too_large', 'unsupported_media_type'],
+};
+
+/** GET /files/{file_id} */
+export const readFile: RouteDocs = {
+  operationId: 'readFile',
+  tag: 'Files',
+  summary: 'Download an uploaded file',
+  description:
+    'The bytes as they were uploaded, with the key of the account that did. The upstreams that ' +
+    'are to work on a file are given a link signed for an hour.',
+  parameters: [
+    {
+      name: 'file_id',
+      in: 'path',
+      required: true,
+      description: 'As the upload told it.',
+      schema: { type: 'string', pattern: '^file_[0-9a-f]{32}$' },
+      example: 'file_0199b3c27d1e7a449c3f5e0b8a6d2f10',
+    },
+    ...storedParameters,
+  ],
+  replies: {
+    200: { description: 'The whole file.', headers: storedHeaders, content: bytes },
+    206: {
+      description: 'The part asked for.',
+      headers: [...storedHeaders, 'ContentRange'],
+      content: bytes,
+    },
+    304: { description: 'You have it.', headers: storedHeaders },
+  },
+  errors: ['bad_request', 'not_found', 'expired'],
+  errorsAt: {
+    416: {
+      codes: ['bad_request'],
+      description: 'The range lies outside the file.',
+      headers: [...storedHeaders, 'ContentRange'],
+    },
+  },
 };

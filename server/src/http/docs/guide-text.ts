@@ -43,7 +43,8 @@ The same as OpenAPI 3.0: ${baseUrl}/openapi.json
 
 ## Authentication
 
-Every call but GET /models, GET /llms.txt and GET /openapi.json needs the key:
+Every call but GET /models, GET /models/<MODEL_ID>, GET /llms.txt and GET /openapi.json needs the
+key:
 
     Authorization: Key <API_KEY>
 
@@ -136,8 +137,9 @@ Give webhook_url, in the body or in the query:
 
 When the request is final, one POST with the request card goes there, signed as Standard Webhooks
 say (webhook-id, webhook-timestamp, webhook-signature). The secret whsec_... is the account's: ask
-the operator, who reads it with "farebox account webhook-secret EMAIL". It is sent once and is only
-a signal: fetch response_url with your key, and poll now and then in case it gets lost.`;
+the operator, who reads it with "farebox account webhook-secret EMAIL". The HMAC's key is what
+follows whsec_, decoded from base64. It is sent once and is only a signal: fetch response_url with
+your key, and poll now and then in case it gets lost.`;
 }
 
 function chatSteps(baseUrl: string, model: Model): string {
@@ -172,7 +174,8 @@ function moneyAndLimits({ uploadMaxBytes }: GuideSettings): string {
 
 ## Limits
 
-- Calls a minute, open jobs and open chat calls, for each key: see the RateLimit-* headers;
+- Calls a minute, open jobs and open chat calls, for each key, and open uploads, for each
+  account: see the RateLimit-* headers;
   429 has Retry-After.
 - A JSON body: 1 MiB; of the chat call 10 MiB. An uploaded file: ${sizeWords(uploadMaxBytes)}.
 - An Idempotency-Key: 1 to 255 visible ASCII characters, kept 30 days.`;

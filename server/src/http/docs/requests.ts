@@ -31,8 +31,8 @@ export const listRequests: RouteDocs = {
   parameters: [
     query('status', 'Only those in this state.', ref('Status')),
     query('model_id', 'Only those of this model.', { type: 'string', maxLength: 300 }),
-    query('from', 'Submitted then or later: an ISO 8601 date or time.', { type: 'string' }),
-    query('to', 'Submitted before then: an ISO 8601 date or time.', { type: 'string' }),
+    query('from', '`created_at` then or later: an ISO 8601 date or time.', { type: 'string' }),
+    query('to', '`created_at` before then: an ISO 8601 date or time.', { type: 'string' }),
     query('limit', 'How many.', { type: 'integer', minimum: 1, maximum: 100, default: 20 }),
     query('cursor', 'The `next_cursor` of the page before.', { type: 'string' }),
   ],

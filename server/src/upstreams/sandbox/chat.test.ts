@@ -139,14 +139,14 @@ describe('a stream', () => {
   });
 });
 
-test('a prompt beyond the window is refused, with both figures; one that fills it is not', async () => {
+test('a prompt beyond the window is refused, with its size; one that fills it is not', async () => {
   const { ask, journal } = newChat();
   const five = 'abcd '.repeat(5);
   assert.equal((await ask(five, { context_tokens: 9 })).outcome, 'reply');
   for (const stream of [false, true]) {
     const outcome = await ask(five, { context_tokens: 8, stream });
     assert.equal(outcome.outcome, 'rejected');
-    assert.match((outcome as { message: string }).message, /have 9 tokens.* at most 8\.$/);
+    assert.match((outcome as { message: string }).message, /have more than 8 tokens/);
   }
   assert.deepEqual(
     journal.map(({ event }) => event),

@@ -31,14 +31,15 @@ const BUSY_RETRY_MS = 2_000;
 export function createChat(options: ChatOptions): (call: ChatCall) => Promise<ChatOutcome> {
   return async (call) => {
     const faults = faultsIn(lastUserText(call.body.messages));
-    const refused = refusalOf(faults) ?? tooLong(call);
+    const tokens = promptTokens(call.body.messages, call.context_tokens + 1);
+    const refused = refusalOf(faults) ?? tooLong(tokens, call.context_tokens);
     await options.note({
       event: refused ? `chat_${refused.outcome}` : 'chat',
       request_id: call.request_id,
       model: call.model,
     });
     if (refused) return refused;
-    const talk = talkOf(call, faults, options.speed);
+    const talk = talkOf(call, faults, tokens, options.speed);
     if (call.stream) return { outcome: 'stream', chunks: stream(talk) };
     try {
       return await reply(talk);
@@ -51,10 +52,9 @@ export function createChat(options: ChatOptions): (call: ChatCall) => Promise<Ch
 type ChatRefusal = Exclude<ChatOutcome, { outcome: 'reply' | 'stream' }>;
 
 /** A prompt beyond the window is refused, as every model refuses it. */
-function tooLong({ body, context_tokens }: ChatCall): ChatRefusal | null {
-  const tokens = promptTokens(body.messages);
-  if (tokens <= context_tokens) return null;
-  const message = `The messages have ${tokens} tokens, and the model takes at most ${context_tokens}.`;
+function tooLong(tokens: number, most: number): ChatRefusal | null {
+  if (tokens <= most) return null;
+  const message = `The messages have more than ${most} tokens, the most that the model takes.`;
   return { outcome: 'rejected', message };
 }
 
@@ -73,7 +73,7 @@ function refusalOf(faults: Faults): ChatRefusal | null {
   return null;
 }
 
-function talkOf(call: ChatCall, faults: Faults, speed: number): Talk {
+function talkOf(call: ChatCall, faults: Faults, prompt_tokens: number, speed: number): Talk {
   let text = composeReply(call.model, call.body, faults.words);
   for (const stop of stopsOf(call.body.stop)) {
     const at = text.indexOf(stop);
@@ -87,7 +87,7 @@ function talkOf(call: ChatCall, faults: Faults, speed: number): Talk {
     faults,
     tokens,
     finish: tokens.length < all.length ? 'length' : 'stop',
-    prompt_tokens: promptTokens(call.body.messages),
+    prompt_tokens,
     speed,
   };
 }

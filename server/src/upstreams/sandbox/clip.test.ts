@@ -98,11 +98,29 @@ describe('cutting a film whose frames are out of order', () => {
   });
 });
 
-test('sound that is cut stays within its time', async () => {
+test('sound that is cut stays within its picture', async () => {
   const sound = await withTracks(path, (_, audio) => cutSound(audio, 2, 1.5));
   const first = sound!.packets[0]!;
   const last = sound!.packets.at(-1)!;
   assert.ok(first.timestamp >= -0.002 && first.timestamp < 0.2);
   assert.ok(last.timestamp + last.duration <= 1.502);
   assert.equal(sound!.codec, 'flac');
+});
+
+test('sound that is cut and stands alone reaches its end, by less than a frame', async () => {
+  for (const seconds of [0.1, 0.5, 1, 2, 3.3]) {
+    const sound = await withTracks(path, (_, audio) => cutSound(audio, 0, seconds, 'alone'));
+    const last = sound!.packets.at(-1)!;
+    assert.equal(sound!.packets[0]!.timestamp, 0);
+    assert.ok(last.timestamp < seconds, `${seconds}: a frame too many`);
+    assert.ok(last.timestamp + last.duration >= seconds - 0.002, `${seconds}: too short`);
+  }
+});
+
+test('sound that ends before is as long as it is, alone or not', async () => {
+  for (const where of ['alone', 'under'] as const) {
+    const sound = await withTracks(path, (_, audio) => cutSound(audio, 0, 60, where));
+    const last = sound!.packets.at(-1)!;
+    assert.ok(Math.abs(last.timestamp + last.duration - 7.2) < 0.002, where);
+  }
 });

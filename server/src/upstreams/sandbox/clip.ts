@@ -143,14 +143,16 @@ export function atSpeed(cut: Cut, speed: number): Cut {
 }
 
 /**
- * A film's or file's sound from `start`, at most `seconds` long, put at time `at`. Uncompressed
- * sound becomes FLAC. Null where there is none, or it is coded in a way that MP4 does not take.
+ * A film's or file's sound from `start`, `seconds` long, put at time 0. Where whole frames do not
+ * meet the end, `under` a picture it stops before, not to outlast it; `alone` it goes on to the end
+ * of the frame, not to be shorter than what was asked. Uncompressed sound becomes FLAC. Null where
+ * there is none, or it is coded in a way that MP4 does not take.
  */
 export async function cutSound(
   track: InputAudioTrack | null,
   start: number,
   seconds: number,
-  at = 0,
+  where: 'under' | 'alone' = 'under',
 ): Promise<SoundTrack | null> {
   const codec = await track?.getCodec();
   if (!track || !codec) return null;
@@ -161,11 +163,11 @@ export async function cutSound(
   if (!new Mp4OutputFormat().getSupportedAudioCodecs().includes(codec)) return null;
   const packets: EncodedPacket[] = [];
   for await (const packet of new EncodedPacketSink(track).packets()) {
-    // Only whole packets within: sound must not outlast the picture.
-    if (packet.timestamp + packet.duration > start + seconds + 0.002) break;
+    const left = start + seconds - packet.timestamp;
+    if (where === 'alone' ? left < 0.002 : packet.duration > left + 0.002) break;
     if (packet.timestamp < start - 0.002) continue;
     if (packets.length >= PACKETS_MAX) break;
-    packets.push(packet.clone({ timestamp: packet.timestamp - start + at }));
+    packets.push(packet.clone({ timestamp: packet.timestamp - start }));
   }
   return packets.length === 0 ? null : { codec, config: await track.getDecoderConfig(), packets };
 }

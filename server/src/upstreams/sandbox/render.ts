@@ -186,7 +186,7 @@ async function soundPiece(order: Order, folder: string): Promise<Piece> {
   return withTracks(join(folder, video.file), async (_, audio) => {
     const codec = await audio?.getCodec();
     const raw = audio && codec?.startsWith('pcm') ? await rawSound(audio, 0, seconds) : null;
-    const coded = raw ? null : await cutSound(audio, 0, seconds);
+    const coded = raw ? null : await cutSound(audio, 0, seconds, 'alone');
     if (coded)
       return {
         field: 'audio',

@@ -7,11 +7,15 @@ const MESSAGE_TOKENS = 4;
 const IMAGE_TOKENS = 256;
 const ECHO_MAX = 240;
 
-/** Tokens of a message list: its texts, four for each message, 256 for each picture. */
-export function promptTokens(messages: unknown): number {
+/**
+ * Tokens of a message list: its texts, four for each message, 256 for each picture. Counting stops
+ * once there are `enough`.
+ */
+export function promptTokens(messages: unknown, enough: number = Infinity): number {
   let count = 0;
   for (const message of listOf(messages)) {
-    count += MESSAGE_TOKENS + countTokens(textOf(message.content));
+    if (count >= enough) break;
+    count += MESSAGE_TOKENS + countTokens(textOf(message.content), enough - count);
     count +=
       IMAGE_TOKENS * partsOf(message.content).filter((part) => part.type === 'image_url').length;
   }
@@ -120,6 +124,7 @@ function textOf(content: unknown): string {
 
 function shorten(text: string): string {
   const line = text.replace(/\s+/gu, ' ');
-  const chars = [...line];
+  // Twice as many units hold so many characters; the rest may be megabytes.
+  const chars = Array.from(line.slice(0, 2 * ECHO_MAX + 2));
   return chars.length <= ECHO_MAX ? line : `${chars.slice(0, ECHO_MAX - 1).join('')}…`;
 }

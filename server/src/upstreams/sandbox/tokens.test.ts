@@ -37,4 +37,24 @@ describe('tokens of the sandbox', () => {
   test('a long text without spaces takes no longer than its length', () => {
     assert.equal(countTokens('a'.repeat(1_000_000)), 250_000);
   });
+
+  test('counting stops where there are enough, and not before', () => {
+    const text = fc.string({ unit: 'binary', maxLength: 100 });
+    fc.assert(
+      fc.property(text, fc.nat({ max: 30 }), (one, enough) => {
+        assert.equal(countTokens(one, enough), Math.min(countTokens(one), enough));
+      }),
+    );
+  });
+
+  test('every blank that the rule knows parts words, and nothing else does', () => {
+    for (let code = 0; code < 0x3100; code++) {
+      const between = String.fromCodePoint(code);
+      assert.equal(
+        countTokens(`a${between}b`) === 2,
+        /\s/u.test(between) || code >= 0x800,
+        between,
+      );
+    }
+  });
 });

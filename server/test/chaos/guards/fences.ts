@@ -83,7 +83,12 @@ export const fences: Guard[] = [
   {
     guards: 'a handle that came is never written over',
     file: requests,
-    edits: [[' and a.handle is null', '']],
+    edits: [
+      [
+        'set handle = coalesce(a.handle, d.handle::json), outcome',
+        'set handle = d.handle::json, outcome',
+      ],
+    ],
     test: 'test/operations/advance.test.ts',
     name: 'is never written over',
   },
@@ -97,9 +102,9 @@ export const intents: Guard[] = [
     edits: [
       [
         '  const begun = await',
-        '  const outcome = await call(upstream, job);\n  const begun = await',
+        '  const outcome = await call(upstream, job, deps);\n  const begun = await',
       ],
-      ['return null;\n  const outcome = await call(upstream, job);\n', 'return null;\n'],
+      ['return null;\n  const outcome = await call(upstream, job, deps);\n', 'return null;\n'],
     ],
     test: 'test/worker/leases.test.ts',
     name: 'is dropped and counted',

@@ -4,6 +4,7 @@ import type { Guard } from './guard.ts';
 import { laws, money } from './money.ts';
 import { operator } from './operator.ts';
 import { queue } from './queue.ts';
+import { upstreams } from './upstreams.ts';
 import { walls } from './walls.ts';
 
 export type { Guard };
@@ -15,6 +16,7 @@ export const guards: Guard[] = [
   ...laws,
   ...admission,
   ...queue,
+  ...upstreams,
   ...walls,
   ...operator,
 ];

@@ -19,7 +19,7 @@ export const queue: Guard[] = [
   {
     guards: 'places are counted by one worker at a time',
     file: 'src/db/queue.ts',
-    edits: [['where name = ${lane.upstream} for update`', 'where name = ${lane.upstream}`']],
+    edits: [["where name = ${upstream} and model = '' for update`", 'where name = ${upstream}`']],
     test: 'test/db/queue_places.test.ts',
     name: 'a second worker waits for the first to count',
   },

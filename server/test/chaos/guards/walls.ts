@@ -27,13 +27,18 @@ export const walls: Guard[] = [
   {
     guards: 'an output link opens with its own signature',
     file: 'src/core/signature.ts',
-    edits: [[`  if (!good) return 'invalid';\n`, '']],
+    edits: [
+      [
+        `  if (!isSigned(secrets, sig, outputLines(request_id, index, exp))) return 'invalid';\n`,
+        '',
+      ],
+    ],
     test: 'test/http/outputs.test.ts',
     name: 'with a link that is not to the letter',
   },
   {
     guards: 'a link of no use opens nothing',
-    file: 'src/http/outputs.ts',
+    file: 'src/http/stored.ts',
     edits: [[`if (verdict === 'valid') return null;`, `if (verdict !== 'expired') return null;`]],
     test: 'test/http/outputs.test.ts',
     name: 'with a link that is not to the letter',
@@ -44,6 +49,13 @@ export const walls: Guard[] = [
     edits: [['(account !== null && row.account_id !== account) || ', '']],
     test: 'test/http/outputs.test.ts',
     name: 'with the key of another account it is not there',
+  },
+  {
+    guards: 'a key opens the files of its own account',
+    file: 'src/http/files.ts',
+    edits: [[' || (account !== null && file.account_id !== account)', '']],
+    test: 'test/http/authorization.test.ts',
+    name: 'GET /v1/files/:file_id lets in whom it should',
   },
   {
     guards: 'outputs are over after a day, whatever a link says',

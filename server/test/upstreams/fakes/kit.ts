@@ -105,6 +105,10 @@ export interface Answer {
   json?: unknown;
   /** Sent as it is. */
   body?: Buffer | string;
+  /** Sent one by one as they come, in place of the body; an error in them breaks the connection. */
+  pieces?: AsyncIterable<Buffer | string>;
+  /** Called where the other side hangs up before the last of the pieces. */
+  abandoned?: () => void;
   /** Breaks the connection after so many bytes of the body; 0: before the head. */
   cutAfter?: number;
   /** The stated length, where it is a lie. */
@@ -115,6 +119,17 @@ export interface Served {
   url: string;
   calls: FakeUpstream['calls'];
   close(): Promise<void>;
+}
+
+/** What stands before a server's answers: it lets a call through when it likes, or answers itself. */
+export type Front = (call: Call, answer: () => Promise<Answer>) => Promise<Answer>;
+const fronts = new Map<string, Front>();
+
+/** From now on calls to the server of this address go through `front`; null: straight on again. */
+export function setFront(url: string, front: Front | null): void {
+  const { origin } = new URL(url);
+  if (front === null) fronts.delete(origin);
+  else fronts.set(origin, front);
 }
 
 /** A server of these answers. An error in `answer` is a 500 that says so. */
@@ -129,7 +144,8 @@ export async function serve(answer: (call: Call) => Promise<Answer> | Answer): P
           headers: call.headers,
           body: call.body,
         });
-        return answer(call);
+        const front = fronts.get(`http://127.0.0.1:${req.socket.localPort}`);
+        return front === undefined ? answer(call) : front(call, async () => answer(call));
       })
       .catch((error: unknown) => ({ status: 500, body: `the fake failed: ${String(error)}` }))
       .then((reply) => send(res, reply));
@@ -165,6 +181,7 @@ async function read(req: IncomingMessage): Promise<Call> {
 
 function send(res: ServerResponse, reply: Answer): void {
   if (reply.cutAfter === 0) return void res.destroy();
+  if (reply.pieces) return void stream(res, reply, reply.pieces);
   const isJson = reply.json !== undefined;
   const body = isJson ? Buffer.from(JSON.stringify(reply.json)) : Buffer.from(reply.body ?? '');
   res.writeHead(reply.status ?? 200, {
@@ -174,6 +191,27 @@ function send(res: ServerResponse, reply: Answer): void {
   });
   if (reply.cutAfter === undefined) return void res.end(body);
   res.write(body.subarray(0, reply.cutAfter), () => setImmediate(() => res.destroy()));
+}
+
+async function stream(
+  res: ServerResponse,
+  { status = 200, headers, abandoned }: Answer,
+  pieces: NonNullable<Answer['pieces']>,
+): Promise<void> {
+  res.on('close', () => {
+    if (!res.writableFinished) abandoned?.();
+  });
+  res.writeHead(status, headers);
+  res.flushHeaders();
+  try {
+    for await (const piece of pieces) {
+      if (res.destroyed) return;
+      await new Promise<void>((resolve) => res.write(piece, () => resolve()));
+    }
+    res.end();
+  } catch {
+    res.destroy();
+  }
 }
 
 /** The faults that are switched on, and how often each has shown. */

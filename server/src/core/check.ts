@@ -1,0 +1,34 @@
+import { isObject } from '../lib/json.ts';
+
+/** A shape of a value, with its words for a refusal: "must be …". */
+export interface Check {
+  is: string;
+  test(value: unknown): boolean;
+}
+
+export const text: Check = { is: 'a string', test: (v) => typeof v === 'string' };
+export const number: Check = { is: 'a number', test: (v) => typeof v === 'number' };
+export const integer: Check = { is: 'an integer', test: (v) => Number.isSafeInteger(v) };
+export const boolean: Check = { is: 'true or false', test: (v) => typeof v === 'boolean' };
+export const object: Check = { is: 'an object', test: isObject };
+export const objects: Check = {
+  is: 'a list of objects',
+  test: (v) => Array.isArray(v) && v.every(isObject),
+};
+export const textOrObject: Check = {
+  is: 'a string or an object',
+  test: (v) => typeof v === 'string' || isObject(v),
+};
+export const textOrTexts: Check = {
+  is: 'a string or a list of strings',
+  test: (v) => typeof v === 'string' || (Array.isArray(v) && v.every((s) => typeof s === 'string')),
+};
+
+/** In optional fields null means not given, as in OpenAI's own service. */
+export function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+export function isFilled(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}

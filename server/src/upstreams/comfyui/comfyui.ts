@@ -1,0 +1,212 @@
+import { createHash, randomInt } from 'node:crypto';
+import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import type { Reply } from '../../lib/fetch.ts';
+import { outcomeUnprepared } from '../inputs.ts';
+import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
+import type {
+  Handle,
+  JobState,
+  StartJob,
+  StartOutcome,
+  Upstream,
+  UpstreamTools,
+} from '../upstream.ts';
+import { createApi, type Api } from './api.ts';
+import { uploadedFiles } from './files.ts';
+import { asObject, endOf, queuedJob, queueOf, type Queue } from './history.ts';
+import { refusedPrompt } from './refusal.ts';
+import { filledPrompt, readWorkflows, seedField, type Workflow } from './workflow.ts';
+
+/**
+ * ComfyUI: a server of the operator's own that runs graphs of nodes. A row names one of the
+ * workflows of the definition; its job goes by an id that we choose, so that a lost answer is found
+ * again.
+ */
+
+const submitMs = 60_000;
+/** Files of the input go up first, and a large one takes its time. */
+const startSeconds = 360;
+const historyMaxBytes = 8 * 1024 * 1024;
+/** It holds the whole graphs of all jobs. */
+const queueMaxBytes = 64 * 1024 * 1024;
+const seedMax = 2 ** 47;
+
+interface Parts {
+  workflows: ReadonlyMap<string, Workflow>;
+  api: Api;
+  tools: UpstreamTools;
+}
+
+/** Throws Error, in words for the operator, where a workflow's mapping leads nowhere. */
+export function createComfyui(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
+  const workflows = readWorkflows(settings.options);
+  const api = createApi(settings, tools);
+  const parts = { workflows, api, tools };
+  return {
+    name: settings.name,
+    class: 'B',
+    concurrency: settings.concurrency,
+    start_seconds: startSeconds,
+    start: (job) => start(job, parts),
+    poll: (handle, signal) => poll(handle, signal, parts),
+    find: (key, signal) => find(key, signal, parts),
+    cancel: (handle, signal) => cancel(handle, signal, parts),
+    async check(signal) {
+      try {
+        const reply = await api.send({ path: '/system_stats', signal });
+        if (reply.status !== 200) return api.quiet(saidBy(reply));
+        const isComfy = asObject(asObject(jsonOf(reply.body))?.system) !== null;
+        return isComfy ? null : 'what answers at its address is no ComfyUI';
+      } catch (error) {
+        return `it could not be reached: ${(error as Error).message}`;
+      }
+    },
+    models: async () => [...workflows.keys()],
+  };
+}
+
+async function start(job: StartJob, parts: Parts): Promise<StartOutcome> {
+  const { workflows, api, tools } = parts;
+  const workflow = workflows.get(job.model);
+  if (!workflow) {
+    const message = `its definition has no workflow of the name ${job.model}`;
+    return { outcome: 'not_accepted', why: 'model', message };
+  }
+  const prompt_id = promptIdOf(job.idempotency_key);
+  const seed = seedOf(job.input, workflow);
+  let prompt;
+  try {
+    const files = await uploadedFiles(job, workflow, `farebox-${prompt_id}`, api, tools);
+    prompt = filledPrompt(workflow, seed === null ? job.input : { ...job.input, seed }, files);
+  } catch (error) {
+    return quieted(outcomeUnprepared(error), api);
+  }
+  const handle = { prompt_id, workflow: workflow.name, ...(seed !== null && { seed }) };
+  const json = { prompt, prompt_id, extra_data: { farebox: handle } };
+  let reply: Reply;
+  try {
+    const call = { method: 'POST', path: '/prompt', json, timeoutMs: submitMs };
+    reply = await api.send({ ...call, signal: job.signal });
+  } catch (error) {
+    return outcomeOfFault(error);
+  }
+  if (reply.status === 200) {
+    const { prompt_id: taken } = asObject(jsonOf(reply.body)) ?? {};
+    if (typeof taken === 'string')
+      return { outcome: 'accepted', handle: { ...handle, prompt_id: taken } };
+    return { outcome: 'unknown', message: 'answered 200 without the id of a job' };
+  }
+  const refused = refusedPrompt(reply, workflow) ?? outcomeOfReply(reply, tools.now());
+  return quieted(refused, api);
+}
+
+/** The same for each attempt at a request, and nothing that tells of it to others on the server. */
+function promptIdOf(idempotency_key: string): string {
+  const hex = createHash('sha256').update(`farebox:${idempotency_key}`).digest('hex');
+  const [a, b, c, d, e] = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(13, 16),
+    hex.slice(17, 20),
+    hex.slice(20, 32),
+  ];
+  return `${a}-${b}-5${c}-a${d}-${e}`;
+}
+
+/** The caller's own, else a random one where the workflow takes one; null where it takes none. */
+function seedOf(input: Record<string, unknown>, { inputs }: Workflow): number | null {
+  if (!Object.hasOwn(inputs, seedField)) return null;
+  const given = input[seedField] ?? null;
+  return typeof given === 'number' ? given : given === null ? randomInt(seedMax) : null;
+}
+
+async function poll(handle: Handle, signal: AbortSignal, parts: Parts): Promise<JobState> {
+  const { prompt_id, workflow, seed } = handle;
+  const id = String(prompt_id);
+  const { workflows, api } = parts;
+  const end = async () => {
+    const entry = await historyOf(id, signal, api);
+    const own = workflows.get(String(workflow)) ?? null;
+    return entry && endOf(entry, own, typeof seed === 'number' ? seed : null, api);
+  };
+  const state = (await end()) ?? queuedState(id, await readQueue(signal, api)) ?? (await end());
+  if (state === null)
+    return { state: 'missing', message: 'neither history nor queue know the job' };
+  return state.state === 'failed' ? { ...state, message: api.quiet(state.message) } : state;
+}
+
+/** Null where the queue does not have the job. */
+function queuedState(id: string, { running, pending }: Queue): JobState | null {
+  if (running.some((job) => job.prompt_id === id)) return { state: 'running' };
+  const own = pending.find((job) => job.prompt_id === id);
+  if (!own) return null;
+  const before = pending.filter((job) => job.number < own.number).length + running.length;
+  return { state: 'running', logs: [`Waiting for its turn, ${before} before it.`] };
+}
+
+/** Looks again in the history last, as a job may have ended between the two looks. */
+async function find(key: string, signal: AbortSignal, { api }: Parts): Promise<Handle | null> {
+  const prompt_id = promptIdOf(key);
+  const inHistory = async () => {
+    const entry = await historyOf(prompt_id, signal, api);
+    return entry && (queuedJob(entry.prompt)?.extra_data ?? {});
+  };
+  const inQueue = async () => {
+    const { running, pending } = await readQueue(signal, api);
+    const own = [...running, ...pending].find((job) => job.prompt_id === prompt_id);
+    return own?.extra_data ?? null;
+  };
+  const extra_data = (await inHistory()) ?? (await inQueue()) ?? (await inHistory());
+  if (extra_data === null) return null;
+  const { workflow, seed } = asObject(extra_data.farebox) ?? {};
+  return {
+    prompt_id,
+    ...(typeof workflow === 'string' && { workflow }),
+    ...(typeof seed === 'number' && { seed }),
+  };
+}
+
+/**
+ * Only what is ours: a job that waits is taken off the queue, one that runs is interrupted by name.
+ * An interrupt without a name would end whatever runs, and an older server hears no name, so it is
+ * sent only while ours is the one that runs.
+ */
+async function cancel(handle: Handle, signal: AbortSignal, { api }: Parts): Promise<void> {
+  const prompt_id = String(handle.prompt_id);
+  try {
+    await api.send({ method: 'POST', path: '/queue', json: { delete: [prompt_id] }, signal });
+    const { running } = await readQueue(signal, api);
+    if (!running.some((job) => job.prompt_id === prompt_id)) return;
+    await api.send({ method: 'POST', path: '/interrupt', json: { prompt_id }, signal });
+  } catch {
+    // Its result will not be used.
+  }
+}
+
+/** Null where the history does not have the job. */
+async function historyOf(id: string, signal: AbortSignal, api: Api) {
+  const path = `/history/${encodeURIComponent(id)}`;
+  const reply = await api.send({ path, maxBytes: historyMaxBytes, signal });
+  const entries = asObject(jsonOf(reply.body));
+  if (reply.status !== 200 || entries === null) throw new Error(api.quiet(saidBy(reply)));
+  // A fault in a body of 200 is not the absence of the job.
+  if (Object.keys(entries).length > 0 && !Object.hasOwn(entries, id))
+    throw new Error(api.quiet(saidBy(reply)));
+  return asObject(entries[id]);
+}
+
+async function readQueue(signal: AbortSignal, api: Api): Promise<Queue> {
+  const reply = await api.send({ path: '/queue', maxBytes: queueMaxBytes, signal });
+  const queue = reply.status === 200 ? queueOf(jsonOf(reply.body)) : null;
+  if (queue === null) throw new Error(api.quiet(saidBy(reply)));
+  return queue;
+}
+
+function quieted<T extends StartOutcome>(outcome: T, { quiet }: Api): T {
+  return 'message' in outcome ? { ...outcome, message: quiet(outcome.message) } : outcome;
+}
+
+function saidBy(reply: Reply): string {
+  const said = messageIn(jsonOf(reply.body));
+  return `it answered ${reply.status}${said === null ? '' : `: ${said}`}`;
+}

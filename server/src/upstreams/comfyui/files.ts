@@ -1,0 +1,91 @@
+import { formBody } from '../../lib/multipart.ts';
+import { bytesOf, handedOver, HandOverFailed, InputRefused, openMedia } from '../inputs.ts';
+import { jsonOf } from '../replies.ts';
+import type { InputFile, StartJob, UpstreamTools } from '../upstream.ts';
+import type { Api } from './api.ts';
+import { asObject } from './history.ts';
+import type { Workflow } from './workflow.ts';
+
+/** A caller's media on their way into ComfyUI's folder of inputs. */
+
+/** What a ComfyUI takes where its operator has not changed it. */
+const uploadMaxBytes = 100 * 1024 * 1024;
+const uploadMs = 300_000;
+const filesMax = 64;
+const nameForm = /^[^\p{Cc}/\\]{1,255}$/u;
+const folderForm = /^[^\p{Cc}\\]{0,255}$/u;
+
+const endings: Readonly<Record<string, string>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/webp': 'webp',
+  'image/gif': 'gif',
+  'image/avif': 'avif',
+  'video/mp4': 'mp4',
+  'video/quicktime': 'mov',
+  'video/webm': 'webm',
+  'video/x-matroska': 'mkv',
+  'audio/mpeg': 'mp3',
+  'audio/wav': 'wav',
+  'audio/ogg': 'ogg',
+  'audio/flac': 'flac',
+  'audio/mp4': 'm4a',
+};
+
+/**
+ * Uploads the media that the workflow takes, and gives the names that the server gave them, by
+ * field. Fields that the row does not know are left alone: no price rests on them.
+ *
+ * @throws InputRefused
+ * @throws HandOverFailed
+ */
+export async function uploadedFiles(
+  job: StartJob,
+  workflow: Workflow,
+  prefix: string,
+  api: Api,
+  tools: UpstreamTools,
+): Promise<Record<string, string[]>> {
+  const names: Record<string, string[]> = {};
+  let count = 0;
+  for (const field of Object.keys(workflow.files)) {
+    const values = job.fields.includes(field) ? [job.input[field] ?? []].flat() : [];
+    names[field] = [];
+    for (const value of values) {
+      if (typeof value !== 'string')
+        throw new InputRefused(
+          `${field} must be a file_id of an uploaded file or a public address.`,
+        );
+      if (value === '') continue;
+      if (++count > filesMax) throw new InputRefused(`${field} names more than ${filesMax} files.`);
+      const file = await openMedia(value, field, job, tools);
+      names[field].push(await upload(file, field, `${prefix}-${count}`, job, api, tools));
+    }
+  }
+  return names;
+}
+
+async function upload(
+  file: InputFile,
+  field: string,
+  stem: string,
+  job: StartJob,
+  api: Api,
+  tools: UpstreamTools,
+): Promise<string> {
+  // What an address brings is not believed to be as long as it says.
+  const bytes = await bytesOf(file, field, uploadMaxBytes);
+  const content_type = file.content_type.split(';', 1)[0]!.trim().toLowerCase();
+  const file_name = `${stem}.${endings[content_type] ?? 'bin'}`;
+  const { headers, body } = formBody([
+    { name: 'image', file_name, content_type, content: bytes },
+    { name: 'type', content: 'input' },
+  ]);
+  const call = { method: 'POST', path: '/upload/image', headers, body, timeoutMs: uploadMs };
+  const reply = await handedOver(api.send({ ...call, signal: job.signal }), tools.now());
+  const { name, subfolder = '' } = asObject(jsonOf(reply.body)) ?? {};
+  const isName = typeof name === 'string' && nameForm.test(name);
+  if (!isName || typeof subfolder !== 'string' || !folderForm.test(subfolder))
+    throw new HandOverFailed({ message: 'a file was taken, and no name of it came back' });
+  return subfolder === '' ? name : `${subfolder}/${name}`;
+}

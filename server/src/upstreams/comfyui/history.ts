@@ -1,0 +1,126 @@
+import { kindOfAddress } from '../outputs.ts';
+import { reasonIn } from '../replies.ts';
+import { stateOf } from '../states.ts';
+import type { JobState, OutputMedia } from '../upstream.ts';
+import type { Api } from './api.ts';
+import { isCallers, type Workflow } from './workflow.ts';
+
+/** What ComfyUI's history and queue say about a job. */
+
+type Json = Record<string, unknown>;
+
+const filesMax = 200;
+const nameMax = 500;
+
+export function asObject(value: unknown): Json | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Json)
+    : null;
+}
+
+/** The end of a job that is in the history; null while its entry does not tell one. */
+export function endOf(
+  entry: Json,
+  workflow: Workflow | null,
+  seed: number | null,
+  api: Pick<Api, 'outputSource'>,
+): JobState | null {
+  const status = asObject(entry.status);
+  const word = status === null ? 'done' : stateOf(status.status_str);
+  if (word === 'failed') return failure(status, workflow);
+  if (word === 'running' && status?.completed !== true) return null;
+  const media = mediaIn(asObject(entry.outputs) ?? {}, workflow, api);
+  if (media.length === 0) {
+    const message = 'The workflow returned no output.';
+    return { state: 'failed', code: 'upstream_failed', message };
+  }
+  return { state: 'done', result: { media, fields: seed === null ? {} : { seed } } };
+}
+
+function failure(status: Json | null, workflow: Workflow | null): JobState {
+  const messages = Array.isArray(status?.messages) ? status.messages : [];
+  const told = messages.find(
+    (each: unknown) => Array.isArray(each) && each[0] === 'execution_error',
+  );
+  const error = asObject((told as unknown[] | undefined)?.[1]);
+  if (error === null) {
+    const message = 'It was interrupted at ComfyUI.';
+    return { state: 'failed', code: 'upstream_failed', message };
+  }
+  // A node that reads the caller's file fails for what is in it.
+  const node = String(error.node_id);
+  const files = workflow === null ? null : { ...workflow, inputs: {} };
+  const code = files && isCallers(files, node, null) ? 'upstream_rejected' : 'upstream_failed';
+  const reason = withoutPaths(reasonIn(error.exception_message));
+  return { state: 'failed', code, message: reason ?? 'A node of the workflow failed.' };
+}
+
+/** The server's own folders are nobody's business. */
+function withoutPaths(text: string | null): string | null {
+  const path = /(?:\b[A-Za-z]:)?[\\/](?:[^\s\\/'"():,]+[\\/])+[^\s'"():,]*/g;
+  return text?.replaceAll(path, '…') ?? null;
+}
+
+function mediaIn(
+  outputs: Json,
+  workflow: Workflow | null,
+  api: Pick<Api, 'outputSource'>,
+): OutputMedia[] {
+  const ids = workflow?.outputs ?? Object.keys(outputs);
+  const files = ids.flatMap((id) => filesIn(asObject(outputs[id]) ?? {})).slice(0, filesMax);
+  const count = (kind: string) => files.filter((file) => file.kind === kind).length;
+  return files.map(({ kind, filename, subfolder }) => ({
+    field: kind === 'image' || count(kind) > 1 ? `${kind}s` : kind,
+    source: api.outputSource({ filename, subfolder }),
+    file_name: filename,
+  }));
+}
+
+interface OutputFile {
+  kind: string;
+  filename: string;
+  subfolder: string;
+}
+
+/** In whichever list a node names them: images, gifs, video, audio. Previews are of type `temp`. */
+function filesIn(output: Json): OutputFile[] {
+  return Object.values(output)
+    .flatMap((list) => (Array.isArray(list) ? list : []))
+    .flatMap((item: unknown) => {
+      const { filename, subfolder = '', type } = asObject(item) ?? {};
+      if (typeof filename !== 'string' || typeof subfolder !== 'string') return [];
+      if (type !== 'output' || filename.length > nameMax || subfolder.length > nameMax) return [];
+      const kind = kindOfAddress(`http://x/${encodeURIComponent(filename)}`);
+      return kind === null ? [] : [{ kind, filename, subfolder }];
+    });
+}
+
+/** One job as the queue and the history write it: `[number, prompt_id, prompt, extra_data, …]`. */
+export interface QueuedJob {
+  number: number;
+  prompt_id: string;
+  extra_data: Json;
+}
+
+export function queuedJob(value: unknown): QueuedJob | null {
+  if (!Array.isArray(value) || typeof value[1] !== 'string') return null;
+  const [number, prompt_id, , extra_data] = value as unknown[];
+  return {
+    number: typeof number === 'number' ? number : 0,
+    prompt_id: prompt_id as string,
+    extra_data: asObject(extra_data) ?? {},
+  };
+}
+
+export interface Queue {
+  running: QueuedJob[];
+  pending: QueuedJob[];
+}
+
+/** Null where it is none. */
+export function queueOf(value: unknown): Queue | null {
+  const { queue_running, queue_pending } = asObject(value) ?? {};
+  if (!Array.isArray(queue_running) || !Array.isArray(queue_pending)) return null;
+  const jobs = (list: unknown[]) => list.map(queuedJob).filter((job) => job !== null);
+  return { running: jobs(queue_running), pending: jobs(queue_pending) };
+}

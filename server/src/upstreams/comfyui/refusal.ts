@@ -1,0 +1,62 @@
+import type { Reply } from '../../lib/fetch.ts';
+import { jsonOf } from '../replies.ts';
+import type { StartOutcome } from '../upstream.ts';
+import { asObject } from './history.ts';
+import { isCallers, type Workflow } from './workflow.ts';
+
+const messageMax = 500;
+
+/**
+ * What a prompt that does not validate means: where the caller's own values are to blame it is
+ * refused for good, else the workflow does not fit the server, as when it lacks a model or a node.
+ * Null for a reply that says no such thing.
+ */
+export function refusedPrompt(
+  { status, body }: Pick<Reply, 'status' | 'body'>,
+  workflow: Workflow,
+): StartOutcome | null {
+  const reply = asObject(jsonOf(body));
+  const error = asObject(reply?.error);
+  if (status !== 400 || error === null) return null;
+  const faults = faultsIn(asObject(reply?.node_errors) ?? {});
+  const callers = faults.filter(({ node, input }) => isCallers(workflow, node, input));
+  if (callers.length > 0) return { outcome: 'rejected', message: wordsOf(callers, workflow) };
+  const said = [error.message, error.details].filter((each) => typeof each === 'string' && each);
+  const more = faults.map(({ node, message }) => `node ${node}: ${message}`);
+  const message = [...said, ...more].join('; ').slice(0, messageMax);
+  return {
+    outcome: 'not_accepted',
+    why: 'model',
+    message: `the workflow ${workflow.name}: ${message}`,
+  };
+}
+
+interface NodeFault {
+  node: string;
+  input: string;
+  message: string;
+}
+
+function faultsIn(nodes: Record<string, unknown>): NodeFault[] {
+  return Object.entries(nodes).flatMap(([node, value]) => {
+    const errors = asObject(value)?.errors;
+    return (Array.isArray(errors) ? errors : []).flatMap((each: unknown) => {
+      const { message, details, extra_info } = asObject(each) ?? {};
+      const words = [message, details].filter((text) => typeof text === 'string' && text !== '');
+      const input = String(asObject(extra_info)?.input_name ?? '');
+      return [{ node, input, message: words.join(': ') }];
+    });
+  });
+}
+
+/** Under the names of the caller's fields; nodes are the operator's. */
+function wordsOf(faults: readonly NodeFault[], { inputs, files }: Workflow): string {
+  const fields = Object.entries({ ...inputs, ...files });
+  const words = faults.map(({ node, input, message }) => {
+    const [field] = fields.find(([, targets]) =>
+      targets.some((each) => each.node === node && each.input === input),
+    )!;
+    return `${field}: ${message}`;
+  });
+  return words.join('; ').slice(0, messageMax);
+}

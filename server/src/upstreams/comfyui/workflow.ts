@@ -1,0 +1,108 @@
+import { InputRefused } from '../inputs.ts';
+
+/** Workflows: a graph of nodes with the places where a request's input goes. */
+
+interface Node {
+  class_type: string;
+  inputs: Record<string, unknown>;
+}
+
+interface Target {
+  node: string;
+  input: string;
+}
+
+export interface Workflow {
+  name: string;
+  /** In ComfyUI's API format, by node id. */
+  prompt: Record<string, Node>;
+  /** Our field → where its value goes, all of them. */
+  inputs: Record<string, Target[]>;
+  /** Our media field → where the name of the uploaded file goes; of a list, one each. */
+  files: Record<string, Target[]>;
+  /** Ids of the nodes whose outputs count; null: all. */
+  outputs: string[] | null;
+}
+
+/** The form of the options, which `catalog/schema.json` states. */
+interface Options {
+  workflows?: Record<
+    string,
+    {
+      prompt: Record<string, Node>;
+      inputs?: Record<string, string | string[]>;
+      files?: Record<string, string | string[]>;
+      outputs?: 'all' | string[];
+    }
+  >;
+}
+
+/** The field that is filled at random where the caller leaves it out. */
+export const seedField = 'seed';
+
+/** @throws Error where a name leads nowhere, in words for the operator. */
+export function readWorkflows(options: Record<string, unknown>): Map<string, Workflow> {
+  const { workflows = {} } = options as Options;
+  const read = Object.entries(workflows).map(([name, form]): [string, Workflow] => {
+    const { prompt, inputs = {}, files = {}, outputs = 'all' } = form;
+    const where = (fields: Record<string, string | string[]>) =>
+      Object.fromEntries(
+        Object.entries(fields).map(([field, paths]) => [field, targetsOf(name, prompt, paths)]),
+      );
+    const wanted = outputs === 'all' ? null : outputs;
+    const unknown = wanted?.find((id) => !Object.hasOwn(prompt, id));
+    if (unknown !== undefined) throw new Error(`its workflow ${name} has no node ${unknown}`);
+    const workflow = { name, prompt, inputs: where(inputs), files: where(files), outputs: wanted };
+    return [name, workflow];
+  });
+  return new Map(read);
+}
+
+/** `3.seed`: the input `seed` of the node `3`. The input has to be in the graph already. */
+function targetsOf(name: string, prompt: Record<string, Node>, paths: string | string[]): Target[] {
+  return [paths].flat().map((path) => {
+    const dot = path.indexOf('.');
+    const [node, input] = [path.slice(0, dot), path.slice(dot + 1)];
+    if (!Object.hasOwn(prompt, node) || !Object.hasOwn(prompt[node]!.inputs, input))
+      throw new Error(`its workflow ${name} has no input ${path}`);
+    return { node, input };
+  });
+}
+
+/**
+ * The graph with the request's values and the names of its files in it. What no mapping names stays
+ * as the operator made it, so a caller reaches nothing else.
+ *
+ * @throws InputRefused
+ */
+export function filledPrompt(
+  workflow: Workflow,
+  input: Record<string, unknown>,
+  files: Readonly<Record<string, string[]>>,
+): Record<string, Node> {
+  const prompt = structuredClone(workflow.prompt);
+  const put = ({ node, input: name }: Target, value: unknown) => {
+    prompt[node]!.inputs[name] = value;
+  };
+  for (const [field, targets] of Object.entries(workflow.inputs)) {
+    const value = input[field] ?? null;
+    if (value === null) continue;
+    // A list would be read as a link to another node's output.
+    if (!['string', 'number', 'boolean'].includes(typeof value))
+      throw new InputRefused(`${field} must be a text, a number, true or false.`);
+    for (const target of targets) put(target, value);
+  }
+  for (const [field, targets] of Object.entries(workflow.files)) {
+    const names = files[field] ?? [];
+    if (names.length > targets.length)
+      throw new InputRefused(`${field} takes at most ${targets.length}.`);
+    names.forEach((name, i) => put(targets[i]!, name));
+  }
+  return prompt;
+}
+
+/** Whether a node's input holds what the caller gave. */
+export function isCallers(workflow: Workflow, node: string, input: string | null): boolean {
+  const targets = [...Object.values(workflow.inputs), ...Object.values(workflow.files)].flat();
+  return targets.some((each) => each.node === node && (input === null || each.input === input));
+}

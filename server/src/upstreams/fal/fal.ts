@@ -1,0 +1,61 @@
+import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import { outcomeOfReply } from '../replies.ts';
+import type { Handle, Upstream, UpstreamTools } from '../upstream.ts';
+import { callbacks } from './callback.ts';
+import { jobOf } from './job.ts';
+import { look } from './poll.ts';
+import { costs, hasModel, listedPrices, listModels } from './prices.ts';
+import { startJob } from './start.ts';
+import { callFal, falOf, faultWords, isOk, reasonOf } from './wire.ts';
+import type { Fal } from './wire.ts';
+
+/** Files of the input go up first, and a large one takes its time. */
+const startSeconds = 600;
+const shortMs = 20_000;
+const shortBytes = 64 * 1024;
+
+/** fal.ai: image, video and sound models behind one queue. Throws where the options do not fit. */
+export function createFal(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
+  const fal = falOf(settings, tools);
+  const costOf = costs(fal);
+  return {
+    name: settings.name,
+    class: 'C+',
+    concurrency: settings.concurrency,
+    start_seconds: startSeconds,
+    start: (job) => startJob(fal, job, tools),
+    poll: (handle, signal) => look(fal, handle, costOf, signal),
+    cancel: (handle, signal) => cancel(fal, handle, signal),
+    callback: callbacks(fal),
+    check: (signal) => check(fal, signal),
+    models: (signal) => listModels(fal, signal),
+    hasModel: (model, signal) => hasModel(fal, model, signal),
+    prices: (models, signal) => listedPrices(fal, models, signal),
+  };
+}
+
+/** What it answers is not believed: a job may complete all the same. */
+async function cancel(fal: Fal, handle: Handle, signal: AbortSignal): Promise<void> {
+  const url = jobOf(fal, handle)?.cancel_url;
+  if (url === undefined) return;
+  const limits = { timeoutMs: shortMs, maxBytes: shortBytes, signal };
+  await callFal(fal, { method: 'PUT', url, ...limits }).catch(() => {});
+}
+
+/** Prices are told for a known key only, and cost nothing. */
+async function check(fal: Fal, signal: AbortSignal): Promise<string | null> {
+  const url = `${fal.api}/models/pricing?endpoint_id=fal-ai%2Fflux%2Fdev`;
+  try {
+    const reply = await callFal(fal, { url, timeoutMs: shortMs, maxBytes: shortBytes, signal });
+    // A model that is gone there says all the same that the key was taken.
+    if (isOk(reply) || reply.status === 404) return null;
+    const reason = reasonOf(fal, reply);
+    const outcome = outcomeOfReply(reply, fal.tools.now());
+    const why = outcome.outcome === 'not_accepted' ? outcome.why : null;
+    if (why === 'account') return `the account is out of credit: ${reason}`;
+    if (why === 'credential') return `it does not take the key: ${reason}`;
+    return `its prices could not be read: ${reason}`;
+  } catch (error) {
+    return faultWords(fal, error);
+  }
+}

@@ -1,0 +1,50 @@
+import type { Handle } from '../upstream.ts';
+import type { Fal } from './wire.ts';
+
+/** A job of fal's, and where it is asked about. */
+export interface Job {
+  request_id: string;
+  /** The endpoint that it was handed to. */
+  model: string;
+  status_url: string;
+  response_url: string;
+  cancel_url: string;
+}
+
+const requestIdForm = /^[A-Za-z0-9_-]{1,100}$/;
+const urlLengthMax = 1000;
+
+export function isRequestId(value: unknown): value is string {
+  return typeof value === 'string' && requestIdForm.test(value);
+}
+
+/**
+ * The job that a submit's reply, or a handle, tells of; null where it names none. Addresses are
+ * taken as given only where they lead to the definition's own origin, since our key goes there;
+ * else they are made by fal's rule. A definition that was moved is followed in this way too.
+ */
+export function jobOf(fal: Fal, given: Handle, model: unknown = given.model): Job | null {
+  const { request_id } = given;
+  if (!isRequestId(request_id) || typeof model !== 'string' || model === '') return null;
+  const own = `${fal.base}/${appOf(model)}/requests/${request_id}`;
+  const { origin } = new URL(fal.base);
+  const take = (url: unknown, otherwise: string): string => {
+    if (typeof url !== 'string' || url.length > urlLengthMax || !URL.canParse(url))
+      return otherwise;
+    return new URL(url).origin === origin ? url : otherwise;
+  };
+  return {
+    request_id,
+    model,
+    status_url: take(given.status_url, `${own}/status`),
+    response_url: take(given.response_url, own),
+    cancel_url: take(given.cancel_url, `${own}/cancel`),
+  };
+}
+
+/** `fal-ai/flux/dev` → `fal-ai/flux`: what follows the app is no part of a job's address. */
+function appOf(model: string): string {
+  const steps = model.split('/');
+  const isNamespaced = steps[0] === 'workflows' || steps[0] === 'comfy';
+  return steps.slice(0, isNamespaced ? 3 : 2).join('/');
+}

@@ -1,0 +1,115 @@
+import type { Reply } from '../../lib/fetch.ts';
+import { collectMedia } from '../outputs.ts';
+import { stateOf } from '../states.ts';
+import type { Handle, JobState, Result } from '../upstream.ts';
+import { jobOf } from './job.ts';
+import type { Job } from './job.ts';
+import type { CostOf } from './prices.ts';
+import { callFal, isOk, objectIn, reasonIn, reasonOf } from './wire.ts';
+import type { Fal } from './wire.ts';
+
+const statusTimeoutMs = 20_000;
+const statusMaxBytes = 1024 * 1024;
+const resultTimeoutMs = 60_000;
+/** Media may stand in it as `data:` addresses. */
+const resultMaxBytes = 48 * 1024 * 1024;
+const logsMax = 50;
+const logLineMax = 500;
+
+/** Tells nothing of the job: the next look may. */
+const transient: ReadonlySet<number> = new Set([401, 403, 408, 409, 425, 429]);
+/** Who had asked is gone: a job that was cancelled. */
+const clientClosed = 499;
+/** The words of a result that is asked for too early. */
+const notYetForm = /in progress|not (?:yet )?(?:ready|complete|finished)/i;
+
+/** How a job goes. Throws where a look told nothing of it. */
+export async function look(
+  fal: Fal,
+  handle: Handle,
+  costOf: CostOf,
+  signal: AbortSignal,
+): Promise<JobState> {
+  const job = jobOf(fal, handle);
+  if (job === null) return { state: 'missing', message: 'the handle names no job' };
+  const url = new URL(job.status_url);
+  url.searchParams.set('logs', '1');
+  const limits = { timeoutMs: statusTimeoutMs, maxBytes: statusMaxBytes, signal };
+  const reply = await callFal(fal, { url: url.href, ...limits });
+  if (reply.status === 404) return { state: 'missing', message: reasonOf(fal, reply) };
+  const body = isOk(reply) ? objectIn(reply) : null;
+  // An error inside a success says nothing of the job either.
+  if (body === null || typeof body.status !== 'string')
+    throw new Error(`its status: ${reasonOf(fal, reply)}`);
+  const word = stateOf(body.status);
+  if (word === 'running') return { state: 'running', logs: logsIn(body.logs) };
+  if (word === 'failed') return failed(reasonIn(fal, body) ?? 'The model failed.');
+  return resultOf(fal, job, body, costOf, signal);
+}
+
+function logsIn(logs: unknown): string[] {
+  if (!Array.isArray(logs)) return [];
+  const lines = logs
+    .slice(-logsMax)
+    .map((entry) => (entry as { message?: unknown } | null)?.message);
+  return lines.filter((line) => typeof line === 'string').map((line) => line.slice(0, logLineMax));
+}
+
+function failed(message: string, isInput = false): JobState {
+  return { state: 'failed', code: isInput ? 'upstream_rejected' : 'upstream_failed', message };
+}
+
+/**
+ * A job that failed is called completed too; the reply in its place tells: it is what the model
+ * itself answered, with its status and headers.
+ */
+async function resultOf(
+  fal: Fal,
+  job: Job,
+  { error }: Record<string, unknown>,
+  costOf: CostOf,
+  signal: AbortSignal,
+): Promise<JobState> {
+  const limits = { timeoutMs: resultTimeoutMs, maxBytes: resultMaxBytes, signal };
+  const reply = await callFal(fal, { url: job.response_url, ...limits });
+  if (!isOk(reply)) return failureOf(fal, reply, typeof error === 'string');
+  if (reply.truncated) return failed('The model returned more than can be taken.');
+  const body = objectIn(reply);
+  if (body === null) throw new Error('its result is no JSON object');
+  const result = takenFrom(body);
+  if (result === null) return failed('The model returned no output.');
+  const cost = await costOf(job.model, reply.headers['x-fal-billable-units'], signal);
+  return {
+    state: 'done',
+    result: cost === undefined ? result : { ...result, cost_usd_micro: cost },
+  };
+}
+
+function takenFrom(body: Record<string, unknown>): Result | null {
+  const result: Result = collectMedia(body, 'output');
+  if (result.media.length > 0 || typeof result.fields.text === 'string') return result;
+  // Models that look at media answer in words.
+  const { output, ...rest } = result.fields;
+  return typeof output === 'string' ? { media: [], fields: { ...rest, text: output } } : null;
+}
+
+function failureOf(fal: Fal, reply: Reply, saysFailed: boolean): JobState {
+  const { status, headers } = reply;
+  if (status === 404) return { state: 'missing', message: reasonOf(fal, reply) };
+  if (status === 410) return failed('The result is not kept any more.');
+  const body = objectIn(reply);
+  if (body === null || !isOfJob(reply, saysFailed, reasonOf(fal, reply)))
+    throw new Error(`its result: ${reasonOf(fal, reply)}`);
+  // What would have worked at another time, or ended on the platform's side, is not the input's.
+  const isInputs = status < clientClosed && headers['x-fal-retryable'] !== 'true';
+  const otherwise = isInputs ? 'The model refused the input.' : 'The model failed.';
+  return failed(reasonIn(fal, body) ?? otherwise, isInputs);
+}
+
+/** Whether the reply is what the job ended with, and not a hitch on the way to it. */
+function isOfJob({ status, headers }: Reply, saysFailed: boolean, reason: string): boolean {
+  if (headers['x-fal-error-type'] !== undefined) return true;
+  if (status < 400 || transient.has(status)) return false;
+  if (headers['x-fal-retryable'] !== undefined || saysFailed) return true;
+  return status < 500 && !(status === 400 && notYetForm.test(reason));
+}

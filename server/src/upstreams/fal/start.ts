@@ -1,0 +1,51 @@
+import { InputRefused } from '../inputs.ts';
+import { outcomeOfFault, outcomeOfReply } from '../replies.ts';
+import type { StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
+import { falInput } from './input.ts';
+import { jobOf } from './job.ts';
+import { NotUploaded, upload } from './storage.ts';
+import { callFal, isOk, objectIn, reasonOf } from './wire.ts';
+import type { Fal } from './wire.ts';
+
+const timeoutMs = 60_000;
+const maxBytes = 256 * 1024;
+/** fal's word for a caller who has left: what became of the job, it does not say. */
+const clientClosed = 499;
+
+/** Hands a job in, once. */
+export async function startJob(
+  fal: Fal,
+  job: StartJob,
+  tools: Pick<UpstreamTools, 'download'>,
+): Promise<StartOutcome> {
+  let json: Record<string, unknown>;
+  try {
+    json = await falInput(job, tools, (file) => upload(fal, file, job.signal));
+  } catch (error) {
+    if (error instanceof NotUploaded) return error.outcome;
+    if (error instanceof InputRefused) return { outcome: 'rejected', message: error.message };
+    throw error;
+  }
+  const query =
+    job.callback_url === null ? '' : `?fal_webhook=${encodeURIComponent(job.callback_url)}`;
+  const url = `${fal.base}/${job.model}${query}`;
+  let reply;
+  try {
+    reply = await callFal(fal, {
+      method: 'POST',
+      url,
+      json,
+      timeoutMs,
+      maxBytes,
+      signal: job.signal,
+    });
+  } catch (error) {
+    return outcomeOfFault(error);
+  }
+  const message = reasonOf(fal, reply);
+  if (reply.status === clientClosed) return { outcome: 'unknown', message };
+  if (!isOk(reply)) return { ...outcomeOfReply(reply, fal.tools.now()), message };
+  const made = jobOf(fal, objectIn(reply) ?? {}, job.model);
+  if (made === null) return { outcome: 'unknown', message: 'its answer names no job' };
+  return { outcome: 'accepted', handle: { ...made } };
+}

@@ -1,0 +1,173 @@
+import { judgeUrl } from '../../lib/address.ts';
+import { FetchError, type Reply } from '../../lib/fetch.ts';
+import { outcomeOfReply } from '../replies.ts';
+import type { InputFile, NotAccepted } from '../upstream.ts';
+import { callFal, isOk, objectIn, reasonOf } from './wire.ts';
+import type { Fal } from './wire.ts';
+
+/** Callers' files on fal's storage. Nothing is paid here, and no job exists yet. */
+
+/** Larger files go up in parts. */
+const singleMaxBytes = 90_000_000;
+const partBytes = 10 * 1024 * 1024;
+/** Longer than any job may take; then fal forgets the file. */
+const keptSeconds = 2 * 86_400;
+const replyMaxBytes = 64 * 1024;
+const askTimeoutMs = 30_000;
+const partTimeoutMs = 120_000;
+const wholeTimeoutMs = 600_000;
+
+/** The file is not there, so the job was not handed in. */
+export class NotUploaded extends Error {
+  readonly outcome: NotAccepted | { outcome: 'rejected'; message: string };
+  constructor(outcome: NotUploaded['outcome']) {
+    super(outcome.message);
+    this.outcome = outcome;
+  }
+}
+
+interface Place {
+  file_url: string;
+  upload_url: URL;
+}
+
+/**
+ * Hands a file over and gives its address there.
+ *
+ * @throws NotUploaded
+ */
+export async function upload(fal: Fal, file: InputFile, signal: AbortSignal): Promise<string> {
+  try {
+    const isLarge = file.size > singleMaxBytes;
+    const place = await placeFor(fal, file, isLarge, signal);
+    await (isLarge ? putParts : putWhole)(fal, place, file, signal);
+    return place.file_url;
+  } catch (error) {
+    if (error instanceof NotUploaded) throw error;
+    if (error instanceof FetchError)
+      throw notUploaded('unreachable', `its storage: ${error.message}`);
+    throw notUploaded('busy', 'a file of the input could not be read');
+  }
+}
+
+function notUploaded(why: 'unreachable' | 'busy', message: string): NotUploaded {
+  return new NotUploaded({ outcome: 'not_accepted', why, message });
+}
+
+async function placeFor(
+  fal: Fal,
+  { content_type, file_name }: InputFile,
+  isLarge: boolean,
+  signal: AbortSignal,
+): Promise<Place> {
+  const verb = isLarge ? 'initiate-multipart' : 'initiate';
+  const reply = await callFal(fal, {
+    method: 'POST',
+    url: `${fal.rest}/storage/upload/${verb}?storage_type=fal-cdn-v3`,
+    headers: {
+      'x-fal-object-lifecycle': JSON.stringify({ expiration_duration_seconds: keptSeconds }),
+    },
+    json: { content_type, file_name: file_name ?? nameFor(content_type) },
+    timeoutMs: askTimeoutMs,
+    maxBytes: replyMaxBytes,
+    signal,
+  });
+  if (!isOk(reply)) throw refusal(fal, reply);
+  const { file_url, upload_url } = objectIn(reply) ?? {};
+  if (typeof file_url !== 'string' || !/^https?:\/\//.test(file_url))
+    throw notUploaded('busy', 'its storage gave no address for a file');
+  return { file_url, upload_url: uploadUrl(fal, upload_url) };
+}
+
+function nameFor(content_type: string): string {
+  const [, kind = 'bin'] = /\/([a-z0-9]+)/.exec(content_type) ?? [];
+  return `input.${kind}`;
+}
+
+/** Wherever a reply points, a caller's file goes to the public Internet or the storage itself. */
+function uploadUrl({ rest }: Fal, given: unknown): URL {
+  const { host } = new URL(rest);
+  const text = String(given);
+  const isOwn = URL.canParse(text) && new URL(text).host === host;
+  const verdict = judgeUrl(text, { httpsOnly: !isOwn, exempt: () => isOwn });
+  if (!verdict.ok) throw notUploaded('busy', 'its storage gave an upload address of no use');
+  return verdict.url;
+}
+
+/** What a refusal of the storage means for the job that waits for the file. */
+function refusal(fal: Fal, reply: Reply): NotUploaded {
+  const message = `its storage: ${reasonOf(fal, reply)}`;
+  const outcome = outcomeOfReply(reply, fal.tools.now());
+  // No job was made, whatever the reply means otherwise; and a path is no model.
+  if (outcome.outcome === 'unknown') return notUploaded('busy', message);
+  if (outcome.outcome === 'rejected')
+    return new NotUploaded({ outcome: 'rejected', message: 'A file of the input was refused.' });
+  if (outcome.why === 'model') return notUploaded('busy', message);
+  return new NotUploaded({ ...outcome, message });
+}
+
+async function putWhole(fal: Fal, place: Place, file: InputFile, signal: AbortSignal) {
+  const body = file.size === 0 ? new Uint8Array() : await file.open();
+  const headers = {
+    'content-type': file.content_type,
+    // Stores behind such addresses take no body of unknown length.
+    'content-length': String(file.size),
+  };
+  await put(fal, place.upload_url.href, body, headers, wholeTimeoutMs, signal);
+}
+
+/** The reply to bytes; the address itself is the permit, so our key stays here. */
+async function put(
+  fal: Fal,
+  url: string,
+  body: Uint8Array | AsyncIterable<Uint8Array>,
+  headers: Record<string, string>,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Reply> {
+  const limits = { timeoutMs, maxBytes: replyMaxBytes, signal };
+  const reply = await fal.tools.fetch.request({ url, method: 'PUT', headers, body, ...limits });
+  if (!isOk(reply)) throw refusal(fal, reply);
+  return reply;
+}
+
+async function putParts(fal: Fal, place: Place, file: InputFile, signal: AbortSignal) {
+  const { origin, pathname, search } = place.upload_url;
+  const at = (step: string) => `${origin}${pathname}/${step}${search}`;
+  const parts: { partNumber: number; etag: string }[] = [];
+  for await (const bytes of inParts(await file.open())) {
+    const partNumber = parts.length + 1;
+    const reply = await put(fal, at(String(partNumber)), bytes, {}, partTimeoutMs, signal);
+    const etag = objectIn(reply)?.etag ?? reply.headers.etag;
+    if (typeof etag !== 'string') throw notUploaded('busy', 'its storage lost a part of a file');
+    parts.push({ partNumber, etag });
+  }
+  const reply = await fal.tools.fetch.request({
+    method: 'POST',
+    url: at('complete'),
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ parts }),
+    timeoutMs: partTimeoutMs,
+    maxBytes: replyMaxBytes,
+    signal,
+  });
+  if (!isOk(reply)) throw refusal(fal, reply);
+}
+
+async function* inParts(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let waiting: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    let rest = chunk;
+    while (size + rest.length >= partBytes) {
+      const room = partBytes - size;
+      yield Buffer.concat([...waiting, rest.subarray(0, room)]);
+      rest = rest.subarray(room);
+      waiting = [];
+      size = 0;
+    }
+    if (rest.length > 0) waiting.push(rest);
+    size += rest.length;
+  }
+  if (size > 0) yield Buffer.concat(waiting);
+}

@@ -1,0 +1,121 @@
+import { FetchError, type Reply } from '../../lib/fetch.ts';
+import { jsonOf, messageIn } from '../replies.ts';
+import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import type { UpstreamTools } from '../upstream.ts';
+
+/** The hosts of fal, the calls to them, and what all their replies have in common. */
+
+/** An upstream of this kind, ready to be called. */
+export interface Fal {
+  tools: Pick<UpstreamTools, 'fetch' | 'now'>;
+  /** Queue: where jobs are handed in. Without a slash at its end, as all of them. */
+  base: string;
+  /** Storage. */
+  rest: string;
+  /** Models and prices. */
+  api: string;
+  /** Where the public keys of callbacks are. */
+  jwks: string;
+  key: string;
+}
+
+interface FalCall {
+  url: string;
+  method?: string;
+  json?: unknown;
+  headers?: Record<string, string>;
+  timeoutMs: number;
+  maxBytes: number;
+  signal: AbortSignal;
+}
+
+const optionNames: ReadonlySet<string> = new Set(['rest_url', 'api_url', 'jwks_url']);
+const messageMax = 500;
+const reasonsMax = 5;
+
+/** Throws where there is no key, or an option is no address. */
+export function falOf(
+  { url, key, options }: Pick<UpstreamSettings, 'url' | 'key' | 'options'>,
+  tools: Fal['tools'],
+): Fal {
+  if (key === null) throw new Error('fal takes no calls without a key: name it in key_from');
+  for (const name of Object.keys(options))
+    if (!optionNames.has(name)) throw new Error(`fal has no option "${name}"`);
+  const rest = addressIn(options, 'rest_url', 'https://rest.fal.ai');
+  return {
+    tools,
+    base: url,
+    rest,
+    api: addressIn(options, 'api_url', 'https://api.fal.ai/v1'),
+    jwks: addressIn(options, 'jwks_url', `${rest}/.well-known/jwks.json`),
+    key: key.trim(),
+  };
+}
+
+function addressIn(options: Record<string, unknown>, name: string, otherwise: string): string {
+  const value = options[name] ?? otherwise;
+  if (typeof value !== 'string' || !/^https?:\/\//.test(value) || !URL.canParse(value))
+    throw new Error(`the option "${name}" must be an http or https address`);
+  return value.replace(/\/+$/, '');
+}
+
+/** A call with our key: only to the addresses of the definition. */
+export function callFal(fal: Fal, { json, headers, ...call }: FalCall): Promise<Reply> {
+  return fal.tools.fetch.request({
+    ...call,
+    headers: {
+      authorization: `Key ${fal.key}`,
+      accept: 'application/json',
+      ...(json !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    body: json === undefined ? null : JSON.stringify(json),
+  });
+}
+
+export function isOk({ status }: Pick<Reply, 'status'>): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** The JSON object in a reply; null where it holds anything else, or was too long. */
+export function objectIn({ body, truncated }: Reply): Record<string, unknown> | null {
+  const value = truncated ? undefined : jsonOf(body);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? (value as Record<string, unknown>) : null;
+}
+
+/** In fal's own words what a reply says, without addresses and without our key. */
+export function reasonOf(fal: Fal, reply: Pick<Reply, 'status' | 'body'>): string {
+  return reasonIn(fal, jsonOf(reply.body)) ?? `answered ${reply.status}`;
+}
+
+/** The same of a body; null where it says nothing. */
+export function reasonIn(fal: Fal, body: unknown): string | null {
+  const detail = (body as { detail?: unknown } | null | undefined)?.detail;
+  const words = (Array.isArray(detail) ? fieldReasons(detail) : null) ?? messageIn(body);
+  return words === null ? null : presentable(fal, words);
+}
+
+/** `prompt: Field required; …` of `[{loc: ['body', 'prompt'], msg: 'Field required'}, …]`. */
+function fieldReasons(detail: unknown[]): string | null {
+  const reasons: string[] = [];
+  for (const each of detail.slice(0, reasonsMax)) {
+    const { loc, msg } = (each ?? {}) as { loc?: unknown; msg?: unknown };
+    if (typeof msg !== 'string' || msg === '') continue;
+    const path = Array.isArray(loc) ? loc.filter((step) => step !== 'body').join('.') : '';
+    reasons.push(path === '' ? msg : `${path}: ${msg}`);
+  }
+  return reasons.length === 0 ? null : reasons.join('; ');
+}
+
+function presentable({ key }: Pick<Fal, 'key'>, text: string): string {
+  // A key is also written `id:secret`, and either half would be too much.
+  const secrets = [key, ...key.split(':')].filter((part) => part.length >= 6);
+  const without = secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text);
+  return without.replaceAll(/\b(?:https?|wss?):\/\/[^\s"'<>]+/gi, '…').slice(0, messageMax);
+}
+
+/** Words for the operator of what a call ended with. */
+export function faultWords(fal: Fal, error: unknown): string {
+  return error instanceof FetchError ? error.message : presentable(fal, (error as Error).message);
+}

@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import { formBody } from '../../lib/multipart.ts';
+import { outcomeOfFault } from '../replies.ts';
+import { dataUri, InputRefused, openMedia, placeMedia } from '../inputs.ts';
+import type { InputFile, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
+import type { Options } from './options.ts';
+import { textAt } from './path.ts';
+import { verdictOf } from './verdict.ts';
+import type { Wire } from './wire.ts';
+
+/** Callers' files on their way: into the service's storage, else inline, else as a link. */
+
+const replyMaxBytes = 256 * 1024;
+const timeoutMs = 120_000;
+
+/** A file could not be handed over, so the job was not sent. */
+export class NotHandedOver extends Error {
+  readonly outcome: StartOutcome;
+  constructor(outcome: StartOutcome) {
+    super('a file could not be handed over');
+    this.outcome = outcome;
+  }
+}
+
+/**
+ * The job's input as the service takes it. A public address of the caller's stays as it is.
+ *
+ * @throws InputRefused, NotHandedOver
+ */
+export function placeFiles(
+  job: StartJob,
+  options: Options,
+  wire: Wire,
+  tools: Pick<UpstreamTools, 'download' | 'now'>,
+): Promise<Record<string, unknown>> {
+  const handed = new Map<string, Promise<string>>();
+  const hand = async (value: string, field: string): Promise<string> => {
+    const file = await openMedia(value, field, job, tools);
+    const { upload, data_uri_max_bytes, link } = options.files;
+    if (upload) {
+      const { max_bytes } = upload;
+      if (file.size > max_bytes) throw tooLarge(field, max_bytes);
+      return uploaded(file, { ...options, upload }, wire, job.signal, tools.now());
+    }
+    if (file.size <= data_uri_max_bytes) return dataUri(file, field, data_uri_max_bytes);
+    if (link && file.link) return file.link;
+    if (data_uri_max_bytes > 0) throw tooLarge(field, data_uri_max_bytes);
+    throw new InputRefused(`${field} must be a public https address for this model.`);
+  };
+  return placeMedia(job, async (value, field) => {
+    if (!Object.hasOwn(job.files, value) && /^https?:/i.test(value)) return value;
+    // The same picture in two fields is handed over once.
+    const known = handed.get(value);
+    if (known) return known;
+    const placed = hand(value, field);
+    handed.set(value, placed);
+    return placed;
+  });
+}
+
+function tooLarge(field: string, maxBytes: number): InputRefused {
+  return new InputRefused(`${field} is larger than the ${maxBytes} bytes that this model takes.`);
+}
+
+async function uploaded(
+  file: InputFile,
+  options: Pick<Options, 'ok_when' | 'error'> & {
+    upload: NonNullable<Options['files']['upload']>;
+  },
+  wire: Wire,
+  signal: AbortSignal,
+  nowMs: number,
+): Promise<string> {
+  const { path, field, fields, reply: at } = options.upload;
+  const form = await formOf(file, field, fields);
+  const sent = { url: wire.address({ path }, {}), method: 'POST', form };
+  const limits = { maxBytes: replyMaxBytes, timeoutMs, signal };
+  const reply = await wire.send(sent, limits).catch((error: unknown) => {
+    // No job is made by an upload, so it may be sent again whatever became of it.
+    const { message } = outcomeOfFault(error);
+    throw new NotHandedOver({ outcome: 'not_accepted', why: 'unreachable', message });
+  });
+  const verdict = verdictOf(reply, options, nowMs);
+  if (!verdict.ok) throw new NotHandedOver(withoutDoubt(verdict.outcome));
+  const address = textAt(verdict.json, at);
+  if (address !== undefined && address !== '') return address;
+  const message = 'the reply to an upload names no address';
+  throw new NotHandedOver({ outcome: 'not_accepted', why: 'busy', message });
+}
+
+function withoutDoubt(outcome: StartOutcome): StartOutcome {
+  if (outcome.outcome !== 'unknown') return outcome;
+  return { outcome: 'not_accepted', why: 'busy', message: outcome.message };
+}
+
+/** One file and the fields beside it, as a form of the browser would send them. */
+async function formOf(file: InputFile, name: string, fields: Readonly<Record<string, string>>) {
+  const texts = Object.entries(fields).map(([field, content]) => ({ name: field, content }));
+  const { content_type, size } = file;
+  const content = { size, chunks: await file.open() };
+  return formBody([...texts, { name, file_name: fileName(content_type), content_type, content }]);
+}
+
+/**
+ * A name of ours: some services judge a file by its ending, some let a name replace another's file,
+ * and a caller's name is hostile.
+ */
+function fileName(content_type: string): string {
+  const [, subtype = 'bin'] = /\/([a-z0-9]{1,10})/i.exec(content_type) ?? [];
+  const ending = { jpeg: 'jpg', quicktime: 'mov', mpeg: 'mp3' }[subtype.toLowerCase()];
+  return `${randomUUID()}.${ending ?? subtype.toLowerCase()}`;
+}

@@ -1,0 +1,239 @@
+import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import { InputRefused } from '../inputs.ts';
+import { jsonOf, outcomeOfFault } from '../replies.ts';
+import {
+  CallbackRefused,
+  type Callback,
+  type Handle,
+  type JobState,
+  type StartJob,
+  type StartOutcome,
+  type Upstream,
+  type UpstreamTools,
+} from '../upstream.ts';
+import { NotHandedOver, placeFiles } from './files.ts';
+import { readOptions, type CallForm, type Options } from './options.ts';
+import { textAt, valueAt, valuesAt, type Path } from './path.ts';
+import { jobState } from './result.ts';
+import { verifySignature } from './signature.ts';
+import { verdictOf } from './verdict.ts';
+import { createWire, sentOf, type Sent, type Wire } from './wire.ts';
+
+/**
+ * Speaks to any service where a job is created, has an id, is asked for, and ends in addresses of
+ * what it made. What is particular to the service stands in the options of its definition.
+ */
+
+const submitLimits = { maxBytes: 1024 * 1024, timeoutMs: 60_000 };
+/** An output may stand in the reply itself, as a `data:` address. */
+const pollLimits = { maxBytes: 64 * 1024 * 1024, timeoutMs: 40_000 };
+const checkLimits = { maxBytes: 8 * 1024 * 1024, timeoutMs: 20_000 };
+const modelsMax = 10_000;
+/** What an id may look like, since it becomes part of an address and of a row. */
+const idForm = /^(?!\.{1,2}$)[\x21-\x7e]{1,300}$/;
+const addressMax = 2000;
+
+interface Parts {
+  settings: UpstreamSettings;
+  tools: UpstreamTools;
+  options: Options;
+  wire: Wire;
+}
+
+/** Throws Error, in words for the operator, where the options do not fit together. */
+export function createHttpJob(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
+  const options = readOptions(settings.options);
+  const parts = { settings, tools, options, wire: createWire(settings, options, tools) };
+  const { callback, check, models, cancel } = options;
+  const callsBack = callback !== null && (callback.signature === null || settings.secret !== null);
+  return {
+    name: settings.name,
+    class: classOf(options, callsBack),
+    concurrency: settings.concurrency,
+    start: (job) => start(parts, callsBack ? job : { ...job, callback_url: null }),
+    poll: (handle, signal) => poll(parts, handle, signal),
+    ...(cancel && { cancel: (handle, signal) => stop(parts, cancel, handle, signal) }),
+    ...(options.id === null && { find: (key, signal) => find(parts, key, signal) }),
+    ...(callsBack && { callback: async (call) => named(parts, call) }),
+    ...(check && { check: (signal) => tried(parts, check, signal) }),
+    ...(models && { models: (signal) => listed(parts, models, signal) }),
+  };
+}
+
+function classOf({ idempotency_header, id }: Options, callsBack: boolean): Upstream['class'] {
+  if (idempotency_header !== null) return 'A';
+  if (id === null) return 'B';
+  return callsBack ? 'C+' : 'C';
+}
+
+async function start(parts: Parts, job: StartJob): Promise<StartOutcome> {
+  const { options, wire, tools } = parts;
+  const outcome = await placeFiles(job, options, wire, tools).then(
+    (input) => submit(parts, job, input),
+    (error: unknown): StartOutcome => {
+      if (error instanceof NotHandedOver) return error.outcome;
+      if (!(error instanceof InputRefused)) throw error;
+      return { outcome: 'rejected', message: error.message };
+    },
+  );
+  if (!('message' in outcome)) return outcome;
+  return { ...outcome, message: wire.shown(outcome.message) };
+}
+
+async function submit(
+  { options, wire, tools, settings }: Parts,
+  job: StartJob,
+  input: Record<string, unknown>,
+): Promise<StartOutcome> {
+  const { request_id, idempotency_key, model, callback_url, signal } = job;
+  const values = { input, model, request_id, idempotency_key, callback_url };
+  const sent = orNull(() => sentOf(wire, options.submit, values));
+  if (sent === null) {
+    const message = 'the name of the model makes no address';
+    return { outcome: 'not_accepted', why: 'model', message };
+  }
+  const { idempotency_header } = options;
+  const own = idempotency_header === null ? {} : { [idempotency_header]: idempotency_key };
+  const headers = { ...sent.headers, ...own };
+  const reply = await wire
+    .send({ ...sent, headers }, { ...submitLimits, signal })
+    .catch(outcomeOfFault);
+  if ('outcome' in reply) return reply;
+  const verdict = verdictOf(reply, options, tools.now());
+  if (!verdict.ok) return verdict.outcome;
+  const handle = handleIn(verdict.json, options, settings.url, job);
+  if (handle === null) return { outcome: 'unknown', message: 'its answer names no job' };
+  const { poll_after_ms } = options;
+  return { outcome: 'accepted', handle, ...(poll_after_ms !== null && { poll_after_ms }) };
+}
+
+function orNull<T>(make: () => T): T | null {
+  try {
+    return make();
+  } catch {
+    return null;
+  }
+}
+
+/** Null where the reply names no job that could be asked for. */
+function handleIn(json: unknown, options: Options, base: string, job: StartJob): Handle | null {
+  const { task, idempotency_key } = job;
+  if (options.id === null) return { id: idempotency_key, task };
+  const id = idIn(json, options.id);
+  if (id === null) return null;
+  const address = addressIn(json, options, base);
+  if (address !== null) return { id, task, address };
+  return options.poll === null ? null : { id, task };
+}
+
+function idIn(json: unknown, paths: readonly Path[]): string | null {
+  const id = textAt(json, paths);
+  return id !== undefined && idForm.test(id) ? id : null;
+}
+
+/** Where the service says to ask; another origin would get our key. */
+function addressIn(json: unknown, { poll_address }: Options, base: string): string | null {
+  const text = poll_address === null ? undefined : valueAt(json, poll_address);
+  if (typeof text !== 'string' || text.length > addressMax || !URL.canParse(text, base))
+    return null;
+  const url = new URL(text, base);
+  return url.origin === new URL(base).origin ? url.href : null;
+}
+
+async function poll(parts: Parts, handle: Handle, signal: AbortSignal): Promise<JobState> {
+  const { options, wire, tools } = parts;
+  const reply = await wire
+    .send(lookOf(parts, handle), { ...pollLimits, signal })
+    .catch((error: unknown) => {
+      throw new Error(wire.shown(String((error as Error).message)), { cause: error });
+    });
+  const verdict = verdictOf(reply, options, tools.now());
+  if (verdict.ok) return jobState(verdict.json, options, taskOf(handle), wire.shown);
+  const { outcome } = verdict;
+  const message = wire.shown(outcome.message);
+  // A look cannot have a wrong input: what it refuses for good is the job's name.
+  const isGone =
+    outcome.outcome === 'rejected' ||
+    (outcome.outcome === 'not_accepted' && outcome.why === 'model');
+  if (isGone && !transient.has(reply.status)) return { state: 'missing', message };
+  throw new Error(`a look was answered with: ${message}`);
+}
+
+/** Statuses that pass by themselves, though a start that meets them would be refused. */
+const transient = new Set([405, 408, 409, 425, 429]);
+
+function lookOf({ options, wire, settings }: Parts, handle: Handle): Sent {
+  const { poll: call } = options;
+  const { id, address } = handle;
+  const isOurs =
+    typeof address === 'string' &&
+    URL.canParse(address) &&
+    new URL(address).origin === new URL(settings.url).origin;
+  if (isOurs) return { url: address, method: 'GET' };
+  if (call === null) throw new Error('the address of the job is not kept, or is elsewhere by now');
+  return sentOf(wire, call, { id: String(id) });
+}
+
+function taskOf({ task }: Handle): string {
+  return typeof task === 'string' ? task : '';
+}
+
+/** A job goes by our own key, so it is known or it is not. */
+async function find(parts: Parts, key: string, signal: AbortSignal): Promise<Handle | null> {
+  const handle = { id: key };
+  const { state } = await poll(parts, handle, signal);
+  return state === 'missing' ? null : handle;
+}
+
+async function stop(
+  { wire }: Parts,
+  call: CallForm,
+  { id }: Handle,
+  signal: AbortSignal,
+): Promise<void> {
+  const limits = { ...submitLimits, signal };
+  try {
+    await wire.send(sentOf(wire, call, { id: String(id) }), limits);
+  } catch {
+    // Best effort: a job that runs on costs the operator, never the caller.
+  }
+}
+
+function named({ options, settings, tools }: Parts, call: Callback): Handle | null {
+  const { handle, signature } = options.callback!;
+  const json = jsonOf(call.body);
+  const id = idIn(json, handle);
+  if (signature !== null) verifySignature(signature, call, id, settings.secret!, tools.now());
+  else if (json === undefined) throw new CallbackRefused('its body is no JSON');
+  return id === null ? null : { id };
+}
+
+async function tried(
+  { wire, options, tools }: Parts,
+  call: CallForm,
+  signal: AbortSignal,
+): Promise<string | null> {
+  try {
+    const reply = await wire.send(sentOf(wire, call, {}), { ...checkLimits, signal });
+    const verdict = verdictOf(reply, options, tools.now());
+    if (verdict.ok) return null;
+    const said = wire.shown(verdict.outcome.message);
+    const why = 'why' in verdict.outcome ? verdict.outcome.why : undefined;
+    if (why === 'credential') return `it does not take the key: ${said}`;
+    return why === 'account' ? `its account is out of credit: ${said}` : `it answers: ${said}`;
+  } catch (error) {
+    return wire.shown((error as Error).message);
+  }
+}
+
+async function listed(
+  { wire, options, tools }: Parts,
+  { names, ...call }: NonNullable<Options['models']>,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const reply = await wire.send(sentOf(wire, call, {}), { ...checkLimits, signal });
+  const verdict = verdictOf(reply, options, tools.now());
+  if (!verdict.ok) throw new Error(wire.shown(verdict.outcome.message));
+  const found = valuesAt(verdict.json, names).filter((name) => typeof name === 'string');
+  return found.slice(0, modelsMax);
+}

@@ -1,0 +1,204 @@
+import { stateWord, type JobWord } from '../states.ts';
+import { namesIn } from './template.ts';
+import { parsePath, type Path } from './path.ts';
+import { parseSignature, type Signature, type SignatureForm } from './signature.ts';
+
+/**
+ * What a catalog file says about a service of the pattern "create a job, get its id, ask how it
+ * goes, fetch what it made". `catalog/schema.json` holds the form; what it cannot say is checked
+ * here.
+ */
+
+/** One path, or several of which the first that leads somewhere counts. */
+type PathForm = string | readonly string[];
+type Texts = Readonly<Record<string, string>>;
+
+/** What a code of the service's own means for a start or a look. */
+export type CodeMeaning = 'busy' | 'account' | 'credential' | 'rejected' | 'missing';
+
+export interface CallForm {
+  method?: string;
+  path: string;
+  query?: Texts;
+  headers?: Texts;
+  body?: unknown;
+}
+
+interface OptionsForm {
+  auth: 'bearer' | 'key' | { header: string } | { query: string };
+  submit: CallForm;
+  id: PathForm;
+  poll: Omit<CallForm, 'path'> & { path?: string; address?: PathForm; every_seconds?: number };
+  status: PathForm;
+  words?: Readonly<Record<string, JobWord>>;
+  outputs: readonly (string | { path: string; field?: string })[];
+  fields?: Texts;
+  progress?: PathForm;
+  error?: PathForm;
+  rejected_when?: { code?: PathForm; is?: readonly Scalar[]; says?: readonly string[] };
+  ok_when?: { path: PathForm; is: readonly Scalar[]; else?: Readonly<Record<string, CodeMeaning>> };
+  cancel?: CallForm;
+  files?: {
+    upload?: { path: string; field?: string; fields?: Texts; reply: PathForm; max_bytes?: number };
+    data_uri_max_bytes?: number;
+    link?: boolean;
+  };
+  callback?: { handle?: PathForm; signature: SignatureForm };
+  idempotency_header?: string;
+  quantity?: PathForm;
+  cost_usd?: PathForm | { path: PathForm; each: string };
+  check?: CallForm;
+  models?: CallForm & { names: string };
+}
+
+type Scalar = string | number | boolean | null;
+
+export interface Options {
+  auth: OptionsForm['auth'];
+  submit: CallForm;
+  /** Null: the job goes by the key that we send. */
+  id: readonly Path[] | null;
+  poll: CallForm | null;
+  poll_address: readonly Path[] | null;
+  poll_after_ms: number | null;
+  status: readonly Path[];
+  words: Readonly<Record<string, JobWord>>;
+  outputs: readonly { path: Path; field: string | null }[];
+  fields: readonly (readonly [string, readonly Path[]])[];
+  progress: readonly Path[];
+  error: readonly Path[];
+  rejected_when: { code: readonly Path[]; is: readonly string[]; says: readonly string[] };
+  ok_when: {
+    path: readonly Path[];
+    is: readonly string[];
+    meanings: ReadonlyMap<string, CodeMeaning>;
+  } | null;
+  cancel: CallForm | null;
+  files: Files;
+  callback: { handle: readonly Path[]; signature: Signature | null } | null;
+  idempotency_header: string | null;
+  quantity: readonly Path[];
+  cost_usd: { path: readonly Path[]; each_usd: number };
+  check: CallForm | null;
+  models: (CallForm & { names: Path }) | null;
+}
+
+export interface Files {
+  upload: {
+    path: string;
+    field: string;
+    fields: Texts;
+    reply: readonly Path[];
+    max_bytes: number;
+  } | null;
+  data_uri_max_bytes: number;
+  link: boolean;
+}
+
+const uploadMaxBytes = 100 * 1024 * 1024;
+const ownId = '$idempotency_key';
+
+/** Throws Error, in words for the operator, where the options contradict themselves. */
+export function readOptions(options: Record<string, unknown>): Options {
+  const form = options as unknown as OptionsForm;
+  const { submit, poll, callback } = form;
+  const idIsOurs = form.id === ownId;
+  checkNames(form, idIsOurs);
+  const { address, every_seconds, path, ...call } = poll;
+  return {
+    auth: form.auth,
+    submit: { ...submit, method: submit.method ?? 'POST' },
+    id: idIsOurs ? null : pathsOf(form.id),
+    poll: path === undefined ? null : { ...call, path },
+    poll_address: address === undefined ? null : pathsOf(address),
+    poll_after_ms: every_seconds === undefined ? null : every_seconds * 1000,
+    status: pathsOf(form.status),
+    words: wordsOf(form.words),
+    outputs: form.outputs.map((each) =>
+      typeof each === 'string'
+        ? { path: parsePath(each), field: null }
+        : { path: parsePath(each.path), field: each.field ?? null },
+    ),
+    fields: Object.entries(form.fields ?? {}).map(([name, at]) => [name, pathsOf(at)] as const),
+    progress: pathsOf(form.progress),
+    error: pathsOf(form.error),
+    rejected_when: {
+      code: pathsOf(form.rejected_when?.code),
+      is: (form.rejected_when?.is ?? []).map(codeText),
+      says: (form.rejected_when?.says ?? []).map((word) => word.toLowerCase()),
+    },
+    ok_when: okWhen(form.ok_when),
+    cancel: form.cancel === undefined ? null : { method: 'POST', ...form.cancel },
+    files: filesOf(form.files),
+    callback: callback
+      ? { handle: pathsOf(callback.handle), signature: parseSignature(callback.signature) }
+      : null,
+    idempotency_header: form.idempotency_header ?? null,
+    quantity: pathsOf(form.quantity),
+    cost_usd: costOf(form.cost_usd),
+    check: form.check ?? null,
+    models: form.models ? { ...form.models, names: parsePath(form.models.names) } : null,
+  };
+}
+
+/** What a code is compared by; a code that is not there is `null`. */
+export function codeText(code: unknown): string {
+  return String(code ?? null).trim();
+}
+
+function checkNames({ submit, poll, callback, id, idempotency_header }: OptionsForm, own: boolean) {
+  const sent = namesIn([submit.path, submit.query, submit.headers, submit.body]);
+  const asked = namesIn([poll.path, poll.query, poll.headers, poll.body]);
+  if (!sent.includes('input')) throw new Error('submit hands the input over nowhere: say $input');
+  if (poll.path !== undefined && !asked.includes('id'))
+    throw new Error('poll names the job nowhere: say {id} in its path or $id in its body');
+  if (callback && !sent.includes('callback_url'))
+    throw new Error('callback needs $callback_url in the query, headers or body of submit');
+  if (!callback && sent.includes('callback_url'))
+    throw new Error('submit sends $callback_url, but there is no callback to read the answer by');
+  if (callback && poll.path === undefined)
+    throw new Error('callback needs poll.path, since a call back names the job by its id alone');
+  if (own && !sent.includes('idempotency_key'))
+    throw new Error(`id is ${ownId}, but submit does not send ${ownId}`);
+  if (own && idempotency_header !== undefined)
+    throw new Error('id is our key already: leave idempotency_header out');
+  if (own && poll.path === undefined) throw new Error(`id is ${ownId}, so poll needs a path`);
+  if (!own && typeof id === 'string' && id.startsWith('$'))
+    throw new Error(`id is a path into the reply of submit, or ${ownId}`);
+}
+
+function pathsOf(form: PathForm | undefined): readonly Path[] {
+  if (form === undefined) return [];
+  return (typeof form === 'string' ? [form] : form).map(parsePath);
+}
+
+function wordsOf(form: OptionsForm['words']): Readonly<Record<string, JobWord>> {
+  const words = Object.entries(form ?? {}).map(([word, state]) => [stateWord(word), state]);
+  return Object.fromEntries(words) as Record<string, JobWord>;
+}
+
+function okWhen(form: OptionsForm['ok_when']): Options['ok_when'] {
+  if (form === undefined) return null;
+  const is = form.is.map(codeText);
+  const meanings = new Map(Object.entries(form.else ?? {}));
+  const both = is.find((code) => meanings.has(code));
+  if (both !== undefined) throw new Error(`ok_when has ${both} in is and in else`);
+  return { path: pathsOf(form.path), is, meanings };
+}
+
+function filesOf(form: OptionsForm['files'] = { link: true }): Files {
+  const { upload, data_uri_max_bytes = 0, link = false } = form;
+  if (upload === undefined) return { upload: null, data_uri_max_bytes, link };
+  const { path, field = 'file', fields = {}, reply, max_bytes = uploadMaxBytes } = upload;
+  return {
+    upload: { path, field, fields, reply: pathsOf(reply), max_bytes },
+    data_uri_max_bytes,
+    link,
+  };
+}
+
+function costOf(form: OptionsForm['cost_usd']): Options['cost_usd'] {
+  if (typeof form === 'object' && 'path' in form)
+    return { path: pathsOf(form.path), each_usd: Number(form.each) };
+  return { path: pathsOf(form), each_usd: 1 };
+}

@@ -1,0 +1,76 @@
+/**
+ * Paths into a reply: `data.task_id`, `outputs[0].url`, `outputs[].url`. A step into a text reads
+ * the text as JSON, since some services put their result into the reply as a string.
+ */
+
+export type Path = readonly Step[];
+/** A name, an index, or every item. */
+type Step = string | number | typeof each;
+
+const each = Symbol('every item');
+const form = /^(?:\[\d{0,4}\]|[\w-]+)(?:\[\d{0,4}\]|\.[\w-]+)*$/;
+const stepsMax = 16;
+/** More than any request can ask for; a reply with more is broken. */
+const valuesMax = 256;
+const jsonTextMax = 4 * 1024 * 1024;
+
+/** Throws Error, in words for the operator, where the text is no path. */
+export function parsePath(text: string): Path {
+  if (!form.test(text)) throw new Error(`"${text}" is no path such as data.outputs[0].url`);
+  const steps = [...text.matchAll(/\[(\d*)\]|[\w-]+/g)].map(([step, index]) => {
+    if (index === undefined) return step;
+    return index === '' ? each : Number(index);
+  });
+  if (steps.length > stepsMax) throw new Error(`"${text}" has more than ${stepsMax} steps`);
+  return steps;
+}
+
+/** Every value that the path leads to; null and what is not there are left out. */
+export function valuesAt(value: unknown, path: Path): unknown[] {
+  let found = [value];
+  for (const step of path) {
+    found = found.flatMap((each) => inside(each, step)).slice(0, valuesMax);
+  }
+  return found.filter((each) => each !== null && each !== undefined);
+}
+
+/** The first value that any of the paths leads to. */
+export function valueAt(value: unknown, paths: readonly Path[]): unknown {
+  for (const path of paths) {
+    const [first] = valuesAt(value, path);
+    if (first !== undefined) return first;
+  }
+  return undefined;
+}
+
+/** The same as a text; undefined where it is none and no number, truth or falsehood either. */
+export function textAt(value: unknown, paths: readonly Path[]): string | undefined {
+  const found = valueAt(value, paths);
+  if (typeof found === 'string') return found;
+  return typeof found === 'number' || typeof found === 'boolean' ? String(found) : undefined;
+}
+
+/** The same as a number, also where it is written as a text. */
+export function numberAt(value: unknown, paths: readonly Path[]): number | undefined {
+  const text = textAt(value, paths)?.trim();
+  const number = text === undefined || text === '' ? NaN : Number(text);
+  return Number.isFinite(number) ? number : undefined;
+}
+
+function inside(value: unknown, step: Step): unknown[] {
+  const container = typeof value === 'string' ? parsed(value) : value;
+  if (typeof container !== 'object' || container === null) return [];
+  if (step === each) return Array.isArray(container) ? container : [];
+  if (typeof step === 'number') return Array.isArray(container) ? [container[step]] : [];
+  if (Array.isArray(container) || !Object.hasOwn(container, step)) return [];
+  return [(container as Record<string, unknown>)[step]];
+}
+
+function parsed(text: string): unknown {
+  if (text.length > jsonTextMax) return null;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}

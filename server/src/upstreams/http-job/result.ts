@@ -1,0 +1,109 @@
+import { toldCost } from '../../core/cost.ts';
+import { collectMedia, kindOfAddress } from '../outputs.ts';
+import { messageIn } from '../replies.ts';
+import { stateOf } from '../states.ts';
+import type { JobState, OutputMedia, Result } from '../upstream.ts';
+import { codeText, type Options } from './options.ts';
+import { numberAt, textAt, valueAt, valuesAt } from './path.ts';
+
+/** Tasks whose output is a picture, or as likely as not. */
+const imageTasks = new Set([
+  'text-to-image',
+  'edit',
+  'layer-decomposition',
+  'text-to-vector',
+  'reframe',
+  'upscale',
+]);
+
+/** How a job stands, read from the reply to a look that the service calls well. */
+
+/** Throws Error where the reply says nothing of a job. `shown` makes a message fit to be shown. */
+export function jobState(
+  json: unknown,
+  options: Options,
+  task: string,
+  shown: (message: string) => string,
+): JobState {
+  const word = textAt(json, options.status);
+  if (word === undefined) throw new Error('the reply to a look tells no state');
+  const state = stateOf(word, options.words);
+  if (state === 'failed') return failure(json, options, shown);
+  if (state === 'running') {
+    const said = numberAt(json, options.progress);
+    const progress = said === undefined ? {} : { progress: said > 1 ? said / 100 : said };
+    const { poll_after_ms } = options;
+    return { state, ...progress, ...(poll_after_ms !== null && { poll_after_ms }) };
+  }
+  const result = resultOf(json, options, task);
+  if (result.media.length > 0 || typeof result.fields.text === 'string') return { state, result };
+  const { code } = failure(json, options, shown);
+  return { state: 'failed', code, message: 'The model returned no output.' };
+}
+
+function failure(
+  json: unknown,
+  { error, rejected_when }: Options,
+  shown: (message: string) => string,
+): JobState & { state: 'failed' } {
+  const told = valueAt(json, error);
+  const message = shown(messageIn(told) ?? textAt(json, error) ?? '') || 'The generation failed.';
+  const { code, is, says } = rejected_when;
+  const lower = message.toLowerCase();
+  const isRejected =
+    (code.length > 0 && is.includes(codeText(valueAt(json, code)))) ||
+    says.some((word) => lower.includes(word));
+  return { state: 'failed', code: isRejected ? 'upstream_rejected' : 'upstream_failed', message };
+}
+
+function resultOf(json: unknown, options: Options, task: string): Result {
+  const media: OutputMedia[] = [];
+  for (const { path, field } of options.outputs) {
+    // A path may lead to one address or to the list of them.
+    const values = valuesAt(json, path).flat();
+    for (const value of values) media.push(...mediaIn(value, field, task));
+  }
+  const fields = options.fields.flatMap(([name, path]) => {
+    const value = valueAt(json, path);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const quantity = numberAt(json, options.quantity);
+  const told = numberAt(json, options.cost_usd.path);
+  const cost = told === undefined ? null : toldCost(told * options.cost_usd.each_usd);
+  return {
+    media: named(media),
+    fields: Object.fromEntries(fields),
+    ...(quantity !== undefined && { quantity }),
+    ...(cost !== null && { cost_usd_micro: cost }),
+  };
+}
+
+function mediaIn(value: unknown, field: string | null, task: string): OutputMedia[] {
+  const output = typeof value === 'string' ? { url: value } : value;
+  return collectMedia(output, '').media.map((media) => ({
+    ...media,
+    field: field ?? unnamed(kindOf(media, task)),
+  }));
+}
+
+/** What a media is, by what it says itself, else by what the task makes. */
+function kindOf({ source, content_type = '' }: OutputMedia, task: string): string {
+  const [kind] = content_type.split('/');
+  if (kind === 'image' || kind === 'video' || kind === 'audio') return kind;
+  const told = 'url' in source ? kindOfAddress(source.url) : null;
+  return told ?? (task === '' || imageTasks.has(task) ? 'image' : 'video');
+}
+
+/** Pictures are a list by custom. */
+function unnamed(kind: string): string {
+  return kind === 'image' ? 'images' : kind;
+}
+
+/** Several of what has the name of a single one become a list. */
+function named(media: readonly OutputMedia[]): OutputMedia[] {
+  const count = (field: string) => media.filter((each) => each.field === field).length;
+  return media.map((each) => {
+    const isList = each.field.endsWith('s') || count(each.field) === 1;
+    return isList ? each : { ...each, field: `${each.field}s` };
+  });
+}

@@ -1,0 +1,126 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { CallbackRefused, type Callback } from '../upstream.ts';
+
+/** How a service proves that a call back is its own, described as data: HMAC with SHA-256. */
+
+export interface SignatureData {
+  /** Names of the headers with the signature, the call's id and its time in unix seconds. */
+  header: string;
+  id_header?: string;
+  timestamp_header?: string;
+  /**
+   * What the header holds, such as `v1,{signature}` or `t={timestamp},v1={signature}`; several of
+   * them may stand there with spaces between.
+   */
+  form?: string;
+  /** Such as `{id}.{timestamp}.{body}`; `{handle}` is what the body names the job by. */
+  signed: string;
+  encoding: 'hex' | 'base64';
+  /** How the secret becomes the key: as it stands, or decoded; without this prefix. */
+  secret?: 'text' | 'base64' | 'hex';
+  secret_prefix?: string;
+  tolerance_seconds?: number;
+}
+
+export type SignatureForm = 'none' | 'standard-webhooks' | SignatureData;
+
+export type Signature = Required<Omit<SignatureData, 'id_header' | 'timestamp_header'>> &
+  Pick<SignatureData, 'id_header' | 'timestamp_header'> & { pattern: RegExp };
+
+const standardWebhooks: SignatureData = {
+  header: 'webhook-signature',
+  id_header: 'webhook-id',
+  timestamp_header: 'webhook-timestamp',
+  form: 'v1,{signature}',
+  signed: '{id}.{timestamp}.{body}',
+  encoding: 'base64',
+  secret: 'base64',
+  secret_prefix: 'whsec_',
+};
+const candidatesMax = 8;
+const headerMax = 4096;
+
+/** Null: the service does not sign. Throws Error, in words, where the parts do not fit. */
+export function parseSignature(form: SignatureForm): Signature | null {
+  if (form === 'none') return null;
+  const data = form === 'standard-webhooks' ? standardWebhooks : form;
+  const shape = data.form ?? '{signature}';
+  const { signed, timestamp_header, id_header } = data;
+  if (!shape.includes('{signature}')) throw new Error('signature.form must hold {signature}');
+  const hasTime = timestamp_header !== undefined || shape.includes('{timestamp}');
+  if (signed.includes('{timestamp}') !== hasTime)
+    throw new Error('signature: a timestamp must be read from somewhere, and be signed');
+  if (signed.includes('{id}') !== (id_header !== undefined))
+    throw new Error('signature: {id} in signed and id_header go together');
+  if (!signed.includes('{body}') && !signed.includes('{handle}'))
+    throw new Error('signature.signed must hold {body} or {handle}');
+  return {
+    secret: 'text',
+    secret_prefix: '',
+    tolerance_seconds: 300,
+    ...data,
+    form: shape,
+    header: data.header.toLowerCase(),
+    ...(id_header !== undefined && { id_header: id_header.toLowerCase() }),
+    ...(timestamp_header !== undefined && { timestamp_header: timestamp_header.toLowerCase() }),
+    pattern: patternOf(shape),
+  };
+}
+
+/** `handle` is what the body names the job by. @throws CallbackRefused */
+export function verifySignature(
+  signature: Signature,
+  { headers, body }: Pick<Callback, 'headers' | 'body'>,
+  handle: string | null,
+  secret: string,
+  nowMs: number,
+): void {
+  const header = headers[signature.header] ?? '';
+  if (header === '' || header.length > headerMax)
+    throw new CallbackRefused(`the header ${signature.header} is missing`);
+  const { id_header, timestamp_header } = signature;
+  const id = id_header === undefined ? '' : (headers[id_header] ?? '');
+  const stated = timestamp_header === undefined ? undefined : (headers[timestamp_header] ?? '');
+  const key = keyOf(secret, signature);
+  for (const entry of header.split(/\s+/).slice(0, candidatesMax)) {
+    const { signature: given, timestamp = stated ?? '' } =
+      signature.pattern.exec(entry)?.groups ?? {};
+    if (given === undefined) continue;
+    const expected = createHmac('sha256', key);
+    for (const part of signature.signed.split(/(\{\w+\})/))
+      expected.update(valueOf(part, { id, timestamp, handle: handle ?? '', body }));
+    if (!isSame(Buffer.from(given, signature.encoding), expected.digest())) continue;
+    if (signature.signed.includes('{timestamp}'))
+      checkAge(timestamp, signature.tolerance_seconds, nowMs);
+    return;
+  }
+  throw new CallbackRefused('its signature does not fit');
+}
+
+function valueOf(part: string, values: Record<string, string | Buffer>): string | Buffer {
+  return /^\{\w+\}$/.test(part) ? (values[part.slice(1, -1)] ?? '') : part;
+}
+
+function checkAge(timestamp: string, tolerance_seconds: number, nowMs: number): void {
+  const age = Math.abs(nowMs / 1000 - Number(timestamp || NaN));
+  if (!(age <= tolerance_seconds)) throw new CallbackRefused('its time is too far from ours');
+}
+
+function keyOf(secret: string, { secret: kind, secret_prefix }: Signature): Buffer {
+  const text = secret.startsWith(secret_prefix) ? secret.slice(secret_prefix.length) : secret;
+  return kind === 'text' ? Buffer.from(text, 'utf8') : Buffer.from(text, kind);
+}
+
+function isSame(given: Buffer, expected: Buffer): boolean {
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** Everything but the two marks stands for itself. */
+function patternOf(form: string): RegExp {
+  const parts = form.split(/(\{signature\}|\{timestamp\})/).map((part) => {
+    if (part === '{signature}') return '(?<signature>[A-Za-z0-9+/=_-]{1,200})';
+    if (part === '{timestamp}') return '(?<timestamp>\\d{1,20})';
+    return part.replaceAll(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
+  });
+  return new RegExp(`^${parts.join('')}$`);
+}

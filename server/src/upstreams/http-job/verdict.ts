@@ -1,0 +1,49 @@
+import { jsonOf, messageIn, outcomeOfReply, retryAfterMs } from '../replies.ts';
+import type { Reply } from '../../lib/fetch.ts';
+import type { StartOutcome } from '../upstream.ts';
+import { codeText, type CodeMeaning, type Options } from './options.ts';
+import { textAt, valueAt } from './path.ts';
+
+/** What a reply says of its own call, before anything in it is believed. */
+export type Verdict =
+  | { ok: true; json: unknown }
+  | { ok: false; outcome: Exclude<StartOutcome, { outcome: 'accepted' | 'done' }> };
+
+const whys = {
+  busy: 'busy',
+  account: 'account',
+  credential: 'credential',
+  missing: 'model',
+} as const satisfies Partial<Record<CodeMeaning, string>>;
+
+/**
+ * A code that the options name decides, whatever the status; then the status; then whether the code
+ * is one of those that mean success. Success in an unreadable reply is no answer.
+ */
+export function verdictOf(
+  reply: Reply,
+  { ok_when, error }: Pick<Options, 'ok_when' | 'error'>,
+  nowMs: number,
+): Verdict {
+  const json = jsonOf(reply.body);
+  const code = ok_when === null ? null : codeText(valueAt(json, ok_when.path));
+  const message =
+    textAt(json, error) ?? messageIn(json) ?? `answered ${code ?? 'nothing'} (${reply.status})`;
+  const meaning = code === null ? undefined : ok_when!.meanings.get(code);
+  if (meaning === 'rejected') return { ok: false, outcome: { outcome: 'rejected', message } };
+  if (meaning !== undefined) {
+    const why = whys[meaning];
+    const retry_after_ms = retryAfterMs(reply.headers, nowMs);
+    const wait = retry_after_ms === null ? {} : { retry_after_ms };
+    return { ok: false, outcome: { outcome: 'not_accepted', why, message, ...wait } };
+  }
+  if (reply.status < 200 || reply.status >= 300)
+    return { ok: false, outcome: outcomeOfReply(reply, nowMs) };
+  if (json === undefined || reply.truncated) {
+    const unreadable = `answered ${reply.status} with no readable JSON`;
+    return { ok: false, outcome: { outcome: 'unknown', message: unreadable } };
+  }
+  if (ok_when !== null && !ok_when.is.includes(code!))
+    return { ok: false, outcome: { outcome: 'unknown', message } };
+  return { ok: true, json };
+}

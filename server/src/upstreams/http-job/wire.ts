@@ -1,0 +1,97 @@
+import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import type { RequestCall, Reply } from '../../lib/fetch.ts';
+import type { FormBody } from '../../lib/multipart.ts';
+import type { UpstreamTools } from '../upstream.ts';
+import type { CallForm, Options } from './options.ts';
+import { fill, fillPath, fillTexts, type Values } from './template.ts';
+
+/** Calls to the service: addresses, credential and bodies, and texts that give neither away. */
+export interface Wire {
+  /** The address of a call of the options. */
+  address(call: CallForm, values: Values): string;
+  send(call: Sent, limits: Pick<RequestCall, 'maxBytes' | 'timeoutMs' | 'signal'>): Promise<Reply>;
+  /** What was said there, as it may be shown: no secret of ours, no address, short. */
+  shown(message: string): string;
+}
+
+export interface Sent {
+  url: string;
+  method: string;
+  headers?: Record<string, string>;
+  /** JSON where it is no ready body. */
+  body?: unknown;
+  /** A ready body with its own headers. */
+  form?: FormBody;
+}
+
+const messageMax = 500;
+/** Of what a service says, so much is looked at. */
+const textMax = 8192;
+
+export function createWire(
+  { url: base, key, secret }: UpstreamSettings,
+  { auth }: Pick<Options, 'auth'>,
+  { fetch }: Pick<UpstreamTools, 'fetch'>,
+): Wire {
+  const withKey = (address: string): string => {
+    if (key === null || typeof auth !== 'object' || !('query' in auth)) return address;
+    const url = new URL(address);
+    url.searchParams.set(auth.query, key);
+    return url.href;
+  };
+  return {
+    address(call, values) {
+      const { path, query } = call;
+      const filled = fillPath(path, values);
+      const url = new URL(/^https?:/i.test(filled) ? filled : base + filled);
+      for (const [name, text] of Object.entries(fillTexts(query, values)))
+        url.searchParams.set(name, text);
+      return url.href;
+    },
+    send({ url, method, headers, body, form }, limits) {
+      const isJson = form === undefined && body !== undefined;
+      return fetch.request({
+        url: withKey(url),
+        method,
+        headers: {
+          accept: 'application/json',
+          ...(isJson && { 'content-type': 'application/json' }),
+          ...form?.headers,
+          ...headers,
+          ...credential(auth, key),
+        },
+        body: form?.body ?? (isJson ? JSON.stringify(body) : null),
+        ...limits,
+      });
+    },
+    shown(message) {
+      let text = message;
+      for (const hidden of [key, secret]) {
+        if (hidden === null || hidden === '') continue;
+        text = text.replaceAll(hidden, '…').replaceAll(encodeURIComponent(hidden), '…');
+      }
+      text = text
+        .slice(0, textMax)
+        .replaceAll(/\b(?:https?|wss?|data):[^\s"'<>]*/gi, '(an address)');
+      return text.replaceAll(/\s+/g, ' ').trim().slice(0, messageMax);
+    },
+  };
+}
+
+/** A call of the options, ready to be sent. */
+export function sentOf(wire: Wire, call: CallForm, values: Values): Sent {
+  const { method = 'GET', headers, body } = call;
+  return {
+    url: wire.address(call, values),
+    method,
+    headers: fillTexts(headers, values),
+    ...(body !== undefined && { body: fill(body, values) }),
+  };
+}
+
+function credential(auth: Options['auth'], key: string | null): Record<string, string> {
+  if (key === null) return {};
+  if (auth === 'bearer') return { authorization: `Bearer ${key}` };
+  if (auth === 'key') return { authorization: `Key ${key}` };
+  return 'header' in auth ? { [auth.header.toLowerCase()]: key } : {};
+}

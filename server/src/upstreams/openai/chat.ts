@@ -1,0 +1,203 @@
+import { chunksFromCompletion } from '../../core/completion.ts';
+import { FetchError, type StreamReply } from '../../lib/fetch.ts';
+import { isObject } from '../../lib/json.ts';
+import { InputRefused } from '../inputs.ts';
+import { jsonOf } from '../replies.ts';
+import type { ChatCall, ChatOutcome, UpstreamTools } from '../upstream.ts';
+import { readChunks, tidied } from './chunks.ts';
+import { placeMessages } from './messages.ts';
+import type { Options } from './options.ts';
+import { errorIn, headOf, isSuccess, type Wire } from './wire.ts';
+
+type Json = Record<string, unknown>;
+
+/** Some ten thousand tokens with log probabilities are a few megabytes. */
+const replyMaxBytes = 32 * 1024 * 1024;
+const streamMaxBytes = 128 * 1024 * 1024;
+/**
+ * How long a stream's first chunk is waited for before the stream is handed on: a refusal that
+ * comes as that chunk can then still be told as one, and who waits for a slow model sees signs of
+ * life.
+ */
+const peekUsualMs = 3000;
+const path = '/chat/completions';
+
+/** OpenAI's chat completions. No call is ever repeated. */
+export function createChat(
+  wire: Wire,
+  options: Options,
+  tools: UpstreamTools,
+  peekMs = peekUsualMs,
+): (call: ChatCall) => Promise<ChatOutcome> {
+  const firstMs = options.first_byte_seconds * 1000;
+  const times = { firstMs, idleMs: options.idle_seconds * 1000, peekMs };
+  return async (call) => {
+    try {
+      const body = JSON.stringify(await bodyOf(call, options, tools));
+      if (!call.stream) return await whole(call, body, wire, firstMs);
+      return await streamed(call, body, wire, tools, times);
+    } catch (error) {
+      if (error instanceof InputRefused) return { outcome: 'rejected', message: error.message };
+      if (error instanceof FetchError) return wire.fault(error);
+      throw error;
+    }
+  };
+}
+
+interface Times {
+  firstMs: number;
+  idleMs: number;
+  peekMs: number;
+}
+
+async function whole(
+  { signal }: ChatCall,
+  body: string,
+  wire: Wire,
+  firstMs: number,
+): Promise<ChatOutcome> {
+  const headers = { 'content-type': 'application/json', accept: 'application/json' };
+  const limits = { maxBytes: replyMaxBytes, timeoutMs: 2 * firstMs, signal };
+  const reply = await wire.request(path, { method: 'POST', headers, body, ...limits });
+  if (!isSuccess(reply.status)) return wire.refusal(reply);
+  return judged(jsonOf(reply.body), reply.headers, wire);
+}
+
+async function streamed(
+  { signal }: ChatCall,
+  body: string,
+  wire: Wire,
+  tools: UpstreamTools,
+  times: Times,
+): Promise<ChatOutcome> {
+  const reply = await tools.fetch.stream({
+    url: wire.url + path,
+    method: 'POST',
+    headers: {
+      ...wire.headers,
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+    },
+    body,
+    maxBytes: streamMaxBytes,
+    idleTimeoutMs: Math.max(times.firstMs, times.idleMs),
+    signal,
+  });
+  const { status, headers } = reply;
+  if (!isSuccess(status)) return wire.refusal({ status, headers, body: await headOf(reply) });
+  const type = headers['content-type'] ?? '';
+  if (/json/i.test(type)) {
+    const value = jsonOf(await headOf(reply, replyMaxBytes));
+    return atOnce(judged(value, headers, wire));
+  }
+  if (/html/i.test(type)) {
+    reply.close();
+    return { outcome: 'unknown', message: 'answered with a page of HTML' };
+  }
+  return begun(readChunks(paced(reply, times)), headers, wire, times.peekMs);
+}
+
+/** A whole reply, or the error that came in its place. */
+function judged(value: unknown, headers: Record<string, string>, wire: Wire): ChatOutcome {
+  if (!isObject(value)) return { outcome: 'unknown', message: 'its answer could not be read' };
+  const reply = tidied(value);
+  const isEmpty = (reply.choices as unknown[]).length === 0;
+  if (!isEmpty) return { outcome: 'reply', reply };
+  const error = errorIn(reply);
+  if (error !== null) return wire.inBand(error, headers);
+  return { outcome: 'unknown', message: 'its answer holds no choice' };
+}
+
+async function begun(
+  chunks: AsyncGenerator<Json>,
+  headers: Record<string, string>,
+  wire: Wire,
+  peekMs: number,
+): Promise<ChatOutcome> {
+  const first = chunks.next();
+  const seen = await within(first, peekMs);
+  if (seen === null) return { outcome: 'stream', chunks: resumed(first, chunks) };
+  if (seen.status === 'rejected') {
+    if (seen.reason instanceof FetchError) throw seen.reason;
+    return { outcome: 'unknown', message: wire.clean((seen.reason as Error).message) };
+  }
+  if (seen.value.done) return { outcome: 'unknown', message: 'its stream is empty' };
+  const error = errorIn(seen.value.value);
+  if (error === null) return { outcome: 'stream', chunks: resumed(first, chunks) };
+  await chunks.return(undefined);
+  return wire.inBand(error, headers);
+}
+
+async function bodyOf(call: ChatCall, options: Options, tools: UpstreamTools): Promise<Json> {
+  const { max_tokens, messages, ...rest } = call.body;
+  return {
+    ...rest,
+    model: call.model,
+    messages: await placeMessages(messages, options.inline_images, call.signal, tools),
+    ...(max_tokens !== undefined && { [options.token_limit]: max_tokens }),
+    ...(call.stream && { stream: true }),
+    ...(call.stream && options.include_usage && { stream_options: { include_usage: true } }),
+  };
+}
+
+/** A server that does not stream answers whole: one chunk, and its usage. */
+function atOnce(outcome: ChatOutcome): ChatOutcome {
+  if (outcome.outcome !== 'reply') return outcome;
+  const { error, ...completion } = outcome.reply;
+  const chunks = chunksFromCompletion(completion, true);
+  if (error !== undefined) chunks.push({ choices: [], error });
+  return { outcome: 'stream', chunks: eachOf(chunks) };
+}
+
+async function* eachOf(chunks: Json[]): AsyncGenerator<Json> {
+  yield* chunks;
+}
+
+async function* resumed(
+  first: Promise<IteratorResult<Json>>,
+  rest: AsyncGenerator<Json>,
+): AsyncGenerator<Json> {
+  try {
+    const { done, value } = await first;
+    if (done) return;
+    yield value;
+    yield* rest;
+  } finally {
+    await rest.return(undefined);
+  }
+}
+
+/** The bytes as they come; throws where nothing comes for too long, and closes the connection. */
+async function* paced(reply: StreamReply, { firstMs, idleMs }: Times): AsyncGenerator<Uint8Array> {
+  const bytes = reply.body[Symbol.asyncIterator]();
+  let waitMs = firstMs;
+  let isLate = false;
+  try {
+    for (;;) {
+      const timer = setTimeout(() => {
+        isLate = true;
+        reply.close();
+      }, waitMs);
+      const { done, value } = await bytes.next().finally(() => clearTimeout(timer));
+      if (isLate) throw new Error('nothing came for too long');
+      if (done) return;
+      yield value;
+      waitMs = idleMs;
+    }
+  } finally {
+    reply.close();
+  }
+}
+
+/** How a promise ended, or null where it has not within the time. */
+async function within<T>(
+  promise: Promise<T>,
+  ms: number,
+): Promise<PromiseSettledResult<Awaited<T>> | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, ms, null);
+  });
+  const ended = Promise.allSettled([promise]).then(([result]) => result);
+  return Promise.race([ended, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,106 @@
+import { readEvents } from '../../lib/event-stream.ts';
+import { isObject } from '../../lib/json.ts';
+import { errorIn } from './wire.ts';
+
+/** Replies and chunks of many servers, brought to OpenAI's own shape. */
+
+type Json = Record<string, unknown>;
+
+/** A chunk with all log probabilities stays far below. */
+const eventCharsMax = 4 * 1024 * 1024;
+
+/** What is passed on; the rest are a server's own additions. */
+const passed = ['id', 'object', 'created', 'model', 'system_fingerprint'];
+
+/**
+ * The chunks of a stream. Throws where it breaks off, or holds what is no chunk: what came before
+ * is what was delivered.
+ */
+export async function* readChunks(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Json> {
+  let ended = false;
+  for await (const { event, data } of readEvents(bytes, eventCharsMax)) {
+    const text = data.trim();
+    if (text === '[DONE]') return;
+    if (text === '') continue;
+    const chunk = tidied(event === 'error' ? wrapped(parsed(text)) : parsed(text));
+    ended ||= isLast(chunk);
+    yield chunk;
+  }
+  // Some servers leave [DONE] out, but none the reason why they stop.
+  if (!ended) throw new Error('its stream ended before the reply did');
+}
+
+function parsed(text: string): Json {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Judged below.
+  }
+  if (!isObject(value)) throw new Error('its stream holds what is no chunk');
+  return value;
+}
+
+function wrapped(value: Json): Json {
+  return errorIn(value) === null ? { error: value } : value;
+}
+
+function isLast({ choices, usage }: Json): boolean {
+  const list = choices as Json[];
+  if (list.length === 0) return isObject(usage);
+  return list.some(({ finish_reason }) => typeof finish_reason === 'string');
+}
+
+/** A reply or a chunk, its usage and its error in OpenAI's places. */
+export function tidied(value: Json): Json {
+  const own = Object.fromEntries(
+    passed.filter((name) => Object.hasOwn(value, name)).map((name) => [name, value[name]]),
+  );
+  const choices = Array.isArray(value.choices) ? value.choices.filter(isObject) : [];
+  const usage = usageIn(value);
+  const error = errorOf(value, choices);
+  return {
+    ...own,
+    choices,
+    ...(usage !== undefined && { usage }),
+    ...(error !== null && { error }),
+  };
+}
+
+/** OpenRouter has it in the choice as well, Groq in a field of its own. */
+function errorOf(value: Json, choices: Json[]): unknown {
+  const error = errorIn(value);
+  if (error !== null) {
+    const { message, type, code, param, metadata } = error;
+    return { message, type, code, param, metadata };
+  }
+  const broken = choices.find((choice) => choice.finish_reason === 'error' && choice.error);
+  if (broken) return broken.error;
+  return errorIn(value.x_groq);
+}
+
+function usageIn(value: Json): unknown {
+  const { usage, timings, x_groq: groq } = value;
+  const said = isObject(usage) ? usage : isObject(groq) ? groq.usage : usage;
+  if (!isObject(timings)) return said;
+  const counted = usageOfTimings(timings);
+  if (!isObject(said)) return counted ?? said;
+  // llama.cpp's usage does not tell what its cache held; its timings do.
+  const { prompt_tokens_details } = said;
+  if (counted === null || isObject(prompt_tokens_details)) return said;
+  return { ...said, prompt_tokens_details: counted.prompt_tokens_details };
+}
+
+function usageOfTimings({ cache_n: cached = 0, prompt_n: read, predicted_n: written }: Json) {
+  if (!isCount(cached) || !isCount(read) || !isCount(written)) return null;
+  return {
+    prompt_tokens: cached + read,
+    completion_tokens: written,
+    total_tokens: cached + read + written,
+    prompt_tokens_details: { cached_tokens: cached },
+  };
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}

@@ -1,0 +1,104 @@
+import { isObject } from '../../lib/json.ts';
+import { openMedia, placeMedia, InputRefused } from '../inputs.ts';
+import { collectMedia } from '../outputs.ts';
+import { jsonOf } from '../replies.ts';
+import type { Result, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
+import { fileReader, formOf, partsOf, type Part } from './form.ts';
+import type { Options } from './options.ts';
+import { costIn, errorIn, isSuccess, type Wire } from './wire.ts';
+
+type Json = Record<string, unknown>;
+
+/** Ten pictures of some megabytes each, as base64. */
+const replyMaxBytes = 96 * 1024 * 1024;
+const imageMaxBytes = 50 * 1024 * 1024;
+
+/** Our media fields → what an edit calls them. */
+const mediaParts: Readonly<Record<string, 'image' | 'mask'>> = {
+  image_url: 'image',
+  image_urls: 'image',
+  reference_image_urls: 'image',
+  mask_url: 'mask',
+};
+/** They would change the form of the answer, or whose model it is. */
+const keptBack = new Set(['model', 'stream', 'partial_images', ...Object.keys(mediaParts)]);
+
+/**
+ * Pictures, which come in the answer to their start: from words alone as JSON, from pictures of the
+ * caller's as a form that holds their bytes.
+ */
+export function createImages(wire: Wire, options: Options, tools: UpstreamTools) {
+  return async (job: StartJob): Promise<StartOutcome> => {
+    const { files, fields } = await sortOut(job, tools);
+    if (files.length === 0 && job.task !== 'text-to-image')
+      throw new InputRefused('image_url is missing: there is nothing to edit.');
+    const path = files.length === 0 ? '/images/generations' : '/images/edits';
+    const { content_type, body } =
+      files.length === 0 ? asJson(job.model, fields) : asForm(job.model, fields, files);
+    const reply = await wire.request(path, {
+      method: 'POST',
+      headers: { 'content-type': content_type, accept: 'application/json' },
+      body,
+      maxBytes: replyMaxBytes,
+      timeoutMs: options.start_seconds * 1000,
+      signal: job.signal,
+    });
+    if (!isSuccess(reply.status)) return wire.refusal(reply);
+    const value = reply.truncated ? undefined : jsonOf(reply.body);
+    if (!isObject(value)) return { outcome: 'unknown', message: 'its answer could not be read' };
+    const error = errorIn(value);
+    if (error !== null) return wire.inBand(error, reply.headers);
+    if (!Array.isArray(value.data))
+      return { outcome: 'unknown', message: 'its answer holds no images' };
+    return { outcome: 'done', result: resultOf(value, value.data) };
+  };
+}
+
+async function sortOut(
+  job: StartJob,
+  tools: UpstreamTools,
+): Promise<{ files: Part[]; fields: Json }> {
+  const files: Part[] = [];
+  const read = fileReader(imageMaxBytes);
+  const input = await placeMedia(job, async (value, field) => {
+    const name = mediaParts[field];
+    if (name === undefined) throw new InputRefused(`${field} is not taken by this model.`);
+    const file = await openMedia(value, field, job, tools);
+    files.push({ name, value: await read(file, field, `${name}-${files.length + 1}`) });
+    return null;
+  });
+  // A count that the row does not price is not asked for.
+  const isPriced = (name: string) => name !== 'n' || job.fields.includes(name);
+  const kept = Object.entries(input).filter(
+    ([name, value]) => !keptBack.has(name) && isPriced(name) && value !== null,
+  );
+  return { files, fields: Object.fromEntries(kept) };
+}
+
+function asJson(model: string, fields: Json) {
+  return { content_type: 'application/json', body: JSON.stringify({ ...fields, model }) };
+}
+
+function asForm(model: string, fields: Json, files: Part[]) {
+  const isList = files.filter(({ name }) => name === 'image').length > 1;
+  return formOf([
+    { name: 'model', value: model },
+    ...Object.entries(fields).flatMap(([name, value]) => partsOf(name, value)),
+    ...files.map(({ name, value }) => ({
+      name: isList && name === 'image' ? 'image[]' : name,
+      value,
+    })),
+  ]);
+}
+
+function resultOf(reply: Json, data: unknown[]): Result {
+  const { media } = collectMedia(data, 'images');
+  const cost_usd_micro = costIn(reply);
+  const [first] = data;
+  const { revised_prompt } = isObject(first) ? first : {};
+  return {
+    media,
+    fields: typeof revised_prompt === 'string' ? { revised_prompt } : {},
+    ...(cost_usd_micro !== undefined && { cost_usd_micro }),
+  };
+}

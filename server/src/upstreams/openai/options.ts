@@ -1,0 +1,57 @@
+/** What differs between OpenAI-compatible servers, as the definition's `options` say it. */
+export interface Options {
+  /** Put behind the address where it does not end with it, such as `/v1`. */
+  base_path: string;
+  /** How the limit of completion tokens is called there. */
+  token_limit: 'max_tokens' | 'max_completion_tokens';
+  /** Asks each stream for its usage; without, some servers tell none. */
+  include_usage: boolean;
+  /** Pictures of chat calls are fetched here, through the guard, and handed over as data. */
+  inline_images: boolean;
+  /** Until the first byte of a reply; a model may have to be loaded first. */
+  first_byte_seconds: number;
+  /** Between two bytes of a stream. */
+  idle_seconds: number;
+  /** For an image, which comes in the answer to its start. */
+  start_seconds: number;
+  /** Answers for nothing, and only to a good key. */
+  check_path: string;
+  /** How a video is asked for. */
+  videos: 'multipart' | 'json' | 'openrouter';
+}
+
+const usual: Options = {
+  base_path: '',
+  token_limit: 'max_tokens',
+  include_usage: true,
+  inline_images: false,
+  first_byte_seconds: 300,
+  idle_seconds: 60,
+  start_seconds: 300,
+  check_path: '/models',
+  videos: 'multipart',
+};
+
+const words: Partial<Record<keyof Options, readonly string[]>> = {
+  token_limit: ['max_tokens', 'max_completion_tokens'],
+  videos: ['multipart', 'json', 'openrouter'],
+};
+const secondsMax = 3600;
+
+/** Throws where an option is unknown or no such value. The schema has said so before, as a rule. */
+export function optionsOf(given: Record<string, unknown>): Options {
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(usual, name)) throw new Error(`there is no option ${name}`);
+    const option = name as keyof Options;
+    if (!fits(option, value)) throw new Error(`the option ${name} cannot be ${String(value)}`);
+  }
+  return { ...usual, ...given };
+}
+
+function fits(option: keyof Options, value: unknown): boolean {
+  const allowed = words[option];
+  if (allowed) return allowed.includes(value as string);
+  if (typeof value !== typeof usual[option]) return false;
+  if (typeof value === 'number') return value >= 1 && value <= secondsMax;
+  return typeof value !== 'string' || /^(\/[\w.-]+)*$/.test(value);
+}

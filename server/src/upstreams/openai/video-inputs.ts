@@ -1,0 +1,130 @@
+import { dataUri, InputRefused, openMedia, placeMedia } from '../inputs.ts';
+import type { StartJob, UpstreamTools } from '../upstream.ts';
+import { fileReader, formOf, partsOf, type Part } from './form.ts';
+import type { Options } from './options.ts';
+
+/** What a video is asked for with, in each of the forms. */
+
+type Json = Record<string, unknown>;
+type Medium = { field: string; url: string };
+type Sent = { content_type: string; body: string | Buffer };
+
+const fileMaxBytes = 50 * 1024 * 1024;
+/** As data in JSON; what is larger is given by its link, where we have one. */
+const dataMaxBytes = 8 * 1024 * 1024;
+/** Never the caller's to say. */
+const keptBack = new Set(['model', 'callback_url', 'stream', 'n']);
+
+/** The body of a start. `callback_url` is what the upstream is to call. Throws `InputRefused`. */
+export function videoBody(
+  job: StartJob,
+  kind: Options['videos'],
+  callback_url: string | null,
+  tools: UpstreamTools,
+): Promise<Sent> {
+  return kind === 'multipart' ? form(job, tools) : json(job, kind, callback_url, tools);
+}
+
+async function form(job: StartJob, tools: UpstreamTools): Promise<Sent> {
+  const files: Part[] = [];
+  const read = fileReader(fileMaxBytes);
+  const fields = await fieldsOf(job, async (value, field) => {
+    if (files.length > 0) throw untaken(field);
+    const file = await openMedia(value, field, job, tools);
+    const name = 'input_reference';
+    files.push({ name, value: await read(file, field, name) });
+    return null;
+  });
+  const texts = Object.entries(fields).flatMap(([name, value]) => partsOf(name, value));
+  return formOf([{ name: 'model', value: job.model }, ...texts, ...files]);
+}
+
+async function json(
+  job: StartJob,
+  kind: Options['videos'],
+  callback_url: string | null,
+  tools: UpstreamTools,
+): Promise<Sent> {
+  const media: Medium[] = [];
+  const fields = await fieldsOf(job, async (value, field) => {
+    media.push({ field, url: await addressOf(value, field, job, tools) });
+    return null;
+  });
+  const isRouter = kind === 'openrouter';
+  // OpenAI writes the seconds as a text, and takes nothing else.
+  if (!isRouter && typeof fields.seconds === 'number') fields.seconds = String(fields.seconds);
+  const body = {
+    ...fields,
+    ...(isRouter ? frames(media) : reference(media)),
+    model: job.model,
+    ...(callback_url !== null && { callback_url }),
+  };
+  return { content_type: 'application/json', body: JSON.stringify(body) };
+}
+
+async function addressOf(
+  value: string,
+  field: string,
+  job: StartJob,
+  tools: UpstreamTools,
+): Promise<string> {
+  const isStored = Object.hasOwn(job.files, value);
+  if (!isStored && /^(https?|data):/i.test(value)) return value;
+  const file = await openMedia(value, field, job, tools);
+  if (file.link && file.size > dataMaxBytes) return file.link;
+  return dataUri(file, field, dataMaxBytes);
+}
+
+/** The input without what is not the caller's to say; media are what `place` leaves of them. */
+async function fieldsOf(
+  job: StartJob,
+  place: (value: string, field: string) => Promise<null>,
+): Promise<Json> {
+  const placed = await placeMedia(job, place);
+  const kept = Object.entries(placed).filter(
+    ([name, value]) => value !== null && !keptBack.has(name) && !isEmptied(value),
+  );
+  return Object.fromEntries(kept);
+}
+
+function isEmptied(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every((item) => item === null);
+}
+
+function reference(media: Medium[]): Json {
+  const [first, second] = media;
+  if (second) throw untaken(second.field);
+  return first ? { input_reference: { image_url: first.url } } : {};
+}
+
+/** OpenRouter's: a first and a last frame, and whatever else is to be looked at. */
+function frames(media: Medium[]): Json {
+  const frame_images: Json[] = [];
+  const input_references: Json[] = [];
+  for (const { field, url } of media) {
+    const frame_type = frameTypes[field];
+    const type = kindOf(field);
+    if (frame_type) frame_images.push({ type, image_url: { url }, frame_type });
+    else input_references.push({ type, [type]: { url } });
+  }
+  return {
+    ...(frame_images.length > 0 && { frame_images }),
+    ...(input_references.length > 0 && { input_references }),
+  };
+}
+
+const frameTypes: Readonly<Record<string, string>> = {
+  image_url: 'first_frame',
+  start_image_url: 'first_frame',
+  end_image_url: 'last_frame',
+  last_image_url: 'last_frame',
+};
+
+function kindOf(field: string): string {
+  const [, kind] = /(video|audio)_urls?$/.exec(field) ?? [];
+  return `${kind ?? 'image'}_url`;
+}
+
+function untaken(field: string): InputRefused {
+  return new InputRefused(`${field} is not taken by this model beside the others.`);
+}

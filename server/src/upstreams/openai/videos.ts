@@ -1,0 +1,140 @@
+import type { Reply } from '../../lib/fetch.ts';
+import { isObject } from '../../lib/json.ts';
+import { jsonOf, messageIn } from '../replies.ts';
+import { stateOf } from '../states.ts';
+import type {
+  Handle,
+  JobState,
+  OutputMedia,
+  StartJob,
+  StartOutcome,
+  UpstreamTools,
+} from '../upstream.ts';
+import type { Options } from './options.ts';
+import { videoBody } from './video-inputs.ts';
+import { costIn, errorIn, isSuccess, type Wire } from './wire.ts';
+
+type Json = Record<string, unknown>;
+
+const replyMaxBytes = 1024 * 1024;
+const callMs = 60_000;
+/** A form with a film in it takes its time. */
+const startMs = 120_000;
+
+/**
+ * Videos of OpenAI's form and its relatives: asked for, looked at, fetched. `callsBack`: a job says
+ * where it is to be called back.
+ */
+export function createVideos(
+  wire: Wire,
+  { videos: kind }: Options,
+  tools: UpstreamTools,
+  callsBack: boolean,
+) {
+  const isRouter = kind === 'openrouter';
+
+  return {
+    async start(job: StartJob): Promise<StartOutcome> {
+      const callback = callsBack && reaches(job.callback_url, wire) ? job.callback_url : null;
+      const { content_type, body } = await videoBody(job, kind, callback, tools);
+      const reply = await wire.request('/videos', {
+        method: 'POST',
+        headers: { 'content-type': content_type, accept: 'application/json' },
+        body,
+        maxBytes: replyMaxBytes,
+        timeoutMs: startMs,
+        signal: job.signal,
+      });
+      if (!isSuccess(reply.status)) return wire.refusal(reply);
+      const value = objectIn(reply);
+      const handle = value && handleIn(value, isRouter, wire);
+      if (handle) return { outcome: 'accepted', handle };
+      const error = errorIn(value);
+      if (error !== null) return wire.inBand(error, reply.headers);
+      return { outcome: 'unknown', message: 'its answer names no job' };
+    },
+
+    async poll({ id, polling_url }: Handle, signal: AbortSignal): Promise<JobState> {
+      const own = `/videos/${encodeURIComponent(String(id))}`;
+      const url = typeof polling_url === 'string' ? polling_url : wire.url + own;
+      const headers = { ...wire.headers, accept: 'application/json' };
+      const limits = { maxBytes: replyMaxBytes, timeoutMs: callMs, signal };
+      const reply = await tools.fetch.request({ url, headers, ...limits });
+      const value = objectIn(reply);
+      const said = (otherwise: string) => wire.clean(messageIn(value) ?? otherwise);
+      if (reply.status === 404) return { state: 'missing', message: said('it knows no such job') };
+      if (!isSuccess(reply.status)) throw new Error(said(`answered ${reply.status}`));
+      if (!value) throw new Error('its answer could not be read');
+      // An error without a job around it is about the call, not about the job.
+      if (value.status === undefined) throw new Error(said('its answer tells no state'));
+      return stateIn(value, String(id), isRouter, wire);
+    },
+  };
+}
+
+/** OpenRouter refuses any other than https; in the own network both are fine. */
+function reaches(callback: string | null, wire: Wire): boolean {
+  return callback !== null && (callback.startsWith('https:') || wire.url.startsWith('http:'));
+}
+
+/** An address of its own to ask at is used where it is really its own. */
+function handleIn(value: Json, isRouter: boolean, wire: Wire): Handle | null {
+  const id = value.id ?? value.task_id;
+  if (typeof id !== 'string' || !/^(?!\.{1,2}$)\S{1,300}$/.test(id)) return null;
+  const { polling_url } = value;
+  if (!isRouter || typeof polling_url !== 'string' || polling_url.length > 2000) return { id };
+  if (!URL.canParse(polling_url, wire.url)) return { id };
+  const { href } = new URL(polling_url, wire.url);
+  return wire.isOwn(href) ? { id, polling_url: href } : { id };
+}
+
+function stateIn(value: Json, id: string, isRouter: boolean, wire: Wire): JobState {
+  const state = stateOf(value.status);
+  if (state === 'running') {
+    const progress = progressIn(value.progress);
+    return progress === undefined ? { state } : { state, progress };
+  }
+  if (state === 'failed') return failureIn(value, wire);
+  const cost_usd_micro = costIn(value);
+  const cost = cost_usd_micro !== undefined && { cost_usd_micro };
+  return { state, result: { media: mediaIn(value, id, isRouter, wire), fields: {}, ...cost } };
+}
+
+function mediaIn(value: Json, id: string, isRouter: boolean, wire: Wire): OutputMedia[] {
+  const content = `${wire.url}/videos/${encodeURIComponent(id)}/content`;
+  const listed = isRouter ? value.unsigned_urls : undefined;
+  const urls = Array.isArray(listed) ? listed.filter(isAddress) : [content];
+  const field = urls.length > 1 ? 'videos' : 'video';
+  return urls.map((url) => {
+    // Our key goes to nobody but the upstream itself.
+    const source = wire.isOwn(url) ? { url, headers: { ...wire.headers } } : { url };
+    return { field, source, content_type: 'video/mp4' };
+  });
+}
+
+function failureIn(value: Json, wire: Wire): JobState {
+  const error = errorIn(value);
+  const message = wire.clean(messageIn(error) ?? `the job ended as ${String(value.status)}`);
+  const kind = `${String(error?.code)} ${String(error?.type)} ${message}`;
+  const code = inputToBlame.test(kind) ? 'upstream_rejected' : 'upstream_failed';
+  return { state: 'failed', code, message };
+}
+
+const inputToBlame =
+  /moderation|policy|policies|safety|content_filter|flagged|prohibited|invalid_(request|input|prompt)|sensitive/i;
+
+/** From 0 to 100, a text in some servers. */
+function progressIn(value: unknown): number | undefined {
+  const percent = typeof value === 'string' ? Number.parseFloat(value) : value;
+  if (typeof percent !== 'number' || !(percent >= 0 && percent <= 100)) return undefined;
+  return percent / 100;
+}
+
+function isAddress(value: unknown): value is string {
+  return typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value);
+}
+
+function objectIn(reply: Reply): Json | null {
+  const value = reply.truncated ? undefined : jsonOf(reply.body);
+  return isObject(value) ? value : null;
+}

@@ -1,0 +1,134 @@
+import { toldCost } from '../../core/cost.ts';
+import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import { FetchError, type Reply, type RequestCall, type StreamReply } from '../../lib/fetch.ts';
+import { isObject } from '../../lib/json.ts';
+import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
+import type { NotAccepted, UpstreamTools } from '../upstream.ts';
+
+type Json = Record<string, unknown>;
+type Said = Pick<Reply, 'status' | 'headers' | 'body'>;
+
+/** A call that made nothing, or of which nobody knows. Fits a start and a chat call alike. */
+export type Refused =
+  | { outcome: 'rejected'; message: string }
+  | NotAccepted
+  | { outcome: 'unknown'; message: string };
+
+/** The address, the key, and what its errors mean. */
+export type Wire = ReturnType<typeof createWire>;
+
+const errorBytes = 64 * 1024;
+
+export function createWire(settings: UpstreamSettings, tools: UpstreamTools, basePath: string) {
+  const { key, url: given } = settings;
+  const url = given.endsWith(basePath) ? given : given + basePath;
+  const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
+
+  /** A text of its, without our key and without addresses. */
+  function clean(text: string): string {
+    const shown = key === null ? text : text.replaceAll(key, '***');
+    return shown.replaceAll(/\bhttps?:\/\/\S+/gi, '…').trim();
+  }
+
+  function cleaned<T extends { message: string }>(outcome: T): T {
+    return { ...outcome, message: clean(outcome.message) };
+  }
+
+  /** What a reply means that is no success. */
+  function refusal(reply: Said): Refused {
+    const error = errorIn(jsonOf(reply.body));
+    const special = error === null ? null : specialRefusal(reply.status, error);
+    return cleaned(special ?? outcomeOfReply(reply, tools.now()));
+  }
+
+  return {
+    url,
+    headers,
+    clean,
+    refusal,
+    /** What the lack of a reply means. Throws on what is no fault of the network. */
+    fault: (error: unknown): Refused => cleaned(outcomeOfFault(error)),
+    /** What an error means that came with status 200. */
+    inBand(error: unknown, replyHeaders: Record<string, string>): Refused {
+      const body = Buffer.from(JSON.stringify({ error }));
+      return refusal({ status: statusOf(error), headers: replyHeaders, body });
+    },
+    /** `path` is its own, behind the address. */
+    request: (path: string, call: Omit<RequestCall, 'url'>): Promise<Reply> =>
+      tools.fetch.request({
+        ...call,
+        url: url + path,
+        headers: { ...headers, ...call.headers },
+      }),
+    /** Whether our key may be sent there. */
+    isOwn: (address: string): boolean =>
+      URL.canParse(address) && new URL(address).origin === new URL(url).origin,
+  };
+}
+
+/** The error of a body, in whichever of the usual shapes; null where it has none. */
+export function errorIn(value: unknown): Json | null {
+  if (!isObject(value)) return null;
+  const { error = null } = value;
+  if (isObject(error)) return error;
+  if (typeof error === 'string') return { message: error };
+  // Older vLLM puts it flat.
+  return value.object === 'error' ? value : null;
+}
+
+function specialRefusal(status: number, error: Json): Refused | null {
+  const message = messageIn(error) ?? `answered ${status}`;
+  const { code, metadata } = error;
+  // OpenRouter says 403 both for a bad key and for an input that a moderator has flagged.
+  if (status === 403 && isObject(metadata) && Array.isArray(metadata.reasons))
+    return { outcome: 'rejected', message };
+  if (status === 403 && /key limit exceeded/i.test(message))
+    return { outcome: 'not_accepted', why: 'account', message };
+  const lacksModel = code === 'model_not_found' || /is not a valid model id/i.test(message);
+  if (lacksModel && status < 500) return { outcome: 'not_accepted', why: 'model', message };
+  return null;
+}
+
+const statuses: Readonly<Record<string, number>> = {
+  rate_limit_exceeded: 429,
+  rate_limit_error: 429,
+  insufficient_quota: 429,
+  overloaded_error: 503,
+  unavailable_error: 503,
+  authentication_error: 401,
+  not_found_error: 404,
+  invalid_request_error: 400,
+};
+
+/** The status that an error stands for; 500, which says nothing, where it does not tell. */
+function statusOf(error: unknown): number {
+  if (!isObject(error)) return 500;
+  const code = Number(error.code);
+  if (Number.isInteger(code) && code >= 400 && code < 600) return code;
+  return statuses[String(error.code)] ?? statuses[String(error.type)] ?? 500;
+}
+
+/** The beginning of an error's body; as far as it came. */
+export async function headOf(reply: StreamReply, maxBytes = errorBytes): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of reply.body) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size >= maxBytes) break;
+    }
+  } catch (error) {
+    if (!(error instanceof FetchError)) throw error;
+  }
+  return Buffer.concat(chunks).subarray(0, maxBytes);
+}
+
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** Micro-USD of a `usage.cost` in dollars; undefined where none is told. */
+export function costIn(reply: Json): bigint | undefined {
+  return toldCost(isObject(reply.usage) ? reply.usage.cost : undefined) ?? undefined;
+}

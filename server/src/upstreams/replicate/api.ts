@@ -1,0 +1,47 @@
+import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import type { RequestCall, Reply } from '../../lib/fetch.ts';
+import type { UpstreamTools } from '../upstream.ts';
+
+/** Replicate's HTTP API under the base address, with our token. */
+
+const replyMaxBytes = 1024 * 1024;
+/** For a call that only asks. */
+export const askMs = 20_000;
+
+interface ApiCall extends Partial<Pick<RequestCall, 'method' | 'headers' | 'body' | 'maxBytes'>> {
+  /** Below the base address. The token goes nowhere else: no address from a reply is called. */
+  path: string;
+  /** Sent as JSON. */
+  json?: unknown;
+  timeoutMs?: number;
+  signal: AbortSignal;
+}
+
+export interface Api {
+  /** Any status is a reply. @throws FetchError */
+  send(call: ApiCall): Promise<Reply>;
+  /** A text without our token, should a reply have repeated it. */
+  quiet(text: string): string;
+}
+
+export function createApi({ url, key }: UpstreamSettings, { fetch }: UpstreamTools): Api {
+  return {
+    send({ path, json, headers, body, ...call }) {
+      return fetch.request({
+        maxBytes: replyMaxBytes,
+        timeoutMs: askMs,
+        ...call,
+        url: `${url}${path}`,
+        headers: {
+          ...(key !== null && { authorization: `Bearer ${key}` }),
+          accept: 'application/json',
+          'user-agent': 'farebox',
+          ...(json !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        body: json === undefined ? (body ?? null) : JSON.stringify(json),
+      });
+    },
+    quiet: (text) => (key === null || key === '' ? text : text.replaceAll(key, '…')),
+  };
+}

@@ -1,0 +1,116 @@
+import { formBody } from '../../lib/multipart.ts';
+import {
+  dataFile,
+  dataUri,
+  handedOver,
+  HandOverFailed,
+  InputRefused,
+  placeMedia,
+} from '../inputs.ts';
+import { jsonOf } from '../replies.ts';
+import type { InputFile, StartJob, UpstreamTools } from '../upstream.ts';
+import type { Api } from './api.ts';
+
+/** A caller's media on their way into a prediction's input. */
+
+/** What Replicate advises to send within the input. */
+const inlineMaxBytes = 256 * 1024;
+/** The same as base64, with room for the type before it. */
+const inlineMaxLength = Math.ceil(inlineMaxBytes / 3) * 4 + 200;
+const uploadMaxBytes = 100 * 1024 * 1024;
+const uploadMs = 300_000;
+const addressMax = 4000;
+const depthMax = 6;
+
+/**
+ * The input as Replicate takes it: small files as `data:` addresses, others in its own storage,
+ * addresses as they are. A field of null is left out, as its models refuse one.
+ *
+ * @throws InputRefused
+ * @throws HandOverFailed
+ */
+export async function placedInput(
+  job: StartJob,
+  api: Api,
+  tools: UpstreamTools,
+): Promise<Record<string, unknown>> {
+  const uploaded = new Map<string, Promise<string>>();
+  // One file may stand in several places.
+  const once = (key: string, file: InputFile) => {
+    const address = uploaded.get(key) ?? upload(file, job.signal, api, tools);
+    uploaded.set(key, address);
+    return address;
+  };
+  const placed = await placeMedia(job, async (value, field) => {
+    if (Object.hasOwn(job.files, value)) return placeStored(job.files[value]!, field, value, once);
+    if (/^(?:https?|data):/i.test(value)) return value;
+    throw new InputRefused(`${field} must be a file_id of an uploaded file or a public address.`);
+  });
+  const given = Object.entries(placed).filter(([, value]) => value !== null);
+  const input = Object.fromEntries(given);
+  return (await lightened(input, 'input', once, 0)) as Record<string, unknown>;
+}
+
+type Once = (key: string, file: InputFile) => Promise<string>;
+
+async function placeStored(file: InputFile, field: string, key: string, once: Once) {
+  if (file.size <= inlineMaxBytes) return dataUri(file, field, inlineMaxBytes);
+  if (file.size <= uploadMaxBytes) return once(key, file);
+  if (file.link) return file.link;
+  throw new InputRefused(
+    `${field} is larger than the ${uploadMaxBytes} bytes that this model takes.`,
+  );
+}
+
+/** With what is large in a caller's own `data:` addresses put into storage, in whichever field. */
+async function lightened(
+  value: unknown,
+  field: string,
+  once: Once,
+  depth: number,
+): Promise<unknown> {
+  if (typeof value === 'string') {
+    if (value.length <= inlineMaxLength || !/^data:[^,]{0,200};base64,/i.test(value)) return value;
+    return once(value, dataFile(value, field));
+  }
+  if (typeof value !== 'object' || value === null || depth > depthMax) return value;
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for (const item of value) items.push(await lightened(item, field, once, depth + 1));
+    return items;
+  }
+  const entries: [string, unknown][] = [];
+  for (const [name, item] of Object.entries(value))
+    entries.push([name, await lightened(item, name, once, depth + 1)]);
+  return Object.fromEntries(entries);
+}
+
+async function upload(
+  file: InputFile,
+  signal: AbortSignal,
+  api: Api,
+  tools: UpstreamTools,
+): Promise<string> {
+  const content = { size: file.size, chunks: await file.open() };
+  const { content_type } = file;
+  const file_name = nameOf(file);
+  const { headers, body } = formBody([
+    { name: 'content', file_name, content_type, content },
+    { name: 'metadata', content_type: 'application/json', content: '{}' },
+  ]);
+  const call = { method: 'POST', path: '/files', headers, body, timeoutMs: uploadMs, signal };
+  const reply = await handedOver(api.send(call), tools.now());
+  const { urls } = (jsonOf(reply.body) ?? {}) as { urls?: { get?: unknown } | null };
+  const address = urls?.get;
+  const isAddress = typeof address === 'string' && address.length <= addressMax;
+  if (isAddress && /^https?:/i.test(address) && URL.canParse(address)) return address;
+  throw new HandOverFailed({ message: 'a file was taken, and no address of it came back' });
+}
+
+/** Replicate guesses a file's type by its name as well; it takes 255 bytes. */
+function nameOf({ file_name, content_type }: InputFile): string {
+  const ending = /^[a-z]+\/([a-z0-9]{2,5})(?:;|$)/i.exec(content_type)?.[1]?.toLowerCase() ?? 'bin';
+  return file_name === undefined
+    ? `input.${ending}`
+    : Buffer.from(file_name).subarray(0, 200).toString();
+}

@@ -1,0 +1,130 @@
+import { collectMedia, kindOfAddress } from '../outputs.ts';
+import { reasonIn } from '../replies.ts';
+import { stateOf } from '../states.ts';
+import type { JobState, Result } from '../upstream.ts';
+
+/** What a prediction of Replicate's says about our job. */
+
+/** Progress and logs are looked for in the end of the logs only. */
+const logTail = 32 * 1024;
+const logLines = 50;
+const progressLines = 20;
+const depthMax = 6;
+const idForm = /^[A-Za-z0-9_-]{1,100}$/;
+
+interface Prediction {
+  id: string;
+  status: string;
+  output?: unknown;
+  error?: unknown;
+  logs?: unknown;
+  data_removed?: unknown;
+}
+
+/** The prediction in a reply, or null where the reply is none. */
+export function predictionOf(value: unknown): Prediction | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { id, status } = value as Record<string, unknown>;
+  if (typeof id !== 'string' || !idForm.test(id) || typeof status !== 'string') return null;
+  return value as Prediction;
+}
+
+export function stateOfPrediction(prediction: Prediction): JobState {
+  const { status, error, output, logs, data_removed } = prediction;
+  const word = stateOf(status);
+  if (word === 'running') return runningState(logs);
+  if (word === 'failed') return failedState(status, error);
+  const result = resultOf(output);
+  if (result !== null) return { state: 'done', result };
+  const message =
+    data_removed === true
+      ? 'The result was removed before it could be fetched.'
+      : 'The model returned no output.';
+  return { state: 'failed', code: 'upstream_failed', message };
+}
+
+function runningState(logs: unknown): JobState {
+  if (typeof logs !== 'string') return { state: 'running' };
+  const lines = logs
+    .slice(-logTail)
+    .split(/[\r\n]+/)
+    .map((line) => line.trimEnd())
+    .filter((line) => line !== '')
+    .slice(-logLines);
+  const progress = progressIn(lines);
+  return {
+    state: 'running',
+    ...(progress !== null && { progress }),
+    ...(lines.length > 0 && { logs: lines }),
+  };
+}
+
+/** From the last bar or percentage, 0 to 1. */
+function progressIn(lines: readonly string[]): number | null {
+  for (const line of lines.slice(-progressLines).reverse()) {
+    const percent = Number(/(?:^|[\s|:(])(\d{1,3}(?:\.\d{1,4})?) ?%/.exec(line)?.[1] ?? NaN);
+    if (percent <= 100) return percent / 100;
+  }
+  return null;
+}
+
+/** Words with which models say that the caller's input is to blame, not they. */
+const blamesInput = new RegExp(
+  [
+    'nsfw|flagged|sensitive|safety|moderat|polic(?:y|ies)|prohibited|inappropriate|\\bE005\\b',
+    '\\binvalid\\b|\\brequired\\b|must (?:be|have|contain|not)|unsupported|not supported',
+    'cannot identify image|no face|too (?:large|long|short|small|many)',
+  ].join('|'),
+  'i',
+);
+
+function failedState(status: string, error: unknown): JobState {
+  if (/^cancel/i.test(status))
+    return { state: 'failed', code: 'upstream_failed', message: 'It was cancelled at Replicate.' };
+  if (/^abort/i.test(status)) {
+    const message = 'It was given up before it started.';
+    return { state: 'failed', code: 'upstream_failed', message };
+  }
+  const reason = reasonIn(error);
+  const code =
+    reason !== null && blamesInput.test(reason) ? 'upstream_rejected' : 'upstream_failed';
+  return { state: 'failed', code, message: reason ?? 'The model failed without a reason.' };
+}
+
+/** Null where nothing came out. */
+function resultOf(output: unknown): Result | null {
+  if (output === undefined || output === null || output === '') return null;
+  const files = withFiles(output, 0);
+  const { media, fields } = collectMedia(files, fieldOf(files));
+  return media.length === 0 && Object.keys(fields).length === 0 ? null : { media, fields };
+}
+
+/** What lies on Replicate's delivery hosts is a file, though its address may have no ending. */
+function withFiles(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return isDelivery(value) ? { url: value } : value;
+  if (typeof value !== 'object' || value === null || depth > depthMax) return value;
+  if (Array.isArray(value)) return value.map((item) => withFiles(item, depth + 1));
+  if (typeof (value as { url?: unknown }).url === 'string') return value;
+  const entries = Object.entries(value).map(([name, item]) => [name, withFiles(item, depth + 1)]);
+  return Object.fromEntries(entries);
+}
+
+function isDelivery(text: string): boolean {
+  if (!/^https:/i.test(text) || !URL.canParse(text)) return false;
+  return /(?:^|\.)replicate\.delivery$/.test(new URL(text).hostname);
+}
+
+/** How callers find media that have no name of their own: one film is `video`, pictures a list. */
+function fieldOf(files: unknown): string {
+  const all = Array.isArray(files) ? files.flat(depthMax) : [files];
+  const kind = kindOfMedia(all[0]) ?? 'image';
+  return all.length === 1 && kind !== 'image' ? kind : `${kind}s`;
+}
+
+function kindOfMedia(value: unknown): string | null {
+  const text = typeof value === 'string' ? value : (value as { url?: unknown } | null)?.url;
+  if (typeof text !== 'string') return null;
+  const [, kind] = /^data:(image|video|audio)\//i.exec(text) ?? [];
+  if (kind !== undefined) return kind.toLowerCase();
+  return URL.canParse(text) ? kindOfAddress(text) : null;
+}

@@ -1,0 +1,153 @@
+import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import type { Reply } from '../../lib/fetch.ts';
+import { outcomeUnprepared } from '../inputs.ts';
+import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
+import type {
+  Handle,
+  JobState,
+  StartJob,
+  StartOutcome,
+  Upstream,
+  UpstreamTools,
+} from '../upstream.ts';
+import { createApi, type Api } from './api.ts';
+import { placedInput } from './files.ts';
+import { hasModel, listModels } from './models.ts';
+import { predictionOf, stateOfPrediction } from './prediction.ts';
+import { createVerify } from './webhook.ts';
+
+/**
+ * Replicate (https://replicate.com): a model is named `owner/name`, one of its versions
+ * `owner/name:hash`, a deployment of the operator's `deployments/owner/name`.
+ */
+
+const submitMs = 60_000;
+/** Files of the input go up first, and a large one takes its time. */
+const startSeconds = 360;
+/** An output may be a `data:` address. */
+const predictionMaxBytes = 16 * 1024 * 1024;
+const segment = '[A-Za-z0-9][A-Za-z0-9._-]{0,99}';
+const modelForm = new RegExp(`^(deployments/)?(${segment}/${segment})(?::([A-Za-z0-9]{1,100}))?$`);
+
+export function createReplicate(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
+  const api = createApi(settings, tools);
+  const verify = createVerify(settings.secret, api, tools.now);
+  // Replicate itself calls back over https only, and refuses a prediction that asks for more.
+  const takesHttp = settings.url.startsWith('http:');
+  const webhookFor = ({ callback_url }: StartJob) =>
+    callback_url !== null && (takesHttp || callback_url.startsWith('https:'))
+      ? { webhook: callback_url, webhook_events_filter: ['completed'] }
+      : {};
+
+  return {
+    name: settings.name,
+    class: 'C+',
+    concurrency: settings.concurrency,
+    start_seconds: startSeconds,
+    async start(job) {
+      const target = targetOf(job.model);
+      if (target === null) {
+        const message = `it has no model of the name ${job.model}`;
+        return { outcome: 'not_accepted', why: 'model', message };
+      }
+      let input: Record<string, unknown>;
+      try {
+        input = await placedInput(job, api, tools);
+      } catch (error) {
+        return withoutKey(outcomeUnprepared(error), api);
+      }
+      const json = { ...target.body, input, ...webhookFor(job) };
+      return submit(target.path, json, job.signal, api, tools);
+    },
+    poll: (handle, signal) => poll(handle, signal, api),
+    async cancel(handle, signal) {
+      const path = `/predictions/${idOf(handle)}/cancel`;
+      await api.send({ method: 'POST', path, signal }).catch(() => {});
+    },
+    async callback(call) {
+      await verify(call);
+      const prediction = predictionOf(jsonOf(call.body));
+      return prediction === null ? null : { id: prediction.id };
+    },
+    async check(signal) {
+      try {
+        const reply = await api.send({ path: '/account', signal });
+        return reply.status === 200 ? null : api.quiet(saidBy(reply));
+      } catch (error) {
+        return `it could not be reached: ${(error as Error).message}`;
+      }
+    },
+    models: (signal) => listModels(api, signal),
+    hasModel: (model, signal) => hasModel(api, model, signal),
+  };
+}
+
+/** Where a prediction of this model is made; null for what is no name of one. */
+function targetOf(model: string): { path: string; body: Record<string, unknown> } | null {
+  const [whole, deployment, name, version] = modelForm.exec(model) ?? [];
+  if (whole === undefined || (deployment && version)) return null;
+  if (deployment) return { path: `/deployments/${name}/predictions`, body: {} };
+  if (version) return { path: '/predictions', body: { version } };
+  return { path: `/models/${name}/predictions`, body: {} };
+}
+
+async function submit(
+  path: string,
+  json: unknown,
+  signal: AbortSignal,
+  api: Api,
+  tools: UpstreamTools,
+): Promise<StartOutcome> {
+  let reply: Reply;
+  try {
+    const call = { method: 'POST', path, json, timeoutMs: submitMs, signal };
+    reply = await api.send({ ...call, maxBytes: predictionMaxBytes });
+  } catch (error) {
+    return outcomeOfFault(error);
+  }
+  if (reply.status >= 200 && reply.status < 300) {
+    const prediction = predictionOf(jsonOf(reply.body));
+    if (prediction !== null) return { outcome: 'accepted', handle: { id: prediction.id } };
+    return { outcome: 'unknown', message: `answered ${reply.status} without a prediction` };
+  }
+  return refusalOf(reply, api, tools);
+}
+
+function refusalOf(reply: Reply, api: Api, tools: UpstreamTools): StartOutcome {
+  const said = withoutKey(outcomeOfReply(reply, tools.now()), api);
+  // It answers a version that is gone like an input that does not fit.
+  const { title } = (jsonOf(reply.body) ?? {}) as { title?: unknown };
+  if (said.outcome === 'rejected' && /^invalid version/i.test(String(title)))
+    return { outcome: 'not_accepted', why: 'model', message: said.message };
+  if (said.outcome === 'not_accepted' && said.retry_after_ms === undefined) {
+    const [, seconds] = /resets in ~?(\d{1,4})s/.exec(said.message) ?? [];
+    if (seconds !== undefined) return { ...said, retry_after_ms: Number(seconds) * 1000 };
+  }
+  return said;
+}
+
+function withoutKey<T extends StartOutcome>(outcome: T, { quiet }: Api): T {
+  return 'message' in outcome ? { ...outcome, message: quiet(outcome.message) } : outcome;
+}
+
+async function poll(handle: Handle, signal: AbortSignal, api: Api): Promise<JobState> {
+  const id = idOf(handle);
+  const path = `/predictions/${id}`;
+  const reply = await api.send({ path, maxBytes: predictionMaxBytes, signal });
+  if (reply.status === 404) return { state: 'missing', message: 'it knows no such prediction' };
+  if (reply.status !== 200) throw new Error(api.quiet(saidBy(reply)));
+  const prediction = predictionOf(jsonOf(reply.body));
+  if (prediction?.id !== id) throw new Error('it answered 200 without the prediction');
+  const state = stateOfPrediction(prediction);
+  return state.state === 'failed' ? { ...state, message: api.quiet(state.message) } : state;
+}
+
+/** The handle comes from our own rows, and yet becomes a part of an address. */
+function idOf({ id }: Handle): string {
+  return encodeURIComponent(String(id));
+}
+
+function saidBy(reply: Reply): string {
+  const said = messageIn(jsonOf(reply.body));
+  return `it answered ${reply.status}${said === null ? '' : `: ${said}`}`;
+}

@@ -1,0 +1,83 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { jsonOf } from '../replies.ts';
+import { CallbackRefused, type Callback } from '../upstream.ts';
+import type { Api } from './api.ts';
+
+/** Replicate's callbacks: signed as Standard Webhooks are, with one secret for the account. */
+
+const ageMaxSeconds = 300;
+/** Whoever sends a wrong signature must not make us ask for the secret each time. */
+const secretAgainMs = 60_000;
+const keyMinBytes = 16;
+
+/** @throws CallbackRefused; any other error where the secret cannot be had now */
+export type Verify = (call: Callback) => Promise<void>;
+
+/** Without a secret of the operator's the upstream is asked for it, and again when it changed. */
+export function createVerify(secret: string | null, api: Api, now: () => number): Verify {
+  const own = secret === null ? null : keyOf(secret);
+  if (secret !== null && own === null)
+    throw new Error('its secret is none that Replicate signs with: it begins with whsec_');
+  let known: { at: number; key: Promise<Buffer> } | null = null;
+
+  function fetched(signal: AbortSignal): Promise<Buffer> {
+    known = { at: now(), key: fetchKey(api, signal) };
+    known.key.catch(() => {});
+    return known.key;
+  }
+
+  async function isSigned(call: Callback): Promise<boolean> {
+    if (own !== null) return isGood(call, own);
+    const isFresh = known !== null && now() - known.at < secretAgainMs;
+    if (known !== null) {
+      const key = await known.key.catch((error: unknown) => {
+        if (isFresh) throw error;
+        return null;
+      });
+      if (key !== null && isGood(call, key)) return true;
+      if (isFresh) return false;
+    }
+    return isGood(call, await fetched(call.signal));
+  }
+
+  return async (call) => {
+    const seconds = Number(call.headers['webhook-timestamp'] ?? NaN);
+    if (!call.headers['webhook-id'] || !call.headers['webhook-signature'])
+      throw new CallbackRefused('it is not signed');
+    if (!(Math.abs(now() / 1000 - seconds) <= ageMaxSeconds))
+      throw new CallbackRefused('its time is too far off');
+    if (!(await isSigned(call))) throw new CallbackRefused('its signature is wrong');
+  };
+}
+
+function isGood({ headers, body }: Callback, key: Buffer): boolean {
+  const signed = createHmac('sha256', key)
+    .update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.`)
+    .update(body)
+    .digest('base64');
+  // Texts are compared, not decoded bytes: several spellings decode to the same.
+  const expected = Buffer.from(signed);
+  let good = false;
+  for (const each of headers['webhook-signature']!.split(' ').slice(0, 10)) {
+    const [version, text = ''] = each.split(',', 2);
+    const presented = Buffer.from(text);
+    if (version !== 'v1' || presented.length !== expected.length) continue;
+    if (timingSafeEqual(presented, expected)) good = true;
+  }
+  return good;
+}
+
+async function fetchKey(api: Api, signal: AbortSignal): Promise<Buffer> {
+  const reply = await api.send({ path: '/webhooks/default/secret', signal });
+  const { key } = (jsonOf(reply.body) ?? {}) as { key?: unknown };
+  const secret = reply.status === 200 && typeof key === 'string' ? keyOf(key) : null;
+  if (secret === null)
+    throw new Error(`asked for the secret of callbacks, it answered ${reply.status}`);
+  return secret;
+}
+
+function keyOf(secret: string): Buffer | null {
+  const [, text] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret.trim()) ?? [];
+  const key = Buffer.from(text ?? '', 'base64');
+  return key.length < keyMinBytes ? null : key;
+}

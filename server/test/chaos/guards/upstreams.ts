@@ -1,0 +1,64 @@
+import type { Guard } from './guard.ts';
+
+/** Between us and upstreams: no second bill, no place too many, nobody else's word. */
+export const upstreams: Guard[] = [
+  {
+    guards: 'a start whose answer was lost goes nowhere else',
+    file: 'src/worker/start.ts',
+    edits: [
+      [
+        "if (outcome.outcome === 'not_accepted') return elsewhere(row, outcome, chosen, deps);",
+        "if (outcome.outcome === 'not_accepted' || outcome.outcome === 'unknown') return elsewhere(row, outcome as never, chosen, deps);",
+      ],
+    ],
+    test: 'test/worker/routing.test.ts',
+    name: 'goes nowhere else where its answer was lost',
+  },
+  {
+    guards: 'a start that goes elsewhere takes a place there',
+    file: 'src/db/queue.ts',
+    edits: [['and ${lane.concurrency}::int > (select', 'and 1000000 > (select']],
+    test: 'test/worker/routing.test.ts',
+    name: 'waits for a place where the next one is full',
+  },
+  {
+    guards: 'a call back comes at an address that we signed',
+    file: 'src/http/callbacks.ts',
+    edits: [['!verifyCallback(deps.secrets, link, sig!) || ', '']],
+    test: 'test/http/callbacks.test.ts',
+    name: 'of an attempt it is not signed for',
+  },
+  {
+    guards: 'a call back takes no lease away',
+    file: 'src/db/requests.ts',
+    edits: [[' and not r.leased\n', '\n']],
+    test: 'test/http/callbacks.test.ts',
+    name: 'takes no lease away',
+  },
+  {
+    guards: 'a lease is renewed while its step goes on',
+    file: 'src/worker/leases.ts',
+    edits: [['held.extend(asked + this.#safeMs())', 'void asked']],
+    test: 'test/worker/renewal.test.ts',
+    name: 'keeps the request beyond its first lease',
+  },
+  {
+    guards: 'an output is an input only by a link that we signed',
+    file: 'src/http/media.ts',
+    edits: [["if (verdict === 'valid') return true;", 'return true;']],
+    test: 'test/worker/own-outputs.test.ts',
+    name: 'without a signature',
+  },
+  {
+    guards: 'a hanging upstream leaves places to the others',
+    file: 'src/worker/worker.ts',
+    edits: [
+      [
+        'createBudget(deps.settings.concurrency, null)',
+        'createBudget(deps.settings.concurrency, Infinity)',
+      ],
+    ],
+    test: 'test/worker/hanging.test.ts',
+    name: 'leave places free',
+  },
+];

@@ -1,0 +1,199 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import {
+  faultSwitch,
+  halfJson,
+  htmlPage,
+  outputAnswer,
+  serve,
+  type Accepted,
+  type Answer,
+  type Call,
+  type FakeUpstream,
+} from './kit.ts';
+
+/**
+ * Stands in for Kie.ai: its faults come with HTTP 200 and a code inside, and its results as JSON in
+ * a text. Its upload host is the same here.
+ */
+
+const key = '0123456789abcdef0123456789abcdef';
+const secret = 'hmac-key-of-the-settings-page';
+
+interface Job extends Accepted {
+  looks: number;
+  created_ms: number;
+}
+
+const films = /video|seedance|kling/;
+const ok = (data: unknown): Answer => ({ json: { code: 200, msg: 'success', data } });
+const fault = (code: number, msg: string, headers: Record<string, string> = {}): Answer => ({
+  json: { code, msg, data: null },
+  headers,
+});
+
+export async function fakeKie(): Promise<FakeUpstream> {
+  const journal: Job[] = [];
+  const files = new Map<string, Buffer>();
+  const switched = faultSwitch();
+  let held = false;
+
+  const server = await serve((call) => {
+    if (call.path.startsWith('/outputs/'))
+      return outputAnswer(call.path.endsWith('.mp4') ? 'mp4' : 'png', switched);
+    if (call.path.startsWith('/temp/')) return { body: files.get(call.path.slice(6)) ?? '' };
+    if (call.headers.authorization !== `Bearer ${key}`)
+      return fault(401, `You do not have access permissions: ${call.headers.authorization}`);
+    const route = `${call.method} ${call.path}`;
+    if (route === 'POST /api/v1/jobs/createTask') return create(call);
+    if (route === 'GET /api/v1/jobs/recordInfo') return look(call);
+    if (route === 'GET /api/v1/chat/credit') return ok(100);
+    if (route === 'POST /api/file-stream-upload') return upload(call);
+    return { status: 404, json: { code: 404, msg: 'Not Found', path: call.path } };
+  });
+
+  function create(call: Call): Answer {
+    const refused = refusal();
+    if (refused !== null) return refused;
+    const { model, input, callBackUrl } = call.json();
+    if (typeof model !== 'string') return fault(422, 'The model name is required');
+    if (typeof input?.prompt !== 'string') return fault(422, 'prompt is required');
+    const job: Job = {
+      id: randomUUID().replaceAll('-', ''),
+      model,
+      input,
+      idempotency_key: null,
+      callback_url: callBackUrl ?? null,
+      cancelled: false,
+      looks: 0,
+      created_ms: Date.now(),
+    };
+    journal.push(job);
+    if (switched.shows('submit-lost')) return { cutAfter: 0 };
+    if (switched.shows('submit-502-after')) return { status: 502, body: htmlPage };
+    if (switched.shows('submit-garbage')) return halfJson;
+    return ok({ taskId: job.id, recordId: job.id });
+  }
+
+  function refusal(): Answer | null {
+    const slow = 'Your call frequency is too high. Please try again later.';
+    if (switched.shows('submit-reset')) return { cutAfter: 0 };
+    if (switched.shows('submit-429')) return fault(429, slow, { 'retry-after': '7' });
+    if (switched.shows('submit-429-date'))
+      return fault(429, slow, { 'retry-after': new Date(Date.now() + 30_000).toUTCString() });
+    if (switched.shows('submit-429-bare')) return fault(429, slow);
+    if (switched.shows('submit-503')) return fault(455, 'The service is under maintenance');
+    if (switched.shows('submit-account')) return fault(402, 'Credits insufficient, top up first');
+    if (switched.shows('submit-credential')) return fault(401, `Invalid key ${key}`);
+    if (switched.shows('submit-model')) return fault(404, 'The model was not found');
+    if (switched.shows('submit-invalid')) return fault(422, 'prompt is longer than 5000');
+    return null;
+  }
+
+  function look(call: Call): Answer {
+    const job = journal.find(({ id }) => id === call.query.get('taskId'));
+    if (switched.shows('poll-404-once', 1) || switched.shows('poll-404-always') || !job)
+      return fault(404, 'The task was not found');
+    if (switched.shows('poll-500', 1)) return { status: 500, json: { code: 500, msg: 'Error' } };
+    if (switched.shows('poll-502', 1)) return { status: 502, body: htmlPage };
+    if (switched.shows('poll-504', 1)) return { status: 504, body: htmlPage };
+    if (switched.shows('poll-429', 1)) return fault(429, 'Too many calls');
+    if (switched.shows('poll-reset', 1)) return { cutAfter: 0 };
+    if (switched.shows('poll-garbage', 1)) return halfJson;
+    if (switched.shows('poll-error-in-200', 1)) return fault(500, 'Server exception');
+    return ok(record(job, stateOf(job)));
+  }
+
+  /** Waiting, then generating, then the end. */
+  function stateOf(job: Job): string {
+    const looks = job.looks++;
+    if (switched.shows('poll-unknown-word', 1)) return 'reviewing';
+    if (held) return 'generating';
+    if (switched.is('poll-regress') && looks < 2) return looks === 0 ? 'generating' : 'queuing';
+    if (switched.is('poll-at-once-done') || looks >= 2) return ending();
+    const state = looks === 0 ? 'waiting' : 'generating';
+    return switched.is('poll-upper-case') ? state.toUpperCase() : state;
+  }
+
+  function ending(): string {
+    if (switched.is('finish-failed') || switched.is('finish-refused')) return 'fail';
+    return switched.is('poll-upper-case') ? 'SUCCEEDED' : 'success';
+  }
+
+  function record(job: Job, state: string) {
+    const { id, model, input, created_ms } = job;
+    const over = /^(?:succe|fail)/i.test(state);
+    const failed = state === 'fail';
+    const refused = failed && switched.is('finish-refused');
+    return {
+      taskId: id,
+      model,
+      state,
+      param: JSON.stringify({ model, input }),
+      resultJson: over && !failed ? JSON.stringify({ resultUrls: outputs(job) }) : '',
+      failCode: failed ? (refused ? '422' : '500') : null,
+      failMsg: failed
+        ? refused
+          ? 'Your prompt was flagged as violating the content policies.'
+          : 'Internal Error, please try again later.'
+        : null,
+      costTime: over ? 8000 : null,
+      creditsConsumed: over && !failed ? 4 : 0,
+      createTime: created_ms,
+      completeTime: over ? created_ms + 8000 : null,
+      updateTime: created_ms,
+    };
+  }
+
+  function outputs({ id, model }: Job): string[] {
+    if (switched.is('finish-empty')) return [];
+    const ending = films.test(model) ? 'mp4' : 'png';
+    const count = switched.is('output-several') ? 2 : 1;
+    return Array.from({ length: count }, (_, i) => `${server.url}/outputs/${id}-${i}.${ending}`);
+  }
+
+  async function upload(call: Call): Promise<Answer> {
+    const form = await formOf(call);
+    const file = form.get('file');
+    if (!(file instanceof File) || form.get('uploadPath') === null)
+      return { status: 400, json: { success: false, code: 400, msg: 'uploadPath is required' } };
+    files.set(file.name, Buffer.from(await file.arrayBuffer()));
+    const downloadUrl = `${server.url}/temp/${file.name}`;
+    return { json: { success: true, code: 200, msg: 'uploaded', data: { downloadUrl } } };
+  }
+
+  return {
+    url: server.url,
+    key,
+    secret,
+    journal,
+    calls: server.calls,
+    files,
+    play: switched.play,
+    mend: switched.mend,
+    hold: (on) => void (held = on),
+    callback(id, at = new Date()) {
+      const job = journal.find((each) => each.id === id);
+      if (!job) return null;
+      const data = { ...record(job, held ? 'generating' : ending()), task_id: id };
+      return signedCallback({ code: 200, msg: 'success', data }, id, at);
+    },
+    close: server.close,
+  };
+}
+
+/** As its settings page has it sign: the task's id and the time, not the body. */
+function signedCallback(content: unknown, id: string, at: Date) {
+  const time = String(Math.floor(at.getTime() / 1000));
+  const signature = createHmac('sha256', secret).update(`${id}.${time}`).digest('base64');
+  const headers = {
+    'content-type': 'application/json',
+    'x-webhook-timestamp': time,
+    'x-webhook-signature': signature,
+  };
+  return { headers, body: JSON.stringify(content) };
+}
+
+async function formOf({ headers, body }: Call): Promise<FormData> {
+  const type = headers['content-type'] ?? '';
+  return new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData();
+}

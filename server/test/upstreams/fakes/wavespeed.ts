@@ -1,0 +1,200 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import {
+  faultSwitch,
+  halfJson,
+  htmlPage,
+  media,
+  outputAnswer,
+  serve,
+  type Accepted,
+  type Answer,
+  type Call,
+  type FakeUpstream,
+} from './kit.ts';
+
+/** Stands in for WaveSpeedAI, API version 3: the model is the path, the input is the body. */
+
+const key = 'ws-0f1e2d3c4b5a69788796a5b4c3d2e1f0';
+/** The part after the prefix is the key of the signature as it stands, although it looks encoded. */
+const secret = 'whsec_c2VjcmV0LW9mLXRoZS1mYWtlLXNlcnZlcg==';
+
+interface Job extends Accepted {
+  looks: number;
+  created_at: string;
+}
+
+const knownModels = [
+  'wavespeed-ai/flux-schnell',
+  'bytedance/seedream-v4/edit',
+  'wavespeed-ai/wan-2.2/i2v-480p-ultra-fast',
+];
+const ok = (data: unknown): Answer => ({ json: { code: 200, message: 'success', data } });
+const fault = (code: number, message: string, headers: Record<string, string> = {}): Answer => ({
+  status: code,
+  json: { code, message },
+  headers,
+});
+
+export async function fakeWavespeed(): Promise<FakeUpstream> {
+  const journal: Job[] = [];
+  const files = new Map<string, Buffer>();
+  const switched = faultSwitch();
+  let held = false;
+
+  const server = await serve((call) => {
+    if (call.path.startsWith('/outputs/'))
+      return outputAnswer(call.path.endsWith('.mp4') ? 'mp4' : 'png', switched);
+    if (call.path.startsWith('/uploads/')) return { body: files.get(call.path.slice(9)) ?? '' };
+    if (call.headers.authorization !== `Bearer ${key}`) return fault(401, 'Unauthorized');
+    const [, look] = /^\/api\/v3\/predictions\/([^/]+)(?:\/result)?$/.exec(call.path) ?? [];
+    if (call.method === 'GET' && look !== undefined) return predictionOf(look);
+    const route = `${call.method} ${call.path}`;
+    if (route === 'GET /api/v3/balance') return ok({ balance: 12.5 });
+    if (route === 'GET /api/v3/models') return ok(knownModels.map((name) => ({ model_id: name })));
+    if (route === 'POST /api/v3/media/upload/binary') return upload(call);
+    if (call.method === 'POST') return create(call, call.path.replace('/api/v3/', ''));
+    return fault(404, 'not found');
+  });
+
+  function create(call: Call, model: string): Answer {
+    const refused = refusal();
+    if (refused !== null) return refused;
+    if (!knownModels.includes(model)) return fault(404, `model ${model} not found`);
+    const input = call.json();
+    if (typeof input.prompt !== 'string') return fault(400, 'property "prompt" is missing');
+    const job: Job = {
+      id: randomUUID().replaceAll('-', ''),
+      model,
+      input,
+      idempotency_key: null,
+      callback_url: call.query.get('webhook'),
+      cancelled: false,
+      looks: 0,
+      created_at: new Date().toISOString(),
+    };
+    journal.push(job);
+    if (switched.shows('submit-lost')) return { cutAfter: 0 };
+    if (switched.shows('submit-502-after')) return { status: 502, body: htmlPage };
+    if (switched.shows('submit-garbage')) return halfJson;
+    return ok(prediction(job, 'created'));
+  }
+
+  function refusal(): Answer | null {
+    if (switched.shows('submit-reset')) return { cutAfter: 0 };
+    if (switched.shows('submit-429'))
+      return fault(429, 'Too many requests', { 'retry-after': '7' });
+    if (switched.shows('submit-429-date')) {
+      const at = new Date(Date.now() + 30_000).toUTCString();
+      return fault(429, 'Too many requests', { 'retry-after': at });
+    }
+    if (switched.shows('submit-429-bare')) return fault(429, 'Too many requests');
+    if (switched.shows('submit-503')) return fault(503, 'Service unavailable');
+    if (switched.shows('submit-account')) return fault(402, 'Insufficient credits');
+    if (switched.shows('submit-credential')) return fault(401, `Invalid access key ${key}`);
+    if (switched.shows('submit-model')) return fault(404, 'model not found');
+    if (switched.shows('submit-invalid')) return fault(400, 'property "size" is not allowed');
+    return null;
+  }
+
+  function predictionOf(id: string): Answer {
+    const job = journal.find((each) => each.id === id);
+    if (switched.shows('poll-404-once', 1) || switched.shows('poll-404-always') || !job)
+      return fault(404, 'prediction not found');
+    if (switched.shows('poll-500', 1)) return fault(500, 'Internal error');
+    if (switched.shows('poll-502', 1)) return { status: 502, body: htmlPage };
+    if (switched.shows('poll-504', 1)) return { status: 504, body: htmlPage };
+    if (switched.shows('poll-429', 1)) return fault(429, 'Too many requests');
+    if (switched.shows('poll-reset', 1)) return { cutAfter: 0 };
+    if (switched.shows('poll-garbage', 1)) return halfJson;
+    if (switched.shows('poll-error-in-200', 1))
+      return { json: { code: 500, message: 'storage is away' } };
+    return ok(prediction(job, stateOf(job)));
+  }
+
+  function stateOf(job: Job): string {
+    const looks = job.looks++;
+    if (switched.shows('poll-unknown-word', 1)) return 'warming';
+    if (held) return 'processing';
+    if (switched.is('poll-regress') && looks < 2) return looks === 0 ? 'processing' : 'created';
+    if (switched.is('poll-at-once-done') || looks >= 2) return ending();
+    const state = looks === 0 ? 'created' : 'processing';
+    return switched.is('poll-upper-case') ? state.toUpperCase() : state;
+  }
+
+  function ending(): string {
+    if (switched.is('finish-failed') || switched.is('finish-refused')) return 'failed';
+    return switched.is('poll-upper-case') ? 'Succeeded' : 'completed';
+  }
+
+  function prediction(job: Job, status: string) {
+    const { id, model, created_at } = job;
+    const done = /^(?:completed|succeeded)$/i.test(status);
+    const failed = status === 'failed';
+    const refused = failed && switched.is('finish-refused');
+    return {
+      id,
+      model,
+      outputs: done ? outputs(job) : [],
+      urls: { get: `${server.url}/api/v3/predictions/${id}/result` },
+      has_nsfw_contents: refused ? [true] : done ? [false] : [],
+      status,
+      created_at,
+      error: failed ? (refused ? 'Content flagged as NSFW.' : 'the worker has crashed') : '',
+      executionTime: done ? 2500 : 0,
+      timings: { inference: done ? 2500 : 0 },
+    };
+  }
+
+  function outputs({ id, model }: Job): string[] {
+    if (switched.is('finish-empty')) return [];
+    if (switched.is('output-data'))
+      return [`data:image/png;base64,${media.png.toString('base64')}`];
+    const ending = /i2v|video/.test(model) ? 'mp4' : 'png';
+    const count = switched.is('output-several') ? 2 : 1;
+    return Array.from({ length: count }, (_, i) => `${server.url}/outputs/${id}-${i}.${ending}`);
+  }
+
+  async function upload({ headers, body }: Call): Promise<Answer> {
+    const type = { 'content-type': headers['content-type'] ?? '' };
+    const form = await new Response(new Uint8Array(body), { headers: type }).formData();
+    const file = form.get('file');
+    if (!(file instanceof File)) return fault(400, 'file is missing');
+    files.set(file.name, Buffer.from(await file.arrayBuffer()));
+    const download_url = `${server.url}/uploads/${file.name}`;
+    return ok({ type: 'image', download_url, filename: file.name, size: file.size });
+  }
+
+  return {
+    url: server.url,
+    key,
+    secret,
+    journal,
+    calls: server.calls,
+    files,
+    play: switched.play,
+    mend: switched.mend,
+    hold: (on) => void (held = on),
+    callback(id, at = new Date()) {
+      const job = journal.find((each) => each.id === id);
+      if (!job) return null;
+      return signedCallback(prediction(job, held ? 'processing' : ending()), at);
+    },
+    close: server.close,
+  };
+}
+
+function signedCallback(content: unknown, at: Date) {
+  const body = JSON.stringify(content);
+  const id = randomUUID();
+  const time = String(Math.floor(at.getTime() / 1000));
+  const signature = createHmac('sha256', secret.slice('whsec_'.length))
+    .update(`${id}.${time}.${body}`)
+    .digest('hex');
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': time,
+    'webhook-signature': `v3,${signature}`,
+  };
+  return { headers, body };
+}

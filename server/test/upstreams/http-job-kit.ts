@@ -1,0 +1,178 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { parse, stringify } from 'yaml';
+import { settingsOf, type UpstreamSettings } from '../../src/core/upstream-definition.ts';
+import { createFetch } from '../../src/lib/fetch.ts';
+import { parseCatalogText } from '../../src/storage/catalog-text.ts';
+import { createHttpJob } from '../../src/upstreams/http-job/http-job.ts';
+import type {
+  Handle,
+  InputFile,
+  JobState,
+  StartJob,
+  Upstream,
+  UpstreamTools,
+} from '../../src/upstreams/upstream.ts';
+import { serve, type Answer, type Call, type FakeUpstream } from './fakes/kit.ts';
+import type { Rig } from './conformance.ts';
+
+/** A signal that nobody gives. */
+export const signal = new AbortController().signal;
+
+/**
+ * The upstream of a catalog file that comes with Farebox, as YAML of its own, at a fake's address
+ * and with a fake's credentials. `hosts` are further addresses that the fake stands in for.
+ */
+export function shippedDefinition(name: string, hosts: readonly string[] = []): string {
+  const file = join(import.meta.dirname, `../../../catalog/${name}.yaml`);
+  const { upstream } = parse(readFileSync(file, 'utf8'));
+  const faked = {
+    ...upstream,
+    key_from: 'FAKE_KEY',
+    ...(upstream.secret_from && { secret_from: 'FAKE_SECRET' }),
+  };
+  return [upstream.url, ...hosts].reduce(
+    (text, address) => text.replaceAll(address, 'URL'),
+    stringify({ upstream: faked }),
+  );
+}
+
+export interface World {
+  fake: FakeUpstream;
+  service: Upstream;
+  /** The same upstream where the operator has set no secret. */
+  withoutSecret: Upstream;
+  /** Moves the adapter's clock, in milliseconds. */
+  later(ms: number): void;
+}
+
+/** A service that comes with Farebox, against its stand-in, for one test. */
+export async function open(t: TestContext, { open: openFake, catalog }: Rig): Promise<World> {
+  const fake = await openFake();
+  let ahead = 0;
+  const tools = toolsOf(t, () => ahead);
+  t.after(() => fake.close());
+  const settings = settingsIn(catalog.replaceAll('URL', fake.url), {
+    FAKE_KEY: fake.key,
+    FAKE_SECRET: fake.secret ?? '',
+  });
+  return {
+    fake,
+    service: createHttpJob(settings, tools),
+    withoutSecret: createHttpJob({ ...settings, secret: null }, tools),
+    later: (ms) => void (ahead += ms),
+  };
+}
+
+function toolsOf(t: TestContext, ahead: () => number): UpstreamTools {
+  const fetch = createFetch({ guard: false });
+  t.after(() => fetch.close());
+  return {
+    fetch,
+    download: () => Promise.reject(new Error('nothing is downloaded here')),
+    now: () => Date.now() + ahead(),
+  };
+}
+
+function settingsIn(text: string, variables: Record<string, string>): UpstreamSettings {
+  const { upstream, problems } = parseCatalogText(text, 'rig.yaml');
+  if (upstream === null) throw new Error(JSON.stringify(problems));
+  const settings = settingsOf(upstream, (name) => variables[name] ?? null);
+  if (typeof settings === 'string') throw new Error(settings);
+  return settings;
+}
+
+/** The smallest service there is. */
+export const plain = {
+  auth: 'bearer',
+  submit: { path: '/jobs', body: { model: '$model', input: '$input' } },
+  id: 'id',
+  poll: { path: '/jobs/{id}' },
+  status: 'status',
+  outputs: ['outputs'],
+};
+
+export interface Plain {
+  service: Upstream;
+  url: string;
+  calls: { method: string; path: string; headers: Call['headers']; json: any }[];
+}
+
+/** A service of a test's own: the plain one, changed, and what it answers. */
+export async function openPlain(
+  t: TestContext,
+  changes: Record<string, unknown>,
+  answer: (call: Call, url: string) => Answer,
+  more: Partial<UpstreamSettings> = {},
+): Promise<Plain> {
+  const calls: Plain['calls'] = [];
+  const server = await serve((call) => {
+    const { method, path, query, headers, body } = call;
+    const text = query.size === 0 ? path : `${path}?${query}`;
+    const json = body.length > 0 && body[0] !== 45 ? call.json() : null;
+    calls.push({ method, path: text, headers, json });
+    return answer(call, server.url);
+  });
+  t.after(() => server.close());
+  const settings = {
+    name: 'plain',
+    url: server.url,
+    key: 'plain-key',
+    secret: null,
+    concurrency: 3,
+    options: { ...plain, ...changes },
+    ...more,
+  };
+  const tools = toolsOf(t, () => 0);
+  return { service: createHttpJob(settings, tools), url: server.url, calls };
+}
+
+export function jobFor(more: Partial<StartJob> = {}): StartJob {
+  const input = more.input ?? { prompt: 'a lighthouse' };
+  return {
+    request_id: 'request-1',
+    idempotency_key: 'key-1',
+    model: 'google/nano-banana',
+    task: 'text-to-image',
+    input,
+    fields: Object.keys(input),
+    files: {},
+    callback_url: null,
+    signal,
+    ...more,
+  };
+}
+
+/** A file of the caller's that we store. */
+export function fileOf(bytes: Buffer, more: Partial<InputFile> = {}): InputFile {
+  const open = async () =>
+    (async function* () {
+      yield bytes;
+    })();
+  return { content_type: 'image/png', size: bytes.length, open, ...more };
+}
+
+/** Starts a job that is taken. */
+export async function started(service: Upstream, more: Partial<StartJob> = {}): Promise<Handle> {
+  const outcome = await service.start(jobFor(more));
+  if (outcome.outcome !== 'accepted') throw new Error(JSON.stringify(outcome));
+  return outcome.handle;
+}
+
+/** Looks until it ends; what a look threw is a word of its own. */
+export async function looksOf(service: Upstream, handle: Handle, most = 6): Promise<Looks> {
+  const words: string[] = [];
+  for (let look = 0; look < most; look++) {
+    const state = await service.poll(handle, signal).catch((error: Error) => error);
+    words.push(state instanceof Error ? `threw ${state.message}` : state.state);
+    if (!(state instanceof Error) && (state.state === 'done' || state.state === 'failed'))
+      return { words, last: state };
+  }
+  return { words, last: null };
+}
+
+export interface Looks {
+  words: string[];
+  last: Extract<JobState, { state: 'done' | 'failed' }> | null;
+}

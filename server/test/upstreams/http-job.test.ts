@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Fault } from './fakes/kit.ts';
+import { jobFor, looksOf, open, signal, started, type World } from './http-job-kit.ts';
+import { rig as kie } from './rigs/kie.ts';
+import { rig as wavespeed } from './rigs/wavespeed.ts';
+
+const callback_url = 'https://gateway.test/v1/hooks/1?token=a&b=c';
+const flux = { model: 'wavespeed-ai/flux-schnell' };
+const services = [
+  { rig: kie, job: {} },
+  { rig: wavespeed, job: flux },
+];
+
+function tellsNothing({ fake }: World, told: unknown): void {
+  const text = JSON.stringify(told, (_, value) => (typeof value === 'bigint' ? `${value}` : value));
+  for (const hidden of [fake.key, fake.secret!, fake.url, '<html>'])
+    assert.ok(!text.includes(hidden), text);
+}
+
+const sentTo = ({ fake }: World) =>
+  fake.calls.map(({ method, path, headers, body }) => ({
+    call: `${method} ${path}`,
+    authorization: headers.authorization,
+    type: headers['content-type'],
+    json: body.length === 0 ? null : JSON.parse(body.toString()),
+  }));
+
+describe('what is sent', () => {
+  test('kie: the model and the address for callbacks stand in the body', async (t) => {
+    const world = await open(t, kie);
+    const input = { prompt: 'a boat', aspect_ratio: '1:1' };
+    const handle = await started(world.service, { input, callback_url });
+    const id = world.fake.journal[0]!.id;
+    assert.deepEqual(handle, { id, task: 'text-to-image' });
+    const body = { model: 'google/nano-banana', input, callBackUrl: callback_url };
+    const authorization = `Bearer ${world.fake.key}`;
+    await world.service.poll(handle, signal);
+    assert.deepEqual(sentTo(world), [
+      {
+        call: 'POST /api/v1/jobs/createTask',
+        authorization,
+        type: 'application/json',
+        json: body,
+      },
+      { call: 'GET /api/v1/jobs/recordInfo', authorization, type: undefined, json: null },
+    ]);
+  });
+
+  test('wavespeed: the model is the path, the input the body, the address a query', async (t) => {
+    const world = await open(t, wavespeed);
+    const input = { prompt: 'a boat', size: '1024*1024', webhook: 'https://evil.test' };
+    const handle = await started(world.service, { ...flux, input, callback_url });
+    assert.equal(world.fake.journal[0]!.callback_url, callback_url);
+    const { call, json } = sentTo(world)[0]!;
+    assert.equal(call, 'POST /api/v3/wavespeed-ai/flux-schnell');
+    assert.deepEqual(json, input);
+    await world.service.poll(handle, signal);
+    assert.equal(sentTo(world)[1]!.call, `GET /api/v3/predictions/${String(handle.id)}/result`);
+  });
+
+  for (const { rig, job } of services)
+    test(`${rig.name}: without an address for callbacks, or a secret, none is asked for`, async (t) => {
+      const { fake, service, withoutSecret } = await open(t, rig);
+      await started(service, job);
+      await started(withoutSecret, { ...job, callback_url });
+      assert.deepEqual(
+        fake.journal.map((each) => each.callback_url),
+        [null, null],
+      );
+      assert.equal(service.class, 'C+');
+      assert.equal(withoutSecret.class, 'C');
+      assert.equal(withoutSecret.callback, undefined);
+    });
+});
+
+const busy = { outcome: 'not_accepted', why: 'busy' };
+const starts: [Fault, Record<string, unknown>, made: number][] = [
+  ['submit-lost', { outcome: 'unknown' }, 1],
+  ['submit-502-after', { outcome: 'unknown' }, 1],
+  ['submit-garbage', { outcome: 'unknown' }, 1],
+  ['submit-reset', { outcome: 'unknown' }, 0],
+  ['submit-429', { ...busy, retry_after_ms: 7000 }, 0],
+  ['submit-429-bare', busy, 0],
+  ['submit-503', busy, 0],
+  ['submit-account', { outcome: 'not_accepted', why: 'account' }, 0],
+  ['submit-credential', { outcome: 'not_accepted', why: 'credential' }, 0],
+  ['submit-model', { outcome: 'not_accepted', why: 'model' }, 0],
+  ['submit-invalid', { outcome: 'rejected' }, 0],
+];
+for (const { rig, job } of services)
+  describe(`${rig.name}: a start`, () => {
+    for (const [fault, expected, made] of starts)
+      test(`${fault}: ${JSON.stringify(expected)}, and nothing is sent again`, async (t) => {
+        const world = await open(t, rig);
+        world.fake.play(fault);
+        const outcome = await world.service.start(jobFor(job));
+        assert.partialDeepStrictEqual(outcome, expected);
+        assert.equal(world.fake.journal.length, made);
+        assert.equal(world.fake.calls.length, 1);
+        tellsNothing(world, outcome);
+      });
+
+    test('a date in Retry-After is waited for', async (t) => {
+      const world = await open(t, rig);
+      world.fake.play('submit-429-date');
+      const outcome = await world.service.start(jobFor(job));
+      assert.ok(outcome.outcome === 'not_accepted' && outcome.retry_after_ms! > 25_000);
+      assert.ok(outcome.retry_after_ms! <= 31_000);
+    });
+
+    test('nobody there: not accepted', async (t) => {
+      const { fake, service } = await open(t, rig);
+      await fake.close();
+      const outcome = await service.start(jobFor(job));
+      assert.partialDeepStrictEqual(outcome, { outcome: 'not_accepted', why: 'unreachable' });
+    });
+
+    test('given up before it was sent: not accepted, and nothing arrives', async (t) => {
+      const { fake, service } = await open(t, rig);
+      const outcome = await service.start(jobFor({ ...job, signal: AbortSignal.abort() }));
+      assert.equal(outcome.outcome, 'not_accepted');
+      assert.equal(fake.calls.length, 0);
+    });
+  });
+
+const looks: [Fault | null, RegExp[]][] = [
+  [null, [/^running$/, /^running$/, /^done$/]],
+  ['poll-500', [/^threw/, /^running$/, /^running$/, /^done$/]],
+  ['poll-502', [/^threw/, /^running$/, /^running$/, /^done$/]],
+  ['poll-504', [/^threw/, /^running$/, /^running$/, /^done$/]],
+  ['poll-429', [/^threw/, /^running$/, /^running$/, /^done$/]],
+  ['poll-reset', [/^threw/, /^running$/, /^running$/, /^done$/]],
+  ['poll-garbage', [/^threw/, /^running$/, /^running$/, /^done$/]],
+  ['poll-error-in-200', [/^threw/, /^running$/, /^running$/, /^done$/]],
+  ['poll-404-once', [/^missing$/, /^running$/, /^running$/, /^done$/]],
+  ['poll-404-always', [/^missing$/, /^missing$/, /^missing$/]],
+  ['poll-unknown-word', [/^running$/, /^running$/, /^done$/]],
+  ['poll-upper-case', [/^running$/, /^running$/, /^done$/]],
+  ['poll-regress', [/^running$/, /^running$/, /^done$/]],
+  ['poll-at-once-done', [/^done$/]],
+  ['finish-failed', [/^running$/, /^running$/, /^failed$/]],
+];
+for (const { rig, job } of services)
+  describe(`${rig.name}: looks`, () => {
+    for (const [fault, expected] of looks)
+      test(`${fault ?? 'all is well'}: ${expected.join(' ')}`, async (t) => {
+        const world = await open(t, rig);
+        const handle = await started(world.service, job);
+        if (fault) world.fake.play(fault);
+        const seen = await looksOf(world.service, handle, expected.length);
+        assert.equal(seen.words.length, expected.length);
+        seen.words.forEach((word, i) => assert.match(word, expected[i]!));
+        assert.equal(world.fake.journal.length, 1);
+        tellsNothing(world, seen.words);
+      });
+
+    test('a job that fails is the upstream’s fault; one against the policy is the input’s', async (t) => {
+      const world = await open(t, rig);
+      for (const [fault, code] of [
+        ['finish-failed', 'upstream_failed'],
+        ['finish-refused', 'upstream_rejected'],
+        ['finish-empty', 'upstream_failed'],
+      ] as const) {
+        const handle = await started(world.service, job);
+        world.fake.play(fault);
+        const { last } = await looksOf(world.service, handle);
+        assert.partialDeepStrictEqual(last, { state: 'failed', code });
+        tellsNothing(world, last);
+        world.fake.mend();
+      }
+    });
+
+    test('a running look says when to look again', async (t) => {
+      const { fake, service } = await open(t, rig);
+      const handle = await started(service, job);
+      fake.hold(true);
+      const state = await service.poll(handle, signal);
+      assert.ok(state.state === 'running' && state.poll_after_ms! >= 2000);
+    });
+
+    test('an aborted look throws', async (t) => {
+      const { service } = await open(t, rig);
+      const handle = await started(service, job);
+      await assert.rejects(service.poll(handle, AbortSignal.abort()), /given up/);
+    });
+
+    test('check needs a key that is taken', async (t) => {
+      const world = await open(t, rig);
+      assert.equal(await world.service.check!(signal), null);
+      await world.fake.close();
+      const told = await world.service.check!(signal);
+      assert.ok(told);
+    });
+  });
+
+describe('what was made', () => {
+  const sourceOf = (fake: World['fake'], index: number, ending = 'png') => ({
+    url: `${fake.url}/outputs/${fake.journal[0]!.id}-${index}.${ending}`,
+  });
+
+  test('kie: addresses out of a JSON text, named by what they are, with the cost', async (t) => {
+    const { fake, service } = await open(t, kie);
+    const handle = await started(service);
+    const { last } = await looksOf(service, handle);
+    assert.deepEqual(last, {
+      state: 'done',
+      result: {
+        media: [{ source: sourceOf(fake, 0), field: 'images' }],
+        fields: {},
+        cost_usd_micro: 20_000n,
+      },
+    });
+  });
+
+  test('wavespeed: one film is a video, several are videos', async (t) => {
+    const { fake, service } = await open(t, wavespeed);
+    const model = 'wavespeed-ai/wan-2.2/i2v-480p-ultra-fast';
+    const handle = await started(service, { model, task: 'image-to-video' });
+    const one = await looksOf(service, handle);
+    fake.play('output-several');
+    const several = await looksOf(service, handle);
+    assert.ok(one.last?.state === 'done' && several.last?.state === 'done');
+    assert.deepEqual(one.last.result.media, [{ source: sourceOf(fake, 0, 'mp4'), field: 'video' }]);
+    assert.deepEqual(
+      several.last.result.media.map(({ field }) => field),
+      ['videos', 'videos'],
+    );
+  });
+
+  test('wavespeed: a data: address becomes bytes', async (t) => {
+    const { fake, service } = await open(t, wavespeed);
+    fake.play('output-data');
+    const handle = await started(service, flux);
+    const { last } = await looksOf(service, handle);
+    assert.ok(last?.state === 'done');
+    const [media] = last.result.media;
+    assert.equal(media!.content_type, 'image/png');
+    assert.equal(media!.field, 'images');
+    assert.ok('bytes' in media!.source && media!.source.bytes.length > 50);
+  });
+});
+
+test('wavespeed lists its models', async (t) => {
+  const { service } = await open(t, wavespeed);
+  assert.ok((await service.models!(signal)).includes('wavespeed-ai/flux-schnell'));
+});

@@ -1,0 +1,576 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { gatherChunks, usageOf } from '../../src/core/completion.ts';
+import { createChat } from '../../src/upstreams/openai/chat.ts';
+import { createOpenai } from '../../src/upstreams/openai/openai.ts';
+import { optionsOf } from '../../src/upstreams/openai/options.ts';
+import { createWire } from '../../src/upstreams/openai/wire.ts';
+import type { ChatOutcome } from '../../src/upstreams/upstream.ts';
+import { halfJson, htmlPage, type Answer } from './fakes/kit.ts';
+import {
+  chunkOf,
+  eventsOf,
+  replyOf,
+  sayings,
+  streamOf,
+  usual,
+  usualChunks,
+} from './fakes/openai-chat.ts';
+import { errorAnswer } from './fakes/openai-media.ts';
+import { callOf, openStand, type Stand } from './openai-kit.ts';
+
+type Json = Record<string, any>;
+
+let stand: Stand;
+before(async () => void (stand = await openStand()));
+after(() => stand.close());
+
+const text = sayings.join('');
+const identity = { id: 'x', created: 0, model: 'x' };
+
+const ask = (body?: Json, upstream = stand.upstream) => upstream.chat!(callOf(false, body));
+const stream = (body?: Json, upstream = stand.upstream) => upstream.chat!(callOf(true, body));
+
+function chunksIn(outcome: ChatOutcome): AsyncIterable<Json> {
+  assert.equal(outcome.outcome, 'stream', JSON.stringify(outcome));
+  return (outcome as { chunks: AsyncIterable<Json> }).chunks;
+}
+
+/** All that came, and the fault it broke off with. */
+async function read(outcome: ChatOutcome): Promise<{ chunks: Json[]; fault: string | null }> {
+  const chunks: Json[] = [];
+  try {
+    for await (const chunk of chunksIn(outcome)) chunks.push(chunk);
+    return { chunks, fault: null };
+  } catch (error) {
+    return { chunks, fault: (error as Error).message };
+  }
+}
+
+function completionOf(chunks: Json[]): Json {
+  const gatherer = gatherChunks(identity);
+  for (const chunk of chunks) gatherer.add(chunk);
+  return gatherer.completion();
+}
+
+describe('what is sent', () => {
+  test('the body, the model, the limit under its name, and the key', async () => {
+    await ask({ temperature: 0.2, tools: [{ type: 'function', function: { name: 'f' } }] });
+    const call = stand.fake.calls.at(-1)!;
+    assert.equal(`${call.method} ${call.path}`, 'POST /v1/chat/completions');
+    assert.equal(call.headers.authorization, `Bearer ${stand.fake.key}`);
+    assert.equal(call.headers['content-type'], 'application/json');
+    assert.deepEqual(stand.fake.chat.asked.at(-1), {
+      temperature: 0.2,
+      tools: [{ type: 'function', function: { name: 'f' } }],
+      model: 'gpt-fake',
+      messages: [{ role: 'user', content: 'Say hello.' }],
+      max_tokens: 50,
+    });
+  });
+
+  test('a stream is asked for its usage', async () => {
+    await read(await stream());
+    const { stream: streamed, stream_options } = stand.fake.chat.asked.at(-1)!;
+    assert.deepEqual([streamed, stream_options], [true, { include_usage: true }]);
+  });
+
+  test('by option: the newer name of the limit, no usage asked for', async () => {
+    const options = { token_limit: 'max_completion_tokens', include_usage: false };
+    const { chunks } = await read(await stream({}, stand.other(options)));
+    const asked = stand.fake.chat.asked.at(-1)!;
+    assert.equal(asked.max_completion_tokens, 50);
+    assert.ok(!('max_tokens' in asked) && !('stream_options' in asked));
+    assert.equal(usageOf(completionOf(chunks)), null);
+  });
+
+  test('a server without a key is sent none', async () => {
+    await ask({}, stand.other({}, { key: null }));
+    assert.equal(stand.fake.calls.at(-1)!.headers.authorization, undefined);
+  });
+
+  test('a base path is put behind an address that lacks it, once', () => {
+    const base = { name: 'x', key: null, secret: null, concurrency: 1, options: {} };
+    const urlOf = (url: string) => createWire({ ...base, url }, stand.tools, '/v1').url;
+    assert.equal(urlOf('http://localhost:11434'), 'http://localhost:11434/v1');
+    assert.equal(urlOf('http://localhost:11434/v1'), 'http://localhost:11434/v1');
+  });
+
+  test('options that do not fit are refused', () => {
+    for (const options of [{ videos: 'film' }, { idle_seconds: 0 }, { speed: 1 }, { base_path: 7 }])
+      assert.throws(() => stand.other(options as Json), /option/);
+  });
+});
+
+describe('pictures in messages', () => {
+  const withImage = (url: string) => ({
+    messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
+  });
+  const sentUrl = () => (stand.fake.chat.asked.at(-1) as Json).messages[0].content[0].image_url.url;
+
+  test('a public address passes as it is', async () => {
+    await ask(withImage('https://example.com/a.png'));
+    assert.equal(sentUrl(), 'https://example.com/a.png');
+    assert.deepEqual(stand.downloads, []);
+  });
+
+  test('by option they are fetched through the guard and handed over as data', async () => {
+    const upstream = stand.other({ inline_images: true });
+    await ask(withImage('https://example.com/a.png'), upstream);
+    assert.match(sentUrl(), /^data:image\/png;base64,iVBOR/);
+    assert.deepEqual(stand.downloads.splice(0), ['https://example.com/a.png']);
+  });
+
+  for (const [what, part] of Object.entries({
+    'a file of ours as a picture': { type: 'image_url', image_url: { url: 'file_0190' } },
+    'a file of ours as data': { type: 'file', file: { file_data: 'file_0190' } },
+    'a file of ours as sound': {
+      type: 'input_audio',
+      input_audio: { data: 'file_0190', format: 'wav' },
+    },
+    'a file of ours as a file': { type: 'file', file: { file_id: 'file_0190' } },
+  })) {
+    test(`${what} is refused, and nothing is sent`, async () => {
+      const before = stand.fake.calls.length;
+      const outcome = await ask({ messages: [{ role: 'user', content: [part] }] });
+      assert.equal(outcome.outcome, 'rejected');
+      assert.match((outcome as Json).message, /^messages\[0\]\.content\[0\]\./);
+      assert.equal(stand.fake.calls.length, before);
+    });
+  }
+});
+
+describe('usage of a stream, wherever it stands', () => {
+  const cumulative = (tokens: number) => ({
+    usage: { prompt_tokens: 9, completion_tokens: tokens, total_tokens: 9 + tokens },
+  });
+  const finish = chunkOf({}, { usage: usual }, 'stop');
+  const words = sayings.map((content) => chunkOf({ content }));
+  const timings = { cache_n: 2, prompt_n: 7, predicted_n: 4, predicted_ms: 80 };
+  const table: Record<string, { chunks: unknown[]; usage: Json | null }> = {
+    'on a chunk of its own': { chunks: usualChunks(), usage: usual },
+    'on the chunk with the reason': { chunks: [...words, finish], usage: usual },
+    'on every chunk, growing': {
+      chunks: [
+        ...sayings.map((content, i) => chunkOf({ content }, cumulative(i + 1))),
+        chunkOf({}, cumulative(4), 'stop'),
+      ],
+      usage: cumulative(4).usage,
+    },
+    absent: { chunks: usualChunks(null), usage: null },
+    'null on every chunk, then on its own': {
+      chunks: usualChunks().map((each) => ({ usage: null, ...each })),
+      usage: usual,
+    },
+    'zero, which is a figure': {
+      chunks: usualChunks({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }),
+      usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+    },
+    'with its cost, as OpenRouter tells it': {
+      chunks: usualChunks({ ...usual, cost: 0.00014, is_byok: false }),
+      usage: { ...usual, cost: 0.00014, is_byok: false },
+    },
+    "in Groq's own field": {
+      chunks: [...words, chunkOf({}, { x_groq: { id: 'req', usage: usual } }, 'stop')],
+      usage: usual,
+    },
+    "in llama.cpp's timings": {
+      chunks: [...words, chunkOf({}, { timings }, 'stop')],
+      usage: {
+        prompt_tokens: 9,
+        completion_tokens: 4,
+        total_tokens: 13,
+        prompt_tokens_details: { cached_tokens: 2 },
+      },
+    },
+    'its cache in the timings beside it': {
+      chunks: [...words, chunkOf({}, { timings, ...cumulative(4) }, 'stop')],
+      usage: { ...cumulative(4).usage, prompt_tokens_details: { cached_tokens: 2 } },
+    },
+    'on a chunk whose choices are null': {
+      chunks: [...words, chunkOf({}, {}, 'stop'), chunkOf({}, { choices: null, usage: usual })],
+      usage: usual,
+    },
+  };
+  for (const [where, { chunks, usage }] of Object.entries(table)) {
+    test(where, async () => {
+      stand.fake.chat.script(streamOf(eventsOf(chunks)));
+      const seen = await read(await stream());
+      assert.equal(seen.fault, null);
+      const completion = completionOf(seen.chunks);
+      assert.equal(completion.choices[0].message.content, text);
+      assert.equal(completion.choices[0].finish_reason, 'stop');
+      assert.deepEqual(completion.usage ?? null, usage);
+      for (const chunk of seen.chunks) {
+        assert.ok(Array.isArray(chunk.choices), 'a chunk is a list of choices to every client');
+        assert.ok(!('timings' in chunk) && !('x_groq' in chunk));
+      }
+    });
+  }
+});
+
+describe('the form of a stream', () => {
+  const whole = eventsOf(usualChunks());
+  const table: Record<string, Answer> = {
+    'cut after every byte, through characters and lines': streamOf(whole, 1),
+    'cut after three bytes': streamOf(whole, 3),
+    'lines that end in CRLF': streamOf(eventsOf(usualChunks(), { end: '\r\n\r\n' }), 5),
+    'comments in between': streamOf(
+      [': OPENROUTER PROCESSING\n\n', whole.replaceAll('\n\n', '\n\n: keep-alive\n\n')],
+      7,
+    ),
+    'without [DONE]': streamOf(eventsOf(usualChunks(), { done: false })),
+    'without its last empty line': streamOf(eventsOf(usualChunks()).trimEnd()),
+    'more after [DONE]': streamOf(`${whole}data: {"choices": "none"}\n\n`),
+    'fields of events beside the data': streamOf(
+      whole.replaceAll('data: ', 'id: 1\nevent: message\nretry: 10\ndata:'),
+    ),
+    'a whole reply in place of a stream': { json: replyOf() },
+  };
+  for (const [what, answer] of Object.entries(table)) {
+    test(what, async () => {
+      stand.fake.chat.script(answer);
+      const { chunks, fault } = await read(await stream());
+      assert.equal(fault, null);
+      const completion = completionOf(chunks);
+      assert.equal(completion.choices[0].message.content, text);
+      assert.deepEqual(completion.usage, usual);
+    });
+  }
+
+  test('reasoning under both of its names, and calls in fragments', async () => {
+    const call = (piece: Json) => chunkOf({ tool_calls: [{ index: 0, ...piece }] });
+    const chunks = [
+      chunkOf({ role: 'assistant', reasoning: 'Let me ' }),
+      chunkOf({ reasoning: 'see.' }),
+      chunkOf({ reasoning_content: 'Hm.' }),
+      call({ id: 'call_1', type: 'function', function: { name: 'look', arguments: '' } }),
+      call({ function: { arguments: '{"pla' } }),
+      call({ function: { arguments: 'ce":"ö"}' } }),
+      chunkOf({}, {}, 'tool_calls'),
+    ];
+    stand.fake.chat.script(streamOf(eventsOf(chunks), 2));
+    const { message, finish_reason } = completionOf((await read(await stream())).chunks).choices[0];
+    assert.equal(message.reasoning, 'Let me see.');
+    assert.equal(message.reasoning_content, 'Hm.');
+    const wanted = { name: 'look', arguments: '{"place":"ö"}' };
+    assert.deepEqual(message.tool_calls, [{ type: 'function', id: 'call_1', function: wanted }]);
+    assert.equal(finish_reason, 'tool_calls');
+  });
+});
+
+describe('a fault in mid-stream', () => {
+  const begun = [chunkOf({ content: 'Hel' }), chunkOf({ content: 'lo, ' })];
+  const error = { message: 'The server had an error.', type: 'server_error' };
+  const errors: Record<string, unknown> = {
+    'an error chunk': { error },
+    'an error chunk of OpenRouter': {
+      ...chunkOf({ content: '' }, { error: { code: 502, message: 'Provider gone.' } }, 'error'),
+    },
+    'an error in the choice': {
+      choices: [
+        { index: 0, delta: {}, finish_reason: 'error', error: { code: 502, message: 'x' } },
+      ],
+    },
+    'a flat error of older vLLM': { object: 'error', message: 'Out of memory.', code: 500 },
+    'an error that is a text': { error: 'model runner has stopped' },
+  };
+  for (const [what, chunk] of Object.entries(errors)) {
+    test(`${what} is handed on as an error`, async () => {
+      stand.fake.chat.script(streamOf(eventsOf([...begun, chunk])));
+      const { chunks } = await read(await stream());
+      assert.equal(chunks.length, 3);
+      assert.ok(chunks[2]!.error, JSON.stringify(chunks[2]));
+      assert.equal(completionOf(chunks.slice(0, 2)).choices[0].message.content, 'Hello, ');
+    });
+  }
+
+  test('an event named error is an error, whatever it holds', async () => {
+    const named = `event: error\ndata: ${JSON.stringify({ message: 'overloaded' })}\n\n`;
+    stand.fake.chat.script(streamOf(eventsOf(begun, { done: false }) + named));
+    const { chunks } = await read(await stream());
+    assert.partialDeepStrictEqual(chunks[2]!.error, { message: 'overloaded' });
+  });
+
+  const breaks: Record<string, { answer: () => Answer; fault: RegExp }> = {
+    'an end without a reason': {
+      answer: () => streamOf(eventsOf(begun, { done: false })),
+      fault: /ended before/,
+    },
+    'a chunk that is no JSON': {
+      answer: () => streamOf(eventsOf([...begun, '{"choices":[{"del'])),
+      fault: /no chunk/,
+    },
+    'a connection that breaks': {
+      answer: () =>
+        streamOf(
+          (async function* () {
+            yield eventsOf(begun, { done: false });
+            throw new Error('gone');
+          })(),
+        ),
+      fault: /127\.0\.0\.1/,
+    },
+  };
+  for (const [what, { answer, fault }] of Object.entries(breaks)) {
+    test(`${what} is a fault after what was delivered`, async () => {
+      stand.fake.chat.script(answer());
+      const seen = await read(await stream());
+      assert.match(seen.fault ?? '', fault);
+      assert.equal(completionOf(seen.chunks).choices[0].message.content, 'Hello, ');
+    });
+  }
+
+  test('an end with finish_reason error tells so', async () => {
+    stand.fake.chat.script(streamOf(eventsOf([...begun, chunkOf({}, {}, 'error')])));
+    const { chunks, fault } = await read(await stream());
+    assert.equal(fault, null);
+    assert.equal(completionOf(chunks).choices[0].finish_reason, 'error');
+  });
+});
+
+describe('refusals, whole and streamed', () => {
+  const inBand = (code: unknown, message: string): Answer => ({
+    json: { error: { code, message } },
+  });
+  const flagged = { metadata: { reasons: ['violence'], flagged_input: 'x' }, code: 403 };
+  const table: Record<string, { answer: Answer; expected: Json }> = {
+    'busy: 503, it is loading': {
+      answer: errorAnswer(503, 'Loading model', { code: 503, type: 'unavailable_error' }),
+      expected: { outcome: 'not_accepted', why: 'busy', message: 'Loading model' },
+    },
+    'busy: 429 with Retry-After': {
+      answer: errorAnswer(429, 'Slow down.', {}, { 'retry-after': '7' }),
+      expected: { outcome: 'not_accepted', why: 'busy', retry_after_ms: 7000 },
+    },
+    'busy: 408': {
+      answer: errorAnswer(408, 'Timed out.'),
+      expected: { outcome: 'not_accepted', why: 'busy' },
+    },
+    'account: 402': {
+      answer: errorAnswer(402, 'Insufficient credits.'),
+      expected: { outcome: 'not_accepted', why: 'account' },
+    },
+    'account: 429 insufficient_quota': {
+      answer: errorAnswer(429, 'You exceeded your quota.', { code: 'insufficient_quota' }),
+      expected: { outcome: 'not_accepted', why: 'account' },
+    },
+    'account: the limit of our key': {
+      answer: errorAnswer(403, 'Key limit exceeded (total limit).', { code: 403 }),
+      expected: { outcome: 'not_accepted', why: 'account' },
+    },
+    'credential: 401': {
+      answer: errorAnswer(401, 'No auth credentials found.'),
+      expected: { outcome: 'not_accepted', why: 'credential' },
+    },
+    'model: 404': {
+      answer: errorAnswer(404, 'The model does not exist.'),
+      expected: { outcome: 'not_accepted', why: 'model' },
+    },
+    'model: 404 of older vLLM': {
+      answer: { status: 404, json: { object: 'error', message: 'No such model.', code: 404 } },
+      expected: { outcome: 'not_accepted', why: 'model', message: 'No such model.' },
+    },
+    'model: 400 that names it': {
+      answer: errorAnswer(400, 'acme/x is not a valid model ID', { code: 400 }),
+      expected: { outcome: 'not_accepted', why: 'model' },
+    },
+    'rejected: 400': {
+      answer: errorAnswer(400, 'max_tokens is too large.', { param: 'max_tokens' }),
+      expected: { outcome: 'rejected', message: 'max_tokens is too large.' },
+    },
+    'rejected: 403 of a moderator': {
+      answer: errorAnswer(403, 'Your input was flagged.', flagged),
+      expected: { outcome: 'rejected', message: 'Your input was flagged.' },
+    },
+    'rejected: 422 of a validator': {
+      answer: { status: 422, json: { detail: [{ loc: ['body'], msg: 'field required' }] } },
+      expected: { outcome: 'rejected', message: 'field required' },
+    },
+    'unknown: 500': {
+      answer: errorAnswer(500, 'The server had an error.'),
+      expected: { outcome: 'unknown' },
+    },
+    'unknown: 502 with a page': {
+      answer: { status: 502, body: htmlPage },
+      expected: { outcome: 'unknown' },
+    },
+    'unknown: half of a JSON text': { answer: halfJson, expected: { outcome: 'unknown' } },
+    'unknown: a page with 200': {
+      answer: { body: htmlPage, headers: { 'content-type': 'text/html' } },
+      expected: { outcome: 'unknown' },
+    },
+    'unknown: a broken connection': { answer: { cutAfter: 0 }, expected: { outcome: 'unknown' } },
+    'unknown: no choice': {
+      answer: { json: { ...replyOf(), choices: [] } },
+      expected: { outcome: 'unknown' },
+    },
+    'busy: 200 with an error inside': {
+      answer: inBand(429, 'Provider is busy.'),
+      expected: { outcome: 'not_accepted', why: 'busy', message: 'Provider is busy.' },
+    },
+    'account: 200 with an error inside': {
+      answer: inBand(402, 'Insufficient credits.'),
+      expected: { outcome: 'not_accepted', why: 'account' },
+    },
+    'rejected: 200 with an error inside': {
+      answer: inBand('invalid_request_error', 'messages is too long.'),
+      expected: { outcome: 'rejected' },
+    },
+    'unknown: 200 with an error inside that says nothing': {
+      answer: inBand(null, 'The server had an error.'),
+      expected: { outcome: 'unknown', message: 'The server had an error.' },
+    },
+  };
+  for (const [what, { answer, expected }] of Object.entries(table)) {
+    test(what, async () => {
+      for (const call of [ask, stream]) {
+        const before = stand.fake.calls.length;
+        stand.fake.chat.script(answer);
+        const outcome = await call();
+        assert.partialDeepStrictEqual(outcome, expected);
+        assert.equal(stand.fake.calls.length, before + 1, 'no call is repeated');
+      }
+    });
+  }
+
+  test('busy: an error as the first chunk is told as a refusal', async () => {
+    const first = { error: { code: 503, message: 'No instances available.' } };
+    stand.fake.chat.script(streamOf([': OPENROUTER PROCESSING\n\n', eventsOf([first])]));
+    assert.partialDeepStrictEqual(await stream(), {
+      outcome: 'not_accepted',
+      why: 'busy',
+      message: 'No instances available.',
+    });
+  });
+
+  test('unknown: a stream of nothing', async () => {
+    for (const events of ['data: [DONE]\n\n', ': bye\n\n', '']) {
+      stand.fake.chat.script(streamOf(events));
+      assert.equal((await stream()).outcome, 'unknown');
+    }
+  });
+
+  test('a reply that broke off keeps its error and its text', async () => {
+    const error = { code: 502, message: 'Provider gone.' };
+    stand.fake.chat.script({ json: replyOf({ error }) });
+    const outcome = (await ask()) as Json;
+    assert.equal(outcome.outcome, 'reply');
+    assert.partialDeepStrictEqual(outcome.reply.error, error);
+    assert.equal(outcome.reply.choices[0].message.content, text);
+  });
+
+  test('unreachable: nobody listens', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, 'close');
+    const settings = { name: 'x', url: `http://127.0.0.1:${port}/v1`, key: 'sk-x', secret: null };
+    const away = createOpenai({ ...settings, concurrency: 1, options: {} }, stand.tools);
+    for (const call of [ask, stream])
+      assert.partialDeepStrictEqual(await call({}, away), {
+        outcome: 'not_accepted',
+        why: 'unreachable',
+      });
+  });
+
+  test('no message holds the key or an address', async () => {
+    const wrong = stand.other({}, { key: 'sk-secret-of-the-operator' });
+    for (const call of [ask, stream]) {
+      const outcome = (await call({}, wrong)) as Json;
+      assert.equal(outcome.why, 'credential');
+      assert.ok(!outcome.message.includes('sk-secret'), outcome.message);
+    }
+    const docs = 'Wrong. See https://platform.openai.com/docs?key=1 for more.';
+    stand.fake.chat.script(errorAnswer(400, docs));
+    assert.equal(((await ask()) as Json).message, 'Wrong. See … for more.');
+  });
+});
+
+describe('time and leaving', () => {
+  /** Pieces, then nothing until the other side hangs up. */
+  const stalled = (...events: string[]) =>
+    streamOf(
+      (async function* () {
+        yield* events;
+        await stand.fake.chat.abandoned();
+      })(),
+    );
+
+  /** The chat alone, with times that no definition has. */
+  function chatWith(
+    times: { idle_seconds?: number; first_byte_seconds?: number },
+    peekMs?: number,
+  ) {
+    const settings = { name: 'x', url: stand.fake.url, key: stand.fake.key, secret: null };
+    const wire = createWire({ ...settings, concurrency: 1, options: {} }, stand.tools, '');
+    return createChat(wire, { ...optionsOf({}), ...times }, stand.tools, peekMs);
+  }
+
+  test('a stream that pauses for too long is a fault', async () => {
+    const left = stand.fake.chat.abandoned();
+    stand.fake.chat.script(stalled(eventsOf([chunkOf({ content: 'Hel' })], { done: false })));
+    const { chunks, fault } = await read(await chatWith({ idle_seconds: 0.05 })(callOf(true)));
+    assert.equal(chunks.length, 1);
+    assert.match(fault ?? '', /nothing came for too long/);
+    await left;
+  });
+
+  test('a first byte that never comes is a fault', async () => {
+    stand.fake.chat.script(stalled());
+    const outcome = await chatWith({ first_byte_seconds: 0.05 })(callOf(true));
+    assert.equal(outcome.outcome, 'unknown');
+  });
+
+  test('a slow model: the stream is handed on before its first byte', async () => {
+    const loaded = Promise.withResolvers<void>();
+    stand.fake.chat.script(
+      streamOf(
+        (async function* () {
+          await loaded.promise;
+          yield eventsOf(usualChunks());
+        })(),
+      ),
+    );
+    const outcome = await chatWith({ idle_seconds: 0.05 }, 0)(callOf(true));
+    assert.equal(outcome.outcome, 'stream');
+    loaded.resolve();
+    assert.equal(completionOf((await read(outcome)).chunks).choices[0].message.content, text);
+  });
+
+  test('who leaves in mid-stream ends the call of the upstream', async () => {
+    stand.fake.chat.script(stalled(eventsOf([chunkOf({ content: 'Hel' })], { done: false })));
+    const left = stand.fake.chat.abandoned();
+    for await (const chunk of chunksIn(await stream())) {
+      assert.equal((chunk as Json).choices[0].delta.content, 'Hel');
+      break;
+    }
+    await left;
+  });
+
+  test('the signal ends the call of the upstream, streamed or whole', async () => {
+    const own = await openStand();
+    const abort = new AbortController();
+    const left = own.fake.chat.abandoned();
+    own.fake.chat.script((call) => {
+      assert.equal(call.path, '/v1/chat/completions');
+      return streamOf(
+        (async function* () {
+          yield eventsOf([chunkOf({ content: 'Hel' })], { done: false });
+          await left;
+        })(),
+      );
+    });
+    const outcome = await own.upstream.chat!(callOf(true, {}, abort.signal));
+    const seen = read(outcome);
+    abort.abort();
+    assert.match((await seen).fault ?? '', /given up/);
+    await left;
+    const gone = await own.upstream.chat!(callOf(false, {}, abort.signal));
+    assert.equal(gone.outcome, 'not_accepted');
+    await own.close();
+  });
+});

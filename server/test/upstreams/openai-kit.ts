@@ -1,0 +1,95 @@
+import { createFetch } from '../../src/lib/fetch.ts';
+import { createOpenai } from '../../src/upstreams/openai/openai.ts';
+import type {
+  ChatCall,
+  InputFile,
+  StartJob,
+  Upstream,
+  UpstreamTools,
+} from '../../src/upstreams/upstream.ts';
+import { media } from './fakes/kit.ts';
+import { fakeOpenai, type FakeOpenai } from './fakes/openai.ts';
+import type { Dialect } from './fakes/openai-media.ts';
+
+/** The adapter before its fake, without the service around it. */
+export interface Stand {
+  fake: FakeOpenai;
+  upstream: Upstream;
+  tools: UpstreamTools;
+  /** The same server with other options, key or secret. */
+  other(
+    options: Record<string, unknown>,
+    more?: { key?: string | null; secret?: string },
+  ): Upstream;
+  /** Addresses of callers that were fetched. */
+  downloads: string[];
+  close(): Promise<void>;
+}
+
+export const nowMs = Date.parse('2026-11-20T12:00:00Z');
+
+export async function openStand(
+  options: Record<string, unknown> = {},
+  dialect: Dialect = 'openai',
+): Promise<Stand> {
+  const fake = await fakeOpenai(dialect);
+  const fetch = createFetch({ guard: false });
+  const downloads: string[] = [];
+  const download = async (url: string): Promise<InputFile> => {
+    downloads.push(url);
+    return fileOf(media.png, 'image/png');
+  };
+  const tools: UpstreamTools = { fetch, download, now: () => nowMs };
+  const base = { name: 'fake', url: fake.url, concurrency: 10 };
+  const other: Stand['other'] = (changed, { key = fake.key, secret = fake.secret } = {}) =>
+    createOpenai({ ...base, key, secret: secret ?? null, options: changed }, tools);
+  return {
+    fake,
+    upstream: other(options),
+    tools,
+    other,
+    downloads,
+    async close() {
+      await fetch.close();
+      await fake.close();
+    },
+  };
+}
+
+export function fileOf(bytes: Uint8Array, content_type: string): InputFile {
+  return {
+    content_type,
+    size: bytes.length,
+    async open() {
+      return (async function* () {
+        yield bytes;
+      })();
+    },
+  };
+}
+
+export function jobOf(changed: Partial<StartJob> = {}): StartJob {
+  const input = changed.input ?? { prompt: 'a harbour' };
+  return {
+    request_id: 'r1',
+    idempotency_key: 'r1',
+    model: 'dall-e-fake',
+    task: 'text-to-image',
+    fields: Object.keys(input),
+    files: {},
+    callback_url: null,
+    signal: new AbortController().signal,
+    ...changed,
+    input,
+  };
+}
+
+export function callOf(
+  stream: boolean,
+  body: Record<string, unknown> = {},
+  signal = new AbortController().signal,
+): ChatCall {
+  const messages = [{ role: 'user', content: 'Say hello.' }];
+  const full = { messages, max_tokens: 50, ...body };
+  return { request_id: 'r1', model: 'gpt-fake', body: full, context_tokens: 8192, stream, signal };
+}

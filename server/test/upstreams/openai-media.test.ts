@@ -1,0 +1,486 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { inspect } from 'node:util';
+import { createOpenai } from '../../src/upstreams/openai/openai.ts';
+import { CallbackRefused, type JobState, type StartOutcome } from '../../src/upstreams/upstream.ts';
+import { faults, media, type Fault } from './fakes/kit.ts';
+import { rig as imagesRig } from './rigs/openai-images.ts';
+import { rig as routerRig } from './rigs/openrouter-videos.ts';
+import { rig as videosRig } from './rigs/openai-videos.ts';
+import { fileOf, jobOf, nowMs, openStand, type Stand } from './openai-kit.ts';
+
+type Json = Record<string, any>;
+
+let plain: Stand;
+let router: Stand;
+beforeEach(async () => {
+  plain = await openStand();
+  router = await openStand({ videos: 'openrouter', check_path: '/key' }, 'openrouter');
+});
+afterEach(() => Promise.all([plain.close(), router.close()]));
+
+const signal = new AbortController().signal;
+const picture = fileOf(media.png, 'image/png');
+const draw = (changed: Json = {}) => jobOf({ task: 'text-to-image', ...changed });
+const film = (changed: Json = {}) =>
+  jobOf({
+    model: 'sora-fake',
+    task: 'text-to-video',
+    input: { prompt: 'a harbour', seconds: 4 },
+    ...changed,
+  });
+
+function resultOf(outcome: StartOutcome | JobState): Json {
+  assert.ok('result' in outcome, inspect(outcome));
+  return outcome.result;
+}
+
+async function accepted(stand: Stand, job = film()): Promise<Json> {
+  const outcome = await stand.upstream.start(job);
+  assert.equal(outcome.outcome, 'accepted', JSON.stringify(outcome));
+  return (outcome as Json).handle;
+}
+
+/** Looks until it has ended. */
+async function ended(stand: Stand, handle: Json): Promise<JobState> {
+  for (let look = 0; look < 10; look++) {
+    const state = await stand.upstream.poll(handle, signal);
+    if (state.state !== 'running') return state;
+  }
+  throw new Error('it never ends');
+}
+
+describe('images', () => {
+  test('from words: JSON with what the row knows, and the picture in the answer', async () => {
+    const input = { prompt: 'a harbour', n: 2, size: '1024x1024', stream: true, model: 'other' };
+    const outcome = await plain.upstream.start(draw({ model: 'gpt-image-fake', input }));
+    const { media: made } = resultOf(outcome);
+    const call = plain.fake.calls[0]!;
+    assert.equal(`${call.method} ${call.path}`, 'POST /v1/images/generations');
+    assert.equal(call.headers.authorization, `Bearer ${plain.fake.key}`);
+    const sent = { prompt: 'a harbour', n: 2, size: '1024x1024', model: 'gpt-image-fake' };
+    assert.deepEqual(JSON.parse(call.body.toString()), sent);
+    assert.equal(made.length, 2);
+    assert.equal(made[0].field, 'images');
+    assert.deepEqual(Buffer.from(made[0].source.bytes), media.png);
+    assert.equal(plain.fake.journal.length, 1);
+  });
+
+  test('a count that the row does not price is not asked for', async () => {
+    const job = draw({ input: { prompt: 'x', n: 10 }, fields: ['prompt'] });
+    await plain.upstream.start(job);
+    assert.equal(plain.fake.journal[0]!.input.n, undefined);
+  });
+
+  test('as addresses, which carry no key of ours', async () => {
+    const { media: made } = resultOf(await plain.upstream.start(draw()));
+    assert.match(made[0].source.url, /\/outputs\/img_1-0\.png$/);
+    assert.equal(made[0].source.headers, undefined);
+  });
+
+  test('an edit is a form that holds the bytes of the files', async () => {
+    const input = {
+      prompt: 'at night',
+      image_urls: ['file_1', 'https://example.com/b.png'],
+      mask_url: `data:image/png;base64,${media.png.toString('base64')}`,
+      quality: 'high',
+    };
+    const job = draw({ task: 'edit', input, files: { file_1: picture } });
+    assert.equal((await plain.upstream.start(job)).outcome, 'done');
+    const call = plain.fake.calls[0]!;
+    assert.equal(call.path, '/v1/images/edits');
+    assert.match(String(call.headers['content-type']), /^multipart\/form-data; boundary=/);
+    assert.equal(Number(call.headers['content-length']), call.body.length);
+    const { input: sent } = plain.fake.journal[0]!;
+    assert.deepEqual([sent.prompt, sent.quality], ['at night', 'high']);
+    assert.equal((sent['image[]'] as Json[]).length, 2);
+    assert.equal((sent.mask as Json[])[0]!.content_type, 'image/png');
+    for (const bytes of plain.fake.files.values()) assert.deepEqual(bytes, media.png);
+    assert.equal(plain.fake.files.size, 3);
+    assert.deepEqual(plain.downloads.splice(0), ['https://example.com/b.png']);
+  });
+
+  test('one picture is called image, as all servers take it', async () => {
+    const input = { prompt: 'at night', image_url: 'file_1' };
+    await plain.upstream.start(draw({ task: 'edit', input, files: { file_1: picture } }));
+    assert.equal((plain.fake.journal[0]!.input.image as Json[]).length, 1);
+  });
+
+  test('rejected before a call: nothing to edit, a file too large, a medium it does not take', async () => {
+    const large = { ...picture, open: () => fileOf(Buffer.alloc(51 << 20), 'image/png').open() };
+    const jobs: Json[] = [
+      { input: { prompt: 'x' } },
+      { input: { prompt: 'x', image_url: 'file_1' }, files: { file_1: large } },
+      { input: { prompt: 'x', video_url: 'https://example.com/a.mp4' } },
+      { input: { prompt: 'x', image_url: 'ftp://example.com/a.png' } },
+    ];
+    for (const job of jobs) {
+      const outcome = (await plain.upstream.start(draw({ task: 'edit', ...job }))) as Json;
+      assert.equal(outcome.outcome, 'rejected', JSON.stringify(outcome));
+    }
+    assert.equal(plain.fake.calls.length, 0);
+  });
+
+  test('a task it has no call for is nobody else`s fault, and free', async () => {
+    const outcome = await plain.upstream.start(draw({ task: 'lip-sync' }));
+    assert.partialDeepStrictEqual(outcome, { outcome: 'not_accepted', why: 'model' });
+    assert.equal(plain.fake.calls.length, 0);
+  });
+});
+
+describe('faults of a start', () => {
+  const table: Partial<Record<Fault, { expected: Json; jobs: number }>> = {
+    'submit-lost': { expected: { outcome: 'unknown' }, jobs: 1 },
+    'submit-502-after': { expected: { outcome: 'unknown' }, jobs: 1 },
+    'submit-garbage': { expected: { outcome: 'unknown' }, jobs: 1 },
+    'submit-reset': { expected: { outcome: 'unknown' }, jobs: 0 },
+    'submit-429': {
+      expected: { outcome: 'not_accepted', why: 'busy', retry_after_ms: 7000 },
+      jobs: 0,
+    },
+    'submit-429-date': { expected: { outcome: 'not_accepted', why: 'busy' }, jobs: 0 },
+    'submit-429-bare': { expected: { outcome: 'not_accepted', why: 'busy' }, jobs: 0 },
+    'submit-503': { expected: { outcome: 'not_accepted', why: 'busy' }, jobs: 0 },
+    'submit-account': { expected: { outcome: 'not_accepted', why: 'account' }, jobs: 0 },
+    'submit-credential': { expected: { outcome: 'not_accepted', why: 'credential' }, jobs: 0 },
+    'submit-model': { expected: { outcome: 'not_accepted', why: 'model' }, jobs: 0 },
+    'submit-invalid': {
+      expected: { outcome: 'rejected', message: 'Invalid value: size must be 1024x1024.' },
+      jobs: 0,
+    },
+  };
+  for (const [fault, { expected, jobs }] of Object.entries(table)) {
+    const what = faults[fault as Fault];
+    const starts: [string, () => Stand, () => ReturnType<typeof jobOf>][] = [
+      ['image', () => plain, draw],
+      ['video', () => plain, film],
+      ['video of OpenRouter', () => router, film],
+    ];
+    for (const [kind, stand, job] of starts) {
+      test(`${expected.why ?? expected.outcome}: ${kind}: ${what}`, async () => {
+        const { fake, upstream } = stand();
+        fake.play(fault as Fault);
+        const outcome = (await upstream.start(job())) as Json;
+        assert.partialDeepStrictEqual(outcome, expected);
+        assert.ok(!outcome.message.includes(fake.key) && !/https?:/.test(outcome.message));
+        assert.equal(fake.calls.length, 1, 'a start is never repeated');
+        assert.equal(fake.journal.length, jobs);
+      });
+    }
+  }
+
+  test('every submit fault has its row', () => {
+    const all = Object.keys(faults).filter((fault) => fault.startsWith('submit-'));
+    assert.deepEqual(Object.keys(table), all);
+  });
+
+  test('image: refused by the policy, empty, several, as data', async () => {
+    plain.fake.play('finish-refused');
+    const refused = (await plain.upstream.start(draw())) as Json;
+    assert.equal(refused.outcome, 'rejected');
+    assert.match(refused.message, /safety system/);
+    plain.fake.play('finish-empty');
+    assert.deepEqual(resultOf(await plain.upstream.start(draw())).media, []);
+    plain.fake.play('output-several');
+    assert.equal(resultOf(await plain.upstream.start(draw())).media.length, 2);
+    plain.fake.play('output-data');
+    const [made] = resultOf(await plain.upstream.start(draw())).media;
+    assert.deepEqual(Buffer.from(made.source.bytes), media.png);
+  });
+
+  test('the signal ends a start, and nobody knows what became of it', async () => {
+    const abort = new AbortController();
+    abort.abort();
+    const outcome = await plain.upstream.start(draw({ signal: abort.signal }));
+    assert.equal(outcome.outcome, 'not_accepted', 'nothing had been sent');
+    assert.equal(plain.fake.journal.length, 0);
+  });
+});
+
+describe('videos', () => {
+  test('a form with the seconds as text, and the file as its reference', async () => {
+    const input = { prompt: 'it sails', seconds: 8, size: '1280x720', image_url: 'file_1' };
+    const job = film({ task: 'image-to-video', input, files: { file_1: picture } });
+    const handle = await accepted(plain, job);
+    assert.deepEqual(handle, { id: 'video_1' });
+    const call = plain.fake.calls[0]!;
+    assert.equal(`${call.method} ${call.path}`, 'POST /v1/videos');
+    const [entry] = plain.fake.journal;
+    assert.equal(entry!.model, 'sora-fake');
+    const { input_reference, ...texts } = entry!.input as Json;
+    assert.deepEqual(texts, { prompt: 'it sails', seconds: '8', size: '1280x720' });
+    assert.equal(input_reference[0].content_type, 'image/png');
+    assert.deepEqual([...plain.fake.files.values()], [media.png]);
+  });
+
+  test('queued, running, done: its content is fetched with our key', async () => {
+    const handle = await accepted(plain);
+    const states = [];
+    for (let look = 0; look < 3; look++) states.push(await plain.upstream.poll(handle, signal));
+    assert.deepEqual(states.slice(0, 2), [
+      { state: 'running', progress: 0 },
+      { state: 'running', progress: 0.4 },
+    ]);
+    assert.deepEqual(resultOf(states[2]!), {
+      media: [
+        {
+          field: 'video',
+          source: {
+            url: `${plain.fake.url}/videos/video_1/content`,
+            headers: { authorization: `Bearer ${plain.fake.key}` },
+          },
+          content_type: 'video/mp4',
+        },
+      ],
+      fields: {},
+    });
+  });
+
+  test('as JSON by option, a stored file as data', async () => {
+    const upstream = plain.other({ videos: 'json' });
+    const input = { prompt: 'it sails', seconds: 4, image_url: 'file_1' };
+    const job = film({ task: 'image-to-video', input, files: { file_1: picture } });
+    assert.equal((await upstream.start(job)).outcome, 'accepted');
+    const sent = JSON.parse(plain.fake.calls[0]!.body.toString());
+    assert.deepEqual([sent.model, sent.seconds], ['sora-fake', '4']);
+    assert.match(sent.input_reference.image_url, /^data:image\/png;base64,/);
+    assert.equal(sent.image_url, undefined);
+  });
+
+  test("OpenRouter's: frames, references, whole seconds, where to look, and what it cost", async () => {
+    const input = {
+      prompt: 'it sails',
+      duration: 8,
+      resolution: '720p',
+      image_url: 'https://example.com/a.png',
+      end_image_url: 'file_1',
+      reference_image_urls: ['https://example.com/c.png'],
+    };
+    const callback_url = 'https://pay.example.com/callbacks/1';
+    const files = { file_1: { ...picture, size: 9 << 20, link: 'https://pay.example.com/f' } };
+    const job = film({ task: 'image-to-video', input, files, callback_url });
+    const handle = await accepted(router, job);
+    const polling_url = `${router.fake.url}/videos/video_1`;
+    assert.deepEqual(handle, { id: 'video_1', polling_url });
+    const image = (url: string) => ({ type: 'image_url', image_url: { url } });
+    assert.deepEqual(JSON.parse(router.fake.calls[0]!.body.toString()), {
+      prompt: 'it sails',
+      duration: 8,
+      resolution: '720p',
+      frame_images: [
+        { ...image('https://example.com/a.png'), frame_type: 'first_frame' },
+        { ...image('https://pay.example.com/f'), frame_type: 'last_frame' },
+      ],
+      input_references: [image('https://example.com/c.png')],
+      model: 'sora-fake',
+      callback_url,
+    });
+    assert.deepEqual(router.downloads, [], 'it fetches public addresses itself');
+    const result = resultOf(await ended(router, handle));
+    assert.equal(result.cost_usd_micro, 500_000n);
+    assert.equal(result.media[0].source.url, `${polling_url}/content?index=0`);
+    assert.equal(result.media[0].source.headers.authorization, `Bearer ${router.fake.key}`);
+  });
+
+  test('our key goes to no address of a stranger', async () => {
+    const urls: string[] = [];
+    const seen: (string | undefined)[] = [];
+    const answers: Json[] = [
+      { id: 'v', status: 'pending', polling_url: 'https://evil.example/v' },
+      { id: 'v', status: 'completed', unsigned_urls: ['https://evil.example/v.mp4'] },
+    ];
+    const request = async (call: { url: string; headers?: Record<string, string> }) => {
+      urls.push(call.url);
+      seen.push(call.headers?.authorization);
+      const body = Buffer.from(JSON.stringify(answers.shift()));
+      return { status: 200, headers: {}, body, truncated: false };
+    };
+    const url = 'https://openrouter.example/api/v1';
+    const settings = { name: 'x', url, key: 'sk-x', secret: null, concurrency: 1 };
+    const tools = { ...router.tools, fetch: { ...router.tools.fetch, request } };
+    const upstream = createOpenai({ ...settings, options: { videos: 'openrouter' } }, tools);
+    const { handle } = (await upstream.start(film())) as Json;
+    assert.deepEqual(handle, { id: 'v' });
+    const { media: made } = resultOf(await upstream.poll(handle, signal));
+    assert.deepEqual(urls, [`${url}/videos`, `${url}/videos/v`]);
+    assert.deepEqual(made[0].source, { url: 'https://evil.example/v.mp4' });
+    assert.deepEqual(seen, ['Bearer sk-x', 'Bearer sk-x']);
+  });
+
+  test('an id that leads elsewhere is none', async () => {
+    for (const id of ['..', '.', '', 'a b', 7]) {
+      const body = Buffer.from(JSON.stringify({ id, status: 'queued' }));
+      const request = async () => ({ status: 200, headers: {}, body, truncated: false });
+      const settings = { name: 'x', url: 'https://a.example/v1', key: null, secret: null };
+      const tools = { ...plain.tools, fetch: { ...plain.tools.fetch, request } };
+      const upstream = createOpenai({ ...settings, concurrency: 1, options: {} }, tools);
+      assert.equal((await upstream.start(film())).outcome, 'unknown');
+    }
+  });
+
+  test('two references where one is taken are refused, and nothing is sent', async () => {
+    const input = { prompt: 'x', image_url: 'file_1', reference_image_urls: ['file_1'] };
+    const job = film({ input, files: { file_1: picture } });
+    for (const upstream of [plain.upstream, plain.other({ videos: 'json' })])
+      assert.equal((await upstream.start(job)).outcome, 'rejected');
+    assert.equal(plain.fake.calls.length, 0);
+  });
+});
+
+describe('faults of a look', () => {
+  const throws: Fault[] = [
+    'poll-500',
+    'poll-502',
+    'poll-504',
+    'poll-429',
+    'poll-reset',
+    'poll-garbage',
+    'poll-error-in-200',
+  ];
+  for (const fault of throws) {
+    test(`thrown, and the next look is well: ${faults[fault]}`, async () => {
+      for (const stand of [plain, router]) {
+        const handle = await accepted(stand);
+        stand.fake.play(fault);
+        await assert.rejects(stand.upstream.poll(handle, signal), (error: Error) => {
+          assert.ok(!error.message.includes(stand.fake.key), error.message);
+          return true;
+        });
+        assert.equal((await stand.upstream.poll(handle, signal)).state, 'running');
+      }
+    });
+  }
+
+  test('missing: one look that answers 404, and every look', async () => {
+    const handle = await accepted(plain);
+    plain.fake.play('poll-404-once');
+    assert.equal((await plain.upstream.poll(handle, signal)).state, 'missing');
+    assert.equal((await plain.upstream.poll(handle, signal)).state, 'running');
+    plain.fake.play('poll-404-always');
+    for (let look = 0; look < 3; look++)
+      assert.equal((await plain.upstream.poll(handle, signal)).state, 'missing');
+  });
+
+  test('running: a word that nobody knows; a step back', async () => {
+    const handle = await accepted(plain);
+    plain.fake.play('poll-unknown-word');
+    assert.equal((await plain.upstream.poll(handle, signal)).state, 'running');
+    plain.fake.play('poll-regress');
+    assert.equal((await ended(plain, handle)).state, 'done');
+  });
+
+  test('done: in capitals, in another word, at the first look', async () => {
+    for (const fault of ['poll-upper-case', 'poll-at-once-done'] as const) {
+      plain.fake.play(fault);
+      const handle = await accepted(plain);
+      if (fault === 'poll-at-once-done')
+        assert.equal((await plain.upstream.poll(handle, signal)).state, 'done');
+      else assert.equal((await ended(plain, handle)).state, 'done');
+    }
+  });
+
+  test('running for as long as it is held', async () => {
+    plain.fake.hold(true);
+    const handle = await accepted(plain);
+    for (let look = 0; look < 5; look++)
+      assert.equal((await plain.upstream.poll(handle, signal)).state, 'running');
+  });
+
+  test('failed: it failed, or its input is against the policy', async () => {
+    for (const stand of [plain, router]) {
+      const message = 'The generation failed.';
+      stand.fake.play('finish-failed');
+      const failed = await ended(stand, await accepted(stand));
+      assert.deepEqual(failed, { state: 'failed', code: 'upstream_failed', message });
+      stand.fake.play('finish-refused');
+      const refused = await ended(stand, await accepted(stand));
+      assert.partialDeepStrictEqual(refused, { state: 'failed', code: 'upstream_rejected' });
+    }
+  });
+
+  test('done with nothing, done with two', async () => {
+    router.fake.play('finish-empty');
+    assert.deepEqual(resultOf(await ended(router, await accepted(router))).media, []);
+    router.fake.play('output-several');
+    const { media: made } = resultOf(await ended(router, await accepted(router)));
+    assert.deepEqual(
+      made.map((each: Json) => each.field),
+      ['videos', 'videos'],
+    );
+  });
+
+  test('every look and end has its case, or the rigs say why not', () => {
+    const covered = [...throws, 'poll-404-once', 'poll-404-always', 'poll-unknown-word'];
+    covered.push('poll-regress', 'poll-upper-case', 'poll-at-once-done', 'finish-failed');
+    covered.push('finish-refused', 'finish-empty', 'output-several', 'output-data');
+    const isOurs = (fault: string) => /^(poll|finish|cancel)-/.test(fault);
+    for (const fault of Object.keys(faults).filter(isOurs)) {
+      const told = [imagesRig, videosRig, routerRig].some(({ cannot }) => fault in cannot);
+      assert.ok(covered.includes(fault) || told, fault);
+    }
+  });
+});
+
+describe('callbacks of OpenRouter', () => {
+  const callbackOf = async (at = new Date(nowMs)) => {
+    const { id } = await accepted(router);
+    const { headers, body } = router.fake.callback(id, at)!;
+    return { model: 'sora-fake', headers, body: Buffer.from(body), signal };
+  };
+
+  test('a valid one names its job, a duplicate says the same', async () => {
+    const call = await callbackOf();
+    assert.deepEqual(await router.upstream.callback!(call), { id: 'video_1' });
+    assert.deepEqual(await router.upstream.callback!(call), { id: 'video_1' });
+    assert.equal((await router.upstream.poll({ id: 'video_1' }, signal)).state, 'running');
+  });
+
+  test('refused: forged, changed, unsigned, too old, from the future', async () => {
+    const good = await callbackOf();
+    const signature = good.headers['x-openrouter-signature']!;
+    const forged = signature.replace(/v1=.{8}/, 'v1=00000000');
+    const bad = [
+      { ...good, headers: { 'x-openrouter-signature': forged } },
+      { ...good, headers: { 'x-openrouter-signature': signature.slice(0, -2) } },
+      { ...good, headers: {} },
+      { ...good, body: Buffer.concat([good.body, Buffer.from(' ')]) },
+      await callbackOf(new Date(nowMs - 301_000)),
+      await callbackOf(new Date(nowMs + 301_000)),
+    ];
+    for (const call of bad) await assert.rejects(router.upstream.callback!(call), CallbackRefused);
+    assert.ok(await router.upstream.callback!(await callbackOf(new Date(nowMs - 299_000))));
+  });
+
+  test('the class says whether it calls back; without a secret it is not asked to', async () => {
+    assert.equal(router.upstream.class, 'C+');
+    const plainly = plain.other({ videos: 'openrouter' });
+    assert.equal(plainly.class, 'C');
+    assert.equal(plainly.callback, undefined);
+    await plainly.start(film({ callback_url: 'https://pay.example.com/callbacks/1' }));
+    assert.equal(JSON.parse(plain.fake.calls[0]!.body.toString()).callback_url, undefined);
+  });
+});
+
+describe('the operator`s questions', () => {
+  test('check: all is well; what is wrong, without the key', async () => {
+    assert.equal(await plain.upstream.check!(signal), null);
+    assert.equal(plain.fake.calls.at(-1)!.path, '/v1/models');
+    assert.equal(await router.upstream.check!(signal), null);
+    assert.equal(router.fake.calls.at(-1)!.path, '/v1/key');
+    const wrong = await plain.other({}, { key: 'sk-of-the-operator' }).check!(signal);
+    assert.match(wrong ?? '', /^answered 401: Incorrect API key/);
+    assert.ok(!wrong!.includes('sk-of'));
+    const lost = await plain.other({ check_path: '/nowhere' }).check!(signal);
+    assert.match(lost ?? '', /^answered 404/);
+    assert.equal(plain.fake.journal.length, 0);
+  });
+
+  test('models: their ids', async () => {
+    const ids = await plain.upstream.models!(signal);
+    assert.ok(ids.includes('gpt-fake') && ids.length === 4);
+    await assert.rejects(plain.other({}, { key: 'sk-of-the-operator' }).models!(signal), (e) => {
+      assert.ok(!String(e).includes('sk-of'));
+      return true;
+    });
+  });
+});

@@ -1,0 +1,448 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import type { JobState, StartOutcome } from '../../src/upstreams/upstream.ts';
+import { createReplicate } from '../../src/upstreams/replicate/replicate.ts';
+import { readModel } from '../../src/upstreams/replicate/models.ts';
+import type { Fault } from './fakes/kit.ts';
+import { version } from './fakes/replicate.ts';
+import { ended, fileOf, handleOf, jobOf, openStand, SIGNAL, type Stand } from './replicate-kit.ts';
+
+let stand: Stand;
+before(async () => void (stand = await openStand()));
+after(() => stand.close());
+afterEach(() => {
+  stand.fake.mend();
+  stand.fake.hold(false);
+  stand.fake.journal.length = 0;
+  stand.fake.calls.length = 0;
+  stand.fake.files.clear();
+});
+
+const start = (change = {}) => stand.upstream.start(jobOf(change));
+const lastCall = () => stand.fake.calls.at(-1)!;
+const bodyOf = (call = lastCall()) => JSON.parse(call.body.toString());
+
+describe('what is sent', () => {
+  test('an official model is asked at its own address, with the token and the input alone', async () => {
+    const input = { prompt: 'a lighthouse', num_outputs: 2, image_size: null };
+    const handle = handleOf(await start({ input }));
+    const [job] = stand.fake.journal;
+    assert.deepEqual(handle, { id: job!.id });
+    assert.equal(stand.fake.calls.length, 1);
+    const { method, path, headers } = lastCall();
+    assert.deepEqual([method, path], ['POST', '/v1/models/maker/pictures/predictions']);
+    assert.equal(headers.authorization, `Bearer ${stand.fake.key}`);
+    assert.equal(headers['content-type'], 'application/json');
+    assert.equal(headers.prefer, undefined, 'nothing waits on an open connection');
+    // Models refuse a null; left out it is their own default.
+    assert.deepEqual(bodyOf(), { input: { prompt: 'a lighthouse', num_outputs: 2 } });
+  });
+
+  test('a version goes by its hash, a deployment by its own address', async () => {
+    handleOf(await start({ model: `maker/pictures:${version}` }));
+    assert.equal(lastCall().path, '/v1/predictions');
+    assert.deepEqual(bodyOf(), { version, input: { prompt: 'a lighthouse' } });
+    handleOf(await start({ model: 'deployments/maker/films-live' }));
+    assert.equal(lastCall().path, '/v1/deployments/maker/films-live/predictions');
+  });
+
+  test('a name that is none makes no call', async () => {
+    for (const model of [
+      '',
+      'pictures',
+      '../account',
+      'maker/../x',
+      'a/b/c',
+      'maker/pictures:',
+      'maker/pictures?x=1',
+    ]) {
+      const outcome = await start({ model });
+      assert.equal(outcome.outcome, 'not_accepted', model);
+      assert.equal((outcome as { why?: string }).why, 'model');
+    }
+    assert.equal(stand.fake.calls.length, 0);
+  });
+
+  test('the callback is asked for the end only', async () => {
+    await start({ callback_url: 'https://box.example/callbacks/1' });
+    const { webhook, webhook_events_filter } = bodyOf();
+    assert.equal(webhook, 'https://box.example/callbacks/1');
+    assert.deepEqual(webhook_events_filter, ['completed']);
+  });
+
+  test('Replicate itself is not asked to call back over http, which it would refuse', async () => {
+    const calls: string[] = [];
+    const fetch = {
+      ...stand.tools.fetch,
+      request: async (call: { body?: unknown }) => {
+        calls.push(String(call.body));
+        return {
+          status: 201,
+          headers: {},
+          body: Buffer.from('{"id":"abc","status":"starting"}'),
+          truncated: false,
+        };
+      },
+    };
+    const settings = { ...stand.settings, url: 'https://api.replicate.com/v1' };
+    const upstream = createReplicate(settings, { ...stand.tools, fetch });
+    handleOf(await upstream.start(jobOf({ callback_url: 'http://box.example/callbacks/1' })));
+    assert.equal(calls[0]!.includes('webhook'), false, calls[0]);
+  });
+});
+
+describe("the caller's files", () => {
+  const edit = (value: unknown, files = {}, more = {}) =>
+    start({ model: 'maker/retouch', input: { prompt: 'x', image: value }, files, ...more });
+
+  test('a small one goes within the input', async () => {
+    handleOf(await edit('file_1', { file_1: fileOf(100) }));
+    const expected = `data:image/png;base64,${Buffer.alloc(100, 7).toString('base64')}`;
+    assert.equal(bodyOf().input.image, expected);
+    assert.equal(stand.fake.files.size, 0);
+  });
+
+  test('a larger one is uploaded once, byte for byte, and named by its address', async () => {
+    const size = 300 * 1024;
+    const input = { prompt: 'x', image: 'file_1', images: ['file_1', 'https://example.com/a.png'] };
+    const files = { file_1: fileOf(size, 'image/jpeg') };
+    handleOf(await start({ model: 'maker/retouch', input, files }));
+    const [[id, bytes]] = [...stand.fake.files] as [[string, Buffer]];
+    assert.deepEqual(bytes, Buffer.alloc(size, 7));
+    const address = `${stand.fake.url}/files/${id}`;
+    assert.deepEqual(bodyOf().input, {
+      prompt: 'x',
+      image: address,
+      images: [address, 'https://example.com/a.png'],
+    });
+    assert.equal(stand.fake.calls.filter(({ path }) => path === '/v1/files').length, 1);
+    assert.match(stand.fake.calls[0]!.body.toString('latin1'), /filename="input\.jpeg"/);
+  });
+
+  test('a public address passes as it is, a small data: address too, a large one is uploaded', async () => {
+    await edit('https://example.com/a.png');
+    assert.equal(bodyOf().input.image, 'https://example.com/a.png');
+    await edit('data:image/png;base64,AAAA');
+    assert.equal(bodyOf().input.image, 'data:image/png;base64,AAAA');
+    const large = Buffer.alloc(400 * 1024, 3);
+    handleOf(await edit(`data:image/png;base64,${large.toString('base64')}`));
+    assert.deepEqual([...stand.fake.files.values()], [large]);
+    assert.match(bodyOf().input.image, /\/files\//);
+  });
+
+  test('one beyond its storage goes by our link, and without one is refused', async () => {
+    const size = 101 * 1024 * 1024;
+    const open = () => assert.fail('it is not read');
+    const link = 'https://box.example/f/1';
+    handleOf(await edit('file_1', { file_1: { ...fileOf(1), size, open, link } }));
+    assert.equal(bodyOf().input.image, link);
+    const outcome = await edit('file_1', { file_1: { ...fileOf(1), size, open } });
+    assert.equal(outcome.outcome, 'rejected');
+    assert.equal(stand.fake.journal.length, 1);
+  });
+
+  test('what goes wrong before the start makes nothing, and may be tried again', async () => {
+    const gone = fileOf(300 * 1024, 'image/png', { open: () => Promise.reject(new Error('gone')) });
+    const outcomes = [await edit('file_1', { file_1: gone })];
+    const wrong = await openStand({ key: 'wrong' });
+    const job = jobOf({ input: { image: 'file_1' }, files: { file_1: fileOf(300 * 1024) } });
+    outcomes.push(await wrong.upstream.start(job));
+    await wrong.fake.close();
+    outcomes.push(await wrong.upstream.start(job));
+    await wrong.tools.fetch.close();
+    const told = outcomes.map((each) => [each.outcome, (each as { why?: string }).why]);
+    assert.deepEqual(told, [
+      ['not_accepted', undefined],
+      ['not_accepted', 'credential'],
+      ['not_accepted', 'unreachable'],
+    ]);
+    assert.equal(stand.fake.journal.length + wrong.fake.journal.length, 0);
+  });
+});
+
+describe('a start that goes wrong', () => {
+  const table: [Fault, Partial<StartOutcome> & Record<string, unknown>, number][] = [
+    ['submit-lost', { outcome: 'unknown' }, 1],
+    ['submit-502-after', { outcome: 'unknown' }, 1],
+    ['submit-garbage', { outcome: 'unknown' }, 1],
+    ['submit-reset', { outcome: 'unknown' }, 0],
+    ['submit-429', { outcome: 'not_accepted', why: 'busy', retry_after_ms: 7000 }, 0],
+    ['submit-429-bare', { outcome: 'not_accepted', why: 'busy' }, 0],
+    ['submit-503', { outcome: 'not_accepted', why: 'busy' }, 0],
+    ['submit-account', { outcome: 'not_accepted', why: 'account' }, 0],
+    ['submit-credential', { outcome: 'not_accepted', why: 'credential' }, 0],
+    ['submit-model', { outcome: 'not_accepted', why: 'model' }, 0],
+    ['submit-invalid', { outcome: 'rejected' }, 0],
+  ];
+  for (const [fault, expected, jobs] of table) {
+    test(`${fault}: ${expected.outcome} ${expected.why ?? ''}`, async () => {
+      stand.fake.play(fault);
+      const outcome = await start();
+      assert.deepEqual({ ...outcome, ...expected }, outcome);
+      assert.equal(stand.fake.journal.length, jobs);
+      assert.equal(stand.fake.calls.length, 1, 'it is sent once');
+      assert.equal(JSON.stringify(outcome).includes(stand.fake.key), false);
+    });
+  }
+
+  test('the time to wait is read from a date, and from the words where there is no header', async () => {
+    stand.fake.play('submit-429-date');
+    const dated = (await start()) as { retry_after_ms?: number };
+    assert.ok(dated.retry_after_ms! > 20_000 && dated.retry_after_ms! <= 31_000);
+  });
+
+  test('the reasons of a refused input reach the caller', async () => {
+    const outcome = await start({ input: { prompt: 'x', num_outputs: 9 } });
+    assert.equal(outcome.outcome, 'rejected');
+    assert.match((outcome as { message: string }).message, /num_outputs: Must be less/);
+  });
+
+  test('a version that is gone is a fault of the row, not of the input', async () => {
+    const outcome = await start({ model: `maker/pictures:${'0'.repeat(64)}` });
+    assert.deepEqual(
+      [outcome.outcome, (outcome as { why?: string }).why],
+      ['not_accepted', 'model'],
+    );
+  });
+
+  test('a start that is given up is obeyed', async () => {
+    const outcome = await start({ signal: AbortSignal.abort() });
+    assert.equal(outcome.outcome, 'not_accepted');
+    assert.equal(stand.fake.calls.length, 0);
+  });
+
+  test('an answer that repeats the token does not hand it on', async () => {
+    const fetch = {
+      ...stand.tools.fetch,
+      request: async () => ({
+        status: 422,
+        headers: {},
+        truncated: false,
+        body: Buffer.from(JSON.stringify({ detail: `bad token ${stand.fake.key}` })),
+      }),
+    };
+    const upstream = createReplicate(stand.settings, { ...stand.tools, fetch });
+    const outcome = await upstream.start(jobOf());
+    assert.equal(JSON.stringify(outcome).includes(stand.fake.key), false);
+    assert.equal((await upstream.check!(SIGNAL))!.includes(stand.fake.key), false);
+  });
+});
+
+describe('looks', () => {
+  test('it starts, runs with progress and logs, and is done with its pictures', async () => {
+    const seen: JobState[] = [];
+    const input = { prompt: 'a lighthouse', num_outputs: 2 };
+    const handle = handleOf(await start({ input }));
+    const state = await ended(stand.upstream, handle, seen);
+    assert.deepEqual(seen, [
+      { state: 'running' },
+      {
+        state: 'running',
+        progress: 0.5,
+        logs: ['Using seed: 7', ' 10%|█         | 1/10', ' 50%|█████     | 5/10'],
+      },
+    ]);
+    const url = (i: number) =>
+      `${stand.fake.url.replace('/v1', '')}/delivery/${handle.id}/out-${i}.png`;
+    assert.deepEqual(state, {
+      state: 'done',
+      result: {
+        media: [0, 1].map((i) => ({ field: 'images', source: { url: url(i) } })),
+        fields: {},
+      },
+    });
+    assert.equal(lastCall().path, `/v1/predictions/${handle.id}`);
+  });
+
+  test('whatever form the output has, callers find it under a plain name', async () => {
+    const shapes: [string, unknown][] = [
+      ['maker/retouch', ['images']],
+      ['maker/films', ['video']],
+      ['maker/voices', ['audio']],
+      ['maker/layers', ['image', 'mask', { score: 0.5 }]],
+      ['maker/writer', [{ text: 'A lighthouse at dusk.' }]],
+    ];
+    for (const [model, expected] of shapes) {
+      const state = await ended(stand.upstream, handleOf(await start({ model })));
+      assert.equal(state.state, 'done');
+      const { media, fields } = (state as Extract<JobState, { state: 'done' }>).result;
+      const told: unknown[] = media.map(({ field }) => field);
+      if (Object.keys(fields).length > 0) told.push(fields);
+      assert.deepEqual(told, expected, model);
+    }
+  });
+
+  test('a data: address is bytes, several outputs are a list', async () => {
+    stand.fake.play('output-data');
+    const one = await ended(stand.upstream, handleOf(await start()));
+    const [media] = (one as Extract<JobState, { state: 'done' }>).result.media;
+    assert.ok(media && 'bytes' in media.source && media.source.bytes.length > 50);
+    stand.fake.play('output-several');
+    const two = await ended(stand.upstream, handleOf(await start({ model: 'maker/films' })));
+    const fields = (two as Extract<JobState, { state: 'done' }>).result.media.map(
+      (each) => each.field,
+    );
+    assert.deepEqual(fields, ['videos', 'videos']);
+  });
+
+  const passing: Fault[] = [
+    'poll-500',
+    'poll-502',
+    'poll-504',
+    'poll-429',
+    'poll-reset',
+    'poll-garbage',
+    'poll-error-in-200',
+  ];
+  for (const fault of passing) {
+    test(`${fault}: one look fails, the job goes on`, async () => {
+      const handle = handleOf(await start());
+      stand.fake.play(fault);
+      await assert.rejects(stand.upstream.poll(handle, SIGNAL), (error: Error) => {
+        assert.equal(error.message.includes(stand.fake.key), false);
+        return true;
+      });
+      assert.equal((await ended(stand.upstream, handle)).state, 'done');
+      assert.equal(stand.fake.journal.length, 1);
+    });
+  }
+
+  const words: Fault[] = [
+    'poll-unknown-word',
+    'poll-upper-case',
+    'poll-regress',
+    'poll-at-once-done',
+  ];
+  for (const fault of words) {
+    test(`${fault}: the job ends well`, async () => {
+      stand.fake.play(fault);
+      assert.equal((await ended(stand.upstream, handleOf(await start()))).state, 'done');
+    });
+  }
+
+  test('a job that is not known is missing, also only for a moment', async () => {
+    const handle = handleOf(await start());
+    stand.fake.play('poll-404-once');
+    assert.equal((await stand.upstream.poll(handle, SIGNAL)).state, 'missing');
+    assert.equal((await ended(stand.upstream, handle)).state, 'done');
+    stand.fake.play('poll-404-always');
+    for (let look = 0; look < 3; look++)
+      assert.equal((await stand.upstream.poll(handle, SIGNAL)).state, 'missing');
+  });
+
+  test('a look that is given up is obeyed', async () => {
+    const handle = handleOf(await start());
+    const calls = stand.fake.calls.length;
+    await assert.rejects(stand.upstream.poll(handle, AbortSignal.abort()));
+    assert.equal(stand.fake.calls.length, calls);
+  });
+});
+
+describe('bad ends', () => {
+  const table: [Fault, string, RegExp][] = [
+    ['finish-failed', 'upstream_failed', /interrupted/],
+    ['finish-refused', 'upstream_rejected', /NSFW/],
+    ['finish-empty', 'upstream_failed', /no output/],
+    ['finish-gone', 'upstream_failed', /removed/],
+  ];
+  for (const [fault, code, message] of table) {
+    test(`${fault}: ${code}`, async () => {
+      stand.fake.play(fault);
+      const state = await ended(stand.upstream, handleOf(await start()));
+      assert.equal(state.state, 'failed');
+      const failed = state as Extract<JobState, { state: 'failed' }>;
+      assert.equal(failed.code, code);
+      assert.match(failed.message, message);
+      assert.doesNotMatch(failed.message, /https?:/);
+    });
+  }
+});
+
+describe('cancel', () => {
+  test('a running job is cancelled, and ends so', async () => {
+    const handle = handleOf(await start());
+    await stand.upstream.cancel!(handle, SIGNAL);
+    assert.deepEqual(
+      [lastCall().method, lastCall().path],
+      ['POST', `/v1/predictions/${handle.id}/cancel`],
+    );
+    assert.equal(stand.fake.journal[0]!.cancelled, true);
+    const state = await stand.upstream.poll(handle, SIGNAL);
+    assert.deepEqual(state, {
+      state: 'failed',
+      code: 'upstream_failed',
+      message: 'It was cancelled at Replicate.',
+    });
+  });
+
+  test('it resolves whatever happens', async () => {
+    await stand.upstream.cancel!({ id: 'nobody' }, SIGNAL);
+    await stand.upstream.cancel!({ id: '../../account' }, SIGNAL);
+    assert.equal(lastCall().path, '/v1/predictions/..%2F..%2Faccount/cancel');
+    await stand.upstream.cancel!({ id: 'x' }, AbortSignal.abort());
+  });
+});
+
+test('addresses in a reply are not called, so the token stays with the base address', async () => {
+  const calls: string[] = [];
+  const prediction = {
+    id: 'abc',
+    status: 'processing',
+    urls: { get: 'https://evil.example/get', cancel: 'https://evil.example/cancel' },
+  };
+  const fetch = {
+    ...stand.tools.fetch,
+    request: async ({ url }: { url: string }) => {
+      calls.push(url);
+      return {
+        status: 201,
+        headers: {},
+        body: Buffer.from(JSON.stringify(prediction)),
+        truncated: false,
+      };
+    },
+  };
+  const upstream = createReplicate(stand.settings, { ...stand.tools, fetch });
+  const handle = handleOf(await upstream.start(jobOf()));
+  await upstream.poll(handle, SIGNAL).catch(() => {});
+  await upstream.cancel!(handle, SIGNAL);
+  assert.equal(calls.length, 3);
+  for (const url of calls) assert.ok(url.startsWith(`${stand.fake.url}/`), url);
+});
+
+test('the check tells whether the token is taken, without making anything', async () => {
+  assert.equal(await stand.upstream.check!(SIGNAL), null);
+  const wrong = await openStand({ key: 'wrong' });
+  assert.match((await wrong.upstream.check!(SIGNAL))!, /401.*authentication token/);
+  await wrong.close();
+  assert.equal(stand.fake.journal.length, 0);
+});
+
+test('its models are the official ones and the own deployments', async () => {
+  const names = await stand.upstream.models!(SIGNAL);
+  assert.ok(names.includes('maker/pictures'));
+  assert.ok(names.includes('deployments/maker/films-live'));
+});
+
+test('a model tells its input as a plain schema, and nothing of a price', async () => {
+  const facts = await readModel(stand.settings, stand.tools, 'maker/pictures', SIGNAL);
+  assert.deepEqual(facts, {
+    id: 'maker/pictures',
+    description: 'Makes pictures',
+    is_official: true,
+    version,
+    input_schema: {
+      type: 'object',
+      required: ['prompt'],
+      properties: {
+        prompt: { type: 'string', description: 'What to make' },
+        aspect_ratio: { type: 'string', enum: ['1:1', '16:9'], default: '1:1', description: '' },
+        num_outputs: { type: 'integer', default: 1, minimum: 1, maximum: 4 },
+      },
+    },
+    output_schema: { type: 'array', items: { type: 'string', format: 'uri' } },
+    example: { prompt: 'a lighthouse' },
+    example_output: ['https://replicate.delivery/abc/out.png'],
+  });
+  assert.equal(await readModel(stand.settings, stand.tools, 'maker/nothing', SIGNAL), null);
+});

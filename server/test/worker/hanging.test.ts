@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createFake, type Fake } from '../kit/fake.ts';
+import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+import { gate, rowOf, submitted } from './floor.ts';
+
+/** An upstream that hangs holds a part of a worker, and the work of others goes on. */
+
+const row = `
+  - id: other/image
+    upstream: other
+    kind: image
+    task: text-to-image
+    name: Another image
+    description: Of another upstream.
+    price: { unit: image, usd: "0.01" }
+    upstream_model: image
+    input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
+    example: { prompt: a dog }
+`;
+let service: Service;
+let other: Fake;
+let account: TestAccount;
+before(async () => {
+  other = createFake({ name: 'other' });
+  service = await startService({
+    catalog: fakeCatalog + row,
+    upstreams: [other],
+    env: { FAREBOX_WORKER_CONCURRENCY: '16', FAREBOX_OPEN_JOBS: '1000' },
+  });
+  account = await service.account();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+test('starts that hang leave places free; jobs of other upstreams run to their end', async () => {
+  const worker = service.app.worker!;
+  const hung = gate();
+  service.fake.start_seconds = 60;
+  service.fake.behave.start = async () => {
+    await hung.pass();
+    return { outcome: 'rejected', message: 'at last' };
+  };
+  const stuck: string[] = [];
+  for (let i = 0; i < 30; i++) stuck.push(await submitted(service, account));
+  const rounds: Promise<number>[] = [];
+  const round = () => rounds.push(worker.runOnce());
+  round();
+  await until('they hang', async () => service.fake.starts.length >= 8);
+  const id = await submitted(service, account, { prompt: 'x' }, 'other/image');
+  await until('the other one is done', async () => {
+    round();
+    return (await rowOf(service, id)).status === 'COMPLETED';
+  });
+  assert.equal(service.fake.starts.length, 8, 'half of the places');
+  hung.open();
+  await Promise.all(rounds);
+  await until('all had their turn', async () => {
+    await service.wakeAll();
+    await service.work();
+    const rows = await Promise.all(stuck.map((each) => rowOf(service, each)));
+    return rows.every(({ status }) => status === 'FAILED');
+  });
+  assert.equal(service.fake.starts.length, 30, 'each once');
+});
