@@ -145,7 +145,7 @@ const settings = {
   ),
   FAREBOX_WEBHOOK_HTTPS_ONLY: flag('off', 'Refuse webhook addresses that are not https.'),
   FAREBOX_ALLOW_PRIVATE_HOSTS: hosts(
-    'Host or host:port of upstreams on the own network, comma-separated.',
+    'Host or host:port on the own network from which outputs may come, comma-separated. Where an upstream itself is needs no mention.',
   ),
   FAREBOX_TEST_PUBLIC_HOSTS: hosts(
     'Host:port that counts as public although it is not. For tests only.',

@@ -166,7 +166,7 @@ function tooLarge(maxBytes: number): ApiError {
   });
 }
 
-/** GET and HEAD /files/{file_id}: with a valid signature by an upstream, else by its own account. */
+/** GET and HEAD /files/{file_id}: with a valid signature by an upstream, else by its account. */
 export async function read(
   req: FastifyRequest,
   reply: FastifyReply,

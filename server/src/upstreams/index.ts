@@ -14,7 +14,7 @@ import type { Upstream, UpstreamTools } from './upstream.ts';
 /** What speaks to a kind of upstream. Throws where the definition's options do not fit. */
 type Adapter = (settings: UpstreamSettings, tools: UpstreamTools) => Upstream;
 
-const adapters: Partial<Record<AdapterName, Adapter>> = {
+const adapters: Record<AdapterName, Adapter> = {
   comfyui: createComfyui,
   'http-job': createHttpJob,
   openai: createOpenai,
@@ -62,7 +62,8 @@ export function openUpstreams(
     try {
       const settings = settingsOf(definition, variable);
       if (typeof settings === 'string') return void missing.set(name, settings);
-      live.set(name, adapters[adapter]!(settings, tools));
+      const { origin } = new URL(settings.url);
+      live.set(name, Object.assign(adapters[adapter](settings, tools), { origin }));
     } catch (error) {
       const { message } = error as Error;
       missing.set(name, `the upstream "${name}" is not set up: ${message}`);

@@ -168,6 +168,8 @@ export class CallbackRefused extends Error {}
 
 export interface Upstream {
   name: string;
+  /** Where the operator says it is: what it serves there is fetched, also on the own network. */
+  origin?: string;
   class: UpstreamClass;
   /** Jobs of ours it may run at the same time, over all our processes. */
   concurrency: number;

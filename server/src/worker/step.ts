@@ -16,6 +16,8 @@ export interface StepDeps {
   catalog: () => Catalog;
   /** Refuses addresses that are not public. */
   guarded: Fetch;
+  /** To where the operator says that an upstream is. */
+  trusted: Fetch;
   /** The same, for notifications. */
   webhooks: Fetch;
   log: Log;

@@ -377,7 +377,6 @@ async function start(rig: Rig, fake: FakeUpstream): Promise<Service> {
       RIG_KEY: fake.key,
       ...(fake.secret !== null && { RIG_SECRET: fake.secret }),
       FAREBOX_BASE_URL: 'https://farebox.example.com/v1',
-      FAREBOX_ALLOW_PRIVATE_HOSTS: host,
       FAREBOX_TEST_PUBLIC_HOSTS: host,
       FAREBOX_STEP_TIMEOUT_SECONDS: '5',
     },
