@@ -249,3 +249,22 @@ describe('upstreamInput', () => {
     assert.equal(Object.getPrototypeOf(sent), Object.prototype);
   });
 });
+
+describe('a closed row', () => {
+  const closed = {
+    input_schema: { ...model.input_schema, additionalProperties: false },
+  };
+  const route = { input_mapping: { num_images: 'n' }, input_defaults: { safe: true } };
+
+  test('takes fields that the model does not know, and keeps them from the upstream', () => {
+    const input = { prompt: 'x', foo: 1, steps: 1_000_000, n: 4 };
+    assert.equal(validateInput(closed, input), null);
+    const sent = upstreamInput(closed, route, input);
+    assert.deepEqual(sent, { options: { a: [1] }, n: 1, prompt: 'x', safe: true });
+  });
+
+  test('still refuses what is wrong in the fields that it knows, at any depth', () => {
+    for (const input of [{ prompt: 5 }, { prompt: 'x', image_size: { depth: 1 } }, { foo: 1 }])
+      assert.notEqual(validateInput(closed, input), null, JSON.stringify(input));
+  });
+});

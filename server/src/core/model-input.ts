@@ -85,7 +85,8 @@ export function inputValidator(model: Pick<Model, 'input_schema'>): Validator {
   const schema = model.input_schema;
   let validator = validators.get(schema);
   if (!validator) {
-    validator = validatorOf(schema);
+    // A field that the model does not know is no fault of the input; a closed row does not send it.
+    validator = validatorOf(isClosed(model) ? { ...schema, additionalProperties: true } : schema);
     validators.set(schema, validator);
   }
   return validator;
@@ -117,12 +118,14 @@ export function upstreamInput(
   const assumed = Object.entries(assumptions).filter(([field]) => Object.hasOwn(properties, field));
   const full = { ...Object.fromEntries(assumed), ...withDefaults(model, input) };
   const taken = new Set(Object.values(input_mapping).map((target) => fieldForm(target).name));
+  const closed = isClosed(model);
   const sent: [string, unknown][] = [];
   for (const [field, value] of Object.entries(full)) {
     if (Object.hasOwn(input_mapping, field)) {
       const target = fieldForm(input_mapping[field]!);
       if (target.name !== '') sent.push([target.name, formed(target, value)]);
-    } else if (!taken.has(field)) sent.push([field, value]);
+    } else if (!taken.has(field) && (!closed || Object.hasOwn(properties, field)))
+      sent.push([field, value]);
   }
   return { ...Object.fromEntries(sent), ...input_defaults };
 }
@@ -136,6 +139,11 @@ export function upstreamFields(
     Object.hasOwn(input_mapping, field) ? fieldForm(input_mapping[field]!).name : field,
   );
   return [...named, ...Object.keys(input_defaults ?? {})];
+}
+
+/** Its upstream gets the fields that it names, and no others. */
+function isClosed({ input_schema }: Pick<Model, 'input_schema'>): boolean {
+  return input_schema.additionalProperties === false;
 }
 
 function propertiesOf(model: Pick<Model, 'input_schema'>): Schema {
