@@ -17,7 +17,7 @@ export interface Point {
   /** What has to be true of at least one. */
   some?: (fact: Fact) => boolean;
   /** From the death on every upstream does this, so that requests end in that. */
-  then?: { fault: Fault; end: End };
+  afterwards?: { fault: Fault; end: End };
 }
 
 const unanswered = (wanted: number) => (fact: Fact, jobs: number) =>
@@ -112,7 +112,7 @@ export const points: Point[] = [
     name: 'after the outputs are stored, and then the job is forgotten',
     of: polls,
     every: (fact, jobs, { id }) => running(fact, jobs) && fact.stored(id) > 0,
-    then: { fault: 'poll-404-always', end: 'upstream_failed' },
+    afterwards: { fault: 'poll-404-always', end: 'upstream_failed' },
     play: (stage) => atAnswer(stage, 'output', 'before', 'transfers', 'lost'),
   },
   {

@@ -84,6 +84,8 @@ export async function compare(
       if (typeof read === 'string') wrong.push(read);
       else if (read.length !== fact.outputs || read.length === 0)
         wrong.push(`shows ${read.length} outputs and has ${fact.outputs}`);
+    } else if (!(await world.cleared(each.id))) {
+      wrong.push(`left ${fact.stored(each.id)} outputs behind`);
     }
     if (wrong.length > 0) violations.push(describe(each, fact, wrong));
   }
@@ -106,7 +108,6 @@ function wrongWith(each: Tracked, fact: Fact, end: End): string[] {
     if (charged !== each.charge) wrong.push(`was charged ${charged}, not ${each.charge}`);
     if (!/^reserve \d+, charge \d+$/.test(money)) wrong.push(`moved "${money}"`);
   } else {
-    if (fact.stored(each.id) > 0) wrong.push(`left ${fact.stored(each.id)} outputs behind`);
     if (charged !== 0n) wrong.push(`was charged ${charged}`);
     if (!/^reserve (\d+), release \1$/.test(money)) wrong.push(`moved "${money}"`);
   }

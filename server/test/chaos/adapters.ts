@@ -105,7 +105,7 @@ class Run {
     this.#living = null;
     for (const { door } of world.places) door.open();
     this.violations.push(...(await stage.missed()));
-    await this.#finish(stage.tracked, callbacks, point.then);
+    await this.#finish(stage.tracked, callbacks, point.afterwards);
   }
 
   async #begin(http: boolean, callbacks: boolean): Promise<void> {
@@ -117,14 +117,18 @@ class Run {
   }
 
   /** Nobody lives. What has to come of each request is known now; a new process brings it about. */
-  async #finish(tracked: Tracked[], callbacks: boolean, then?: Point['then']): Promise<void> {
+  async #finish(
+    tracked: Tracked[],
+    callbacks: boolean,
+    after?: Point['afterwards'],
+  ): Promise<void> {
     const world = this.#world;
     this.#all.push(...tracked);
     const facts = await factsOf(world, tracked);
     const ends = tracked.map(
-      (each) => [each.id, then?.end ?? endOf(each, facts.get(each.id)!)] as const,
+      (each) => [each.id, after?.end ?? endOf(each, facts.get(each.id)!)] as const,
     );
-    if (then) for (const { fake } of world.places) fake.play(then.fault);
+    if (after) for (const { fake } of world.places) fake.play(after.fault);
     for (const [id, end] of ends) this.#ends.set(id, end);
     const lost = ends.filter(([, end]) => end === 'outcome_unknown').map(([id]) => id);
     await world.endLeases();

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { allScenes, chaosOfAdapters } from './adapters.ts';
 import { chaos, type Fault } from './harness.ts';
 
 /**
@@ -7,25 +8,52 @@ import { chaos, type Fault } from './harness.ts';
  */
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '200' },
+    adapters: { type: 'boolean', default: false },
+    rounds: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     fault: { type: 'string', multiple: true },
+    point: { type: 'string', multiple: true },
     help: { type: 'boolean', default: false },
   },
 });
 const all: Fault[] = ['kill_worker', 'kill_service', 'stop_worker', 'kill_worker', 'kill_postgres'];
-if (values.help) {
-  console.log(`npm run chaos -- [--rounds N] [--seed N] [--fault ${[...new Set(all)].join('|')}]…`);
-} else {
+const help = `npm run chaos -- [--rounds N] [--seed N] [--fault ${[...new Set(all)].join('|')}]…
+    Kills and stops processes of a service under load; N faults, 200 if not said.
+npm run chaos -- --adapters [--rounds N] [--seed N] [--point TEXT]…
+    Kills the service with its real adapters in each moment between intent and settlement, and at random; the upstreams
+    are local stand-ins. A round goes through every moment, every second one with upstreams that call back; N rounds, 2
+    if not said. TEXT is a part of a moment's name:
+${allScenes(false)
+  .map(({ point }) => `      ${point}`)
+  .join('\n')}`;
+const log = (line: string) => console.log(line);
+if (values.help) console.log(help);
+else if (values.adapters) show(await adapters());
+else {
   const report = await chaos({
     seed: Number(values.seed),
     faults: (values.fault as Fault[] | undefined) ?? all,
-    rounds: Number(values.rounds),
+    rounds: Number(values.rounds ?? 200),
     pauseMs: 500,
     submitters: 16,
     upstreamFaults: { lose: 0.05, hang: 0.02, fail: 0.03, refuse: 0.03 },
-    log: (line) => console.log(line),
+    log,
   });
-  console.log(JSON.stringify(report, null, 2));
-  if (report.violations.length > 0) process.exitCode = 1;
+  show(report);
+}
+
+function adapters() {
+  const wanted = ({ point }: { point: string }) =>
+    values.point?.some((part) => point.includes(part)) ?? true;
+  const scenes = Array.from({ length: Number(values.rounds ?? 2) }, (_, i) =>
+    allScenes(i % 2 === 1).filter(wanted),
+  );
+  return chaosOfAdapters({ seed: Number(values.seed), scenes: scenes.flat(), loopMs: 10_000, log });
+}
+
+function show({ violations, ...figures }: { violations: string[] }): void {
+  console.log(JSON.stringify(figures, null, 2));
+  if (violations.length === 0) return;
+  console.log(violations.join('\n'));
+  process.exitCode = 1;
 }

@@ -1,0 +1,334 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { rawSql, type Database } from '../../src/lib/sql.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import type { Rig } from '../upstreams/conformance.ts';
+import type { FakeUpstream } from '../upstreams/fakes/kit.ts';
+import { Door, tagOf } from './door.ts';
+import { fund, kill, pause, startNode, type Node } from './harness.ts';
+import { keyed, named } from './keyed.ts';
+import { mulberry } from './upstream.ts';
+
+/**
+ * Every adapter's fake in this process, and the service in processes that are killed: what all the points need. The
+ * database and the fakes outlive them.
+ */
+
+/** A rig, its fake and what stands before it. */
+export interface Place {
+  rig: Rig;
+  fake: FakeUpstream;
+  door: Door;
+}
+
+/** A request and what is to come of it. */
+export interface Tracked {
+  place: Place;
+  charge: bigint;
+  tag: string;
+  id: string;
+  /** Where the process was killed. */
+  point: string;
+  /** The upstreams could call back. */
+  callbacks: boolean;
+}
+
+const secret = 'a secret of at least thirty-two characters';
+const patienceMs = 20_000;
+/** As node.ts names its connections. */
+const ours = `datname = current_database() and application_name like 'chaos %'`;
+
+export class World {
+  readonly places: Place[];
+  readonly db: Database;
+  readonly random: () => number;
+  readonly dir: string;
+  nodes: Node[] = [];
+  /** Calls back that came to nobody. */
+  missed = 0;
+  readonly #database: TestDatabase;
+  readonly #key: string;
+  readonly #delivered = new Set<string>();
+  readonly #refused: string[] = [];
+  #tags = 0;
+
+  private constructor(parts: {
+    places: Place[];
+    database: TestDatabase;
+    key: string;
+    dir: string;
+    random: () => number;
+  }) {
+    this.places = parts.places;
+    this.#database = parts.database;
+    this.db = parts.database.db;
+    this.#key = parts.key;
+    this.dir = parts.dir;
+    this.random = parts.random;
+  }
+
+  static async open(seed: number): Promise<World> {
+    const random = mulberry(seed);
+    const places: Place[] = [];
+    const dir = mkdtempSync(join(tmpdir(), 'farebox-chaos-'));
+    mkdirSync(join(dir, 'catalog'));
+    for (const [i, rig] of (await allRigs()).entries()) {
+      const fake = await rig.open();
+      places.push({ rig, fake, door: new Door(fake, random) });
+      const text = rig.catalog.replaceAll('URL', fake.url).replaceAll('FAKE_', `CHAOS_${i}_`);
+      writeFileSync(join(dir, 'catalog', `${rig.name}.yaml`), text);
+    }
+    const database = await testDatabase();
+    const key = await fund(database.db);
+    return new World({ places, database, key, dir, random });
+  }
+
+  async close(): Promise<void> {
+    await this.kill();
+    for (const { door, fake } of this.places) {
+      door.close();
+      await fake.close();
+    }
+    await this.#database.close();
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  // ── Processes ─────────────────────────────────────────────────────────────────────────────────
+
+  async start(role: Node['role'], callbacks: boolean, leaseSeconds = 10): Promise<Node> {
+    const node = await startNode(role, null, this.#environment(callbacks, leaseSeconds));
+    this.nodes.push(node);
+    return node;
+  }
+
+  /** SIGKILL to all of them. */
+  async kill(nodes: Node[] = this.nodes): Promise<void> {
+    this.nodes = this.nodes.filter((node) => !nodes.includes(node));
+    await Promise.all(nodes.map(({ child }) => kill(child, 'SIGKILL')));
+  }
+
+  #environment(callbacks: boolean, leaseSeconds: number): NodeJS.ProcessEnv {
+    const hosts = this.places.map(({ fake }) => new URL(fake.url).host).join(',');
+    const credentials = this.places.flatMap(({ fake }, i) => [
+      [`CHAOS_${i}_KEY`, fake.key],
+      ...(fake.secret === null ? [] : [[`CHAOS_${i}_SECRET`, fake.secret]]),
+    ]);
+    return {
+      PATH: process.env.PATH,
+      PORT: '0',
+      DATABASE_URL: this.#database.url,
+      FAREBOX_UNSAFE_DATABASE: 'on',
+      FAREBOX_DATA_DIR: join(this.dir, 'data'),
+      FAREBOX_CATALOG: join(this.dir, 'catalog'),
+      FAREBOX_SECRET: secret,
+      FAREBOX_SANDBOX: 'off',
+      FAREBOX_DRAIN_SECONDS: '0',
+      FAREBOX_BASE_URL: callbacks ? 'https://farebox.example.com/v1' : 'http://localhost:1/v1',
+      FAREBOX_LOG_LEVEL: process.env.CHAOS_LOG ?? 'fatal',
+      FAREBOX_LEASE_SECONDS: String(leaseSeconds),
+      FAREBOX_STEP_TIMEOUT_SECONDS: String(leaseSeconds * 0.8),
+      FAREBOX_POLL_SECONDS: '0.05',
+      FAREBOX_DATABASE_POOL: '6',
+      FAREBOX_ALLOW_PRIVATE_HOSTS: hosts,
+      FAREBOX_TEST_PUBLIC_HOSTS: hosts,
+      ...Object.fromEntries(credentials),
+    };
+  }
+
+  // ── Callers ───────────────────────────────────────────────────────────────────────────────────
+
+  /** Submits a request of the rig, again and again until it has a clear answer. */
+  async submit(place: Place, point: string, callbacks: boolean): Promise<Tracked> {
+    const n = ++this.#tags;
+    const tag = tagOf(n);
+    const { kinds } = place.rig;
+    const { model_id, input, charge_usd_micro: charge } = kinds[n % kinds.length]!;
+    const until = Date.now() + patienceMs;
+    for (;;) {
+      const node = this.nodes[n % Math.max(1, this.nodes.length)];
+      const reply = node && (await this.#post(node, model_id, { ...input, prompt: tag }, tag));
+      if (reply?.status === 202 || reply?.status === 200)
+        return { place, charge, tag, id: reply.id, point, callbacks };
+      if (reply && reply.status < 500) throw new Error(`submit ${tag}: ${JSON.stringify(reply)}`);
+      if (Date.now() > until) throw new Error(`submit ${tag} got no answer`);
+      await pause(30);
+    }
+  }
+
+  async #post(node: Node, model: string, body: object, idempotencyKey: string) {
+    try {
+      const reply = await fetch(`http://127.0.0.1:${node.port}/v1/queue/${model}`, {
+        method: 'POST',
+        headers: {
+          authorization: `Key ${this.#key}`,
+          'content-type': 'application/json',
+          'idempotency-key': idempotencyKey,
+        },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(5_000),
+      });
+      const text = await reply.text();
+      const { request_id: id } = JSON.parse(text) as { request_id: string };
+      return { status: reply.status, id, text };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The bytes of a request's outputs as its owner gets them; a text: what is wrong with them. */
+  async outputsOf(id: string): Promise<number[] | string> {
+    const base = `http://127.0.0.1:${this.nodes[0]!.port}/v1/requests/${id}`;
+    const headers = { authorization: `Key ${this.#key}` };
+    const { output_urls } = (await (await fetch(base, { headers })).json()) as {
+      output_urls: string[];
+    };
+    const sizes: number[] = [];
+    for (const url of output_urls) {
+      const { pathname, search } = new URL(url);
+      const reply = await fetch(`http://127.0.0.1:${this.nodes[0]!.port}${pathname}${search}`);
+      const bytes = await reply.arrayBuffer();
+      if (reply.status !== 200 || bytes.byteLength === 0) return `output answers ${reply.status}`;
+      sizes.push(bytes.byteLength);
+    }
+    return sizes;
+  }
+
+  // ── Upstreams that call back ──────────────────────────────────────────────────────────────────
+
+  /** One try for each job that is to be told of: it counts as told once it was taken. */
+  async callBack(): Promise<void> {
+    const told = this.places.flatMap((place) => place.fake.journal.map((job) => ({ place, job })));
+    await Promise.all(
+      told.map(async ({ place: { fake, rig }, job }) => {
+        const name = `${rig.name} ${job.id}`;
+        if (job.callback_url === null || this.#delivered.has(name)) return;
+        const call = fake.callback(job.id);
+        const { pathname } = new URL(job.callback_url);
+        const port = this.nodes[0]?.port ?? 1;
+        const answered = await fetch(`http://127.0.0.1:${port}${pathname}`, {
+          method: 'POST',
+          headers: call!.headers,
+          body: call!.body,
+          signal: AbortSignal.timeout(3_000),
+        }).catch(() => null);
+        if (answered === null) return void this.missed++;
+        if (answered.status >= 500) return;
+        this.#delivered.add(name);
+        if (answered.status !== 200)
+          this.#refused.push(`a call back of ${name} was answered ${answered.status}`);
+      }),
+    );
+  }
+
+  refusedCalls(): string[] {
+    return this.#refused.splice(0);
+  }
+
+  // ── Rows ──────────────────────────────────────────────────────────────────────────────────────
+
+  /** Nobody writes to the table until the lock is let go. */
+  async lock(table: 'attempts' | 'transfers'): Promise<{ release(): Promise<void> }> {
+    const client = new pg.Client({ connectionString: this.#database.url });
+    await client.connect();
+    await client.query(`begin; lock table ${table} in exclusive mode`);
+    return { release: () => client.end() };
+  }
+
+  /** Some write of a process waits for the lock; a moment later so do all that come at the same time. */
+  async blocked(): Promise<void> {
+    const count = `select count(*) as n from pg_stat_activity where ${ours} and wait_event_type = 'Lock'`;
+    await this.until('a write waits', async () => (await this.#number(count)) > 0);
+    await pause(60);
+  }
+
+  /** What dead processes have sent to the database comes to nothing. */
+  async forget(): Promise<void> {
+    await this.db.run(
+      rawSql(`select pg_terminate_backend(pid) from pg_stat_activity where ${ours}`),
+    );
+    await this.forgotten();
+  }
+
+  /** What dead processes have sent to the database is done. */
+  async forgotten(): Promise<void> {
+    const count = `select count(*) as n from pg_stat_activity where ${ours}`;
+    await this.until('their connections end', async () => (await this.#number(count)) === 0);
+  }
+
+  /** No process lives, so no lease holds. */
+  async endLeases(): Promise<void> {
+    await this.db.run(
+      rawSql(`update requests set wake_at = now() where leased and wake_at > now()`),
+    );
+  }
+
+  /** Pauses of open requests are over; `all` false: of those whose job is known only. */
+  async wake(all = true): Promise<void> {
+    await this.db.run(
+      rawSql(
+        `update requests r set wake_at = now() where status = 'IN_PROGRESS' and not leased
+         and wake_at > now() and ($1 or exists (select from attempts a
+           where a.request_id = r.id and a.handle is not null))`,
+        [all],
+      ),
+    );
+    await this.db.run(rawSql(`select pg_notify('farebox', 'harness w ')`));
+  }
+
+  /** Those of them whose start was lost, and looked at again several times since, have no time left. */
+  async giveUp(ids: string[]): Promise<void> {
+    await this.db.run(
+      rawSql(
+        `update requests r set deadline_at = now(), wake_at = now() where id = any($1::uuid[])
+         and status = 'IN_PROGRESS' and not leased and deadline_at > now() and exists (
+           select from attempts a where a.request_id = r.id and a.outcome = 'unknown'
+             and r.attempt >= a.attempt + 3)`,
+        [ids],
+      ),
+    );
+  }
+
+  async open(): Promise<number> {
+    return this.#number(
+      `select count(*) as n from requests where status in ('IN_QUEUE', 'IN_PROGRESS')`,
+    );
+  }
+
+  /** Files that are kept of a request's outputs, whoever stored them. */
+  stored(id: string): string[] {
+    try {
+      return readdirSync(join(this.dir, 'data/media/outputs', id));
+    } catch {
+      return [];
+    }
+  }
+
+  /** True when no file of the request is left; the last one goes a moment after its end. */
+  async cleared(id: string): Promise<boolean> {
+    for (let look = 0; look < 100 && this.stored(id).length > 0; look++) await pause(20);
+    return this.stored(id).length === 0;
+  }
+
+  async #number(query: string): Promise<number> {
+    const [row] = await this.db.run<{ n: bigint }>(rawSql(query));
+    return Number(row!.n);
+  }
+
+  async until(what: string, check: () => Promise<boolean> | boolean): Promise<void> {
+    const end = Date.now() + patienceMs;
+    while (!(await check())) {
+      if (Date.now() > end) throw new Error(`not within ${patienceMs} ms: ${what}`);
+      await pause(15);
+    }
+  }
+}
+
+async function allRigs(): Promise<Rig[]> {
+  const rigs = [keyed, named];
+  const folder = join(import.meta.dirname, '../upstreams/rigs');
+  for (const file of readdirSync(folder).toSorted())
+    rigs.push(((await import(join(folder, file))) as { rig: Rig }).rig);
+  return rigs;
+}

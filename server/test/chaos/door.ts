@@ -1,0 +1,135 @@
+import { setFront, type Answer, type Call, type FakeUpstream } from '../upstreams/fakes/kit.ts';
+
+/** What a call to an upstream is for. */
+export type Role = 'submit' | 'poll' | 'output';
+
+/** A call that is stopped on its way. */
+export interface Hold {
+  /** Resolves once it waits there. */
+  reached: Promise<void>;
+  /** go: it goes on as if nothing had been. drop: its connection breaks. */
+  end(how: 'go' | 'drop'): void;
+}
+
+/** before: nothing is done about it. after: it is done, and no byte of the answer is out. half: half of them are. */
+export type When = 'before' | 'after' | 'half';
+
+const tagForm = /chaos-\d+x/;
+const outputForm = /^\/(?:v1\/)?(?:outputs|delivery|view)\b|\/content$/;
+
+/** A prompt by which a job can be told to be a request's. */
+export const tagOf = (n: number): string => `chaos-${n}x`;
+
+/** Stands before a fake: counts what is submitted, stops calls where a test wants them, slows them down. */
+export class Door {
+  readonly fake: FakeUpstream;
+  /** Submits that were read, by the tag in them: more than the jobs that were made of them. */
+  readonly submits = new Map<string, number>();
+  /** Each call takes up to so long, half of it before it is done. */
+  slowMs = 0;
+  /** Calls that have come and are not answered. */
+  underWay = 0;
+  readonly #random: () => number;
+  #stops: { role: Role; when: When; stop: Stop }[] = [];
+
+  constructor(fake: FakeUpstream, random: () => number) {
+    this.fake = fake;
+    this.#random = random;
+    setFront(fake.url, (call, answer) => this.#through(call, answer));
+  }
+
+  /** Stops the next call of this sort. */
+  hold(role: Role, when: When): Hold {
+    const stop = new Stop();
+    this.#stops.push({ role, when, stop });
+    return stop;
+  }
+
+  /** What nobody came to is held no more. */
+  open(): void {
+    for (const { stop } of this.#stops) stop.end('go');
+    this.#stops = [];
+  }
+
+  close(): void {
+    this.open();
+    setFront(this.fake.url, null);
+  }
+
+  /** Jobs that were made for the request of this tag. */
+  jobsOf(tag: string) {
+    return this.fake.journal.filter(({ input }) => JSON.stringify(input).includes(tag));
+  }
+
+  async #through(call: Call, answer: () => Promise<Answer>): Promise<Answer> {
+    this.underWay++;
+    try {
+      return await this.#judge(call, answer);
+    } finally {
+      this.underWay--;
+    }
+  }
+
+  async #judge(call: Call, answer: () => Promise<Answer>): Promise<Answer> {
+    const role = this.#roleOf(call);
+    const index = this.#stops.findIndex((each) => each.role === role);
+    const [found] = index < 0 ? [] : this.#stops.splice(index, 1);
+    await this.#slow();
+    if (found?.when === 'before' && (await found.stop.wait()) === 'drop') return { cutAfter: 0 };
+    const made = await answer();
+    if (found?.when === 'half') return inHalves(made, found.stop);
+    if (found?.when === 'after' && (await found.stop.wait()) === 'drop') return { cutAfter: 0 };
+    await this.#slow();
+    return made;
+  }
+
+  async #slow(): Promise<void> {
+    if (this.slowMs === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, (this.#random() * this.slowMs) / 2));
+  }
+
+  #roleOf({ method, path, query, body }: Call): Role | null {
+    const [tag] = method === 'POST' ? (tagForm.exec(body.toString('latin1')) ?? []) : [];
+    if (tag !== undefined) {
+      this.submits.set(tag, (this.submits.get(tag) ?? 0) + 1);
+      return 'submit';
+    }
+    if (method !== 'GET') return null;
+    if (outputForm.test(path)) return 'output';
+    const ids = new Set([...path.split('/'), ...query.values()]);
+    return this.fake.journal.some(({ id }) => ids.has(id)) ? 'poll' : null;
+  }
+}
+
+class Stop implements Hold {
+  readonly #reached = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<'go' | 'drop'>();
+
+  get reached(): Promise<void> {
+    return this.#reached.promise;
+  }
+
+  end(how: 'go' | 'drop'): void {
+    this.#ended.resolve(how);
+  }
+
+  wait(): Promise<'go' | 'drop'> {
+    this.#reached.resolve();
+    return this.#ended.promise;
+  }
+}
+
+function inHalves({ body: whole = '', headers, ...answer }: Answer, stop: Stop): Answer {
+  const body = Buffer.from(whole);
+  const middle = body.length >> 1;
+  async function* pieces() {
+    yield body.subarray(0, middle);
+    if ((await stop.wait()) === 'drop') throw new Error('cut');
+    yield body.subarray(middle);
+  }
+  return {
+    ...answer,
+    headers: { ...headers, 'content-length': String(body.length) },
+    pieces: pieces(),
+  };
+}
