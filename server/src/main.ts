@@ -112,9 +112,17 @@ verb(key, 'revoke', 'refuse a key from the next call on')
   .action(run(async () => (await import('./commands/key.ts')).revoke));
 
 const upstream = program.command('upstream').description('the model services');
-verb(upstream, 'list', 'list upstreams with their queues, places, rests and failures').action(
+verb(upstream, 'list', 'list upstreams: set up or not, queues, places, rests and failures').action(
   run(async () => (await import('./commands/upstream.ts')).list),
 );
+verb(
+  upstream,
+  'test',
+  'ask upstreams whether address, credential and models are well, at no cost: exit 0, or 1',
+)
+  .argument('[name]', 'default: all that are set up')
+  .addHelpText('after', example('upstream test fal', 'exit 2: no catalog file defines it'))
+  .action(run(async () => (await import('./commands/upstream-check.ts')).test));
 
 const request = program.command('request').description('requests of all accounts');
 verb(request, 'list', 'list requests, newest first')
@@ -129,9 +137,27 @@ verb(request, 'show', 'show one request with its money, attempts and notificatio
   .action(run(async () => (await import('./commands/request.ts')).show));
 
 const catalog = program.command('catalog').description('the catalog files');
-verb(catalog, 'check', 'check catalog files and say in words what is wrong')
+verb(catalog, 'check', 'check catalog files and say in words what is wrong: exit 0, or 1')
   .argument('[folder]')
+  .option('--live', 'ask the upstreams too: models that they lack, prices below their cost')
+  .addHelpText('after', example('catalog check --live', 'exit 0 with warnings only'))
   .action(run(async () => (await import('./commands/catalog.ts')).check));
+
+verb(catalog, 'import', 'write rows from the catalog and the prices of an upstream')
+  .argument('<upstream>', 'openrouter, fal or replicate')
+  .option('--only <pattern>', 'models of this name, * for any part; may be repeated', several)
+  .option('--margin <percent>', 'what is put on the cost', '20')
+  .option('--price <usd>', 'price of a unit, where the upstream tells none (replicate)')
+  .option('--out <file>', 'write it there; default: print it')
+  .option('--force', 'replace the file')
+  .addHelpText(
+    'after',
+    example(
+      "catalog import openrouter --only 'mistralai/*' --out catalog/mistral.yaml",
+      'exit 1: no row came of it',
+    ),
+  )
+  .action(run(async () => (await import('./commands/catalog-import.ts')).importModels));
 
 verb(program, 'audit', 'prove the books: exit 0, or the first broken law').action(
   run(async () => (await import('./commands/audit.ts')).auditBooks),
@@ -152,6 +178,14 @@ try {
   await program.parseAsync();
 } catch (error) {
   process.exitCode = tell(error);
+}
+
+function example(call: string, note: string): string {
+  return `\nExample (${note}):\n  npx farebox ${call}`;
+}
+
+function several(text: string, before: string[] = []): string[] {
+  return [...before, text];
 }
 
 function count(text: string): number {

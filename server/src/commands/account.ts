@@ -1,6 +1,6 @@
 import { formatUsd, parseUsd, USD } from '../core/money.ts';
 import * as accounts from '../db/accounts.ts';
-import { statement } from '../ledger/statement.ts';
+import { statement, type StatementRow } from '../ledger/statement.ts';
 import {
   createAccount,
   needAccount,
@@ -106,18 +106,25 @@ export async function statementOf(
   const cells = rows.map((row) => [
     row.created_at.toISOString(),
     row.kind,
-    formatUsd(row.amount_usd_micro),
+    amountOf(row),
     formatUsd(row.available_after_usd_micro),
     row.request_id ?? row.reference ?? '',
+    row.reason ?? '',
   ]);
-  print(
-    context,
-    { data: rows },
-    table(['TIME', 'KIND', 'AMOUNT USD', 'AVAILABLE AFTER', 'REQUEST OR REFERENCE'], cells),
-  );
+  const head = ['TIME', 'KIND', 'AMOUNT USD', 'AVAILABLE AFTER', 'REQUEST OR REFERENCE', 'REASON'];
+  print(context, { data: rows }, table(head, cells));
 }
 
-/** What the account's notifications are signed with, newest first. */
+/** Which way all others go is in their kind. */
+function amountOf({ kind, direction, amount_usd_micro }: StatementRow): string {
+  const sign = kind !== 'adjustment' ? '' : direction === 'in' ? '+' : '-';
+  return sign + formatUsd(amount_usd_micro);
+}
+
+/**
+ * What the account's notifications are signed with. The newest stands alone on stdout, so that
+ * `$(…)` takes it as it is.
+ */
 export async function webhookSecret(
   context: Context,
   email: string,
@@ -132,7 +139,10 @@ export async function webhookSecret(
     if (retire) webhook_secrets = await retireWebhookSecret(db, account_id);
     return { account_id, email: found.email, webhook_secrets };
   });
-  print(context, shown, shown.webhook_secrets.join('\n'));
+  const [newest, older] = shown.webhook_secrets;
+  print(context, shown, newest!);
+  if (older !== undefined && !context.json)
+    console.error(`The older one, which signs beside it until --retire: ${older}`);
 }
 
 function view(row: accounts.AccountRow) {

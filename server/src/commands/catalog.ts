@@ -1,26 +1,90 @@
 import { catalogDir } from '../config.ts';
-import { Refused } from '../operations/account.ts';
-import { upstreamsOf } from '../parts.ts';
-import { checkFolder } from '../storage/catalog.ts';
+import type { Problem } from '../core/catalog-file.ts';
+import type { CheckedFolder } from '../storage/catalog.ts';
+import { comparePrices, lookAt, readFolder, withUpstreams, type Opened } from './live-look.ts';
 import { print, type Context } from './output.ts';
 
-export async function check(context: Context, folder: string | undefined): Promise<void> {
-  const dir = folder ?? catalogDir(context.config);
-  const checked = checkFolder({ dir, ...upstreamsOf(context.config) });
-  const { files, rows, problems, hidden } = await checked.catch((error: Error) => {
-    throw new Refused(`Cannot read the folder ${dir}: ${error.message}`, { cause: error });
+/** What only the upstreams know. */
+interface Live {
+  asked: string[];
+  problems: Problem[];
+  warnings: Problem[];
+  prices_compared: number;
+}
+
+export async function check(
+  context: Context,
+  given: string | undefined,
+  options: { live?: boolean },
+): Promise<void> {
+  const dir = given ?? catalogDir(context.config);
+  const { folder, live } = await withUpstreams(context.config, async (opened) => {
+    const folder = await readFolder(dir, opened);
+    return { folder, live: options.live ? await askAll(context, folder, opened) : null };
   });
+  const { files, rows, hidden } = folder;
+  const problems = [...folder.problems, ...(live?.problems ?? [])];
   const ok = problems.length === 0;
-  const lines = problems.map(({ file, path, message, ...where }) => {
-    const at = 'line' in where && where.line ? `${file}:${where.line}` : file;
-    return `${at} ${path}: ${message}`;
-  });
-  const left = hidden.map(({ id, reason }) => `hidden: ${id}: ${reason}`);
   const summary = `${files.length} files, ${rows.length} models, ${hidden.length} of them hidden, ${problems.length} problems.`;
-  print(
-    context,
-    { ok, files, models: rows.length, problems, hidden },
-    [...lines, ...left, summary].join('\n'),
-  );
+  const lines = [
+    ...problems.map(line),
+    ...(live?.warnings ?? []).map((warning) => `warning: ${line(warning)}`),
+    ...hidden.map(({ id, reason }) => `hidden: ${id}: ${reason}`),
+    summary,
+    ...(live === null ? [] : [askedWords(live)]),
+  ];
+  const shown = { ok, files, models: rows.length, problems, hidden };
+  const more = live && { asked: live.asked, prices_compared: live.prices_compared };
+  print(context, live ? { ...shown, warnings: live.warnings, ...more } : shown, lines.join('\n'));
   if (!ok) process.exitCode = 1;
+}
+
+function line({ file, path, message, ...where }: Problem): string {
+  const at = where.line ? `${file}:${where.line}` : file;
+  return `${at} ${path}: ${message}`;
+}
+
+function askedWords({ asked, warnings, prices_compared }: Live): string {
+  if (asked.length === 0) return 'No upstream that a file defines is set up, so none was asked.';
+  return `Asked ${asked.join(', ')}; ${prices_compared} prices compared, ${warnings.length} warnings.`;
+}
+
+/** Asks each upstream that a file defines and that is set up. */
+async function askAll(context: Context, folder: CheckedFolder, opened: Opened): Promise<Live> {
+  const names = folder.upstreams
+    .map(({ definition }) => definition.name)
+    .filter((name) => opened.live.has(name));
+  const found = await Promise.all(names.map((name) => askOne(context, name, folder, opened)));
+  return {
+    asked: names,
+    problems: found.flatMap(({ problems }) => problems),
+    warnings: found.flatMap(({ warnings }) => warnings),
+    prices_compared: found.reduce((sum, { compared }) => sum + compared, 0),
+  };
+}
+
+async function askOne({ config }: Context, name: string, folder: CheckedFolder, opened: Opened) {
+  const look = await lookAt(config, name, folder, opened);
+  const defined = folder.upstreams.find(({ definition }) => definition.name === name)!;
+  const ofUpstream = (words: string) => defined.problemOf(`the upstream ${name}: ${words}.`);
+  const problems = look.problems.map(ofUpstream);
+  for (const { id, model, at } of look.missing) {
+    const message = `${id}: the upstream ${name} has no model ${model}.`;
+    problems.push(folder.problemOf(id, placeOf(id, at, folder), message));
+  }
+  const prices =
+    look.problems.length === 0
+      ? await comparePrices(name, folder.rows, opened.live.get(name)!)
+      : null;
+  const losses = prices?.losses ?? [];
+  const warnings = losses.map(({ id, message }) => folder.problemOf(id, '/price', message));
+  if (prices?.trouble) warnings.push(ofUpstream(prices.trouble));
+  return { problems, warnings, compared: prices?.compared ?? 0 };
+}
+
+/** Where a row names its upstream's model: in the long form, or in the short one. */
+function placeOf(id: string, at: number, { rows }: CheckedFolder): string {
+  const { upstreams } = rows.find((row) => row.id === id)!;
+  if (upstreams.length === 1) return '/upstream_model';
+  return `/upstreams/${at}`;
 }

@@ -73,8 +73,12 @@ export interface CheckedFolder {
   problems: Problem[];
   /** Rows that would not be live, and why. */
   hidden: Catalog['hidden'];
-  /** The upstreams that its files define. */
-  upstreams: { file: string; definition: UpstreamDefinition }[];
+  /** The upstreams that its files define, each with a way to say what is wrong with it. */
+  upstreams: {
+    file: string;
+    definition: UpstreamDefinition;
+    problemOf: (message: string) => Problem;
+  }[];
   /** The file in which each id counts. */
   owners: IdOwners;
   /** A problem of a row that the files alone do not show; `path` is a JSON pointer within it. */
@@ -171,7 +175,9 @@ export async function checkFolder(options: FolderOptions): Promise<CheckedFolder
   options.define?.(definitions);
   const { hidden } = assembleCatalog(rows, options.usableUpstreams);
   const upstreams = definitions.map((definition) => {
-    return { file: files.find(({ upstream }) => upstream === definition)!.file, definition };
+    const { file, parsed } = files.find(({ upstream }) => upstream === definition)!;
+    const about = (message: string) => parsed.locate({ file, path: '/upstream', message });
+    return { file, definition, problemOf: about };
   });
   const problemOf = (id: string, path: string, message: string) => {
     const { file, rows: own, parsed } = files.find((each) => each.file === owners.get(id))!;

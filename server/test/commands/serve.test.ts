@@ -13,6 +13,7 @@ import { createKey } from '../../src/operations/key.ts';
 import { signingSecrets } from '../../src/secrets.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';
+import { S3Server } from '../storage/s3-server.ts';
 import { assertNoPostgres, assertSaid, call, outputOf, placeFor, reaches, submit } from './cli.ts';
 
 const secret = 'a secret of at least thirty-two characters';
@@ -319,6 +320,52 @@ describe('on a database of its own', () => {
     for (const verb of [['serve'], ['export', 'a.farebox']]) {
       assertSaid(await place.run(verb), /^FAREBOX_STORAGE: .*data\/media/);
     }
+  });
+
+  test('folders that the system denies are named, and nothing tries for ever', async (t) => {
+    if (process.platform !== 'linux') return t.skip('there is no /proc');
+    const place = placeOn(t);
+    const began = performance.now();
+    const storage = await place.run(['serve'], { FAREBOX_STORAGE: 'disk:/proc/x/y' });
+    assertSaid(storage, /^FAREBOX_STORAGE: ENOENT.*\/proc\/x/);
+    const data = await place.run(['serve'], { FAREBOX_DATA_DIR: '/proc/zz' });
+    assertSaid(data, /^FAREBOX_DATA_DIR: cannot use \/proc\/zz: ENOENT/);
+    const embedded = { DATABASE_URL: '', FAREBOX_DATA_DIR: '/proc/zz' };
+    assertSaid(await place.run(['account', 'list'], embedded), /FAREBOX_DATA_DIR: .*\/proc\/zz/);
+    assert.ok(performance.now() - began < 15_000, 'it had to be killed');
+  });
+
+  test('a storage that does not answer is told at the start, and bad catalog files are counted', async (t) => {
+    const place = placeOn(t);
+    const bad = path.join(place.dir, '../catalog/bad.yaml');
+    fs.writeFileSync(bad, 'models: 5\n');
+    const s3 = new S3Server();
+    s3.before = () => ({ status: 404, code: 'NoSuchBucket' });
+    const { host } = new URL(await s3.listen());
+    t.after(() => s3.close());
+    const service = await place.start(['serve', '--no-worker'], {
+      FAREBOX_STORAGE: `s3+http://key:unspoken@${host}`,
+    });
+    const problems = async () => {
+      const { body } = await call(service.base, 'GET', '/metrics', null);
+      return /^farebox_catalog_problems (.+)$/m.exec(body)?.[1];
+    };
+    assert.equal(await problems(), '1');
+    await until('the storage is warned of', () =>
+      service.stderr().includes('the storage does not answer as it should: see FAREBOX_STORAGE'),
+    );
+    assert.match(service.stderr(), /NoSuchBucket/);
+    assert.doesNotMatch(service.stderr(), /unspoken/, 'the secret is in the log');
+    assert.deepEqual(
+      s3.calls.map(({ method }) => method),
+      ['GET'],
+      'it was asked once',
+    );
+    assert.equal((await call(service.base, 'GET', '/readyz', null)).status, 200);
+    fs.rmSync(bad);
+    await until('nothing is wrong any more', async () => (await problems()) === '0');
+    assert.match(service.stderr(), /"files":\["bad\.yaml"\].*catalog problems are gone/);
+    assert.equal((await service.end('SIGTERM')).code, 0, service.stderr());
   });
 
   test('a kept secret is made whole, and refused where it is not', async (t) => {

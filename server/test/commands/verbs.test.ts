@@ -24,9 +24,8 @@ const cents = (amount: number) => String(Math.round(amount * 1e6));
 describe('help', () => {
   const verbs = `trial, serve, worker, migrate, account create, account list, account show,
     account suspend, account resume, account statement, account webhook-secret, credit, key create, key list, key limit,
-    key revoke, adjust, upstream list, request list, request show, catalog check, audit, export, import`.split(
-    /,\s+/,
-  );
+    key revoke, adjust, upstream list, upstream test, request list, request show, catalog check,
+    catalog import, audit, export, import`.split(/,\s+/);
 
   test('is given for every verb, and asking for it does nothing', async (t) => {
     const place = placeFor(t);
@@ -79,6 +78,8 @@ describe('a call that is none', () => {
     ['adjust a@x.y -5 --reference r', /required option '--reason <text>'/],
     ['request list --limit 0', /must be a whole number above 0/],
     ['key revoke', /missing required argument 'key-id'/],
+    ['catalog import', /missing required argument 'upstream'/],
+    ['upstream test a b', /too many arguments/],
     ['export', /missing required argument 'file'/],
   ];
 
@@ -279,17 +280,30 @@ describe('beside a running service', () => {
       /take more than the account has available/,
     );
     assertSaid(await run(...args('4.5', 'fix 1')), /"fix 1" was booked before for something else/);
+    assertSaid(
+      await run(...args('-4.5', 'fix 1', 'a fee')),
+      /"fix 1" was booked before for something else/,
+    );
     const credit = ['credit', 'adjust@example.com', '1', '--reference', 'fix 2'];
     assertSaid(await run(...credit), /"fix 2" was booked before for something else/);
     const { data } = await said('account', 'statement', 'adjust@example.com');
     assert.deepEqual(
-      data.map((row: any) => [row.kind, row.available_after_usd_micro, row.reason]),
+      data.map((row: any) => [
+        row.kind,
+        row.direction,
+        row.amount_usd_micro,
+        row.available_after_usd_micro,
+        row.reason,
+      ]),
       [
-        ['adjustment', cents(6.5), 'a bank error'],
-        ['adjustment', cents(5.5), 'a bank error'],
-        ['deposit', cents(10), null],
+        ['adjustment', 'in', cents(1), cents(6.5), 'a bank error'],
+        ['adjustment', 'out', cents(4.5), cents(5.5), 'a bank error'],
+        ['deposit', 'in', cents(10), cents(10), null],
       ],
     );
+    const shown = await human('account', 'statement', 'adjust@example.com');
+    assert.match(shown, /adjustment +\+1 +6\.5 +fix 2 +a bank error\n/);
+    assert.match(shown, /adjustment +-4\.5 +5\.5 +fix 1 +a bank error\n/);
   });
 
   test('upstream list shows queues and rests, request list and show what became of each', async () => {
@@ -303,12 +317,14 @@ describe('beside a running service', () => {
     const { last_error: _said, failures: _count, ...sandbox } = upstreams[0];
     assert.deepEqual(sandbox, {
       name: 'sandbox',
+      set_up: true,
+      reason: null,
       waiting: 0,
       oldest_seconds: null,
       in_use: 0,
       resting_until: null,
     });
-    assert.match(await human('upstream', 'list'), /^UPSTREAM [^]*\nsandbox +0 +- +0 +- /);
+    assert.match(await human('upstream', 'list'), /^UPSTREAM [^]*\nsandbox +yes +0 +- +0 +- /);
 
     const of = ['request', 'list', '--account', 'look@example.com'];
     const ids = async (...more: string[]) =>
@@ -447,17 +463,18 @@ describe('beside a running service', () => {
     const { webhook_secrets: both } = await secret('--rotate');
     assert.deepEqual(both.slice(1), first);
     assert.notEqual(both[0], first[0]);
-    assert.equal(
-      await human('account', 'webhook-secret', 'hook@example.com'),
-      `${both.join('\n')}\n`,
-    );
     const verb = ['account', 'webhook-secret', 'hook@example.com'];
+    const { stdout, stderr } = await place.run(verb);
+    assert.equal(stdout, `${both[0]}\n`, 'not fit for $(…)');
+    assert.equal(stderr, `The older one, which signs beside it until --retire: ${both[1]}\n`);
     assertSaid(await run(...verb, '--rotate'), /Two secrets are active already.*--retire/);
     assertSaid(await run(...verb, '--rotate', '--retire'), /--rotate or --retire, one at a time/);
     assert.deepEqual((await secret()).webhook_secrets, both, 'a refusal changed it');
     assert.deepEqual((await secret('--retire')).webhook_secrets, [both[0]]);
     assertSaid(await run(...verb, '--retire'), /Only one secret is active, and it stays/);
     assert.deepEqual((await secret()).webhook_secrets, [both[0]]);
+    const alone = await place.run(verb);
+    assert.deepEqual([alone.stdout, alone.stderr], [`${both[0]}\n`, '']);
     const others = JSON.stringify([await said('account', 'list'), service.stderr()]);
     assert.equal(others.includes('whsec_'), false, 'a secret was told elsewhere');
   });
