@@ -54,8 +54,10 @@ export class Leases {
   }
 
   async #renewAll(): Promise<void> {
-    // Young ones have time; most steps are over before.
-    const due = [...this.#held].filter((held) => held.ageMs() >= this.#leaseMs / 4);
+    // Young ones have time; most steps are over before. What was told to stop is not kept.
+    const due = [...this.#held].filter(
+      (held) => !held.signal.aborted && held.ageMs() >= this.#leaseMs / 4,
+    );
     if (this.#renewing || due.length === 0) return;
     this.#renewing = true;
     const asked = performance.now();

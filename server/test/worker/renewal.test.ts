@@ -100,3 +100,13 @@ test('a step whose lease is lost is told to stop, and what it says then changes 
   assert.equal((await rowOf(service, id)).status, 'IN_PROGRESS');
   assert.equal(await moneyOf(service, id), 'reserve 10000');
 });
+
+test('an adapter that does not obey is left behind: the request is free for the next look', async () => {
+  service.fake.behave.start = () => new Promise<never>(() => {});
+  const id = await submitted(service, account);
+  await service.app.worker!.runOnce();
+  const { leased } = await leaseEnd(id);
+  assert.equal(leased, false);
+  assert.equal((await rowOf(service, id)).status, 'IN_PROGRESS');
+  assert.equal(service.app.worker!.inFlight(), 0);
+});

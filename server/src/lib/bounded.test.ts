@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { describe, mock, test } from 'node:test';
+import { bounded } from './bounded.ts';
+
+const never = () => new Promise<never>(() => {});
+const obedient = (signal: AbortSignal) =>
+  new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+
+describe('bounded work', () => {
+  test('that ends in time gives its value, or its error', async () => {
+    const { signal } = new AbortController();
+    assert.equal(await bounded(signal, 1_000, async () => 7), 7);
+    await assert.rejects(
+      bounded(signal, 1_000, () => Promise.reject(new Error('no'))),
+      /no/,
+    );
+  });
+
+  test('is told when its time is over, or the outer signal fires', async () => {
+    await assert.rejects(bounded(new AbortController().signal, 1, obedient), /took too long/);
+    const outer = new AbortController();
+    const running = bounded(outer.signal, 60_000, obedient);
+    outer.abort(new Error('enough'));
+    await assert.rejects(running, /enough/);
+    await assert.rejects(
+      bounded(outer.signal, 60_000, async (s) => s.throwIfAborted()),
+      /enough/,
+    );
+  });
+
+  test('that does not obey is left behind after a moment', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const running = bounded(new AbortController().signal, 1_000, never);
+      const rejected = assert.rejects(running, /took too long/);
+      mock.timers.tick(1_000);
+      mock.timers.tick(2_000);
+      await rejected;
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  test('leaves nothing on the outer signal', async () => {
+    const outer = new AbortController();
+    let fired = 0;
+    await bounded(outer.signal, 1_000, async (signal) => {
+      signal.addEventListener('abort', () => fired++);
+    });
+    outer.abort();
+    assert.equal(fired, 0);
+  });
+});
