@@ -55,7 +55,7 @@ export const walls: Guard[] = [
     file: 'src/http/files.ts',
     edits: [[' || (account !== null && file.account_id !== account)', '']],
     test: 'test/http/authorization.test.ts',
-    name: 'GET /v1/files/:file_id lets in whom it should',
+    name: 'lets in whom it should',
   },
   {
     guards: 'outputs are over after a day, whatever a link says',
