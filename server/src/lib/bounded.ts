@@ -4,7 +4,7 @@ const graceMs = 2_000;
 /**
  * Runs `work` with a signal that fires when the outer one does or after `ms`, and lets go of both
  * with its end: `AbortSignal.any` and `AbortSignal.timeout` would keep each one until its time is
- * over. Work that does not obey the signal is left behind: then it rejects with the signal's reason.
+ * over. Work that does not obey the signal is left behind: then it rejects with its reason.
  */
 export async function bounded<T>(
   outer: AbortSignal,

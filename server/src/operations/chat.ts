@@ -1,7 +1,13 @@
 import { chargeableUsage, type Delivered } from '../core/chat-bill.ts';
 import type { Model, ModelUpstream } from '../core/catalog.ts';
 import type { Chat } from '../core/chat.ts';
-import { finished, gatherChunks, isUnfinished, usageOf } from '../core/completion.ts';
+import {
+  finished,
+  gatherChunks,
+  isUnfinished,
+  usageOf,
+  type Gatherer,
+} from '../core/completion.ts';
 import { ApiError } from '../core/errors.ts';
 import { chatCost, toldCost } from '../core/cost.ts';
 import { charge, type Quote } from '../core/price.ts';
@@ -118,7 +124,7 @@ async function* forward(
       if (next.done) break;
       offered = next.value;
       // An upstream's own envelope is not for the caller.
-      if ((offered.error ?? null) !== null) throw new Error(JSON.stringify(offered.error));
+      if (hasBroken(offered, gatherer)) throw new Error(JSON.stringify(offered.error));
       const { usage: _usage, ...chunk } = offered;
       const empty = Array.isArray(chunk.choices) && chunk.choices.length === 0;
       if (!empty) yield { ...chunk, ...identity(run), object: 'chat.completion.chunk' };
@@ -138,6 +144,7 @@ async function* forward(
     if (!over && !abort.signal.aborted && run.model.disconnect === 'drain') {
       gatherer.add(offered);
       ended = await readOn(chunks, gatherer);
+      failed = !ended && !(abort.signal.reason instanceof CallerLeft);
     }
     abort.abort();
     await chunks.return?.().then(undefined, () => {});
@@ -152,14 +159,23 @@ const lastChunk: Json = {
   choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }],
 };
 
+/** The upstream says an error. What it reports of its usage beside that counts, and no more. */
+function hasBroken({ error = null, usage }: Json, gatherer: Pick<Gatherer, 'add'>): boolean {
+  if (error === null) return false;
+  gatherer.add({ usage });
+  return true;
+}
+
 /** Until its usage has come; true at its end. Whoever started the call bounds the time. */
 async function readOn(
   chunks: AsyncIterator<Json>,
-  gatherer: { add(chunk: unknown): void },
+  gatherer: Pick<Gatherer, 'add'>,
 ): Promise<boolean> {
   try {
-    for (let next = await chunks.next(); !next.done; next = await chunks.next())
+    for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
+      if (hasBroken(next.value, gatherer)) return false;
       gatherer.add(next.value);
+    }
     return true;
   } catch {
     // What came before the fault is what is billed.
@@ -283,7 +299,7 @@ async function settle(
       to: 'FAILED',
       code: 'upstream_failed',
       message,
-      cost_usd_micro: null,
+      cost_usd_micro: toldCost(toldIn(delivered.completion).cost),
     });
     const nothing = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
     const completion = withUsage(whole, nothing, 0n);
@@ -311,10 +327,13 @@ async function settle(
   return { charge: 0n, completion: free, failed: false, released: true };
 }
 
-/** What the upstream takes from the operator is nothing to the caller. */
+const ofMoney = /cost|price|usd|credit|charge|balance|byok/i;
+
+/** What the upstream takes from the operator is nothing to the caller, whatever it calls that. */
 function toldIn({ usage }: Json): { usage: Json; cost: unknown } {
-  const { cost, cost_details: _details, is_byok: _key, ...rest } = (usage ?? {}) as Json;
-  return { usage: rest, cost };
+  const said = (usage ?? {}) as Json;
+  const shown = JSON.stringify(said, (name, value) => (ofMoney.test(name) ? undefined : value));
+  return { usage: JSON.parse(shown) as Json, cost: said.cost };
 }
 
 /** What the upstream said beside the tokens, their kinds for one, stays where it said anything. */

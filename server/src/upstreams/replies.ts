@@ -54,13 +54,20 @@ const refusals: Readonly<Record<number, Refusal>> = {
   529: 'busy',
 };
 
-/** Some say it with 402, some with 429 or 403 and a word. */
+const accountCodes = /^(insufficient_quota|billing_hard_limit_reached|billing_not_active)$/;
+const accountWords = /insufficient.{0,20}(credit|balance|funds)|exhausted balance/i;
+
+/**
+ * Some say it with 402, some with another refusal and a code or a word. A refused input may be
+ * repeated in its refusal, so there only the code counts: a caller could write the words.
+ */
 function isOutOfCredit({ status, body }: Pick<Reply, 'status' | 'body'>): boolean {
   if (status === 402) return true;
-  if (status !== 429 && status !== 403) return false;
-  return /insufficient_quota|insufficient.{0,20}(credit|balance|funds)|exhausted balance|billing_hard_limit/i.test(
-    Buffer.from(body.subarray(0, 4096)).toString('utf8'),
-  );
+  if (status !== 400 && status !== 403 && status !== 429) return false;
+  const value = jsonOf(body) as { error?: unknown } | null | undefined;
+  const error = (value?.error ?? value) as { code?: unknown; type?: unknown } | null | undefined;
+  if ([error?.code, error?.type].some((code) => accountCodes.test(String(code)))) return true;
+  return status !== 400 && accountWords.test(Buffer.from(body.subarray(0, 4096)).toString('utf8'));
 }
 
 /** Milliseconds that the reply asks to wait; null where it does not. */

@@ -56,7 +56,8 @@ export function tidied(value: Json): Json {
   const own = Object.fromEntries(
     passed.filter((name) => Object.hasOwn(value, name)).map((name) => [name, value[name]]),
   );
-  const choices = Array.isArray(value.choices) ? value.choices.filter(isObject) : [];
+  const list = Array.isArray(value.choices) ? value.choices.filter(isObject) : [];
+  const choices = list.map(inOneText);
   const usage = usageIn(value);
   const error = errorOf(value, choices);
   return {
@@ -65,6 +66,22 @@ export function tidied(value: Json): Json {
     ...(usage !== undefined && { usage }),
     ...(error !== null && { error }),
   };
+}
+
+/** Some write a text as a list of parts, which clients of OpenAI cannot read. */
+function inOneText(choice: Json): Json {
+  const name = isObject(choice.delta) ? 'delta' : 'message';
+  const said = choice[name];
+  if (!isObject(said) || !Array.isArray(said.content)) return choice;
+  // Mistral puts what it thought among the parts.
+  const thought = textsIn(said.content.filter(isObject).flatMap(({ thinking }) => thinking ?? []));
+  const reasoning = thought !== '' && { reasoning_content: thought };
+  return { ...choice, [name]: { ...said, ...reasoning, content: textsIn(said.content) } };
+}
+
+function textsIn(parts: unknown[]): string {
+  const texts = parts.map((part) => (isObject(part) ? part.text : part));
+  return texts.filter((text) => typeof text === 'string').join('');
 }
 
 /** OpenRouter has it in the choice as well, Groq in a field of its own. */

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { FetchError } from '../lib/fetch.ts';
+import { messageIn, outcomeOfFault, outcomeOfReply, retryAfterMs } from './replies.ts';
+
+const now = Date.parse('2026-03-01T12:00:00Z');
+const reply = (status: number, body: unknown = {}, headers: Record<string, string> = {}) => ({
+  status,
+  headers,
+  body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+});
+const told = (...args: Parameters<typeof reply>): string => {
+  const outcome = outcomeOfReply(reply(...args), now);
+  return 'why' in outcome && outcome.why ? outcome.why : outcome.outcome;
+};
+
+describe('a reply that is no success', () => {
+  const cases: [status: number, body: unknown, says: string][] = [
+    [400, { error: { message: 'no' } }, 'rejected'],
+    [401, {}, 'credential'],
+    [402, {}, 'account'],
+    [403, { error: 'no' }, 'credential'],
+    [403, { detail: 'User is locked. Reason: Exhausted balance.' }, 'account'],
+    [404, {}, 'model'],
+    [408, {}, 'busy'],
+    [413, {}, 'rejected'],
+    [422, { detail: [{ msg: 'Field required' }] }, 'rejected'],
+    [429, {}, 'busy'],
+    [429, { error: { code: 'insufficient_quota' } }, 'account'],
+    [400, { error: { code: 'billing_hard_limit_reached' } }, 'account'],
+    [301, {}, 'unreachable'],
+    [500, {}, 'unknown'],
+    [502, '<html>', 'unknown'],
+    [503, {}, 'busy'],
+    [504, {}, 'unknown'],
+    [529, {}, 'busy'],
+    [100, {}, 'unknown'],
+  ];
+  for (const [status, body, says] of cases) {
+    test(`${status} ${JSON.stringify(body)} is ${says}`, () =>
+      assert.equal(told(status, body), says));
+  }
+
+  test('that repeats what a caller wrote is not taken for an empty account', () => {
+    const prompt = 'insufficient credit, exhausted balance, insufficient_quota';
+    assert.equal(
+      told(400, { error: { message: `"${prompt}" is not allowed`, type: 'invalid' } }),
+      'rejected',
+    );
+    assert.equal(told(422, { detail: prompt }), 'rejected');
+  });
+});
+
+describe('the pause that a reply asks for', () => {
+  const cases: [Record<string, string>, number | null][] = [
+    [{}, null],
+    [{ 'retry-after': '7' }, 7_000],
+    [{ 'retry-after': '0.5' }, 500],
+    [{ 'retry-after': 'Sun, 01 Mar 2026 12:00:30 GMT' }, 30_000],
+    [{ 'retry-after': 'Sun, 01 Mar 2026 11:00:00 GMT' }, 0],
+    [{ 'retry-after': 'soon' }, null],
+    [{ 'retry-after': '-1' }, 0],
+    [{ 'retry-after-ms': '250', 'retry-after': '9' }, 250],
+  ];
+  for (const [headers, ms] of cases) {
+    test(`${JSON.stringify(headers)} is ${ms}`, () => {
+      const asked = retryAfterMs(headers, now);
+      assert.ok(
+        headers['retry-after'] === '-1' ? asked === null || asked >= 0 : asked === ms,
+        String(asked),
+      );
+    });
+  }
+});
+
+test('what was never sent was not accepted; what may have been is not known', () => {
+  const refused = outcomeOfFault(new FetchError('refused', 'x', { sent: false }));
+  assert.deepEqual(
+    [refused.outcome, 'why' in refused && refused.why],
+    ['not_accepted', 'unreachable'],
+  );
+  assert.equal(outcomeOfFault(new FetchError('timeout', 'x', { sent: true })).outcome, 'unknown');
+  assert.throws(() => outcomeOfFault(new TypeError('a bug')), TypeError);
+});
+
+test('the words of an error are found in the usual shapes, and are short', () => {
+  assert.equal(messageIn({ error: { message: 'a' } }), 'a');
+  assert.equal(messageIn({ detail: [{ msg: 'a' }, { msg: 'b' }] }), 'a; b');
+  assert.equal(messageIn({ error: 'a' }), 'a');
+  assert.equal(messageIn('a'), 'a');
+  assert.equal(messageIn({ other: 'a' }), null);
+  assert.equal(messageIn({ message: 'x'.repeat(5_000) })!.length, 500);
+});

@@ -1,0 +1,401 @@
+import assert from 'node:assert/strict';
+import { rawSql } from '../../src/lib/sql.ts';
+import { openEvents } from '../kit/events.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+import { judge, rows, type Scene, type Sent, type Verdict } from './chat-rule.ts';
+import { setFront, type Answer, type Call } from './fakes/kit.ts';
+import { fakeOpenai, type FakeOpenai } from './fakes/openai.ts';
+
+/**
+ * The whole service with the openai adapter before its fake: plays a call from its first byte to its
+ * settlement and holds it against the rule.
+ */
+
+type Json = Record<string, any>;
+
+/** How the bytes of a stream look and are cut. */
+export interface Framing {
+  lineEnd: '\n' | '\r\n';
+  comments: boolean;
+  /** Bytes in one write. */
+  cut: number;
+}
+
+export const plain: Framing = { lineEnd: '\n', comments: false, cut: Infinity };
+
+interface Kept {
+  id: string;
+  status: string;
+  error_code: string | null;
+  quoted_usd_micro: bigint;
+  charged_usd_micro: bigint | null;
+  cost_usd_micro: bigint | null;
+}
+
+interface Outcome {
+  verdict: Verdict;
+  row: Kept;
+  /** What the caller got. */
+  text: string;
+  status: number | null;
+}
+
+export interface Bench {
+  service: Service;
+  fake: FakeOpenai;
+  account: TestAccount;
+  /** Plays the scene and asserts all that the rule says of it. One at a time. */
+  play(scene: Scene, options?: PlayOptions): Promise<Outcome>;
+  /** Calls once more with the same key; the upstream is not called. */
+  repeat(scene: Scene, key: string): Promise<{ text: string; status: number; charged: bigint }>;
+  /** Nothing reserved, every row final, books proven, no charge that is not a row's. */
+  proven(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface PlayOptions {
+  framing?: Framing;
+  /** An Idempotency-Key. */
+  key?: string;
+  /** The upstream does not wait for its caller to leave: any later place may be the one. */
+  rushed?: boolean;
+}
+
+/** One call under way, as the fake sees it. */
+interface Playing {
+  answer: Answer;
+  asked: PromiseWithResolvers<void>;
+  abandoned: PromiseWithResolvers<void>;
+  /** Lets the upstream go on after its caller has left. */
+  gate: PromiseWithResolvers<void>;
+  calls: number;
+  /** It may have sent all by the time its caller leaves. */
+  isRushed: boolean;
+}
+
+const deposit = 1_000_000_000n;
+const picture =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+/** Said by the fake in places that no caller may see. */
+const secrets = /estimated_cost|cost_details|is_byok|cost_in_usd_ticks|"cost"|HIDDEN|127\.0\.0\.1/;
+
+const usd = (micro: bigint) =>
+  `0.${String(micro).padStart(6, '0')}`.replace(/^0\.(\d+)(\d{6})$/, '$1.$2');
+
+function catalogOf({ url }: FakeOpenai): string {
+  const models = Object.entries(rows).map(
+    ([name, row]) => `
+  - id: bench/${name}
+    kind: text
+    task: chat
+    name: Chat that knows ${name}
+    price: { unit: 1M tokens, input_usd: "${usd(row.input)}", output_usd: "${usd(row.output)}" }
+    cost_input_usd: "${usd(row.costInput)}"
+    cost_output_usd: "${usd(row.costOutput)}"
+    context_tokens: 100000
+    max_output_tokens: 8192
+    disconnect: ${name}
+    upstream_model: gpt-${name}`,
+  );
+  return `
+upstream: { name: bench, adapter: openai, url: "${url}", key_from: BENCH_KEY }
+models:${models.join('')}
+`;
+}
+
+export async function openBench(): Promise<Bench> {
+  const fake = await fakeOpenai();
+  const service = await startService({
+    catalog: catalogOf(fake),
+    env: { BENCH_KEY: fake.key, FAREBOX_TEST_PUBLIC_HOSTS: new URL(fake.url).host },
+  });
+  const account = await service.account({ usd: 1_000 });
+  const playing = new Map<string, Playing>();
+  let made = 0;
+  setFront(fake.url, async (call, answer) => {
+    const played = call.method === 'POST' ? playing.get(call.json<Json>().user) : undefined;
+    const reply = await answer();
+    return played ? { ...reply, abandoned: () => played.abandoned.resolve() } : reply;
+  });
+  const scripted = (call: Call): Answer => {
+    const played = playing.get(call.json<Json>().user)!;
+    played.calls++;
+    played.asked.resolve();
+    return played.answer;
+  };
+
+  async function play(scene: Scene, { framing = plain, key, rushed = false }: PlayOptions = {}) {
+    for (;;) {
+      const tag = `scene-${++made}`;
+      const played = prepare(scene, framing, rushed);
+      fake.chat.script(scripted);
+      const earlier = (await newest(service, account))?.id;
+      const user = key ?? tag;
+      playing.set(user, played);
+      const got = await call(service, account, scene, bodyOf(scene, user), played, key);
+      if (got.status === 503 && played.calls === 0) {
+        // It rests after the failures of earlier scenes.
+        await service.db.run(rawSql('delete from upstreams'));
+        continue;
+      }
+      const row = await until('the call is settled', async () => {
+        const each = await newest(service, account);
+        return each && each.id !== earlier && each.charged_usd_micro !== null ? each : null;
+      });
+      assert.equal(played.calls, 1, 'the upstream is called once');
+      playing.delete(user);
+      const verdict = rushed ? oneOf(scene, row) : judge(scene);
+      const outcome = { verdict, row, ...got };
+      assertFits(scene, outcome);
+      return outcome;
+    }
+  }
+
+  async function repeat(scene: Scene, key: string) {
+    const before = (await service.balance(account)).available;
+    const asked = fake.chat.asked.length;
+    const reply = await service.call('POST', '/v1/chat/completions', {
+      key: account.key,
+      body: bodyOf(scene, key),
+      headers: { 'idempotency-key': key },
+    });
+    assert.equal(fake.chat.asked.length, asked, 'the upstream is not called again');
+    assert.equal(reply.headers.get('idempotent-replayed'), 'true');
+    const charged = before - (await service.balance(account)).available;
+    return { text: reply.text, status: reply.status, charged };
+  }
+
+  return {
+    service,
+    fake,
+    account,
+    play,
+    repeat,
+    async proven() {
+      await assertProven(service, account);
+      await service.audit();
+    },
+    async close() {
+      setFront(fake.url, null);
+      await service.stop();
+      await fake.close();
+    },
+  };
+}
+
+function prepare(scene: Scene, framing: Framing, isRushed: boolean): Playing {
+  const gate = Promise.withResolvers<void>();
+  if (isRushed) gate.resolve();
+  const { answer: said, leaves } = scene;
+  const headers = { 'content-type': 'text/event-stream; charset=utf-8' };
+  const answer: Answer =
+    'body' in said
+      ? leaves === null
+        ? { status: said.status, json: said.body }
+        : { headers: { 'content-type': 'application/json' }, pieces: late(said.body, gate.promise) }
+      : { headers, pieces: piecesOf(said, leaves, framing, gate.promise) };
+  return {
+    answer,
+    asked: Promise.withResolvers(),
+    abandoned: Promise.withResolvers(),
+    gate,
+    calls: 0,
+    isRushed,
+  };
+}
+
+async function* late(body: Json, gate: Promise<void>): AsyncGenerator<string> {
+  await gate;
+  yield JSON.stringify(body);
+}
+
+/** Everything up to where the caller leaves, and, once it has, the rest. */
+async function* piecesOf(
+  { events, end }: Sent,
+  leaves: number | null,
+  { lineEnd, comments, cut }: Framing,
+  gate: Promise<void>,
+): AsyncGenerator<Buffer> {
+  const written = (data: string) =>
+    `${comments ? `: keep-alive${lineEnd}${lineEnd}` : ''}data: ${data}${lineEnd}${lineEnd}`;
+  let waiting = '';
+  let shown = 0;
+  const flushed = function* (): Generator<Buffer> {
+    const bytes = Buffer.from(waiting);
+    waiting = '';
+    for (let at = 0; at < bytes.length; at += cut)
+      yield bytes.subarray(at, Math.min(bytes.length, at + cut));
+  };
+  if (leaves === 0) await gate;
+  for (const event of events) {
+    waiting += written(typeof event === 'string' ? event : JSON.stringify(event));
+    if (typeof event === 'string' || !event.choices?.length || ++shown !== leaves) continue;
+    yield* flushed();
+    await gate;
+  }
+  if (end === 'done') waiting += written('[DONE]');
+  yield* flushed();
+  if (end === 'dies') throw new Error('the upstream dies');
+}
+
+function bodyOf(scene: Scene, user: string): Json {
+  const { row, max_tokens, include_usage, streamed } = scene;
+  const messages = scene.messages.map(({ word, pictures }) => ({
+    role: 'user',
+    content:
+      pictures === 0
+        ? word
+        : [
+            { type: 'text', text: word },
+            ...Array.from({ length: pictures }, () => ({
+              type: 'image_url',
+              image_url: { url: picture },
+            })),
+          ],
+  }));
+  const stream = streamed && {
+    stream: true,
+    ...(include_usage && { stream_options: { include_usage } }),
+  };
+  return { model: `bench/${row}`, messages, max_tokens, user, ...stream };
+}
+
+async function call(
+  { call: send, base, app }: Service,
+  { key: apiKey }: TestAccount,
+  { row, streamed, leaves }: Scene,
+  body: Json,
+  played: Playing,
+  key?: string,
+): Promise<{ text: string; status: number | null }> {
+  const path = '/v1/chat/completions';
+  const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key };
+  if (leaves === null) {
+    const { text, status } = await send('POST', path, { key: apiKey, body, headers });
+    return { text, status };
+  }
+  let text = '';
+  if (leaves === 0) {
+    const left = new AbortController();
+    const begun = send('POST', path, { key: apiKey, body, headers, signal: left.signal });
+    const gone = assert.rejects(begun);
+    await played.asked.promise;
+    left.abort();
+    await gone;
+  } else {
+    const events = await openEvents(base, path, { key: apiKey, body, headers });
+    for (let read = 0; read < leaves;) {
+      const event = await events.next();
+      assert.ok(event, 'the stream ended early');
+      if (event.comment !== undefined) continue;
+      text += event.data;
+      read++;
+    }
+    events.leave();
+    const open = async () => (await app.metrics.streams.get()).values[0]!.value;
+    await until('the service has noticed', async () => (await open()) === 0);
+  }
+  if (row === 'abort' && streamed && !played.isRushed)
+    await within(played.abandoned.promise, 'the upstream is let go');
+  played.gate.resolve();
+  return { text, status: null };
+}
+
+async function within(promise: Promise<void>, what: string): Promise<void> {
+  let isOver = false;
+  void promise.then(() => (isOver = true));
+  await until(what, () => isOver);
+}
+
+async function newest({ db }: Service, { account_id }: TestAccount): Promise<Kept | undefined> {
+  const [row] = await db.run<Kept>(
+    rawSql(
+      `select r.id, r.status, r.error_code, r.quoted_usd_micro, r.charged_usd_micro,
+        s.cost_usd_micro from requests r left join request_results s on s.request_id = r.id
+       where r.account_id = $1 order by r.id desc limit 1`,
+      [account_id],
+    ),
+  );
+  return row;
+}
+
+/** The verdict on one of the places at which it may have been noticed that the caller has left. */
+function oneOf(scene: Scene, row: Kept): Verdict {
+  const { events } = scene.answer as Sent;
+  const places: (number | null)[] = [null];
+  for (let at = scene.leaves!; at <= events.length; at++) places.push(at);
+  const verdicts = places.map((leaves) => ({ ...judge({ ...scene, leaves }), http: null }));
+  const fits = ({ charge, cost, status }: Verdict) =>
+    charge === row.charged_usd_micro && cost === row.cost_usd_micro && status === row.status;
+  return verdicts.find(fits) ?? verdicts[0]!;
+}
+
+function assertFits(scene: Scene, { verdict, row, text, status }: Outcome): void {
+  const seen = {
+    quote: row.quoted_usd_micro,
+    charge: row.charged_usd_micro,
+    cost: row.cost_usd_micro,
+    status: row.status,
+    code: row.error_code,
+    http: status,
+  };
+  const { quote, charge, cost, status: end, code, http } = verdict;
+  assert.deepEqual(seen, { quote, charge, cost, status: end, code, http }, text);
+  assert.ok(row.charged_usd_micro! <= row.quoted_usd_micro);
+  if (verdict.counted) assert.ok(row.charged_usd_micro! > 0n, 'delivered, and free');
+  assert.doesNotMatch(text, secrets);
+  if (status !== 200) return;
+  if (!scene.streamed) {
+    const { usage } = JSON.parse(text);
+    assert.equal(usage.cost_usd_micro, String(charge));
+  } else assertShown(scene, verdict, text);
+}
+
+/** What a caller who stays is shown of a stream. */
+function assertShown({ include_usage }: Scene, verdict: Verdict, text: string): void {
+  const events = text.split('\n\n').filter((event) => event.startsWith('data: '));
+  const data = events.map((event) => event.slice('data: '.length));
+  assert.equal(data.pop(), '[DONE]');
+  const chunks = data.map((each) => JSON.parse(each) as Json);
+  if (verdict.broken) assert.equal(chunks.pop()!.error.code, 'submit_failed');
+  const isTold = include_usage && !(verdict.broken && verdict.status === 'FAILED');
+  const told = chunks.filter(({ usage }) => (usage ?? null) !== null);
+  assert.deepEqual(
+    told.map(({ choices, usage }) => [choices, usage.cost_usd_micro]),
+    isTold ? [[[], String(verdict.charge)]] : [],
+  );
+  const shown = chunks.filter(({ choices }) => choices.length > 0);
+  if (verdict.shown === null) return;
+  const last = shown.at(-1)?.choices[0];
+  // A stream that its upstream ends without a reason gets one here.
+  if (shown.length > verdict.shown.length) assert.equal(last.finish_reason, 'stop');
+  assert.deepEqual(
+    shown.slice(0, verdict.shown.length).map(({ choices }) => choices),
+    verdict.shown.map(({ choices }) => choices.map(asText)),
+  );
+}
+
+/** Parts of a text reach the caller as the text, and what was thought among them apart. */
+function asText(choice: Json): Json {
+  const parts = choice.delta.content;
+  if (!Array.isArray(parts)) return choice;
+  const content = parts.map(({ text = '' }) => text).join('');
+  const thought = parts.flatMap(({ thinking = [] }) => thinking.map(({ text }: Json) => text));
+  const reasoning = thought.length > 0 && { reasoning_content: thought.join('') };
+  return { ...choice, delta: { ...choice.delta, ...reasoning, content } };
+}
+
+async function assertProven(service: Service, account: TestAccount): Promise<void> {
+  const { available, reserved } = await service.balance(account);
+  const [sums] = await service.db.run<{ open: bigint; charged: bigint | null }>(
+    rawSql(
+      `select count(*) filter (where charged_usd_micro is null) as open,
+        sum(charged_usd_micro)::bigint as charged from requests where account_id = $1`,
+      [account.account_id],
+    ),
+  );
+  assert.equal(reserved, 0n);
+  assert.equal(sums!.open, 0n);
+  assert.equal(deposit - available, sums!.charged ?? 0n, 'each charge is a row’s');
+}

@@ -1,0 +1,447 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import {
+  openBench,
+  plain,
+  type Bench,
+  type Framing,
+  type PlayOptions,
+} from './chat-billing-kit.ts';
+import type { Message, Row, Scene, Sent } from './chat-rule.ts';
+import { chunkOf, replyOf, sayings } from './fakes/openai-chat.ts';
+
+/**
+ * Chat through the whole service and the openai adapter: every call is charged by the published
+ * rule to the micro-USD, whatever its upstream reports, however it ends and whenever its caller
+ * leaves. The rule is worked out in chat-rule.ts; figures here are worked out by hand.
+ */
+
+type Json = Record<string, any>;
+
+/** 149 tokens are reserved for it and 5 counted: 3 for the message, and 7 bytes. */
+const harbour: Message[] = [{ word: 'harbour', pictures: 0 }];
+/** 149 and 100 tokens of the row that aborts, rounded up. */
+const reserved = 247n;
+/** 5 and 5 tokens: the sayings have 17 bytes. */
+const counted = 12n;
+
+let bench: Bench;
+before(async () => void (bench = await openBench()));
+after(async () => {
+  await bench.proven();
+  await bench.close();
+});
+
+const done = (...events: Sent['events']): Sent => ({ events, end: 'done' });
+function sceneOf(answer: Scene['answer'], more: Partial<Scene> = {}): Scene {
+  return {
+    row: 'abort',
+    messages: harbour,
+    max_tokens: 100,
+    include_usage: true,
+    streamed: !('body' in answer),
+    answer,
+    leaves: null,
+    ...more,
+  };
+}
+
+async function assertCharged(scene: Scene, charge: bigint, options?: PlayOptions): Promise<void> {
+  const { row } = await bench.play(scene, options);
+  assert.equal(row.charged_usd_micro, charge);
+}
+
+const role = chunkOf({ role: 'assistant', content: '' });
+const words = sayings.map((content) => chunkOf({ content }));
+const stop = chunkOf({}, {}, 'stop');
+const usageChunk = (usage: unknown) => chunkOf({}, { choices: [], usage });
+const tokens = (prompt_tokens: unknown, completion_tokens: unknown, more: Json = {}) => ({
+  prompt_tokens,
+  completion_tokens,
+  ...more,
+});
+
+describe('what the upstream reports', () => {
+  const table: Record<string, { usage: unknown; charge: bigint }> = {
+    'true figures': { usage: tokens(9, 4), charge: 11n },
+    'zero, which is a figure': { usage: tokens(0, 0), charge: 0n },
+    'no completion': { usage: tokens(9, 0), charge: 4n },
+    'more than was reserved': { usage: tokens(5_000, 90_000), charge: reserved },
+    'more than a number holds': { usage: tokens(9, 1e300), charge: counted },
+    'just what was reserved': { usage: tokens(149, 100), charge: reserved },
+    'one token less': { usage: tokens(149, 99), charge: 245n },
+    nothing: { usage: undefined, charge: counted },
+    null: { usage: null, charge: counted },
+    'below zero': { usage: tokens(9, -4), charge: counted },
+    'a prompt below zero': { usage: tokens(-9, 4), charge: counted },
+    'a fraction': { usage: tokens(9, 4.5), charge: counted },
+    texts: { usage: tokens('9', '4'), charge: counted },
+    'a total only': { usage: { total_tokens: 13 }, charge: counted },
+    'no prompt': { usage: { completion_tokens: 4 }, charge: 10n },
+    'a prompt of null': { usage: tokens(null, 4), charge: 10n },
+    'its kinds of tokens too': {
+      usage: tokens(9, 4, {
+        prompt_tokens_details: { cached_tokens: 8 },
+        completion_tokens_details: { reasoning_tokens: 3 },
+      }),
+      charge: 11n,
+    },
+  };
+  for (const [what, { usage, charge }] of Object.entries(table)) {
+    test(`${what}: streamed on a chunk of its own, on the last, and in a whole reply`, async () => {
+      const own = usage === undefined ? [] : [usageChunk(usage)];
+      await assertCharged(sceneOf(done(role, ...words, stop, ...own)), charge);
+      const last = chunkOf({}, { usage }, 'stop');
+      await assertCharged(sceneOf(done(role, ...words, last), { include_usage: false }), charge);
+      const whole = { status: 200, body: replyOf({ usage }) };
+      await assertCharged(sceneOf(whole), charge);
+      await assertCharged(sceneOf(whole, { streamed: true }), charge);
+    });
+  }
+
+  test('growing figures on every chunk: the last ones count', async () => {
+    const growing = words.map((chunk, i) => ({ ...chunk, usage: tokens(9, i) }));
+    const last = chunkOf({}, { usage: tokens(9, 4) }, 'stop');
+    await assertCharged(sceneOf(done(...growing, last)), 11n);
+  });
+
+  test("figures in Groq's field, and in llama.cpp's timings", async () => {
+    const groq = chunkOf({}, { x_groq: { id: 'r', usage: tokens(9, 4) } }, 'stop');
+    await assertCharged(sceneOf(done(...words, groq)), 11n);
+    const timings = { cache_n: 2, prompt_n: 7, predicted_n: 4 };
+    await assertCharged(sceneOf(done(...words, chunkOf({}, { timings }, 'stop'))), 11n);
+  });
+
+  test('the kinds of its tokens are shown; no more than their sum is charged', async () => {
+    const details = {
+      prompt_tokens_details: { cached_tokens: 8 },
+      completion_tokens_details: { reasoning_tokens: 3 },
+    };
+    const usage = tokens(9, 4, { total_tokens: 99, ...details });
+    const { text } = await bench.play(sceneOf({ status: 200, body: replyOf({ usage }) }));
+    assert.deepEqual(JSON.parse(text).usage, {
+      ...tokens(9, 4, { total_tokens: 13, ...details }),
+      cost_usd_micro: '11',
+    });
+  });
+
+  const told: [what: string, more: Json, cost: bigint][] = [
+    // 9 and 4 tokens at the row's own cost.
+    ['nothing', {}, 7n],
+    [
+      'its cost, as OpenRouter does',
+      { cost: 0.004321, cost_details: { a: 1 }, is_byok: false },
+      4_321n,
+    ],
+    ['less than a micro-USD', { cost: 0.0000001 }, 1n],
+    ['that it was free', { cost: 0 }, 0n],
+    ['a cost that is none', { cost: -1 }, 7n],
+    ['its cost under other names', { estimated_cost: 0.5, cost_in_usd_ticks: 37_756_000 }, 7n],
+  ];
+  for (const [what, more, cost] of told) {
+    test(`it tells ${what} of the cost: that is the operator's, and nobody else sees it`, async () => {
+      const usage = tokens(9, 4, more);
+      const scenes = [
+        sceneOf(done(role, ...words, stop, usageChunk(usage))),
+        sceneOf({ status: 200, body: replyOf({ usage }) }),
+      ];
+      for (const scene of scenes) {
+        const { row } = await bench.play(scene);
+        assert.deepEqual([row.charged_usd_micro, row.cost_usd_micro], [11n, cost]);
+        const card = await bench.service.call('GET', `/v1/requests/${row.id}`, {
+          key: bench.account.key,
+        });
+        assert.doesNotMatch(card.text, /"cost|4321|estimated/);
+      }
+    });
+  }
+});
+
+describe('how it ends', () => {
+  const error = { message: 'HIDDEN at 127.0.0.1', code: 502 };
+  const inBand: Record<string, Json | string> = {
+    'an error': { error },
+    'an error beside an empty choice': {
+      ...chunkOf({ content: '' }, { error }, 'error'),
+    },
+    'an error in the choice': {
+      choices: [{ index: 0, delta: {}, finish_reason: 'error', error }],
+    },
+    'a flat error': { object: 'error', message: 'HIDDEN', code: 500 },
+    'an error that is a text': { error: 'HIDDEN' },
+    'an error beside its usage': { error, choices: [], usage: tokens(9, 4) },
+    'what is no chunk': '{"choices":[{"del',
+  };
+  const begun = [role, ...words, stop];
+  for (const row of ['abort', 'drain'] as Row[]) {
+    test(`${row}: the upstream dies before each chunk`, async () => {
+      for (let at = 0; at <= begun.length; at++)
+        await bench.play(sceneOf({ events: begun.slice(0, at), end: 'dies' }, { row }));
+    });
+
+    test(`${row}: it says an error in place of each chunk`, async () => {
+      for (const fault of Object.values(inBand))
+        for (let at = 0; at <= begun.length; at++)
+          await bench.play(
+            sceneOf(done(...begun.slice(0, at), fault, ...begun.slice(at)), { row }),
+          );
+    });
+  }
+
+  test('a fault after two words: the prompt and the words are counted', async () => {
+    // 5 for the prompt, and 7 bytes.
+    const charge = 6n;
+    await assertCharged(sceneOf({ events: begun.slice(0, 3), end: 'dies' }), charge);
+    await assertCharged(sceneOf(done(...begun.slice(0, 3), { error })), charge);
+    await assertCharged(sceneOf({ events: begun.slice(0, 3), end: 'quiet' }), charge);
+  });
+
+  test('usage that had been reported by then counts, beside the error too', async () => {
+    const grown = chunkOf({ content: 'Hel' }, { usage: tokens(9, 4) });
+    for (const events of [
+      [grown, { error }],
+      [...words, inBand['an error beside its usage']!],
+    ])
+      await assertCharged(sceneOf(done(...events)), 11n);
+    await assertCharged(sceneOf({ events: [grown], end: 'dies' }), 11n);
+  });
+
+  const ends: Record<string, { answer: Scene['answer']; charge: bigint; status?: number }> = {
+    'without [DONE]': {
+      answer: { events: [...begun, usageChunk(tokens(9, 4))], end: 'quiet' },
+      charge: 11n,
+    },
+    'without [DONE] and usage': { answer: { events: begun, end: 'quiet' }, charge: counted },
+    'without a reason': { answer: done(role, ...words), charge: counted },
+    'in error, with nothing written': {
+      answer: done(role, chunkOf({}, {}, 'error'), usageChunk(tokens(9, 4, { cost: 0.003 }))),
+      charge: 0n,
+    },
+    'in error, with no completion': {
+      answer: done(role, chunkOf({}, {}, 'error'), usageChunk(tokens(9, 0))),
+      charge: 0n,
+    },
+    'in error, after words': { answer: done(...words, chunkOf({}, {}, 'error')), charge: counted },
+    'with nothing written, and a reason': { answer: done(role, stop), charge: 2n },
+    'with a role only': { answer: done(role), charge: 0n },
+    'with usage only': { answer: done(usageChunk(tokens(9, 0))), charge: 4n },
+    empty: { answer: { events: [], end: 'quiet' }, charge: 0n, status: 502 },
+    'with [DONE] only': { answer: done(), charge: 0n, status: 502 },
+  };
+  for (const [what, { answer, charge, status = 200 }] of Object.entries(ends)) {
+    test(`${what}: ${charge} micro-USD`, async () => {
+      for (const include_usage of [true, false]) {
+        const { row, status: seen } = await bench.play(sceneOf(answer, { include_usage }));
+        assert.deepEqual([row.charged_usd_micro, seen], [charge, status]);
+      }
+    });
+  }
+
+  const loading = {
+    error: { message: 'Loading model HIDDEN', code: 503, type: 'unavailable_error' },
+  };
+  const quota = {
+    error: { message: 'HIDDEN', type: 'insufficient_quota', code: 'insufficient_quota' },
+  };
+  const spent = { error: { message: 'Insufficient credits HIDDEN', code: 402 } };
+  const refusals: [what: string, status: number, body: Json, seen: number][] = [
+    ['503: it is loading', 503, loading, 503],
+    ['200 with loading in it', 200, loading, 503],
+    ['402: the operator is out of credit', 402, spent, 503],
+    ['200 with 402 in it', 200, spent, 503],
+    ['429: the operator is out of quota', 429, quota, 503],
+    ['200 with the quota in it', 200, quota, 503],
+    ['500', 500, { error }, 502],
+    ['200 with an error in it', 200, { error: { message: 'HIDDEN' } }, 502],
+    ['200 with nothing in it', 200, {}, 502],
+  ];
+  for (const [what, status, body, seen] of refusals) {
+    test(`${what}: ${seen} for the caller, streamed or not, and free`, async () => {
+      for (const streamed of [true, false]) {
+        const played = await bench.play(sceneOf({ status, body }, { streamed }));
+        assert.equal(played.status, seen);
+        assert.equal(played.row.charged_usd_micro, 0n);
+        if (status === 200) await bench.play(sceneOf(done(body)));
+      }
+    });
+  }
+
+  test('a whole reply with an error: free without words, else charged', async () => {
+    const body = replyOf({ error });
+    await assertCharged(sceneOf({ status: 200, body: replyOf({ error }, { content: '' }) }), 0n);
+    for (const streamed of [true, false]) {
+      await assertCharged(sceneOf({ status: 200, body }, { streamed }), 11n);
+      await assertCharged(
+        sceneOf({ status: 200, body: { ...body, usage: undefined } }, { streamed }),
+        counted,
+      );
+    }
+  });
+});
+
+describe('a caller who leaves', () => {
+  const growing = Array.from({ length: 10 }, (_, i) =>
+    chunkOf({ content: `word ${i} ` }, { usage: tokens(9, i + 1) }),
+  );
+  const bare = growing.map(({ usage: _usage, ...chunk }) => chunk);
+  const last = usageChunk(tokens(9, 40, { cost: 0.0001 }));
+  const streams = { growing: [role, ...growing, stop, last], bare: [role, ...bare, stop, last] };
+  for (const row of ['abort', 'drain'] as Row[]) {
+    for (const include_usage of [true, false]) {
+      for (const [name, events] of Object.entries(streams)) {
+        test(`${row}, usage ${include_usage ? '' : 'not '}asked for, ${name}: after each of 12 chunks`, async () => {
+          const charges: bigint[] = [];
+          for (let leaves = 0; leaves <= 12; leaves++) {
+            const scene = sceneOf(done(...events), { row, include_usage, leaves });
+            charges.push((await bench.play(scene)).row.charged_usd_micro!);
+          }
+          // 9 and 40 tokens of the row that drains.
+          if (row === 'drain') assert.deepEqual([...new Set(charges)], [6n]);
+          else
+            assert.deepEqual(
+              charges,
+              charges.toSorted((a, b) => Number(a - b)),
+            );
+        });
+      }
+    }
+  }
+
+  test('of a prompt with pictures, early: it pays for them as reserved', async () => {
+    const messages = [{ word: 'harbour', pictures: 2 }];
+    const scene = sceneOf(done(role, ...bare, stop), { messages, leaves: 2 });
+    // 5 + 2 × 4096 tokens, and 7 bytes.
+    await assertCharged(scene, 3_037n);
+    await assertCharged({ ...scene, leaves: null }, 100n);
+  });
+
+  test('drain, and the upstream breaks off after that: nothing is called whole', async () => {
+    const messages = [{ word: 'harbour', pictures: 1 }];
+    const some = [role, ...bare.slice(0, 4)];
+    const answers: Sent[] = [
+      { events: some, end: 'dies' },
+      { events: some, end: 'quiet' },
+      done(...some, { error: { message: 'HIDDEN' } }, stop, last),
+      done(...some, '{"cho'),
+    ];
+    for (const answer of answers) {
+      const key = `left-${answers.indexOf(answer)}`;
+      const scene = sceneOf(answer, { row: 'drain', messages, leaves: 2, streamed: true });
+      const { row } = await bench.play(scene, { key });
+      const again = await bench.repeat(scene, key);
+      assert.match(again.text, /submit_failed/, 'its repeat tells so as well');
+      assert.equal(again.charged, 0n);
+      assert.ok(row.charged_usd_micro! > 200n);
+    }
+  });
+
+  test('a call that is not streamed is charged all the same', async () => {
+    const whole = { status: 200, body: replyOf({ usage: tokens(9, 4) }) };
+    await assertCharged(sceneOf(whole, { leaves: 0 }), 11n);
+  });
+});
+
+describe('what is written, and how its bytes are cut', () => {
+  const call = (piece: Json) => chunkOf({ tool_calls: [{ index: 0, ...piece }] });
+  const table: Record<string, { chunks: Json[]; bytes: number }> = {
+    'arguments of a tool in fragments': {
+      chunks: [
+        call({ id: 'call_1', type: 'function', function: { name: 'look', arguments: '' } }),
+        call({ function: { name: 'look', arguments: '{"pla' } }),
+        call({ function: { arguments: 'ce":"ö"}' } }),
+      ],
+      bytes: 18,
+    },
+    'two tools': {
+      chunks: [
+        call({ id: 'a', function: { name: 'look', arguments: '{}' } }),
+        chunkOf({ tool_calls: [{ index: 1, id: 'b', function: { name: 'go', arguments: '{}' } }] }),
+      ],
+      bytes: 10,
+    },
+    reasoning: {
+      chunks: [chunkOf({ reasoning: 'Let me see. ' }), chunkOf({ content: 'Yes' })],
+      bytes: 15,
+    },
+    'reasoning under both of its names': {
+      chunks: [
+        chunkOf({ reasoning: 'Hm. ', reasoning_content: 'Hm. ' }),
+        chunkOf({ content: 'Yes' }),
+      ],
+      bytes: 7,
+    },
+    'a refusal': { chunks: [chunkOf({ refusal: 'I will not.' })], bytes: 11 },
+    'parts of a text': {
+      chunks: [chunkOf({ content: [{ type: 'text', text: 'Yes.' }] })],
+      bytes: 4,
+    },
+    'what Mistral thinks among the parts': {
+      chunks: [
+        chunkOf({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm. ' }] }] }),
+        chunkOf({ content: [{ type: 'text', text: 'Yes.' }] }),
+      ],
+      bytes: 8,
+    },
+    'characters of many bytes': { chunks: [chunkOf({ content: '🦆ö✓中' })], bytes: 12 },
+  };
+  const framings: Framing[] = [
+    plain,
+    { ...plain, cut: 1 },
+    { lineEnd: '\r\n', comments: true, cut: 3 },
+    { lineEnd: '\r\n', comments: false, cut: 1 },
+  ];
+  test('a text in parts reaches the caller as a text', async () => {
+    const thinking = [{ type: 'text', text: 'Hm. ' }];
+    const content = [
+      { type: 'thinking', thinking },
+      { type: 'text', text: 'Yes.' },
+    ];
+    const body = replyOf({}, { content });
+    const { text } = await bench.play(sceneOf({ status: 200, body }));
+    const { message } = JSON.parse(text).choices[0];
+    assert.deepEqual([message.reasoning_content, message.content], ['Hm. ', 'Yes.']);
+  });
+
+  for (const [what, { chunks, bytes }] of Object.entries(table)) {
+    test(`${what}: ${bytes} bytes are counted, however they are cut`, async () => {
+      const charge =
+        (370_000n * 5n + 1_910_000n * BigInt(Math.ceil(bytes / 4)) + 999_999n) / 1_000_000n;
+      for (const framing of framings)
+        await assertCharged(sceneOf(done(role, ...chunks, stop)), charge, { framing });
+      await assertCharged(sceneOf({ events: [role, ...chunks], end: 'dies' }), charge);
+      const leaves = chunks.length + 1;
+      await assertCharged(sceneOf(done(role, ...chunks, stop), { leaves }), charge);
+    });
+  }
+});
+
+describe('the same Idempotency-Key again', () => {
+  const usual = [role, ...words, stop, usageChunk(tokens(9, 4))];
+  const scenes: Record<string, Scene> = {
+    'a stream': sceneOf(done(...usual)),
+    'a stream without usage': sceneOf(done(...usual.slice(0, -1))),
+    'a stream that broke off': sceneOf({ events: usual.slice(0, 3), end: 'dies' }),
+    'a stream that was left': sceneOf(done(...usual), { leaves: 3 }),
+    'a stream that was left, and drained': sceneOf(done(...usual), { leaves: 3, row: 'drain' }),
+    'a whole reply': sceneOf({ status: 200, body: replyOf({ usage: tokens(9, 4) }) }),
+  };
+  for (const [what, scene] of Object.entries(scenes)) {
+    test(`${what}: is charged once, and the repeat not at all`, async () => {
+      const { row } = await bench.play(scene, { key: what.replaceAll(' ', '-') });
+      assert.ok(row.charged_usd_micro! > 0n);
+      for (let i = 0; i < 3; i++) {
+        const again = await bench.repeat(scene, what.replaceAll(' ', '-'));
+        assert.deepEqual([again.status, again.charged], [200, 0n]);
+        assert.match(again.text, /Hello|Hel/);
+      }
+    });
+  }
+
+  test('a call that failed frees its key: the next one is charged', async () => {
+    const key = 'failed';
+    await assertCharged(sceneOf({ events: [role], end: 'dies' }), 0n, { key });
+    await assertCharged(sceneOf({ events: [role], end: 'dies' }), 0n, { key });
+    const again = await bench.play(sceneOf(done(...usual)), { key });
+    assert.equal(again.row.charged_usd_micro, 11n);
+  });
+});

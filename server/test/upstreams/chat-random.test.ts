@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { mulberry } from '../chaos/upstream.ts';
+import { openBench } from './chat-billing-kit.ts';
+import { randomScene } from './chat-scenes.ts';
+
+/**
+ * Random chat calls against the rule. CHAT_ROUNDS=5000 is the long form; CHAT_SEED plays a run
+ * again. Every run prints its seed, and a failure the call that failed.
+ */
+const rounds = Number(process.env.CHAT_ROUNDS ?? 300);
+const seed = Number(process.env.CHAT_SEED ?? Date.now() % 1_000_000);
+
+test(
+  `${rounds} random calls, faults and leavings are charged by the rule to the micro-USD`,
+  { timeout: 30_000 + rounds * 100 },
+  async (t) => {
+    t.diagnostic(`CHAT_SEED=${seed}`);
+    const random = mulberry(seed);
+    const bench = await openBench();
+    const seen = { paid: 0, free: 0, failed: 0, left: 0, clamped: 0, counted: 0 };
+    try {
+      for (let round = 0; round < rounds; round++) {
+        const { scene, framing, rushed } = randomScene(random);
+        try {
+          const { row, verdict } = await bench.play(scene, { framing, rushed });
+          if (row.charged_usd_micro! > 0n) seen.paid++;
+          else if (row.status === 'COMPLETED') seen.free++;
+          else seen.failed++;
+          if (scene.leaves !== null) seen.left++;
+          if (row.charged_usd_micro === row.quoted_usd_micro) seen.clamped++;
+          if (verdict.counted) seen.counted++;
+        } catch (error) {
+          const what = JSON.stringify({ seed, round, scene, framing, rushed });
+          throw new Error(`${what}\n${(error as Error).message}`, { cause: error });
+        }
+      }
+      await bench.proven();
+    } finally {
+      await bench.close();
+    }
+    t.diagnostic(JSON.stringify(seen));
+    // A run in which the dangerous paths were never taken proves nothing.
+    for (const [path, count] of Object.entries(seen))
+      assert.ok(count >= rounds / 100, `${path}: ${count}`);
+  },
+);

@@ -1,0 +1,266 @@
+/**
+ * What a chat call costs, worked out from docs/pricing.md and docs/api.md alone: nothing of the
+ * service's own arithmetic is used here, so that the two can disagree.
+ */
+
+type Json = Record<string, any>;
+
+/** Micro-USD for a million tokens, to the caller and to the operator. */
+export const rows = {
+  abort: { input: 370_000n, output: 1_910_000n, costInput: 210_000n, costOutput: 1_070_000n },
+  drain: { input: 50_000n, output: 130_000n, costInput: 31_000n, costOutput: 77_000n },
+} as const;
+export type Row = keyof typeof rows;
+
+/** A message is one word of small Latin letters, and pictures. */
+export interface Message {
+  word: string;
+  pictures: number;
+}
+
+/** What an upstream sends as a stream. A text is sent as it is: no chunk. */
+export interface Sent {
+  events: (Json | string)[];
+  /** [DONE], nothing more, or the connection breaks. */
+  end: 'done' | 'quiet' | 'dies';
+}
+
+/** A JSON body. */
+export interface Whole {
+  status: number;
+  body: Json;
+}
+
+export interface Scene {
+  row: Row;
+  messages: readonly Message[];
+  max_tokens: number;
+  include_usage: boolean;
+  /** What the caller asks for. */
+  streamed: boolean;
+  /** What the upstream answers: a stream, or a body. */
+  answer: Sent | Whole;
+  /** The caller leaves after so many chunks; null: stays. */
+  leaves: number | null;
+}
+
+export interface Verdict {
+  status: 'COMPLETED' | 'FAILED';
+  code: string | null;
+  quote: bigint;
+  charge: bigint;
+  /** The operator's; null: not known. */
+  cost: bigint | null;
+  /** How the caller's call ends; null for one who has left. */
+  http: number | null;
+  /** Chunks that a caller who stays is shown; null: as the service cuts a whole reply. */
+  shown: Json[] | null;
+  /** Its stream has an error at its end. */
+  broken: boolean;
+  /** Some of the reply was delivered, and the upstream reported no usage. */
+  counted: boolean;
+}
+
+const million = 1_000_000n;
+const up = (exact: bigint): bigint => (exact + million - 1n) / million;
+const quarter = (bytes: number): number => Math.ceil(bytes / 4);
+const bytesOf = (text: unknown): number =>
+  typeof text === 'string' ? new TextEncoder().encode(text).length : 0;
+const isRecord = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isCount = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0;
+
+/** The most it can cost: one token for a word's first letter, two thirds for each further one. */
+function quoteOf({ row, messages, max_tokens }: Scene): bigint {
+  let tokens = 128;
+  for (const { word, pictures } of messages)
+    tokens += 16 + Math.ceil((3 + 2 * (word.length - 1)) / 3) + 4096 * pictures;
+  return up(rows[row].input * BigInt(tokens) + rows[row].output * BigInt(max_tokens));
+}
+
+/** Three tokens for a message's frame, and text at four bytes a token. */
+function promptCount(messages: readonly Message[], pictureTokens: number): number {
+  let tokens = 0;
+  for (const { word, pictures } of messages)
+    tokens += 3 + quarter(word.length) + pictures * pictureTokens;
+  return tokens;
+}
+
+/** What came of a call: the pieces of the reply in order, and how it ended. */
+interface Course {
+  pieces: Json[];
+  usage: unknown;
+  finish: string | null;
+  end: 'whole' | 'broken' | 'left';
+}
+
+/** The verdict on one call. */
+export function judge(scene: Scene): Verdict {
+  const quote = quoteOf(scene);
+  const free = { quote, charge: 0n, cost: null, shown: null, broken: false, counted: false };
+  const refused = (http: number | null, code: string): Verdict => ({
+    ...free,
+    status: 'FAILED',
+    code,
+    http,
+  });
+  const { answer } = scene;
+  if ('body' in answer) return judgeWhole(scene, answer, refused);
+  if (scene.leaves === 0 && scene.row === 'abort') return refused(null, 'outcome_unknown');
+  const [first] = answer.events;
+  const http = (status: number) => (scene.leaves === null ? status : null);
+  if (!isRecord(first)) return refused(http(502), 'outcome_unknown');
+  if (errorIn(first) !== null) return refusal(first, http, refused);
+  const { course, shown } = walk(scene, answer);
+  const broken = course.end === 'broken';
+  return { ...bill(scene, course, quote), http: http(200), shown, broken };
+}
+
+type Refused = (http: number | null, code: string) => Verdict;
+
+/** An error in place of any reply: busy and out of credit are no fault of the caller. */
+function refusal(said: Json, http: (status: number) => number | null, refused: Refused): Verdict {
+  const code = Number(errorIn(said)!.code);
+  if ([402, 429, 503].includes(code) || errorIn(said)!.type === 'insufficient_quota')
+    return refused(http(503), 'upstream_failed');
+  return refused(http(502), 'outcome_unknown');
+}
+
+function judgeWhole(scene: Scene, { status, body }: Whole, refused: Refused): Verdict {
+  if (status !== 200) {
+    const isBusy = [402, 429, 503].includes(status);
+    return isBusy ? refused(503, 'upstream_failed') : refused(502, 'outcome_unknown');
+  }
+  if (!Array.isArray(body.choices) || body.choices.length === 0)
+    return errorIn(body) === null
+      ? refused(502, 'outcome_unknown')
+      : refusal(body, (http) => http, refused);
+  const [{ message, finish_reason: finish = null }] = body.choices;
+  const isBroken = errorIn(body) !== null;
+  const end = isBroken ? 'broken' : 'whole';
+  const course: Course = { pieces: [message], usage: usageIn(body), finish, end };
+  const billed = bill(scene, course, quoteOf(scene));
+  const isRefused = !scene.streamed && billed.status === 'FAILED';
+  const broken = scene.streamed && isBroken;
+  const http = scene.leaves !== null ? null : isRefused ? 502 : 200;
+  return { ...billed, shown: null, broken, http };
+}
+
+/** Goes through a stream as far as it counts: to its end, its fault, or its caller's leaving. */
+function walk({ row, leaves }: Scene, { events, end }: Sent): { course: Course; shown: Json[] } {
+  const course: Course = { pieces: [], usage: undefined, finish: null, end: 'whole' };
+  const shown: Json[] = [];
+  let isClosed = false;
+  for (const event of events) {
+    if (!isRecord(event)) return { course: { ...course, end: 'broken' }, shown };
+    const usage = usageIn(event);
+    if (isRecord(usage)) course.usage = usage;
+    // Whoever reports usage and an error at once has reported its usage.
+    if (errorIn(event) !== null) return { course: { ...course, end: 'broken' }, shown };
+    const [choice] = (event.choices ?? []) as Json[];
+    if (choice === undefined) isClosed ||= isRecord(usage);
+    else {
+      course.pieces.push(choice.delta);
+      if (typeof choice.finish_reason === 'string') course.finish = choice.finish_reason;
+      isClosed ||= course.finish !== null;
+      shown.push(event);
+      if (shown.length === leaves && row === 'abort')
+        return { course: { ...course, end: 'left' }, shown };
+    }
+  }
+  if (end === 'dies' || (end === 'quiet' && !isClosed)) course.end = 'broken';
+  return { course, shown };
+}
+
+function errorIn(said: Json): Json | null {
+  const { error = null } = said;
+  if (isRecord(error)) return error;
+  if (typeof error === 'string') return { message: error };
+  if (said.object === 'error') return said;
+  return said.choices?.[0]?.finish_reason === 'error' && isRecord(said.choices[0].error)
+    ? said.choices[0].error
+    : null;
+}
+
+function usageIn({ usage, x_groq: groq, timings }: Json): unknown {
+  if (isRecord(usage)) return usage;
+  if (isRecord(groq?.usage)) return groq.usage;
+  if (!isRecord(timings)) return undefined;
+  const prompt_tokens = (timings.cache_n ?? 0) + timings.prompt_n;
+  return { prompt_tokens, completion_tokens: timings.predicted_n };
+}
+
+/** Usage where it is one, else the count of what came. Above all: no more than the quote. */
+function bill(
+  { row, messages, streamed }: Scene,
+  { pieces, usage, finish, end }: Course,
+  quote: bigint,
+): Omit<Verdict, 'http' | 'shown' | 'broken'> {
+  const told = costTold(usage);
+  const bytes = deliveredBytes(pieces);
+  if (bytes === 0 && (end === 'broken' || finish === 'error'))
+    return {
+      status: 'FAILED',
+      code: 'upstream_failed',
+      quote,
+      charge: 0n,
+      cost: told,
+      counted: false,
+    };
+  const count = (tokens: number) => promptCount(messages, tokens);
+  let prompt = 0;
+  let completion = 0;
+  const said = readUsage(usage);
+  if (said !== null) {
+    prompt = said.prompt ?? count(85);
+    completion = said.completion;
+  } else if (bytes > 0 || finish !== null) {
+    // Only who breaks a stream off, or leaves it, could make a prompt cheap by that.
+    prompt = count(end === 'whole' || !streamed ? 85 : 4096);
+    completion = quarter(bytes);
+  }
+  const rates = rows[row];
+  const exact = rates.input * BigInt(prompt) + rates.output * BigInt(completion);
+  const charge = up(exact) < quote ? up(exact) : quote;
+  const spent = rates.costInput * BigInt(prompt) + rates.costOutput * BigInt(completion);
+  const counted = bytes > 0 && said === null;
+  return { status: 'COMPLETED', code: null, quote, charge, cost: told ?? up(spent), counted };
+}
+
+function readUsage(usage: unknown): { prompt: number | null; completion: number } | null {
+  if (!isRecord(usage) || !isCount(usage.completion_tokens)) return null;
+  const { prompt_tokens: prompt = null, completion_tokens: completion } = usage;
+  return prompt === null || isCount(prompt) ? { prompt, completion } : null;
+}
+
+/** Dollars with at most nine decimals, as micro-USD, rounded up. */
+function costTold(usage: unknown): bigint | null {
+  const cost = isRecord(usage) ? usage.cost : undefined;
+  if (typeof cost !== 'number' || cost < 0) return null;
+  const billionths = BigInt(cost.toFixed(9).replace('.', ''));
+  return (billionths + 999n) / 1000n;
+}
+
+/** All that was written: the reasoning once, the text, a refusal, names and arguments of calls. */
+function deliveredBytes(pieces: readonly Json[]): number {
+  const sizes = { content: 0, refusal: 0, reasoning: 0, reasoning_content: 0 };
+  const named = new Map<number, number>();
+  let total = 0;
+  for (const piece of pieces) {
+    for (const field of Object.keys(sizes) as (keyof typeof sizes)[]) {
+      const parts = Array.isArray(piece[field]) ? piece[field] : [{ text: piece[field] }];
+      for (const { text, thinking = [] } of parts) {
+        sizes[field] += bytesOf(text);
+        for (const thought of thinking) sizes.reasoning_content += bytesOf(thought.text);
+      }
+    }
+    for (const [at, { index = at, function: call }] of (piece.tool_calls ?? []).entries()) {
+      total += bytesOf(call.arguments);
+      // A name comes whole; some repeat it.
+      if (!named.get(index)) named.set(index, bytesOf(call.name));
+    }
+  }
+  for (const bytes of named.values()) total += bytes;
+  return total + sizes.content + sizes.refusal + (sizes.reasoning_content || sizes.reasoning);
+}
