@@ -19,12 +19,26 @@ const sentences: Readonly<Record<string, string>> = {
 };
 
 const errorMax = 300;
+/** How long the same alarm of an upstream is not repeated. */
+const alarmQuietMs = 60_000;
 
 /** `known` bounds how many series the figures have, whatever stands in the rows. */
 export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<string, unknown>) {
   const label = (name = '') => (known.has(name) ? name : 'other');
   /** Until when each rests, as far as this process has seen. */
   const resting = new Map<string, number>();
+  /** Until when each alarm is known. */
+  const alarmed = new Map<string, number>();
+  /** Told at the first one, also where nothing rests yet: it may be true. */
+  const alarm = (upstream: string, why: string, facts: object): boolean => {
+    const sentence = sentences[why];
+    const now = performance.now();
+    const key = `${upstream} ${why}`;
+    if (!sentence || now < (alarmed.get(key) ?? 0)) return false;
+    alarmed.set(key, now + alarmQuietMs);
+    log.error({ upstream, ...facts }, sentence);
+    return true;
+  };
   return {
     ended(ending: Ending): void {
       const { id: request_id, to: status, model_id, upstream } = ending;
@@ -48,16 +62,15 @@ export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<st
     startFailed(upstream: string, { why, cause }: { why: string; cause: string }, noted: Noted) {
       metrics.upstreamFailures.inc({ upstream: label(upstream), why });
       const { rested, failures, resting_seconds } = noted;
-      if (resting_seconds === 0) return;
+      if (resting_seconds === 0) return void alarm(upstream, why, { cause });
       const now = performance.now();
       // Of starts that fail at the same moment none sees in the row what the others have noted.
       const begins = !rested && now >= (resting.get(upstream) ?? 0);
       resting.set(upstream, now + resting_seconds * 1000);
       const seconds = Math.ceil(resting_seconds);
       if (!begins) return;
-      const sentence = sentences[why];
-      if (sentence) log.error({ upstream, seconds, cause }, sentence);
-      else log.warn({ upstream, failures, seconds, why, cause }, 'upstream rests');
+      if (alarm(upstream, why, { seconds, cause })) return;
+      log.warn({ upstream, failures, seconds, why, cause }, 'upstream rests');
     },
 
     startSucceeded(upstream: string): void {

@@ -8,6 +8,7 @@ import { tellHappenings, type Happenings } from './happenings.ts';
 import { openLanes, type BatchBounds, type Lanes } from './lanes.ts';
 import { judgeUrl } from './lib/address.ts';
 import { createFetch, type Fetch, type Lookup } from './lib/fetch.ts';
+import { hideInLogs } from './lib/log.ts';
 import { createMetrics, type Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
 import { openCircuit, type Circuit } from './operations/circuit.ts';
@@ -138,7 +139,8 @@ export function upstreamsOf(config: Config) {
 
 function toolsOf(config: Config, fetches: Fetches): UpstreamTools {
   const download = downloader(fetches.inputs, config);
-  return { fetch: fetches.trusted, download, now: Date.now };
+  const { trusted: fetch, guarded } = fetches;
+  return { fetch, guarded, download, now: Date.now };
 }
 
 /** `given` stand in place of those that come with Farebox. */
@@ -149,7 +151,8 @@ function connect(
 ): Upstreams {
   const { variable } = config;
   const tools = toolsOf(config, fetches);
-  return openUpstreams(given ?? ownUpstreams(config, tools.download), variable, tools);
+  const own = given ?? ownUpstreams(config, tools.download);
+  return openUpstreams(own, variable, tools, hideInLogs);
 }
 
 function ownUpstreams(config: Config, download: Download): Map<string, Upstream> {

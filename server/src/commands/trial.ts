@@ -12,6 +12,7 @@ import { deposit } from '../operations/deposit.ts';
 import { createKey } from '../operations/key.ts';
 import { print, type Context } from './output.ts';
 import { live } from './serve.ts';
+import { command, headline, offerOf, type Offer } from './trial-offer.ts';
 
 const demo = { email: 'demo@farebox.local', amount: 100_000_000n, reference: 'demo balance' };
 const operator = 'operator@farebox.local';
@@ -31,8 +32,10 @@ export async function trial(context: Context): Promise<void> {
     await ensure(app.db, operator, true);
     const { baseUrl: base_url, address } = app;
     const emails = { email: demo.email, operator };
-    const shown = { base_url, ...address, pid: process.pid, key, ...emails, available_usd_micro };
-    print(context, shown, welcome(app, key, available_usd_micro));
+    const offer = offerOf(app.catalog.current().models.values(), base_url);
+    const account = { key, ...emails, available_usd_micro };
+    const shown = { base_url, ...address, pid: process.pid, ...account, ...offer };
+    print(context, shown, welcome(app, key, available_usd_micro, offer));
   });
 }
 
@@ -83,24 +86,25 @@ async function ensure(
   );
 }
 
-function welcome(app: App, key: string, available: bigint): string {
-  const { baseUrl } = app;
-  const models = app.catalog.current().models.size;
+function welcome({ baseUrl }: App, key: string, available: bigint, offer: Offer): string {
+  const { try_it } = offer;
+  const tried =
+    try_it === null
+      ? ''
+      : `
+  Try it:
+
+    export FAREBOX_KEY=${key}
+    ${command(try_it)}
+`;
   return `
-  Farebox is ready: ${models} sandbox models, no outside service, no real money.
+  ${headline(offer)}
 
     base address   ${baseUrl}
     API key        ${key}
     accounts       ${demo.email} (balance ${formatUsd(available)} USD), ${operator} (operator)
     guide          ${baseUrl}/llms.txt
-
-  Try it:
-
-    export FAREBOX_KEY=${key}
-    curl -s ${baseUrl}/queue/sandbox/canvas/text-to-image \\
-      -H "Authorization: Key $FAREBOX_KEY" -H 'Content-Type: application/json' \\
-      -d '{"prompt":"a lighthouse at dawn"}'
-
+${tried}
   Ctrl-C stops everything.
 `;
 }

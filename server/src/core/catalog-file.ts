@@ -160,23 +160,38 @@ export function unknownUpstreams(
   return problems.slice(0, PROBLEMS_MAX);
 }
 
-/** The files that define an upstream which an earlier file defines too, in the given order. */
-export function duplicateUpstreams(
-  files: { file: string; upstream: UpstreamDefinition | null }[],
-): Problem[] {
-  const owners = new Map<string, string>([['sandbox', 'Farebox itself']]);
-  return files.flatMap(({ file, upstream }) => {
-    if (upstream === null) return [];
-    const owner = owners.get(upstream.name);
-    owners.set(upstream.name, owner ?? file);
-    if (owner === undefined) return [];
-    const message = `the upstream ${upstream.name} is defined by ${owner} already.`;
-    return [{ file, path: '/upstream', message }];
-  });
-}
+/** Which file each id counts in, or each upstream. */
+export type Owners = ReadonlyMap<string, string>;
 
-/** Which file each id counts in. */
-export type IdOwners = ReadonlyMap<string, string>;
+/** Where the upstreams are defined that need no file. */
+const ownUpstreams: Owners = new Map([['sandbox', 'Farebox itself']]);
+
+/**
+ * The definitions that count, one for each upstream, in the given order. As with ids, a definition
+ * stays with the file that it counted in `before`, so that a copy turns no running upstream to
+ * another address. A file whose definition does not count has the problem, and rows all the same.
+ */
+export function settleUpstreams(
+  files: { file: string; upstream: UpstreamDefinition | null }[],
+  before: Owners = new Map(),
+): { upstreams: UpstreamDefinition[]; upstreamOwners: Owners; problems: Problem[] } {
+  const owners = new Map(ownUpstreams);
+  for (const { file, upstream } of files) {
+    if (upstream === null || ownUpstreams.has(upstream.name)) continue;
+    const { name } = upstream;
+    if (!owners.has(name) || before.get(name) === file) owners.set(name, file);
+  }
+  const upstreams: UpstreamDefinition[] = [];
+  const problems: Problem[] = [];
+  for (const { file, upstream } of files) {
+    if (upstream === null) continue;
+    const owner = owners.get(upstream.name)!;
+    const message = `the upstream ${upstream.name} is defined by ${owner} already.`;
+    if (owner === file) upstreams.push(upstream);
+    else problems.push({ file, path: '/upstream', message });
+  }
+  return { upstreams, upstreamOwners: owners, problems };
+}
 
 /**
  * The rows that count, one for each id, in the given order. An id stays with the file that it
@@ -186,8 +201,8 @@ export type IdOwners = ReadonlyMap<string, string>;
  */
 export function settleIds(
   files: { file: string; rows: readonly Model[] }[],
-  before: IdOwners = new Map(),
-): { rows: Model[]; owners: IdOwners; problems: Problem[] } {
+  before: Owners = new Map(),
+): { rows: Model[]; owners: Owners; problems: Problem[] } {
   const owners = new Map<string, string>();
   for (const { file, rows } of files) {
     for (const { id } of rows) {

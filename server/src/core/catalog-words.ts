@@ -33,6 +33,7 @@ function sentence(name: string, error: ErrorObject): string {
   const within = name === '' ? '' : `${name}.`;
   const params = error.params as Record<string, unknown>;
   const schema = error.parentSchema as { description?: string; properties?: object } | undefined;
+  const about = schema?.description ? ` (${schema.description})` : '';
   switch (error.keyword) {
     case 'required':
       return `${within}${String(params.missingProperty)} is missing`;
@@ -43,12 +44,12 @@ function sentence(name: string, error: ErrorObject): string {
       return `${within}${String(params.additionalProperty)} is not known; known are ${known}`;
     }
     case 'enum':
-      return `${subject} must be one of ${(params.allowedValues as unknown[]).join(', ')}`;
+      return `${subject} must be one of ${(params.allowedValues as unknown[]).join(', ')}${about}`;
     case 'const':
       return `${subject} must be ${JSON.stringify(params.allowedValue)}`;
     case 'pattern':
       return `${subject} must be the ${schema?.description ?? String(params.pattern)}`;
     default:
-      return `${subject} ${error.message}${schema?.description ? ` (${schema.description})` : ''}`;
+      return `${subject} ${error.message}${about}`;
   }
 }

@@ -4,7 +4,7 @@ import type { ModelUpstream } from './catalog.ts';
 
 type Costs = Pick<ModelUpstream, 'cost_usd_micro' | 'cost_output_usd_micro'>;
 
-/** Of media: so many units at the row's cost; null where the row tells none. */
+/** Of media: so many units at the row's cost; null where the row tells none, or it cannot be. */
 export function mediaCost(route: Costs | undefined, quantity: number): bigint | null {
   const rate = route?.cost_usd_micro ?? null;
   return rate === null ? null : microOf(Number(rate) * quantity);
@@ -25,8 +25,12 @@ export function toldCost(usd: unknown): bigint | null {
   return typeof usd === 'number' && usd >= 0 && usd < 1e9 ? microOf(usd * 1e6) : null;
 }
 
-/** Rounded up, since a cost that is told too low flatters the margin. */
-function microOf(micro: number): bigint {
+/** A thousand million USD: what is told or reckoned beyond it is no cost of one request. */
+export const costMaxUsdMicro = 1_000_000_000_000_000n;
+
+/** Rounded up, since a cost that is told too low flatters the margin. Null where it cannot be. */
+function microOf(micro: number): bigint | null {
+  if (!(micro <= Number(costMaxUsdMicro))) return null;
   // What doubles add beyond the ninth digit is no cost.
   return BigInt(Math.ceil(Number(micro.toFixed(6))));
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { deliveredQuantity } from './delivered.ts';
-import type { Unit } from './catalog.ts';
+import { deliveredQuantity, isDelivered } from './delivered.ts';
+import type { Kind, Task, Unit } from './catalog.ts';
 
 const image = (width: number | null = 1000, height: number | null = 500) => ({
   content_type: 'image/png',
@@ -63,5 +63,47 @@ describe('deliveredQuantity', () => {
   test('sec: a film made longer does not tell how much was added', () => {
     const extended = { unit: 'sec', task: 'video-extend' } as const;
     assert.equal(deliveredQuantity(extended, [clip(9)], 5), null);
+  });
+});
+
+describe('what is sold is delivered by', () => {
+  const svg = { content_type: 'image/svg+xml' };
+  const sold: [kind: Kind, task: Task | undefined, png: boolean, mp4: boolean, mp3: boolean][] = [
+    ['image', 'text-to-image', true, false, false],
+    ['image', 'layer-decomposition', true, false, false],
+    ['image', 'text-to-vector', false, false, false],
+    ['image', 'upscale', true, false, false],
+    ['video', 'upscale', false, true, false],
+    ['image', 'reframe', true, false, false],
+    ['video', 'reframe', false, true, false],
+    ['video', 'talking-avatar', false, true, false],
+    ['video', 'video-to-audio', false, true, true],
+    ['video', 'video-analyze', false, true, false],
+    ['video', undefined, false, true, true],
+    ['image', undefined, true, false, false],
+  ];
+  for (const [kind, task, ...by] of sold) {
+    const words = kind === 'video' && (task === 'video-analyze' || task === undefined);
+    test(`${kind}, ${task ?? 'of a row that is gone'}`, () => {
+      const media = [image(), clip(2), sound(2)];
+      const told = media.map((each) => isDelivered({ kind, task }, [each], 'words'));
+      assert.deepEqual(
+        told,
+        by.map((fits) => fits || words),
+      );
+      assert.deepEqual(
+        media.map((each) => isDelivered({ kind, task }, [each], undefined)),
+        by,
+      );
+      assert.equal(isDelivered({ kind, task }, [svg], ''), kind === 'image');
+      assert.equal(isDelivered({ kind, task }, [], 'words'), words);
+      for (const nothing of ['', ' \n', 5, null, ['words'], undefined])
+        assert.equal(isDelivered({ kind, task }, [], nothing), false);
+    });
+  }
+
+  test('one that fits, whatever else came beside it', () => {
+    const row = { kind: 'video', task: 'text-to-video' } as const;
+    assert.equal(isDelivered(row, [image(), sound(1), clip(1)], undefined), true);
   });
 });

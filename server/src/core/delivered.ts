@@ -1,6 +1,7 @@
-import type { Task, Unit } from './catalog.ts';
+import type { Kind, Task, Unit } from './catalog.ts';
 
-/** How many units a finished generation delivered, from its measured media. */
+/** What a finished generation delivered: whether it is what was sold, and how many units. */
+
 interface Measured {
   content_type: string;
   width: number | null;
@@ -14,6 +15,34 @@ interface Measured {
  */
 const toleranceSeconds = 0.05;
 const toleranceShare = 0.02;
+
+/** Tasks that are answered in words. */
+const textTasks = new Set<Task>(['video-analyze']);
+/** Tasks of video rows whose output may be a sound alone. */
+const soundTasks = new Set<Task>(['video-to-audio']);
+
+/**
+ * Whether what came is what the row sells; nothing else may be charged. `task` is not known where
+ * the row was withdrawn meanwhile: then any task of its kind will do.
+ */
+export function isDelivered(
+  sold: { kind: Kind; task?: Task | undefined },
+  outputs: Pick<Measured, 'content_type'>[],
+  text: unknown,
+): boolean {
+  const { kind, task } = sold;
+  const isSaid = typeof text === 'string' && text.trim() !== '';
+  if (isSaid && kind === 'video' && mayBe(task, textTasks)) return true;
+  return outputs.some(({ content_type }) => {
+    if (task === 'text-to-vector') return content_type === 'image/svg+xml';
+    if (content_type.startsWith(`${kind}/`)) return true;
+    return content_type.startsWith('audio/') && kind === 'video' && mayBe(task, soundTasks);
+  });
+}
+
+function mayBe(task: Task | undefined, tasks: ReadonlySet<Task>): boolean {
+  return task === undefined || tasks.has(task);
+}
 
 /**
  * Null where the media do not tell, or the unit is none of media. `asked` is the quote's quantity.

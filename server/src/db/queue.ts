@@ -175,16 +175,21 @@ export function restingUpstreams(db: Connection): Promise<{ upstream: string }[]
     order by name`);
 }
 
-/** Which of these rest now: an upstream by its name, a model as `upstream model`. */
+/**
+ * Which of these rest now, and for how many seconds: an upstream by its name, a model as
+ * `upstream model`.
+ */
 export async function restingOf(
   db: Connection,
   routes: readonly { upstream: string; model: string }[],
-): Promise<string[]> {
-  const rows = await db.run<{ name: string; model: string }>(sql`
-    select name, model from upstreams
+): Promise<Map<string, number>> {
+  const rows = await db.run<{ name: string; model: string; seconds: number }>(sql`
+    select name, model, extract(epoch from paused_until - now())::float8 as seconds from upstreams
     where paused_until > now() and name = any(${routes.map((r) => r.upstream)}::text[])
       and (model = '' or model = any(${routes.map((r) => r.model)}::text[]))`);
-  return rows.map(({ name, model }) => (model === '' ? name : `${name} ${model}`));
+  return new Map(
+    rows.map(({ name, model, seconds }) => [model === '' ? name : `${name} ${model}`, seconds]),
+  );
 }
 
 /** Lets queued requests of these models wait for another upstream instead. Returns how many. */
@@ -325,6 +330,8 @@ export interface Failure {
   /** How long the upstream asks to be left alone, and how long this model of it. */
   pause_seconds: number;
   model_pause_seconds: number;
+  /** False: those pauses hold only once two accounts have failed. */
+  pauses_at_once: boolean;
   /** Failures in a row from which on the upstream rests, and the model. */
   threshold: number;
   model_threshold: number;
@@ -333,8 +340,9 @@ export interface Failure {
 
 /**
  * Notes a failed start; from `threshold` failures in a row on, or when it asks for it, the upstream
- * rests, and a model of it by itself. Failures of a single account do not count, however many: it
- * may be what that account asks for, and others would have to wait for it.
+ * rests, and a model of it by itself. Failures of a single account do not count, however many, nor
+ * what it alone was told of key, credit or model: it may be what that account asks for, and others
+ * would have to wait for it.
  */
 export async function noteFailure(
   db: Connection,
@@ -355,7 +363,8 @@ export async function noteFailure(
     ), noted as (
       insert into upstreams as u (name, model, failures, failing_accounts, last_error, paused_until)
       select ${upstream}, model, 1, array[${failure.account_id}::uuid],
-        ${storableText(failure.message.slice(0, 2000))}, now() + pause * interval '1 s'
+        ${storableText(failure.message.slice(0, 2000))},
+        case when ${failure.pauses_at_once} then now() + pause * interval '1 s' end
       from d order by model
       on conflict (name, model) do update set failures = u.failures + 1,
         last_error = excluded.last_error,
@@ -364,9 +373,10 @@ export async function noteFailure(
             and not u.failing_accounts @> excluded.failing_accounts
           then u.failing_accounts || excluded.failing_accounts else u.failing_accounts end,
         paused_until = greatest(u.paused_until, excluded.paused_until,
-          case when u.failures + 1 >= (select threshold from d where d.model = u.model)
-            and not u.failing_accounts <@ excluded.failing_accounts
-            then now() + ${failure.rest_seconds}::float8 * interval '1 s' end)
+          case when not u.failing_accounts <@ excluded.failing_accounts then greatest(
+            now() + (select pause from d where d.model = u.model) * interval '1 s',
+            case when u.failures + 1 >= (select threshold from d where d.model = u.model)
+              then now() + ${failure.rest_seconds}::float8 * interval '1 s' end) end)
       returning model, failures, paused_until
     )
     select n.model, coalesce(b.rested, false) as rested, n.failures,

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { canonicalJson, JsonError, parseJson, storableJson, storableText } from './json.ts';
+import {
+  canonicalJson,
+  isWithinDepth,
+  JsonError,
+  parseJson,
+  storableJson,
+  storableText,
+} from './json.ts';
 
 const limits = { depth: 64, values: 100_000 };
 const parse = (text: string) => parseJson(Buffer.from(text), limits);
@@ -256,5 +263,25 @@ describe('what PostgreSQL cannot keep', () => {
         assert.equal(JSON.parse(storableJson(value)), storableText(value));
       }),
     );
+  });
+});
+
+describe('the depth of a value', () => {
+  const deep = (levels: number) => JSON.parse(nested('{"a":[', '1', ']}', levels / 2));
+
+  test('is counted in lists and objects, and never overflows the stack', () => {
+    assert.deepEqual(
+      [5, [], [[]], { a: { b: 1 } }, deep(64), deep(66), deep(14_000)].map((value) =>
+        isWithinDepth(value, 64),
+      ),
+      [true, true, true, true, true, false, false],
+    );
+    assert.deepEqual([isWithinDepth([], 0), isWithinDepth('x', 0)], [false, true]);
+  });
+
+  test('is at most 1,000 in what is kept', () => {
+    assert.deepEqual(JSON.parse(storableJson(deep(1_000))), deep(1_000));
+    assert.throws(() => storableJson(deep(1_002)), RangeError);
+    assert.throws(() => storableJson(deep(14_000)), RangeError);
   });
 });

@@ -243,8 +243,21 @@ export function storableText(text: string): string {
   return text.replaceAll('\0', '\ufffd').toWellFormed();
 }
 
-/** `JSON.stringify`, with U+FFFD for what jsonb cannot keep: NUL and half a surrogate pair. */
+/** Whether lists and objects stand in each other so deep at most; `[]` is 1, a plain number 0. */
+export function isWithinDepth(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth > 0 && Object.values(value).every((inner) => isWithinDepth(inner, depth - 1));
+}
+
+/**
+ * `JSON.stringify`, with U+FFFD for what jsonb cannot keep: NUL and half a surrogate pair.
+ *
+ * @throws RangeError for what is nested deeper than 1,000 levels: not far beyond, whoever walks it
+ * comes to the end of the stack.
+ */
 export function storableJson(value: unknown): string {
+  if (!isWithinDepth(value, depthCeiling))
+    throw new RangeError(`JSON to be kept is nested at most ${depthCeiling} levels deep`);
   const text = JSON.stringify(value);
   if (!text.includes('\\u')) return text;
   // Escapes are taken one after the other, or a backslash that is escaped itself would begin one.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createLog, redact } from './log.ts';
+import { createLog, hideInLogs, redact } from './log.ts';
 
 /** Every value that must never be read in a log. */
 const secrets = {
@@ -98,4 +98,20 @@ test('lines below the level are not written', () => {
     lines.map((line) => JSON.parse(line).msg),
     ['loud'],
   );
+});
+
+test('a key in use is cut out whatever it looks like, and in whichever writing', () => {
+  const key = 'my"own:key/of no form';
+  const text = `it said ${key}`;
+  assert.ok(redact(text).includes(key), 'nobody could know before');
+  hideInLogs(key);
+  const lines = logged((log) => {
+    log.info({ cause: text, url: `https://a.example/?k=${encodeURIComponent(key)}` }, text);
+    log.warn({ err: new Error(text) }, 'only a half: key/of no form');
+  });
+  assert.equal(lines.length, 2);
+  for (const line of lines) {
+    assert.doesNotMatch(line, /of.{1,3}no.{1,3}form/);
+    assert.doesNotThrow(() => JSON.parse(line), line);
+  }
 });

@@ -13,8 +13,26 @@ const secrets = [
   /(:\/\/[^\s:@/"]+:)[^\s@/"]+@/g,
 ];
 
+/** Shorter ones would cut into words that are no secrets. */
+const hiddenMinLength = 8;
+/** Secrets that are in use, whatever form they have; the longest first. */
+let hidden: string[] = [];
+
+/** From now on this text is in no line of any log; of a key `id:secret` neither half is. */
+export function hideInLogs(secret: string): void {
+  const parts = [secret, ...secret.split(':')].map((part) => part.trim());
+  const written = parts.flatMap((part) => [
+    part,
+    JSON.stringify(part).slice(1, -1),
+    encodeURIComponent(part),
+  ]);
+  const all = new Set([...hidden, ...written.filter((part) => part.length >= hiddenMinLength)]);
+  hidden = [...all].toSorted((a, b) => b.length - a.length);
+}
+
 export function redact(line: string): string {
   let clean = line;
+  for (const secret of hidden) clean = clean.replaceAll(secret, '[redacted]');
   for (const secret of secrets) {
     clean = clean.replace(secret, (match, kept?: unknown) => {
       if (match.startsWith('?') || match.startsWith('&')) return `${String(kept)}[redacted]`;

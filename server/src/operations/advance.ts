@@ -37,7 +37,8 @@ export async function moveMany(db: Database, moves: Moving[]): Promise<boolean[]
 
 /**
  * Decides on endings of locked requests: true where it ends it, false where it was overtaken, an
- * error for a charge that cannot be. The rows to write are put into `ended`.
+ * error for a charge that cannot be, or an output that cannot be written. The rows to write are put
+ * into `ended`.
  */
 export function decideEndings(
   endings: Ending[],
@@ -55,9 +56,12 @@ export function decideEndings(
     const charge = ending.to === 'COMPLETED' ? ending.charge : null;
     if (charge !== null && (charge < 0n || charge > reserved))
       return new Error(`charge ${charge} outside the reservation ${reserved} of ${request_id}`);
+    const written = writtenAs(ending);
+    // Alone with its fault: the others of this turn go on.
+    if (written instanceof Error) return written;
     books.settle({ id: newId(), request_id, account_id, reserved, charge });
     usage.settle(key_id, month, reserved, charge ?? 0n, opens_job);
-    ended.push(endOf(ending));
+    ended.push(written);
     // A second ending of the same request in this batch finds it gone.
     open.delete(ending.id);
     return true;
@@ -68,6 +72,14 @@ function mayEnd(ending: Ending, row: requests.Locked): boolean {
   if (ending.attempt === null) return row.status === 'IN_QUEUE';
   if (row.attempt !== ending.attempt) return false;
   return row.status === 'IN_PROGRESS' || (row.status === 'IN_QUEUE' && ending.to === 'FAILED');
+}
+
+function writtenAs(ending: Ending): requests.Ended | Error {
+  try {
+    return endOf(ending);
+  } catch (error) {
+    return new Error(`the end of ${ending.id} cannot be written`, { cause: error });
+  }
 }
 
 function endOf(ending: Ending): requests.Ended {

@@ -54,6 +54,7 @@ export function openCircuit(db: Database, listener: Listener): Circuit {
         model,
         pause_seconds: pauseSeconds(why, retry_after_ms),
         model_pause_seconds: why === 'model' ? modelRestSeconds : 0,
+        pauses_at_once: !isAlarm(why),
         ...limits,
       });
       listener.startFailed(upstream, { why, cause }, noted);
@@ -65,6 +66,11 @@ export function openCircuit(db: Database, listener: Listener): Circuit {
       listener.startSucceeded(upstream);
     },
   };
+}
+
+/** What an upstream says of itself in its answer to one caller, who may have led it to say so. */
+function isAlarm(why: Refusal): boolean {
+  return why === 'model' || why === 'account' || why === 'credential';
 }
 
 function pauseSeconds(why: Refusal, retryAfterMs = 0): number {

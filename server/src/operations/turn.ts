@@ -14,7 +14,7 @@ import { decideSubmits, type Submit, type Submitted } from './submit.ts';
 export interface Turn {
   /** A verdict for each, in order. */
   submitted: (Submitted | ApiError)[];
-  /** True: it ended; false: it was overtaken; an error: a charge that cannot be. */
+  /** True: it ended; false: it was overtaken; an error: what cannot be written. */
   ended: (boolean | Error)[];
 }
 

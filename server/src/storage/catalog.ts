@@ -9,8 +9,8 @@ import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { duplicateUpstreams, settleIds, unknownUpstreams } from '../core/catalog-file.ts';
-import type { IdOwners, ParsedFile, Problem } from '../core/catalog-file.ts';
+import { settleIds, settleUpstreams, unknownUpstreams } from '../core/catalog-file.ts';
+import type { Owners, ParsedFile, Problem } from '../core/catalog-file.ts';
 import { assembleCatalog } from '../core/catalog.ts';
 import type { Catalog, Model } from '../core/catalog.ts';
 import type { UpstreamDefinition } from '../core/upstream-definition.ts';
@@ -80,7 +80,7 @@ export interface CheckedFolder {
     problemOf: (message: string) => Problem;
   }[];
   /** The file in which each id counts. */
-  owners: IdOwners;
+  owners: Owners;
   /** A problem of a row that the files alone do not show; `path` is a JSON pointer within it. */
   problemOf: (id: string, path: string, message: string) => Problem;
 }
@@ -100,11 +100,21 @@ interface Folder {
   files: LoadedFile[];
   /** Of all files, those that count. */
   rows: Model[];
-  owners: IdOwners;
+  owners: Owners;
+  /** Of all definitions, those that count. */
+  upstreams: UpstreamDefinition[];
+  upstreamOwners: Owners;
   problems: Problem[];
 }
 
-const emptyFolder: Folder = { files: [], rows: [], owners: new Map(), problems: [] };
+const emptyFolder: Folder = {
+  files: [],
+  rows: [],
+  owners: new Map(),
+  upstreams: [],
+  upstreamOwners: new Map(),
+  problems: [],
+};
 
 /** A catalog of a thousand rows is about 2 MB; a larger file is no catalog. */
 const FILE_BYTES_MAX = 8 * 1024 * 1024;
@@ -126,7 +136,8 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
   let folder = await readFolder(options);
   let catalog = liveCatalog(folder, options);
   report(folder, [], log);
-  reportHidden(catalog.hidden, [], log);
+  // What was never set up is no fault: the catalog that comes with Farebox has many services.
+  reportHidden(catalog.hidden, [], (...said) => log.info(...said));
   log.info({ models: catalog.models.size, hidden: catalog.hidden.length }, 'catalog loaded');
 
   const load = async () => {
@@ -138,7 +149,7 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
     }));
     report(folder, before.problems, log);
     const next = liveCatalog(folder, options);
-    reportHidden(next.hidden, catalog.hidden, log);
+    reportHidden(next.hidden, catalog.hidden, (...said) => log.warn(...said));
     const changed = next.version !== catalog.version;
     catalog = next;
     if (changed) tell(listeners, next, log);
@@ -170,8 +181,7 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
 
 /** Reads and checks a folder once. Rejects where the folder cannot be read. */
 export async function checkFolder(options: FolderOptions): Promise<CheckedFolder> {
-  const { files, rows, problems, owners } = await readFolder(options);
-  const definitions = definitionsOf(files);
+  const { files, rows, problems, owners, upstreams: definitions } = await readFolder(options);
   options.define?.(definitions);
   const { hidden } = assembleCatalog(rows, options.usableUpstreams);
   const upstreams = definitions.map((definition) => {
@@ -197,12 +207,13 @@ async function readFolder(
   const read = await Promise.all(
     names.map((file) => readCatalogFile(join(dir, file), file, old.get(file))),
   );
-  const defined = definitionsOf(read.map(({ parsed }) => parsed));
-  const known = knownUpstreams && [...knownUpstreams, ...defined.map(({ name }) => name)];
+  const defined = read.flatMap(({ parsed }) => parsed.upstream?.name ?? []);
+  const known = knownUpstreams && [...new Set([...knownUpstreams, ...defined])];
   const files = read.map((each) => loadedOf(each, old.get(each.file), known));
-  const settled = settleIds(files, before.owners);
+  const ids = settleIds(files, before.owners);
+  const definitions = settleUpstreams(files, before.upstreamOwners);
   const problems = files.flatMap((file) => file.problems);
-  problems.push(...settled.problems, ...duplicateUpstreams(files));
+  problems.push(...ids.problems, ...definitions.problems);
   if (names.length === 0) {
     problems.push({
       file: '',
@@ -210,13 +221,7 @@ async function readFolder(
       message: `there is no .yaml file in ${dir}; the catalog is empty.`,
     });
   }
-  return { ...settled, files, problems };
-}
-
-/** The first definition of each upstream. */
-function definitionsOf(files: Pick<ParsedText, 'upstream'>[]): UpstreamDefinition[] {
-  const all = files.flatMap(({ upstream }) => upstream ?? []);
-  return all.filter(({ name }, i) => all.findIndex((other) => other.name === name) === i);
+  return { ...ids, ...definitions, files, problems };
 }
 
 /** With any problem in it, a file goes on with what it had before. */
@@ -263,7 +268,7 @@ async function signatureOf(dir: string): Promise<string> {
 }
 
 function liveCatalog(folder: Folder, { usableUpstreams, define }: CatalogOptions): Catalog {
-  define?.(definitionsOf(folder.files));
+  define?.(folder.upstreams);
   const { models, hidden } = assembleCatalog(folder.rows, usableUpstreams);
   const text = JSON.stringify([...models.values()], (_, value: unknown) =>
     typeof value === 'bigint' ? `${value}n` : value,
@@ -331,12 +336,16 @@ function consequence(problem: Problem, files: LoadedFile[]): string {
 }
 
 /** Says which rows callers cannot see, and why, whenever that changes. */
-function reportHidden(hidden: Catalog['hidden'], before: Catalog['hidden'], log: CatalogLog): void {
+function reportHidden(
+  hidden: Catalog['hidden'],
+  before: Catalog['hidden'],
+  say: CatalogLog['info'],
+): void {
   const known = new Set(before.map(({ id, reason }) => `${id} ${reason}`));
   const rows = hidden.filter(({ id, reason }) => !known.has(`${id} ${reason}`));
   if (rows.length === 0) return;
   const shown = { hidden: rows.slice(0, HIDDEN_LOGGED), count: rows.length };
-  log.warn(shown, 'catalog rows are hidden: no upstream of theirs is set up');
+  say(shown, 'catalog rows are hidden: no upstream of theirs is set up');
 }
 
 function tell(listeners: Set<(catalog: Catalog) => void>, catalog: Catalog, log: CatalogLog): void {

@@ -37,11 +37,13 @@ export interface Upstreams {
 
 /**
  * `given` are there already, and no definition replaces them. `variable` reads the environment.
+ * `hide` is told each key and secret, before anything is done with it.
  */
 export function openUpstreams(
   given: ReadonlyMap<string, Upstream>,
   variable: (name: string) => string | null,
   tools: UpstreamTools,
+  hide: (secret: string) => void,
 ): Upstreams {
   const live = new Map(given);
   const known = new Map<string, string>();
@@ -62,6 +64,7 @@ export function openUpstreams(
     try {
       const settings = settingsOf(definition, variable);
       if (typeof settings === 'string') return void missing.set(name, settings);
+      for (const secret of [settings.key, settings.secret]) if (secret !== null) hide(secret);
       const { origin } = new URL(settings.url);
       live.set(name, Object.assign(adapters[adapter](settings, tools), { origin }));
     } catch (error) {

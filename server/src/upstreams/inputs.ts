@@ -55,7 +55,10 @@ function hasMedia(
   );
 }
 
-/** Opens what a media value names. Throws `InputRefused` where it cannot be had. */
+/**
+ * Opens what a media value names. Throws `InputRefused` where it cannot be had; so does the reading
+ * of an address of the caller's that breaks off.
+ */
 export async function openMedia(
   value: string,
   field: string,
@@ -66,12 +69,32 @@ export async function openMedia(
   if (/^data:/i.test(value)) return dataFile(value, field);
   if (!/^https?:/i.test(value))
     throw new InputRefused(`${field} must be a file_id of an uploaded file or a public address.`);
+  const fetched = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((cause: unknown) => {
+      // Who took all of a step's time with its bytes is no upstream that is slow.
+      if ((job.signal.reason as Error | undefined)?.name !== 'TimeoutError')
+        job.signal.throwIfAborted();
+      const message = `${field} could not be fetched. Check the address, or upload the file and give its file_id.`;
+      throw new InputRefused(message, { cause });
+    });
+  const file = await fetched(download(value, job.signal));
+  return { ...file, open: async () => readThrough(await fetched(file.open()), fetched) };
+}
+
+/** The chunks of a stream, each step of which goes through `step`. */
+async function* readThrough(
+  stream: AsyncIterable<Uint8Array>,
+  step: <T>(work: Promise<T>) => Promise<T>,
+): AsyncIterable<Uint8Array> {
+  const chunks = stream[Symbol.asyncIterator]();
   try {
-    return await download(value, job.signal);
-  } catch (cause) {
-    job.signal.throwIfAborted();
-    const message = `${field} could not be fetched. Check the address, or upload the file and give its file_id.`;
-    throw new InputRefused(message, { cause });
+    for (;;) {
+      const { done, value } = await step(chunks.next());
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await chunks.return?.().catch(() => {});
   }
 }
 
@@ -88,14 +111,22 @@ async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes;
 }
 
-/** All bytes of a file. Throws `InputRefused` where there are more than `maxBytes`. */
+/**
+ * All bytes of a file. Throws `InputRefused` where there are more than `maxBytes`, and
+ * `HandOverFailed` where a file of ours cannot be read.
+ */
 export async function bytesOf(file: InputFile, field: string, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of await file.open()) {
-    size += chunk.length;
-    if (size > maxBytes) throw new InputRefused(`${field} is larger than ${maxBytes} bytes.`);
-    chunks.push(chunk);
+  try {
+    for await (const chunk of await file.open()) {
+      size += chunk.length;
+      if (size > maxBytes) throw new InputRefused(`${field} is larger than ${maxBytes} bytes.`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof InputRefused) throw error;
+    throw new HandOverFailed({ message: `a file could not be read: ${String(error)}` });
   }
   return Buffer.concat(chunks);
 }
@@ -136,9 +167,16 @@ export async function handedOver(call: Promise<Reply>, nowMs: number): Promise<R
   );
 }
 
+/** What a call ends with whose input could not be read; null for any other fault. */
+export function outcomeUnreadable(
+  error: unknown,
+): NotAccepted | { outcome: 'rejected'; message: string } | null {
+  if (error instanceof InputRefused) return { outcome: 'rejected', message: error.message };
+  return error instanceof HandOverFailed ? error.outcome : null;
+}
+
 /** What a start ends with whose input could not be made ready: no job was asked for yet. */
 export function outcomeUnprepared(error: unknown): StartOutcome {
-  if (error instanceof InputRefused) return { outcome: 'rejected', message: error.message };
-  if (error instanceof HandOverFailed) return error.outcome;
-  return { outcome: 'not_accepted', message: `a file could not be read: ${String(error)}` };
+  const message = `a file could not be read: ${String(error)}`;
+  return outcomeUnreadable(error) ?? { outcome: 'not_accepted', message };
 }

@@ -34,6 +34,8 @@ export interface InputFile {
 export interface UpstreamTools {
   /** To addresses that the operator gave: any host, connections are kept. */
   fetch: Fetch;
+  /** To addresses that a reply named, on other hosts: none on the own network, by any name. */
+  guarded: Fetch;
   /** Fetches a caller's public address, through the guard. */
   download(url: string, signal: AbortSignal): Promise<InputFile>;
   /** Unix milliseconds. */

@@ -1,20 +1,26 @@
-import { deliveredQuantity } from '../core/delivered.ts';
-import { mediaCost } from '../core/cost.ts';
-import type { FailureCode } from '../core/errors.ts';
+import { deliveredQuantity, isDelivered } from '../core/delivered.ts';
+import { costMaxUsdMicro, mediaCost } from '../core/cost.ts';
+import { failures, type FailureCode } from '../core/errors.ts';
 import { charge } from '../core/price.ts';
 import { withoutInput } from '../core/quiet.ts';
 import { quoteFromJson } from '../core/quote-json.ts';
 import type { Ending, Output, Transition } from '../core/request.ts';
 import type { Claimed } from '../db/requests.ts';
 import { FetchError } from '../lib/fetch.ts';
+import { isWithinDepth, storableJson, storableText } from '../lib/json.ts';
 import { headAnd } from '../lib/streams.ts';
 import { extensionOf, measure, sniff, Unmeasurable } from '../storage/media.ts';
 import { TooLarge } from '../storage/storage.ts';
 import type { OutputMedia, Result } from '../upstreams/upstream.ts';
+import { fieldsDepthMax } from './finished.ts';
 import type { StepDeps } from './step.ts';
 
 /** More media than any request can ask for: an upstream that returns more is broken. */
 const mediaMax = 200;
+/** Of all that an upstream says beside its media, as JSON. */
+const fieldsMaxBytes = 1024 * 1024;
+/** More units than any request can ask for: such a count is none. */
+const quantityMax = 1_000_000_000;
 const sniffBytes = 4_100;
 const idleTimeoutMs = 30_000;
 
@@ -43,13 +49,12 @@ export async function finish(
   try {
     if (result.media.length > mediaMax)
       throw new Unusable('output_unusable', 'The model returned too many files.');
+    // Before anything is fetched for it.
+    const fields = fieldsOf(result);
     for (const [index, media] of result.media.entries()) {
       outputs.push(await keep(row, index, media, deps, signal));
     }
-    if (outputs.length === 0 && typeof result.fields.text !== 'string') {
-      throw new Unusable('output_unusable', 'The model returned no output.');
-    }
-    return complete(row, result, outputs, deps);
+    return complete(row, { ...result, fields }, outputs, deps);
   } catch (error) {
     await discard(row, outputs.length + 1, deps);
     const failure = asUnusable(error);
@@ -82,12 +87,44 @@ function outputKey({ id, attempt }: { id: string; attempt: number }, index: numb
   return `${outputPrefix(id)}/${attempt}-${index}`;
 }
 
+/**
+ * What is told beside the media, as callers see it: no address of the upstream's stands in it.
+ * Checked for all that could keep it from being written, since an end shares its transaction.
+ */
+function fieldsOf({ fields }: Result): Record<string, unknown> {
+  if (!isWithinDepth(fields, fieldsDepthMax)) {
+    const message = `The model returned fields nested deeper than ${fieldsDepthMax} levels.`;
+    throw new Unusable('output_unusable', message);
+  }
+  const kept = withoutAddresses(fields) as Record<string, unknown>;
+  if (Buffer.byteLength(storableJson(kept)) > fieldsMaxBytes) throw tooLarge();
+  return kept;
+}
+
+/** Undefined for a text that is an address; in lists and objects those are left out. */
+function withoutAddresses(value: unknown): unknown {
+  if (typeof value === 'string') return /^\s*https?:\/\/\S*\s*$/i.test(value) ? undefined : value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(withoutAddresses).filter((each) => each !== undefined);
+  const kept = Object.entries(value).map(([name, each]) => [name, withoutAddresses(each)] as const);
+  return Object.fromEntries(kept.filter(([, each]) => each !== undefined));
+}
+
+/** Throws where it is not what the row sells: then nothing may be charged. */
 function complete(row: Claimed, result: Result, outputs: Output[], deps: StepDeps): Ending {
+  const model = deps.catalog().models.get(row.model_id);
+  const sold = { kind: row.kind, task: model?.task };
+  if (!isDelivered(sold, outputs, result.fields.text)) {
+    const message =
+      outputs.length === 0
+        ? 'The model returned no output.'
+        : 'The model returned files of another kind than it is listed for.';
+    throw new Unusable('output_unusable', message);
+  }
   const quote = quoteFromJson(row.quote);
   // A count that is none, as an upstream gone wrong may give, is measured like one not given.
   const { quantity: said = NaN } = result;
-  const isCount = Number.isFinite(said) && said >= 0;
-  const model = deps.catalog().models.get(row.model_id);
+  const isCount = Number.isFinite(said) && said >= 0 && said <= quantityMax;
   const quantity = isCount
     ? said
     : deliveredQuantity({ unit: quote.unit, task: model?.task }, outputs, quote.quantity);
@@ -106,7 +143,7 @@ function complete(row: Claimed, result: Result, outputs: Output[], deps: StepDep
 }
 
 function costOf({ cost_usd_micro: cost = -1n }: Result): bigint | null {
-  return cost >= 0n ? cost : null;
+  return cost >= 0n && cost <= costMaxUsdMicro ? cost : null;
 }
 
 async function keep(
@@ -137,7 +174,7 @@ async function keep(
     const file_name = `${row.id.slice(-12)}-${index}.${extensionOf(content_type)}`;
     return {
       index,
-      field: media.field,
+      field: storableText(media.field),
       storage_key,
       content_type,
       size,
@@ -181,10 +218,9 @@ async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
 
 function asUnusable(error: unknown): Unusable | null {
   if (error instanceof Unusable) return error;
-  const tooLarge =
+  const isTooLarge =
     error instanceof TooLarge || (error instanceof FetchError && error.kind === 'too_large');
-  if (tooLarge)
-    return new Unusable('output_too_large', 'The output is larger than this service keeps.');
+  if (isTooLarge) return tooLarge();
   if (error instanceof Unmeasurable) {
     return new Unusable('output_unusable', 'The model returned a damaged file.');
   }
@@ -195,6 +231,10 @@ function asUnusable(error: unknown): Unusable | null {
     );
   }
   return null;
+}
+
+function tooLarge(): Unusable {
+  return new Unusable('output_too_large', failures.output_too_large);
 }
 
 /** The fields every end of a worker's request has. */

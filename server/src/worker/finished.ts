@@ -1,9 +1,18 @@
+import { isWithinDepth } from '../lib/json.ts';
 import type { Handle, OutputMedia, Result } from '../upstreams/upstream.ts';
 
 /**
  * A start that was answered with the result: as far as it is addresses only, it is kept as the
  * job's handle, so that outputs which cannot be fetched just now are fetched later.
  */
+
+/** Adapters call the parts of their handles by plain names: none can be taken for this one. */
+const mark = 'farebox:finished';
+/** A handle is read at every look, so what is larger is finished at once. */
+const handleMaxBytes = 256 * 1024;
+
+/** Of what an upstream says beside its media: deeper things are not kept. */
+export const fieldsDepthMax = 64;
 
 interface Kept {
   media: OutputMedia[];
@@ -12,17 +21,19 @@ interface Kept {
   cost?: string;
 }
 
-/** Null where nothing is to be fetched, or the result holds bytes, which are at hand. */
+/** Null where nothing is to be fetched, where the bytes are at hand, and for what is no handle. */
 export function finishedHandle({ media, fields, quantity, ...told }: Result): Handle | null {
+  if (!isWithinDepth(fields, fieldsDepthMax)) return null;
   if (media.length === 0 || media.some(({ source }) => 'bytes' in source)) return null;
   const cost = told.cost_usd_micro?.toString();
   const kept: Kept = { media, fields, ...(quantity !== undefined && { quantity }) };
-  return { finished: { ...kept, ...(cost !== undefined && { cost }) } };
+  const handle = { [mark]: { ...kept, ...(cost !== undefined && { cost }) } };
+  return Buffer.byteLength(JSON.stringify(handle)) > handleMaxBytes ? null : handle;
 }
 
 /** The result that such a handle holds; null for an upstream's own handle. */
 export function resultIn(handle: Handle): Result | null {
-  const finished = handle.finished as Kept | undefined;
+  const finished = handle[mark] as Kept | undefined;
   if (finished === undefined) return null;
   const { cost, ...result } = finished;
   return { ...result, ...(cost !== undefined && { cost_usd_micro: BigInt(cost) }) };

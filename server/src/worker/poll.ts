@@ -60,6 +60,8 @@ export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): P
   return wait(null, told, state.poll_after_ms);
 }
 
+const noCapacity = 'No model had room for the request in the time that it was given.';
+
 /** Its time is over. A job that may still run costs the operator, never the caller. */
 export async function giveUp(
   row: Claimed,
@@ -73,7 +75,8 @@ export async function giveUp(
   const lost = row.started_in !== null && row.handle === null && row.outcome !== 'not_accepted';
   const code = lost ? 'outcome_unknown' : 'timeout';
   deps.log.warn({ request_id: row.id, upstream: row.started_upstream, code }, 'request given up');
-  return fail(row, code, failures[code], { cause: row.said ?? failures[code] });
+  const message = row.outcome === 'not_accepted' ? noCapacity : failures[code];
+  return fail(row, code, message, { cause: row.said ?? message });
 }
 
 /** A chat call whose process died before it could settle. */

@@ -24,6 +24,11 @@ import { boundedSeconds, type StepDeps } from './step.ts';
 /** Longest pause an upstream may ask for before the next try. */
 const retryMaxSeconds = 120;
 const retrySeconds = 2;
+/** A pause between two tries grows up to about this. */
+const retryPauseMaxSeconds = 60;
+/** A rest may be cut short, so it is looked at again. */
+const restMaxSeconds = 120;
+const placeKeptSeconds = 5;
 /** How long one that was tried elsewhere waits for a place. */
 const placeSeconds = 1;
 /** After a start whose answer was lost: when to look again. */
@@ -187,14 +192,27 @@ async function elsewhere(
 ): Promise<Transition> {
   const pause = boundedSeconds(refused.retry_after_ms, 0, retryMaxSeconds);
   await noteFailure(row, refused, route, deps);
-  const resting = new Set(await restingOf(deps.db, model.upstreams));
-  const isOpen = ({ upstream, model: name }: ModelUpstream) =>
-    deps.upstreams.has(upstream) && !resting.has(upstream) && !resting.has(`${upstream} ${name}`);
+  const resting = await restingOf(deps.db, model.upstreams);
+  const restOf = ({ upstream, model: name }: ModelUpstream) =>
+    Math.max(resting.get(upstream) ?? 0, resting.get(`${upstream} ${name}`) ?? 0);
+  const isOpen = (each: ModelUpstream) => deps.upstreams.has(each.upstream) && restOf(each) === 0;
   const next = routeAfter(model.upstreams, row.upstream, isOpen);
-  const later = retrySeconds * (0.5 + Math.random());
-  if (next === null) return told(row, 'not_accepted', refused.message, Math.max(pause, later));
-  const wait = told(row, 'not_accepted', refused.message, next.again ? later : 0);
-  return { ...wait, next_upstream: next.route.upstream };
+  const later = retryIn(row.attempt);
+  if (next !== null) {
+    const wait = told(row, 'not_accepted', refused.message, next.again ? later : 0);
+    return { ...wait, next_upstream: next.route.upstream };
+  }
+  // While everything that could take it rests, nothing is asked in vain.
+  const seconds = Math.max(pause, later, Math.min(restOf(route), restMaxSeconds));
+  const wait = told(row, 'not_accepted', refused.message, seconds);
+  // A long wait is no reason to hold a place that others could use.
+  return seconds > placeKeptSeconds ? { ...wait, next_upstream: row.upstream } : wait;
+}
+
+/** Longer each time, and not for all at once. */
+function retryIn(attempt: number): number {
+  const seconds = Math.min(retrySeconds * 2 ** Math.min(attempt - 1, 10), retryPauseMaxSeconds);
+  return seconds * (0.5 + Math.random());
 }
 
 async function noteFailure(

@@ -24,6 +24,7 @@ import { notify } from './notify.ts';
 import { abandon, giveUp, poll } from './poll.ts';
 import { recover, start } from './start.ts';
 import type { StepDeps, StepRun } from './step.ts';
+import { Troubles } from './troubles.ts';
 
 /** Claims of one round: more would make the transaction long, fewer would make many. */
 const claimMax = 100;
@@ -86,6 +87,7 @@ class ClaimingWorker implements Worker {
   readonly #deps: WorkerDeps;
   readonly #underWay = new Set<Promise<void>>();
   readonly #leases: Leases;
+  readonly #troubles: Troubles;
   /** Steps under way were told to give up. */
   #gaveUp = false;
   readonly #sleep = new Sleep();
@@ -105,6 +107,7 @@ class ClaimingWorker implements Worker {
     this.#deps = deps;
     const share = (part: number) => Math.max(1, Math.floor(deps.settings.concurrency / part));
     this.#notices = createBudget(share(4), share(8));
+    this.#troubles = new Troubles(deps.settings.pollSeconds);
     this.#calls = createBudget(deps.settings.concurrency, null);
     const { db, log, settings } = deps;
     const { leaseSeconds } = settings;
@@ -299,6 +302,7 @@ class ClaimingWorker implements Worker {
     let failed = false;
     try {
       const transition = await this.#runStep(step, row, end.signal);
+      this.#troubles.went(row.id);
       const moved = transition === null || (await advance(transition));
       // Overtaken: the outputs that count are another attempt's.
       if (!moved && transition.to === 'COMPLETED') {
@@ -344,15 +348,20 @@ class ClaimingWorker implements Worker {
    * try sooner.
    */
   async #retryLater(row: Claimed, step: Step, error: unknown): Promise<void> {
-    const { log, settings, advance } = this.#deps;
+    const { log, advance } = this.#deps;
     const { id, attempt, started_in } = row;
-    log.warn({ request_id: id, step, err: error }, 'step failed, will be tried again');
+    const wake_seconds = this.#troubles.failed(id);
+    const upstream = row.started_upstream ?? row.upstream;
+    const failed = this.#troubles.tell(upstream);
+    const facts = { request_id: id, model_id: row.model_id, upstream, step };
+    if (failed !== null)
+      log.warn({ ...facts, failed, err: error }, 'step failed, will be tried again');
     const handedBack: Transition = { id, attempt, to: 'requeue' };
     const again: Transition = {
       id,
       attempt,
       to: 'wait',
-      wake_seconds: settings.pollSeconds,
+      wake_seconds,
       started_in,
       outcome: null,
       message: String(error),

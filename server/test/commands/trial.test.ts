@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { until } from '../kit/until.ts';
+import { serve } from '../upstreams/fakes/kit.ts';
 import {
   assertNoPostgres,
   assertSaid,
@@ -151,6 +152,60 @@ describe('with the catalog that it comes with', () => {
     child.kill('SIGINT');
     assert.deepEqual(await once(child, 'exit'), [0, null]);
     await assertNoPostgres(place);
+  });
+});
+
+describe('with real upstreams set up', () => {
+  async function welcomeOf(place: Place) {
+    const child = place.spawn(['trial']);
+    const output = outputOf(child);
+    await until('it is ready', () => /Ctrl-C stops everything/.exec(output.stdout), 20_000);
+    child.kill('SIGINT');
+    assert.deepEqual(await once(child, 'exit'), [0, null], output.stderr);
+    return output.stdout;
+  }
+
+  test('it names them, says that they cost real credit, and tries the sandbox first', async (t) => {
+    const place = placeFor(t, { FAREBOX_CATALOG: '', FAL_KEY: 'k', OPENAI_API_KEY: 'k' });
+    const text = await welcomeOf(place);
+    assert.match(text, /ready: \d+ sandbox models, and \d+ models at fal, openai\.\n/);
+    assert.match(text, /play money spends your real credit at fal, openai\.\n/);
+    assert.doesNotMatch(text, /no outside service|no real money/);
+    assert.match(text, /\/v1\/queue\/sandbox\/canvas\/text-to-image \\\n/);
+    const service = await place.start(['trial']);
+    const { models, upstreams, try_it } = service.said;
+    assert.deepEqual(upstreams, ['fal', 'openai']);
+    assert.equal(try_it.model_id, 'sandbox/canvas/text-to-image');
+    const { body } = await call(service.base, 'GET', '/v1/models', null);
+    assert.equal(models.sandbox + models.other, body.data.length);
+    assert.ok(models.other > 0 && text.includes(`${models.sandbox} sandbox models`));
+    assert.equal((await service.end('SIGTERM')).code, 0);
+  });
+
+  test('without the sandbox it tries a live row: a picture, else a chat', async (t) => {
+    const off = { FAREBOX_CATALOG: '', FAREBOX_SANDBOX: 'off' };
+    const place = placeFor(t, { ...off, OPENAI_API_KEY: 'k' });
+    const picture = await welcomeOf(place);
+    assert.match(picture, /ready: no sandbox models, and \d+ models at openai\.\n/);
+    assert.match(picture, /\/v1\/queue\/gpt-image-1\.5 \\\n[^]*"prompt":"a lighthouse at dawn"/);
+    const message = { role: 'assistant', content: 'Hello.' };
+    const choices = [{ index: 0, message, finish_reason: 'stop' }];
+    const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
+    const server = await serve(() => ({
+      json: { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices, usage },
+    }));
+    t.after(() => server.close());
+    const env = { OPENAI_API_KEY: '', OLLAMA_URL: server.url };
+    const chat = await place.start(['trial'], env);
+    const { models, upstreams, try_it, key } = chat.said;
+    assert.deepEqual([models.sandbox, upstreams], [0, ['ollama']]);
+    assert.match(try_it.url, /\/v1\/chat\/completions$/);
+    const { status, body } = await call(try_it.url, 'POST', '', key, try_it.body);
+    assert.deepEqual([status, body.choices?.[0].message.content], [200, 'Hello.']);
+    assert.equal((await chat.end('SIGTERM')).code, 0);
+    const none = await place.start(['trial'], { OPENAI_API_KEY: '' });
+    assert.deepEqual([none.said.upstreams, none.said.try_it], [[], null]);
+    assert.equal((await none.end('SIGTERM')).code, 0);
   });
 });
 

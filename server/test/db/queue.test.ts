@@ -339,7 +339,12 @@ describe('the next alarm', () => {
 describe('an upstream that fails', () => {
   const state = async () => (await queue.queueStates(db, [upstream], 10))[0]!;
   const accounts = [1, 2].map((n) => `01890f5e-27c1-7d3a-9e4f-00000000000${n}`);
-  const fail = (pause_seconds = 0, account_id = accounts[0]!, threshold = 3) =>
+  const fail = (
+    pause_seconds = 0,
+    account_id = accounts[0]!,
+    threshold = 3,
+    pauses_at_once = true,
+  ) =>
     queue.noteFailure(db, upstream, {
       account_id,
       message: 'it broke',
@@ -347,6 +352,7 @@ describe('an upstream that fails', () => {
       model: 'flux',
       pause_seconds,
       model_pause_seconds: 0,
+      pauses_at_once,
       threshold,
       model_threshold: threshold,
       rest_seconds: 30,
@@ -394,6 +400,13 @@ describe('an upstream that fails', () => {
     assert.equal((await state()).paused_seconds, 0);
   });
 
+  test('rests for what one account was told only once another is told something too', async () => {
+    for (let i = 0; i < 5; i++) await fail(100, accounts[0], 99, false);
+    assert.equal((await state()).paused_seconds, 0);
+    await fail(100, accounts[1], 99, false);
+    assert.ok((await state()).paused_seconds > 95, 'and long before the threshold');
+  });
+
   test("is another's matter for no other upstream", async () => {
     const [who] = await customers(1);
     await submits(who!, 1);
@@ -404,6 +417,7 @@ describe('an upstream that fails', () => {
       model: 'flux',
       pause_seconds: 60,
       model_pause_seconds: 0,
+      pauses_at_once: true,
       threshold: 1,
       model_threshold: 1,
       rest_seconds: 60,

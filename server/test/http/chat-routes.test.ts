@@ -52,9 +52,9 @@ beforeEach(async () => {
   await wellAgain(service, 'two/image');
 });
 
-const chat = (more: object = {}): Promise<Reply> =>
+const chat = (more: object = {}, { key } = account): Promise<Reply> =>
   service.call('POST', '/v1/chat/completions', {
-    key: account.key,
+    key,
     body: { model: 'two/chat', messages: [{ role: 'user', content: 'hi' }], ...more },
   });
 const called = () => [fake, other].map(({ chats }) => chats.length);
@@ -130,6 +130,8 @@ test('an upstream whose account is empty is left alone; callers are told of no m
     const reply = await chat();
     assert.equal(reply.status, 200, reply.text);
   }
+  assert.deepEqual(called(), [3, 3], 'one account alone makes it rest for nobody');
+  await chat({}, await service.account());
   await wellAgainIsNot();
   const told = service.log.slice(lines).map((line) => JSON.parse(line));
   assert.ok(told.some(({ level, msg }) => level === 50 && /out of credit/.test(msg)));

@@ -11,6 +11,7 @@ import {
 } from '../kit/service.ts';
 import { wake } from '../kit/states.ts';
 import { traces } from '../kit/traces.ts';
+import { media } from '../upstreams/fakes/kit.ts';
 
 /** Fields that decide a price: exact, or refused by name; the same in an estimate and in a submit. */
 
@@ -207,6 +208,9 @@ describe('numbers that money is made of', () => {
   });
 
   test('a length of next to nothing runs to its end like any other, and is charged at most 1', async () => {
+    const source = { bytes: media.mp4 };
+    const result = { media: [{ field: 'video', source }], fields: {} };
+    service.fake.behave.poll = () => ({ state: 'done', result });
     const reply = await post(`/v1/queue/${film.model}`, `{${film.rest},"duration_seconds":1e-320}`);
     await service.work();
     await wake(service, reply.body.request_id);

@@ -7,7 +7,7 @@ import { audit } from '../../src/ledger/audit.ts';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql, type Database } from '../../src/lib/sql.ts';
 import { moveMany } from '../../src/operations/advance.ts';
-import { endMany } from '../../src/operations/turn.ts';
+import { endMany, takeTurn } from '../../src/operations/turn.ts';
 import {
   balanceOf,
   begin,
@@ -20,6 +20,7 @@ import {
   requestRow,
   start,
   submit,
+  submitOf,
   type Customer,
 } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
@@ -137,6 +138,41 @@ describe('many ends at once', () => {
       [a, b, c].map(async ({ id }) => (await requestRow(db, id)).status),
     );
     assert.deepEqual(statuses, ['COMPLETED', 'FAILED', 'CANCELLED']);
+  });
+
+  test('with one that cannot be written leave the others, and submits beside them, alone', async () => {
+    const deep = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+    const [first, poisoned, deepest, last] = [
+      await request('running'),
+      await request('running'),
+      await request('running'),
+      await request('running'),
+    ];
+    const before = [await picture(poisoned.id), await balanceOf(db, who)] as const;
+    const beside = submitOf(who, { amount: 100n, upstream: `lane ${++lanes}` });
+    const { ended, submitted } = await takeTurn(
+      db,
+      [beside],
+      [
+        completed(who, first, 40n),
+        { ...completed(who, poisoned, 40n), output: { meta: deep(7_000) } } as Ending,
+        { ...completed(who, deepest, 40n), output: deep(1_000) } as Ending,
+        failed(who, last),
+      ],
+    );
+    assert.deepEqual(
+      ended.map((told) => (told instanceof Error ? 'error' : told)),
+      [true, 'error', true, true],
+    );
+    assert.ok(!(submitted[0] instanceof Error));
+    assert.equal((await requestRow(db, beside.row.id)).status, 'IN_QUEUE');
+    // Three of four gave back what they did not cost, one new one took a hundred.
+    assert.deepEqual(await picture(poisoned.id), before[0]);
+    assert.equal(
+      (await balanceOf(db, who)).available,
+      before[1].available + 60n + 60n + 100n - 100n,
+    );
+    assert.equal(await end(db, failed(who, poisoned)), true);
   });
 
   test('of one request in one batch take it once: the first', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
+import type { UpstreamDefinition } from '../../src/core/upstream-definition.ts';
 import { validateInput } from '../../src/core/model-input.ts';
 import { parseCatalogText } from '../../src/storage/catalog-text.ts';
 import { checkFolder, openCatalog } from '../../src/storage/catalog.ts';
@@ -32,6 +33,12 @@ models:
         prompt: { type: string }
     example: { prompt: a boat }
 `;
+}
+
+/** A file with a definition of its own. */
+function defining(id: string, url = 'https://b.example', key = 'ACME_KEY'): string {
+  const form = `upstream: { name: acme, adapter: openai, url: "${url}", key_from: ${key} }`;
+  return yaml(id).replace('upstream: sandbox', form);
 }
 
 async function folder(t: TestContext, files: Record<string, string>): Promise<string> {
@@ -337,6 +344,68 @@ describe('the live catalog', () => {
     assert.deepEqual(
       store.problems().map(({ file }) => file),
       ['b.yaml'],
+    );
+  });
+
+  test('a file that defines the upstream of another turns no call elsewhere', async (t) => {
+    const live = new Map<string, UpstreamDefinition>();
+    const options = {
+      knownUpstreams: ['sandbox'],
+      define(all: UpstreamDefinition[]) {
+        live.clear();
+        for (const each of all) live.set(each.name, each);
+      },
+    };
+    const { dir, store, ids, put, lines } = await open(t, { 'b.yaml': defining('b/x') }, options);
+    const definition = live.get('acme');
+    assert.equal(definition?.url, 'https://b.example');
+    const copy = defining('a/y', 'https://a.example', 'OTHER_KEY');
+    await put('a.yaml', copy);
+    const { problems } = await store.reload();
+    assert.equal(live.get('acme'), definition, 'the copy took the upstream over');
+    assert.deepEqual(ids(), ['a/y', 'b/x'], 'its rows are served by the live definition');
+    const message = 'the upstream acme is defined by b.yaml already.';
+    assert.deepEqual(problems, [{ file: 'a.yaml', path: '/upstream', message }]);
+    const told = lines.filter(({ message: line }) => line.includes('has a problem'));
+    assert.deepEqual(
+      told.map((line) => line.message),
+      ['catalog file has a problem; what another file has already does not count'],
+    );
+    // Also while the file that defines it is bad, and when its definition is changed.
+    await put('b.yaml', 'models: 5');
+    await store.reload();
+    assert.equal(live.get('acme'), definition);
+    await put('b.yaml', defining('b/x', 'https://moved.example'));
+    await store.reload();
+    assert.equal(live.get('acme')!.url, 'https://moved.example');
+    assert.deepEqual([...live.keys()], ['acme'], 'it is defined once');
+    await rm(join(dir, 'b.yaml'));
+    assert.deepEqual((await store.reload()).problems, []);
+    const { url, key_from } = live.get('acme')!;
+    assert.deepEqual([url, key_from], ['https://a.example', 'OTHER_KEY'], 'nobody else has it now');
+  });
+
+  test('of two files that define an upstream at the start, the first by name does', async (t) => {
+    const dir = await folder(t, {
+      'b.yaml': defining('b/x'),
+      'a.yaml': defining('a/y', 'https://a.example'),
+      'c.yaml': defining('c/z').replace('name: acme', 'name: sandbox'),
+    });
+    const { rows, problems, upstreams } = await checkFolder({ dir, ...any });
+    assert.deepEqual(
+      upstreams.map(({ file, definition }) => [file, definition.name, definition.url]),
+      [['a.yaml', 'acme', 'https://a.example']],
+    );
+    assert.deepEqual(
+      rows.map(({ id }) => id),
+      ['a/y', 'b/x', 'c/z'],
+    );
+    assert.deepEqual(
+      problems.map(({ file, message }) => [file, message]),
+      [
+        ['b.yaml', 'the upstream acme is defined by a.yaml already.'],
+        ['c.yaml', 'the upstream sandbox is defined by Farebox itself already.'],
+      ],
     );
   });
 

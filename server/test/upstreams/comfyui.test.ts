@@ -9,6 +9,7 @@ import type {
   StartJob,
   StartOutcome,
   Upstream,
+  UpstreamTools,
 } from '../../src/upstreams/upstream.ts';
 import { fakeComfyui, textToImage, type FakeComfyui } from './fakes/comfyui.ts';
 import { media, type Fault } from './fakes/kit.ts';
@@ -53,7 +54,7 @@ const workflows = {
 let fake: FakeComfyui;
 let fetch: Fetch;
 let upstream: Upstream;
-const make = (change: Partial<UpstreamSettings> = {}) =>
+const make = (change: Partial<UpstreamSettings> = {}, tools: Partial<UpstreamTools> = {}) =>
   createComfyui(
     {
       name: 'comfyui',
@@ -64,7 +65,13 @@ const make = (change: Partial<UpstreamSettings> = {}) =>
       options: { workflows },
       ...change,
     },
-    { fetch, download: async () => fileOf(50, 'image/webp'), now: Date.now },
+    {
+      fetch,
+      guarded: fetch,
+      download: async () => fileOf(50, 'image/webp'),
+      now: Date.now,
+      ...tools,
+    },
   );
 before(async () => {
   fake = await fakeComfyui();
@@ -199,6 +206,35 @@ describe("the caller's files", () => {
     assert.deepEqual(names, [`farebox-${prompt_id}-1.jpg`, `farebox-${prompt_id}-2.webp`]);
     assert.deepEqual([prompt['1'].inputs.image, prompt['2'].inputs.image], names);
     assert.deepEqual(fake.files.get(names[0]!), Buffer.alloc(30, 7));
+  });
+
+  test('an address that breaks off, or takes all the time, is the caller`s fault', async () => {
+    const broken = { ...fileOf(9, 'image/png'), open: () => Promise.reject(new Error('broke')) };
+    const slow = new AbortController();
+    const cut = {
+      ...broken,
+      open: async () => {
+        slow.abort(new DOMException('It took too long.', 'TimeoutError'));
+        throw new Error('aborted');
+      },
+    };
+    const input = { image_urls: ['https://example.com/b'] };
+    for (const [file, signal] of [
+      [broken, SIGNAL],
+      [cut, slow.signal],
+    ] as const) {
+      const behind = make({}, { download: async () => file });
+      const outcome = await behind.start(jobOf({ model: 'mixing', input, signal }));
+      assert.partialDeepStrictEqual(outcome, { outcome: 'rejected' });
+      assert.match((outcome as { message: string }).message, /^image_urls could not be fetched/);
+    }
+    const ours = await start({
+      model: 'mixing',
+      input: { image_urls: ['file_1'] },
+      files: { file_1: broken },
+    });
+    assert.equal(ours.outcome, 'not_accepted');
+    assert.equal(fake.journal.length, 0);
   });
 
   test('another attempt uploads under the same name and changes nothing', async () => {

@@ -150,6 +150,13 @@ for (const rig of rigs) {
             rawSql('select cost_usd_micro from request_results where request_id = $1', [id]),
           );
           assert.ok(result!.cost_usd_micro !== null && result!.cost_usd_micro >= 0n);
+          // Plain names: what the worker keeps where a start brought addresses has none.
+          const handles = await service.db.run<{ handle: object | null }>(
+            rawSql('select handle from attempts where request_id = $1', [id]),
+          );
+          const isPlain = rig.name !== 'openai-images';
+          for (const name of handles.flatMap(({ handle }) => Object.keys(handle ?? {})))
+            assert.equal(/^\w+$/.test(name), isPlain, name);
         });
       }
 

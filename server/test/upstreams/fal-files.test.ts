@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFal } from '../../src/upstreams/fal/fal.ts';
+import { serveHttp } from '../lib/local-server.ts';
 import { serve } from './fakes/kit.ts';
 import { fileOf, jobFor, open, started } from './fal-kit.ts';
 
@@ -114,5 +115,27 @@ test('a file that cannot be read is no fault of the job: nothing is handed in', 
   const files = { [id]: { ...fileOf(png), open: open2 } };
   const outcome = await fal.start(jobFor({ image_url: id }, { files }));
   assert.partialDeepStrictEqual(outcome, { outcome: 'not_accepted', why: 'busy' });
+  assert.equal(fake.journal.length, 0);
+});
+
+test('an upload address by a name that leads to the own network gets no byte of the file', async (t) => {
+  const { fake, tools, settings } = await open(t);
+  const inside = await serveHttp((_req, res) => res.end());
+  t.after(() => inside.close());
+  const { port } = inside;
+  const json = {
+    file_url: 'https://v3.fal.media/a',
+    upload_url: `https://files.example.com:${port}/a`,
+  };
+  for (const size of [png.length, 95_000_000]) {
+    const storage = await serve(() => ({ json }));
+    t.after(() => storage.close());
+    const fal = createFal({ ...settings, options: { rest_url: storage.url } }, tools);
+    const files = { [id]: fileOf(png, { size }) };
+    const outcome = await fal.start(jobFor({ image_url: id }, { files }));
+    assert.partialDeepStrictEqual(outcome, { outcome: 'not_accepted', why: 'unreachable' });
+    assert.match((outcome as { message: string }).message, /private|own network|public|blocked/);
+  }
+  assert.equal(inside.connections, 0);
   assert.equal(fake.journal.length, 0);
 });

@@ -27,9 +27,12 @@ export interface World {
 export async function open(t: TestContext, options: Record<string, unknown> = {}): Promise<World> {
   const fake = await fakeFal();
   const fetch = createFetch({ guard: false });
+  // As a name server would that leads a public name inwards.
+  const guarded = createFetch({ guard: true, lookup: async () => ['127.0.0.1'] });
   let ahead = 0;
   const tools: UpstreamTools = {
     fetch,
+    guarded,
     download: () => Promise.reject(new Error('nothing is downloaded here')),
     now: () => Date.now() + ahead,
   };
@@ -42,7 +45,7 @@ export async function open(t: TestContext, options: Record<string, unknown> = {}
     options: { rest_url: fake.url, api_url: `${fake.url}/v1`, ...options },
   };
   t.after(async () => {
-    await fetch.close();
+    await Promise.all([fetch.close(), guarded.close()]);
     await fake.close();
   });
   const later = (ms: number) => void (ahead += ms);

@@ -70,6 +70,7 @@ function toolsOf(t: TestContext, ahead: () => number): UpstreamTools {
   t.after(() => fetch.close());
   return {
     fetch,
+    guarded: fetch,
     download: () => Promise.reject(new Error('nothing is downloaded here')),
     now: () => Date.now() + ahead(),
   };

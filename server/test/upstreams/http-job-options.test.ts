@@ -33,7 +33,11 @@ describe('a catalog file', () => {
   const callback = (signature: unknown) => ({ ...plain, callback: { signature } });
   const cases: [string, Record<string, unknown>, RegExp][] = [
     ['nothing but a key', { auth: 'bearer' }, /options.submit is missing/],
-    ['another word for auth', { ...plain, auth: 'basic' }, /auth must be one of bearer, key/],
+    [
+      'another word for auth',
+      { ...plain, auth: 'basic' },
+      /auth must be one of bearer, key \(or \{ header: NAME \} or \{ query: NAME \}\)/,
+    ],
     ['two ways to hold the key', { ...plain, auth: { header: 'a', query: 'b' } }, /auth must NOT/],
     [
       'a misspelt option',

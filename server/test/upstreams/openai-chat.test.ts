@@ -261,6 +261,26 @@ describe('the form of a stream', () => {
   });
 });
 
+test('a picture at an address that breaks off is the caller`s fault, and free', async () => {
+  const broken = async function* () {
+    yield Buffer.from('half');
+    throw new Error('the connection broke off');
+  };
+  const download = async () => ({ content_type: 'image/png', size: 9, open: async () => broken() });
+  const { url, key } = stand.fake;
+  const settings = { name: 'fake', url, key, secret: null, concurrency: 1 };
+  const options = { inline_images: true };
+  const upstream = createOpenai({ ...settings, options }, { ...stand.tools, download });
+  const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } };
+  const body = { messages: [{ role: 'user', content: [image] }] };
+  const before = stand.fake.calls.length;
+  for (const call of [ask, stream]) {
+    const outcome = await call(body, upstream);
+    assert.equal(outcome.outcome, 'rejected', JSON.stringify(outcome));
+  }
+  assert.equal(stand.fake.calls.length, before);
+});
+
 describe('a fault in mid-stream', () => {
   const begun = [chunkOf({ content: 'Hel' }), chunkOf({ content: 'lo, ' })];
   const error = { message: 'The server had an error.', type: 'server_error' };
@@ -286,6 +306,31 @@ describe('a fault in mid-stream', () => {
       assert.equal(completionOf(chunks.slice(0, 2)).choices[0].message.content, 'Hello, ');
     });
   }
+
+  test('an error that repeats our key or an address is handed on without them', async () => {
+    const { key } = stand.fake;
+    const said = { message: `no ${key}`, metadata: { raw: [`at http://10.0.0.9/v1 by ${key}`] } };
+    const whole = { ...replyOf(), error: said };
+    const chunks = [
+      { error: said },
+      { choices: [{ index: 0, delta: {}, finish_reason: 'error', error: said }] },
+    ];
+    for (const chunk of chunks) {
+      stand.fake.chat.script(streamOf(eventsOf([...begun, chunk])));
+      const text = JSON.stringify((await read(await stream())).chunks);
+      assert.match(text, /no \*\*\*/);
+      assert.ok(!text.includes(key) && !text.includes('10.0.0.9'), text);
+    }
+    for (const call of [ask, stream]) {
+      stand.fake.chat.script({ json: whole });
+      const outcome = await call();
+      const text = JSON.stringify(
+        outcome.outcome === 'stream' ? (await read(outcome)).chunks : outcome,
+      );
+      assert.match(text, /no \*\*\*/);
+      assert.ok(!text.includes(key) && !text.includes('10.0.0.9'), text);
+    }
+  });
 
   test('an event named error is an error, whatever it holds', async () => {
     const named = `event: error\ndata: ${JSON.stringify({ message: 'overloaded' })}\n\n`;
@@ -365,17 +410,52 @@ describe('refusals, whole and streamed', () => {
       answer: errorAnswer(401, 'No auth credentials found.'),
       expected: { outcome: 'not_accepted', why: 'credential' },
     },
-    'model: 404': {
-      answer: errorAnswer(404, 'The model does not exist.'),
+    'model: 404 with the code for it': {
+      answer: errorAnswer(404, 'It does not exist.', { code: 'model_not_found' }),
+      expected: { outcome: 'not_accepted', why: 'model' },
+    },
+    'model: 404 of vLLM': {
+      answer: errorAnswer(404, 'The model `gpt-fake` does not exist.', { type: 'NotFoundError' }),
       expected: { outcome: 'not_accepted', why: 'model' },
     },
     'model: 404 of older vLLM': {
-      answer: { status: 404, json: { object: 'error', message: 'No such model.', code: 404 } },
-      expected: { outcome: 'not_accepted', why: 'model', message: 'No such model.' },
+      answer: {
+        status: 404,
+        json: { object: 'error', message: 'The model `gpt-fake` does not exist.', code: 404 },
+      },
+      expected: { outcome: 'not_accepted', why: 'model' },
+    },
+    'model: 404 of Ollama': {
+      answer: errorAnswer(404, "model 'gpt-fake' not found"),
+      expected: { outcome: 'not_accepted', why: 'model' },
+    },
+    'model: 404 of OpenRouter': {
+      answer: errorAnswer(404, 'No endpoints found for gpt-fake.', { code: 404 }),
+      expected: { outcome: 'not_accepted', why: 'model' },
     },
     'model: 400 that names it': {
-      answer: errorAnswer(400, 'acme/x is not a valid model ID', { code: 400 }),
+      answer: errorAnswer(400, 'gpt-fake is not a valid model ID', { code: 400 }),
       expected: { outcome: 'not_accepted', why: 'model' },
+    },
+    'model: 404 in words of no error, since nothing is at its address': {
+      answer: { status: 404, body: '404 page not found' },
+      expected: { outcome: 'not_accepted', why: 'model' },
+    },
+    'rejected: 404 that is about what the caller asks for': {
+      answer: errorAnswer(404, 'No endpoints found that support tool use.', { code: 404 }),
+      expected: { outcome: 'rejected', message: 'No endpoints found that support tool use.' },
+    },
+    'rejected: 404 that names a longer model': {
+      answer: errorAnswer(404, "model 'gpt-fake-2' not found"),
+      expected: { outcome: 'rejected' },
+    },
+    'rejected: 400 that repeats what the caller wrote': {
+      answer: errorAnswer(400, 'Invalid value: "gpt-fake is not a valid model ID".'),
+      expected: { outcome: 'rejected' },
+    },
+    'rejected: 400 about another model': {
+      answer: errorAnswer(400, 'acme/x is not a valid model ID', { code: 400 }),
+      expected: { outcome: 'rejected' },
     },
     'rejected: 400': {
       answer: errorAnswer(400, 'max_tokens is too large.', { param: 'max_tokens' }),

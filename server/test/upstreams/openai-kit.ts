@@ -39,7 +39,7 @@ export async function openStand(
     downloads.push(url);
     return fileOf(media.png, 'image/png');
   };
-  const tools: UpstreamTools = { fetch, download, now: () => nowMs };
+  const tools: UpstreamTools = { fetch, guarded: fetch, download, now: () => nowMs };
   const base = { name: 'fake', url: fake.url, concurrency: 10 };
   const other: Stand['other'] = (changed, { key = fake.key, secret = fake.secret } = {}) =>
     createOpenai({ ...base, key, secret: secret ?? null, options: changed }, tools);

@@ -100,6 +100,30 @@ describe('images', () => {
     assert.deepEqual(plain.downloads.splice(0), ['https://example.com/b.png']);
   });
 
+  test('an address that breaks off is the caller`s fault; a file of ours that does is nobody`s', async () => {
+    const broken = {
+      ...picture,
+      open: async () =>
+        (async function* () {
+          yield Buffer.from('half');
+          throw new Error('the connection broke off');
+        })(),
+    };
+    const tools = { ...plain.tools, download: async () => broken };
+    const settings = { name: 'fake', url: plain.fake.url, key: plain.fake.key, secret: null };
+    const upstream = createOpenai({ ...settings, concurrency: 10, options: {} }, tools);
+    const start = (image_url: string) =>
+      upstream.start(
+        draw({ task: 'edit', input: { prompt: 'x', image_url }, files: { file_1: broken } }),
+      );
+    const theirs = await start('https://example.com/a.png');
+    assert.partialDeepStrictEqual(theirs, { outcome: 'rejected' });
+    assert.match((theirs as Json).message, /^image_url could not be fetched/);
+    assert.doesNotMatch((theirs as Json).message, /broke off/);
+    assert.partialDeepStrictEqual(await start('file_1'), { outcome: 'not_accepted' });
+    assert.equal(plain.fake.calls.length, 0);
+  });
+
   test('one picture is called image, as all servers take it', async () => {
     const input = { prompt: 'at night', image_url: 'file_1' };
     await plain.upstream.start(draw({ task: 'edit', input, files: { file_1: picture } }));
@@ -245,6 +269,25 @@ describe('videos', () => {
     assert.deepEqual([sent.model, sent.seconds], ['sora-fake', '4']);
     assert.match(sent.input_reference.image_url, /^data:image\/png;base64,/);
     assert.equal(sent.image_url, undefined);
+  });
+
+  test('a job is not asked for at an address that the definition has moved away from', async () => {
+    const handle = await accepted(router);
+    const moved = await openStand({}, 'openrouter');
+    try {
+      const asked = router.fake.calls.length;
+      const settings = { name: 'fake', url: moved.fake.url, key: 'another key', secret: null };
+      const options = { videos: 'openrouter' };
+      const there = createOpenai({ ...settings, concurrency: 1, options }, router.tools);
+      await there.poll(handle, signal).catch(() => {});
+      assert.equal(router.fake.calls.length, asked, 'the old host gets no call, and no key');
+      assert.deepEqual(
+        moved.fake.calls.map(({ path }) => path),
+        [`/v1/videos/${handle.id}`],
+      );
+    } finally {
+      await moved.close();
+    }
   });
 
   test("OpenRouter's: frames, references, whole seconds, where to look, and what it cost", async () => {

@@ -43,6 +43,7 @@ export async function openStand(change: Partial<UpstreamSettings> = {}): Promise
   };
   const tools: UpstreamTools = {
     fetch,
+    guarded: fetch,
     download: () => assert.fail('nothing is downloaded for an upstream that fetches by itself'),
     now: () => clock.now,
   };

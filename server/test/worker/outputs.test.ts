@@ -224,15 +224,6 @@ describe('a generation that worked', () => {
       200_000,
       2,
     ],
-    [
-      'words only',
-      { num_images: 1 },
-      'fake/image',
-      async () => result([], { fields: { text: 'three cats' } }),
-      10_000,
-      10_000,
-      1,
-    ],
   ];
   for (const [what, input, model, made, quoted, charged, quantity] of charges) {
     test(`is charged by what was delivered: ${what}`, async () => {
@@ -282,6 +273,12 @@ describe('an output that cannot be used', () => {
     [
       'no output and no words',
       () => result([], { fields: { seed: 7, text: 5 } }),
+      'output_unusable',
+      /no output/,
+    ],
+    [
+      'words in place of a picture',
+      () => result([], { fields: { text: 'three cats' } }),
       'output_unusable',
       /no output/,
     ],

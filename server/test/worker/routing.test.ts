@@ -199,13 +199,21 @@ describe('what only the operator can mend', () => {
       const lines = service.log.length;
       const id = await submit('two/sketch');
       await service.work();
-      const told = service.log.slice(lines).map((line) => JSON.parse(line));
-      assert.equal(told.filter(({ level, msg }) => level === 50 && msg === sentence).length, 1);
+      const errors = () =>
+        service.log
+          .slice(lines)
+          .map((line) => JSON.parse(line))
+          .filter(({ level, msg }) => level === 50 && msg === sentence);
+      assert.equal(errors().length, 1, 'at the first failure');
+      assert.deepEqual(await resting(), [], 'the word of one account is not enough');
+      await submitted(service, await service.account(), { prompt: 'x' }, 'two/sketch');
+      await service.work();
       const reply = await until('it rests', async () => {
         const call = { key: account.key, body: { prompt: 'x' } };
         const each = await service.call('POST', '/v1/queue/two/sketch', call);
         return each.status === 503 ? each : null;
       });
+      assert.equal(errors().length, 1, 'and is not said twice');
       assertRefused(reply, 'capacity_unavailable');
       assert.doesNotMatch(reply.text, /balance|top up|credit|key/i);
       assert.equal((await rowOf(service, id)).status, 'IN_PROGRESS', 'it waits for you');
@@ -217,10 +225,11 @@ describe('what only the operator can mend', () => {
     });
   }
 
-  test('a model that the upstream does not have rests alone', async () => {
+  test('a model that two accounts were told is not there rests alone', async () => {
     fake.behave.start = ({ model }) =>
       model === 's' ? refused({ why: 'model', message: 'no such model' }) : refused();
-    await submit('two/sketch');
+    for (const each of [account, await service.account()])
+      await submitted(service, each, { prompt: 'x' }, 'two/sketch');
     await service.work();
     await until('the model rests', async () => {
       const call = { key: account.key, body: { prompt: 'x' } };
@@ -232,6 +241,27 @@ describe('what only the operator can mend', () => {
     assert.deepEqual([startsOf(id), await outcome(id)], [[1, 0], 'COMPLETED']);
     await service.db.run(rawSql(`delete from upstreams where model = 's'`));
   });
+
+  for (const why of ['model', 'account', 'credential'] as const) {
+    test(`${why}: told to one account however often, takes nothing from the others`, async () => {
+      fake.behave.start = () => refused({ why });
+      const own = [await submit('two/sketch'), await submit()];
+      for (let i = 0; i < 4; i++) {
+        await service.work();
+        await wake(service, own[0]!);
+      }
+      assert.ok(startsOf(own[0]!)[0]! > 1, 'it was told so more than once');
+      assert.deepEqual(startsOf(own[1]!), [1, 1], 'and its own request went to the next route');
+      assert.deepEqual(await resting(), []);
+      fake.behave = {};
+      const id = await submitted(service, await service.account(), { prompt: 'x' }, 'two/sketch');
+      await service.work();
+      assert.deepEqual(startsOf(id), [1, 0]);
+    });
+  }
+
+  const resting = () =>
+    service.db.run(rawSql('select name, model from upstreams where paused_until > now()'));
 });
 
 describe('a job that its upstream does not know', () => {

@@ -174,7 +174,7 @@ export const failureAdvice: Record<FailureCode, Advice> = {
     do: 'Submit again with a new `Idempotency-Key`.',
   },
   output_unusable: {
-    when: 'The model returned no output, or a damaged one.',
+    when: 'The model returned no output, a damaged one, or one of another kind than it sells.',
     do: 'Submit again with a new `Idempotency-Key`.',
   },
 };

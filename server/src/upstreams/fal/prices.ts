@@ -31,7 +31,7 @@ const unitPriceMax = 1_000_000;
  * dollars is left out. Throws an Error with words for the operator.
  */
 export async function listPrices(
-  tools: Pick<UpstreamTools, 'fetch' | 'now'>,
+  tools: Pick<UpstreamTools, 'fetch' | 'guarded' | 'now'>,
   settings: Pick<UpstreamSettings, 'url' | 'key' | 'options'>,
   ids?: readonly string[],
   signal: AbortSignal = new AbortController().signal,

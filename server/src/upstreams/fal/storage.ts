@@ -1,5 +1,5 @@
 import { judgeUrl } from '../../lib/address.ts';
-import { FetchError, type Reply } from '../../lib/fetch.ts';
+import { FetchError, type Fetch, type Reply } from '../../lib/fetch.ts';
 import { outcomeOfReply } from '../replies.ts';
 import type { InputFile, NotAccepted } from '../upstream.ts';
 import { callFal, isOk, objectIn, reasonOf } from './wire.ts';
@@ -29,6 +29,8 @@ export class NotUploaded extends Error {
 interface Place {
   file_url: string;
   upload_url: URL;
+  /** What may call it: behind any other origin's name could be the own network. */
+  fetch: Fetch;
 }
 
 /**
@@ -76,7 +78,7 @@ async function placeFor(
   const { file_url, upload_url } = objectIn(reply) ?? {};
   if (typeof file_url !== 'string' || !/^https?:\/\//.test(file_url))
     throw notUploaded('busy', 'its storage gave no address for a file');
-  return { file_url, upload_url: uploadUrl(fal, upload_url) };
+  return { file_url, ...uploadPlace(fal, upload_url) };
 }
 
 function nameFor(content_type: string): string {
@@ -85,13 +87,13 @@ function nameFor(content_type: string): string {
 }
 
 /** Wherever a reply points, a caller's file goes to the public Internet or the storage itself. */
-function uploadUrl({ rest }: Fal, given: unknown): URL {
-  const { host } = new URL(rest);
+function uploadPlace({ rest, tools }: Fal, given: unknown): Pick<Place, 'upload_url' | 'fetch'> {
+  const { origin } = new URL(rest);
   const text = String(given);
-  const isOwn = URL.canParse(text) && new URL(text).host === host;
+  const isOwn = URL.canParse(text) && new URL(text).origin === origin;
   const verdict = judgeUrl(text, { httpsOnly: !isOwn, exempt: () => isOwn });
   if (!verdict.ok) throw notUploaded('busy', 'its storage gave an upload address of no use');
-  return verdict.url;
+  return { upload_url: verdict.url, fetch: isOwn ? tools.fetch : tools.guarded };
 }
 
 /** What a refusal of the storage means for the job that waits for the file. */
@@ -113,20 +115,21 @@ async function putWhole(fal: Fal, place: Place, file: InputFile, signal: AbortSi
     // Stores behind such addresses take no body of unknown length.
     'content-length': String(file.size),
   };
-  await put(fal, place.upload_url.href, body, headers, wholeTimeoutMs, signal);
+  const { href: url } = place.upload_url;
+  await put(fal, { ...place, url }, body, headers, wholeTimeoutMs, signal);
 }
 
 /** The reply to bytes; the address itself is the permit, so our key stays here. */
 async function put(
   fal: Fal,
-  url: string,
+  { url, fetch }: { url: string; fetch: Fetch },
   body: Uint8Array | AsyncIterable<Uint8Array>,
   headers: Record<string, string>,
   timeoutMs: number,
   signal: AbortSignal,
 ): Promise<Reply> {
   const limits = { timeoutMs, maxBytes: replyMaxBytes, signal };
-  const reply = await fal.tools.fetch.request({ url, method: 'PUT', headers, body, ...limits });
+  const reply = await fetch.request({ url, method: 'PUT', headers, body, ...limits });
   if (!isOk(reply)) throw refusal(fal, reply);
   return reply;
 }
@@ -137,12 +140,13 @@ async function putParts(fal: Fal, place: Place, file: InputFile, signal: AbortSi
   const parts: { partNumber: number; etag: string }[] = [];
   for await (const bytes of inParts(await file.open())) {
     const partNumber = parts.length + 1;
-    const reply = await put(fal, at(String(partNumber)), bytes, {}, partTimeoutMs, signal);
+    const part = { ...place, url: at(String(partNumber)) };
+    const reply = await put(fal, part, bytes, {}, partTimeoutMs, signal);
     const etag = objectIn(reply)?.etag ?? reply.headers.etag;
     if (typeof etag !== 'string') throw notUploaded('busy', 'its storage lost a part of a file');
     parts.push({ partNumber, etag });
   }
-  const reply = await fal.tools.fetch.request({
+  const reply = await place.fetch.request({
     method: 'POST',
     url: at('complete'),
     headers: { 'content-type': 'application/json' },

@@ -7,7 +7,7 @@ import type { UpstreamTools } from '../upstream.ts';
 
 /** An upstream of this kind, ready to be called. */
 export interface Fal {
-  tools: Pick<UpstreamTools, 'fetch' | 'now'>;
+  tools: Pick<UpstreamTools, 'fetch' | 'guarded' | 'now'>;
   /** Queue: where jobs are handed in. Without a slash at its end, as all of them. */
   base: string;
   /** Storage. */

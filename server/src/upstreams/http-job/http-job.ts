@@ -1,5 +1,5 @@
 import type { UpstreamSettings } from '../../core/upstream-definition.ts';
-import { InputRefused } from '../inputs.ts';
+import { outcomeUnreadable } from '../inputs.ts';
 import { jsonOf, outcomeOfFault } from '../replies.ts';
 import {
   CallbackRefused,
@@ -72,8 +72,9 @@ async function start(parts: Parts, job: StartJob): Promise<StartOutcome> {
     (input) => submit(parts, job, input),
     (error: unknown): StartOutcome => {
       if (error instanceof NotHandedOver) return error.outcome;
-      if (!(error instanceof InputRefused)) throw error;
-      return { outcome: 'rejected', message: error.message };
+      const unreadable = outcomeUnreadable(error);
+      if (unreadable === null) throw error;
+      return unreadable;
     },
   );
   if (!('message' in outcome)) return outcome;

@@ -1,7 +1,7 @@
 import { chunksFromCompletion } from '../../core/completion.ts';
 import { FetchError, type StreamReply } from '../../lib/fetch.ts';
 import { isObject } from '../../lib/json.ts';
-import { InputRefused } from '../inputs.ts';
+import { outcomeUnreadable } from '../inputs.ts';
 import { jsonOf } from '../replies.ts';
 import type { ChatCall, ChatOutcome, UpstreamTools } from '../upstream.ts';
 import { readChunks, tidied } from './chunks.ts';
@@ -37,7 +37,8 @@ export function createChat(
       if (!call.stream) return await whole(call, body, wire, firstMs);
       return await streamed(call, body, wire, tools, times);
     } catch (error) {
-      if (error instanceof InputRefused) return { outcome: 'rejected', message: error.message };
+      const unreadable = outcomeUnreadable(error);
+      if (unreadable !== null) return unreadable;
       if (error instanceof FetchError) return wire.fault(error);
       throw error;
     }
@@ -51,7 +52,7 @@ interface Times {
 }
 
 async function whole(
-  { signal }: ChatCall,
+  { model, signal }: ChatCall,
   body: string,
   wire: Wire,
   firstMs: number,
@@ -59,12 +60,12 @@ async function whole(
   const headers = { 'content-type': 'application/json', accept: 'application/json' };
   const limits = { maxBytes: replyMaxBytes, timeoutMs: 2 * firstMs, signal };
   const reply = await wire.request(path, { method: 'POST', headers, body, ...limits });
-  if (!isSuccess(reply.status)) return wire.refusal(reply);
-  return judged(jsonOf(reply.body), reply.headers, wire);
+  if (!isSuccess(reply.status)) return wire.refusal(reply, model);
+  return judged(jsonOf(reply.body), reply.headers, wire, model);
 }
 
 async function streamed(
-  { signal }: ChatCall,
+  { model, signal }: ChatCall,
   body: string,
   wire: Wire,
   tools: UpstreamTools,
@@ -84,34 +85,58 @@ async function streamed(
     signal,
   });
   const { status, headers } = reply;
-  if (!isSuccess(status)) return wire.refusal({ status, headers, body: await headOf(reply) });
+  if (!isSuccess(status))
+    return wire.refusal({ status, headers, body: await headOf(reply) }, model);
   const type = headers['content-type'] ?? '';
   if (/json/i.test(type)) {
     const value = jsonOf(await headOf(reply, replyMaxBytes));
-    return atOnce(judged(value, headers, wire));
+    return atOnce(judged(value, headers, wire, model));
   }
   if (/html/i.test(type)) {
     reply.close();
     return { outcome: 'unknown', message: 'answered with a page of HTML' };
   }
-  return begun(readChunks(paced(reply, times)), headers, wire, times.peekMs);
+  const chunks = cleanedChunks(readChunks(paced(reply, times)), wire);
+  return begun(chunks, headers, wire, model, times.peekMs);
 }
 
 /** A whole reply, or the error that came in its place. */
-function judged(value: unknown, headers: Record<string, string>, wire: Wire): ChatOutcome {
+function judged(
+  value: unknown,
+  headers: Record<string, string>,
+  wire: Wire,
+  model: string,
+): ChatOutcome {
   if (!isObject(value)) return { outcome: 'unknown', message: 'its answer could not be read' };
-  const reply = tidied(value);
+  const reply = cleaned(tidied(value), wire);
   const isEmpty = (reply.choices as unknown[]).length === 0;
   if (!isEmpty) return { outcome: 'reply', reply };
   const error = errorIn(reply);
-  if (error !== null) return wire.inBand(error, headers);
+  if (error !== null) return wire.inBand(error, headers, model);
   return { outcome: 'unknown', message: 'its answer holds no choice' };
+}
+
+/** With the words of its errors cleaned: they reach the log, and may hold our key. */
+function cleaned(value: Json, wire: Wire): Json {
+  const shown = (error: unknown) =>
+    JSON.parse(JSON.stringify(error), (_name, part: unknown) =>
+      typeof part === 'string' ? wire.clean(part) : part,
+    ) as unknown;
+  const choices = (value.choices as Json[]).map((choice) =>
+    choice.error === undefined ? choice : { ...choice, error: shown(choice.error) },
+  );
+  return { ...value, choices, ...(value.error !== undefined && { error: shown(value.error) }) };
+}
+
+async function* cleanedChunks(chunks: AsyncIterable<Json>, wire: Wire): AsyncGenerator<Json> {
+  for await (const chunk of chunks) yield cleaned(chunk, wire);
 }
 
 async function begun(
   chunks: AsyncGenerator<Json>,
   headers: Record<string, string>,
   wire: Wire,
+  model: string,
   peekMs: number,
 ): Promise<ChatOutcome> {
   const first = chunks.next();
@@ -125,7 +150,7 @@ async function begun(
   const error = errorIn(seen.value.value);
   if (error === null) return { outcome: 'stream', chunks: resumed(first, chunks) };
   await chunks.return(undefined);
-  return wire.inBand(error, headers);
+  return wire.inBand(error, headers, model);
 }
 
 async function bodyOf(call: ChatCall, options: Options, tools: UpstreamTools): Promise<Json> {

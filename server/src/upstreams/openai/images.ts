@@ -43,11 +43,11 @@ export function createImages(wire: Wire, options: Options, tools: UpstreamTools)
       timeoutMs: options.start_seconds * 1000,
       signal: job.signal,
     });
-    if (!isSuccess(reply.status)) return wire.refusal(reply);
+    if (!isSuccess(reply.status)) return wire.refusal(reply, job.model);
     const value = reply.truncated ? undefined : jsonOf(reply.body);
     if (!isObject(value)) return { outcome: 'unknown', message: 'its answer could not be read' };
     const error = errorIn(value);
-    if (error !== null) return wire.inBand(error, reply.headers);
+    if (error !== null) return wire.inBand(error, reply.headers, job.model);
     if (!Array.isArray(value.data))
       return { outcome: 'unknown', message: 'its answer holds no images' };
     return { outcome: 'done', result: resultOf(value, value.data) };

@@ -1,7 +1,7 @@
 import type { UpstreamSettings } from '../../core/upstream-definition.ts';
 import { FetchError } from '../../lib/fetch.ts';
 import { isObject } from '../../lib/json.ts';
-import { InputRefused } from '../inputs.ts';
+import { outcomeUnreadable } from '../inputs.ts';
 import { jsonOf, messageIn } from '../replies.ts';
 import type { StartJob, StartOutcome, Upstream, UpstreamTools } from '../upstream.ts';
 import { createCallback } from './callback.ts';
@@ -66,7 +66,8 @@ async function started(
   try {
     return await start(job);
   } catch (error) {
-    if (error instanceof InputRefused) return { outcome: 'rejected', message: error.message };
+    const unreadable = outcomeUnreadable(error);
+    if (unreadable !== null) return unreadable;
     if (error instanceof FetchError) return wire.fault(error);
     throw error;
   }

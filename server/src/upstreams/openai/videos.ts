@@ -45,18 +45,20 @@ export function createVideos(
         timeoutMs: startMs,
         signal: job.signal,
       });
-      if (!isSuccess(reply.status)) return wire.refusal(reply);
+      if (!isSuccess(reply.status)) return wire.refusal(reply, job.model);
       const value = objectIn(reply);
       const handle = value && handleIn(value, isRouter, wire);
       if (handle) return { outcome: 'accepted', handle };
       const error = errorIn(value);
-      if (error !== null) return wire.inBand(error, reply.headers);
+      if (error !== null) return wire.inBand(error, reply.headers, job.model);
       return { outcome: 'unknown', message: 'its answer names no job' };
     },
 
     async poll({ id, polling_url }: Handle, signal: AbortSignal): Promise<JobState> {
       const own = `/videos/${encodeURIComponent(String(id))}`;
-      const url = typeof polling_url === 'string' ? polling_url : wire.url + own;
+      // Our key goes along, and since then the definition may have moved elsewhere.
+      const isOwn = typeof polling_url === 'string' && wire.isOwn(polling_url);
+      const url = isOwn ? polling_url : wire.url + own;
       const headers = { ...wire.headers, accept: 'application/json' };
       const limits = { maxBytes: replyMaxBytes, timeoutMs: callMs, signal };
       const reply = await tools.fetch.request({ url, headers, ...limits });

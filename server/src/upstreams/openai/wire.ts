@@ -34,10 +34,10 @@ export function createWire(settings: UpstreamSettings, tools: UpstreamTools, bas
     return { ...outcome, message: clean(outcome.message) };
   }
 
-  /** What a reply means that is no success. */
-  function refusal(reply: Said): Refused {
+  /** What a reply means that is no success. `model`: its name of the one that was asked. */
+  function refusal(reply: Said, model: string): Refused {
     const error = errorIn(jsonOf(reply.body));
-    const special = error === null ? null : specialRefusal(reply.status, error);
+    const special = error === null ? null : specialRefusal(reply.status, error, model);
     return cleaned(special ?? outcomeOfReply(reply, tools.now()));
   }
 
@@ -49,9 +49,9 @@ export function createWire(settings: UpstreamSettings, tools: UpstreamTools, bas
     /** What the lack of a reply means. Throws on what is no fault of the network. */
     fault: (error: unknown): Refused => cleaned(outcomeOfFault(error)),
     /** What an error means that came with status 200. */
-    inBand(error: unknown, replyHeaders: Record<string, string>): Refused {
+    inBand(error: unknown, replyHeaders: Record<string, string>, model: string): Refused {
       const body = Buffer.from(JSON.stringify({ error }));
-      return refusal({ status: statusOf(error), headers: replyHeaders, body });
+      return refusal({ status: statusOf(error), headers: replyHeaders, body }, model);
     },
     /** `path` is its own, behind the address. */
     request: (path: string, call: Omit<RequestCall, 'url'>): Promise<Reply> =>
@@ -76,7 +76,7 @@ export function errorIn(value: unknown): Json | null {
   return value.object === 'error' ? value : null;
 }
 
-function specialRefusal(status: number, error: Json): Refused | null {
+function specialRefusal(status: number, error: Json, model: string): Refused | null {
   const message = messageIn(error) ?? `answered ${status}`;
   const { code, metadata } = error;
   // OpenRouter says 403 both for a bad key and for an input that a moderator has flagged.
@@ -84,9 +84,22 @@ function specialRefusal(status: number, error: Json): Refused | null {
     return { outcome: 'rejected', message };
   if (status === 403 && /key limit exceeded/i.test(message))
     return { outcome: 'not_accepted', why: 'account', message };
-  const lacksModel = code === 'model_not_found' || /is not a valid model id/i.test(message);
-  if (lacksModel && status < 500) return { outcome: 'not_accepted', why: 'model', message };
-  return null;
+  if (status < 500 && (code === 'model_not_found' || lacks(model, status, message)))
+    return { outcome: 'not_accepted', why: 'model', message };
+  // Such as that no endpoint supports what this caller asks for.
+  return status === 404 ? { outcome: 'rejected', message } : null;
+}
+
+/**
+ * Whether the words say that it has no such model. An error may repeat what the caller wrote, so
+ * they are believed only where they are about the very model that was asked.
+ */
+function lacks(model: string, status: number, message: string): boolean {
+  const [before = '', ...behind] = message.split(model);
+  if (behind.length === 0 || /[\w./:-]$/.test(before)) return false;
+  const after = behind.join(model);
+  if (/^["'`]? is not a valid model id/i.test(after)) return /^["'`]?$/.test(before);
+  return status === 404 && /^(?:$|[^\w./:-]|[.:](?:\s|$))/.test(after);
 }
 
 const statuses: Readonly<Record<string, number>> = {

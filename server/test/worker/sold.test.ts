@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { Mp3OutputFormat, Mp4OutputFormat } from 'mediabunny';
+import { rawSql } from '../../src/lib/sql.ts';
+import type { OutputMedia, Result } from '../../src/upstreams/upstream.ts';
+import { images, tinyPng } from '../kit/fake.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { film, sound } from '../storage/media-fixtures.ts';
+import { card, moneyOf, rounds, rowOf, submitted } from './floor.ts';
+
+/** Paid is only what the row sells, and nothing that one upstream says gets in the way of others. */
+
+const row = (id: string, kind: string, task: string, unit = 'request') => `
+  - id: ${id}
+    kind: ${kind}
+    task: ${task}
+    name: ${id}
+    price: { unit: ${unit}, usd: "0.01" }
+    max: 4
+    cost_usd: "0.004"
+    upstream_model: ${id}
+    input_schema: { type: object, required: [prompt], properties: { prompt: { type: string } } }
+    example: { prompt: a }`;
+const catalog = `
+upstream: fake
+models:${row('picture', 'image', 'text-to-image', 'image')}${row('vector', 'image', 'text-to-vector')}
+${row('larger-film', 'video', 'upscale')}${row('film', 'video', 'text-to-video')}
+${row('analysis', 'video', 'video-analyze')}${row('sound', 'video', 'video-to-audio')}
+`;
+
+let service: Service;
+let account: TestAccount;
+let server: Server;
+let link: string;
+let isUp = true;
+before(async () => {
+  server = createServer((_req, res) => res.writeHead(isUp ? 200 : 503).end(tinyPng));
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  link = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a.png`;
+  const env = { FAREBOX_ALLOW_PRIVATE_HOSTS: new URL(link).host };
+  service = await startService({ catalog, env });
+  account = await service.account({ open_jobs: 1_000 });
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+  server.close();
+});
+beforeEach(() => {
+  service.fake.behave = {};
+  isUp = true;
+});
+
+const bytes = (data: Uint8Array): OutputMedia => ({ field: 'made', source: { bytes: data } });
+const saying = (fields: Record<string, unknown>, media: OutputMedia[] = []): Result => ({
+  media,
+  fields,
+});
+const deep = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+
+/** How a request of that row ended whose upstream says this: `COMPLETED`, or the failure's code. */
+async function ended(model: string, made: Result): Promise<{ id: string; end: string }> {
+  service.fake.behave.poll = () => ({ state: 'done', result: made });
+  const id = await submitted(service, account, { prompt: 'x' }, model);
+  await rounds(service, 2);
+  const { status, error, charged_usd_micro } = await card(service, account, id);
+  const money = status === 'COMPLETED' ? 'charge' : 'release';
+  assert.equal(await moneyOf(service, id), `reserve 10000, ${money} 10000`);
+  assert.equal(charged_usd_micro, status === 'COMPLETED' ? '10000' : '0');
+  return { id, end: error?.code ?? status };
+}
+
+async function response(id: string): Promise<any> {
+  const reply = await service.call('GET', `/v1/requests/${id}/response`, { key: account.key });
+  assert.equal(reply.status, 200, reply.text);
+  return reply.body;
+}
+
+const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>');
+const media = {
+  'a picture': () => tinyPng,
+  'a drawing': () => svg,
+  'a film': () => film(new Mp4OutputFormat()),
+  'a sound': () => sound(new Mp3OutputFormat(), 'mp3'),
+};
+const sells: Record<string, (keyof typeof media | 'words')[]> = {
+  picture: ['a picture', 'a drawing'],
+  vector: ['a drawing'],
+  'larger-film': ['a film'],
+  film: ['a film'],
+  sound: ['a film', 'a sound'],
+  analysis: ['a film', 'words'],
+};
+
+describe('a row is charged for what it sells, and for nothing else:', () => {
+  for (const [model, sold] of Object.entries(sells)) {
+    for (const [name, make] of Object.entries(media)) {
+      const fits = sold.includes(name as keyof typeof media);
+      test(`${model} ${fits ? 'may be' : 'is never'} ${name}`, async () => {
+        const made = saying({ seed: 7 }, [bytes(await make())]);
+        const { end } = await ended(model, made);
+        assert.equal(end, fits ? 'COMPLETED' : 'output_unusable');
+      });
+    }
+    test(`${model} ${sold.includes('words') ? 'may be' : 'is never'} words alone`, async () => {
+      const { end } = await ended(model, saying({ text: 'a cat runs' }));
+      assert.equal(end, sold.includes('words') ? 'COMPLETED' : 'output_unusable');
+    });
+    test(`${model} is never nothing`, async () => {
+      for (const text of ['', ' \n', link])
+        assert.equal((await ended(model, saying({ text }))).end, 'output_unusable', text);
+    });
+  }
+});
+
+describe('what is told beside the media', () => {
+  test("holds no address of the upstream's, wherever it stands", async () => {
+    const fields = {
+      text: link,
+      seed: 7,
+      meta: { page: ` ${link}\n`, list: [link, 'two', { page: link, is: null }] },
+      note: `made at ${new Date(0).getUTCFullYear()}`,
+    };
+    const { id, end } = await ended('picture', saying(fields, [bytes(tinyPng)]));
+    assert.equal(end, 'COMPLETED');
+    const { made: _made, ...told } = await response(id);
+    const meta = { list: ['two', { is: null }] };
+    assert.deepEqual(told, { seed: 7, meta, note: 'made at 1970' });
+  });
+
+  test('is kept 64 levels deep, and fails the request beyond', async () => {
+    const made = (levels: number) => saying({ meta: deep(levels) }, [bytes(tinyPng)]);
+    assert.equal((await ended('picture', made(63))).end, 'COMPLETED');
+    for (const levels of [64, 2_000, 7_000])
+      assert.equal((await ended('picture', made(levels))).end, 'output_unusable');
+  });
+
+  test('is kept up to 1 MiB, and is too large beyond', async () => {
+    const made = (length: number) => saying({ text: 'x'.repeat(length) });
+    const { id, end } = await ended('analysis', made(1024 * 1024 - 11));
+    assert.equal(end, 'COMPLETED');
+    assert.equal((await response(id)).text.length, 1024 * 1024 - 11);
+    assert.equal((await ended('analysis', made(1024 * 1024 - 10))).end, 'output_too_large');
+    const wide = saying({ text: '\u00e9'.repeat(600_000) });
+    assert.equal((await ended('analysis', wide)).end, 'output_too_large');
+  });
+});
+
+test('a count that no request can ask for is measured like one not given', async () => {
+  for (const quantity of [1e10, 1e30, 1e308, Infinity, NaN, -1]) {
+    const { id, end } = await ended('picture', { ...images(1), quantity });
+    assert.equal(end, 'COMPLETED', String(quantity));
+    assert.equal((await card(service, account, id)).price.quantity, 1);
+  }
+});
+
+test('a cost beyond all sense is not noted, and the request ends', async () => {
+  const { id } = await ended('picture', { ...images(1), cost_usd_micro: 10n ** 30n });
+  const told = 'select cost_usd_micro from request_results where request_id = $1';
+  assert.deepEqual(await service.db.run(rawSql(told, [id])), [{ cost_usd_micro: 4_000n }]);
+});
+
+describe('a start that was answered with addresses', () => {
+  const handleOf = async (id: string) => {
+    const [kept] = await service.db.run<{ handle: Record<string, unknown> | null }>(
+      rawSql('select handle from attempts where request_id = $1', [id]),
+    );
+    return kept!.handle;
+  };
+  const started = async (fields: Record<string, unknown>) => {
+    const result = saying(fields, [{ field: 'images', source: { url: link } }]);
+    service.fake.behave.start = () => ({ outcome: 'done', result });
+    const id = await submitted(service, account, { prompt: 'x' }, 'picture');
+    await service.work();
+    return id;
+  };
+
+  test('keeps them until they can be fetched, under a name that no adapter uses', async () => {
+    isUp = false;
+    const id = await started({ seed: 7 });
+    const [name, ...others] = Object.keys((await handleOf(id))!);
+    assert.deepEqual([others, /^\w+$/.test(name!)], [[], false]);
+    assert.equal((await rowOf(service, id)).status, 'IN_PROGRESS');
+    isUp = true;
+    await rounds(service, 2);
+    assert.equal((await rowOf(service, id)).status, 'COMPLETED');
+    assert.equal(service.fake.starts.filter(({ request_id }) => request_id === id).length, 1);
+  });
+
+  test('is finished at once where they are more than a handle holds', async () => {
+    const large = await started({ note: 'x'.repeat(256 * 1024) });
+    assert.deepEqual(
+      [await handleOf(large), (await rowOf(service, large)).status],
+      [null, 'COMPLETED'],
+    );
+    const nested = await started({ meta: deep(7_000) });
+    assert.equal(await handleOf(nested), null);
+    assert.equal((await rowOf(service, nested)).error_code, 'output_unusable');
+  });
+
+  test("is not what an upstream's own handle is taken for, whatever it is called", async () => {
+    const finished = { media: [{ field: 'images', source: { url: link } }], fields: {} };
+    service.fake.behave.start = () => ({ outcome: 'accepted', handle: { finished } });
+    let asked: unknown;
+    service.fake.behave.poll = (handle) => {
+      asked = handle;
+      return { state: 'failed', code: 'upstream_failed', message: 'It broke.' };
+    };
+    const id = await submitted(service, account, { prompt: 'x' }, 'picture');
+    await rounds(service, 2);
+    assert.deepEqual(asked, { finished });
+    assert.equal((await rowOf(service, id)).status, 'FAILED');
+  });
+});
