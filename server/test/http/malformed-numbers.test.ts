@@ -210,7 +210,7 @@ describe('numbers that money is made of', () => {
   test('a length of next to nothing runs to its end like any other, and is charged at most 1', async () => {
     const source = { bytes: media.mp4 };
     const result = { media: [{ field: 'video', source }], fields: {} };
-    service.fake.behave.poll = () => ({ state: 'done', result });
+    service.fake.behave = { poll: () => ({ state: 'done', result }) };
     const reply = await post(`/v1/queue/${film.model}`, `{${film.rest},"duration_seconds":1e-320}`);
     await service.work();
     await wake(service, reply.body.request_id);
@@ -220,6 +220,7 @@ describe('numbers that money is made of', () => {
     });
     assert.equal(body.status, 'COMPLETED');
     assert.ok(Number(body.charged_usd_micro) <= 1);
+    service.fake.behave = {};
   });
 });
 
