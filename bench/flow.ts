@@ -14,7 +14,7 @@ const question: Question = {
   async measure(bench, { seconds }) {
     const lasting = Math.max(seconds, 60);
     const keys = await bench.keys(20);
-    const each = keys.map((key) => submitRequest(key));
+    const each = keys.map((key) => submitRequest(key, '/v1/queue/bench/instant'));
     const process = await bench.start({ role: 'service', worker: true });
     const rows: Row[] = [];
     const began = performance.now();

@@ -136,17 +136,17 @@ function end(child: ChildProcess): Promise<void> {
   });
 }
 
-function waitingRow(upstream: string): string {
+function wordsRow(upstream: string): string {
   return `  - id: bench/${upstream}
     upstream: ${upstream}
-    kind: image
-    task: text-to-image
-    name: An image that takes its time
-    description: Made after a while.
-    price: { unit: image, usd: "0.01" }
-    upstream_model: image
+    kind: video
+    task: video-analyze
+    name: Words about a film
+    description: Nothing to fetch or to measure, so that the service is what is measured.
+    price: { unit: request, usd: "0.01" }
+    upstream_model: words
     input_schema: { type: object, properties: { prompt: { type: string } } }
-    example: { prompt: a cat }
+    example: { prompt: what is it }
 `;
 }
 
@@ -169,7 +169,7 @@ models:
       properties: { prompt: { type: string, maxLength: 10000 }, num_images: { type: integer }, seed: { type: integer } }
       required: [prompt]
     example: { prompt: a cat }
-${['paced', 'hanging', 'slow', 'limiting'].map(waitingRow).join('')}  - id: bench/chat
+${['instant', 'paced', 'hanging', 'slow', 'limiting'].map(wordsRow).join('')}  - id: bench/chat
     kind: text
     task: chat
     name: Instant chat
