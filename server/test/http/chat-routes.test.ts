@@ -5,6 +5,7 @@ import type { ChatOutcome } from '../../src/upstreams/upstream.ts';
 import { completion, createFake, type Fake } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
 import { wellAgain } from '../kit/well.ts';
 
 /** Chat at a model with two upstreams: the second one is called where the first surely took nothing. */
@@ -132,20 +133,17 @@ test('an upstream whose account is empty is left alone; callers are told of no m
   }
   assert.deepEqual(called(), [3, 3], 'one account alone makes it rest for nobody');
   await chat({}, await service.account());
-  await wellAgainIsNot();
+  // Who has no money takes no place, and learns of the rest first.
+  const { key } = await service.account({ usd: 0 });
+  await until('the service has seen it', async () => {
+    const call = { key, body: { prompt: 'x' } };
+    return (await service.call('POST', '/v1/queue/two/image', call)).status === 503;
+  });
   const told = service.log.slice(lines).map((line) => JSON.parse(line));
   assert.ok(told.some(({ level, msg }) => level === 50 && /out of credit/.test(msg)));
   const asked = called()[0]!;
   await chat();
   assert.equal(called()[0], asked, 'it is not asked again');
-
-  async function wellAgainIsNot(): Promise<void> {
-    const call = { key: account.key, body: { prompt: 'x' } };
-    for (;;) {
-      const { status } = await service.call('POST', '/v1/queue/two/image', call);
-      if (status === 503) return;
-    }
-  }
 });
 
 test("an upstream's own figure of its cost is kept, and shown to nobody", async () => {
