@@ -364,7 +364,7 @@ export async function noteFailure(
       insert into upstreams as u (name, model, failures, failing_accounts, last_error, paused_until)
       select ${upstream}, model, 1, array[${failure.account_id}::uuid],
         ${storableText(failure.message.slice(0, 2000))},
-        case when ${failure.pauses_at_once} then now() + pause * interval '1 s' end
+        case when ${failure.pauses_at_once} then now() + nullif(pause, 0) * interval '1 s' end
       from d order by model
       on conflict (name, model) do update set failures = u.failures + 1,
         last_error = excluded.last_error,
@@ -374,7 +374,7 @@ export async function noteFailure(
           then u.failing_accounts || excluded.failing_accounts else u.failing_accounts end,
         paused_until = greatest(u.paused_until, excluded.paused_until,
           case when not u.failing_accounts <@ excluded.failing_accounts then greatest(
-            now() + (select pause from d where d.model = u.model) * interval '1 s',
+            now() + (select nullif(pause, 0) from d where d.model = u.model) * interval '1 s',
             case when u.failures + 1 >= (select threshold from d where d.model = u.model)
               then now() + ${failure.rest_seconds}::float8 * interval '1 s' end) end)
       returning model, failures, paused_until
