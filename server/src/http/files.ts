@@ -1,12 +1,13 @@
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { extensionOf } from '../core/content-type.ts';
 import { ApiError } from '../core/errors.ts';
 import { fileId, parseFileId } from '../core/id.ts';
 import { verifyFile } from '../core/signature.ts';
 import * as files from '../db/files.ts';
 import { newId } from '../lib/id.ts';
 import { headAnd, leastRate, type Bytes } from '../lib/streams.ts';
-import { agrees, extensionOf, sniff } from '../storage/media.ts';
+import { agrees, sniff } from '../storage/media.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { holder, sendStored } from './stored.ts';
 

@@ -1,63 +1,8 @@
 import { fileTypeFromBuffer } from 'file-type';
+import { isKnownType, usualType } from '../core/content-type.ts';
 import { plainText } from './plain-text.ts';
 
 export { measure, Unmeasurable, type Measures } from './measure.ts';
-
-/** Every type that `sniff` can give, with its ending of a file name. */
-const endings: Record<string, string> = {
-  'image/png': 'png',
-  'image/jpeg': 'jpg',
-  'image/webp': 'webp',
-  'image/gif': 'gif',
-  'image/avif': 'avif',
-  'image/heic': 'heic',
-  'image/svg+xml': 'svg',
-  'video/mp4': 'mp4',
-  'video/quicktime': 'mov',
-  'video/webm': 'webm',
-  'video/x-matroska': 'mkv',
-  'audio/mpeg': 'mp3',
-  'audio/wav': 'wav',
-  'audio/ogg': 'ogg',
-  'audio/flac': 'flac',
-  'audio/mp4': 'm4a',
-  'audio/aac': 'aac',
-  'application/pdf': 'pdf',
-  'text/plain': 'txt',
-  'text/html': 'html',
-};
-
-/** Other names of these types. */
-const aliases: Record<string, string> = {
-  'image/jpg': 'image/jpeg',
-  'image/pjpeg': 'image/jpeg',
-  'image/x-png': 'image/png',
-  'image/apng': 'image/png',
-  'image/heif': 'image/heic',
-  'image/heic-sequence': 'image/heic',
-  'image/heif-sequence': 'image/heic',
-  'image/svg': 'image/svg+xml',
-  'video/x-m4v': 'video/mp4',
-  'video/matroska': 'video/x-matroska',
-  'audio/mp3': 'audio/mpeg',
-  'audio/x-mp3': 'audio/mpeg',
-  'audio/mpeg3': 'audio/mpeg',
-  'audio/x-wav': 'audio/wav',
-  'audio/wave': 'audio/wav',
-  'audio/vnd.wave': 'audio/wav',
-  'audio/opus': 'audio/ogg',
-  'audio/vorbis': 'audio/ogg',
-  'application/ogg': 'audio/ogg',
-  'audio/x-flac': 'audio/flac',
-  'audio/m4a': 'audio/mp4',
-  'audio/x-m4a': 'audio/mp4',
-  'audio/x-aac': 'audio/aac',
-  'audio/aacp': 'audio/aac',
-  'application/x-pdf': 'application/pdf',
-  'text/markdown': 'text/plain',
-  'text/csv': 'text/plain',
-  'application/xhtml+xml': 'text/html',
-};
 
 /** One container, several names: the first bytes do not tell whether there is a picture in it. */
 const containers: Record<string, string> = {
@@ -82,7 +27,7 @@ export const sniffBytes = 4100;
 export async function sniff(head: Uint8Array): Promise<string | null> {
   if (head.length === 0) return null;
   const magic = await magicType(head);
-  if (magic && magic in endings) return magic;
+  if (magic && isKnownType(magic)) return magic;
   if (!plainText().takes(head)) return null;
   return markupType(Buffer.from(head).toString('utf8')) ?? 'text/plain';
 }
@@ -92,25 +37,15 @@ export async function sniff(head: Uint8Array): Promise<string | null> {
  * count.
  */
 export function agrees(declared: string, sniffed: string): boolean {
-  const name = stored(declared);
-  if (name === sniffed) return name in endings;
+  const name = usualType(declared);
+  if (name === sniffed) return isKnownType(name);
   const container = containers[name];
   return container !== undefined && container === containers[sniffed];
 }
 
-/** Without the dot; `bin` for a type we do not know. */
-export function extensionOf(content_type: string): string {
-  return endings[stored(content_type)] ?? 'bin';
-}
-
-function stored(content_type: string): string {
-  const name = (content_type.split(';', 1)[0] ?? '').trim().toLowerCase();
-  return aliases[name] ?? name;
-}
-
 async function magicType(head: Uint8Array): Promise<string | null> {
   const found = await fileTypeFromBuffer(head);
-  if (found) return stored(found.mime);
+  if (found) return usualType(found.mime);
   // The tag before the sound, a cover picture for one, may be longer than the head.
   const [i, d, three, version = 0] = head;
   const tagged = i === 0x49 && d === 0x44 && three === 0x33 && version >= 2 && version <= 4;

@@ -1,3 +1,4 @@
+import { extensionOf } from '../core/content-type.ts';
 import { deliveredQuantity, isDelivered } from '../core/delivered.ts';
 import { costMaxUsdMicro, mediaCost } from '../core/cost.ts';
 import { failures, type FailureCode } from '../core/errors.ts';
@@ -9,7 +10,7 @@ import type { Claimed } from '../db/requests.ts';
 import { FetchError } from '../lib/fetch.ts';
 import { isWithinDepth, storableJson, storableText } from '../lib/json.ts';
 import { headAnd } from '../lib/streams.ts';
-import { extensionOf, measure, sniff, Unmeasurable } from '../storage/media.ts';
+import { measure, sniff, Unmeasurable } from '../storage/media.ts';
 import { TooLarge } from '../storage/storage.ts';
 import type { OutputMedia, Result } from '../upstreams/upstream.ts';
 import { fieldsDepthMax } from './finished.ts';

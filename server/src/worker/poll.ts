@@ -1,10 +1,11 @@
 import { failures } from '../core/errors.ts';
-import type { Transition } from '../core/request.ts';
+import type { Progress, Transition } from '../core/request.ts';
 import type { Claimed } from '../db/requests.ts';
 import { bounded } from '../lib/bounded.ts';
 import { outputPrefix, fail, finish } from './finish.ts';
 import { resultIn } from './finished.ts';
-import { boundedSeconds, type StepDeps } from './step.ts';
+import type { JobState } from '../upstreams/upstream.ts';
+import { boundedSeconds, wait, type StepDeps } from './step.ts';
 
 const pollMaxSeconds = 60;
 /** An upstream that does not know a job so often in a row will not find it again. */
@@ -15,31 +16,13 @@ const logLineMax = 500;
 /** Asks the upstream how a running job goes. */
 export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): Promise<Transition> {
   const upstream = deps.upstreams.get(row.started_upstream ?? row.upstream);
-  const { id, attempt, started_in } = row;
-  const wait = (
-    message: string | null,
-    progress: { progress: number | null; logs: string[] } | null,
-    ms?: number,
-    missing = false,
-  ) => {
-    const wake_seconds = boundedSeconds(ms, deps.settings.pollSeconds, pollMaxSeconds);
-    return {
-      id,
-      attempt,
-      to: 'wait' as const,
-      wake_seconds,
-      started_in,
-      outcome: null,
-      message,
-      progress,
-      missing,
-    };
-  };
-  if (!upstream || !row.handle) return wait('its upstream is not configured', null);
   const { handle } = row;
-  const finished = resultIn(handle);
+  const finished = handle && resultIn(handle);
   if (finished) return finish(row, finished, deps, signal);
-  const state = await bounded(signal, deps.settings.stepTimeoutSeconds * 1000, (own) =>
+  const { pollSeconds, stepTimeoutSeconds } = deps.settings;
+  if (!upstream || !handle)
+    return wait(row, pollSeconds, { message: 'its upstream is not configured' });
+  const state = await bounded(signal, stepTimeoutSeconds * 1000, (own) =>
     upstream.poll(handle, own),
   );
   if (state.state === 'failed') return fail(row, state.code, state.message);
@@ -47,17 +30,20 @@ export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): P
   if (state.state === 'missing') {
     if (row.missing + 1 >= missingMax)
       return fail(row, 'upstream_failed', 'The model lost the job.', { cause: state.message });
-    return wait(state.message, null, undefined, true);
+    return wait(row, pollSeconds, { message: state.message, missing: true });
   }
+  const wake_seconds = boundedSeconds(state.poll_after_ms, pollSeconds, pollMaxSeconds);
+  return wait(row, wake_seconds, { progress: progressIn(state) });
+}
+
+/** What it told of its progress, cut to what we keep. */
+function progressIn(state: Extract<JobState, { state: 'running' }>): Progress | null {
   const { progress = null, logs = [] } = state;
-  const told =
-    progress === null && logs.length === 0
-      ? null
-      : {
-          progress: progress === null ? null : Math.min(1, Math.max(0, progress)),
-          logs: logs.slice(-logsMax).map((line) => line.slice(0, logLineMax)),
-        };
-  return wait(null, told, state.poll_after_ms);
+  if (progress === null && logs.length === 0) return null;
+  return {
+    progress: progress === null ? null : Math.min(1, Math.max(0, progress)),
+    logs: logs.slice(-logsMax).map((line) => line.slice(0, logLineMax)),
+  };
 }
 
 const noCapacity = 'No model had room for the request in the time that it was given.';

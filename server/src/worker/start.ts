@@ -19,7 +19,7 @@ import type {
 import { finish, fail } from './finish.ts';
 import { finishedHandle } from './finished.ts';
 import { gatherFiles } from './inputs.ts';
-import { boundedSeconds, type StepDeps } from './step.ts';
+import { boundedSeconds, wait, type StepDeps } from './step.ts';
 
 /** Longest pause an upstream may ask for before the next try. */
 const retryMaxSeconds = 120;
@@ -91,10 +91,9 @@ function routeOf(row: Claimed, model: Model, { upstreams }: StepDeps): ModelUpst
 }
 
 /** It found no place: one that is queued waits for its turn, one that was tried asks again. */
-function notYet({ id, attempt, status, started_in }: Claimed): Transition {
-  if (status === 'IN_QUEUE') return { id, attempt, to: 'requeue' };
-  const facts = { started_in, outcome: null, message: null, progress: null };
-  return { id, attempt, to: 'wait', wake_seconds: placeSeconds * (0.5 + Math.random()), ...facts };
+function notYet(row: Claimed): Transition {
+  if (row.status === 'IN_QUEUE') return { id: row.id, attempt: row.attempt, to: 'requeue' };
+  return wait(row, placeSeconds * (0.5 + Math.random()));
 }
 
 /** Null: what the input names is no longer kept. */
@@ -163,7 +162,7 @@ async function answer(
   if (outcome.outcome === 'not_accepted') return elsewhere(row, outcome, chosen, deps);
   if (outcome.outcome === 'unknown') {
     await noteFailure(row, outcome, chosen.route, deps);
-    return told(row, 'unknown', outcome.message, recoverSeconds);
+    return tried(row, outcome, recoverSeconds);
   }
   await deps.circuit.succeeded(chosen.route);
   if (outcome.outcome === 'rejected') return fail(row, 'upstream_rejected', outcome.message);
@@ -199,14 +198,14 @@ async function elsewhere(
   const next = routeAfter(model.upstreams, row.upstream, isOpen);
   const later = retryIn(row.attempt);
   if (next !== null) {
-    const wait = told(row, 'not_accepted', refused.message, next.again ? later : 0);
-    return { ...wait, next_upstream: next.route.upstream };
+    const again = tried(row, refused, next.again ? later : 0);
+    return { ...again, next_upstream: next.route.upstream };
   }
   // While everything that could take it rests, nothing is asked in vain.
   const seconds = Math.max(pause, later, Math.min(restOf(route), restMaxSeconds));
-  const wait = told(row, 'not_accepted', refused.message, seconds);
+  const again = tried(row, refused, seconds);
   // A long wait is no reason to hold a place that others could use.
-  return seconds > placeKeptSeconds ? { ...wait, next_upstream: row.upstream } : wait;
+  return seconds > placeKeptSeconds ? { ...again, next_upstream: row.upstream } : again;
 }
 
 /** Longer each time, and not for all at once. */
@@ -231,23 +230,13 @@ async function noteFailure(
   await circuit.failed({ upstream, model }, { account_id, message, cause, why, retry_after_ms });
 }
 
-function told(
+/** This attempt's start ended so. */
+function tried(
   row: Claimed,
-  outcome: 'not_accepted' | 'unknown',
-  message: string,
+  { outcome, message }: { outcome: 'not_accepted' | 'unknown'; message: string },
   wake_seconds: number,
-): Extract<Transition, { to: 'wait' }> {
-  const { id, attempt } = row;
-  return {
-    id,
-    attempt,
-    to: 'wait',
-    wake_seconds,
-    started_in: attempt,
-    outcome,
-    message,
-    progress: null,
-  };
+) {
+  return wait(row, wake_seconds, { started_in: row.attempt, outcome, message });
 }
 
 /**
@@ -262,18 +251,6 @@ export async function recover(
 ): Promise<Transition | null> {
   const upstream = deps.upstreams.get(row.started_upstream ?? row.upstream);
   const { id, attempt, started_in } = row;
-  const later = (outcome: 'unknown' | 'missing', wake_seconds: number): Transition => {
-    return {
-      id,
-      attempt,
-      to: 'wait',
-      wake_seconds,
-      started_in,
-      outcome,
-      message: null,
-      progress: null,
-    };
-  };
   if (upstream?.class === 'A') return start(row, deps, signal);
   if (upstream?.class === 'B' && upstream.find) {
     const handle = await upstream.find(row.id, signal);
@@ -282,7 +259,9 @@ export async function recover(
       return { id, attempt, to: 'accepted', started_in: started_in!, handle, wake_seconds };
     // A job that was just made may not be found yet: one empty answer proves nothing, the second
     // one counts.
-    return row.outcome === 'missing' ? start(row, deps, signal) : later('missing', recoverSeconds);
+    return row.outcome === 'missing'
+      ? start(row, deps, signal)
+      : wait(row, recoverSeconds, { outcome: 'missing' });
   }
-  return later('unknown', Math.max(recoverSeconds, deps.settings.pollSeconds));
+  return wait(row, Math.max(recoverSeconds, deps.settings.pollSeconds), { outcome: 'unknown' });
 }

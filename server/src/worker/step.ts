@@ -66,6 +66,18 @@ export type StepRun = (
   signal: AbortSignal,
 ) => Promise<Transition | null>;
 
+type Wait = Extract<Transition, { to: 'wait' }>;
+
+/** The request is looked at again after so long; nothing is known to have changed but `facts`. */
+export function wait(
+  { id, attempt, started_in }: Claimed,
+  wake_seconds: number,
+  facts: Partial<Omit<Wait, 'id' | 'attempt' | 'to' | 'wake_seconds'>> = {},
+): Wait {
+  const unchanged = { started_in, outcome: null, message: null, progress: null };
+  return { id, attempt, to: 'wait', wake_seconds, ...unchanged, ...facts };
+}
+
 /** Sanity for delays that an upstream asks for. */
 export function boundedSeconds(
   ms: number | undefined,

@@ -23,7 +23,7 @@ import { Leases } from './leases.ts';
 import { notify } from './notify.ts';
 import { abandon, giveUp, poll } from './poll.ts';
 import { recover, start } from './start.ts';
-import type { StepDeps, StepRun } from './step.ts';
+import { wait, type StepDeps, type StepRun } from './step.ts';
 import { Troubles } from './troubles.ts';
 
 /** Claims of one round: more would make the transaction long, fewer would make many. */
@@ -349,7 +349,7 @@ class ClaimingWorker implements Worker {
    */
   async #retryLater(row: Claimed, step: Step, error: unknown): Promise<void> {
     const { log, advance } = this.#deps;
-    const { id, attempt, started_in } = row;
+    const { id, attempt } = row;
     const wake_seconds = this.#troubles.failed(id);
     const upstream = row.started_upstream ?? row.upstream;
     const failed = this.#troubles.tell(upstream);
@@ -357,16 +357,7 @@ class ClaimingWorker implements Worker {
     if (failed !== null)
       log.warn({ ...facts, failed, err: error }, 'step failed, will be tried again');
     const handedBack: Transition = { id, attempt, to: 'requeue' };
-    const again: Transition = {
-      id,
-      attempt,
-      to: 'wait',
-      wake_seconds,
-      started_in,
-      outcome: null,
-      message: String(error),
-      progress: null,
-    };
+    const again = wait(row, wake_seconds, { message: String(error) });
     const unbegun = row.status === 'IN_QUEUE' && this.#gaveUp;
     await advance(unbegun ? handedBack : again).catch(() => {});
   }

@@ -8,9 +8,9 @@ import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import * as bunny from 'mediabunny';
+import { extensionOf } from '../../src/core/content-type.ts';
 import {
   agrees,
-  extensionOf,
   measure,
   sniff,
   sniffBytes,

@@ -1,3 +1,4 @@
+import { extensionOf, usualType } from '../../core/content-type.ts';
 import { formBody } from '../../lib/multipart.ts';
 import { bytesOf, handedOver, HandOverFailed, InputRefused, openMedia } from '../inputs.ts';
 import { jsonOf } from '../replies.ts';
@@ -14,23 +15,6 @@ const uploadMs = 300_000;
 const filesMax = 64;
 const nameForm = /^[^\p{Cc}/\\]{1,255}$/u;
 const folderForm = /^[^\p{Cc}\\]{0,255}$/u;
-
-const endings: Readonly<Record<string, string>> = {
-  'image/png': 'png',
-  'image/jpeg': 'jpg',
-  'image/webp': 'webp',
-  'image/gif': 'gif',
-  'image/avif': 'avif',
-  'video/mp4': 'mp4',
-  'video/quicktime': 'mov',
-  'video/webm': 'webm',
-  'video/x-matroska': 'mkv',
-  'audio/mpeg': 'mp3',
-  'audio/wav': 'wav',
-  'audio/ogg': 'ogg',
-  'audio/flac': 'flac',
-  'audio/mp4': 'm4a',
-};
 
 /**
  * Uploads the media that the workflow takes, and gives the names that the server gave them, by
@@ -75,8 +59,8 @@ async function upload(
 ): Promise<string> {
   // What an address brings is not believed to be as long as it says.
   const bytes = await bytesOf(file, field, uploadMaxBytes);
-  const content_type = file.content_type.split(';', 1)[0]!.trim().toLowerCase();
-  const file_name = `${stem}.${endings[content_type] ?? 'bin'}`;
+  const content_type = usualType(file.content_type);
+  const file_name = `${stem}.${extensionOf(content_type)}`;
   const { headers, body } = formBody([
     { name: 'image', file_name, content_type, content: bytes },
     { name: 'type', content: 'input' },

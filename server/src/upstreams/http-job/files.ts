@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { extensionOf } from '../../core/content-type.ts';
 import { formBody } from '../../lib/multipart.ts';
 import { outcomeOfFault } from '../replies.ts';
 import { dataUri, InputRefused, openMedia, placeMedia } from '../inputs.ts';
@@ -106,7 +107,5 @@ async function formOf(file: InputFile, name: string, fields: Readonly<Record<str
  * and a caller's name is hostile.
  */
 function fileName(content_type: string): string {
-  const [, subtype = 'bin'] = /\/([a-z0-9]{1,10})/i.exec(content_type) ?? [];
-  const ending = { jpeg: 'jpg', quicktime: 'mov', mpeg: 'mp3' }[subtype.toLowerCase()];
-  return `${randomUUID()}.${ending ?? subtype.toLowerCase()}`;
+  return `${randomUUID()}.${extensionOf(content_type)}`;
 }

@@ -1,9 +1,10 @@
 import { isObject } from '../../lib/json.ts';
+import { formBody, type FormPart } from '../../lib/multipart.ts';
 import { openMedia, placeMedia, InputRefused } from '../inputs.ts';
 import { collectMedia } from '../outputs.ts';
 import { jsonOf } from '../replies.ts';
 import type { Result, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
-import { fileReader, formOf, partsOf, type Part } from './form.ts';
+import { fileReader, partsOf } from './form.ts';
 import type { Options } from './options.ts';
 import { costIn, errorIn, isSuccess, type Wire } from './wire.ts';
 
@@ -33,11 +34,11 @@ export function createImages(wire: Wire, options: Options, tools: UpstreamTools)
     if (files.length === 0 && job.task !== 'text-to-image')
       throw new InputRefused('image_url is missing: there is nothing to edit.');
     const path = files.length === 0 ? '/images/generations' : '/images/edits';
-    const { content_type, body } =
+    const { headers, body } =
       files.length === 0 ? asJson(job.model, fields) : asForm(job.model, fields, files);
     const reply = await wire.request(path, {
       method: 'POST',
-      headers: { 'content-type': content_type, accept: 'application/json' },
+      headers: { ...headers, accept: 'application/json' },
       body,
       maxBytes: replyMaxBytes,
       timeoutMs: options.start_seconds * 1000,
@@ -57,14 +58,14 @@ export function createImages(wire: Wire, options: Options, tools: UpstreamTools)
 async function sortOut(
   job: StartJob,
   tools: UpstreamTools,
-): Promise<{ files: Part[]; fields: Json }> {
-  const files: Part[] = [];
+): Promise<{ files: FormPart[]; fields: Json }> {
+  const files: FormPart[] = [];
   const read = fileReader(imageMaxBytes);
   const input = await placeMedia(job, async (value, field) => {
     const name = mediaParts[field];
     if (name === undefined) throw new InputRefused(`${field} is not taken by this model.`);
     const file = await openMedia(value, field, job, tools);
-    files.push({ name, value: await read(file, field, `${name}-${files.length + 1}`) });
+    files.push(await read(file, field, name, `${name}-${files.length + 1}`));
     return null;
   });
   // A count that the row does not price is not asked for.
@@ -76,17 +77,18 @@ async function sortOut(
 }
 
 function asJson(model: string, fields: Json) {
-  return { content_type: 'application/json', body: JSON.stringify({ ...fields, model }) };
+  const headers = { 'content-type': 'application/json' };
+  return { headers, body: JSON.stringify({ ...fields, model }) };
 }
 
-function asForm(model: string, fields: Json, files: Part[]) {
+function asForm(model: string, fields: Json, files: FormPart[]) {
   const isList = files.filter(({ name }) => name === 'image').length > 1;
-  return formOf([
-    { name: 'model', value: model },
+  return formBody([
+    { name: 'model', content: model },
     ...Object.entries(fields).flatMap(([name, value]) => partsOf(name, value)),
-    ...files.map(({ name, value }) => ({
-      name: isList && name === 'image' ? 'image[]' : name,
-      value,
+    ...files.map((file) => ({
+      ...file,
+      name: isList && file.name === 'image' ? 'image[]' : file.name,
     })),
   ]);
 }

@@ -1,13 +1,15 @@
+import type { RequestCall } from '../../lib/fetch.ts';
+import { formBody, type FormPart } from '../../lib/multipart.ts';
 import { dataUri, InputRefused, openMedia, placeMedia } from '../inputs.ts';
 import type { StartJob, UpstreamTools } from '../upstream.ts';
-import { fileReader, formOf, partsOf, type Part } from './form.ts';
+import { fileReader, partsOf } from './form.ts';
 import type { Options } from './options.ts';
 
 /** What a video is asked for with, in each of the forms. */
 
 type Json = Record<string, unknown>;
 type Medium = { field: string; url: string };
-type Sent = { content_type: string; body: string | Buffer };
+type Sent = { headers: Record<string, string>; body: RequestCall['body'] };
 
 const fileMaxBytes = 50 * 1024 * 1024;
 /** As data in JSON; what is larger is given by its link, where we have one. */
@@ -26,17 +28,17 @@ export function videoBody(
 }
 
 async function form(job: StartJob, tools: UpstreamTools): Promise<Sent> {
-  const files: Part[] = [];
+  const files: FormPart[] = [];
   const read = fileReader(fileMaxBytes);
   const fields = await fieldsOf(job, async (value, field) => {
     if (files.length > 0) throw untaken(field);
     const file = await openMedia(value, field, job, tools);
     const name = 'input_reference';
-    files.push({ name, value: await read(file, field, name) });
+    files.push(await read(file, field, name));
     return null;
   });
   const texts = Object.entries(fields).flatMap(([name, value]) => partsOf(name, value));
-  return formOf([{ name: 'model', value: job.model }, ...texts, ...files]);
+  return formBody([{ name: 'model', content: job.model }, ...texts, ...files]);
 }
 
 async function json(
@@ -59,7 +61,7 @@ async function json(
     model: job.model,
     ...(callback_url !== null && { callback_url }),
   };
-  return { content_type: 'application/json', body: JSON.stringify(body) };
+  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }
 
 async function addressOf(

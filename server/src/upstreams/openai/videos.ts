@@ -36,10 +36,10 @@ export function createVideos(
   return {
     async start(job: StartJob): Promise<StartOutcome> {
       const callback = callsBack && reaches(job.callback_url, wire) ? job.callback_url : null;
-      const { content_type, body } = await videoBody(job, kind, callback, tools);
+      const { headers, body } = await videoBody(job, kind, callback, tools);
       const reply = await wire.request('/videos', {
         method: 'POST',
-        headers: { 'content-type': content_type, accept: 'application/json' },
+        headers: { ...headers, accept: 'application/json' },
         body,
         maxBytes: replyMaxBytes,
         timeoutMs: startMs,

@@ -9,7 +9,7 @@ import {
 } from '../inputs.ts';
 import { jsonOf } from '../replies.ts';
 import type { InputFile, StartJob, UpstreamTools } from '../upstream.ts';
-import type { Api } from './api.ts';
+import type { BearerApi } from '../bearer-api.ts';
 
 /** A caller's media on their way into a prediction's input. */
 
@@ -31,7 +31,7 @@ const depthMax = 6;
  */
 export async function placedInput(
   job: StartJob,
-  api: Api,
+  api: BearerApi,
   tools: UpstreamTools,
 ): Promise<Record<string, unknown>> {
   const uploaded = new Map<string, Promise<string>>();
@@ -88,7 +88,7 @@ async function lightened(
 async function upload(
   file: InputFile,
   signal: AbortSignal,
-  api: Api,
+  api: BearerApi,
   tools: UpstreamTools,
 ): Promise<string> {
   const content = { size: file.size, chunks: await file.open() };

@@ -2,7 +2,7 @@ import type { UpstreamSettings } from '../../core/upstream-definition.ts';
 import { jsonOf } from '../replies.ts';
 import { plainSchema } from '../schemas.ts';
 import type { UpstreamTools } from '../upstream.ts';
-import { createApi, type Api } from './api.ts';
+import { createBearerApi, type BearerApi } from '../bearer-api.ts';
 
 /** What Replicate tells about its models. Prices are not among it. */
 
@@ -31,7 +31,7 @@ export interface ModelFacts {
 }
 
 /** The official models, and the operator's own deployments. */
-export async function listModels(api: Api, signal: AbortSignal): Promise<string[]> {
+export async function listModels(api: BearerApi, signal: AbortSignal): Promise<string[]> {
   const call = { maxBytes: listMaxBytes, timeoutMs: listMs, signal };
   const [official, own] = await Promise.all([
     api.send({ ...call, path: '/collections/official' }),
@@ -53,7 +53,11 @@ function namesIn(list: unknown): string[] {
 }
 
 /** Whether it has the model; its list names only the official ones, which are a few of all. */
-export async function hasModel(api: Api, model: string, signal: AbortSignal): Promise<boolean> {
+export async function hasModel(
+  api: BearerApi,
+  model: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   const [name = '', version] = model.split(':');
   const room = name.startsWith('deployments/') ? '' : '/models';
   const at = version === undefined ? '' : `/versions/${encodeURIComponent(version)}`;
@@ -75,7 +79,7 @@ export async function readModel(
   signal: AbortSignal,
 ): Promise<ModelFacts | null> {
   const path = `/models/${id.split('/').map(encodeURIComponent).join('/')}`;
-  const api = createApi(settings, tools);
+  const api = createBearerApi(settings, tools);
   const reply = await api.send({ path, maxBytes: listMaxBytes, signal });
   if (reply.status === 404) return null;
   const model = asObject(jsonOf(reply.body));

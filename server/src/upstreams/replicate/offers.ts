@@ -3,7 +3,7 @@ import type { LeftOut, MediaOffer, Offers } from '../../core/offer.ts';
 import type { UpstreamSettings } from '../../core/upstream-definition.ts';
 import { isObject } from '../../lib/json.ts';
 import type { UpstreamTools } from '../upstream.ts';
-import { createApi } from './api.ts';
+import { createBearerApi } from '../bearer-api.ts';
 import { listModels, readModel, type ModelFacts } from './models.ts';
 
 const endings: Readonly<Record<string, Exclude<Kind, 'text'>>> = {
@@ -28,7 +28,8 @@ export async function replicateOffers(
   signal: AbortSignal,
 ): Promise<Offers> {
   const found: Offers = { offers: [], left_out: [] };
-  const listed = names ?? (await listModels(createApi(settings, tools), signal)).filter(matches);
+  const listed =
+    names ?? (await listModels(createBearerApi(settings, tools), signal)).filter(matches);
   for (const model of listed) {
     const isName = /^[^/:]+\/[^/:]+$/.test(model);
     const facts = isName ? await readModel(settings, tools, model, signal) : null;

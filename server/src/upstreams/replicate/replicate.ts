@@ -10,7 +10,7 @@ import type {
   Upstream,
   UpstreamTools,
 } from '../upstream.ts';
-import { createApi, type Api } from './api.ts';
+import { createBearerApi, type BearerApi } from '../bearer-api.ts';
 import { placedInput } from './files.ts';
 import { hasModel, listModels } from './models.ts';
 import { predictionOf, stateOfPrediction } from './prediction.ts';
@@ -30,7 +30,7 @@ const segment = '[A-Za-z0-9][A-Za-z0-9._-]{0,99}';
 const modelForm = new RegExp(`^(deployments/)?(${segment}/${segment})(?::([A-Za-z0-9]{1,100}))?$`);
 
 export function createReplicate(settings: UpstreamSettings, tools: UpstreamTools): Upstream {
-  const api = createApi(settings, tools);
+  const api = createBearerApi(settings, tools);
   const verify = createVerify(settings.secret, api, tools.now);
   // Replicate itself calls back over https only, and refuses a prediction that asks for more.
   const takesHttp = settings.url.startsWith('http:');
@@ -95,7 +95,7 @@ async function submit(
   path: string,
   json: unknown,
   signal: AbortSignal,
-  api: Api,
+  api: BearerApi,
   tools: UpstreamTools,
 ): Promise<StartOutcome> {
   let reply: Reply;
@@ -113,7 +113,7 @@ async function submit(
   return refusalOf(reply, api, tools);
 }
 
-function refusalOf(reply: Reply, api: Api, tools: UpstreamTools): StartOutcome {
+function refusalOf(reply: Reply, api: BearerApi, tools: UpstreamTools): StartOutcome {
   const said = withoutKey(outcomeOfReply(reply, tools.now()), api);
   // It answers a version that is gone like an input that does not fit.
   const { title } = (jsonOf(reply.body) ?? {}) as { title?: unknown };
@@ -126,11 +126,11 @@ function refusalOf(reply: Reply, api: Api, tools: UpstreamTools): StartOutcome {
   return said;
 }
 
-function withoutKey<T extends StartOutcome>(outcome: T, { quiet }: Api): T {
+function withoutKey<T extends StartOutcome>(outcome: T, { quiet }: BearerApi): T {
   return 'message' in outcome ? { ...outcome, message: quiet(outcome.message) } : outcome;
 }
 
-async function poll(handle: Handle, signal: AbortSignal, api: Api): Promise<JobState> {
+async function poll(handle: Handle, signal: AbortSignal, api: BearerApi): Promise<JobState> {
   const id = idOf(handle);
   const path = `/predictions/${id}`;
   const reply = await api.send({ path, maxBytes: predictionMaxBytes, signal });

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { jsonOf } from '../replies.ts';
 import { CallbackRefused, type Callback } from '../upstream.ts';
-import type { Api } from './api.ts';
+import type { BearerApi } from '../bearer-api.ts';
 
 /** Replicate's callbacks: signed as Standard Webhooks are, with one secret for the account. */
 
@@ -14,7 +14,7 @@ const keyMinBytes = 16;
 export type Verify = (call: Callback) => Promise<void>;
 
 /** Without a secret of the operator's the upstream is asked for it, and again when it changed. */
-export function createVerify(secret: string | null, api: Api, now: () => number): Verify {
+export function createVerify(secret: string | null, api: BearerApi, now: () => number): Verify {
   const own = secret === null ? null : keyOf(secret);
   if (secret !== null && own === null)
     throw new Error('its secret is none that Replicate signs with: it begins with whsec_');
@@ -67,7 +67,7 @@ function isGood({ headers, body }: Callback, key: Buffer): boolean {
   return good;
 }
 
-async function fetchKey(api: Api, signal: AbortSignal): Promise<Buffer> {
+async function fetchKey(api: BearerApi, signal: AbortSignal): Promise<Buffer> {
   const reply = await api.send({ path: '/webhooks/default/secret', signal });
   const { key } = (jsonOf(reply.body) ?? {}) as { key?: unknown };
   const secret = reply.status === 200 && typeof key === 'string' ? keyOf(key) : null;

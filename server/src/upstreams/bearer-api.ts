@@ -1,15 +1,15 @@
-import type { UpstreamSettings } from '../../core/upstream-definition.ts';
-import type { RequestCall, Reply } from '../../lib/fetch.ts';
-import type { UpstreamTools } from '../upstream.ts';
+import type { UpstreamSettings } from '../core/upstream-definition.ts';
+import type { Reply, RequestCall } from '../lib/fetch.ts';
+import type { UpstreamTools } from './upstream.ts';
 
-/** Replicate's HTTP API under the base address, with our token. */
+/** An HTTP API that speaks JSON under one base address and takes our key as a bearer's. */
 
 const replyMaxBytes = 1024 * 1024;
 /** For a call that only asks. */
 export const askMs = 20_000;
 
 interface ApiCall extends Partial<Pick<RequestCall, 'method' | 'headers' | 'body' | 'maxBytes'>> {
-  /** Below the base address. The token goes nowhere else: no address from a reply is called. */
+  /** Below the base address. The key goes nowhere else: no address from a reply is called. */
   path: string;
   /** Sent as JSON. */
   json?: unknown;
@@ -17,14 +17,17 @@ interface ApiCall extends Partial<Pick<RequestCall, 'method' | 'headers' | 'body
   signal: AbortSignal;
 }
 
-export interface Api {
+export interface BearerApi {
   /** Any status is a reply. @throws FetchError */
   send(call: ApiCall): Promise<Reply>;
-  /** A text without our token, should a reply have repeated it. */
+  /** A text without our key, should a reply have repeated it. */
   quiet(text: string): string;
 }
 
-export function createApi({ url, key }: UpstreamSettings, { fetch }: UpstreamTools): Api {
+export function createBearerApi(
+  { url, key }: UpstreamSettings,
+  { fetch }: Pick<UpstreamTools, 'fetch'>,
+): BearerApi {
   return {
     send({ path, json, headers, body, ...call }) {
       return fetch.request({
