@@ -1,6 +1,7 @@
 import type { Ending, Moving } from './core/request.ts';
 import type { Noted } from './db/queue.ts';
 import type { Metrics } from './lib/metrics.ts';
+import type { Told } from './operations/circuit.ts';
 
 /** What happened, as an operator hears of it: lines in the log and figures. */
 export type Happenings = ReturnType<typeof tellHappenings>;
@@ -30,13 +31,14 @@ export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<st
   /** Until when each alarm is known. */
   const alarmed = new Map<string, number>();
   /** Told at the first one, also where nothing rests yet: it may be true. */
-  const alarm = (upstream: string, why: string, facts: object): boolean => {
+  const alarm = ({ why, ...told }: Told, facts: object): boolean => {
     const sentence = sentences[why];
     const now = performance.now();
-    const key = `${upstream} ${why}`;
+    // Key and credit are the upstream's, whatever was asked for.
+    const key = `${told.upstream} ${why} ${why === 'model' ? told.model : ''}`;
     if (!sentence || now < (alarmed.get(key) ?? 0)) return false;
     alarmed.set(key, now + alarmQuietMs);
-    log.error({ upstream, ...facts }, sentence);
+    log.error({ ...told, ...facts }, sentence);
     return true;
   };
   return {
@@ -59,18 +61,24 @@ export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<st
       log.info(facts, 'webhook failed');
     },
 
-    startFailed(upstream: string, { why, cause }: { why: string; cause: string }, noted: Noted) {
+    startFailed(told: Told, { rested, failures, resting_seconds }: Noted) {
+      const { upstream, why } = told;
       metrics.upstreamFailures.inc({ upstream: label(upstream), why });
-      const { rested, failures, resting_seconds } = noted;
-      if (resting_seconds === 0) return void alarm(upstream, why, { cause });
+      if (resting_seconds === 0) return void alarm(told, { call: 'start' });
       const now = performance.now();
       // Of starts that fail at the same moment none sees in the row what the others have noted.
       const begins = !rested && now >= (resting.get(upstream) ?? 0);
       resting.set(upstream, now + resting_seconds * 1000);
       const seconds = Math.ceil(resting_seconds);
       if (!begins) return;
-      if (alarm(upstream, why, { seconds, cause })) return;
-      log.warn({ upstream, failures, seconds, why, cause }, 'upstream rests');
+      if (alarm(told, { call: 'start', seconds })) return;
+      log.warn({ ...told, failures, seconds }, 'upstream rests');
+    },
+
+    lookRefused(told: Told): void {
+      const { upstream, why } = told;
+      metrics.looksRefused.inc({ upstream: label(upstream), why });
+      alarm(told, { call: 'look' });
     },
 
     startSucceeded(upstream: string): void {

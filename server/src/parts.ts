@@ -83,6 +83,7 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
     dir: catalogDir(config),
     usableUpstreams: connected.usable,
     knownUpstreams: [...builtIn, ...(options.upstreams?.keys() ?? [])],
+    definitionFault: connected.faultOf,
     define: connected.define,
     log,
   });
@@ -126,7 +127,8 @@ export function openMedia(config: Config): Storage {
  */
 export function upstreamsOf(config: Config) {
   const fetches = openFetches(config);
-  const { define, usable, live, close: hangUp } = connect(config, fetches, new Map());
+  const connected = connect(config, fetches, new Map());
+  const { define, faultOf: definitionFault, usable, live, close: hangUp } = connected;
   const isSandbox = (name: string) => name === 'sandbox' && config.FAREBOX_SANDBOX;
   const usableUpstreams = (name: string) => isSandbox(name) || usable(name);
   const close = async () => {
@@ -134,7 +136,8 @@ export function upstreamsOf(config: Config) {
     await Promise.all(Object.values(fetches).map((each) => each.close()));
   };
   const tools = toolsOf(config, fetches);
-  return { knownUpstreams: builtIn, usableUpstreams, define, live, tools, close };
+  const known = { knownUpstreams: builtIn, usableUpstreams };
+  return { ...known, definitionFault, define, live, tools, close };
 }
 
 function toolsOf(config: Config, fetches: Fetches): UpstreamTools {

@@ -6,23 +6,50 @@ import { print, seconds, table, withDatabase, type Context } from './output.ts';
 
 export async function list(context: Context): Promise<void> {
   const defined = await definedIn(context);
-  const rows = await withDatabase(context, (db) => queue.upstreamStates(db, [...defined.keys()]));
-  const cells = rows.map((row) => [
+  const { rows, models } = await withDatabase(context, async (db) => {
+    const rows = await queue.upstreamStates(db, [...defined.keys()]);
+    const names = rows.map(({ name }) => name);
+    return { rows, models: await queue.restingModels(db, names) };
+  });
+  const restingOf = (name: string) => models.filter(({ upstream }) => upstream === name);
+  const cells = rows.flatMap((row) => [
+    cellsOf(row, setUp(defined.get(row.name))),
+    ...restingOf(row.name).map((model) => [`  ${model.model}`, '', '', '', '', ...troubles(model)]),
+  ]);
+  const figures = ['WAITING', 'OLDEST', 'IN USE', 'RESTS FOR', 'FAILURES'];
+  const shown = rows.map((row) => view(row, defined.get(row.name), restingOf(row.name)));
+  const reasons = shown.flatMap(({ reason }) => reason ?? []);
+  const head = ['UPSTREAM', 'SET UP', ...figures, 'LAST ERROR AT', 'LAST ERROR'];
+  print(context, { data: shown }, [table(head, cells), ...reasons].join('\n'));
+}
+
+function cellsOf(row: queue.UpstreamState, isSetUp: boolean): string[] {
+  return [
     row.name,
-    setUp(defined.get(row.name)) ? 'yes' : 'no',
+    isSetUp ? 'yes' : 'no',
     row.waiting < queue.waitingMax ? String(row.waiting) : `${queue.waitingMax} or more`,
     row.waiting > 0 ? seconds(row.oldest_seconds) : '-',
     String(row.in_use),
-    row.resting_seconds > 0 ? seconds(row.resting_seconds) : '-',
-    String(row.failures),
-    row.last_error ?? '-',
-  ]);
-  const figures = ['WAITING', 'OLDEST', 'IN USE', 'RESTS FOR', 'FAILURES', 'LAST ERROR'];
-  const shown = rows.map((row) => view(row, defined.get(row.name)));
-  const reasons = shown.flatMap(({ reason }) => reason ?? []);
-  const lines = [table(['UPSTREAM', 'SET UP', ...figures], cells), ...reasons];
-  print(context, { data: shown }, lines.join('\n'));
+    ...troubles(row),
+  ];
 }
+
+type Troubles = Pick<
+  queue.UpstreamState,
+  'resting_seconds' | 'failures' | 'last_error' | 'last_error_at'
+>;
+
+function troubles({ resting_seconds, failures, last_error, last_error_at }: Troubles): string[] {
+  return [
+    resting_seconds > 0 ? seconds(resting_seconds) : '-',
+    String(failures),
+    last_error_at?.toISOString() ?? '-',
+    last_error ?? '-',
+  ];
+}
+
+/** A bad one defines nothing, so that its upstream is missing here. */
+const badFiles = 'The catalog files have problems: "farebox catalog check" names them.';
 
 /** True, or why it is not set up; of a name that no file has, nothing. */
 type Usable = true | string | undefined;
@@ -32,7 +59,10 @@ async function definedIn({ config }: Context): Promise<Map<string, Usable>> {
   const opened = upstreamsOf(config);
   const dir = catalogDir(config);
   const defined = await checkFolder({ dir, ...opened })
-    .then(({ upstreams }) => upstreams.map(({ definition }) => definition.name))
+    .then(({ upstreams, problems }) => {
+      if (problems.length > 0) console.error(badFiles);
+      return upstreams.map(({ definition }) => definition.name);
+    })
     .catch((error: Error) => {
       console.error(`Cannot read the folder ${dir}: ${error.message}`);
       return [];
@@ -51,8 +81,8 @@ function setUp(usable: Usable): boolean {
 function view(
   { resting_seconds, oldest_seconds, waiting, ...row }: queue.UpstreamState,
   usable: Usable,
+  resting: queue.RestingModel[],
 ) {
-  const until = new Date(Date.now() + resting_seconds * 1000);
   const unknown = `no catalog file defines the upstream "${row.name}"`;
   return {
     ...row,
@@ -60,6 +90,15 @@ function view(
     reason: setUp(usable) ? null : (usable ?? unknown),
     waiting,
     oldest_seconds: waiting > 0 ? Math.round(oldest_seconds) : null,
-    resting_until: resting_seconds > 0 ? until.toISOString() : null,
+    resting_until: until(resting_seconds),
+    resting_models: resting.map(({ upstream: _upstream, resting_seconds: left, ...model }) => ({
+      ...model,
+      resting_until: until(left),
+    })),
   };
+}
+
+function until(resting_seconds: number): string | null {
+  if (resting_seconds <= 0) return null;
+  return new Date(Date.now() + resting_seconds * 1000).toISOString();
 }

@@ -25,9 +25,9 @@ export interface Gatherer {
   add(chunk: unknown): void;
   /**
    * The completion so far; `usage` is left out while no chunk brought any. Its tool calls and log
-   * probabilities go on growing with later chunks.
+   * probabilities go on growing with later chunks. `ended`: the stream came to its end in order.
    */
-  completion(): Json;
+  completion(ended?: boolean): Json;
 }
 
 /**
@@ -71,20 +71,34 @@ export function gatherChunks(identity: CompletionIdentity): Gatherer {
   const logprobs: Json = {};
   let finish_reason: string | null = null;
   let usage: Json | undefined;
+  let hasWritten = false;
+  /** Something was written with the last report or after it. */
+  let isOutrun = false;
 
   function add(chunk: unknown): void {
     if (!isObject(chunk)) return;
     keepFirst(head, chunk);
     // Some servers repeat a growing usage in every chunk: the last one is the truth.
-    if (isObject(chunk.usage)) usage = chunk.usage;
+    if (isObject(chunk.usage)) {
+      usage = chunk.usage;
+      isOutrun = false;
+    }
     const choice = Array.isArray(chunk.choices) ? chunk.choices.find(isFirstChoice) : undefined;
     if (choice === undefined) return;
+    const writes = deliveredText({ choices: [{ message: choice.delta }] }) !== '';
+    hasWritten ||= writes;
+    isOutrun ||= writes && !(isObject(chunk.usage) && typeof choice.finish_reason === 'string');
     if (typeof choice.finish_reason === 'string') finish_reason = choice.finish_reason;
     if (isObject(choice.logprobs)) growLogprobs(logprobs, choice.logprobs);
     if (isObject(choice.delta)) growMessage(message, calls, choice.delta);
   }
 
-  function completion(): Json {
+  /** Some servers say 0 until they have counted: while something is written that is no figure. */
+  function isPending(ended: boolean): boolean {
+    return usageOf({ usage })?.completion_tokens === 0 && (isOutrun || (hasWritten && !ended));
+  }
+
+  function completion(ended = true): Json {
     const { id, created, model, ...rest } = { ...identity, ...head };
     return {
       id,
@@ -99,7 +113,7 @@ export function gatherChunks(identity: CompletionIdentity): Gatherer {
           finish_reason,
         },
       ],
-      ...(usage === undefined ? {} : { usage }),
+      ...(usage === undefined || isPending(ended) ? {} : { usage }),
       ...rest,
     };
   }

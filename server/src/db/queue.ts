@@ -277,6 +277,7 @@ export interface UpstreamState {
   resting_seconds: number;
   failures: number;
   last_error: string | null;
+  last_error_at: Date | null;
 }
 
 /** Counting more would cost a scrape what the queue needs. */
@@ -300,7 +301,7 @@ export function upstreamStates(db: Connection, known: string[]): Promise<Upstrea
     select n.name, q.waiting, coalesce(q.oldest, 0)::float8 as oldest_seconds, p.in_use,
       greatest(0, coalesce(extract(epoch from u.paused_until - now()), 0))::float8
         as resting_seconds,
-      coalesce(u.failures, 0) as failures, u.last_error
+      coalesce(u.failures, 0) as failures, u.last_error, u.last_error_at
     from names n left join upstreams u on u.name = n.name and u.model = ''
     cross join lateral (
       select count(*)::int as waiting, extract(epoch from now() - min(created_at)) as oldest
@@ -311,6 +312,28 @@ export function upstreamStates(db: Connection, known: string[]): Promise<Upstrea
     cross join lateral (
       select count(*)::int as in_use from requests where upstream = n.name and slot
     ) p order by n.name`);
+}
+
+/** A model that rests by itself. */
+export interface RestingModel {
+  upstream: string;
+  /** The upstream's own name of it. */
+  model: string;
+  resting_seconds: number;
+  failures: number;
+  last_error: string | null;
+  last_error_at: Date | null;
+}
+
+const restingModelsMax = 1_000;
+
+/** Models of these upstreams that rest, in order of name. */
+export function restingModels(db: Connection, upstreams: string[]): Promise<RestingModel[]> {
+  return db.run<RestingModel>(sql`
+    select name as upstream, model, failures, last_error, last_error_at,
+      extract(epoch from paused_until - now())::float8 as resting_seconds
+    from upstreams where name = any(${upstreams}::text[]) and model <> '' and paused_until > now()
+    order by name, model limit ${restingModelsMax}`);
 }
 
 /** What a failed start has led to. */
@@ -332,6 +355,8 @@ export interface Failure {
   model_pause_seconds: number;
   /** False: those pauses hold only once two accounts have failed. */
   pauses_at_once: boolean;
+  /** No input can have brought it about: it counts also where one account alone has failed. */
+  counts_alone: boolean;
   /** Failures in a row from which on the upstream rests, and the model. */
   threshold: number;
   model_threshold: number;
@@ -342,7 +367,7 @@ export interface Failure {
  * Notes a failed start; from `threshold` failures in a row on, or when it asks for it, the upstream
  * rests, and a model of it by itself. Failures of a single account do not count, however many, nor
  * what it alone was told of key, credit or model: it may be what that account asks for, and others
- * would have to wait for it.
+ * would have to wait for it. Such as `counts_alone` do.
  */
 export async function noteFailure(
   db: Connection,
@@ -361,19 +386,21 @@ export async function noteFailure(
     ), before as (
       select model, paused_until > now() as rested from upstreams where name = ${upstream}
     ), noted as (
-      insert into upstreams as u (name, model, failures, failing_accounts, last_error, paused_until)
+      insert into upstreams as u
+        (name, model, failures, failing_accounts, last_error, last_error_at, paused_until)
       select ${upstream}, model, 1, array[${failure.account_id}::uuid],
-        ${storableText(failure.message.slice(0, 2000))},
+        ${storableText(failure.message.slice(0, 2000))}, now(),
         case when ${failure.pauses_at_once} then now() + nullif(pause, 0) * interval '1 s' end
       from d order by model
       on conflict (name, model) do update set failures = u.failures + 1,
-        last_error = excluded.last_error,
+        last_error = excluded.last_error, last_error_at = excluded.last_error_at,
         failing_accounts = case
           when cardinality(u.failing_accounts) < 2
             and not u.failing_accounts @> excluded.failing_accounts
           then u.failing_accounts || excluded.failing_accounts else u.failing_accounts end,
         paused_until = greatest(u.paused_until, excluded.paused_until,
-          case when not u.failing_accounts <@ excluded.failing_accounts then greatest(
+          case when ${failure.counts_alone} or not u.failing_accounts <@ excluded.failing_accounts
+          then greatest(
             now() + (select nullif(pause, 0) from d where d.model = u.model) * interval '1 s',
             case when u.failures + 1 >= (select threshold from d where d.model = u.model)
               then now() + ${failure.rest_seconds}::float8 * interval '1 s' end) end)
@@ -383,6 +410,19 @@ export async function noteFailure(
       greatest(0, extract(epoch from n.paused_until - now()))::float8 as resting_seconds
     from noted n left join before b using (model)`);
   return rows.find(({ model }) => model === models[0])!;
+}
+
+/** The newest thing that is wrong there, as its refusal of a look tells; no failed start. */
+export async function noteRefusedLook(
+  db: Connection,
+  upstream: string,
+  message: string,
+): Promise<void> {
+  await db.run(sql`
+    insert into upstreams (name, last_error, last_error_at)
+    values (${upstream}, ${storableText(message.slice(0, 2000))}, now())
+    on conflict (name, model) do update
+      set last_error = excluded.last_error, last_error_at = excluded.last_error_at`);
 }
 
 /** A start went well: the upstream and this model of it are well again. */

@@ -168,7 +168,9 @@ async function begin(
   deps.cutoff.addEventListener('abort', cut);
   const wait = run.model.disconnect === 'drain' ? deps.settings.times.drainMs : 0;
   const giveUp = () => abort.abort(new chat.CallerLeft());
-  const stopWaiting = run.chat.stream ? whenLeft(reply.raw, wait, giveUp) : () => {};
+  // A whole reply that is kept is still to be had under its key by who lost the connection.
+  const goesOn = run.keep && !run.chat.stream;
+  const stopWaiting = goesOn ? () => {} : whenLeft(reply.raw, wait, giveUp);
   try {
     if (!run.chat.stream) {
       const { completion } = await chat.reply(run, chatDeps, abort.signal);

@@ -12,6 +12,7 @@ export interface Metrics {
   requestsEnded: Counter<'status' | 'code' | 'upstream'>;
   webhooks: Counter<'result'>;
   upstreamFailures: Counter<'upstream' | 'why'>;
+  looksRefused: Counter<'upstream' | 'why'>;
   streams: Gauge;
   inFlight: Gauge;
   /** What changes at every call: counted here, and told when somebody asks. */
@@ -97,6 +98,12 @@ function createOutcomes(registers: Registry[]) {
     upstreamFailures: new Counter({
       name: 'farebox_upstream_failures_total',
       help: 'Starts that an upstream did not take, or did not answer.',
+      labelNames: ['upstream', 'why'],
+      registers,
+    }),
+    looksRefused: new Counter({
+      name: 'farebox_upstream_looks_refused_total',
+      help: 'Looks at running jobs that an upstream refused.',
       labelNames: ['upstream', 'why'],
       registers,
     }),

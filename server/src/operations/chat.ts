@@ -62,7 +62,10 @@ export interface Settled {
   released: boolean;
 }
 
-/** Calls for a whole reply. Throws an ApiError once the reservation is released. */
+/**
+ * Calls for a whole reply. Throws an ApiError once the reservation is released. Abort with
+ * `CallerLeft`, and no more is billed than the usage of a reply that came all the same.
+ */
 export async function reply(
   wanted: ChatRun,
   deps: ChatDeps,
@@ -71,8 +74,12 @@ export async function reply(
   const { outcome, run } = await call(wanted, deps, false, signal);
   if (outcome.outcome !== 'reply') throw await refused(run, deps, outcome);
   const { object: _object, error = null, ...rest } = outcome.reply;
-  const completion = { ...rest, ...identity(run), object: 'chat.completion' };
-  const settled = await settle(run, deps, { completion, failed: error !== null, whole: true });
+  const isLeft = signal.reason instanceof CallerLeft;
+  // Nothing of it reaches who was let go, whatever it says.
+  const said = isLeft ? { ...rest, choices: [] } : rest;
+  const completion = { ...said, ...identity(run), object: 'chat.completion' };
+  const delivered = { completion, failed: error !== null, whole: !isLeft };
+  const settled = await settle(run, deps, delivered);
   if (settled.failed) throw new ApiError('submit_failed', { cause: error ?? 'finished in error' });
   return settled;
 }
@@ -148,7 +155,7 @@ async function* forward(
     }
     abort.abort();
     await chunks.return?.().then(undefined, () => {});
-    const completion = { ...gatherer.completion(), ...identity(run) };
+    const completion = { ...gatherer.completion(ended), ...identity(run) };
     done(await settle(run, deps, { completion, failed, whole: ended }, ended));
   }
 }
@@ -201,14 +208,16 @@ async function call(
     const outcome = await callAt(run, deps, streamed, signal);
     called = { outcome, run };
     if (outcome.outcome !== 'not_accepted' && outcome.outcome !== 'unknown') {
-      await deps.circuit.succeeded(route);
+      const isAnswer = outcome.outcome !== 'rejected' || !outcome.unasked;
+      if (isAnswer) await deps.circuit.succeeded(route);
       return called;
     }
     // Of who left nothing can be said about the upstream.
     if (signal.aborted) return called;
     const { message } = outcome;
     const cause = withoutInput(message, run.chat.body);
-    await deps.circuit.failed(route, { ...outcome, account_id: run.account_id, message, cause });
+    const { account_id, model } = run;
+    await deps.circuit.failed(route, { ...outcome, account_id, model_id: model.id, cause });
     if (outcome.outcome === 'unknown') return called;
   }
   return called!;

@@ -10,6 +10,8 @@ const pauseMaxSeconds = 120;
 const alarmRestSeconds = 60;
 /** How long a model that it does not have. */
 const modelRestSeconds = 300;
+/** The newest refusal of a look is written down at most so often: each job's looks meet it. */
+const lookNotedMs = 60_000;
 
 /** An upstream, and its own name of a model. */
 export interface Called {
@@ -19,7 +21,10 @@ export interface Called {
 
 /** A call that was not taken, or not answered. */
 export interface FailedCall {
+  outcome: 'not_accepted' | 'unknown';
   account_id: string;
+  /** The catalog row that was asked for. */
+  model_id: string;
   message: string;
   /** The message as far as it is fit for the log. */
   cause: string;
@@ -28,24 +33,46 @@ export interface FailedCall {
   retry_after_ms?: number | undefined;
 }
 
+/** A look at a running job that was refused. */
+type RefusedLook = Pick<FailedCall, 'model_id' | 'message' | 'cause' | 'retry_after_ms'> & {
+  why: Refusal;
+};
+
 /** How calls of upstreams went, for all processes: who fails too often is left alone a while. */
 export interface Circuit {
   failed(route: Called, failed: FailedCall): Promise<void>;
   succeeded(route: Called): Promise<void>;
+  /**
+   * Starts go on: they have limits of their own, and say themselves what is wrong. Looks of this
+   * process wait as long as the upstream asks. Returns the seconds.
+   */
+  lookRefused(upstream: string, refused: RefusedLook): Promise<number>;
+  /** For how many seconds still no look is to be had there; 0: now. */
+  looksWaitSeconds(upstream: string): number;
+}
+
+/** What an operator is told of a call: whom it was for, and what came of it. */
+export interface Told {
+  upstream: string;
+  /** The upstream's own name; a look names the row only. */
+  model?: string;
+  model_id: string;
+  why: Refusal;
+  cause: string;
 }
 
 interface Listener {
-  startFailed(upstream: string, failed: { why: Refusal; cause: string }, noted: queue.Noted): void;
+  startFailed(told: Told, noted: queue.Noted): void;
   startSucceeded(upstream: string): void;
+  lookRefused(told: Told): void;
 }
 
 export function openCircuit(db: Database, listener: Listener): Circuit {
   const failing = new Set<string>();
   return {
-    async failed(
-      { upstream, model },
-      { account_id, message, cause, why = 'busy', retry_after_ms },
-    ) {
+    async failed({ upstream, model }, failed) {
+      const { account_id, model_id, message, cause, retry_after_ms } = failed;
+      const why = failed.outcome === 'unknown' ? 'lost' : (failed.why ?? 'busy');
       failing.add(`${upstream} ${model}`);
       const noted = await queue.noteFailure(db, upstream, {
         account_id,
@@ -55,9 +82,10 @@ export function openCircuit(db: Database, listener: Listener): Circuit {
         pause_seconds: pauseSeconds(why, retry_after_ms),
         model_pause_seconds: why === 'model' ? modelRestSeconds : 0,
         pauses_at_once: !isAlarm(why),
+        counts_alone: why === 'unreachable',
         ...limits,
       });
-      listener.startFailed(upstream, { why, cause }, noted);
+      listener.startFailed({ upstream, model, model_id, why, cause }, noted);
     },
     async succeeded({ upstream, model }) {
       // Only after a failure is there anything to write.
@@ -65,6 +93,33 @@ export function openCircuit(db: Database, listener: Listener): Circuit {
       await queue.noteSuccess(db, upstream, model);
       listener.startSucceeded(upstream);
     },
+    ...lookCircuit(db, listener),
+  };
+}
+
+function lookCircuit(
+  db: Database,
+  listener: Listener,
+): Pick<Circuit, 'lookRefused' | 'looksWaitSeconds'> {
+  /** Until when no look is had, by upstream. */
+  const waits = new Map<string, number>();
+  /** Until when each kind of refusal is known, by upstream. */
+  const noted = new Map<string, number>();
+  return {
+    async lookRefused(upstream, { model_id, why, message, cause, retry_after_ms }) {
+      const now = performance.now();
+      const seconds = wishSeconds(retry_after_ms);
+      waits.set(upstream, Math.max(waits.get(upstream) ?? 0, now + seconds * 1000));
+      listener.lookRefused({ upstream, model_id, why, cause });
+      const key = `${upstream} ${why}`;
+      if (now >= (noted.get(key) ?? 0)) {
+        noted.set(key, now + lookNotedMs);
+        await queue.noteRefusedLook(db, upstream, message);
+      }
+      return seconds;
+    },
+    looksWaitSeconds: (upstream) =>
+      Math.max(0, ((waits.get(upstream) ?? 0) - performance.now()) / 1000),
   };
 }
 
@@ -73,8 +128,13 @@ function isAlarm(why: Refusal): boolean {
   return why === 'model' || why === 'account' || why === 'credential';
 }
 
-function pauseSeconds(why: Refusal, retryAfterMs = 0): number {
+/** How long it asks to be left alone, within reason. */
+function wishSeconds(retryAfterMs = 0): number {
   const isWish = Number.isFinite(retryAfterMs) && retryAfterMs > 0;
-  const wish = isWish ? Math.min(retryAfterMs / 1000, pauseMaxSeconds) : 0;
+  return isWish ? Math.min(retryAfterMs / 1000, pauseMaxSeconds) : 0;
+}
+
+function pauseSeconds(why: Refusal, retryAfterMs?: number): number {
+  const wish = wishSeconds(retryAfterMs);
   return why === 'account' || why === 'credential' ? Math.max(wish, alarmRestSeconds) : wish;
 }

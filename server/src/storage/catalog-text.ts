@@ -7,6 +7,8 @@ import type { ParsedFile, Problem } from '../core/catalog-file.ts';
 const ALIASES_MAX = 1000;
 
 export interface ParsedText extends ParsedFile {
+  /** The name of the upstream that it defines, even where the rest of it is bad. */
+  defines: string | null;
   /** Adds the line to a problem that was found later. */
   locate: (problem: Problem) => Problem;
 }
@@ -22,6 +24,8 @@ export function parseCatalogText(text: string, file: string): ParsedText {
     merge: false,
     lineCounter: lines,
   });
+  const named = doc.getIn(['upstream', 'name']);
+  const defines = typeof named === 'string' ? named : null;
   const faults = [...doc.errors, ...doc.warnings];
   if (faults.length > 0) {
     const problems = faults.map(({ message, pos }) => ({
@@ -30,24 +34,24 @@ export function parseCatalogText(text: string, file: string): ParsedText {
       message: `not valid YAML: ${firstLine(message)}.`,
       line: lines.linePos(pos[0]).line,
     }));
-    return nothing(problems);
+    return nothing(problems, defines);
   }
   const locate = (problem: Problem) => withLine(problem, doc, lines);
   try {
     const content: unknown = doc.toJS({ maxAliasCount: ALIASES_MAX });
     if (content === null) {
-      return nothing([{ file, path: '', message: 'the file is empty; it needs models.' }]);
+      return nothing([{ file, path: '', message: 'the file is empty; it needs models.' }], null);
     }
     const { problems, ...parsed } = parseCatalogFile(content, file);
-    return { ...parsed, problems: problems.map(locate), locate };
+    return { ...parsed, defines, problems: problems.map(locate), locate };
   } catch (error) {
     const message = `not a usable YAML: ${firstLine((error as Error).message)}.`;
-    return nothing([{ file, path: '', message }]);
+    return nothing([{ file, path: '', message }], defines);
   }
 }
 
-function nothing(problems: Problem[]): ParsedText {
-  return { upstream: null, rows: [], problems, locate: (problem) => problem };
+function nothing(problems: Problem[], defines: string | null): ParsedText {
+  return { upstream: null, defines, rows: [], problems, locate: (problem) => problem };
 }
 
 /** The line of the problem's own node, or of the nearest node around it. */

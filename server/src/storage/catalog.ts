@@ -27,6 +27,8 @@ export interface CatalogOptions {
    * wrong. Left out: any may be named.
    */
   knownUpstreams?: readonly string[];
+  /** Why a definition cannot be used as it is written; null where nothing is wrong with it. */
+  definitionFault?: (upstream: UpstreamDefinition) => string | null;
   /** Told what the files define, before `usableUpstreams` is asked. */
   define?: (upstreams: UpstreamDefinition[]) => void;
   log: CatalogLog;
@@ -44,7 +46,10 @@ export interface CatalogOptions {
   watch?: boolean;
 }
 
-type FolderOptions = Pick<CatalogOptions, 'dir' | 'usableUpstreams' | 'knownUpstreams' | 'define'>;
+type FolderOptions = Pick<
+  CatalogOptions,
+  'dir' | 'usableUpstreams' | 'knownUpstreams' | 'definitionFault' | 'define'
+>;
 
 /** The part of a pino logger that is used. */
 export interface CatalogLog {
@@ -199,7 +204,7 @@ export async function checkFolder(options: FolderOptions): Promise<CheckedFolder
 }
 
 async function readFolder(
-  { dir, knownUpstreams }: FolderOptions,
+  { dir, knownUpstreams, definitionFault }: FolderOptions,
   before: Folder = emptyFolder,
 ): Promise<Folder> {
   const names = await catalogFiles(dir);
@@ -207,9 +212,13 @@ async function readFolder(
   const read = await Promise.all(
     names.map((file) => readCatalogFile(join(dir, file), file, old.get(file))),
   );
-  const defined = read.flatMap(({ parsed }) => parsed.upstream?.name ?? []);
-  const known = knownUpstreams && [...new Set([...knownUpstreams, ...defined])];
-  const files = read.map((each) => loadedOf(each, old.get(each.file), known));
+  const judged = read.map((each) => ({
+    ...each,
+    problems: [...each.parsed.problems, ...definitionProblems(each, definitionFault)],
+    old: old.get(each.file) ?? null,
+  }));
+  const known = knownUpstreams && [...new Set([...knownUpstreams, ...judged.flatMap(definedIn)])];
+  const files = judged.map((each) => loadedOf(each, known));
   const ids = settleIds(files, before.owners);
   const definitions = settleUpstreams(files, before.upstreamOwners);
   const problems = files.flatMap((file) => file.problems);
@@ -224,10 +233,32 @@ async function readFolder(
   return { ...ids, ...definitions, files, problems };
 }
 
+interface JudgedFile extends ReadFile {
+  /** Those that show without the other files. */
+  problems: Problem[];
+  old: LoadedFile | null;
+}
+
+function definitionProblems(
+  { file, parsed }: ReadFile,
+  faultOf: FolderOptions['definitionFault'],
+): Problem[] {
+  const fault = parsed.upstream && faultOf?.(parsed.upstream);
+  if (!fault) return [];
+  const message = `the upstream ${parsed.upstream!.name}: ${fault}.`;
+  return [parsed.locate({ file, path: '/upstream', message })];
+}
+
+/** With the upstream that a bad file defined while it was good, since that stays as it was. */
+function definedIn({ parsed, problems, old }: JudgedFile): string[] {
+  const kept = problems.length > 0 ? old?.upstream?.name : null;
+  return [parsed.defines, kept].filter((name) => typeof name === 'string');
+}
+
 /** With any problem in it, a file goes on with what it had before. */
-function loadedOf(read: ReadFile, old?: LoadedFile, known?: readonly string[]): LoadedFile {
+function loadedOf({ old, ...read }: JudgedFile, known?: readonly string[]): LoadedFile {
   const { file, parsed } = read;
-  const problems = [...parsed.problems];
+  const problems = [...read.problems];
   // A row with a problem is not among the rows, so that their places count only without any.
   if (known && problems.length === 0)
     problems.push(...unknownUpstreams(file, parsed.rows, known).map(parsed.locate));
@@ -245,7 +276,8 @@ async function readCatalogFile(path: string, file: string, old?: LoadedFile): Pr
     text = await readFile(path, 'utf8');
   } catch (error) {
     const problems = [unreadable(file, error as Error)];
-    return { file, text: null, parsed: { ...nothing, problems, locate: (problem) => problem } };
+    const parsed = { ...nothing, defines: null, problems, locate: (problem: Problem) => problem };
+    return { file, text: null, parsed };
   }
   // The same rows, not equal ones: whatever is kept per row (a compiled schema) stays of use.
   if (old && old.text === text) return old;
@@ -329,10 +361,13 @@ function report({ files, problems }: Folder, before: Problem[], log: CatalogLog)
 
 function consequence(problem: Problem, files: LoadedFile[]): string {
   if (problem.file === '') return 'catalog folder has a problem';
-  const { rows, problems } = files.find(({ file }) => file === problem.file)!;
+  const { upstream, rows, problems } = files.find(({ file }) => file === problem.file)!;
   if (!problems.includes(problem))
     return 'catalog file has a problem; what another file has already does not count';
-  return `catalog file has a problem; ${rows.length > 0 ? 'its last good rows stay' : 'it has no rows'}`;
+  const isDefined = upstream !== null;
+  const what = isDefined ? 'definition and rows stay' : 'rows stay';
+  const stays = rows.length > 0 ? what : isDefined ? 'definition stays' : null;
+  return `catalog file has a problem; ${stays === null ? 'it has no rows' : `its last good ${stays}`}`;
 }
 
 /** Says which rows callers cannot see, and why, whenever that changes. */

@@ -6,7 +6,7 @@ import { hasCode } from './intake.ts';
 import { plainText } from './plain-text.ts';
 import { isCutShort } from './whole.ts';
 
-/** As displayed: rotation is applied. What the type does not have is absent. */
+/** In whole pixels, as displayed: rotation is applied. What the type does not have is absent. */
 export interface Measures {
   width?: number;
   height?: number;
@@ -58,11 +58,19 @@ export async function measure(
     const cutShort = await untilAborted(isCutShort(path, content_type, signal), signal);
     if (cutShort) throw new Unmeasurable('cut short');
     const track = content_type.startsWith('video/') || content_type.startsWith('audio/');
-    if (track) return await inThread({ path, content_type }, limitMs);
-    return await untilAborted(measureStill(path, content_type, signal), signal);
+    if (track) return inPixels(await inThread({ path, content_type }, limitMs));
+    return inPixels(await untilAborted(measureStill(path, content_type, signal), signal));
   } catch (error) {
     throw judged(error);
   }
+}
+
+/** A drawing may have parts of a pixel, and any header can claim a side that no file has. */
+function inPixels({ width, height, ...rest }: Measures): Measures {
+  if (width === undefined || height === undefined) return rest;
+  if (Math.max(width, height) > maxPixels) throw new Unmeasurable(`${width} × ${height} pixels`);
+  const whole = (side: number) => Math.max(1, Math.round(side));
+  return { ...rest, width: whole(width), height: whole(height) };
 }
 
 async function measureStill(

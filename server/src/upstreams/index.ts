@@ -28,6 +28,8 @@ export const builtIn = ['sandbox'];
 /** The upstreams of this process, as the catalog files define them at the moment. */
 export interface Upstreams {
   live: ReadonlyMap<string, Upstream>;
+  /** Why a definition cannot be used as it is written; null also while it is not set up. */
+  faultOf(definition: UpstreamDefinition): string | null;
   /** Takes new definitions; an upstream whose settings stay the same goes on as it is. */
   define(definitions: readonly UpstreamDefinition[]): void;
   /** True, or what the operator has to do to set it up. */
@@ -51,6 +53,8 @@ export function openUpstreams(
   if (!given.has('sandbox'))
     missing.set('sandbox', 'the upstream "sandbox" is not set up: it needs FAREBOX_SANDBOX=on');
 
+  const isGiven = (name: string) => builtIn.includes(name) || given.has(name);
+
   function remove(name: string): void {
     const old = live.get(name);
     live.delete(name);
@@ -59,14 +63,21 @@ export function openUpstreams(
     void old?.close?.();
   }
 
+  /** Live, or what it needs to be set up. Throws where its options do not fit. */
+  function made(definition: UpstreamDefinition): Upstream | string {
+    const settings = settingsOf(definition, variable);
+    if (typeof settings === 'string') return settings;
+    for (const secret of [settings.key, settings.secret]) if (secret !== null) hide(secret);
+    const { origin } = new URL(settings.url);
+    return Object.assign(adapters[definition.adapter](settings, tools), { origin });
+  }
+
   function add(definition: UpstreamDefinition): void {
-    const { name, adapter } = definition;
+    const { name } = definition;
     try {
-      const settings = settingsOf(definition, variable);
-      if (typeof settings === 'string') return void missing.set(name, settings);
-      for (const secret of [settings.key, settings.secret]) if (secret !== null) hide(secret);
-      const { origin } = new URL(settings.url);
-      live.set(name, Object.assign(adapters[adapter](settings, tools), { origin }));
+      const upstream = made(definition);
+      if (typeof upstream === 'string') missing.set(name, upstream);
+      else live.set(name, upstream);
     } catch (error) {
       const { message } = error as Error;
       missing.set(name, `the upstream "${name}" is not set up: ${message}`);
@@ -75,12 +86,22 @@ export function openUpstreams(
 
   return {
     live,
+    faultOf(definition) {
+      const { name } = definition;
+      if (isGiven(name) || known.get(name) === JSON.stringify(definition)) return null;
+      try {
+        made(definition);
+        return null;
+      } catch (error) {
+        return (error as Error).message;
+      }
+    },
     define(definitions) {
       const wanted = new Map(definitions.map((each) => [each.name, JSON.stringify(each)]));
       for (const name of known.keys()) if (!wanted.has(name)) remove(name);
       for (const definition of definitions) {
         const { name } = definition;
-        if (builtIn.includes(name) || given.has(name)) continue;
+        if (isGiven(name)) continue;
         if (known.get(name) === wanted.get(name)) continue;
         remove(name);
         known.set(name, wanted.get(name)!);

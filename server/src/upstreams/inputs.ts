@@ -1,7 +1,14 @@
 import { isMediaField } from '../core/media-input.ts';
 import { FetchError, type Reply } from '../lib/fetch.ts';
-import { outcomeOfReply } from './replies.ts';
-import type { InputFile, NotAccepted, StartJob, StartOutcome, UpstreamTools } from './upstream.ts';
+import { outcomeOfReply, whyOfFault } from './replies.ts';
+import type {
+  InputFile,
+  NotAccepted,
+  Rejected,
+  StartJob,
+  StartOutcome,
+  UpstreamTools,
+} from './upstream.ts';
 
 /** A caller's media on their way to an upstream. */
 
@@ -156,7 +163,7 @@ export async function handedOver(call: Promise<Reply>, nowMs: number): Promise<R
   const reply = await call.catch((error: unknown) => {
     if (!(error instanceof FetchError)) throw error;
     const message = `a file was not taken: ${error.message}`;
-    throw new HandOverFailed({ why: 'unreachable', message });
+    throw new HandOverFailed({ why: whyOfFault(error), message });
   });
   if (reply.status >= 200 && reply.status < 300) return reply;
   const refused = outcomeOfReply(reply, nowMs);
@@ -168,10 +175,9 @@ export async function handedOver(call: Promise<Reply>, nowMs: number): Promise<R
 }
 
 /** What a call ends with whose input could not be read; null for any other fault. */
-export function outcomeUnreadable(
-  error: unknown,
-): NotAccepted | { outcome: 'rejected'; message: string } | null {
-  if (error instanceof InputRefused) return { outcome: 'rejected', message: error.message };
+export function outcomeUnreadable(error: unknown): NotAccepted | Rejected | null {
+  if (error instanceof InputRefused)
+    return { outcome: 'rejected', message: error.message, unasked: true };
   return error instanceof HandOverFailed ? error.outcome : null;
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { FetchError } from '../lib/fetch.ts';
-import { messageIn, outcomeOfFault, outcomeOfReply, retryAfterMs } from './replies.ts';
+import { FetchError, type FetchErrorKind } from '../lib/fetch.ts';
+import { messageIn, outcomeOfFault, outcomeOfReply, retryAfterMs, whyOfFault } from './replies.ts';
 
 const now = Date.parse('2026-03-01T12:00:00Z');
 const reply = (status: number, body: unknown = {}, headers: Record<string, string> = {}) => ({
@@ -28,7 +28,7 @@ describe('a reply that is no success', () => {
     [429, {}, 'busy'],
     [429, { error: { code: 'insufficient_quota' } }, 'account'],
     [400, { error: { code: 'billing_hard_limit_reached' } }, 'account'],
-    [301, {}, 'unreachable'],
+    [301, {}, 'redirect'],
     [500, {}, 'unknown'],
     [502, '<html>', 'unknown'],
     [503, {}, 'busy'],
@@ -81,6 +81,27 @@ test('what was never sent was not accepted; what may have been is not known', ()
   );
   assert.equal(outcomeOfFault(new FetchError('timeout', 'x', { sent: true })).outcome, 'unknown');
   assert.throws(() => outcomeOfFault(new TypeError('a bug')), TypeError);
+});
+
+describe('why a call had no reply', () => {
+  const cases: [FetchErrorKind, sent: boolean, why: string][] = [
+    ['dns', false, 'unreachable'],
+    ['refused', false, 'unreachable'],
+    ['tls', false, 'unreachable'],
+    ['connect_timeout', false, 'unreachable'],
+    // What was to be sent may have brought these about.
+    ['aborted', false, 'busy'],
+    ['blocked', false, 'busy'],
+    ['protocol', false, 'busy'],
+    ['timeout', false, 'busy'],
+    ['timeout', true, 'lost'],
+    ['reset', true, 'lost'],
+    ['aborted', true, 'lost'],
+  ];
+  for (const [kind, sent, why] of cases) {
+    test(`${kind}, ${sent ? 'after bytes' : 'unsent'}: ${why}`, () =>
+      assert.equal(whyOfFault(new FetchError(kind, 'x', { sent })), why));
+  }
 });
 
 test('the words of an error are found in the usual shapes, and are short', () => {

@@ -1,5 +1,5 @@
-import { FetchError, type Reply } from '../lib/fetch.ts';
-import type { NotAccepted, Refusal, StartOutcome } from './upstream.ts';
+import { FetchError, type FetchErrorKind, type Reply } from '../lib/fetch.ts';
+import { LookRefused, type NotAccepted, type Refusal, type StartOutcome } from './upstream.ts';
 
 /** What an upstream's reply, or its lack, means for a start. */
 
@@ -13,7 +13,20 @@ export function outcomeOfFault(
   if (!(error instanceof FetchError)) throw error;
   const { message, sent } = error;
   if (sent) return { outcome: 'unknown', message };
-  return { outcome: 'not_accepted', why: 'unreachable', message };
+  return { outcome: 'not_accepted', why: whyOfFault(error), message };
+}
+
+const noConnection: ReadonlySet<FetchErrorKind> = new Set([
+  'dns',
+  'refused',
+  'tls',
+  'connect_timeout',
+]);
+
+/** Why a call had no reply. Other faults than of connecting may come from what was to be sent. */
+export function whyOfFault({ kind, sent }: FetchError): 'lost' | 'unreachable' | 'busy' {
+  if (sent) return 'lost';
+  return noConnection.has(kind) ? 'unreachable' : 'busy';
 }
 
 /**
@@ -35,10 +48,21 @@ export function outcomeOfReply(
   }
   if (status >= 300 && status < 400) {
     const message = 'its address leads elsewhere: it answered with a redirect';
-    return { outcome: 'not_accepted', why: 'unreachable', message };
+    return { outcome: 'not_accepted', why: 'redirect', message };
   }
   if (status >= 400 && status < 500) return { outcome: 'rejected', message: said };
   return { outcome: 'unknown', message: said };
+}
+
+/** What a look throws whose reply told nothing of its job. `outcome`: as a start would take it. */
+export function lookFault(
+  outcome: Exclude<StartOutcome, { outcome: 'accepted' | 'done' }>,
+  message = outcome.message,
+): Error {
+  if (outcome.outcome !== 'not_accepted') return new Error(message);
+  const { why = 'busy', retry_after_ms } = outcome;
+  if (why !== 'busy' && why !== 'account' && why !== 'credential') return new Error(message);
+  return new LookRefused(message, why, retry_after_ms);
 }
 
 const refusals: Readonly<Record<number, Refusal>> = {

@@ -110,11 +110,42 @@ export type JobState =
   | { state: 'missing'; message: string };
 
 /**
- * Why a start was not accepted. busy: for a while. unreachable: no connection. account: the
+ * Why a start was not accepted. busy: for a while. unreachable: no connection, which no input can
+ * bring about. redirect: its address leads elsewhere. lost: no clear answer came, here to a call
+ * before the start, which makes no job; an unknown outcome is told by this word too. account: the
  * operator's account there is out of credit. credential: it does not take our key. model: it has no
  * such model.
  */
-export type Refusal = 'busy' | 'unreachable' | 'account' | 'credential' | 'model';
+export type Refusal =
+  | 'busy'
+  | 'unreachable'
+  | 'redirect'
+  | 'lost'
+  | 'account'
+  | 'credential'
+  | 'model';
+
+/** Thrown for a look that the upstream refused: it tells nothing of the job. */
+export class LookRefused extends Error {
+  readonly why: Refusal;
+  /** How long the upstream asks to be left alone. */
+  readonly retry_after_ms: number | undefined;
+
+  constructor(message: string, why: Refusal, retry_after_ms?: number) {
+    super(message);
+    this.name = 'LookRefused';
+    this.why = why;
+    this.retry_after_ms = retry_after_ms;
+  }
+}
+
+/** Refused for good: bad input or policy. */
+export interface Rejected {
+  outcome: 'rejected';
+  message: string;
+  /** Before a job was asked for, mostly by ourselves: it tells nothing of how the upstream is. */
+  unasked?: true;
+}
 
 export interface NotAccepted {
   outcome: 'not_accepted';
@@ -129,8 +160,7 @@ export type StartOutcome =
   | { outcome: 'accepted'; handle: Handle; poll_after_ms?: number }
   /** Accepted and finished in the same reply. */
   | { outcome: 'done'; result: Result }
-  /** Refused for good: bad input or policy. */
-  | { outcome: 'rejected'; message: string }
+  | Rejected
   /** Surely not accepted (DNS, refused connection, TLS, 429, 503): safe to try again elsewhere. */
   | NotAccepted
   /** Bytes were written and no clear answer came back. */
@@ -151,7 +181,7 @@ export interface ChatCall {
 export type ChatOutcome =
   | { outcome: 'reply'; reply: Record<string, unknown> }
   | { outcome: 'stream'; chunks: AsyncIterable<Record<string, unknown>> }
-  | { outcome: 'rejected'; message: string }
+  | Rejected
   | NotAccepted
   | { outcome: 'unknown'; message: string };
 
@@ -178,7 +208,11 @@ export interface Upstream {
   /** How long a start may take, where it is answered with the result only. */
   start_seconds?: number;
   start(job: StartJob): Promise<StartOutcome>;
-  /** May throw: a poll that fails is tried again until the request's deadline. */
+  /**
+   * May throw, as `find` may: a poll that fails is tried again until the request's deadline.
+   *
+   * @throws LookRefused where the upstream says that it is not to be asked now.
+   */
   poll(handle: Handle, signal: AbortSignal): Promise<JobState>;
   /** Best effort; resolves whatever happens. */
   cancel?(handle: Handle, signal: AbortSignal): Promise<void>;

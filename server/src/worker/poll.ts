@@ -22,6 +22,9 @@ export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): P
   const { pollSeconds, stepTimeoutSeconds } = deps.settings;
   if (!upstream || !handle)
     return wait(row, pollSeconds, { message: 'its upstream is not configured' });
+  const held = deps.circuit.looksWaitSeconds(upstream.name);
+  // Not all at once when its pause is over.
+  if (held > 0) return wait(row, held + Math.random() * pollSeconds);
   const state = await bounded(signal, stepTimeoutSeconds * 1000, (own) =>
     upstream.poll(handle, own),
   );

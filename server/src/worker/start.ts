@@ -9,13 +9,7 @@ import { restingOf, takePlace } from '../db/queue.ts';
 import type { Claimed } from '../db/requests.ts';
 import { bounded } from '../lib/bounded.ts';
 import { canonicalJson } from '../lib/json.ts';
-import type {
-  NotAccepted,
-  Refusal,
-  StartJob,
-  StartOutcome,
-  Upstream,
-} from '../upstreams/upstream.ts';
+import type { NotAccepted, StartJob, StartOutcome, Upstream } from '../upstreams/upstream.ts';
 import { finish, fail } from './finish.ts';
 import { finishedHandle } from './finished.ts';
 import { gatherFiles } from './inputs.ts';
@@ -164,7 +158,8 @@ async function answer(
     await noteFailure(row, outcome, chosen.route, deps);
     return tried(row, outcome, recoverSeconds);
   }
-  await deps.circuit.succeeded(chosen.route);
+  if (outcome.outcome !== 'rejected' || !outcome.unasked)
+    await deps.circuit.succeeded(chosen.route);
   if (outcome.outcome === 'rejected') return fail(row, 'upstream_rejected', outcome.message);
   if (outcome.outcome === 'done') {
     const { result } = outcome;
@@ -216,18 +211,16 @@ function retryIn(attempt: number): number {
 
 async function noteFailure(
   row: Claimed,
-  outcome: { outcome: string; message: string; why?: Refusal; retry_after_ms?: number },
+  failed: Extract<StartOutcome, { outcome: 'not_accepted' | 'unknown' }>,
   { upstream, model }: ModelUpstream,
   { log, circuit }: StepDeps,
 ): Promise<void> {
-  const { message, why, retry_after_ms } = outcome;
-  const cause = withoutInput(message, row.input);
+  const cause = withoutInput(failed.message, row.input);
   const { id: request_id, account_id, model_id } = row;
-  log.debug(
-    { request_id, model_id, upstream, outcome: outcome.outcome, why, cause },
-    'start failed',
-  );
-  await circuit.failed({ upstream, model }, { account_id, message, cause, why, retry_after_ms });
+  const { outcome } = failed;
+  const why = outcome === 'unknown' ? undefined : failed.why;
+  log.debug({ request_id, model_id, upstream, model, outcome, why, cause }, 'start failed');
+  await circuit.failed({ upstream, model }, { ...failed, account_id, model_id, cause });
 }
 
 /** This attempt's start ended so. */

@@ -24,7 +24,7 @@ export interface StepDeps {
   settings: WorkerSettings;
   /** Writes a transition; false where it was overtaken. */
   advance: (transition: Transition) => Promise<boolean>;
-  /** Notes how a start at an upstream went, for its circuit. */
+  /** Notes how calls of an upstream went. */
   circuit: Circuit;
 }
 

@@ -1,5 +1,6 @@
 import type { ModelUpstream } from '../core/catalog.ts';
 import { stepFor, type Step, type Transition } from '../core/request.ts';
+import { withoutInput } from '../core/quiet.ts';
 import { routeAfter } from '../core/routing.ts';
 import { loadClaimed, type Claimed } from '../db/requests.ts';
 import {
@@ -17,6 +18,7 @@ import * as files from '../db/files.ts';
 import * as requests from '../db/requests.ts';
 import type { Hints } from '../db/hints.ts';
 import { createBudget, type Budget } from '../lib/budget.ts';
+import { LookRefused } from '../upstreams/upstream.ts';
 import { expire } from './expire.ts';
 import { discard, outputPrefix } from './finish.ts';
 import { Leases } from './leases.ts';
@@ -350,16 +352,32 @@ class ClaimingWorker implements Worker {
   async #retryLater(row: Claimed, step: Step, error: unknown): Promise<void> {
     const { log, advance } = this.#deps;
     const { id, attempt } = row;
-    const wake_seconds = this.#troubles.failed(id);
     const upstream = row.started_upstream ?? row.upstream;
+    const refused = error instanceof LookRefused ? error : null;
+    const asked = refused === null ? 0 : await this.#noteRefused(row, upstream, refused);
+    const wake_seconds = Math.max(this.#troubles.failed(id), asked);
     const failed = this.#troubles.tell(upstream);
-    const facts = { request_id: id, model_id: row.model_id, upstream, step };
+    const facts = { request_id: id, model_id: row.model_id, upstream, step, why: refused?.why };
     if (failed !== null)
       log.warn({ ...facts, failed, err: error }, 'step failed, will be tried again');
     const handedBack: Transition = { id, attempt, to: 'requeue' };
     const again = wait(row, wake_seconds, { message: String(error) });
     const unbegun = row.status === 'IN_QUEUE' && this.#gaveUp;
     await advance(unbegun ? handedBack : again).catch(() => {});
+  }
+
+  /** Seconds that the upstream asks to be left alone. */
+  async #noteRefused(row: Claimed, upstream: string, refused: LookRefused): Promise<number> {
+    const { log, circuit } = this.#deps;
+    const { message, why, retry_after_ms } = refused;
+    const cause = withoutInput(message, row.input);
+    const { model_id } = row;
+    try {
+      return await circuit.lookRefused(upstream, { model_id, why, message, cause, retry_after_ms });
+    } catch (err) {
+      log.warn({ upstream, why, err }, 'a refused look could not be noted');
+      return circuit.looksWaitSeconds(upstream);
+    }
   }
 }
 

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { noteFailure } from '../../src/db/queue.ts';
+import { testDatabase } from '../kit/database.ts';
 import { serve } from '../upstreams/fakes/kit.ts';
 import { assertSaid, placeFor } from './cli.ts';
 import { chatRow, imageRow, placeBefore, standIns } from './upstream-kit.ts';
@@ -84,6 +86,90 @@ test('upstream list shows what is defined, set up or not and why', async (t) => 
   assert.match(said.json.data[0].reason, /it needs FAL_KEY$/);
   assert.match(human.stdout, /^fal +no .*\n/m);
   assert.match(human.stdout, /\nthe upstream "sandbox" is not set up: it needs FAREBOX_SANDBOX=on/);
+});
+
+test('upstream list shows when an upstream last failed, and which of its models rest', async (t) => {
+  const database = await testDatabase();
+  t.after(() => database.close());
+  const place = placeBefore(t, await standIns(t));
+  const env = { DATABASE_URL: database.url, FAREBOX_UNSAFE_DATABASE: 'on' };
+  const fail = (model: string, why: string, pause: number, model_pause_seconds: number) =>
+    noteFailure(database.db, 'fal', {
+      account_id: '01890f5e-27c1-7d3a-9e4f-000000000001',
+      message: `${model}: ${why}`,
+      why,
+      model,
+      pause_seconds: pause,
+      model_pause_seconds,
+      pauses_at_once: true,
+      counts_alone: false,
+      threshold: 99,
+      model_threshold: 99,
+      rest_seconds: 30,
+    });
+  const began = Date.now();
+  await fail('fal-ai/well', 'busy', 0, 0);
+  await fail('fal-ai/gone', 'model', 0, 300);
+  const [said, human] = await Promise.all([
+    place.run(['upstream', 'list', '--json'], env),
+    place.run(['upstream', 'list'], env),
+  ]);
+  const [fal, ...others] = said.json.data;
+  assert.deepEqual([fal.name, fal.resting_until], ['fal', null], 'all of it rests');
+  assert.deepEqual([fal.failures, fal.last_error], [1, 'fal-ai/well: busy']);
+  const near = (at: string) => Math.abs(Date.parse(at) - began) < 60_000;
+  assert.ok(near(fal.last_error_at), fal.last_error_at);
+  const [{ resting_until, last_error_at, ...gone }, ...more] = fal.resting_models;
+  assert.deepEqual(more, [], 'the other model rests as well');
+  const about = { model: 'fal-ai/gone', failures: 1, last_error: 'fal-ai/gone: model' };
+  assert.deepEqual(gone, about);
+  assert.ok(near(last_error_at), last_error_at);
+  const left = (Date.parse(resting_until) - Date.now()) / 1000;
+  assert.ok(left > 200 && left <= 300, resting_until);
+  for (const other of others)
+    assert.deepEqual([other.last_error_at, other.resting_models], [null, []], other.name);
+  const at = String.raw`\d{4}-\d\d-\d\dT\S+Z`;
+  assert.match(human.stdout, /^UPSTREAM .* RESTS FOR +FAILURES +LAST ERROR AT +LAST ERROR\n/);
+  assert.match(
+    human.stdout,
+    new RegExp(
+      `\nfal +yes .* - +1 +${at} +fal-ai/well: busy\n {2}fal-ai/gone +5 min +1 +${at} +fal-ai/gone: model\n`,
+    ),
+  );
+  assert.match(human.stdout, /\nreplicate +yes +0 +- +0 +- +0 +- +-\n/);
+});
+
+test('catalog check finds options wrong that do not fit together, and upstream list points to it', async (t) => {
+  const place = placeFor(t, { OWN_KEY: 'own-key' });
+  const text = `upstream:
+  name: own
+  adapter: http-job
+  url: http://127.0.0.1:9
+  key_from: OWN_KEY
+  options:
+    { auth: bearer, submit: { path: /jobs, body: $input }, id: id, poll: { path: /jobs }, status: s, outputs: [o] }
+models:
+${imageRow('own', 'own')}
+`;
+  fs.writeFileSync(path.join(place.env.FAREBOX_CATALOG!, 'own.yaml'), text);
+  const [check, list, unset] = await Promise.all([
+    place.run(['catalog', 'check', '--json']),
+    place.run(['upstream', 'list', '--json']),
+    place.run(['catalog', 'check', '--json'], { OWN_KEY: '' }),
+  ]);
+  assert.deepEqual([check.code, check.json.hidden], [1, []], check.stdout);
+  const [problem, ...others] = check.json.problems;
+  assert.deepEqual([problem.file, problem.line, others], ['own.yaml', 2, []]);
+  assert.match(problem.message, /^the upstream own: poll names the job nowhere: say \{id\}/);
+  assert.match(
+    list.stderr,
+    /^The catalog files have problems: "farebox catalog check" names them\.$/m,
+  );
+  assert.deepEqual(
+    list.json.data.map(({ name }: { name: string }) => name),
+    ['sandbox'],
+  );
+  assert.equal(unset.code, 0, 'they are not looked at before the upstream is set up');
 });
 
 test('an upstream without a key needs none, and a model goes by its name without a tag', async (t) => {

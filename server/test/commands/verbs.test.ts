@@ -314,7 +314,7 @@ describe('beside a running service', () => {
     const done = await submit(service.base, key, 'fine');
     await reaches(service.base, key, done, 'COMPLETED');
     const { data: upstreams } = await said('upstream', 'list');
-    const { last_error: _said, failures: _count, ...sandbox } = upstreams[0];
+    const { last_error: _said, last_error_at: _at, failures: _count, ...sandbox } = upstreams[0];
     assert.deepEqual(sandbox, {
       name: 'sandbox',
       set_up: true,
@@ -323,6 +323,7 @@ describe('beside a running service', () => {
       oldest_seconds: null,
       in_use: 0,
       resting_until: null,
+      resting_models: [],
     });
     assert.match(await human('upstream', 'list'), /^UPSTREAM [^]*\nsandbox +yes +0 +- +0 +- /);
 

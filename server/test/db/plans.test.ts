@@ -100,6 +100,7 @@ const asked: Record<string, Ask> = {
   'upstreams where something waits': (c) => queue.waitingUpstreams(c),
   'heads of the queues': (c) => queue.queueStates(c, ['busy', 'idle'], 1_000),
   'figures of the upstreams': (c) => queue.upstreamStates(c, ['busy', 'idle']),
+  'models that rest': (c) => queue.restingModels(c, ['busy', 'idle']),
   'movements of a request': (c) => movementsOf(c, sample.request),
   'attempts of a request': (c) => requests.attemptsOf(c, sample.request),
   'notifications of a request': (c) => requests.deliveriesOf(c, sample.request),

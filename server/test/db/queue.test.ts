@@ -344,6 +344,7 @@ describe('an upstream that fails', () => {
     account_id = accounts[0]!,
     threshold = 3,
     pauses_at_once = true,
+    counts_alone = false,
   ) =>
     queue.noteFailure(db, upstream, {
       account_id,
@@ -353,6 +354,7 @@ describe('an upstream that fails', () => {
       pause_seconds,
       model_pause_seconds: 0,
       pauses_at_once,
+      counts_alone,
       threshold,
       model_threshold: threshold,
       rest_seconds: 30,
@@ -391,6 +393,13 @@ describe('an upstream that fails', () => {
     assert.equal((await state()).paused_seconds, 0, 'a success forgets who failed before it');
   });
 
+  test('for one account only, in a way that no input brings about, rests like for several', async () => {
+    for (let i = 0; i < 2; i++) await fail(0, accounts[0], 3, true, true);
+    assert.equal((await state()).paused_seconds, 0);
+    await fail(0, accounts[0], 3, true, true);
+    assert.ok((await state()).paused_seconds > 25);
+  });
+
   test('rests as long as it asks for, and a shorter wish does not shorten that', async () => {
     await fail(100);
     await fail(10);
@@ -418,6 +427,7 @@ describe('an upstream that fails', () => {
       pause_seconds: 60,
       model_pause_seconds: 0,
       pauses_at_once: true,
+      counts_alone: false,
       threshold: 1,
       model_threshold: 1,
       rest_seconds: 60,

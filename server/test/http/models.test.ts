@@ -209,4 +209,49 @@ describe('caching', () => {
     await until('it is noticed', () => service.log.length > lines);
     assert.equal((await get('/v1/models')).text, old);
   });
+
+  test('options that do not fit together leave the last good definition in force', async () => {
+    const { base, app, dir } = service;
+    const file = join(dir, 'catalog', 'own.yaml');
+    const text = (poll: string, usd: string) => `
+upstream:
+  name: own
+  adapter: http-job
+  url: http://127.0.0.1:9
+  options:
+    auth: bearer
+    submit: { path: /jobs, body: $input }
+    id: id
+    poll: { path: "${poll}" }
+    status: status
+    outputs: [url]
+models:
+  - id: own/image
+    kind: image
+    task: text-to-image
+    name: Own
+    price: { unit: image, usd: "${usd}" }
+    input_schema: { type: object, properties: { prompt: { type: string } } }
+    example: { prompt: hi }
+`;
+    const own = async () =>
+      (await service.call('GET', '/v1/models/own/image', { base })).body.price;
+    writeFileSync(file, text('/jobs/{id}', '0.01'));
+    await app.catalog.reload();
+    assert.equal(await own(), 0.01);
+    // So it could ask for no job.
+    writeFileSync(file, text('/jobs', '0.02'));
+    const { problems } = await app.catalog.reload();
+    assert.deepEqual([await own(), app.catalog.current().hidden], [0.01, []]);
+    const told = problems.find((problem) => problem.file === 'own.yaml');
+    assert.match(told!.message, /^the upstream own: poll names the job nowhere: say \{id\} in /);
+    assert.equal(told!.line, 3);
+    assert.ok(
+      service.log.some((line) => /last good definition and rows stay/.test(line)),
+      'the log does not say so',
+    );
+    writeFileSync(file, text('/jobs/{id}', '0.03'));
+    await app.catalog.reload();
+    assert.equal(await own(), 0.03);
+  });
 });

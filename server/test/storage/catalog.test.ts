@@ -385,6 +385,92 @@ describe('the live catalog', () => {
     assert.deepEqual([url, key_from], ['https://a.example', 'OTHER_KEY'], 'nobody else has it now');
   });
 
+  test('a file that defines an upstream and turns bad makes no row of another file wrong', async (t) => {
+    const live = new Map<string, UpstreamDefinition>();
+    const options = {
+      knownUpstreams: ['sandbox'],
+      define(all: UpstreamDefinition[]) {
+        live.clear();
+        for (const each of all) live.set(each.name, each);
+      },
+    };
+    const files = { 'b.yaml': defining('b/x'), 'c.yaml': yaml('c/x', '1', 'acme') };
+    const { store, ids, put } = await open(t, files, options);
+    const definition = live.get('acme');
+    const renamed = defining('b/x').replace('name: acme', 'name: other');
+    const bad = [
+      `${defining('b/x')}  bad\n`,
+      '',
+      'models: 5',
+      `upstream: [\n${defining('b/x')}`,
+      // Its new name does not count, so that its old one still does.
+      renamed.replace('usd:', 'usdd:'),
+    ];
+    for (const text of bad) {
+      await put('b.yaml', text);
+      const { problems } = await store.reload();
+      const named = [...new Set(problems.map(({ file }) => file))];
+      assert.deepEqual(named, ['b.yaml'], JSON.stringify(problems));
+      assert.equal(live.get('acme'), definition, 'the last good definition went');
+      assert.deepEqual(ids(), ['b/x', 'c/x']);
+    }
+    // Another file changes meanwhile.
+    await put('c.yaml', yaml('c/y', '1', 'acme'));
+    await store.reload();
+    assert.deepEqual(ids(), ['b/x', 'c/y']);
+    // In order, and without that upstream: now the row is wrong.
+    await put('b.yaml', renamed);
+    const [problem, ...others] = (await store.reload()).problems;
+    assert.match(problem!.message, /^c\/y: there is no upstream acme; known are sandbox, other\.$/);
+    assert.deepEqual(others, []);
+  });
+
+  test('nor does one that is bad from the start, where it can be read what it defines', async (t) => {
+    const options = { ...any, knownUpstreams: ['sandbox'] };
+    for (const text of [`${defining('b/x')}  bad\n`, defining('b/x').replace('usd:', 'usdd:')]) {
+      const dir = await folder(t, { 'b.yaml': text, 'c.yaml': yaml('c/x', '1', 'acme') });
+      const { problems, rows } = await checkFolder({ dir, ...options });
+      assert.deepEqual([...new Set(problems.map(({ file }) => file))], ['b.yaml']);
+      assert.deepEqual(
+        rows.map(({ id }) => id),
+        ['c/x'],
+      );
+    }
+  });
+
+  test('a slip in a definition keeps the last good one and its rows, and is told', async (t) => {
+    const live = new Map<string, UpstreamDefinition>();
+    const options = {
+      knownUpstreams: ['sandbox'],
+      usableUpstreams: (name: string) => live.has(name) || 'not there',
+      definitionFault: ({ options: given }: UpstreamDefinition) =>
+        given.base_path === '/slip' ? 'it cannot be so' : null,
+      define(all: UpstreamDefinition[]) {
+        live.clear();
+        for (const each of all) live.set(each.name, each);
+      },
+    };
+    const slip = (text: string) =>
+      text.replace('key_from:', 'options: { base_path: /slip }, key_from:');
+    const files = { 'b.yaml': defining('b/x'), 'c.yaml': yaml('c/x', '1', 'acme') };
+    const { store, ids, put, lines } = await open(t, files, options);
+    const definition = live.get('acme');
+    await put('b.yaml', slip(defining('b/y', 'https://moved.example')));
+    const { changed, problems } = await store.reload();
+    assert.deepEqual([changed, ids(), store.current().hidden], [false, ['b/x', 'c/x'], []]);
+    assert.equal(live.get('acme'), definition);
+    const message = 'the upstream acme: it cannot be so.';
+    assert.deepEqual(problems, [{ file: 'b.yaml', path: '/upstream', line: 2, message }]);
+    const told = lines.map((line) => line.message);
+    assert.ok(
+      told.includes('catalog file has a problem; its last good definition and rows stay'),
+      told.join('\n'),
+    );
+    await put('b.yaml', defining('b/y', 'https://moved.example'));
+    assert.deepEqual((await store.reload()).problems, []);
+    assert.deepEqual([ids(), live.get('acme')!.url], [['b/y', 'c/x'], 'https://moved.example']);
+  });
+
   test('of two files that define an upstream at the start, the first by name does', async (t) => {
     const dir = await folder(t, {
       'b.yaml': defining('b/x'),

@@ -308,12 +308,15 @@ describe('measure', () => {
   test('a drawing is measured by its pixels, else by its box, else not', async () => {
     const drawings: [string, Measures][] = [
       ['<svg viewBox="0 0 300 200">', { width: 300, height: 200 }],
-      ["<?xml version='1.0'?><svg viewBox='0,0,3.5,2'/>", { width: 3.5, height: 2 }],
+      ["<?xml version='1.0'?><svg viewBox='0,0,3.5,2'/>", { width: 4, height: 2 }],
+      ['<svg width="0.2" height="1073741824">', { width: 1, height: 2 ** 30 }],
       ['<svg width="100%" height="2em" viewBox="0 0 30 20">', { width: 30, height: 20 }],
       ['<svg width="10" height="5" viewBox="0 0 300 200">', { width: 10, height: 5 }],
       ['<svg>', {}],
       ['<svg width="-1" height="0">', {}],
     ];
+    const endless = await fileOf(Buffer.from('<svg width="1073741825" height="1">'));
+    await assert.rejects(measure(endless, 'image/svg+xml'), Unmeasurable);
     for (const [drawing, expected] of drawings) {
       assert.deepEqual(
         await measure(await fileOf(Buffer.from(drawing)), 'image/svg+xml'),

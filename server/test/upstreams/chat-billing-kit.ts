@@ -125,7 +125,8 @@ export async function openBench(): Promise<Bench> {
     return played.answer;
   };
 
-  async function play(scene: Scene, { framing = plain, key, rushed = false }: PlayOptions = {}) {
+  async function play(asked: Scene, { framing = plain, key, rushed = false }: PlayOptions = {}) {
+    const scene = { ...asked, keyed: key !== undefined };
     for (;;) {
       const tag = `scene-${++made}`;
       const played = prepare(scene, framing, rushed);
@@ -296,7 +297,7 @@ async function call(
     const open = async () => (await app.metrics.streams.get()).values[0]!.value;
     await until('the service has noticed', async () => (await open()) === 0);
   }
-  if (row === 'abort' && streamed && !played.isRushed)
+  if (row === 'abort' && (streamed || key === undefined) && !played.isRushed)
     await within(played.abandoned.promise, 'the upstream is let go');
   played.gate.resolve();
   return { text, status: null };

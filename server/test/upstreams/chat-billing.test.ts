@@ -335,9 +335,56 @@ describe('a caller who leaves', () => {
     }
   });
 
-  test('a call that is not streamed is charged all the same', async () => {
+  test('a call that is not streamed is let go and free, read on, or kept under its key', async () => {
     const whole = { status: 200, body: replyOf({ usage: tokens(9, 4) }) };
-    await assertCharged(sceneOf(whole, { leaves: 0 }), 11n);
+    await assertCharged(sceneOf(whole, { leaves: 0 }), 0n);
+    await assertCharged(sceneOf(whole, { leaves: 0, row: 'drain' }), 1n);
+    const kept = sceneOf(whole, { leaves: 0 });
+    await assertCharged(kept, 11n, { key: 'left-whole' });
+    const again = await bench.repeat(kept, 'left-whole');
+    assert.deepEqual([again.status, again.charged], [200, 0n]);
+    assert.match(again.text, /Hello|Hel/);
+  });
+
+  describe('whose upstream says 0 until it has counted', () => {
+    const zero = { usage: tokens(0, 0, { cost: 0 }) };
+    const early: Record<string, Sent['events']> = {
+      'on its first chunk': [{ ...role, ...zero }, ...words, stop],
+      'on a chunk of its own before': [usageChunk(zero.usage), role, ...words, stop],
+      'on every chunk': [role, ...words, stop].map((chunk) => ({ ...chunk, ...zero })),
+      'beside the prompt': [{ ...role, usage: tokens(9, 0) }, ...words, stop],
+    };
+    const figures = usageChunk(tokens(9, 4));
+    for (const [where, events] of Object.entries(early)) {
+      test(`${where}: what was delivered is counted, and its true figures count`, async () => {
+        // 5 for the prompt, and the bytes of the words so far.
+        const sizes = words.map((_, i) => Buffer.byteLength(sayings.slice(0, i + 1).join('')));
+        for (const [i, bytes] of sizes.entries()) {
+          const exact = 370_000 * 5 + 1_910_000 * Math.ceil(bytes / 4);
+          const scene = sceneOf(done(...events, figures), { leaves: i + 2 });
+          await assertCharged(scene, BigInt(Math.ceil(exact / 1e6)));
+        }
+        const atEnd = { leaves: words.length + 2 };
+        await assertCharged(sceneOf(done(...events, figures), atEnd), counted);
+        await assertCharged(sceneOf(done(...events, figures)), 11n);
+        await assertCharged(sceneOf(done(...events, figures), { leaves: 2, row: 'drain' }), 1n);
+        await assertCharged(sceneOf({ events, end: 'dies' }), counted);
+        // Before any word what was reported stands: the prompt alone, or nothing.
+        const wordless = sceneOf(done(...events, figures), { leaves: 1 });
+        await assertCharged(wordless, events === early['beside the prompt'] ? 4n : 0n);
+      });
+    }
+
+    test('and never any figures: counted, unless it said 0 at the end', async () => {
+      const [first, own, every, prompt] = Object.values(early) as Sent['events'][];
+      for (const events of [first!, own!, prompt!])
+        await assertCharged(sceneOf(done(...events)), counted);
+      await assertCharged(sceneOf(done(...every!)), 0n);
+      await assertCharged(sceneOf(done(...every!.slice(0, -1), stop)), counted);
+      await assertCharged(sceneOf(done(...first!, usageChunk(tokens(0, 0)))), 0n);
+      const atOnce = chunkOf({ content: 'Hello' }, zero, 'stop');
+      await assertCharged(sceneOf(done(atOnce)), 0n);
+    });
   });
 });
 

@@ -42,6 +42,8 @@ export interface Scene {
   answer: Sent | Whole;
   /** The caller leaves after so many chunks; null: stays. */
   leaves: number | null;
+  /** It has an Idempotency-Key. */
+  keyed?: boolean;
 }
 
 export interface Verdict {
@@ -90,7 +92,10 @@ function promptCount(messages: readonly Message[], pictureTokens: number): numbe
 /** What came of a call: the pieces of the reply in order, and how it ended. */
 interface Course {
   pieces: Json[];
+  /** The last report. */
   usage: unknown;
+  /** Something was written in the chunk of that report, unless it is the last one, or later. */
+  outrun: boolean;
   finish: string | null;
   end: 'whole' | 'broken' | 'left';
 }
@@ -106,10 +111,12 @@ export function judge(scene: Scene): Verdict {
     http,
   });
   const { answer } = scene;
-  if ('body' in answer) return judgeWhole(scene, answer, refused);
-  if (scene.leaves === 0 && scene.row === 'abort') return refused(null, 'outcome_unknown');
-  const [first] = answer.events;
+  // A reply that is kept is waited for; of a stream so much is kept as was delivered.
+  const isLetGo = scene.row === 'abort' && (scene.streamed || !scene.keyed);
+  if (scene.leaves === 0 && isLetGo) return refused(null, 'outcome_unknown');
   const http = (status: number) => (scene.leaves === null ? status : null);
+  if ('body' in answer) return judgeWhole(scene, answer, http, refused);
+  const [first] = answer.events;
   if (!isRecord(first)) return refused(http(502), 'outcome_unknown');
   if (errorIn(first) !== null) return refusal(first, http, refused);
   const { course, shown } = walk(scene, answer);
@@ -127,42 +134,54 @@ function refusal(said: Json, http: (status: number) => number | null, refused: R
   return refused(http(502), 'outcome_unknown');
 }
 
-function judgeWhole(scene: Scene, { status, body }: Whole, refused: Refused): Verdict {
+function judgeWhole(
+  scene: Scene,
+  { status, body }: Whole,
+  http: (status: number) => number | null,
+  refused: Refused,
+): Verdict {
   if (status !== 200) {
     const isBusy = [402, 429, 503].includes(status);
-    return isBusy ? refused(503, 'upstream_failed') : refused(502, 'outcome_unknown');
+    return isBusy ? refused(http(503), 'upstream_failed') : refused(http(502), 'outcome_unknown');
   }
   if (!Array.isArray(body.choices) || body.choices.length === 0)
     return errorIn(body) === null
-      ? refused(502, 'outcome_unknown')
-      : refusal(body, (http) => http, refused);
+      ? refused(http(502), 'outcome_unknown')
+      : refusal(body, http, refused);
   const [{ message, finish_reason: finish = null }] = body.choices;
   const isBroken = errorIn(body) !== null;
   const end = isBroken ? 'broken' : 'whole';
-  const course: Course = { pieces: [message], usage: usageIn(body), finish, end };
+  const course: Course = { pieces: [message], usage: usageIn(body), outrun: false, finish, end };
   const billed = bill(scene, course, quoteOf(scene));
   const isRefused = !scene.streamed && billed.status === 'FAILED';
   const broken = scene.streamed && isBroken;
-  const http = scene.leaves !== null ? null : isRefused ? 502 : 200;
-  return { ...billed, shown: null, broken, http };
+  return { ...billed, shown: null, broken, http: http(isRefused ? 502 : 200) };
 }
 
 /** Goes through a stream as far as it counts: to its end, its fault, or its caller's leaving. */
 function walk({ row, leaves }: Scene, { events, end }: Sent): { course: Course; shown: Json[] } {
-  const course: Course = { pieces: [], usage: undefined, finish: null, end: 'whole' };
+  const course: Course = {
+    pieces: [],
+    usage: undefined,
+    outrun: false,
+    finish: null,
+    end: 'whole',
+  };
   const shown: Json[] = [];
   let isClosed = false;
   for (const event of events) {
     if (!isRecord(event)) return { course: { ...course, end: 'broken' }, shown };
     const usage = usageIn(event);
-    if (isRecord(usage)) course.usage = usage;
+    if (isRecord(usage)) Object.assign(course, { usage, outrun: false });
     // Whoever reports usage and an error at once has reported its usage.
     if (errorIn(event) !== null) return { course: { ...course, end: 'broken' }, shown };
     const [choice] = (event.choices ?? []) as Json[];
     if (choice === undefined) isClosed ||= isRecord(usage);
     else {
       course.pieces.push(choice.delta);
-      if (typeof choice.finish_reason === 'string') course.finish = choice.finish_reason;
+      const isLast = typeof choice.finish_reason === 'string';
+      if (isLast) course.finish = choice.finish_reason;
+      if (deliveredBytes([choice.delta]) > 0 && !(isLast && isRecord(usage))) course.outrun = true;
       isClosed ||= course.finish !== null;
       shown.push(event);
       if (shown.length === leaves && row === 'abort')
@@ -194,11 +213,15 @@ function usageIn({ usage, x_groq: groq, timings }: Json): unknown {
 /** Usage where it is one, else the count of what came. Above all: no more than the quote. */
 function bill(
   { row, messages, streamed }: Scene,
-  { pieces, usage, finish, end }: Course,
+  { pieces, usage: reported, outrun, finish, end }: Course,
   quote: bigint,
 ): Omit<Verdict, 'http' | 'shown' | 'broken'> {
-  const told = costTold(usage);
   const bytes = deliveredBytes(pieces);
+  // Of what was delivered 0 is a figure only as the last word on all of it.
+  const isFinal = !outrun && (end === 'whole' || !streamed || bytes === 0);
+  const isZero = readUsage(reported)?.completion === 0;
+  const usage = isZero && !isFinal ? undefined : reported;
+  const told = costTold(usage);
   if (bytes === 0 && (end === 'broken' || finish === 'error'))
     return {
       status: 'FAILED',

@@ -76,12 +76,15 @@ export function randomScene(random: Random): RandomScene {
     ])();
   }
 
+  const zero = { usage: { prompt_tokens: 0, completion_tokens: 0, cost: 0 } };
+
   function events(): Sent['events'] {
     const places = pick(['own', 'finish', 'every', 'some', 'none']);
     const isEvery = () => places === 'every' || (places === 'some' && chance(0.3));
     const told = (at: boolean): Json => (at ? { usage: usage() } : {});
     const list: Sent['events'] = [];
-    if (chance(0.8)) list.push(chunkOf({ role: 'assistant', content: '' }));
+    if (chance(0.8))
+      list.push(chunkOf({ role: 'assistant', content: '' }, chance(0.2) ? zero : {}));
     for (let left = below(10); left > 0; left--) list.push(chunkOf(delta(), told(isEvery())));
     const reason = pick(['stop', 'stop', 'length', 'tool_calls', 'error', null]);
     if (reason !== null || chance(0.5))
@@ -114,6 +117,8 @@ export function randomScene(random: Random): RandomScene {
 
   const isWhole = chance(0.15);
   const answer = isWhole ? whole() : sent();
+  // A refusal is known by its status, before anybody could leave.
+  const isRefused = 'status' in answer && answer.status !== 200;
   const scene: Scene = {
     row: pick<Row>(['abort', 'drain']),
     messages: messages(),
@@ -121,7 +126,7 @@ export function randomScene(random: Random): RandomScene {
     include_usage: chance(0.5),
     streamed: !isWhole || chance(0.5),
     answer,
-    leaves: 'events' in answer && chance(0.4) ? below(chunksShown(answer) + 1) : null,
+    leaves: !isRefused && chance(0.4) ? below(placesIn(answer)) : null,
   };
   const framing: Framing = {
     lineEnd: pick(['\n', '\r\n']),
@@ -129,6 +134,11 @@ export function randomScene(random: Random): RandomScene {
     cut: chance(0.5) ? plain.cut : 5 + below(300),
   };
   return { scene, framing, rushed: (scene.leaves ?? 0) > 0 && chance(0.3) };
+}
+
+/** At how many places its caller may leave: before all of it, and after each chunk. */
+function placesIn(answer: Scene['answer']): number {
+  return 'events' in answer ? chunksShown(answer) + 1 : 1;
 }
 
 /** As many chunks as a caller who stays is sure to be shown. */

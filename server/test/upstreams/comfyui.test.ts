@@ -176,6 +176,7 @@ describe('what is sent', () => {
     assert.deepEqual(outcome, {
       outcome: 'rejected',
       message: 'prompt must be a text, a number, true or false.',
+      unasked: true,
     });
     const input = { prompt: 'x', ckpt_name: 'evil', '4.ckpt_name': 'evil', __proto__: { a: 1 } };
     handleOf(await start({ input }));
@@ -258,7 +259,8 @@ describe("the caller's files", () => {
       input: { image_urls: ['file_1', 'file_1', 'file_1'] },
       files,
     });
-    assert.deepEqual(three, { outcome: 'rejected', message: 'image_urls takes at most 2.' });
+    const message = 'image_urls takes at most 2.';
+    assert.deepEqual(three, { outcome: 'rejected', message, unasked: true });
     const odd = await start({ model: 'mixing', input: { image_urls: [7] } });
     assert.equal(odd.outcome, 'rejected');
     fake.files.clear();

@@ -82,8 +82,8 @@ const storages: [string, object, expected: object][] = [
   ['busy', { status: 429, headers: { 'retry-after': '3' } }, { retry_after_ms: 3000 }],
   ['not there', { status: 404 }, { outcome: 'not_accepted', why: 'busy' }],
   ['broken', { status: 500 }, { outcome: 'not_accepted', why: 'busy' }],
-  ['cut off', { cutAfter: 0 }, { outcome: 'not_accepted', why: 'unreachable' }],
-  ['refusing it', { status: 422, json: { detail: 'no' } }, { outcome: 'rejected' }],
+  ['cut off', { cutAfter: 0 }, { outcome: 'not_accepted', why: 'lost' }],
+  ['refusing it', { status: 422, json: { detail: 'no' } }, { outcome: 'rejected', unasked: true }],
   ['speaking half', { body: '{"file_url' }, { outcome: 'not_accepted', why: 'busy' }],
   [
     'pointing inwards',
@@ -133,7 +133,7 @@ test('an upload address by a name that leads to the own network gets no byte of 
     const fal = createFal({ ...settings, options: { rest_url: storage.url } }, tools);
     const files = { [id]: fileOf(png, { size }) };
     const outcome = await fal.start(jobFor({ image_url: id }, { files }));
-    assert.partialDeepStrictEqual(outcome, { outcome: 'not_accepted', why: 'unreachable' });
+    assert.partialDeepStrictEqual(outcome, { outcome: 'not_accepted', why: 'busy' });
     assert.match((outcome as { message: string }).message, /private|own network|public|blocked/);
   }
   assert.equal(inside.connections, 0);

@@ -302,7 +302,7 @@ describe('files', () => {
   test('an upload that fails makes no job, so it may be tried again', async (t) => {
     const options = { files: { upload: { path: '/up', reply: 'url', max_bytes: 30 } } };
     const cases: [Answer, object][] = [
-      [{ cutAfter: 0 }, { outcome: 'not_accepted', why: 'unreachable' }],
+      [{ cutAfter: 0 }, { outcome: 'not_accepted', why: 'lost' }],
       [
         { status: 500, json: {} },
         { outcome: 'not_accepted', why: 'busy' },
@@ -314,7 +314,7 @@ describe('files', () => {
       [{ json: {} }, { outcome: 'not_accepted', why: 'busy' }],
       [
         { status: 415, json: { error: 'no gifs' } },
-        { outcome: 'rejected', message: 'no gifs' },
+        { outcome: 'rejected', message: 'no gifs', unasked: true },
       ],
     ];
     for (const [answer, expected] of cases) {
@@ -360,7 +360,7 @@ describe('files', () => {
     const { service, calls } = await openPlain(t, {}, () => made);
     const outcome = await service.start(jobFor({ input, files: { file_a: fileOf(bytes) } }));
     const message = 'image_urls must be a public https address for this model.';
-    assert.deepEqual(outcome, { outcome: 'rejected', message });
+    assert.deepEqual(outcome, { outcome: 'rejected', message, unasked: true });
     assert.equal(calls.length, 0);
   });
 });

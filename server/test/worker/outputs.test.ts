@@ -267,7 +267,8 @@ describe('a generation that worked', () => {
 });
 
 describe('an output that cannot be used', () => {
-  const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>');
+  const drawing = (size: string) =>
+    Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" ${size}/>`);
   const cases: [what: string, made: () => Result, code: string, says: RegExp][] = [
     ['no output at all', () => result([]), 'output_unusable', /no output/],
     [
@@ -303,6 +304,24 @@ describe('an output that cannot be used', () => {
     [
       'a picture that ends in its head',
       () => result([bytes('images', pngOf(9, 9).subarray(0, 24))]),
+      'output_unusable',
+      /damaged/,
+    ],
+    [
+      'a picture that says it is wider than any can be',
+      () => result([bytes('images', pngOf(2 ** 31, 1))]),
+      'output_unusable',
+      /damaged/,
+    ],
+    [
+      'a drawing that says so',
+      () => result([bytes('images', drawing('width="2147483648" height="1"'))]),
+      'output_unusable',
+      /damaged/,
+    ],
+    [
+      'a drawing that says it has no end',
+      () => result([bytes('images', drawing('viewBox="0 0 1 1e999"'))]),
       'output_unusable',
       /damaged/,
     ],
@@ -355,9 +374,16 @@ describe('an output that cannot be used', () => {
     });
   }
 
-  test('an SVG is a picture as any other', async () => {
-    const id = await finished(result([bytes('images', svg)]));
-    assert.equal((await response(id)).images[0].content_type, 'image/svg+xml');
+  test('an SVG is a picture as any other, measured in whole pixels', async () => {
+    const sizes: [string, number | undefined, number | undefined][] = [
+      ['', undefined, undefined],
+      ['width="24.5" height="0.2"', 25, 1],
+    ];
+    for (const [size, ...expected] of sizes) {
+      const id = await finished(result([bytes('images', drawing(size))]));
+      const { content_type, width, height } = (await response(id)).images[0];
+      assert.deepEqual([content_type, width, height], ['image/svg+xml', ...expected]);
+    }
   });
 });
 

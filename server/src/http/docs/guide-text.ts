@@ -156,9 +156,10 @@ With "stream": true: server-sent events, each "data:" a chunk, then "data: [DONE
 top-level error is a fault in the middle. Without max_tokens, 4096 completion tokens are reserved
 and allowed.
 
-A call that is not streamed is carried through and charged even if you leave before its reply. Send
-an Idempotency-Key and repeat the call under it: you get the kept reply and no second charge. A
-stream that broke off is repeated as it was, its error too; for a new reply use a new key.
+Leave before a reply that is not streamed, and the call is carried through and charged where it has
+an Idempotency-Key: repeat it under that key, for the kept reply and no second charge. Without one
+the model is let go, and as a rule nothing is charged; a repeat is another call.
+A stream that broke off is repeated as it was, its error too; for a new reply use a new key.
 
 image_url.url of a message takes a public http(s) address, a base64 data: address or a file_id.`;
 }

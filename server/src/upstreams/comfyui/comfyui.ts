@@ -2,7 +2,7 @@ import { createHash, randomInt } from 'node:crypto';
 import type { UpstreamSettings } from '../../core/upstream-definition.ts';
 import type { Reply } from '../../lib/fetch.ts';
 import { outcomeUnprepared } from '../inputs.ts';
-import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
+import { jsonOf, lookFault, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type {
   Handle,
   JobState,
@@ -125,11 +125,11 @@ async function poll(handle: Handle, signal: AbortSignal, parts: Parts): Promise<
   const id = String(prompt_id);
   const { workflows, api } = parts;
   const end = async () => {
-    const entry = await historyOf(id, signal, api);
+    const entry = await historyOf(id, signal, parts);
     const own = workflows.get(String(workflow)) ?? null;
     return entry && endOf(entry, own, typeof seed === 'number' ? seed : null, api);
   };
-  const state = (await end()) ?? queuedState(id, await readQueue(signal, api)) ?? (await end());
+  const state = (await end()) ?? queuedState(id, await readQueue(signal, parts)) ?? (await end());
   if (state === null)
     return { state: 'missing', message: 'neither history nor queue know the job' };
   return state.state === 'failed' ? { ...state, message: api.quiet(state.message) } : state;
@@ -145,14 +145,14 @@ function queuedState(id: string, { running, pending }: Queue): JobState | null {
 }
 
 /** Looks again in the history last, as a job may have ended between the two looks. */
-async function find(key: string, signal: AbortSignal, { api }: Parts): Promise<Handle | null> {
+async function find(key: string, signal: AbortSignal, parts: Parts): Promise<Handle | null> {
   const prompt_id = promptIdOf(key);
   const inHistory = async () => {
-    const entry = await historyOf(prompt_id, signal, api);
+    const entry = await historyOf(prompt_id, signal, parts);
     return entry && (queuedJob(entry.prompt)?.extra_data ?? {});
   };
   const inQueue = async () => {
-    const { running, pending } = await readQueue(signal, api);
+    const { running, pending } = await readQueue(signal, parts);
     const own = [...running, ...pending].find((job) => job.prompt_id === prompt_id);
     return own?.extra_data ?? null;
   };
@@ -171,11 +171,12 @@ async function find(key: string, signal: AbortSignal, { api }: Parts): Promise<H
  * An interrupt without a name would end whatever runs, and an older server hears no name, so it is
  * sent only while ours is the one that runs.
  */
-async function cancel(handle: Handle, signal: AbortSignal, { api }: Parts): Promise<void> {
+async function cancel(handle: Handle, signal: AbortSignal, parts: Parts): Promise<void> {
+  const { api } = parts;
   const prompt_id = String(handle.prompt_id);
   try {
     await api.send({ method: 'POST', path: '/queue', json: { delete: [prompt_id] }, signal });
-    const { running } = await readQueue(signal, api);
+    const { running } = await readQueue(signal, parts);
     if (!running.some((job) => job.prompt_id === prompt_id)) return;
     await api.send({ method: 'POST', path: '/interrupt', json: { prompt_id }, signal });
   } catch {
@@ -184,21 +185,22 @@ async function cancel(handle: Handle, signal: AbortSignal, { api }: Parts): Prom
 }
 
 /** Null where the history does not have the job. */
-async function historyOf(id: string, signal: AbortSignal, api: Api) {
+async function historyOf(id: string, signal: AbortSignal, { api, tools }: Parts) {
   const path = `/history/${encodeURIComponent(id)}`;
   const reply = await api.send({ path, maxBytes: historyMaxBytes, signal });
   const entries = asObject(jsonOf(reply.body));
-  if (reply.status !== 200 || entries === null) throw new Error(api.quiet(saidBy(reply)));
+  if (reply.status !== 200 || entries === null)
+    throw lookFault(outcomeOfReply(reply, tools.now()), api.quiet(saidBy(reply)));
   // A fault in a body of 200 is not the absence of the job.
   if (Object.keys(entries).length > 0 && !Object.hasOwn(entries, id))
     throw new Error(api.quiet(saidBy(reply)));
   return asObject(entries[id]);
 }
 
-async function readQueue(signal: AbortSignal, api: Api): Promise<Queue> {
+async function readQueue(signal: AbortSignal, { api, tools }: Parts): Promise<Queue> {
   const reply = await api.send({ path: '/queue', maxBytes: queueMaxBytes, signal });
   const queue = reply.status === 200 ? queueOf(jsonOf(reply.body)) : null;
-  if (queue === null) throw new Error(api.quiet(saidBy(reply)));
+  if (queue === null) throw lookFault(outcomeOfReply(reply, tools.now()), api.quiet(saidBy(reply)));
   return queue;
 }
 

@@ -1,5 +1,6 @@
 import type { Reply } from '../../lib/fetch.ts';
 import { collectMedia } from '../outputs.ts';
+import { lookFault, outcomeOfReply } from '../replies.ts';
 import { stateOf } from '../states.ts';
 import type { Handle, JobState, Result } from '../upstream.ts';
 import { jobOf } from './job.ts';
@@ -40,7 +41,7 @@ export async function look(
   const body = isOk(reply) ? objectIn(reply) : null;
   // An error inside a success says nothing of the job either.
   if (body === null || typeof body.status !== 'string')
-    throw new Error(`its status: ${reasonOf(fal, reply)}`);
+    throw lookFault(outcomeOfReply(reply, fal.tools.now()), `its status: ${reasonOf(fal, reply)}`);
   const word = stateOf(body.status);
   if (word === 'running') return { state: 'running', logs: logsIn(body.logs) };
   if (word === 'failed') return failed(reasonIn(fal, body) ?? 'The model failed.');
@@ -99,11 +100,19 @@ function failureOf(fal: Fal, reply: Reply, saysFailed: boolean): JobState {
   if (status === 410) return failed('The result is not kept any more.');
   const body = objectIn(reply);
   if (body === null || !isOfJob(reply, saysFailed, reasonOf(fal, reply)))
-    throw new Error(`its result: ${reasonOf(fal, reply)}`);
+    throw resultFault(fal, reply);
   // What would have worked at another time, or ended on the platform's side, is not the input's.
   const isInputs = status < clientClosed && headers['x-fal-retryable'] !== 'true';
   const otherwise = isInputs ? 'The model refused the input.' : 'The model failed.';
   return failed(reasonIn(fal, body) ?? otherwise, isInputs);
+}
+
+/** The key was taken a moment ago, for the status: a refusal of it here is the model's own. */
+function resultFault(fal: Fal, reply: Reply): Error {
+  const message = `its result: ${reasonOf(fal, reply)}`;
+  const outcome = outcomeOfReply(reply, fal.tools.now());
+  const isKeys = outcome.outcome === 'not_accepted' && outcome.why !== 'busy';
+  return isKeys ? new Error(message) : lookFault(outcome, message);
 }
 
 /** Whether the reply is what the job ended with, and not a hitch on the way to it. */

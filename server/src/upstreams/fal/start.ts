@@ -23,7 +23,8 @@ export async function startJob(
     json = await falInput(job, tools, (file) => upload(fal, file, job.signal));
   } catch (error) {
     if (error instanceof NotUploaded) return error.outcome;
-    if (error instanceof InputRefused) return { outcome: 'rejected', message: error.message };
+    if (error instanceof InputRefused)
+      return { outcome: 'rejected', message: error.message, unasked: true };
     throw error;
   }
   const query =

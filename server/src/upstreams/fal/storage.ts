@@ -1,7 +1,7 @@
 import { judgeUrl } from '../../lib/address.ts';
 import { FetchError, type Fetch, type Reply } from '../../lib/fetch.ts';
-import { outcomeOfReply } from '../replies.ts';
-import type { InputFile, NotAccepted } from '../upstream.ts';
+import { outcomeOfReply, whyOfFault } from '../replies.ts';
+import type { InputFile, NotAccepted, Refusal, Rejected } from '../upstream.ts';
 import { callFal, isOk, objectIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 
@@ -19,7 +19,7 @@ const wholeTimeoutMs = 600_000;
 
 /** The file is not there, so the job was not handed in. */
 export class NotUploaded extends Error {
-  readonly outcome: NotAccepted | { outcome: 'rejected'; message: string };
+  readonly outcome: NotAccepted | Rejected;
   constructor(outcome: NotUploaded['outcome']) {
     super(outcome.message);
     this.outcome = outcome;
@@ -47,12 +47,12 @@ export async function upload(fal: Fal, file: InputFile, signal: AbortSignal): Pr
   } catch (error) {
     if (error instanceof NotUploaded) throw error;
     if (error instanceof FetchError)
-      throw notUploaded('unreachable', `its storage: ${error.message}`);
+      throw notUploaded(whyOfFault(error), `its storage: ${error.message}`);
     throw notUploaded('busy', 'a file of the input could not be read');
   }
 }
 
-function notUploaded(why: 'unreachable' | 'busy', message: string): NotUploaded {
+function notUploaded(why: Refusal, message: string): NotUploaded {
   return new NotUploaded({ outcome: 'not_accepted', why, message });
 }
 
@@ -102,8 +102,10 @@ function refusal(fal: Fal, reply: Reply): NotUploaded {
   const outcome = outcomeOfReply(reply, fal.tools.now());
   // No job was made, whatever the reply means otherwise; and a path is no model.
   if (outcome.outcome === 'unknown') return notUploaded('busy', message);
-  if (outcome.outcome === 'rejected')
-    return new NotUploaded({ outcome: 'rejected', message: 'A file of the input was refused.' });
+  if (outcome.outcome === 'rejected') {
+    const refused = 'A file of the input was refused.';
+    return new NotUploaded({ outcome: 'rejected', message: refused, unasked: true });
+  }
   if (outcome.why === 'model') return notUploaded('busy', message);
   return new NotUploaded({ ...outcome, message });
 }

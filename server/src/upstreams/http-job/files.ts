@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { extensionOf } from '../../core/content-type.ts';
 import { formBody } from '../../lib/multipart.ts';
-import { outcomeOfFault } from '../replies.ts';
+import { FetchError } from '../../lib/fetch.ts';
+import { whyOfFault } from '../replies.ts';
 import { dataUri, InputRefused, openMedia, placeMedia } from '../inputs.ts';
 import type { InputFile, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
 import type { Options } from './options.ts';
@@ -78,18 +79,21 @@ async function uploaded(
   const limits = { maxBytes: replyMaxBytes, timeoutMs, signal };
   const reply = await wire.send(sent, limits).catch((error: unknown) => {
     // No job is made by an upload, so it may be sent again whatever became of it.
-    const { message } = outcomeOfFault(error);
-    throw new NotHandedOver({ outcome: 'not_accepted', why: 'unreachable', message });
+    if (!(error instanceof FetchError)) throw error;
+    const { message } = error;
+    throw new NotHandedOver({ outcome: 'not_accepted', why: whyOfFault(error), message });
   });
   const verdict = verdictOf(reply, options, nowMs);
-  if (!verdict.ok) throw new NotHandedOver(withoutDoubt(verdict.outcome));
+  if (!verdict.ok) throw new NotHandedOver(withoutJob(verdict.outcome));
   const address = textAt(verdict.json, at);
   if (address !== undefined && address !== '') return address;
   const message = 'the reply to an upload names no address';
   throw new NotHandedOver({ outcome: 'not_accepted', why: 'busy', message });
 }
 
-function withoutDoubt(outcome: StartOutcome): StartOutcome {
+/** No start was asked for, whatever the reply means otherwise. */
+function withoutJob(outcome: StartOutcome): StartOutcome {
+  if (outcome.outcome === 'rejected') return { ...outcome, unasked: true };
   if (outcome.outcome !== 'unknown') return outcome;
   return { outcome: 'not_accepted', why: 'busy', message: outcome.message };
 }

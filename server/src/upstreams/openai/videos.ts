@@ -1,6 +1,6 @@
 import type { Reply } from '../../lib/fetch.ts';
 import { isObject } from '../../lib/json.ts';
-import { jsonOf, messageIn } from '../replies.ts';
+import { jsonOf, lookFault, messageIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
 import type {
   Handle,
@@ -65,10 +65,14 @@ export function createVideos(
       const value = objectIn(reply);
       const said = (otherwise: string) => wire.clean(messageIn(value) ?? otherwise);
       if (reply.status === 404) return { state: 'missing', message: said('it knows no such job') };
-      if (!isSuccess(reply.status)) throw new Error(said(`answered ${reply.status}`));
+      if (!isSuccess(reply.status))
+        throw lookFault(wire.refusal(reply, String(id)), said(`answered ${reply.status}`));
       if (!value) throw new Error('its answer could not be read');
       // An error without a job around it is about the call, not about the job.
-      if (value.status === undefined) throw new Error(said('its answer tells no state'));
+      if (value.status === undefined) {
+        const outcome = wire.inBand(errorIn(value), reply.headers, String(id));
+        throw lookFault(outcome, said('its answer tells no state'));
+      }
       return stateIn(value, String(id), isRouter, wire);
     },
   };

@@ -1,7 +1,7 @@
 import type { UpstreamSettings } from '../../core/upstream-definition.ts';
 import type { Reply } from '../../lib/fetch.ts';
 import { outcomeUnprepared } from '../inputs.ts';
-import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
+import { jsonOf, lookFault, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type {
   Handle,
   JobState,
@@ -59,7 +59,7 @@ export function createReplicate(settings: UpstreamSettings, tools: UpstreamTools
       const json = { ...target.body, input, ...webhookFor(job) };
       return submit(target.path, json, job.signal, api, tools);
     },
-    poll: (handle, signal) => poll(handle, signal, api),
+    poll: (handle, signal) => poll(handle, signal, api, tools),
     async cancel(handle, signal) {
       const path = `/predictions/${idOf(handle)}/cancel`;
       await api.send({ method: 'POST', path, signal }).catch(() => {});
@@ -113,7 +113,11 @@ async function submit(
   return refusalOf(reply, api, tools);
 }
 
-function refusalOf(reply: Reply, api: BearerApi, tools: UpstreamTools): StartOutcome {
+function refusalOf(
+  reply: Reply,
+  api: BearerApi,
+  tools: UpstreamTools,
+): ReturnType<typeof outcomeOfReply> {
   const said = withoutKey(outcomeOfReply(reply, tools.now()), api);
   // It answers a version that is gone like an input that does not fit.
   const { title } = (jsonOf(reply.body) ?? {}) as { title?: unknown };
@@ -130,12 +134,17 @@ function withoutKey<T extends StartOutcome>(outcome: T, { quiet }: BearerApi): T
   return 'message' in outcome ? { ...outcome, message: quiet(outcome.message) } : outcome;
 }
 
-async function poll(handle: Handle, signal: AbortSignal, api: BearerApi): Promise<JobState> {
+async function poll(
+  handle: Handle,
+  signal: AbortSignal,
+  api: BearerApi,
+  tools: UpstreamTools,
+): Promise<JobState> {
   const id = idOf(handle);
   const path = `/predictions/${id}`;
   const reply = await api.send({ path, maxBytes: predictionMaxBytes, signal });
   if (reply.status === 404) return { state: 'missing', message: 'it knows no such prediction' };
-  if (reply.status !== 200) throw new Error(api.quiet(saidBy(reply)));
+  if (reply.status !== 200) throw lookFault(refusalOf(reply, api, tools), api.quiet(saidBy(reply)));
   const prediction = predictionOf(jsonOf(reply.body));
   if (prediction?.id !== id) throw new Error('it answered 200 without the prediction');
   const state = stateOfPrediction(prediction);

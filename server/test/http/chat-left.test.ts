@@ -1,0 +1,283 @@
+import { Agent, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { rawSql } from '../../src/lib/sql.ts';
+import type { ChatCall, ChatOutcome } from '../../src/upstreams/upstream.ts';
+import { completion } from '../kit/fake.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+
+/**
+ * Chat without streaming whose caller leaves before the reply. A prompt token costs one micro-USD
+ * and a completion token two.
+ */
+
+const path = '/v1/chat/completions';
+const body = {
+  model: 'fake/chat',
+  messages: [{ role: 'user', content: 'hello' }],
+  max_tokens: 100,
+};
+const drains = { ...body, model: 'fake/drain/chat' };
+const reported: ChatOutcome = {
+  outcome: 'reply',
+  reply: completion('hi', { prompt_tokens: 5, completion_tokens: 2 }),
+};
+const charged = [9n, 'COMPLETED', null];
+/** 5 for the prompt, and 2 bytes. */
+const counted = [7n, 'COMPLETED', null];
+const unreported: ChatOutcome = { outcome: 'reply', reply: completion('hi', null) };
+const free = [0n, 'FAILED', 'outcome_unknown'];
+
+let service: Service;
+let account: TestAccount;
+before(async () => {
+  service = await startService({ times: { drainMs: 1_500 } });
+  account = await service.account();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+interface Held {
+  call: ChatCall;
+  answer: (outcome: ChatOutcome) => void;
+  /** What the account had before. */
+  earlier: bigint;
+}
+
+/** The upstream holds the call that `make` makes. `deaf`: it does not care about the signal. */
+async function hold(make: () => void, { deaf = false } = {}): Promise<Held> {
+  const { available: earlier } = await service.balance(account);
+  const asked = Promise.withResolvers<Omit<Held, 'earlier'>>();
+  service.fake.behave.chat = (call) =>
+    new Promise((answer, reject) => {
+      if (!deaf) call.signal.addEventListener('abort', () => reject(call.signal.reason));
+      asked.resolve({ call, answer });
+    });
+  make();
+  const held = await asked.promise;
+  service.fake.behave = {};
+  return { ...held, earlier };
+}
+
+interface Sending {
+  key?: string;
+  base?: string;
+  signal?: AbortSignal;
+}
+
+function send(sent: object, { key, base = service.base, signal }: Sending = {}) {
+  const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key };
+  return service.call('POST', path, {
+    key: account.key,
+    body: sent,
+    base,
+    headers,
+    ...(signal && { signal }),
+  });
+}
+
+/** A call that its caller leaves while the upstream holds it. */
+async function left(sent: object, more: Sending & { deaf?: boolean } = {}): Promise<Held> {
+  const gone = new AbortController();
+  let reply = Promise.resolve();
+  const make = () => void (reply = assert.rejects(send(sent, { ...more, signal: gone.signal })));
+  const held = await hold(make, more);
+  assert.equal(held.call.signal.aborted, false);
+  gone.abort();
+  await reply;
+  await noticed();
+  return held;
+}
+
+/** The service knows that its caller is gone. */
+async function noticed(): Promise<void> {
+  await until('the service has noticed', async () => {
+    return (await service.app.metrics.inFlight.get()).values[0]!.value === 0;
+  });
+}
+
+/** What the account lost once nothing is reserved any more, and how the newest request ended. */
+async function settled({ earlier }: Held): Promise<unknown[]> {
+  await until('the call is settled', async () => (await service.balance(account)).reserved === 0n);
+  const [row] = await service.db.run<{ status: string; error_code: string | null }>(
+    rawSql(
+      'select status, error_code from requests where account_id = $1 order by id desc limit 1',
+      [account.account_id],
+    ),
+  );
+  const { available } = await service.balance(account);
+  return [earlier - available, row!.status, row!.error_code];
+}
+
+describe('row says abort', () => {
+  test('the upstream is let go, and nothing is charged', async () => {
+    const asked = service.fake.chats.length;
+    const held = await left(body);
+    assert.equal(held.call.signal.aborted, true);
+    assert.deepEqual(await settled(held), free);
+    assert.equal(service.fake.chats.length, asked + 1, 'the upstream was called again');
+  });
+
+  test('the key has its place for open calls again', async () => {
+    const { base, app } = await service.another({ FAREBOX_OPEN_CHATS: '1' });
+    const gone = new AbortController();
+    const reply = Promise.withResolvers<unknown>();
+    const held = await hold(() =>
+      reply.resolve(assert.rejects(send(body, { base, signal: gone.signal }))),
+    );
+    assert.equal((await send(body, { base })).status, 429);
+    gone.abort();
+    await reply.promise;
+    const next = await until('the place is free', async () => {
+      const each = await send(body, { base });
+      return each.status !== 429 && each;
+    });
+    assert.equal(next.status, 200, next.text);
+    assert.equal(held.call.signal.aborted, true);
+    await app.stop(0);
+  });
+
+  test('many who leave do not make the upstream rest', async () => {
+    for (let i = 0; i < 12; i++) assert.deepEqual(await settled(await left(body)), free);
+    assert.equal((await send(body)).status, 200);
+  });
+
+  test('a reply that comes all the same is charged by its usage; without one it is free', async () => {
+    const withUsage = await left(body, { deaf: true });
+    withUsage.answer(reported);
+    assert.deepEqual(await settled(withUsage), charged);
+    const without = await left(body, { deaf: true });
+    without.answer(unreported);
+    assert.deepEqual(await settled(without), [0n, 'COMPLETED', null]);
+  });
+});
+
+describe('row says drain', () => {
+  test('the upstream is read to its reply, which is charged as it was made', async () => {
+    for (const [outcome, end] of [
+      [reported, charged],
+      [unreported, counted],
+    ] as const) {
+      const held = await left(drains);
+      assert.equal(held.call.signal.aborted, false);
+      held.answer(outcome);
+      assert.deepEqual(await settled(held), end);
+    }
+  });
+
+  test('and no reply comes: the upstream is let go in time, and nothing is charged', async () => {
+    const held = await left(drains);
+    assert.equal(held.call.signal.aborted, false);
+    assert.deepEqual(await settled(held), free);
+    assert.equal(held.call.signal.aborted, true);
+  });
+});
+
+describe('with an Idempotency-Key', () => {
+  for (const sent of [body, drains]) {
+    test(`${sent.model} goes on, and a repeat gets the reply without a second charge`, async () => {
+      const key = `left-${sent.model}`;
+      const held = await left(sent, { key });
+      // One without a key, left later, is over before: no bound of that kind holds.
+      const bound = await left({ ...drains, max_tokens: 99 });
+      await until('its time is over', () => bound.call.signal.aborted);
+      assert.equal(held.call.signal.aborted, false);
+      const asked = service.fake.chats.length;
+      const repeat = send(sent, { key });
+      held.answer(reported);
+      const again = await repeat;
+      assert.equal(again.headers.get('idempotent-replayed'), 'true');
+      assert.equal(again.body.choices[0].message.content, 'hi');
+      assert.deepEqual((await send(sent, { key })).body, again.body);
+      const [cost] = await settled(held);
+      assert.equal(cost, 9n);
+      assert.equal(service.fake.chats.length, asked);
+    });
+  }
+});
+
+describe('who keeps the connection has not left', () => {
+  test('a call on a connection that has served others, and serves more', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const sockets = new Set<Socket>();
+    const chat = () =>
+      new Promise<number>((resolve, reject) => {
+        const req = request(`${service.base}${path}`, {
+          method: 'POST',
+          agent,
+          headers: { authorization: `Key ${account.key}`, 'content-type': 'application/json' },
+        });
+        req.once('socket', (socket) => sockets.add(socket));
+        req.once('error', reject);
+        req.once('response', (res) => {
+          res.resume();
+          res.once('end', () => resolve(res.statusCode!));
+        });
+        req.end(JSON.stringify(body));
+      });
+    for (let i = 0; i < 2; i++) {
+      let status = Promise.resolve(0);
+      const held = await hold(() => void (status = chat()));
+      assert.equal(held.call.signal.aborted, false, 'all of its body has come, and no more');
+      held.answer(reported);
+      assert.equal(await status, 200);
+      assert.deepEqual(await settled(held), charged);
+      assert.equal(held.call.signal.aborted, false);
+    }
+    assert.equal(sockets.size, 1);
+    agent.destroy();
+  });
+});
+
+describe('the end of a connection', () => {
+  /** What is written on a socket for one call. */
+  function lines(): string {
+    const text = JSON.stringify(body);
+    const head = [`POST ${path} HTTP/1.1`, 'Host: x', `Authorization: Key ${account.key}`];
+    const type = ['Content-Type: application/json', `Content-Length: ${text.length}`];
+    return [...head, ...type, '', text].join('\r\n');
+  }
+
+  function open(bytes: string): Socket {
+    const { hostname, port } = new URL(service.base);
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    socket.write(bytes);
+    return socket;
+  }
+
+  test('half of which is closed comes at once: no reply could go that way', async () => {
+    let socket: Socket;
+    const held = await hold(() => (socket = open(lines())));
+    let got = '';
+    socket!.on('data', (bytes) => (got += String(bytes)));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    assert.equal(held.call.signal.aborted, false);
+    socket!.end();
+    await closed;
+    assert.equal(got, '');
+    assert.deepEqual(await settled(held), free);
+    assert.equal(held.call.signal.aborted, true);
+  });
+
+  test('lets go of the calls that wait for their turn on it as well', async () => {
+    const { available: earlier } = await service.balance(account);
+    const calls: ChatCall[] = [];
+    service.fake.behave.chat = (call) =>
+      new Promise((_, reject) => {
+        call.signal.addEventListener('abort', () => reject(call.signal.reason));
+        calls.push(call);
+      });
+    const socket = open(lines() + lines());
+    await until('both are under way', () => calls.length === 2);
+    service.fake.behave = {};
+    assert.ok(calls.every(({ signal }) => !signal.aborted));
+    socket.destroy();
+    await until('both are let go', () => calls.every(({ signal }) => signal.aborted));
+    await until('both are settled', async () => (await service.balance(account)).reserved === 0n);
+    assert.equal((await service.balance(account)).available, earlier);
+  });
+});

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import type { UpstreamSettings } from '../../src/core/upstream-definition.ts';
+import { createFetch } from '../../src/lib/fetch.ts';
+import { createComfyui } from '../../src/upstreams/comfyui/comfyui.ts';
+import { createFal } from '../../src/upstreams/fal/fal.ts';
+import { createHttpJob } from '../../src/upstreams/http-job/http-job.ts';
+import { createOpenai } from '../../src/upstreams/openai/openai.ts';
+import { createReplicate } from '../../src/upstreams/replicate/replicate.ts';
+import {
+  LookRefused,
+  type Handle,
+  type Upstream,
+  type UpstreamTools,
+} from '../../src/upstreams/upstream.ts';
+import { serve, type Answer } from './fakes/kit.ts';
+import { plain } from './http-job-kit.ts';
+
+/** A look that an upstream refuses, by each adapter: why, for how long, and no word of our key. */
+
+type Create = (settings: UpstreamSettings, tools: UpstreamTools) => Upstream;
+const workflows = { w: { graph: {}, inputs: {} } };
+const adapters: Record<string, [Create, Handle, options?: Record<string, unknown>]> = {
+  'http-job': [createHttpJob, { id: 'a', task: 'text-to-image' }, plain],
+  fal: [createFal, { request_id: 'a', model: 'fal-ai/flux' }],
+  replicate: [createReplicate, { id: 'a' }],
+  comfyui: [createComfyui, { prompt_id: 'a', workflow: 'w' }, { workflows }],
+  openai: [createOpenai, { id: 'a' }],
+  openrouter: [createOpenai, { id: 'a' }, { videos: 'openrouter' }],
+};
+const key = 'a-key-of-ours';
+const said = { json: { error: { message: `no, ${key}` } } };
+const cases: [Answer, why: string | null, retry_after_ms?: number][] = [
+  [{ ...said, status: 429, headers: { 'retry-after': '40' } }, 'busy', 40_000],
+  [{ ...said, status: 503, headers: { 'retry-after-ms': '1500' } }, 'busy', 1_500],
+  [{ ...said, status: 429 }, 'busy'],
+  [{ ...said, status: 401 }, 'credential'],
+  [{ ...said, status: 403 }, 'credential'],
+  [{ ...said, status: 402 }, 'account'],
+  [{ ...said, status: 500, headers: { 'retry-after': '40' } }, null],
+];
+
+async function lookAt(
+  t: TestContext,
+  [create, handle, options = {}]: (typeof adapters)[string],
+  answer: () => Answer,
+): Promise<Error> {
+  const server = await serve(answer);
+  const fetch = createFetch({ guard: false });
+  t.after(() => Promise.all([fetch.close(), server.close()]));
+  const download = () => assert.fail('nothing is downloaded for a look');
+  const tools = { fetch, guarded: fetch, download, now: () => Date.now() };
+  const settings = { name: 'it', url: server.url, key, secret: null, concurrency: 1, options };
+  const fault = await create(settings, tools)
+    .poll(handle, t.signal)
+    .then(() => assert.fail('it was no answer'))
+    .catch((error: Error) => error);
+  assert.equal(server.calls.length, 1, 'asked once');
+  assert.ok(!fault.message.includes(key), fault.message);
+  return fault;
+}
+
+for (const [name, adapter] of Object.entries(adapters)) {
+  for (const [answer, why, retry_after_ms] of cases) {
+    const { status, headers = {} } = answer;
+    test(`${name}: ${status} ${JSON.stringify(headers)} is ${why ?? 'no refusal'}`, async (t) => {
+      const fault = await lookAt(t, adapter, () => answer);
+      if (why === null) return void assert.ok(!(fault instanceof LookRefused), String(fault));
+      assert.ok(fault instanceof LookRefused, String(fault));
+      assert.deepEqual([fault.why, fault.retry_after_ms], [why, retry_after_ms]);
+    });
+  }
+}
+
+test('replicate: the seconds that its message names', async (t) => {
+  const json = { detail: 'Request was throttled. Your rate limit resets in ~7s.' };
+  const fault = await lookAt(t, adapters.replicate!, () => ({ status: 429, json }));
+  assert.ok(fault instanceof LookRefused && fault.retry_after_ms === 7_000);
+});
+
+test('openrouter: an error inside a success', async (t) => {
+  const json = { error: { code: 429, message: 'slow down' } };
+  const headers = { 'retry-after': '3' };
+  const fault = await lookAt(t, adapters.openrouter!, () => ({ status: 200, json, headers }));
+  assert.ok(fault instanceof LookRefused && fault.retry_after_ms === 3_000);
+});
+
+test('fal: a key that was taken for the status is not called wrong for the result', async (t) => {
+  for (const [status, isRefused] of [
+    [403, false],
+    [429, true],
+  ] as const) {
+    const answers: Answer[] = [{ json: { status: 'COMPLETED' } }, { ...said, status }];
+    const server = await serve(() => answers.shift()!);
+    const fetch = createFetch({ guard: false });
+    t.after(() => Promise.all([fetch.close(), server.close()]));
+    const download = () => assert.fail('nothing is downloaded for a look');
+    const tools = { fetch, guarded: fetch, download, now: () => Date.now() };
+    const options = { api_url: server.url };
+    const settings = { name: 'fal', url: server.url, key, secret: null, concurrency: 1, options };
+    const look = createFal(settings, tools).poll(adapters.fal![1], t.signal);
+    const fault = await look.catch((error: unknown) => error);
+    assert.equal(fault instanceof LookRefused, isRefused, String(fault));
+    assert.equal(server.calls.length, 2);
+  }
+});
