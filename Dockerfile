@@ -1,5 +1,15 @@
 # Farebox as an image: the service and a worker are the same image with another command.
 #   docker build -t farebox .
+FROM node:24-slim AS pages
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY server/package.json server/
+COPY web/package.json web/
+RUN npm ci --workspace=web && npm cache clean --force
+COPY bin/build.mjs bin/
+COPY web web
+RUN node bin/build.mjs
+
 FROM node:24-slim
 
 # npm leaves out what only developers need when it is production.
@@ -9,12 +19,14 @@ WORKDIR /app
 # First what changes seldom, so that a change of code does not install everything again.
 COPY package.json package-lock.json .npmrc ./
 COPY server/package.json server/
+COPY web/package.json web/
 # Only the server's own packages: the image brings its Node along.
 RUN npm ci --omit=dev --workspace=server && npm cache clean --force
 
 COPY LICENSE openapi.json ./
 COPY catalog catalog
 COPY server server
+COPY --from=pages /app/web/dist web/dist
 
 # Media on disk, and the embedded database of `serve --embedded`.
 RUN mkdir /data && chown node:node /data

@@ -17,6 +17,7 @@ const env = {
 
 const checks = [
   ['types', 'tsc', ['-p', '.']],
+  ['types of web', 'tsc', ['-p', 'web']],
   ['lint, floors', 'oxlint', ['--deny-warnings']],
   ['format', 'oxfmt', ['--check']],
   ['unused code', 'knip', ['--no-progress']],

@@ -23,6 +23,7 @@ import { openParts, ownNames, type Parts } from './parts.ts';
 import type { CatalogStore } from './storage/catalog.ts';
 import type { Store } from './store.ts';
 import type { Upstream } from './upstreams/upstream.ts';
+import { openWeb } from './web.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 
 /** One process: the HTTP side, a worker, or both, around the same parts. */
@@ -78,7 +79,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   const worker = options.worker ? createWorker(workerDeps(parts, config, times)) : null;
   const port = options.http ? config.PORT : config.FAREBOX_WORKER_PORT;
   const table = options.http ? routes(deps) : outside(deps);
-  const server = port === null ? null : createServer(deps, log, table);
+  const web = options.http && config.FAREBOX_WEB ? openWeb(parts, config, deps) : null;
+  const server = port === null ? null : createServer(deps, log, table, web);
   try {
     const address = server && (await listen(server, config.HOST, port!));
     const own = options.http ? address!.port : config.PORT;
@@ -214,6 +216,7 @@ function httpDeps(
       streamsMax: config.FAREBOX_STREAMS_MAX,
       webhookHttpsOnly: config.FAREBOX_WEBHOOK_HTTPS_ONLY,
       metricsToken: config.FAREBOX_METRICS_TOKEN,
+      trustedProxies: config.FAREBOX_TRUSTED_PROXIES,
       openapi: '',
       times: given.times,
     },

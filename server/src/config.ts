@@ -22,6 +22,33 @@ const settings = {
     null,
     'What callers see as the base address. Default: http://localhost:PORT/v1.',
   ),
+  FAREBOX_WEB: flag('on', 'Serve the web pages: cabinet, studio and operator.'),
+  FAREBOX_WEB_URL: text(
+    null,
+    'Where people open the web pages, without a path. Default: the base address without its path.',
+  ),
+  FAREBOX_SIGN_UP: oneOf(
+    ['open', 'invite', 'closed'],
+    'open',
+    'Who may sign up on the web pages: anyone, who has an invitation, or nobody.',
+  ),
+  FAREBOX_SMTP_URL: secret(
+    'Server that takes e-mail, `smtp://USER:PASSWORD@HOST:587`. Unset: no mail is sent; operators hand out links.',
+  ),
+  FAREBOX_MAIL_FROM: text('farebox@localhost', 'Sender of the e-mail.'),
+  FAREBOX_OIDC_ISSUER: text(
+    null,
+    'Identity provider (OpenID Connect) with which people may sign in, `https://login.example.com`.',
+  ),
+  FAREBOX_OIDC_CLIENT_ID: text(null, 'How the identity provider knows Farebox.'),
+  FAREBOX_OIDC_CLIENT_SECRET: secret('What Farebox proves itself with there.'),
+  FAREBOX_OIDC_NAME: text('Single sign-on', 'What stands on the button.'),
+  FAREBOX_TRUSTED_PROXIES: int(
+    0,
+    10,
+    '0',
+    'How many proxies of your own stand in front; each adds to X-Forwarded-For. Sign-in is throttled by address.',
+  ),
   FAREBOX_DATA_DIR: text(
     './data',
     'Folder of the embedded database, stored media and the generated secret.',
@@ -265,6 +292,13 @@ function relations(config: Config): string[] {
   if (base !== null && !(baseUrlForm.test(base) && URL.canParse(base))) {
     problems.push('FAREBOX_BASE_URL must be an http or https address that ends in /v1.');
   }
+  const web = config.FAREBOX_WEB_URL;
+  if (web !== null && !(URL.canParse(web) && /^https?:/.test(web) && new URL(web).origin === web)) {
+    problems.push('FAREBOX_WEB_URL must be like https://farebox.example.com, without a path.');
+  }
+  if (config.FAREBOX_OIDC_ISSUER !== null && config.FAREBOX_OIDC_CLIENT_ID === null) {
+    problems.push('FAREBOX_OIDC_ISSUER needs FAREBOX_OIDC_CLIENT_ID.');
+  }
   return problems;
 }
 
@@ -392,7 +426,7 @@ function flag(fallback: 'on' | 'off', says: string) {
   };
 }
 
-function oneOf<T extends string>(values: T[], fallback: T, says: string) {
+function oneOf<const T extends string>(values: readonly T[], fallback: T, says: string) {
   return {
     read: (given: string) => {
       if (!values.includes(given as T))

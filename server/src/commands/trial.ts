@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { App } from '../app.ts';
@@ -6,10 +7,14 @@ import { hashKey } from '../core/key.ts';
 import { formatUsd } from '../core/money.ts';
 import * as accounts from '../db/accounts.ts';
 import * as keys from '../db/keys.ts';
+import * as people from '../db/people.ts';
+import { randomBase62 } from '../lib/base62.ts';
+import { hashPassword } from '../lib/password.ts';
 import type { Database } from '../lib/sql.ts';
 import { createAccount, needAccount, Refused } from '../operations/account.ts';
 import { deposit } from '../operations/deposit.ts';
 import { createKey } from '../operations/key.ts';
+import { createOwner } from '../operations/person.ts';
 import { print, type Context } from './output.ts';
 import { live } from './serve.ts';
 import { command, headline, offerOf, type Offer } from './trial-offer.ts';
@@ -30,12 +35,13 @@ export async function trial(context: Context): Promise<void> {
   await live(settings, parts, async (app) => {
     const { key, available_usd_micro } = await demoKey(config, app.db);
     await ensure(app.db, operator, true);
+    const web = config.FAREBOX_WEB ? await signIns(config, app) : null;
     const { baseUrl: base_url, address } = app;
     const emails = { email: demo.email, operator };
     const offer = offerOf(app.catalog.current().models.values(), base_url);
     const account = { key, ...emails, available_usd_micro };
-    const shown = { base_url, ...address, pid: process.pid, ...account, ...offer };
-    print(context, shown, welcome(app, key, available_usd_micro, offer));
+    const shown = { base_url, ...address, pid: process.pid, ...account, web, ...offer };
+    print(context, shown, welcome(app, { key, available_usd_micro, web }, offer));
   });
 }
 
@@ -71,6 +77,28 @@ async function demoKey(
   return { key, available_usd_micro };
 }
 
+interface SignIns {
+  url: string;
+  /** Of the demo account and of the operator. */
+  password: string;
+}
+
+/** The same password at every start, kept as the demo key is: both people sign in with it. */
+async function signIns(config: Config, { db, baseUrl }: App): Promise<SignIns> {
+  const path = join(dataDir(config), 'demo-password');
+  const kept = existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
+  const password = kept ?? randomBase62(12, randomBytes);
+  if (kept === null) writeFileSync(path, password, { mode: 0o600 });
+  for (const email of [demo.email, operator]) {
+    const { id: account_id } = await needAccount(db, email);
+    const name = email === operator ? 'Operator' : 'Demo';
+    const person = await people.find(db, email);
+    if (person === null) await createOwner(db, { account_id, name, email, password });
+    else if (kept === null) await people.setPassword(db, person.id, await hashPassword(password));
+  }
+  return { url: config.FAREBOX_WEB_URL ?? new URL(baseUrl).origin, password };
+}
+
 async function isLiving(db: Database, key: string, accountId: string): Promise<boolean> {
   return (await keys.findLiving(db, hashKey(key))) === accountId;
 }
@@ -86,7 +114,12 @@ async function ensure(
   );
 }
 
-function welcome({ baseUrl }: App, key: string, available: bigint, offer: Offer): string {
+function welcome(
+  { baseUrl }: App,
+  given: { key: string; available_usd_micro: bigint; web: SignIns | null },
+  offer: Offer,
+): string {
+  const { key, available_usd_micro: available, web } = given;
   const { try_it } = offer;
   const tried =
     try_it === null
@@ -102,7 +135,9 @@ function welcome({ baseUrl }: App, key: string, available: bigint, offer: Offer)
 
     base address   ${baseUrl}
     API key        ${key}
-    accounts       ${demo.email} (balance ${formatUsd(available)} USD), ${operator} (operator)
+    web pages      ${web?.url ?? 'off'}
+    sign in as     ${demo.email} (balance ${formatUsd(available)} USD) or ${operator}
+    password       ${web?.password ?? 'none'}
     guide          ${baseUrl}/llms.txt
 ${tried}
   Ctrl-C stops everything.

@@ -165,6 +165,29 @@ export async function insert(db: Connection, key: NewKey): Promise<void> {
     select id, account_id, date_trunc('month', now() at time zone 'utc')::date from k`);
 }
 
+/** The hash of an account's studio key; null before its first use. */
+export async function findStudio(db: Connection, accountId: string): Promise<Buffer | null> {
+  const [row] = await db.run<{ hash: Buffer }>(sql`
+    select hash from keys where account_id = ${accountId} and is_studio`);
+  return row?.hash ?? null;
+}
+
+/** Nothing where another process was faster. */
+export async function insertStudio(
+  db: Connection,
+  key: Pick<NewKey, 'id' | 'account_id' | 'name' | 'hash' | 'prefix' | 'last4'>,
+): Promise<void> {
+  await db.run(sql`
+    with k as (
+      insert into keys (id, account_id, name, hash, prefix, last4, is_studio)
+      values (${key.id}, ${key.account_id}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.last4},
+        true)
+      on conflict (account_id) where is_studio do nothing returning id, account_id
+    )
+    insert into key_usage (key_id, account_id, month)
+    select id, account_id, date_trunc('month', now() at time zone 'utc')::date from k`);
+}
+
 /** Keys of one account, newest first, or of all where `accountId` is null. */
 export function list(db: Connection, accountId: string | null): Promise<KeyRow[]> {
   return db.run<KeyRow>(sql`

@@ -30,24 +30,29 @@ export async function authenticate(
     });
   }
   setRateHeaders(reply, caller.rate);
-  if (!caller.rate.granted) {
-    throw new ApiError('rate_limited', {
-      message: `This key may make ${caller.rate.quota} calls a minute. Wait ${caller.rate.reset_seconds} s.`,
-      details: {
-        limit: caller.rate.quota,
-        window_seconds: windowSeconds,
-        resets_in_seconds: caller.rate.reset_seconds,
-      },
-      headers: { 'retry-after': String(caller.rate.reset_seconds) },
-    });
-  }
+  if (!caller.rate.granted) throw tooManyCalls(caller.rate);
   return caller;
+}
+
+export function tooManyCalls({ quota, reset_seconds }: Rate): ApiError {
+  return new ApiError('rate_limited', {
+    message: `This key may make ${quota} calls a minute. Wait ${reset_seconds} s.`,
+    details: {
+      limit: quota,
+      window_seconds: windowSeconds,
+      resets_in_seconds: reset_seconds,
+    },
+    headers: { 'retry-after': String(reset_seconds) },
+  });
 }
 
 /** Goes with every 401. */
 export const challenge = { 'www-authenticate': 'Key realm="farebox"' };
 
-function setRateHeaders(reply: FastifyReply, { quota, remaining, reset_seconds }: Rate): void {
+export function setRateHeaders(
+  reply: FastifyReply,
+  { quota, remaining, reset_seconds }: Rate,
+): void {
   reply.header('ratelimit-policy', `"${policyName}";q=${quota};w=${windowSeconds}`);
   reply.header('ratelimit', `"${policyName}";r=${remaining};t=${reset_seconds}`);
   reply.header('ratelimit-limit', String(quota));

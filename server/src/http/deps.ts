@@ -80,6 +80,8 @@ export interface HttpSettings {
   streamsMax: number;
   webhookHttpsOnly: boolean;
   metricsToken: string | null;
+  /** Proxies of the operator's own in front of us. */
+  trustedProxies: number;
   times: Times;
   /** Text of openapi.json with this service's address, and its version tag. */
   openapi: string;

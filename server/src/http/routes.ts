@@ -27,7 +27,7 @@ type OpenCall = (...call: [...Parameters<Handler>, HttpDeps]) => Promise<unknown
 type KeyedCall = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<unknown>;
 
 /** Below /v1, with a key. */
-const keyed: [...Row, KeyedCall][] = [
+export const keyedCalls: [...Row, KeyedCall][] = [
   ['POST', '/estimate', docs.estimate, estimate],
   ['POST', '/chat/completions', docs.chat, chat.completions],
   ['POST', '/queue/*', docs.submit, queue.submit],
@@ -71,7 +71,7 @@ const health: [...Row, OpenCall][] = [
 export function routes(deps: HttpDeps): Route[] {
   return [
     ...bind(deps, 'anyone', true, open),
-    ...keyed.map(([method, path, about, call]): Route => {
+    ...keyedCalls.map(([method, path, about, call]): Route => {
       const handler: KeyedHandler = (req, reply) => call(req, reply, deps);
       return { method, path, prefixed: true, docs: about, who: 'key', handler };
     }),

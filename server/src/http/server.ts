@@ -16,6 +16,9 @@ import type { HttpDeps, Keyed } from './deps.ts';
 import { discardRest } from './discard.ts';
 import { errorBody, sendError } from './errors.ts';
 import type { Route } from './routes.ts';
+import { mountWeb } from './web/mount.ts';
+import type { WebRoute } from './web/routes.ts';
+import type { WebDeps } from './web/visit.ts';
 import { createShedLog } from './shed.ts';
 
 /** Longer than load balancers keep an idle connection: the side that closes it must be theirs. */
@@ -30,6 +33,7 @@ export function createServer(
   deps: HttpDeps,
   logger: FastifyBaseLogger,
   table: Route[],
+  web: { table: WebRoute[]; deps: WebDeps } | null = null,
 ): FastifyInstance {
   const { requestMs, headersMs, connectionsCheckMs } = deps.settings.times;
   const app = fastify({
@@ -50,6 +54,7 @@ export function createServer(
     clientErrorHandler: answerBroken,
     frameworkErrors: sendError,
     return503OnClosing: false,
+    trustProxy: (_address: string, hop: number) => hop < deps.settings.trustedProxies,
   });
   // Bodies stay streams: each route reads its own, with its own bounds.
   app.removeAllContentTypeParsers();
@@ -73,6 +78,7 @@ export function createServer(
   bound(app, deps);
   refuseMisfits(app);
   mount(app, table, deps);
+  if (web) mountWeb(app, web.table, web.deps);
   return app;
 }
 
@@ -148,7 +154,7 @@ function logCalls(app: FastifyInstance, logger: FastifyBaseLogger): void {
 /** By the route, not by the target's text: that may be written as a whole URL. */
 function isOutside(req: FastifyRequest): boolean {
   const { url } = req.routeOptions;
-  return url !== undefined && !url.startsWith('/v1/');
+  return url !== undefined && !/^\/(v1|api)\//.test(url);
 }
 
 /** What Node would serve, or refuse with an empty body. */

@@ -40,6 +40,8 @@ export interface Database extends Connection {
   tx<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /** One connection held for a session-wide matter (advisory lock, LISTEN), outside the pool. */
   connect(): Promise<pg.Client>;
+  /** A connection of the pool, for a library that speaks to the driver itself; to be released. */
+  checkout(): Promise<pg.PoolClient>;
   close(): Promise<void>;
   /** For /metrics. */
   stats(): { total: number; idle: number; waiting: number };
@@ -151,6 +153,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       await client.connect();
       return client;
     },
+    checkout: () => pool.connect(),
     close: () => pool.end(),
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
   };

@@ -10,6 +10,13 @@ export class Refused extends Error {}
 
 const emailForm = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
 
+/** As it is kept: in lower case. Throws `Refused` for what is none. */
+export function emailOf(given: string): string {
+  const email = given.trim().toLowerCase();
+  if (!emailForm.test(email)) throw new Refused(`"${given}" is no e-mail address.`);
+  return email;
+}
+
 /**
  * Creates an account with an empty balance, or with what it is given at once: both or neither.
  * Throws `Refused` where the address is taken or is none.
@@ -18,8 +25,7 @@ export async function createAccount(
   db: Database,
   account: { email: string; is_operator: boolean; first_deposit?: bigint },
 ): Promise<accounts.AccountRow> {
-  const email = account.email.trim().toLowerCase();
-  if (!emailForm.test(email)) throw new Refused(`"${account.email}" is no e-mail address.`);
+  const email = emailOf(account.email);
   const webhook_secret = newWebhookSecret(randomBytes);
   const id = newId();
   const { is_operator, first_deposit = 0n } = account;

@@ -11,6 +11,19 @@ export interface KeyLimits {
   open_jobs: number | null;
 }
 
+/**
+ * The hash of the key with which an account's people spend on the web pages, made with its first
+ * use. Nobody has its text.
+ */
+export async function studioKey(db: Database, account_id: string): Promise<Buffer> {
+  const found = await keys.findStudio(db, account_id);
+  if (found) return found;
+  const key = newKey(randomBytes);
+  const hints = { ...keyHint(key), name: 'Studio' };
+  await keys.insertStudio(db, { id: newId(), account_id, hash: hashKey(key), ...hints });
+  return (await keys.findStudio(db, account_id))!;
+}
+
 /** Makes a key; its text is told here and never again. */
 export async function createKey(
   db: Database,

@@ -89,8 +89,11 @@ export function checkDependencies(project: Project): string[] {
       for (const name of Object.keys(manifest[kind] ?? {})) wanted.add(name);
     }
   }
-  const rows = (project.get(dependenciesPage) ?? '').matchAll(/^\|\s*`([^`]+)`\s*\|/gm);
-  const listed = [...rows].map((row) => row[1]!);
+  // Packages with one reason share a line.
+  const cells = (project.get(dependenciesPage) ?? '').matchAll(/^\|\s*(`[^|]+`)\s*\|/gm);
+  const listed = [...cells].flatMap(([, cell]) =>
+    cell!.split(/,\s*/).map((name) => name.slice(1, -1)),
+  );
   return [
     ...[...wanted]
       .filter((name) => !listed.includes(name) && !own.has(name))

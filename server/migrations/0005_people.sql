@@ -1,0 +1,295 @@
+-- Who signs in to the web pages, with what right to which account, and what the pages keep.
+
+create table people (
+  id                 uuid primary key,
+  name               text not null check (length(name) between 1 and 100),
+  email              text not null unique check (email = lower(email) and length(email) between 3 and 254),
+  email_verified     boolean not null default false,
+  image              text,
+  two_factor_enabled boolean not null default false,
+  created_at         timestamptz not null default now(),
+  updated_at         timestamptz not null default now()
+);
+comment on table people is 'Who signs in. A person may belong to several accounts.';
+comment on column people.id is 'UUIDv7.';
+comment on column people.name is 'As they call themselves.';
+comment on column people.email is 'Lower case; what they sign in with.';
+comment on column people.email_verified is 'They have opened a link that was sent there.';
+comment on column people.image is 'A picture that an identity provider gave; not shown.';
+comment on column people.two_factor_enabled is 'A password alone does not sign them in.';
+comment on column people.created_at is 'Database clock.';
+comment on column people.updated_at is 'Last change of this row.';
+
+create table sessions (
+  id         uuid primary key,
+  person_id  uuid not null references people (id) on delete cascade,
+  token      text not null unique,
+  expires_at timestamptz not null,
+  ip_address text,
+  user_agent text,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+create index sessions_person on sessions (person_id);
+comment on table sessions is 'Browsers that are signed in. Deleting a row signs out.';
+comment on column sessions.id is 'UUIDv7.';
+comment on column sessions.person_id is 'Who.';
+comment on column sessions.token is 'Stands signed in the cookie.';
+comment on column sessions.expires_at is 'Signed out then.';
+comment on column sessions.ip_address is 'From where they signed in.';
+comment on column sessions.user_agent is 'With which browser.';
+comment on column sessions.created_at is 'When they signed in.';
+comment on column sessions.updated_at is 'When its end was last moved.';
+
+create table logins (
+  id                       uuid primary key,
+  person_id                uuid not null references people (id) on delete cascade,
+  provider_id              text not null,
+  provider_account_id      text not null,
+  password                 text,
+  access_token             text,
+  refresh_token            text,
+  id_token                 text,
+  access_token_expires_at  timestamptz,
+  refresh_token_expires_at timestamptz,
+  scope                    text,
+  created_at               timestamptz not null default now(),
+  updated_at               timestamptz not null default now(),
+  unique (provider_id, provider_account_id)
+);
+create index logins_person on logins (person_id);
+comment on table logins is 'Ways to sign in: a password (provider credential), or an identity provider.';
+comment on column logins.id is 'UUIDv7.';
+comment on column logins.person_id is 'Whom it signs in.';
+comment on column logins.provider_id is 'credential, or oidc.';
+comment on column logins.provider_account_id is 'Their id there; of a password, people.id.';
+comment on column logins.password is 'Argon2id, salted.';
+comment on column logins.access_token is 'Of the identity provider; not kept.';
+comment on column logins.refresh_token is 'Of the identity provider; not kept.';
+comment on column logins.id_token is 'Of the identity provider; not kept.';
+comment on column logins.access_token_expires_at is 'Of the identity provider.';
+comment on column logins.refresh_token_expires_at is 'Of the identity provider.';
+comment on column logins.scope is 'What the identity provider was asked for.';
+comment on column logins.created_at is 'Database clock.';
+comment on column logins.updated_at is 'Last change of this row.';
+
+create table verifications (
+  id         uuid primary key,
+  identifier text not null,
+  value      text not null,
+  expires_at timestamptz not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now()
+);
+create index verifications_identifier on verifications (identifier);
+comment on table verifications is 'Steps that wait for their second half: links to reset a password, challenges of passkeys.';
+comment on column verifications.id is 'UUIDv7.';
+comment on column verifications.identifier is 'What is being proven.';
+comment on column verifications.value is 'By whom or with what.';
+comment on column verifications.expires_at is 'No longer good then.';
+comment on column verifications.created_at is 'Database clock.';
+comment on column verifications.updated_at is 'Last change of this row.';
+
+create table two_factors (
+  id                        uuid primary key,
+  person_id                 uuid not null references people (id) on delete cascade,
+  secret                    text not null,
+  backup_codes              text not null,
+  verified                  boolean,
+  failed_verification_count integer not null default 0,
+  locked_until              timestamptz
+);
+create index two_factors_person on two_factors (person_id);
+comment on table two_factors is 'Authenticator apps.';
+comment on column two_factors.id is 'UUIDv7.';
+comment on column two_factors.person_id is 'Whose.';
+comment on column two_factors.secret is 'Encrypted with the signing secret.';
+comment on column two_factors.backup_codes is 'Encrypted; each good once.';
+comment on column two_factors.verified is 'A first code was right.';
+comment on column two_factors.failed_verification_count is 'Wrong codes in a row.';
+comment on column two_factors.locked_until is 'After too many of them.';
+
+create table passkeys (
+  id            uuid primary key,
+  person_id     uuid not null references people (id) on delete cascade,
+  name          text,
+  public_key    text not null,
+  credential_id text not null unique,
+  counter       integer not null,
+  device_type   text not null,
+  backed_up     boolean not null,
+  transports    text,
+  aaguid        text,
+  created_at    timestamptz default now()
+);
+create index passkeys_person on passkeys (person_id);
+comment on table passkeys is 'Passkeys (WebAuthn): only their public halves.';
+comment on column passkeys.id is 'UUIDv7.';
+comment on column passkeys.person_id is 'Whom it signs in.';
+comment on column passkeys.name is 'The owner''s label.';
+comment on column passkeys.public_key is 'Base64.';
+comment on column passkeys.credential_id is 'How the browser names it.';
+comment on column passkeys.counter is 'Goes up with each use, where the device counts.';
+comment on column passkeys.device_type is 'singleDevice or multiDevice.';
+comment on column passkeys.backed_up is 'Kept by the device''s maker as well.';
+comment on column passkeys.transports is 'How the browser reaches it.';
+comment on column passkeys.aaguid is 'The make of the device.';
+comment on column passkeys.created_at is 'Database clock.';
+
+create unlogged table sign_in_windows (
+  id           uuid primary key,
+  key          text not null unique,
+  count        integer not null,
+  last_request double precision not null
+);
+comment on table sign_in_windows is 'How often somebody tried to sign in. Unlogged: a crash of the database forgets it.';
+comment on column sign_in_windows.id is 'UUIDv7.';
+comment on column sign_in_windows.key is 'Address and path, or the hash of an e-mail address.';
+comment on column sign_in_windows.count is 'Tries in the running window.';
+comment on column sign_in_windows.last_request is 'Milliseconds since 1970.';
+
+create table members (
+  account_id uuid not null references accounts (id),
+  person_id  uuid not null references people (id) on delete cascade,
+  role       text not null check (role in ('owner', 'developer', 'billing', 'read_only')),
+  created_at timestamptz not null default now(),
+  primary key (account_id, person_id)
+);
+create index members_person on members (person_id);
+comment on table members is 'Who may do what with an account on the web pages.';
+comment on column members.account_id is 'accounts.id.';
+comment on column members.person_id is 'people.id.';
+comment on column members.role is 'owner: all; developer: keys, webhooks, studio; billing: top-ups and alerts; read_only: looks.';
+comment on column members.created_at is 'Database clock.';
+
+create table invitations (
+  id          uuid primary key,
+  account_id  uuid references accounts (id),
+  email       text not null check (email = lower(email) and length(email) between 3 and 254),
+  role        text not null check (role in ('owner', 'developer', 'billing', 'read_only')),
+  token_hash  bytea not null unique check (length(token_hash) = 32),
+  invited_by  uuid references people (id) on delete set null,
+  created_at  timestamptz not null default now(),
+  expires_at  timestamptz not null,
+  accepted_at timestamptz
+);
+create index invitations_account on invitations (account_id);
+comment on table invitations is 'Links that let somebody in.';
+comment on column invitations.id is 'UUIDv7.';
+comment on column invitations.account_id is 'Into which account; null: to sign up, with an account of their own.';
+comment on column invitations.email is 'For whom. The link is good for this address only.';
+comment on column invitations.role is 'What they will be there.';
+comment on column invitations.token_hash is 'SHA-256 of what stands in the link.';
+comment on column invitations.invited_by is 'Null: the command line, or somebody who is gone.';
+comment on column invitations.created_at is 'Database clock.';
+comment on column invitations.expires_at is 'No longer good then.';
+comment on column invitations.accepted_at is 'Used up; null: open.';
+
+alter table accounts
+  add column name text check (length(name) between 1 and 100),
+  add column price_ppm integer not null default 1000000 check (price_ppm between 0 and 100000000);
+comment on column accounts.name is 'As its people call it; null: its e-mail address.';
+comment on column accounts.price_ppm is 'Multiplies every rate of the catalog, in millionths: 1000000 is the list price.';
+
+alter table keys
+  add column expires_at     timestamptz,
+  add column models         text[] check (cardinality(models) between 1 and 200),
+  add column is_studio      boolean not null default false,
+  add column previous_hash  bytea check (length(previous_hash) = 32),
+  add column previous_until timestamptz,
+  add constraint overlap_has_end check ((previous_hash is null) = (previous_until is null)),
+  add constraint studio_stays check (not is_studio or (revoked_at is null and expires_at is null));
+create unique index keys_previous on keys (previous_hash) where previous_hash is not null;
+create unique index keys_studio on keys (account_id) where is_studio;
+comment on column keys.expires_at is 'Refused from then on; null: never.';
+comment on column keys.models is 'The only models it may use; null: all.';
+comment on column keys.is_studio is 'Spends for the web pages; nobody has its text.';
+comment on column keys.previous_hash is 'SHA-256 of the text before the last rotation, which is still good for a while.';
+comment on column keys.previous_until is 'Until when.';
+
+create table alerts (
+  account_id            uuid primary key references accounts (id),
+  low_balance_usd_micro bigint check (low_balance_usd_micro > 0),
+  emails                boolean not null default true,
+  webhook_url           text check (length(webhook_url) <= 2048),
+  told_at               timestamptz
+);
+comment on table alerts is 'When and how an account wants to hear that its balance runs low.';
+comment on column alerts.account_id is 'accounts.id.';
+comment on column alerts.low_balance_usd_micro is 'Below this available balance; null: never.';
+comment on column alerts.emails is 'Tell its owners and billing people by e-mail.';
+comment on column alerts.webhook_url is 'Tell this address as well.';
+comment on column alerts.told_at is 'Told since it fell below; null: it is above.';
+
+create table vouchers (
+  id              uuid primary key,
+  code_hash       bytea not null unique check (length(code_hash) = 32),
+  last4           text not null check (length(last4) = 4),
+  amount_usd_micro bigint not null check (amount_usd_micro > 0),
+  note            text check (length(note) <= 200),
+  created_by      uuid references people (id) on delete set null,
+  created_at      timestamptz not null default now(),
+  expires_at      timestamptz,
+  voided_at       timestamptz,
+  redeemed_at     timestamptz,
+  redeemed_by     uuid references accounts (id),
+  constraint redeemed_by_somebody check ((redeemed_at is null) = (redeemed_by is null)),
+  constraint redeemed_or_void check (redeemed_at is null or voided_at is null)
+);
+comment on table vouchers is 'Codes worth money, each once. Redeeming one is a deposit.';
+comment on column vouchers.id is 'UUIDv7; its deposit has the reference voucher:<id>.';
+comment on column vouchers.code_hash is 'SHA-256 of the code, which is shown once.';
+comment on column vouchers.last4 is 'Last characters, to recognise it by.';
+comment on column vouchers.amount_usd_micro is 'Its worth.';
+comment on column vouchers.note is 'What for.';
+comment on column vouchers.created_by is 'The operator who made it; null: the command line.';
+comment on column vouchers.created_at is 'Database clock.';
+comment on column vouchers.expires_at is 'Worth nothing from then on; null: never.';
+comment on column vouchers.voided_at is 'Taken back before it was redeemed.';
+comment on column vouchers.redeemed_at is 'Booked then.';
+comment on column vouchers.redeemed_by is 'To this account.';
+
+create table deliveries (
+  id          uuid primary key,
+  account_id  uuid not null,
+  request_id  uuid,
+  url         text not null check (length(url) <= 2048),
+  cause       text not null check (cause in ('final', 'resend', 'test', 'low_balance')),
+  status      integer,
+  fault       text check (length(fault) <= 500),
+  created_at  timestamptz not null default now()
+);
+create index deliveries_account on deliveries (account_id, id);
+create index deliveries_request on deliveries (request_id) where request_id is not null;
+comment on table deliveries is 'Notifications that were sent, with what came back.';
+comment on column deliveries.id is 'UUIDv7.';
+comment on column deliveries.account_id is 'Whose.';
+comment on column deliveries.request_id is 'About which request; null: a test or an alert.';
+comment on column deliveries.url is 'Where to.';
+comment on column deliveries.cause is 'final: the request ended; resend: by hand; test: by hand; low_balance: an alert.';
+comment on column deliveries.status is 'HTTP status of the answer; null: there was none.';
+comment on column deliveries.fault is 'Why there was none.';
+comment on column deliveries.created_at is 'When it was sent.';
+
+create table operator_log (
+  id         uuid primary key,
+  person_id  uuid,
+  by_email   text not null check (length(by_email) <= 254),
+  action     text not null check (length(action) between 1 and 100),
+  account_id uuid,
+  target     text check (length(target) <= 300),
+  details    json,
+  created_at timestamptz not null default now()
+);
+create index operator_log_account on operator_log (account_id, id) where account_id is not null;
+create trigger operator_log_append_only before update or delete or truncate on operator_log
+  for each statement execute function refuse_change();
+comment on table operator_log is 'What operators did, append-only.';
+comment on column operator_log.id is 'UUIDv7.';
+comment on column operator_log.person_id is 'Who.';
+comment on column operator_log.by_email is 'Their address at that time.';
+comment on column operator_log.action is 'account.credit, voucher.create …';
+comment on column operator_log.account_id is 'To which account, where to one.';
+comment on column operator_log.target is 'To what else.';
+comment on column operator_log.details is 'Amounts, reasons, the values before and after.';
+comment on column operator_log.created_at is 'Database clock.';

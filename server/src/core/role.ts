@@ -1,0 +1,25 @@
+/** What the people of an account may do on the web pages. */
+
+export const roles = ['owner', 'developer', 'billing', 'read_only'] as const;
+export type Role = (typeof roles)[number];
+
+/**
+ * What a call of the pages needs: to look; to build with it (keys, webhooks, requests); to pay
+ * (top-ups, alerts); to own the account (its people).
+ */
+export type Right = 'view' | 'build' | 'pay' | 'own';
+
+const rights: Record<Role, readonly Right[]> = {
+  owner: ['view', 'build', 'pay', 'own'],
+  developer: ['view', 'build'],
+  billing: ['view', 'pay'],
+  read_only: ['view'],
+};
+
+export function may(role: Role, right: Right): boolean {
+  return rights[role].includes(right);
+}
+
+export function isRole(value: unknown): value is Role {
+  return roles.includes(value as Role);
+}

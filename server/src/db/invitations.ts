@@ -1,0 +1,72 @@
+import type { Role } from '../core/role.ts';
+import { sql, type Connection } from '../lib/sql.ts';
+
+/** Links that let somebody in: into an account, or to sign up. */
+export interface Invitation {
+  id: string;
+  /** Null: to sign up, with an account of their own. */
+  account_id: string | null;
+  account_name: string | null;
+  email: string;
+  role: Role;
+  expires_at: Date;
+}
+
+export async function insert(
+  db: Connection,
+  invitation: {
+    id: string;
+    account_id: string | null;
+    email: string;
+    role: Role;
+    token_hash: Buffer;
+    invited_by: string | null;
+    days: number;
+  },
+): Promise<void> {
+  const { id, account_id, email, role, token_hash, invited_by, days } = invitation;
+  await db.run(sql`
+    insert into invitations (id, account_id, email, role, token_hash, invited_by, expires_at)
+    values (${id}, ${account_id}, ${email}, ${role}, ${token_hash}, ${invited_by},
+      now() + make_interval(days => ${days}))`);
+}
+
+/** An open one by what stands in its link; null where it is used up, over or unknown. */
+export async function findOpen(db: Connection, tokenHash: Buffer): Promise<Invitation | null> {
+  const [row] = await db.run<Invitation>(sql`
+    select i.id, i.account_id, coalesce(a.name, a.email) as account_name, i.email, i.role,
+      i.expires_at
+    from invitations i left join accounts a on a.id = i.account_id
+    where i.token_hash = ${tokenHash} and i.accepted_at is null and i.expires_at > now()`);
+  return row ?? null;
+}
+
+/** False where somebody was faster. */
+export async function accept(db: Connection, id: string): Promise<boolean> {
+  const rows = await db.run(sql`
+    update invitations set accepted_at = now()
+    where id = ${id} and accepted_at is null and expires_at > now() returning id`);
+  return rows.length > 0;
+}
+
+/** Those of an account, or to sign up where it is null; newest first. */
+export function listOpen(db: Connection, accountId: string | null): Promise<Invitation[]> {
+  return db.run<Invitation>(sql`
+    select i.id, i.account_id, coalesce(a.name, a.email) as account_name, i.email, i.role,
+      i.expires_at
+    from invitations i left join accounts a on a.id = i.account_id
+    where i.account_id is not distinct from ${accountId}::uuid and i.accepted_at is null
+      and i.expires_at > now() order by i.id desc limit 200`);
+}
+
+/** Takes an open one back; false where there is none of this account. */
+export async function withdraw(
+  db: Connection,
+  id: string,
+  accountId: string | null,
+): Promise<boolean> {
+  const rows = await db.run(sql`
+    delete from invitations where id = ${id} and accepted_at is null
+      and account_id is not distinct from ${accountId}::uuid returning id`);
+  return rows.length > 0;
+}

@@ -1,0 +1,143 @@
+import type { Role } from '../core/role.ts';
+import { sql, type Connection } from '../lib/sql.ts';
+
+/** Who signs in, and to which accounts they belong. */
+
+export interface PersonRow {
+  id: string;
+  name: string;
+  email: string;
+  email_verified: boolean;
+  two_factor_enabled: boolean;
+  created_at: Date;
+}
+
+export interface NewPerson {
+  id: string;
+  name: string;
+  email: string;
+  email_verified: boolean;
+  login_id: string;
+  /** As `hashPassword` gives it. */
+  password: string;
+}
+
+/** A person with a password; false where the e-mail address is taken. */
+export async function insert(db: Connection, person: NewPerson): Promise<boolean> {
+  const { id, name, email, email_verified, login_id, password } = person;
+  const rows = await db.run(sql`
+    with p as (
+      insert into people (id, name, email, email_verified)
+      values (${id}, ${name}, ${email}, ${email_verified})
+      on conflict (email) do nothing returning id
+    )
+    insert into logins (id, person_id, provider_id, provider_account_id, password)
+    select ${login_id}::uuid, id, 'credential', id::text, ${password} from p returning id`);
+  return rows.length > 0;
+}
+
+export async function find(db: Connection, email: string): Promise<PersonRow | null> {
+  const [row] = await db.run<PersonRow>(sql`
+    select id, name, email, email_verified, two_factor_enabled, created_at from people
+    where email = ${email.toLowerCase()}`);
+  return row ?? null;
+}
+
+/** Returns false where they have no password to replace. */
+export async function setPassword(
+  db: Connection,
+  personId: string,
+  password: string,
+): Promise<boolean> {
+  const rows = await db.run(sql`
+    update logins set password = ${password}, updated_at = now()
+    where person_id = ${personId} and provider_id = 'credential' returning id`);
+  return rows.length > 0;
+}
+
+/** A link that sets a new password: `token` stands in it. */
+export async function insertReset(
+  db: Connection,
+  reset: { id: string; person_id: string; token: string; seconds: number },
+): Promise<void> {
+  await db.run(sql`
+    insert into verifications (id, identifier, value, expires_at)
+    values (${reset.id}, ${`reset-password:${reset.token}`}, ${reset.person_id},
+      now() + make_interval(secs => ${reset.seconds}))`);
+}
+
+export interface Membership {
+  account_id: string;
+  role: Role;
+  name: string;
+  status: 'active' | 'suspended';
+  is_operator: boolean;
+}
+
+/** The accounts of a person, oldest first. */
+export function memberships(db: Connection, personId: string): Promise<Membership[]> {
+  return db.run<Membership>(sql`
+    select m.account_id, m.role, coalesce(a.name, a.email) as name, a.status, a.is_operator
+    from members m join accounts a on a.id = m.account_id
+    where m.person_id = ${personId} order by m.created_at, m.account_id`);
+}
+
+export async function membership(
+  db: Connection,
+  personId: string,
+  accountId: string,
+): Promise<Membership | null> {
+  const [row] = await db.run<Membership>(sql`
+    select m.account_id, m.role, coalesce(a.name, a.email) as name, a.status, a.is_operator
+    from members m join accounts a on a.id = m.account_id
+    where m.person_id = ${personId} and m.account_id = ${accountId}`);
+  return row ?? null;
+}
+
+/** Owners of an operator's account run the service. */
+export async function isOperator(db: Connection, personId: string): Promise<boolean> {
+  const rows = await db.run(sql`
+    select from members m join accounts a on a.id = m.account_id
+    where m.person_id = ${personId} and m.role = 'owner' and a.is_operator
+      and a.status = 'active' limit 1`);
+  return rows.length > 0;
+}
+
+/** Nothing where they belong to it already. */
+export async function join(
+  db: Connection,
+  member: { account_id: string; person_id: string; role: Role },
+): Promise<void> {
+  await db.run(sql`
+    insert into members (account_id, person_id, role)
+    values (${member.account_id}, ${member.person_id}, ${member.role})
+    on conflict (account_id, person_id) do nothing`);
+}
+
+export async function countMembers(db: Connection, accountId: string): Promise<number> {
+  const [row] = await db.run<{ n: bigint }>(
+    sql`select count(*) as n from members where account_id = ${accountId}`,
+  );
+  return Number(row!.n);
+}
+
+/**
+ * Counts a try under `key` in a window of `seconds` from its first one, over all processes; false
+ * where there were `max` before it.
+ */
+export async function countTry(
+  db: Connection,
+  wanted: { id: string; key: string; max: number; seconds: number },
+): Promise<boolean> {
+  const { id, key, max, seconds } = wanted;
+  const [row] = await db.run<{ count: number }>(sql`
+    insert into sign_in_windows as w (id, key, count, last_request)
+    values (${id}, ${key}, 1, extract(epoch from now()) * 1000)
+    on conflict (key) do update set
+      count = case when w.last_request < (extract(epoch from now()) - ${seconds}::int) * 1000
+        then 1 else w.count + 1 end,
+      last_request = case when w.last_request < (extract(epoch from now()) - ${seconds}::int) * 1000
+        then excluded.last_request else w.last_request end
+    returning count`);
+  return row!.count <= max;
+}

@@ -1,0 +1,41 @@
+import fastifyStatic from '@fastify/static';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { pagesDir } from './pages.ts';
+import type { Need, WebRoute } from './routes.ts';
+import {
+  demandOperator,
+  demandOwnOrigin,
+  demandRight,
+  demandSession,
+  type Visit,
+  type WebDeps,
+} from './visit.ts';
+
+/** Puts the calls of the web pages behind their checks, before anything of a body is read. */
+export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps): void {
+  app.decorateRequest('session').decorateRequest('account_id').decorateRequest('role');
+  app.register(fastifyStatic, { root: pagesDir, serve: false, preCompressed: true });
+  for (const route of table) {
+    app.route({
+      method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
+      url: route.path,
+      exposeHeadRoute: false,
+      bodyLimit: Number.MAX_SAFE_INTEGER,
+      onRequest: async (req, reply) => {
+        if (route.path.startsWith('/api/')) reply.header('cache-control', 'no-store');
+        demandOwnOrigin(req, deps);
+        await judge(route.need, req, deps);
+      },
+      handler: (req, reply) => route.handler(req as Visit, reply, deps),
+    });
+  }
+}
+
+async function judge(need: Need, req: FastifyRequest, deps: WebDeps): Promise<void> {
+  if (need === 'anyone') return;
+  const visit = req as Visit;
+  visit.session = await demandSession(req, deps);
+  if (need === 'signed_in') return;
+  if (need === 'operate') await demandOperator(visit, deps);
+  else await demandRight(visit, need, deps);
+}

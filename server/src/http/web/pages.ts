@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../core/errors.ts';
+import type { WebDeps } from './visit.ts';
+
+/** The built pages: one document for every address of them, and its assets. */
+
+/** Where `npm start` and the image have built them. */
+export const pagesDir = join(import.meta.dirname, '../../../../web/dist');
+
+/** Addresses that belong to the pages; which of them exist, the document itself knows. */
+export const paths = [
+  '/',
+  '/sign-in',
+  '/sign-up',
+  '/two-factor',
+  '/forgot',
+  '/reset',
+  '/invitation',
+  ...['/cabinet', '/studio', '/operator'].flatMap((path) => [path, `${path}/*`]),
+];
+
+const nonceMark = '__NONCE__';
+
+/** The document, with a nonce of its own. */
+export async function page(
+  _req: FastifyRequest,
+  reply: FastifyReply,
+  deps: WebDeps,
+): Promise<unknown> {
+  const nonce = randomBytes(16).toString('base64');
+  const html = (await readDocument()).replaceAll(nonceMark, nonce);
+  return reply
+    .type('text/html; charset=utf-8')
+    .headers({
+      'cache-control': 'no-store',
+      'content-security-policy': policy(nonce, deps),
+      'cross-origin-opener-policy': 'same-origin',
+      'permissions-policy': 'camera=(), microphone=(), geolocation=()',
+      'referrer-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      ...(deps.web.origin().startsWith('https:') && {
+        'strict-transport-security': 'max-age=31536000',
+      }),
+    })
+    .send(html);
+}
+
+/** A file of the build; its name changes with its content. */
+export async function asset(req: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  const path = req.url.split('?', 1)[0]!.slice(1);
+  const hashed = path.startsWith('assets/');
+  reply.header('x-content-type-options', 'nosniff');
+  return reply.sendFile(path, {
+    maxAge: hashed ? '365d' : '1h',
+    immutable: hashed,
+    dotfiles: 'deny',
+  });
+}
+
+/** Outputs come from the base address, which may be another host. */
+function policy(nonce: string, { links }: WebDeps): string {
+  const { origin } = new URL(links.baseUrl);
+  return [
+    "default-src 'none'",
+    `script-src 'self' 'nonce-${nonce}'`,
+    `style-src 'self' 'nonce-${nonce}'`,
+    `img-src 'self' data: blob: ${origin}`,
+    `media-src 'self' blob: ${origin}`,
+    "font-src 'self'",
+    `connect-src 'self' ${origin}`,
+    "manifest-src 'self'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ');
+}
+
+/** Each time anew: a build may be put in its place under a running service. */
+async function readDocument(): Promise<string> {
+  try {
+    return await readFile(join(pagesDir, 'index.html'), 'utf8');
+  } catch (cause) {
+    throw new ApiError('capacity_unavailable', {
+      message: 'The web pages are not built. Run "npm start" or "npm run build".',
+      cause,
+    });
+  }
+}

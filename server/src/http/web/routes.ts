@@ -1,0 +1,72 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Right } from '../../core/role.ts';
+import { cabinetRoutes } from '../cabinet/routes.ts';
+import { operatorRoutes } from '../operator/routes.ts';
+import { keyedCalls } from '../routes.ts';
+import * as entry from './entry.ts';
+import * as pages from './pages.ts';
+import { studioCall } from './studio.ts';
+import type { Visit, WebDeps } from './visit.ts';
+
+/**
+ * Who may call: anyone; whoever is signed in; people of the account that the path names, with a
+ * right to it; operators.
+ */
+export type Need = 'anyone' | 'signed_in' | Right | 'operate';
+
+export type VisitHandler = (visit: Visit, reply: FastifyReply, deps: WebDeps) => Promise<unknown>;
+type OpenHandler = (req: FastifyRequest, reply: FastifyReply, deps: WebDeps) => Promise<unknown>;
+
+export type WebMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+/** Paths of accounts lie below /api/accounts/:account_id, those of operators below /api/operator. */
+export type VisitRow = [WebMethod, string, Exclude<Need, 'anyone'>, VisitHandler];
+
+export type WebRoute = { method: WebMethod; path: string } & (
+  | { need: 'anyone'; handler: OpenHandler }
+  | { need: Exclude<Need, 'anyone'>; handler: VisitHandler }
+);
+
+const open: [WebMethod, string, OpenHandler][] = [
+  ['GET', '/api/web', entry.settings],
+  ['POST', '/api/sign-up', entry.signUp],
+  ['POST', '/api/invitation', entry.invitation],
+  ['GET', '/api/auth/*', entry.auth],
+  ['POST', '/api/auth/*', entry.auth],
+  ['GET', '/assets/*', pages.asset],
+  ['GET', '/favicon.svg', pages.asset],
+  ...pages.paths.map((path): [WebMethod, string, OpenHandler] => ['GET', path, pages.page]),
+];
+
+const personal: VisitRow[] = [
+  ['GET', '/api/me', 'signed_in', entry.me],
+  ['POST', '/api/invitation/accept', 'signed_in', entry.accept],
+];
+
+/** Every call of the web pages: the router and the authorisation test read this table. */
+export function webRoutes(): WebRoute[] {
+  return [
+    ...open.map(openRoute),
+    ...rows('', personal),
+    ...rows('/api/accounts/:account_id', cabinetRoutes),
+    ...rows('/api/accounts/:account_id/v1', studioRows()),
+    ...rows('/api/operator', operatorRoutes),
+  ];
+}
+
+function openRoute([method, path, handler]: (typeof open)[number]): WebRoute {
+  return { method, path, need: 'anyone', handler };
+}
+
+/** The API itself for the people of an account, paid and limited as the account's studio key. */
+function studioRows(): VisitRow[] {
+  return keyedCalls.map(([method, path, , call]): VisitRow => {
+    const right = method === 'GET' || path === '/estimate' ? 'view' : 'build';
+    return [method, path, right, (visit, reply, deps) => studioCall(call, visit, reply, deps)];
+  });
+}
+
+function rows(prefix: string, table: readonly VisitRow[]): WebRoute[] {
+  return table.map(([method, path, need, handler]) => {
+    return { method, path: `${prefix}${path}`, need, handler };
+  });
+}

@@ -1,0 +1,136 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Readable } from 'node:stream';
+import { ApiError } from '../../core/errors.ts';
+import { may, type Right, type Role } from '../../core/role.ts';
+import * as people from '../../db/people.ts';
+import { isUuid } from '../../lib/id.ts';
+import { parseJson } from '../../lib/json.ts';
+import { collect } from '../body.ts';
+import type { HttpDeps } from '../deps.ts';
+import { addressHeader, type Auth, type Session } from './auth.ts';
+
+/** A call of the web pages: who makes it, and with what right. */
+export interface Visit extends FastifyRequest {
+  session: Session;
+  /** The account that the path names; of calls outside an account, empty. */
+  account_id: string;
+  role: Role;
+}
+
+/** What the routes of the web pages are given. */
+export interface WebDeps extends HttpDeps {
+  auth: Auth;
+  web: WebSettings;
+}
+
+export interface WebSettings {
+  /** Where the pages are, without a path. */
+  origin: () => string;
+  signUp: 'open' | 'invite' | 'closed';
+  hasMail: boolean;
+  /** What stands on the button of the identity provider; null: there is none. */
+  oidcName: string | null;
+  sendMail: ((letter: { to: string; subject: string; text: string }) => Promise<void>) | null;
+}
+
+const bodyMaxBytes = 64 * 1024;
+const shape = { depth: 16, values: 10_000 };
+
+/**
+ * Refuses a change that another site's page could have sent: a browser names the page's origin with
+ * each of them.
+ */
+export function demandOwnOrigin(req: FastifyRequest, { web }: WebDeps): void {
+  if (req.method === 'GET' || req.method === 'HEAD') return;
+  const { origin, host } = req.headers;
+  const sameHost = origin !== undefined && URL.canParse(origin) && new URL(origin).host === host;
+  if (origin === web.origin() || sameHost) return;
+  throw new ApiError('forbidden', {
+    message:
+      'Calls of the web pages come from the pages themselves: the Origin header is not ours.',
+  });
+}
+
+/** Who is signed in. Throws `unauthorized`. */
+export async function demandSession(req: FastifyRequest, { auth }: WebDeps): Promise<Session> {
+  const session = await auth.session(fetchHeaders(req));
+  if (session) return session;
+  throw new ApiError('unauthorized', { message: 'Sign in first.' });
+}
+
+/** Throws `not_found` where they do not belong to the account: there is none for them. */
+export async function demandRight(visit: Visit, right: Right, { db }: WebDeps): Promise<void> {
+  const { account_id } = visit.params as { account_id: string };
+  const found = isUuid(account_id)
+    ? await people.membership(db, visit.session.person_id, account_id)
+    : null;
+  if (!found) throw new ApiError('not_found');
+  if (!may(found.role, right)) {
+    throw new ApiError('forbidden', { message: `Your role, ${found.role}, may not do this.` });
+  }
+  if (found.status !== 'active' && right !== 'view') {
+    throw new ApiError('forbidden', { message: 'This account is suspended. Ask the operator.' });
+  }
+  visit.account_id = account_id;
+  visit.role = found.role;
+}
+
+/** To others the operator's calls do not exist. */
+export async function demandOperator({ session }: Visit, { db }: WebDeps): Promise<void> {
+  if (!(await people.isOperator(db, session.person_id))) throw new ApiError('not_found');
+}
+
+/** The JSON object of a call's body; an empty one where there is none. */
+export async function readForm(
+  req: FastifyRequest,
+  deps: HttpDeps,
+): Promise<Record<string, unknown>> {
+  const bytes = await readBytes(req, deps);
+  if (bytes.length === 0) return {};
+  if (!/^application\/json\b/i.test(req.headers['content-type'] ?? '')) {
+    throw new ApiError('unsupported_media_type', {
+      message: 'Send the body as application/json.',
+      param: 'content-type',
+    });
+  }
+  const value = parseJson(bytes, shape);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw new ApiError('bad_request', { message: 'The body must be a JSON object.' });
+}
+
+function readBytes(req: FastifyRequest, deps: HttpDeps): Promise<Buffer> {
+  if (req.method === 'GET' || req.method === 'HEAD') return Promise.resolve(Buffer.alloc(0));
+  const stream = (req.body as Readable | undefined) ?? req.raw;
+  return collect(stream, deps.settings.times.bodyMs, bodyMaxBytes);
+}
+
+/** As the sign-in library wants it. */
+export async function fetchRequest(req: FastifyRequest, deps: WebDeps): Promise<Request> {
+  const bytes = await readBytes(req, deps);
+  return new Request(new URL(req.url, deps.web.origin()), {
+    method: req.method,
+    headers: fetchHeaders(req),
+    ...(bytes.length > 0 && { body: new Uint8Array(bytes) }),
+  });
+}
+
+function fetchHeaders(req: FastifyRequest): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(req.headers)) {
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
+  }
+  headers.set(addressHeader, req.ip);
+  return headers;
+}
+
+/** Passes the reply of the sign-in library on. */
+export async function passOn(response: Response, reply: FastifyReply): Promise<unknown> {
+  reply.code(response.status).header('cache-control', 'no-store');
+  for (const [name, value] of response.headers) {
+    if (name !== 'set-cookie' && name !== 'content-length') reply.header(name, value);
+  }
+  const cookies = response.headers.getSetCookie();
+  if (cookies.length > 0) reply.header('set-cookie', cookies);
+  return reply.send(Buffer.from(await response.arrayBuffer()));
+}

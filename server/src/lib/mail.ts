@@ -1,0 +1,28 @@
+/** E-mail through an SMTP server. */
+
+export interface Letter {
+  to: string;
+  subject: string;
+  text: string;
+}
+
+export interface Mail {
+  /** Settles when the server has taken it; throws where it did not. */
+  send(letter: Letter): Promise<void>;
+}
+
+/** `url`: smtp://USER:PASSWORD@HOST:PORT, or smtps://…; `from`: the sender's address. */
+export function createMail({ url, from }: { url: string; from: string }): Mail {
+  let transport: Promise<{ sendMail(letter: object): Promise<unknown> }> | undefined;
+  const open = async () => {
+    // Not before there is something to send: it takes memory that few need.
+    const { createTransport } = await import('nodemailer');
+    return createTransport(url, { from, disableFileAccess: true, disableUrlAccess: true });
+  };
+  return {
+    async send({ to, subject, text }) {
+      const opened = await (transport ??= open());
+      await opened.sendMail({ to, subject, text });
+    },
+  };
+}

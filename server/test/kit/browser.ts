@@ -1,0 +1,118 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import chromium from '@sparticuz/chromium';
+import {
+  chromium as playwright,
+  type Browser,
+  type BrowserContext,
+  type Page,
+} from 'playwright-core';
+import { newAddress } from './web.ts';
+import { pagesDir } from '../../src/http/web/pages.ts';
+
+/** A real Chromium from an npm package: nothing is installed by hand. CHROMIUM_PATH names another. */
+
+export const desktop = { width: 1280, height: 860 };
+export const phone = { width: 390, height: 844 };
+
+export interface Visitor {
+  context: BrowserContext;
+  page: Page;
+  /** What the page's console said as an error, and what it threw. */
+  faults: string[];
+}
+
+/** Why there is no browser here, in words; null where there is one. */
+export function withoutBrowser(): string | null {
+  if (!existsSync(join(pagesDir, 'index.html')))
+    return 'the web pages are not built: npm run build';
+  const own = process.env.CHROMIUM_PATH;
+  if (own !== undefined) return existsSync(own) ? null : `CHROMIUM_PATH names no file: ${own}`;
+  const fits = process.platform === 'linux' && process.arch === 'x64';
+  return fits ? null : 'the packaged Chromium is for Linux on x64; set CHROMIUM_PATH';
+}
+
+export async function openBrowser(): Promise<Browser> {
+  const executablePath = process.env.CHROMIUM_PATH ?? (await chromium.executablePath());
+  return playwright.launch({ executablePath, args: ['--no-sandbox', '--disable-quic'] });
+}
+
+export interface VisitOptions {
+  viewport?: { width: number; height: number };
+  scheme?: 'light' | 'dark';
+  language?: 'en' | 'ru';
+}
+
+/** A browser profile of its own, with one page. */
+export async function visitor(browser: Browser, options: VisitOptions = {}): Promise<Visitor> {
+  const { viewport = desktop, scheme = 'light', language = 'en' } = options;
+  const context = await browser.newContext({
+    viewport,
+    colorScheme: scheme,
+    locale: language === 'ru' ? 'ru-RU' : 'en-GB',
+    timezoneId: 'Europe/Berlin',
+    reducedMotion: 'reduce',
+    isMobile: viewport.width < 600,
+    hasTouch: viewport.width < 600,
+    extraHTTPHeaders: { 'x-forwarded-for': newAddress() },
+  });
+  context.setDefaultTimeout(10_000);
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('console', (message) => {
+    // What the service refuses is part of the story, and no fault of the page.
+    const isRefusal = /the server responded with a status of 4\d\d/.test(message.text());
+    if (message.type() === 'error' && !isRefusal) faults.push(message.text());
+  });
+  return { context, page, faults };
+}
+
+export async function signIn(page: Page, base: string, email: string, password: string) {
+  await page.goto(`${base}/sign-in`);
+  await page.getByLabel('E-mail address').fill(email);
+  await page.locator('input[autocomplete=current-password]').fill(password);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.waitForURL((url) => !url.pathname.startsWith('/sign-in'));
+}
+
+const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+let axe: string | undefined;
+
+interface Violation {
+  id: string;
+  help: string;
+  nodes: { target: string[]; failureSummary?: string }[];
+}
+
+/** What stands in somebody's way on this page, by WCAG 2.2 AA; empty where nothing does. */
+export async function barriers(page: Page): Promise<string[]> {
+  axe ??= await readFile(axePath, 'utf8');
+  // Past the page's own rules of what it may load.
+  await page.evaluate(axe);
+  const violations = await page.evaluate(async () => {
+    const { axe: run, document } = globalThis as unknown as {
+      axe: { run: (node: unknown, options: object) => Promise<{ violations: Violation[] }> };
+      document: unknown;
+    };
+    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+    const found = await run.run(document, { runOnly: { type: 'tag', values: tags } });
+    return found.violations;
+  });
+  return violations.flatMap(({ id, help, nodes }) =>
+    nodes.map(
+      ({ target, failureSummary }) =>
+        `${id}: ${help} (${target.join(' ')}) ${failureSummary ?? ''}`,
+    ),
+  );
+}
+
+/** Where FAREBOX_PICTURES names a folder, keeps what the page looks like there. */
+export async function picture(page: Page, name: string): Promise<void> {
+  const folder = process.env.FAREBOX_PICTURES;
+  if (!folder) return;
+  await mkdir(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+}

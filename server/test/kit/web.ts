@@ -1,0 +1,145 @@
+import type { Role } from '../../src/core/role.ts';
+import { newId } from '../../src/lib/id.ts';
+import { hashPassword } from '../../src/lib/password.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { createAccount } from '../../src/operations/account.ts';
+import { startService, type Service, type ServiceOptions } from './service.ts';
+
+/** Somebody with a browser, without the browser: keeps cookies and sends the pages' origin. */
+
+export const password = 'correct horse battery';
+let hashed: Promise<string> | undefined;
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: any;
+  text: string;
+}
+
+export interface Person {
+  id: string;
+  email: string;
+  /** By name. */
+  cookies: Map<string, string>;
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
+  /** `/keys` of this account. */
+  of(account_id: string): Pick<Person, 'call'>;
+  signIn(): Promise<Answer>;
+}
+
+/** A service behind a proxy, so that each visitor has an address of their own: sign-ins are throttled by it. */
+export function startWebService(options: ServiceOptions = {}): Promise<Service> {
+  return startService({ ...options, env: { FAREBOX_TRUSTED_PROXIES: '1', ...options.env } });
+}
+
+let addresses = 0;
+
+/** One that nobody else has. */
+export function newAddress(): string {
+  const n = ++addresses;
+  return `10.${(process.pid >> 8) & 255}.${(n >> 8) & 255}.${n & 255}`;
+}
+
+/** Where the pages of a service are. */
+export function originOf(service: Service): string {
+  return new URL(service.app.baseUrl).origin;
+}
+
+let people = 0;
+
+/** A person who belongs to the accounts named, signed in. */
+export async function person(service: Service, roles: Record<string, Role> = {}): Promise<Person> {
+  const email = `person${++people}@example.com`;
+  const id = await newPerson(service, email);
+  for (const [account_id, role] of Object.entries(roles)) {
+    await service.db.run(
+      rawSql('insert into members (account_id, person_id, role) values ($1, $2, $3)', [
+        account_id,
+        id,
+        role,
+      ]),
+    );
+  }
+  const made = visitorOf(service, id, email);
+  const answer = await made.signIn();
+  if (answer.status !== 200) throw new Error(`${email} could not sign in: ${answer.text}`);
+  return made;
+}
+
+/** Somebody who runs the service. */
+export async function operatorOf(service: Service): Promise<Person> {
+  const email = `operator${++people}@example.com`;
+  const { id } = await createAccount(service.db, { email, is_operator: true });
+  return person(service, { [id]: 'owner' });
+}
+
+/** Without membership, and not signed in. */
+export function stranger(service: Service): Person {
+  return visitorOf(service, '', 'stranger@example.com');
+}
+
+async function newPerson({ db }: Service, email: string): Promise<string> {
+  const id = newId();
+  hashed ??= hashPassword(password);
+  await db.run(
+    rawSql(
+      `with p as (insert into people (id, name, email, email_verified) values ($1, $2, $3, true))
+       insert into logins (id, person_id, provider_id, provider_account_id, password)
+       values ($4, $1, 'credential', $1::text, $5)`,
+      [id, 'Somebody', email, newId(), await hashed],
+    ),
+  );
+  return id;
+}
+
+export function visitorOf(service: Service, id: string, email: string): Person {
+  const cookies = new Map<string, string>();
+  const origin = originOf(service);
+  const address = newAddress();
+  const call: Person['call'] = async (method, path, body, headers = {}) => {
+    const reply = await fetch(`${origin}${path}`, {
+      method,
+      redirect: 'manual',
+      headers: {
+        'x-forwarded-for': address,
+        ...(method !== 'GET' && { origin }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(cookies.size > 0 && { cookie: [...cookies].map((pair) => pair.join('=')).join('; ') }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    for (const line of reply.headers.getSetCookie()) keep(cookies, line);
+    const text = await reply.text();
+    const isJson = reply.headers.get('content-type')?.includes('json') ?? false;
+    return {
+      status: reply.status,
+      headers: reply.headers,
+      text,
+      body: isJson && text !== '' ? JSON.parse(text) : undefined,
+    };
+  };
+  return {
+    id,
+    email,
+    cookies,
+    call,
+    of: (account_id) => ({
+      call: (method, path, ...rest) => call(method, `/api/accounts/${account_id}${path}`, ...rest),
+    }),
+    signIn: () => call('POST', '/api/auth/sign-in/email', { email, password }),
+  };
+}
+
+function keep(cookies: Map<string, string>, line: string): void {
+  const [pair = '', ...attributes] = line.split('; ');
+  const [name = '', ...value] = pair.split('=');
+  if (attributes.some((attribute) => /^max-age=0$/i.test(attribute))) cookies.delete(name);
+  else cookies.set(name, value.join('='));
+}

@@ -1,0 +1,93 @@
+/** The way in, in a real browser. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import {
+  barriers,
+  desktop,
+  openBrowser,
+  phone,
+  picture,
+  visitor,
+  withoutBrowser,
+} from '../kit/browser.ts';
+import type { Service } from '../kit/service.ts';
+import { originOf, password, person, startWebService } from '../kit/web.ts';
+
+describe('the way in', { skip: withoutBrowser() ?? false }, () => {
+  let service: Service;
+  let browser: Browser;
+  let base: string;
+  before(async () => {
+    service = await startWebService();
+    browser = await openBrowser();
+    base = originOf(service);
+  });
+  after(async () => {
+    await browser.close();
+    await service.stop();
+  });
+
+  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+    test(`signs somebody up and in, and out again, at ${size} width`, async () => {
+      const { page, context, faults } = await visitor(browser, { viewport });
+      const email = `ada-${size}@example.com`;
+      await page.goto(`${base}/cabinet`);
+      await page.waitForURL(/\/sign-in\?to=/);
+      await picture(page, `sign-in-${size}`);
+      await page.getByRole('link', { name: 'Create an account' }).click();
+      await page.getByLabel('Your name').fill('Ada');
+      await page.getByLabel('E-mail address').fill(email);
+      await page.locator('input[autocomplete=new-password]').fill(password);
+      assert.deepEqual(await barriers(page), []);
+      await picture(page, `sign-up-${size}`);
+      await page.getByRole('button', { name: 'Create an account' }).click();
+      await page.getByRole('heading', { name: 'Overview' }).waitFor();
+      await page.getByRole('button', { name: 'Ada' }).click();
+      await page.getByRole('menuitem', { name: 'Sign out' }).click();
+      await page.waitForURL('**/sign-in');
+      await page.goto(`${base}/cabinet`);
+      await page.waitForURL(/\/sign-in\?to=/);
+      assert.deepEqual(faults, []);
+      await context.close();
+    });
+  }
+
+  test('says the same of a wrong password and of an unknown address', async () => {
+    const { email } = await person(service);
+    const { page, context } = await visitor(browser);
+    const told = [];
+    for (const address of [email, 'nobody@example.com']) {
+      await page.goto(`${base}/sign-in`);
+      await page.getByLabel('E-mail address').fill(address);
+      await page.locator('input[autocomplete=current-password]').fill('wrong password');
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+      told.push(await page.getByRole('alert').innerText());
+    }
+    assert.deepEqual(told, Array(2).fill('E-mail address or password is wrong.'));
+    await context.close();
+  });
+
+  test('speaks Russian to whom prefers it, in the dark as well', async () => {
+    const { page, context, faults } = await visitor(browser, { language: 'ru', scheme: 'dark' });
+    await page.goto(`${base}/sign-in`);
+    await page.getByRole('heading', { name: 'Войти' }).waitFor();
+    assert.equal(await page.locator('html').getAttribute('lang'), 'ru');
+    assert.deepEqual(await barriers(page), []);
+    await context.close();
+    assert.deepEqual(faults, []);
+  });
+
+  test('leads back to the page that was asked for, and to no other site', async () => {
+    const { account_id } = await service.account();
+    const { email } = await person(service, { [account_id]: 'owner' });
+    const { page, context } = await visitor(browser);
+    await page.goto(`${base}/sign-in?to=${encodeURIComponent('//evil.example/x')}`);
+    await page.getByLabel('E-mail address').fill(email);
+    await page.locator('input[autocomplete=current-password]').fill(password);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    assert.equal(new URL(page.url()).origin, base);
+    await context.close();
+  });
+});

@@ -1,0 +1,94 @@
+import { Center, Loader } from '@mantine/core';
+import type { QueryClient } from '@tanstack/react-query';
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router';
+import { cabinetPages } from './cabinet/pages.ts';
+import { Failure } from './components/Failure.tsx';
+import { NotFound } from './components/NotFound.tsx';
+import { Shell } from './components/Shell.tsx';
+import { operatorPages } from './operator/pages.ts';
+import { meQuery, useMe } from './session.tsx';
+import { studioPages } from './studio/pages.ts';
+
+/** Every address of the pages. A part's code is loaded when somebody goes there. */
+
+const root = createRootRouteWithContext<{ queries: QueryClient }>()({
+  component: Outlet,
+  notFoundComponent: NotFound,
+});
+
+/** Pages of somebody who is signed in; others are sent to sign in, and back afterwards. */
+export const signedIn = createRoute({
+  getParentRoute: () => root,
+  id: 'signed-in',
+  beforeLoad: async ({ context, location }) => {
+    const me = await context.queries.ensureQueryData(meQuery);
+    if (me === null) throw redirect({ to: '/sign-in', search: { to: location.href } });
+    return { me };
+  },
+  component: function SignedIn() {
+    const me = useMe();
+    return me ? (
+      <Shell me={me}>
+        <Outlet />
+      </Shell>
+    ) : null;
+  },
+});
+
+const entry = () => import('./entry/Entry.tsx');
+const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+/** What the links that lead here may carry. */
+const search = (given: Record<string, unknown>) => ({
+  to: text(given.to),
+  token: text(given.token),
+  error: text(given.error),
+});
+
+const entryPages = (
+  [
+    ['/sign-in', 'SignIn'],
+    ['/sign-up', 'SignUp'],
+    ['/two-factor', 'TwoFactor'],
+    ['/forgot', 'Forgot'],
+    ['/reset', 'Reset'],
+    ['/invitation', 'Invitation'],
+  ] as const
+).map(([path, name]) =>
+  createRoute({
+    getParentRoute: () => root,
+    path,
+    validateSearch: search,
+    component: lazyRouteComponent(entry, name),
+  }),
+);
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/cabinet' });
+  },
+});
+
+export function createPages(queries: QueryClient) {
+  const parts = [...cabinetPages(signedIn), ...studioPages(signedIn), ...operatorPages(signedIn)];
+  return createRouter({
+    routeTree: root.addChildren([home, ...entryPages, signedIn.addChildren(parts)]),
+    context: { queries },
+    defaultPreload: 'intent',
+    scrollRestoration: true,
+    defaultPendingComponent: () => (
+      <Center h="60vh">
+        <Loader />
+      </Center>
+    ),
+    defaultErrorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,
+  });
+}

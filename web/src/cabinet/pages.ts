@@ -1,0 +1,13 @@
+import { createRoute, lazyRouteComponent, type AnyRoute } from '@tanstack/react-router';
+
+/** The customer's pages. */
+export function cabinetPages(parent: AnyRoute) {
+  const getParentRoute = () => parent;
+  return [
+    createRoute({
+      getParentRoute,
+      path: '/cabinet',
+      component: lazyRouteComponent(() => import('./Overview.tsx'), 'Overview'),
+    }),
+  ];
+}

@@ -1,0 +1,36 @@
+import { Alert, Button, Group, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+
+/** What could not be done or loaded, in the service's own words. */
+export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
+  const { t } = useTranslation('common');
+  return (
+    <Alert
+      color="red"
+      variant="light"
+      icon={<IconAlertTriangle />}
+      title={t('went_wrong')}
+      role="alert"
+    >
+      <Group justify="space-between">
+        <Text size="sm">{messageOf(error)}</Text>
+        {retry && (
+          <Button size="xs" variant="default" onClick={retry}>
+            {t('retry')}
+          </Button>
+        )}
+      </Group>
+    </Alert>
+  );
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** For what was asked with a button, where the page itself stays as it is. */
+export function showFailure(error: unknown): void {
+  notifications.show({ color: 'red', message: messageOf(error), autoClose: 8000 });
+}

@@ -1,0 +1,24 @@
+import { Group, Stack, Text, Title } from '@mantine/core';
+import { useEffect, type ReactNode } from 'react';
+
+/** The heading of a page, its name in the browser's tab, and what can be done there. */
+export function PageTitle(props: { title: string; text?: string; children?: ReactNode }) {
+  useEffect(() => {
+    document.title = `${props.title} · Farebox`;
+  }, [props.title]);
+  return (
+    <Group justify="space-between" align="flex-start" mb="lg" gap="md">
+      <Stack gap={4}>
+        <Title order={1} fz={26}>
+          {props.title}
+        </Title>
+        {props.text && (
+          <Text c="dimmed" maw={640}>
+            {props.text}
+          </Text>
+        )}
+      </Stack>
+      {props.children && <Group gap="sm">{props.children}</Group>}
+    </Group>
+  );
+}

@@ -1,0 +1,60 @@
+import {
+  IconActivity,
+  IconBook,
+  IconChartBar,
+  IconCoins,
+  IconKey,
+  IconLayoutDashboard,
+  IconMessage,
+  IconPhoto,
+  IconSettings,
+  IconUsers,
+  IconWebhook,
+} from '@tabler/icons-react';
+import type { ComponentType } from 'react';
+
+/** The parts of the web pages and what they hold: the menu and the palette are made of it. */
+export interface Section {
+  path: '/cabinet' | '/studio' | '/operator';
+  /** Of its text. */
+  name: string;
+  pages: { path: string; name: string; icon: ComponentType<{ size?: number; stroke?: number }> }[];
+}
+
+export const sections: Section[] = [
+  {
+    path: '/cabinet',
+    name: 'cabinet',
+    pages: [
+      { path: '/cabinet', name: 'overview', icon: IconLayoutDashboard },
+      { path: '/cabinet/keys', name: 'keys', icon: IconKey },
+      { path: '/cabinet/requests', name: 'requests', icon: IconActivity },
+      { path: '/cabinet/money', name: 'money', icon: IconCoins },
+      { path: '/cabinet/webhooks', name: 'webhooks', icon: IconWebhook },
+      { path: '/cabinet/team', name: 'team', icon: IconUsers },
+      { path: '/cabinet/docs', name: 'docs', icon: IconBook },
+    ],
+  },
+  {
+    path: '/studio',
+    name: 'studio',
+    pages: [
+      { path: '/studio', name: 'models', icon: IconPhoto },
+      { path: '/studio/chat', name: 'chat', icon: IconMessage },
+    ],
+  },
+  {
+    path: '/operator',
+    name: 'operator',
+    pages: [
+      { path: '/operator', name: 'overview', icon: IconChartBar },
+      { path: '/operator/accounts', name: 'accounts', icon: IconUsers },
+      { path: '/operator/catalog', name: 'catalog', icon: IconBook },
+      { path: '/operator/upstreams', name: 'upstreams', icon: IconActivity },
+      { path: '/operator/queue', name: 'queue', icon: IconLayoutDashboard },
+      { path: '/operator/unknown', name: 'unknown', icon: IconSettings },
+      { path: '/operator/vouchers', name: 'vouchers', icon: IconCoins },
+      { path: '/operator/log', name: 'log', icon: IconBook },
+    ],
+  },
+];

@@ -1,0 +1,8 @@
+import './words.ts';
+
+/** The pages before somebody is signed in. */
+export { Forgot, Reset } from './Reset.tsx';
+export { Invitation } from './Invitation.tsx';
+export { SignIn } from './SignIn.tsx';
+export { SignUp } from './SignUp.tsx';
+export { TwoFactor } from './TwoFactor.tsx';

@@ -1,0 +1,36 @@
+import { Card, Center, Group, Stack, Text, Title } from '@mantine/core';
+import { useEffect, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+
+/** A card in the middle of an empty page. */
+export function Frame({ title, children }: { title: string; children: ReactNode }) {
+  const { t } = useTranslation('entry');
+  useEffect(() => {
+    document.title = `${title} · Farebox`;
+  }, [title]);
+  return (
+    <Center component="main" mih="100vh" p="md">
+      <Stack w="100%" maw={400} gap="lg">
+        <Stack gap={6} align="center" ta="center">
+          <Group gap={10}>
+            <img src="/favicon.svg" alt="" width={34} height={34} />
+            <Text fw={700} fz={24}>
+              Farebox
+            </Text>
+          </Group>
+          <Text c="dimmed" size="sm">
+            {t('tagline')}
+          </Text>
+        </Stack>
+        <Card withBorder shadow="sm" p="xl">
+          <Stack>
+            <Title order={1} fz={22}>
+              {title}
+            </Title>
+            {children}
+          </Stack>
+        </Card>
+      </Stack>
+    </Center>
+  );
+}

@@ -1,0 +1,108 @@
+import { Alert, Anchor, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Link, useSearch } from '@tanstack/react-router';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { call } from '../api.ts';
+import { messageOf } from '../components/Failure.tsx';
+import { Frame } from './Frame.tsx';
+import { signInWithPassword, useGoOn, useSettings } from './signing-in.ts';
+
+export function SignUp() {
+  const { t } = useTranslation('entry');
+  const { to, token } = useSearch({ strict: false });
+  const settings = useSettings();
+  const [sent, setSent] = useState<string | null>(null);
+  if (sent !== null) {
+    return (
+      <Frame title={t('check_mail_title')}>
+        <Text>{t('check_mail', { email: sent })}</Text>
+      </Frame>
+    );
+  }
+  const shut = settings && token === undefined && settings.sign_up !== 'open';
+  return (
+    <Frame title={t('sign_up')}>
+      {shut && <Text>{t(settings.sign_up === 'closed' ? 'closed' : 'invite_only')}</Text>}
+      {settings && !shut && (
+        <SignUpForm to={to} token={token} min={settings.password_min} onSent={setSent} />
+      )}
+      <Text size="sm" ta="center">
+        {t('have_account')}{' '}
+        <Anchor component={Link} to="/sign-in" size="sm">
+          {t('sign_in')}
+        </Anchor>
+      </Text>
+    </Frame>
+  );
+}
+
+interface FormProps {
+  to: string | undefined;
+  token: string | undefined;
+  min: number;
+  /** For whom the address fits already. */
+  email?: string;
+  onSent: (email: string) => void;
+}
+
+/** Also behind an invitation, where the address is given. */
+export function SignUpForm({ to, token, min, email: given, onSent }: FormProps) {
+  const { t } = useTranslation('entry');
+  const goOn = useGoOn(to);
+  const [form, setForm] = useState({ name: '', email: given ?? '', password: '' });
+  const [problem, setProblem] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try {
+      const { status } = await call<{ status: string }>('/api/sign-up', {
+        body: { ...form, token },
+      });
+      if (status === 'check_mail') return onSent(form.email);
+      await signInWithPassword(form.email, form.password).then(goOn, () => setProblem(t('taken')));
+    } catch (error) {
+      setProblem(messageOf(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const field = (name: keyof typeof form) => ({
+    value: form[name],
+    required: true,
+    onChange: (event: { currentTarget: { value: string } }) => {
+      const { value } = event.currentTarget;
+      setForm((before) => ({ ...before, [name]: value }));
+    },
+  });
+  return (
+    <form onSubmit={(event) => void submit(event)}>
+      <Stack>
+        {problem && (
+          <Alert color="red" role="alert">
+            {problem}
+          </Alert>
+        )}
+        <TextInput label={t('name')} autoComplete="name" maxLength={100} {...field('name')} />
+        <TextInput
+          label={t('email')}
+          type="email"
+          autoComplete="username"
+          readOnly={given !== undefined}
+          {...field('email')}
+        />
+        <PasswordInput
+          label={t('password')}
+          description={t('password_hint', { min })}
+          autoComplete="new-password"
+          minLength={min}
+          {...field('password')}
+        />
+        <Button type="submit" loading={busy}>
+          {t('sign_up')}
+        </Button>
+      </Stack>
+    </form>
+  );
+}

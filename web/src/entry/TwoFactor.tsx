@@ -1,0 +1,85 @@
+import { Alert, Anchor, Button, Checkbox, PinInput, Stack, Text, TextInput } from '@mantine/core';
+import { useSearch } from '@tanstack/react-router';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { call } from '../api.ts';
+import { messageOf } from '../components/Failure.tsx';
+import { Frame } from './Frame.tsx';
+import { useGoOn } from './signing-in.ts';
+
+/** The second half of signing in, where somebody has asked for it. */
+export function TwoFactor() {
+  const { t } = useTranslation('entry');
+  const { to } = useSearch({ strict: false });
+  const goOn = useGoOn(to);
+  const [code, setCode] = useState('');
+  const [backup, setBackup] = useState(false);
+  const [trustDevice, setTrust] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try {
+      const path = backup ? 'verify-backup-code' : 'verify-totp';
+      await call(`/api/auth/two-factor/${path}`, { body: { code, trustDevice } });
+      await goOn();
+    } catch (error) {
+      setProblem(messageOf(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Frame title={t('sign_in')}>
+      <form onSubmit={(event) => void submit(event)}>
+        <Stack>
+          {problem && (
+            <Alert color="red" role="alert">
+              {problem}
+            </Alert>
+          )}
+          {backup ? (
+            <TextInput
+              label={t('backup_code')}
+              autoFocus
+              required
+              value={code}
+              onChange={(event) => setCode(event.currentTarget.value)}
+            />
+          ) : (
+            <>
+              <Text size="sm">{t('code_text')}</Text>
+              <PinInput
+                length={6}
+                type="number"
+                oneTimeCode
+                autoFocus
+                value={code}
+                onChange={setCode}
+                aria-label={t('code')}
+              />
+            </>
+          )}
+          <Checkbox
+            label={t('trust')}
+            checked={trustDevice}
+            onChange={(event) => setTrust(event.currentTarget.checked)}
+          />
+          <Button type="submit" loading={busy}>
+            {t('verify')}
+          </Button>
+          <Anchor
+            component="button"
+            type="button"
+            size="sm"
+            onClick={() => (setBackup(!backup), setCode(''))}
+          >
+            {t(backup ? 'use_app' : 'backup')}
+          </Anchor>
+        </Stack>
+      </form>
+    </Frame>
+  );
+}

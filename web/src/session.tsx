@@ -1,0 +1,87 @@
+import { useQuery } from '@tanstack/react-query';
+import { createContext, use, type ReactNode } from 'react';
+import { ApiFailure, call } from './api.ts';
+
+/** Who is signed in, and which of their accounts the pages show. */
+
+export type Role = 'owner' | 'developer' | 'billing' | 'read_only';
+export type Right = 'view' | 'build' | 'pay' | 'own';
+
+export interface Account {
+  account_id: string;
+  name: string;
+  role: Role;
+  status: 'active' | 'suspended';
+}
+
+export interface Me {
+  person_id: string;
+  session_id: string;
+  email: string;
+  name: string;
+  email_verified: boolean;
+  two_factor_enabled: boolean;
+  is_operator: boolean;
+  accounts: Account[];
+}
+
+const rights: Record<Role, readonly Right[]> = {
+  owner: ['view', 'build', 'pay', 'own'],
+  developer: ['view', 'build'],
+  billing: ['view', 'pay'],
+  read_only: ['view'],
+};
+
+export const meQuery = {
+  queryKey: ['me'],
+  queryFn: async (): Promise<Me | null> => {
+    try {
+      return await call<Me>('/api/me');
+    } catch (error) {
+      if (error instanceof ApiFailure && error.status === 401) return null;
+      throw error;
+    }
+  },
+  staleTime: 60_000,
+};
+
+/** Undefined while it is not known yet, null where nobody is signed in. */
+export function useMe(): Me | null | undefined {
+  return useQuery(meQuery).data;
+}
+
+const Chosen = createContext<Account | null>(null);
+
+const kept = 'farebox-account';
+
+/** The account that was shown last, or the first one. */
+export function chooseAccount(accounts: Account[]): Account | null {
+  const last = localStorage.getItem(kept);
+  return accounts.find(({ account_id }) => account_id === last) ?? accounts[0] ?? null;
+}
+
+export function keepAccount(account_id: string): void {
+  localStorage.setItem(kept, account_id);
+}
+
+export function AccountScope({ account, children }: { account: Account; children: ReactNode }) {
+  return <Chosen value={account}>{children}</Chosen>;
+}
+
+/** The account that the pages show. */
+export function useAccount(): Account {
+  const account = use(Chosen);
+  if (account === null) throw new Error('there is no account here');
+  return account;
+}
+
+/** Whether who is signed in may do this with the account that the pages show. */
+export function useMay(right: Right): boolean {
+  return rights[useAccount().role].includes(right);
+}
+
+/** `/keys` → the address of that call for the account that the pages show. */
+export function useAccountPath(): (path: string) => string {
+  const { account_id } = useAccount();
+  return (path) => `/api/accounts/${account_id}${path}`;
+}

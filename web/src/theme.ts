@@ -1,0 +1,28 @@
+import { Anchor, createTheme, type MantineColorsTuple } from '@mantine/core';
+
+/** A calm teal, dark enough for white text on it. */
+const teal: MantineColorsTuple = [
+  '#e9fbf8',
+  '#d3f3ee',
+  '#a7e7dd',
+  '#76dacb',
+  '#4fcfbc',
+  '#2fbfaa',
+  '#159987',
+  '#0f766e',
+  '#0b5f58',
+  '#074a45',
+];
+
+export const theme = createTheme({
+  primaryColor: 'fare',
+  primaryShade: { light: 7, dark: 7 },
+  colors: { fare: teal },
+  fontFamily: "'Inter Variable', system-ui, sans-serif",
+  fontFamilyMonospace: "ui-monospace, 'SF Mono', Menlo, Consolas, monospace",
+  defaultRadius: 'md',
+  autoContrast: true,
+  headings: { fontWeight: '650' },
+  cursorType: 'pointer',
+  components: { Anchor: Anchor.extend({ defaultProps: { underline: 'always' } }) },
+});

@@ -1,0 +1,41 @@
+import i18next from 'i18next';
+import { initReactI18next } from 'react-i18next';
+import { everywhere } from './words/everywhere.ts';
+
+/** The texts of the pages. Each part brings its own, in all languages, when it is loaded. */
+
+export const languages = { en: 'English', ru: 'Русский' } as const;
+export type Language = keyof typeof languages;
+type Texts = { [name: string]: string | Texts };
+
+const kept = 'farebox-language';
+
+void i18next.use(initReactI18next).init({
+  lng: chosenLanguage(),
+  fallbackLng: 'en',
+  interpolation: { escapeValue: false },
+  resources: {},
+  initAsync: false,
+});
+
+/** Adds the texts of a part, under its name. */
+export function addWords(part: string, texts: Record<Language, Texts>): void {
+  for (const [language, words] of Object.entries(texts)) {
+    i18next.addResourceBundle(language, part, words, true, true);
+  }
+}
+
+addWords('common', everywhere);
+
+export function setLanguage(language: Language): void {
+  localStorage.setItem(kept, language);
+  document.documentElement.lang = language;
+  void i18next.changeLanguage(language);
+}
+
+export function chosenLanguage(): Language {
+  const wanted = localStorage.getItem(kept) ?? navigator.language.slice(0, 2);
+  return wanted in languages ? (wanted as Language) : 'en';
+}
+
+document.documentElement.lang = chosenLanguage();
