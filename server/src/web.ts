@@ -1,10 +1,14 @@
+import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { HttpDeps } from './http/deps.ts';
-import { createAuth, type Oidc } from './http/web/auth.ts';
+import { createAuth } from './http/web/auth.ts';
+import type { Oidc } from './http/web/oidc.ts';
 import { webRoutes, type WebRoute } from './http/web/routes.ts';
 import type { WebDeps } from './http/web/visit.ts';
-import { createMail } from './lib/mail.ts';
-import { settlePerson } from './operations/person.ts';
+import * as people from './db/people.ts';
+import * as sessions from './db/sessions.ts';
+import { createMail, type Letter } from './lib/mail.ts';
+import { isInvited, settlePerson } from './operations/person.ts';
 import type { Parts } from './parts.ts';
 
 /** The web pages of a process: their calls, and what these are given. */
@@ -15,7 +19,8 @@ export function openWeb(
 ): { table: WebRoute[]; deps: WebDeps } {
   const origin = () => config.FAREBOX_WEB_URL ?? new URL(links.baseUrl).origin;
   const { FAREBOX_SMTP_URL: url, FAREBOX_MAIL_FROM: from, FAREBOX_SIGN_UP: signUp } = config;
-  const mail = url === null ? null : createMail({ url, from }).send;
+  const mail = url === null ? null : logged(createMail({ url, from }).send, log);
+  const post = mail && ((letter: Letter) => void mail(letter).catch(() => {}));
   const oidc = oidcOf(config);
   const auth = createAuth({
     db,
@@ -23,12 +28,15 @@ export function openWeb(
     origin,
     secret: secrets[0]!,
     oidc,
-    mail,
-    admits: async () => signUp === 'open',
+    mail: post,
+    admits: async ({ email, emailVerified }) =>
+      signUp === 'open' || (emailVerified && (await isInvited(db, email))),
     settle: (person) => settlePerson(db, person),
+    proven: (id) => people.verify(db, id),
+    signedIn: (id) => sessions.sweep(db, id),
   });
   const oidcName = oidc && config.FAREBOX_OIDC_NAME;
-  const web = { origin, signUp, hasMail: mail !== null, oidcName, sendMail: mail };
+  const web = { origin, signUp, hasMail: mail !== null, oidcName, sendMail: mail, post };
   return { table: webRoutes(), deps: { ...deps, auth, web } };
 }
 
@@ -36,4 +44,16 @@ function oidcOf(config: Config): Oidc | null {
   const { FAREBOX_OIDC_ISSUER: issuer, FAREBOX_OIDC_CLIENT_ID: clientId } = config;
   if (issuer === null || clientId === null) return null;
   return { issuer, clientId, clientSecret: config.FAREBOX_OIDC_CLIENT_SECRET ?? '' };
+}
+
+/** Who waits for a letter and who does not: of one that is not sent the operator hears. */
+function logged(send: (letter: Letter) => Promise<void>, log: Logger) {
+  return async (letter: Letter): Promise<void> => {
+    try {
+      await send(letter);
+    } catch (error) {
+      log.error({ cause: (error as Error).message }, 'e-mail not sent');
+      throw error;
+    }
+  };
 }

@@ -1,5 +1,15 @@
 import type { VisitRow } from '../web/routes.ts';
 import * as overview from './overview.ts';
+import * as team from './team.ts';
 
 /** The customer's pages, below /api/accounts/:account_id. */
-export const cabinetRoutes: VisitRow[] = [['GET', '/balance', 'view', overview.balance]];
+export const cabinetRoutes: VisitRow[] = [
+  ['GET', '/balance', 'view', overview.balance],
+  ['GET', '/team', 'view', team.team],
+  ['PATCH', '/account', 'own', team.rename],
+  ['PATCH', '/members/:person_id', 'own', team.setRole],
+  ['DELETE', '/members/:person_id', 'own', team.remove],
+  ['POST', '/leave', 'view', team.leave],
+  ['POST', '/invitations', 'own', team.invite],
+  ['DELETE', '/invitations/:invitation_id', 'own', team.withdraw],
+];
