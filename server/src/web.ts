@@ -30,7 +30,7 @@ export function openWeb(
     oidc,
     mail: post,
     admits: async ({ email, emailVerified }) =>
-      signUp === 'open' || (emailVerified && (await isInvited(db, email))),
+      signUp === 'open' || (signUp === 'invite' && emailVerified && (await isInvited(db, email))),
     settle: (person) => settlePerson(db, person),
     proven: (id) => people.verify(db, id),
     signedIn: (id) => sessions.sweep(db, id),

@@ -125,6 +125,20 @@ export function memberships(db: Connection, personId: string): Promise<Membershi
     where m.person_id = ${personId} order by m.created_at, m.account_id`);
 }
 
+/** The accounts of several people, by the address that an operator names them with. */
+export async function accountsOf(
+  db: Connection,
+  ids: string[],
+): Promise<Map<string, { email: string; role: Role }[]>> {
+  const rows = await db.run<{ person_id: string; email: string; role: Role }>(sql`
+    select m.person_id, a.email, m.role from members m join accounts a on a.id = m.account_id
+    where m.person_id = any(${ids}::uuid[]) order by m.created_at, m.account_id`);
+  const found = Map.groupBy(rows, ({ person_id }) => person_id);
+  return new Map(
+    [...found].map(([id, all]) => [id, all.map(({ email, role }) => ({ email, role }))]),
+  );
+}
+
 export async function membership(
   db: Connection,
   personId: string,

@@ -55,6 +55,9 @@ export function acceptInvitation(
   return db.tx(async (tx) => {
     const invitation = await need(tx, token, person.email);
     await use(tx, invitation, person.id);
+    // An invitation to an account of their own, for somebody who has none.
+    if (!invitation.account_id && (await people.memberships(tx, person.id)).length === 0)
+      await ownAccount(tx, person);
     return invitation;
   });
 }

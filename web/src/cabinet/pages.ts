@@ -9,5 +9,15 @@ export function cabinetPages(parent: AnyRoute) {
       path: '/cabinet',
       component: lazyRouteComponent(() => import('./Overview.tsx'), 'Overview'),
     }),
+    createRoute({
+      getParentRoute,
+      path: '/cabinet/team',
+      component: lazyRouteComponent(() => import('./Team.tsx'), 'Team'),
+    }),
+    createRoute({
+      getParentRoute,
+      path: '/cabinet/settings',
+      component: lazyRouteComponent(() => import('./Settings.tsx'), 'Settings'),
+    }),
   ];
 }

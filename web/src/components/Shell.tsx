@@ -22,7 +22,11 @@ import { call } from '../api.ts';
 import { AccountScope, chooseAccount, keepAccount, type Me } from '../session.tsx';
 import { languages, setLanguage, type Language } from '../words.ts';
 import { sections, type Section } from './sections.tsx';
+import { NoAccount } from './NoAccount.tsx';
 import { openPalette, Palette } from './Palette.tsx';
+
+/** What somebody who belongs to no account may see as well. */
+const ownPages = ['/cabinet/settings', '/operator'];
 
 /** Around every page of somebody who is signed in: where they are, and where they can go. */
 export function Shell({ me, children }: { me: Me; children: ReactNode }) {
@@ -98,7 +102,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
       </AppShell.Navbar>
       <AppShell.Main id="content">
         <Box maw={1180} mx="auto">
-          {children}
+          {account || ownPages.some((path) => pathname.startsWith(path)) ? children : <NoAccount />}
         </Box>
       </AppShell.Main>
       <Palette sections={known} />

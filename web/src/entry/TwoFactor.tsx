@@ -3,7 +3,7 @@ import { useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
-import { messageOf } from '../components/Failure.tsx';
+import { useAuthFailure } from '../auth-words.ts';
 import { Frame } from './Frame.tsx';
 import { useGoOn } from './signing-in.ts';
 
@@ -12,6 +12,7 @@ export function TwoFactor() {
   const { t } = useTranslation('entry');
   const { to } = useSearch({ strict: false });
   const goOn = useGoOn(to);
+  const inWords = useAuthFailure();
   const [code, setCode] = useState('');
   const [backup, setBackup] = useState(false);
   const [trustDevice, setTrust] = useState(false);
@@ -26,7 +27,7 @@ export function TwoFactor() {
       await call(`/api/auth/two-factor/${path}`, { body: { code, trustDevice } });
       await goOn();
     } catch (error) {
-      setProblem(messageOf(error));
+      setProblem(inWords(error));
     } finally {
       setBusy(false);
     }

@@ -78,8 +78,7 @@ export async function signUp(
     email_verified: false,
   };
   const { signUp: mode } = deps.web;
-  if (mode === 'closed' && wanted.token === null)
-    throw closed('Nobody can sign up here. Ask the operator for an account.');
+  if (mode === 'closed') throw closed('Nobody can sign up here. Ask the operator for an account.');
   if (mode === 'invite' && wanted.token === null)
     throw closed('Signing up needs an invitation. Ask the operator for one.');
   const made = await inWords(makePerson(deps.db, wanted));
