@@ -68,14 +68,12 @@ const titles = { enable: 'app_enable', disable: 'app_disable', codes: 'new_codes
 /** Its state ends with it: secrets do not stay in the page. */
 function AppDialog({ dialog, onClose }: { dialog: Dialog; onClose: () => void }) {
   const { t } = useTranslation('settings');
-  const { t: common } = useTranslation('common');
   return (
     <Modal
       opened={dialog !== null}
       onClose={onClose}
       title={dialog && t(titles[dialog])}
       closeOnClickOutside={false}
-      closeButtonProps={{ 'aria-label': common('close') }}
     >
       {dialog === 'enable' && <Enable onDone={onClose} />}
       {dialog === 'disable' && <Disable onDone={onClose} />}

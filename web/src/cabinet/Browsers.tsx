@@ -1,7 +1,7 @@
-import { Badge, Box, Button, Divider, Group, Stack, Text, ThemeIcon } from '@mantine/core';
+import { Badge, Box, Button, Group, Text, ThemeIcon } from '@mantine/core';
 import { IconDeviceDesktop, IconDeviceMobile, IconDevices } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
-import { Fragment, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
 import { Confirm } from '../components/Confirm.tsx';
@@ -42,14 +42,11 @@ export function Browsers({ sessions }: { sessions: SignedIn[] }) {
   };
   return (
     <SettingsCard icon={<IconDevices size={20} />} title={t('browsers')} text={t('browsers_text')}>
-      <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
-        {ordered.map((session, i) => (
-          <Fragment key={session.session_id}>
-            {i > 0 && <Divider component="li" role="presentation" />}
-            <Browser session={session} onEnd={() => void end(session)} />
-          </Fragment>
+      <ul className="rows">
+        {ordered.map((session) => (
+          <Browser key={session.session_id} session={session} onEnd={() => void end(session)} />
         ))}
-      </Stack>
+      </ul>
       {others.length > 0 && (
         <Group justify="flex-end">
           <Button variant="default" onClick={() => setAsking(true)}>

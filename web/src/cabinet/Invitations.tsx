@@ -1,6 +1,5 @@
-import { Badge, Box, Button, Card, Divider, Group, Stack, Text, Title } from '@mantine/core';
+import { Badge, Box, Button, Card, Group, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
 import { showFailure } from '../components/Failure.tsx';
@@ -39,36 +38,33 @@ export function Invitations({ invitations }: { invitations: Invited[] }) {
       <Title order={2} fz="lg" mb="md">
         {t('invited')}
       </Title>
-      <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
-        {invitations.map((each, i) => (
-          <Fragment key={each.invitation_id}>
-            {i > 0 && <Divider component="li" role="presentation" />}
-            <Group component="li" justify="space-between" gap="sm">
-              <Box miw={0}>
-                <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
-                  {each.email}
-                </Text>
-                <Text size="xs" c="dimmed">
-                  {t('good_until')} <When at={each.expires_at} brief />
-                </Text>
-              </Box>
-              <Group gap="xs" wrap="nowrap">
-                <Badge variant="default" tt="none">
-                  {common(`role.${each.role}`)}
-                </Badge>
-                <Button
-                  size="xs"
-                  variant="default"
-                  onClick={() => void withdraw(each)}
-                  aria-label={`${t('withdraw')}: ${each.email}`}
-                >
-                  {t('withdraw')}
-                </Button>
-              </Group>
+      <ul className="rows">
+        {invitations.map((each) => (
+          <Group key={each.invitation_id} component="li" justify="space-between" gap="sm">
+            <Box miw={0}>
+              <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
+                {each.email}
+              </Text>
+              <Text size="xs" c="dimmed">
+                {t('good_until')} <When at={each.expires_at} brief />
+              </Text>
+            </Box>
+            <Group gap="xs" wrap="nowrap">
+              <Badge variant="default" tt="none">
+                {common(`role.${each.role}`)}
+              </Badge>
+              <Button
+                size="xs"
+                variant="default"
+                onClick={() => void withdraw(each)}
+                aria-label={`${t('withdraw')}: ${each.email}`}
+              >
+                {t('withdraw')}
+              </Button>
             </Group>
-          </Fragment>
+          </Group>
         ))}
-      </Stack>
+      </ul>
     </Card>
   );
 }

@@ -18,15 +18,8 @@ interface Made {
 /** Asks whom and as what; then shows the link, once. */
 export function Invite({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const { t } = useTranslation('team');
-  const { t: common } = useTranslation('common');
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title={t('invite_title')}
-      closeOnClickOutside={false}
-      closeButtonProps={{ 'aria-label': common('close') }}
-    >
+    <Modal opened={opened} onClose={onClose} title={t('invite_title')} closeOnClickOutside={false}>
       {opened && <InviteForm onClose={onClose} />}
     </Modal>
   );

@@ -5,10 +5,8 @@ import {
   Box,
   Button,
   Card,
-  Divider,
   Group,
   Select,
-  Stack,
   Text,
   Title,
   Tooltip,
@@ -16,7 +14,7 @@ import {
 import { IconTrash } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { Fragment, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
 import { Confirm } from '../components/Confirm.tsx';
@@ -84,18 +82,16 @@ export function Members({ members }: { members: Member[] }) {
       <Title order={2} fz="lg" mb="md">
         {t('members')}
       </Title>
-      <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
-        {members.map((member, i) => (
-          <Fragment key={member.person_id}>
-            {i > 0 && <Divider component="li" role="presentation" />}
-            <MemberRow
-              member={member}
-              onRole={(role) => ask(member, role)}
-              onGo={() => setQuestion({ kind: member.is_me ? 'leave' : 'remove', member })}
-            />
-          </Fragment>
+      <ul className="rows">
+        {members.map((member) => (
+          <MemberRow
+            key={member.person_id}
+            member={member}
+            onRole={(role) => ask(member, role)}
+            onGo={() => setQuestion({ kind: member.is_me ? 'leave' : 'remove', member })}
+          />
         ))}
-      </Stack>
+      </ul>
       <Confirm
         opened={question !== null}
         title={t(`${question?.kind ?? 'leave'}_title`)}

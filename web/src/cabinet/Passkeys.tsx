@@ -4,7 +4,6 @@ import {
   Badge,
   Box,
   Button,
-  Divider,
   Group,
   Modal,
   Skeleton,
@@ -15,7 +14,7 @@ import {
 } from '@mantine/core';
 import { IconFingerprint, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Fragment, useState, type FormEvent } from 'react';
+import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
@@ -63,52 +62,49 @@ export function Passkeys() {
       {keys.error && <Failure error={keys.error} retry={() => void keys.refetch()} />}
       {keys.isPending && <Skeleton h={40} />}
       {keys.data && keys.data.length > 0 && (
-        <Stack gap="sm" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
-          {keys.data.map((key, i) => (
-            <Fragment key={key.id}>
-              {i > 0 && <Divider component="li" role="presentation" />}
-              <Group component="li" justify="space-between" wrap="nowrap">
-                <Box miw={0}>
-                  <Group gap="xs">
-                    <Text fw={600} size="sm" style={{ wordBreak: 'break-word' }}>
-                      {nameOf(key)}
-                    </Text>
-                    {key.backedUp && (
-                      <Badge size="sm" variant="default" tt="none">
-                        {t('synced')}
-                      </Badge>
-                    )}
-                  </Group>
-                  <Text size="xs" c="dimmed">
-                    {t('added')} <When at={key.createdAt} />
+        <ul className="rows">
+          {keys.data.map((key) => (
+            <Group key={key.id} component="li" justify="space-between" wrap="nowrap">
+              <Box miw={0}>
+                <Group gap="xs">
+                  <Text fw={600} size="sm" style={{ wordBreak: 'break-word' }}>
+                    {nameOf(key)}
                   </Text>
-                </Box>
-                <Group gap={4} wrap="nowrap">
-                  <Tooltip label={common('rename')}>
-                    <ActionIcon
-                      variant="subtle"
-                      color="gray"
-                      aria-label={`${common('rename')}: ${nameOf(key)}`}
-                      onClick={() => setNaming(key)}
-                    >
-                      <IconPencil size={17} />
-                    </ActionIcon>
-                  </Tooltip>
-                  <Tooltip label={common('remove')}>
-                    <ActionIcon
-                      variant="subtle"
-                      color="red"
-                      aria-label={`${common('remove')}: ${nameOf(key)}`}
-                      onClick={() => setRemoving(key)}
-                    >
-                      <IconTrash size={17} />
-                    </ActionIcon>
-                  </Tooltip>
+                  {key.backedUp && (
+                    <Badge size="sm" variant="default" tt="none">
+                      {t('synced')}
+                    </Badge>
+                  )}
                 </Group>
+                <Text size="xs" c="dimmed">
+                  {t('added')} <When at={key.createdAt} />
+                </Text>
+              </Box>
+              <Group gap={4} wrap="nowrap">
+                <Tooltip label={common('rename')}>
+                  <ActionIcon
+                    variant="subtle"
+                    color="gray"
+                    aria-label={`${common('rename')}: ${nameOf(key)}`}
+                    onClick={() => setNaming(key)}
+                  >
+                    <IconPencil size={17} />
+                  </ActionIcon>
+                </Tooltip>
+                <Tooltip label={common('remove')}>
+                  <ActionIcon
+                    variant="subtle"
+                    color="red"
+                    aria-label={`${common('remove')}: ${nameOf(key)}`}
+                    onClick={() => setRemoving(key)}
+                  >
+                    <IconTrash size={17} />
+                  </ActionIcon>
+                </Tooltip>
               </Group>
-            </Fragment>
+            </Group>
           ))}
-        </Stack>
+        </ul>
       )}
       {isPossible() && (
         <Group justify="flex-end">
@@ -121,7 +117,6 @@ export function Passkeys() {
         opened={naming !== null}
         onClose={() => setNaming(null)}
         title={t(naming === 'new' ? 'add_passkey' : 'rename_passkey')}
-        closeButtonProps={{ 'aria-label': common('close') }}
       >
         {naming && <NameForm passkey={naming} onDone={() => setNaming(null)} />}
       </Modal>

@@ -27,12 +27,7 @@ export function Confirm(props: {
     }
   };
   return (
-    <Modal
-      opened={props.opened}
-      onClose={props.onClose}
-      title={props.title}
-      closeButtonProps={{ 'aria-label': t('close') }}
-    >
+    <Modal opened={props.opened} onClose={props.onClose} title={props.title}>
       <Stack>
         <Text size="sm">{props.children}</Text>
         <Group justify="flex-end">

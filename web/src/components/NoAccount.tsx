@@ -7,6 +7,7 @@ import { call } from '../api.ts';
 import { meQuery } from '../session.tsx';
 import { Empty } from './Empty.tsx';
 import { showFailure } from './Failure.tsx';
+import { PageTitle } from './PageTitle.tsx';
 
 /** For somebody who has left the last account that they belonged to. */
 export function NoAccount() {
@@ -29,12 +30,15 @@ export function NoAccount() {
     }
   };
   return (
-    <Empty
-      icon={<IconUsersGroup />}
-      title={t('no_account.title')}
-      text={t(mayOpen ? 'no_account.text' : 'no_account.text_closed')}
-    >
-      {mayOpen && <Button onClick={() => void open()}>{t('no_account.open')}</Button>}
-    </Empty>
+    <>
+      <PageTitle title={t('cabinet')} />
+      <Empty
+        icon={<IconUsersGroup />}
+        title={t('no_account.title')}
+        text={t(mayOpen ? 'no_account.text' : 'no_account.text_closed')}
+      >
+        {mayOpen && <Button onClick={() => void open()}>{t('no_account.open')}</Button>}
+      </Empty>
+    </>
   );
 }
