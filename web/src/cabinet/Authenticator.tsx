@@ -111,9 +111,13 @@ function Enable({ onDone }: { onDone: () => void }) {
     );
   }
   if (!confirmed) {
-    return <FirstCode uri={setup.totpURI} onConfirmed={() => setConfirmed(true)} />;
+    const confirm = async () => {
+      setConfirmed(true);
+      await refresh();
+    };
+    return <FirstCode uri={setup.totpURI} onConfirmed={confirm} />;
   }
-  return <BackupCodes codes={setup.backupCodes} onDone={() => void refresh().then(onDone)} />;
+  return <BackupCodes codes={setup.backupCodes} onDone={onDone} />;
 }
 
 function Disable({ onDone }: { onDone: () => void }) {
@@ -213,7 +217,7 @@ function PasswordStep(props: {
   );
 }
 
-function FirstCode({ uri, onConfirmed }: { uri: string; onConfirmed: () => void }) {
+function FirstCode({ uri, onConfirmed }: { uri: string; onConfirmed: () => Promise<void> }) {
   const { t } = useTranslation('settings');
   const [code, setCode] = useState('');
   const secret = new URL(uri).searchParams.get('secret') ?? '';
@@ -223,7 +227,7 @@ function FirstCode({ uri, onConfirmed }: { uri: string; onConfirmed: () => void 
       ready={code.length === 6}
       work={async () => {
         await call('/api/auth/two-factor/verify-totp', { body: { code } });
-        onConfirmed();
+        await onConfirmed();
       }}
     >
       <Text size="sm">{t('scan')}</Text>

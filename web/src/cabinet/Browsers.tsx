@@ -78,7 +78,7 @@ function Browser({ session, onEnd }: { session: SignedIn; onEnd: () => void }) {
         : t('browser_on', { name, system });
   const Icon = isPhone ? IconDeviceMobile : IconDeviceDesktop;
   return (
-    <Group component="li" justify="space-between" gap="sm">
+    <Group component="li" justify="space-between" gap="sm" wrap="nowrap">
       <Group gap="sm" wrap="nowrap" miw={0}>
         <ThemeIcon variant="default" size={34} radius="md">
           <Icon size={18} stroke={1.6} />
@@ -101,7 +101,13 @@ function Browser({ session, onEnd }: { session: SignedIn; onEnd: () => void }) {
         </Box>
       </Group>
       {!session.is_this && (
-        <Button size="xs" variant="default" onClick={onEnd} aria-label={`${t('end')}: ${words}`}>
+        <Button
+          size="xs"
+          variant="default"
+          flex="none"
+          onClick={onEnd}
+          aria-label={`${t('end')}: ${words}`}
+        >
           {t('end')}
         </Button>
       )}

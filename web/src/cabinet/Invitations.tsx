@@ -49,7 +49,7 @@ export function Invitations({ invitations }: { invitations: Invited[] }) {
                 {t('good_until')} <When at={each.expires_at} brief />
               </Text>
             </Box>
-            <Group gap="xs" wrap="nowrap">
+            <Group gap="xs" wrap="nowrap" ml="auto">
               <Badge variant="default" tt="none">
                 {common(`role.${each.role}`)}
               </Badge>

@@ -36,6 +36,7 @@ export function Members({ members }: { members: Member[] }) {
   const navigate = useNavigate();
   const [question, setQuestion] = useState<Question>(null);
   const key = teamKey(account_id);
+  const owners = members.filter(({ role }) => role === 'owner').length;
 
   const setRole = async (member: Member, role: Role) => {
     queries.setQueryData<TeamAnswer>(
@@ -87,6 +88,7 @@ export function Members({ members }: { members: Member[] }) {
           <MemberRow
             key={member.person_id}
             member={member}
+            isLastOwner={member.role === 'owner' && owners === 1}
             onRole={(role) => ask(member, role)}
             onGo={() => setQuestion({ kind: member.is_me ? 'leave' : 'remove', member })}
           />
@@ -108,7 +110,13 @@ export function Members({ members }: { members: Member[] }) {
   );
 }
 
-function MemberRow(props: { member: Member; onRole: (role: Role) => void; onGo: () => void }) {
+function MemberRow(props: {
+  member: Member;
+  /** Neither goes nor becomes something else. */
+  isLastOwner: boolean;
+  onRole: (role: Role) => void;
+  onGo: () => void;
+}) {
   const { member } = props;
   const { t } = useTranslation('team');
   const { t: common } = useTranslation('common');
@@ -138,11 +146,12 @@ function MemberRow(props: { member: Member; onRole: (role: Role) => void; onGo: 
           </Text>
           <Text size="xs" c="dimmed">
             {t('since')} <When at={member.joined_at} brief />
+            {props.isLastOwner && ` · ${t('last_owner')}`}
           </Text>
         </Box>
       </Group>
-      <Group gap="xs" wrap="nowrap">
-        {owns ? (
+      <Group gap="xs" wrap="nowrap" ml="auto">
+        {owns && !props.isLastOwner ? (
           <Select
             w={150}
             aria-label={t('role_of', { name: member.name })}
@@ -156,12 +165,12 @@ function MemberRow(props: { member: Member; onRole: (role: Role) => void; onGo: 
             {common(`role.${member.role}`)}
           </Badge>
         )}
-        {member.is_me && (
+        {member.is_me && !props.isLastOwner && (
           <Button variant="default" onClick={props.onGo}>
             {t('leave')}
           </Button>
         )}
-        {owns && !member.is_me && (
+        {owns && !member.is_me && !props.isLastOwner && (
           <Tooltip label={common('remove')}>
             <ActionIcon
               variant="subtle"

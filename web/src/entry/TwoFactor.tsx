@@ -18,23 +18,27 @@ export function TwoFactor() {
   const [trustDevice, setTrust] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const verify = async (given: string) => {
     setBusy(true);
     setProblem(null);
     try {
       const path = backup ? 'verify-backup-code' : 'verify-totp';
-      await call(`/api/auth/two-factor/${path}`, { body: { code, trustDevice } });
+      await call(`/api/auth/two-factor/${path}`, { body: { code: given, trustDevice } });
       await goOn();
     } catch (error) {
       setProblem(inWords(error));
+      setCode('');
     } finally {
       setBusy(false);
     }
   };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void verify(code);
+  };
   return (
     <Frame title={t('sign_in')}>
-      <form onSubmit={(event) => void submit(event)}>
+      <form onSubmit={submit}>
         <Stack>
           {problem && (
             <Alert color="red" role="alert">
@@ -59,6 +63,7 @@ export function TwoFactor() {
                 autoFocus
                 value={code}
                 onChange={setCode}
+                onComplete={(full) => void verify(full)}
                 aria-label={t('code')}
               />
             </>
