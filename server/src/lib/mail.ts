@@ -26,7 +26,8 @@ export function createMail({ url, from }: { url: string; from: string }): Mail {
   return {
     async send({ to, subject, text }) {
       const opened = await (transport ??= open());
-      await opened.sendMail({ to, subject, text });
+      // As an object it is one address, whatever signs are in it.
+      await opened.sendMail({ to: { name: '', address: to }, subject, text });
     },
   };
 }
