@@ -163,7 +163,7 @@ interface WantedInvitation {
 }
 
 /** For operators: they vouch for the address. */
-export function invite(db: Database, wanted: WantedInvitation): Promise<NewInvitation> {
+export async function invite(db: Database, wanted: WantedInvitation): Promise<NewInvitation> {
   return insertInvitation(db, { ...wanted, email: emailOf(wanted.email), vouched: true });
 }
 

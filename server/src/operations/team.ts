@@ -44,7 +44,7 @@ function change(
  * Invites an address into an account, in place of an earlier invitation of it. Throws `Refused` for
  * who belongs to it already, and where it is full.
  */
-export function inviteMember(
+export async function inviteMember(
   db: Database,
   wanted: { account_id: string; email: string; role: Role; invited_by: string },
 ): Promise<NewInvitation> {
