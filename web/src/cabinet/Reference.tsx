@@ -62,7 +62,7 @@ export default function Reference() {
           onChange={(event) => setWanted(event.currentTarget.value)}
           mb="sm"
         />
-        <ScrollArea.Autosize mah={{ base: 240, md: '70vh' }} type="auto">
+        <ScrollArea.Autosize mah={{ base: 240, md: '70vh' }} type="auto" scrollbars="y">
           {fitting.length === 0 && <Text c="dimmed">{t('nothing')}</Text>}
           {fitting.map((each) => (
             <NavLink
@@ -72,6 +72,7 @@ export default function Reference() {
               onClick={() => go(each.id)}
               label={each.summary}
               description={each.path}
+              styles={{ description: { overflowWrap: 'anywhere' } }}
               leftSection={<Method name={each.method} />}
               style={{ borderRadius: 8 }}
             />
@@ -122,7 +123,7 @@ function OperationView({ operation }: { operation: Operation }) {
               <Table.Th w={70} scope="row">
                 {status}
               </Table.Th>
-              <Table.Td>{text}</Table.Td>
+              <Table.Td style={{ whiteSpace: 'pre-line' }}>{text}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
