@@ -5,9 +5,9 @@ import {
   Burger,
   Group,
   Menu,
+  NativeSelect,
   NavLink,
   ScrollArea,
-  Select,
   Text,
   UnstyledButton,
   useMantineColorScheme,
@@ -165,14 +165,12 @@ function AccountSelect({ me, chosen }: { me: Me; chosen: string }) {
   const queries = useQueryClient();
   const router = useRouter();
   return (
-    <Select
+    <NativeSelect
       label={t('account')}
       data={me.accounts.map(({ account_id, name }) => ({ value: account_id, label: name }))}
       value={chosen}
-      allowDeselect={false}
-      onChange={(account_id) => {
-        if (account_id === null) return;
-        keepAccount(account_id);
+      onChange={(event) => {
+        keepAccount(event.currentTarget.value);
         queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] === 'account' });
         void router.invalidate();
       }}
