@@ -5,9 +5,9 @@ import {
   Burger,
   Group,
   Menu,
+  NativeSelect,
   NavLink,
   ScrollArea,
-  Select,
   Text,
   UnstyledButton,
   useMantineColorScheme,
@@ -87,6 +87,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
                 label={t(`nav.${name}`)}
                 leftSection={<Icon size={18} stroke={1.6} />}
                 active={isActive(pathname, path, section)}
+                activeOptions={{ exact: path === section.path }}
                 aria-current={isActive(pathname, path, section) ? 'page' : undefined}
                 onClick={close}
                 fw={500}
@@ -164,14 +165,12 @@ function AccountSelect({ me, chosen }: { me: Me; chosen: string }) {
   const queries = useQueryClient();
   const router = useRouter();
   return (
-    <Select
+    <NativeSelect
       label={t('account')}
       data={me.accounts.map(({ account_id, name }) => ({ value: account_id, label: name }))}
       value={chosen}
-      allowDeselect={false}
-      onChange={(account_id) => {
-        if (account_id === null) return;
-        keepAccount(account_id);
+      onChange={(event) => {
+        keepAccount(event.currentTarget.value);
         queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] === 'account' });
         void router.invalidate();
       }}
