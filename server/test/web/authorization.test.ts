@@ -63,13 +63,16 @@ const table: Record<Need, string> = {
     DELETE /api/me/sessions/:session_id · POST /api/me/account · POST /api/invitation/accept`,
   view: `
     GET account/balance · GET account/team · POST account/leave
+    GET account/webhooks · GET account/deliveries · GET account/requests/:request_id/deliveries
     POST account/v1/estimate · GET account/v1/requests · GET account/v1/requests/:request_id
     GET account/v1/requests/:request_id/status · GET account/v1/requests/:request_id/status/stream
     GET account/v1/requests/:request_id/response`,
   build: `
     POST account/v1/chat/completions · POST account/v1/queue/*
     POST account/v1/requests/:request_id/cancel · PUT account/v1/requests/:request_id/cancel
-    POST account/v1/files`,
+    POST account/v1/files
+    POST account/webhooks/rotate · POST account/webhooks/retire · POST account/webhooks/test
+    POST account/requests/:request_id/resend`,
   pay: ``,
   own: `
     PATCH account/account · PATCH account/members/:person_id · DELETE account/members/:person_id

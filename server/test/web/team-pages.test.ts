@@ -113,8 +113,7 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
     await signIn(page, base, email, password);
     await page.getByText('$1.00').waitFor();
     const choice = page.getByRole('combobox', { name: 'Account' });
-    await choice.click();
-    await page.getByRole('option', { name: second.email }).click();
+    await choice.selectOption({ label: second.email });
     await page.getByText('$2.00').waitFor();
     assert.equal(await page.getByText('$1.00').count(), 0);
     await page.reload();

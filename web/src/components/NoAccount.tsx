@@ -10,7 +10,7 @@ import { showFailure } from './Failure.tsx';
 import { PageTitle } from './PageTitle.tsx';
 
 /** For somebody who has left the last account that they belonged to. */
-export function NoAccount() {
+export default function NoAccount() {
   const { t } = useTranslation('common');
   const queries = useQueryClient();
   const router = useRouter();
