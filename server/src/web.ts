@@ -26,7 +26,7 @@ export function openWeb(
     db,
     log,
     origin,
-    secret: secrets[0]!,
+    secrets,
     oidc,
     mail: post,
     admits: async ({ email, emailVerified }) =>

@@ -193,7 +193,7 @@ async function openGate(service: Service) {
     db: service.db,
     log: createLog('error'),
     origin,
-    secret,
+    secrets: [secret],
     oidc: null,
     mail: null,
     admits: async () => false,

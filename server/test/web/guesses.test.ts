@@ -5,6 +5,7 @@ import { rawSql } from '../../src/lib/sql.ts';
 import { invite } from '../../src/operations/person.ts';
 import type { Service } from '../kit/service.ts';
 import { totp } from '../kit/totp.ts';
+import { until } from '../kit/until.ts';
 import {
   newAddress,
   password,
@@ -187,4 +188,38 @@ describe('who asks learns nothing of others', () => {
     for (const answer of answers) assert.deepEqual(told(answer), told(answers[0]!));
     assert.equal(answers[0]!.status, 404);
   });
+});
+
+test('an authenticator app and its backup codes outlive the secret that sealed them', async () => {
+  const ada = await person(service);
+  const { body } = await ada.call('POST', '/api/auth/two-factor/enable', { password });
+  const secret = new URL(body.totpURI).searchParams.get('secret')!;
+  await ada.call('POST', '/api/auth/two-factor/verify-totp', { code: totp(secret) });
+  const sealed = async () =>
+    (
+      await service.db.run<{ secret: string }>(
+        rawSql('select secret from two_factors where person_id = $1', [ada.id]),
+      )
+    )[0]!.secret;
+  const before = await sealed();
+  const [old, next] = [
+    'a secret of at least thirty-two characters',
+    'another one of at least thirty-two characters',
+  ];
+  const during = { FAREBOX_SECRET: next, FAREBOX_SECRET_PREVIOUS: old };
+  const rotated = { ...service, app: (await service.another(during)).app };
+  await signInAs(stranger(rotated), 'nobody3@example.com');
+  await until('a new seal', async () => (await sealed()) !== before);
+  const after = { ...service, app: (await service.another({ FAREBOX_SECRET: next })).app };
+  const again = visitorOf(after, ada.id, ada.email);
+  assert.equal((await again.signIn()).body.twoFactorRedirect, true);
+  const answer = await again.call('POST', '/api/auth/two-factor/verify-totp', {
+    code: totp(secret),
+  });
+  assert.equal(answer.status, 200);
+  const other = visitorOf(after, ada.id, ada.email);
+  await other.signIn();
+  const [code] = body.backupCodes;
+  const used = await other.call('POST', '/api/auth/two-factor/verify-backup-code', { code });
+  assert.equal(used.status, 200);
 });

@@ -5,6 +5,7 @@ import { hashPassword, verifyPassword } from '../../lib/password.ts';
 import type { Database } from '../../lib/sql.ts';
 import { resetLetter, verificationLetter } from './letters.ts';
 import { oidcPlugin, type Oidc } from './oidc.ts';
+import { reseal, sealKeys } from './seal.ts';
 
 /** The sign-in library, set up by our rules and on our tables. */
 
@@ -19,7 +20,8 @@ export interface AuthOptions {
   log: Logger;
   /** Where the pages are, without a path: https://farebox.example. */
   origin: () => string;
-  secret: Buffer;
+  /** Newest first. */
+  secrets: readonly Buffer[];
   oidc: Oidc | null;
   /**
    * Does not wait until it is sent: how long that takes would tell whether an address is known.
@@ -61,11 +63,15 @@ export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
   ]);
   const { log } = options;
   const origin = options.origin();
+  const secrets = sealKeys(options.secrets);
+  reseal(options.db, log, secrets).catch((error: Error) =>
+    log.error({ cause: error.message }, 'authenticator apps are not sealed anew'),
+  );
   return betterAuth({
     appName: 'Farebox',
     baseURL: origin,
     basePath: authPath,
-    secret: options.secret.toString('base64url'),
+    secrets,
     database,
     telemetry: { enabled: false },
     // What people did is no fault of ours, and what else it tells may hold addresses.
