@@ -28,7 +28,8 @@ export function openWeb(
     settle: (person) => settlePerson(db, person),
   });
   const oidcName = oidc && config.FAREBOX_OIDC_NAME;
-  const web = { origin, signUp, hasMail: mail !== null, oidcName, sendMail: mail };
+  const topUpText = config.FAREBOX_TOP_UP_TEXT;
+  const web = { origin, signUp, hasMail: mail !== null, oidcName, topUpText, sendMail: mail };
   return { table: webRoutes(), deps: { ...deps, auth, web } };
 }
 
