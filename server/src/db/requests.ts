@@ -1,6 +1,6 @@
 import type { QuoteJson } from '../core/quote-json.ts';
 import type { AttemptOutcome, Move, Output, Status } from '../core/request.ts';
-import { leastIdAt } from '../lib/id.ts';
+import { leastIdAt, newId } from '../lib/id.ts';
 import { storableJson, storableText } from '../lib/json.ts';
 import { jsonTexts } from '../lib/sql-array.ts';
 import { sql, type Connection, type Transaction } from '../lib/sql.ts';
@@ -393,15 +393,17 @@ export function notifiedMany(db: Connection, moves: To<'notified'>[]): Promise<I
   return db.run<{ id: string }>(sql`
     with d as (
       select * from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[],
+        ${moves.map(() => newId())}::uuid[],
         ${moves.map((m) => m.account_id)}::uuid[], ${moves.map((m) => m.url)}::text[],
         ${moves.map((m) => m.status)}::int[],
           ${moves.map((m) => m.error?.slice(0, 500) ?? null)}::text[],
         ${moves.map((m) => m.duration_ms)}::int[], ${moves.map((m) => m.delivered)}::bool[])
-        as d (id, attempt, account_id, url, status, error, duration, delivered)
+        as d (id, attempt, delivery_id, account_id, url, status, error, duration, delivered)
     ), sent as (
-      insert into webhook_deliveries (request_id, attempt, account_id, url, status, error,
+      insert into webhook_deliveries (id, request_id, attempt, account_id, url, status, error,
         duration_ms)
-      select id, attempt, account_id, url, status, error, duration from d on conflict do nothing
+      select delivery_id, id, attempt, account_id, url, status, error, duration from d
+      on conflict do nothing
     )
     update requests r set webhook_state = case when d.delivered then 'delivered' else 'failed' end,
       wake_at = r.expires_at, leased = false
@@ -484,7 +486,7 @@ export function findCards(db: Connection, ids: string[]): Promise<CardRow[]> {
       r.started_at, r.completed_at, r.cleared_at, i.input, i.quote, i.webhook_url, s.output,
         s.error_message, s.quantity,
       (select w.status from webhook_deliveries w
-        where w.request_id = r.id order by w.attempt desc limit 1)
+        where w.request_id = r.id order by w.attempt desc nulls first, w.created_at desc limit 1)
         as webhook_status
     from requests r join request_inputs i on i.request_id = r.id
     left join request_results s on s.request_id = r.id
@@ -579,21 +581,6 @@ export interface AttemptRow {
 export function attemptsOf(db: Connection, requestId: string): Promise<AttemptRow[]> {
   return db.run<AttemptRow>(sql`
     select attempt, upstream, class, outcome, message, handle, created_at from attempts
-    where request_id = ${requestId} order by attempt`);
-}
-
-export interface DeliveryRow {
-  attempt: number;
-  url: string;
-  status: number | null;
-  error: string | null;
-  duration_ms: number;
-  created_at: Date;
-}
-
-export function deliveriesOf(db: Connection, requestId: string): Promise<DeliveryRow[]> {
-  return db.run<DeliveryRow>(sql`
-    select attempt, url, status, error, duration_ms, created_at from webhook_deliveries
     where request_id = ${requestId} order by attempt`);
 }
 

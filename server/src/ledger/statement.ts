@@ -58,7 +58,7 @@ export interface MovementFilter {
 }
 
 /** Few of many, and looked for among all: an index of their own leads to them. */
-const rareKinds: readonly TransferKind[] = ['deposit', 'adjustment'];
+const rareKinds: ReadonlySet<TransferKind> = new Set(['deposit', 'adjustment']);
 
 /** One account's movements, newest first. */
 export function movements(db: Connection, filter: MovementFilter): Promise<Movement[]> {
@@ -72,7 +72,7 @@ export function movementsUpwards(db: Connection, filter: MovementFilter): Promis
 
 function movementsStatement(filter: MovementFilter, order: 'asc' | 'desc'): Statement {
   const { account_id, kinds, from_seq, below_seq, from, to, limit } = filter;
-  const rare = kinds.length > 0 && kinds.every((kind) => rareKinds.includes(kind));
+  const rare = kinds.length > 0 && kinds.every((kind) => rareKinds.has(kind));
   const ofRare = rare ? `and kind in ('deposit', 'adjustment')` : '';
   return rawSql(
     `

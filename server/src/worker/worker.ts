@@ -15,6 +15,7 @@ import {
   type Claim,
 } from '../db/queue.ts';
 import * as files from '../db/files.ts';
+import * as deliveries from '../db/deliveries.ts';
 import * as requests from '../db/requests.ts';
 import type { Hints } from '../db/hints.ts';
 import { createBudget, type Budget } from '../lib/budget.ts';
@@ -141,6 +142,7 @@ class ClaimingWorker implements Worker {
     const { retentionDays } = settings;
     await this.#inBatches(() => requests.forgetKeys(db, retentionDays, sweepLimit));
     await this.#inBatches(() => requests.clearPayloads(db, retentionDays, sweepLimit));
+    await this.#inBatches(() => deliveries.clear(db, retentionDays, sweepLimit));
   }
 
   /** As long as there is more than one batch holds, and nobody stops it. */

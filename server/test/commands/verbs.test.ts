@@ -260,8 +260,15 @@ describe('beside a running service', () => {
 
   test('vouchers are made, shown once, listed without their codes, and taken back', async () => {
     const made = await said(
-      ...['voucher', 'create', '25.5', '--count', '2', '--note', 'spring'],
-      ...['--expires', '2199-01-31'],
+      'voucher',
+      'create',
+      '25.5',
+      '--count',
+      '2',
+      '--note',
+      'spring',
+      '--expires',
+      '2199-01-31',
     );
     const [first, second] = made.data;
     for (const each of made.data) {

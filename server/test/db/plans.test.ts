@@ -4,6 +4,7 @@ import * as accounts from '../../src/db/accounts.ts';
 import * as files from '../../src/db/files.ts';
 import * as keys from '../../src/db/keys.ts';
 import * as queue from '../../src/db/queue.ts';
+import * as deliveries from '../../src/db/deliveries.ts';
 import * as requests from '../../src/db/requests.ts';
 import * as spend from '../../src/db/spend.ts';
 import * as vouchers from '../../src/db/vouchers.ts';
@@ -121,7 +122,10 @@ const asked: Record<string, Ask> = {
   'models that rest': (c) => queue.restingModels(c, ['busy', 'idle']),
   'movements of a request': (c) => movementsOf(c, sample.request),
   'attempts of a request': (c) => requests.attemptsOf(c, sample.request),
-  'notifications of a request': (c) => requests.deliveriesOf(c, sample.request),
+  'notifications of an account': (c) =>
+    deliveries.list(c, { account_id: sample.account, failed: true, below_id: null, limit: 51 }),
+  'notifications about no request that are old': (c) => deliveries.clear(c, 30, 100),
+  'notifications of a request': (c) => deliveries.ofRequest(c, sample.request),
   'load claims': (c) => requests.loadClaimed(c, [sample.request], [1]),
   'lock requests': (c) => requests.lockMany(c, [sample.request, uuid]),
   statuses: (c) => requests.findMany(c, [sample.request, uuid]),

@@ -9,5 +9,12 @@ export function cabinetPages(parent: AnyRoute) {
       path: '/cabinet',
       component: lazyRouteComponent(() => import('./Overview.tsx'), 'Overview'),
     }),
+    createRoute({
+      getParentRoute,
+      path: '/cabinet/webhooks',
+      validateSearch: ({ failed }: Record<string, unknown>) =>
+        failed === true ? { failed: true } : {},
+      component: lazyRouteComponent(() => import('./Webhooks.tsx'), 'Webhooks'),
+    }),
   ];
 }

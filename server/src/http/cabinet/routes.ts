@@ -1,7 +1,9 @@
 import type { VisitRow } from '../web/routes.ts';
+import * as alerts from './alerts.ts';
 import * as overview from './overview.ts';
 import * as statement from './statement.ts';
 import * as topUp from './top-up.ts';
+import * as webhooks from './webhooks.ts';
 
 /** The customer's pages, below /api/accounts/:account_id. */
 export const cabinetRoutes: VisitRow[] = [
@@ -12,4 +14,13 @@ export const cabinetRoutes: VisitRow[] = [
   ['GET', '/statement/export', 'view', statement.exportFile],
   ['GET', '/top-up', 'view', topUp.read],
   ['POST', '/vouchers', 'pay', topUp.redeem],
+  ['GET', '/alerts', 'view', alerts.read],
+  ['PUT', '/alerts', 'pay', alerts.write],
+  ['GET', '/webhooks', 'view', webhooks.read],
+  ['POST', '/webhooks/rotate', 'build', webhooks.rotate],
+  ['POST', '/webhooks/retire', 'build', webhooks.retire],
+  ['POST', '/webhooks/test', 'build', webhooks.test],
+  ['GET', '/deliveries', 'view', webhooks.list],
+  ['GET', '/requests/:request_id/deliveries', 'view', webhooks.ofRequest],
+  ['POST', '/requests/:request_id/resend', 'build', webhooks.resend],
 ];
