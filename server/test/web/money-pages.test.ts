@@ -1,16 +1,16 @@
-/** Overview and money in a real browser. */
+/** Money in a real browser. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { parseUsd } from '../../src/core/money.ts';
 import { rawSql } from '../../src/lib/sql.ts';
-import { adjust } from '../../src/operations/deposit.ts';
 import { createVouchers } from '../../src/operations/voucher.ts';
 import {
   barriers,
   desktop,
   openBrowser,
+  overflowOf,
   phone,
   picture,
   signIn,
@@ -18,6 +18,7 @@ import {
   withoutBrowser,
 } from '../kit/browser.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
+import { spendForMonths } from '../kit/spent.ts';
 import { originOf, password, person, startWebService } from '../kit/web.ts';
 
 const text = `Send USDT (TRC-20) to
@@ -27,7 +28,7 @@ const text = `Send USDT (TRC-20) to
 and write {account_id} into the memo. Within an hour it is here.
 Questions: https://help.example/paying.`;
 
-describe('overview and money', { skip: withoutBrowser() ?? false }, () => {
+describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
   let browser: Browser;
   let base: string;
@@ -37,48 +38,12 @@ describe('overview and money', { skip: withoutBrowser() ?? false }, () => {
     browser = await openBrowser();
     base = originOf(service);
     busy = await service.account({ usd: 5, monthly_limit_usd_micro: 40_000n });
-    await spend(busy);
+    await spendForMonths(service, busy);
   });
   after(async () => {
     await browser.close();
     await service.stop();
   });
-
-  /** Money that has moved, three months of requests, and one job that waits. */
-  async function spend(account: TestAccount): Promise<void> {
-    const body = { prompt: 'a cat', num_images: 2 };
-    const submit = () => service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
-    await submit();
-    for (let i = 0; i < 4; i++) {
-      await service.wakeAll();
-      await service.work();
-    }
-    await adjust(service.db, {
-      account_id: account.account_id,
-      amount: -1_250_000n,
-      reference: 'ticket 881',
-      reason: 'credited to the wrong account',
-    });
-    await submit();
-    await service.db.run(
-      rawSql(
-        `insert into requests (id, account_id, key_id, model_id, kind, upstream, status,
-          quoted_usd_micro, charged_usd_micro, created_at, started_at, deadline_at, completed_at)
-        select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0')
-            || '7000' || '8000' || lpad(to_hex(n), 12, '0'))::uuid, $1, $2,
-          (array['fal/veo/text-to-video', 'fal/flux/dev', 'openai/gpt-5/chat', 'fal/kling/v2/master/image-to-video'])[1 + n % 4],
-          (array['video', 'image', 'text', 'video'])[1 + n % 4], 'fake', 'COMPLETED',
-          10000000, (n * 7919 % 1000) * (array[2500, 900, 61, 1400])[1 + n % 4], at, at, at, at
-        from (select n, now() - make_interval(hours => n * 5) as at
-          from generate_series(5, 420) n) d`,
-        [account.account_id, account.key_id],
-      ),
-    );
-  }
-
-  async function overflow(page: Page): Promise<number> {
-    return page.evaluate('document.documentElement.scrollWidth - innerWidth');
-  }
 
   for (const [size, viewport] of Object.entries({ desktop, phone })) {
     test(`leads from signing up to money in the account, at ${size} width`, async () => {
@@ -104,7 +69,7 @@ describe('overview and money', { skip: withoutBrowser() ?? false }, () => {
       await page.getByLabel('Voucher code').fill(voucher!.code.toLowerCase());
       await page.getByRole('button', { name: 'Redeem' }).click();
       await page.getByText('$25.50 is booked. Available now: $25.50.').waitFor();
-      assert.equal(await overflow(page), 0);
+      assert.equal(await overflowOf(page), 0);
       assert.deepEqual(await barriers(page), []);
       await picture(page, `top-up-${size}`);
       await page.getByRole('link', { name: 'See the statement' }).click();
@@ -117,33 +82,6 @@ describe('overview and money', { skip: withoutBrowser() ?? false }, () => {
       await context.close();
     });
 
-    for (const scheme of ['light', 'dark'] as const) {
-      test(`shows what was spent, at ${size} width, ${scheme}`, async () => {
-        const { email } = await person(service, { [busy.account_id]: 'owner' });
-        const { page, context, faults } = await visitor(browser, { viewport, scheme });
-        await signIn(page, base, email, password);
-        await page.getByRole('img', { name: /^Bar chart of the spend/ }).waitFor();
-        await page.locator('.recharts-bar-rectangle').first().waitFor();
-        await page.getByRole('heading', { name: 'Running now' }).waitFor();
-        await page.getByRole('link', { name: 'fake/image' }).waitFor();
-        assert.equal(await overflow(page), 0);
-        assert.deepEqual(await barriers(page), []);
-        await picture(page, `overview-${size}-${scheme}`);
-        await page.getByText('By model').click();
-        await page.getByText('Last 90 days').click();
-        await page.waitForURL(/days=90/);
-        await page.getByText('fal/veo/text-to-video').first().waitFor();
-        await picture(page, `overview-models-${size}-${scheme}`);
-        await page.getByText('As a table').click();
-        await page.getByRole('columnheader', { name: 'fal/veo/text-to-video' }).waitFor();
-        assert.equal(await overflow(page), 0);
-        assert.deepEqual(await barriers(page), []);
-        await picture(page, `overview-table-${size}-${scheme}`);
-        assert.deepEqual(faults, []);
-        await context.close();
-      });
-    }
-
     test(`filters the statement and exports what adds up, at ${size} width`, async () => {
       const { email } = await person(service, { [busy.account_id]: 'read_only' });
       const { page, context, faults } = await visitor(browser, { viewport });
@@ -151,7 +89,7 @@ describe('overview and money', { skip: withoutBrowser() ?? false }, () => {
       await page.goto(`${base}/cabinet/money`);
       await page.getByText('credited to the wrong account').waitFor();
       await page.getByText('$0.01 charged, $0.01 of the reservation returned').waitFor();
-      assert.equal(await overflow(page), 0);
+      assert.equal(await overflowOf(page), 0);
       assert.deepEqual(await barriers(page), []);
       await picture(page, `statement-${size}`);
 
@@ -203,7 +141,7 @@ describe('overview and money', { skip: withoutBrowser() ?? false }, () => {
       await page.getByLabel('By webhook').fill('http://10.0.0.1/hook');
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('must lead to a public address').waitFor();
-      assert.equal(await overflow(page), 0);
+      assert.equal(await overflowOf(page), 0);
       assert.deepEqual(await barriers(page), []);
       await picture(page, `alerts-${size}`);
       await page.getByLabel('By webhook').fill('');
@@ -242,7 +180,7 @@ describe('overview and money', { skip: withoutBrowser() ?? false }, () => {
     for (const path of ['/cabinet/money', '/cabinet']) {
       await page.goto(`${base}${path}`);
       await page.getByText(path === '/cabinet' ? 'Выполняется сейчас' : 'ticket 881').waitFor();
-      assert.equal(await overflow(page), 0);
+      assert.equal(await overflowOf(page), 0);
       assert.deepEqual(await barriers(page), []);
       await picture(page, `${path.split('/').at(-1)}-ru-dark`);
     }

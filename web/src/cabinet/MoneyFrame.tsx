@@ -52,6 +52,7 @@ export function MoneyFrame({ part, children }: { part: keyof typeof parts; child
             component={Link}
             to={to}
             size="sm"
+            px={{ base: 10, xs: 18 }}
             variant={name === part ? 'light' : 'subtle'}
             color={name === part ? 'fare' : 'gray'}
             aria-current={name === part ? 'page' : undefined}

@@ -1,6 +1,6 @@
 import { Box, Card, Group, SegmentedControl, Skeleton, Table, Text, Title } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { Fragment, lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Failure } from '../components/Failure.tsx';
 import { useLocale } from '../components/locale.ts';
@@ -140,8 +140,8 @@ function SpendTable(props: {
           <Table.Tr>
             <Table.Th>{t('day')}</Table.Th>
             {series.map((each) => (
-              <Table.Th key={each.name} ta="right" style={{ overflowWrap: 'anywhere' }}>
-                {nameOf(each)}
+              <Table.Th key={each.name} ta="right">
+                <Breakable text={nameOf(each)} />
               </Table.Th>
             ))}
             <Table.Th ta="right">{t('total')}</Table.Th>
@@ -186,5 +186,19 @@ function SpendTable(props: {
         </Table.Tfoot>
       </Table>
     </Table.ScrollContainer>
+  );
+}
+
+/** A model's name may go on in the next line after a slash. */
+function Breakable({ text }: { text: string }) {
+  const parts = text.split('/');
+  return parts.map((part, i) =>
+    i === parts.length - 1 ? (
+      part
+    ) : (
+      <Fragment key={i}>
+        {part}/<wbr />
+      </Fragment>
+    ),
   );
 }
