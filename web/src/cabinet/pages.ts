@@ -34,5 +34,13 @@ export function cabinetPages(parent: AnyRoute) {
         failed === true ? { failed: true } : {},
       component: lazyRouteComponent(() => import('./Webhooks.tsx'), 'Webhooks'),
     }),
+    ...['/cabinet/docs', '/cabinet/docs/reference'].map((path) =>
+      createRoute({
+        getParentRoute,
+        path,
+        validateSearch: ({ op }: Record<string, unknown>) => (typeof op === 'string' ? { op } : {}),
+        component: lazyRouteComponent(() => import('./Docs.tsx'), 'Docs'),
+      }),
+    ),
   ];
 }
