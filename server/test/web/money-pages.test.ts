@@ -41,7 +41,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
     await spendForMonths(service, busy);
   });
   after(async () => {
-    await browser.close();
+    await browser?.close();
     await service.stop();
   });
 

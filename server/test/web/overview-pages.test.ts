@@ -28,7 +28,7 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
     await spendForMonths(service, busy);
   });
   after(async () => {
-    await browser.close();
+    await browser?.close();
     await service.stop();
   });
 
@@ -37,6 +37,9 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
     for (const colorScheme of ['dark', 'light'] as const) {
       await page.emulateMedia({ colorScheme });
       await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
+      // The colours change with the next frame.
+      const twoFrames = 'requestAnimationFrame(() => requestAnimationFrame(done))';
+      await page.evaluate(`new Promise((done) => ${twoFrames})`);
       assert.deepEqual(await barriers(page), [], colorScheme);
       await picture(page, `${name}-${colorScheme}`);
     }
