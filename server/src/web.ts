@@ -7,19 +7,19 @@ import { webRoutes, type WebRoute } from './http/web/routes.ts';
 import type { WebDeps } from './http/web/visit.ts';
 import * as people from './db/people.ts';
 import * as sessions from './db/sessions.ts';
-import { createMail, type Letter } from './lib/mail.ts';
+import type { Letter } from './lib/mail.ts';
 import { isInvited, settlePerson } from './operations/person.ts';
 import type { Parts } from './parts.ts';
 
 /** The web pages of a process: their calls, and what these are given. */
 export function openWeb(
-  { db, links, log, secrets, fetches }: Parts,
+  { db, links, log, secrets, fetches, mail: send }: Parts,
   config: Config,
   deps: HttpDeps,
 ): { table: WebRoute[]; deps: WebDeps } {
-  const origin = () => config.FAREBOX_WEB_URL ?? new URL(links.baseUrl).origin;
-  const { FAREBOX_SMTP_URL: url, FAREBOX_MAIL_FROM: from, FAREBOX_SIGN_UP: signUp } = config;
-  const mail = url === null ? null : logged(createMail({ url, from }).send, log);
+  const origin = () => webOrigin(config, links);
+  const { FAREBOX_SIGN_UP: signUp } = config;
+  const mail = send && logged(send, log);
   const post = mail && ((letter: Letter) => void mail(letter).catch(() => {}));
   const oidc = oidcOf(config);
   const auth = createAuth({
@@ -36,8 +36,15 @@ export function openWeb(
     signedIn: (id) => sessions.sweep(db, id),
   });
   const oidcName = oidc && config.FAREBOX_OIDC_NAME;
-  const web = { origin, signUp, hasMail: mail !== null, oidcName, sendMail: mail, post };
+  const topUpText = config.FAREBOX_TOP_UP_TEXT;
+  const hasMail = mail !== null;
+  const web = { origin, signUp, hasMail, oidcName, topUpText, sendMail: mail, post };
   return { table: webRoutes(), deps: { ...deps, auth, web, webhooks: fetches.webhooks } };
+}
+
+/** Where the pages are, without a path. */
+export function webOrigin(config: Config, { baseUrl }: { baseUrl: string }): string {
+  return config.FAREBOX_WEB_URL ?? new URL(baseUrl).origin;
 }
 
 function oidcOf(config: Config): Oidc | null {

@@ -62,6 +62,8 @@ const table: Record<Need, string> = {
     GET /api/me · PATCH /api/me · GET /api/me/security · DELETE /api/me/sessions
     DELETE /api/me/sessions/:session_id · POST /api/me/account · POST /api/invitation/accept`,
   view: `
+    GET account/overview · GET account/spend · GET account/statement
+    GET account/statement/export · GET account/top-up · GET account/alerts
     GET account/balance · GET account/team · POST account/leave
     GET account/webhooks · GET account/deliveries · GET account/requests/:request_id/deliveries
     POST account/v1/estimate · GET account/v1/requests · GET account/v1/requests/:request_id
@@ -73,7 +75,8 @@ const table: Record<Need, string> = {
     POST account/v1/files
     POST account/webhooks/rotate · POST account/webhooks/retire · POST account/webhooks/test
     POST account/requests/:request_id/resend`,
-  pay: ``,
+  pay: `
+    POST account/vouchers · PUT account/alerts`,
   own: `
     PATCH account/account · PATCH account/members/:person_id · DELETE account/members/:person_id
     POST account/invitations · DELETE account/invitations/:invitation_id`,

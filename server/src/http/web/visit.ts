@@ -35,6 +35,8 @@ export interface WebSettings {
   hasMail: boolean;
   /** What stands on the button of the identity provider; null: there is none. */
   oidcName: string | null;
+  /** How to pay, in the operator's words; null: nothing is said. */
+  topUpText: string | null;
   sendMail: ((letter: Letter) => Promise<void>) | null;
   /** The same for who does not wait; a failure is logged. */
   post: ((letter: Letter) => void) | null;
