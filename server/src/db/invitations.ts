@@ -45,7 +45,8 @@ export async function findOpen(db: Connection, hash: Buffer): Promise<Found | nu
     select i.id, i.account_id, coalesce(a.name, a.email) as account_name, i.email, i.role,
       i.expires_at, coalesce(i.proof_hash = ${hash}, false) as proves
     from invitations i left join accounts a on a.id = i.account_id
-    where (i.token_hash = ${hash} or i.proof_hash = ${hash}) and i.accepted_at is null and i.expires_at > now()`);
+    where (i.token_hash = ${hash} or i.proof_hash = ${hash})
+      and i.accepted_at is null and i.expires_at > now()`);
   return row ?? null;
 }
 

@@ -52,7 +52,7 @@ function isSecure(origin: string): boolean {
 }
 
 const daySeconds = 24 * 3600;
-/** Who adds a passkey has signed in within so many seconds: a found browser must not become theirs. */
+/** Who adds a passkey has signed in within so many seconds: a found browser is not made theirs. */
 const freshAge = 3600;
 
 export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {

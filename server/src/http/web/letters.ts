@@ -33,7 +33,8 @@ export function knownLetter(to: string, origin: string, url: string): Letter {
   return {
     to,
     subject: 'You have a Farebox account already',
-    text: `Somebody, hopefully you, tried to sign up with ${to}. There is an account with this address already.
+    text: `Somebody, hopefully you, tried to sign up with ${to}.
+There is an account with this address already.
 
 Sign in here:
 ${origin}/sign-in
