@@ -24,7 +24,8 @@ addWords('team', {
     invite_title: 'Invite somebody',
     email: 'E-mail address',
     link: 'Invitation link',
-    link_text: 'Send this link to {{email}}. It lets in who has this address, and nobody else.',
+    link_text:
+      'Send this link to {{email}} and to nobody else: whoever has it can join with that address.',
     link_mailed: 'The invitation is on its way to {{email}}. You can also send this link yourself.',
     link_once: 'The link is shown now and never again. It is good for seven days, once.',
     invited: 'Invited',
@@ -70,7 +71,7 @@ addWords('team', {
     email: 'Эл. почта',
     link: 'Ссылка-приглашение',
     link_text:
-      'Отправьте эту ссылку на {{email}}. Она впустит владельца этого адреса и никого больше.',
+      'Отправьте эту ссылку на {{email}} и никому больше: с ней под этим адресом может войти любой.',
     link_mailed: 'Приглашение уже идёт на {{email}}. Ссылку можно отправить и самостоятельно.',
     link_once: 'Ссылка показана сейчас и больше никогда. Она действует семь дней, один раз.',
     invited: 'Приглашены',
