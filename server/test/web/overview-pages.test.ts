@@ -69,7 +69,7 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
       await page.getByText('Nothing runs at the moment').waitFor();
       await service.call('POST', '/v1/queue/fake/image', {
         key: busy.key,
-        body: { prompt: 'another cat' },
+        body: { prompt: 'another cat', num_images: 2 },
       });
       assert.deepEqual(faults, []);
       await context.close();
