@@ -25,7 +25,8 @@ export interface RolledUp {
 
 export async function rolledUp(db: Connection, accountId: string): Promise<RolledUp | null> {
   const [row] = await db.run<RolledUp>(sql`
-    select since::timestamp at time zone 'utc' as since, until::timestamp at time zone 'utc' as until
+    select since::timestamp at time zone 'utc' as since,
+      until::timestamp at time zone 'utc' as until
     from spend_rollups where account_id = ${accountId}`);
   return row ?? null;
 }

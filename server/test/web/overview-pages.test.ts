@@ -60,6 +60,8 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
       await page.getByText('Last 90 days').click();
       await page.waitForURL(/days=90/);
       await page.getByText('fal/veo/text-to-video').first().waitFor();
+      await page.getByText('Last 7 days').click();
+      await page.waitForURL(/days=7/);
       await page.getByText('As a table').click();
       await page.getByRole('columnheader', { name: 'fal/veo/text-to-video' }).waitFor();
       await look(page, `overview-table-${size}`);
