@@ -59,7 +59,10 @@ export function openLanes({ db, hints, metrics, config, happenings, bounds }: La
     if (!(await move(moving))) return fenced(moving);
     if (moving.to === 'begin' || (moving.to === 'wait' && moving.progress !== null))
       hints.changed([moving.id]);
-    if (moving.to === 'notified') happenings.notified(moving);
+    if (moving.to === 'notified') {
+      happenings.notified(moving);
+      hints.changed([moving.id]);
+    }
     return true;
   }
   function fenced(transition: Transition): false {
@@ -87,7 +90,9 @@ export function openLanes({ db, hints, metrics, config, happenings, bounds }: La
     ),
     submit: async (wanted: Submit) => {
       const submitted = (await books(wanted)) as Submitted;
-      if (!submitted.replayed && wanted.row.call_seconds === null) hints.work();
+      if (submitted.replayed) return submitted;
+      hints.created([submitted.request_id]);
+      if (wanted.row.call_seconds === null) hints.work();
       return submitted;
     },
     end,

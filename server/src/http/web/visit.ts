@@ -15,6 +15,8 @@ export interface Visit extends FastifyRequest {
   /** The account that the path names; of calls outside an account, empty. */
   account_id: string;
   role: Role;
+  /** From now on it only waits: it makes room for a call that works. */
+  rest: () => void;
 }
 
 /** What the routes of the web pages are given. */
