@@ -1,4 +1,5 @@
 import { createRoute, lazyRouteComponent, type AnyRoute } from '@tanstack/react-router';
+import { readSearch } from './request-entries.ts';
 
 /** The customer's pages. */
 export function cabinetPages(parent: AnyRoute) {
@@ -8,6 +9,17 @@ export function cabinetPages(parent: AnyRoute) {
       getParentRoute,
       path: '/cabinet',
       component: lazyRouteComponent(() => import('./Overview.tsx'), 'Overview'),
+    }),
+    createRoute({
+      getParentRoute,
+      path: '/cabinet/requests',
+      validateSearch: readSearch,
+      component: lazyRouteComponent(() => import('./Requests.tsx'), 'Requests'),
+    }),
+    createRoute({
+      getParentRoute,
+      path: '/cabinet/requests/$request_id',
+      component: lazyRouteComponent(() => import('./Request.tsx'), 'Request'),
     }),
   ];
 }

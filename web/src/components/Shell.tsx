@@ -19,6 +19,7 @@ import { Link, useLocation, useRouter } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
+import { useLive } from '../live.tsx';
 import { AccountScope, chooseAccount, keepAccount, type Me } from '../session.tsx';
 import { languages, setLanguage, type Language } from '../words.ts';
 import { sections, type Section } from './sections.tsx';
@@ -104,7 +105,18 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
       <Palette sections={known} />
     </AppShell>
   );
-  return account ? <AccountScope account={account}>{page}</AccountScope> : page;
+  if (!account) return page;
+  return (
+    <AccountScope account={account}>
+      <Live />
+      {page}
+    </AccountScope>
+  );
+}
+
+function Live() {
+  useLive();
+  return null;
 }
 
 function isActive(pathname: string, path: string, section: Section): boolean {
