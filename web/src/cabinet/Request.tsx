@@ -13,7 +13,7 @@ import {
   Text,
   Title,
 } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { useDisclosure, useMediaQuery } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { IconAlertTriangle, IconArrowLeft, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
@@ -76,6 +76,10 @@ function Whole({ request }: { request: Detail }) {
   const { t } = useTranslation('request');
   const { request_id, model_id, status, kind } = request;
   const mayBuild = useMay('build');
+  // Where all is in one column, price and course come before the code.
+  const isNarrow = useMediaQuery('(max-width: 62em)', undefined, {
+    getInitialValueInEffect: false,
+  });
   return (
     <>
       <PageTitle title={model_id}>
@@ -91,7 +95,7 @@ function Whole({ request }: { request: Detail }) {
           </Button>
         )}
       </PageTitle>
-      <Group gap="xs" mt={-12} mb="lg">
+      <Group gap="xs" mt={-8} mb="lg">
         <StatusBadge status={status} />
         <Group gap={2} wrap="nowrap" miw={0}>
           <Text size="sm" c="dimmed" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
@@ -103,23 +107,43 @@ function Whole({ request }: { request: Detail }) {
       <Grid gap="lg">
         <Grid.Col span={{ base: 12, md: 8 }}>
           <Stack gap="lg">
-            {request.error && <Why error={request.error} />}
-            {isOpen(request) && <UnderWay request={request} />}
-            {request.cleared_at && <Cleared at={request.cleared_at} />}
-            {status === 'COMPLETED' && !request.cleared_at && <Outputs request={request} />}
+            <State request={request} />
+            {isNarrow && <Aside request={request} />}
             {!request.cleared_at && <Input request={request} />}
             <SameInCode request={request} />
           </Stack>
         </Grid.Col>
-        <Grid.Col span={{ base: 12, md: 4 }}>
-          <Stack gap="lg">
-            <PriceCard request={request} />
-            <TimelineCard request={request} />
-            {request.webhook && <WebhookCard webhook={request.webhook} request={request} />}
-            <Facts request={request} />
-          </Stack>
-        </Grid.Col>
+        {!isNarrow && (
+          <Grid.Col span={4}>
+            <Stack gap="lg">
+              <Aside request={request} />
+            </Stack>
+          </Grid.Col>
+        )}
       </Grid>
+    </>
+  );
+}
+
+function State({ request }: { request: Detail }) {
+  const { error, cleared_at, status } = request;
+  return (
+    <>
+      {error && <Why error={error} />}
+      {isOpen(request) && <UnderWay request={request} />}
+      {cleared_at && <Cleared at={cleared_at} />}
+      {status === 'COMPLETED' && !cleared_at && <Outputs request={request} />}
+    </>
+  );
+}
+
+function Aside({ request }: { request: Detail }) {
+  return (
+    <>
+      <PriceCard request={request} />
+      <TimelineCard request={request} />
+      {request.webhook && <WebhookCard webhook={request.webhook} request={request} />}
+      <Facts request={request} />
     </>
   );
 }

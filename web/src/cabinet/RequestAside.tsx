@@ -13,11 +13,15 @@ import './requests-words.ts';
 /** Beside a request: what it costs, how it went, who was told. */
 
 export function PriceCard({ request }: { request: Detail }) {
-  const { t } = useTranslation('request');
+  const { t, i18n } = useTranslation('request');
   const { quoted_usd_micro: quoted, charged_usd_micro: charged, quote } = request;
   const { breakdown, assumptions, unit, quantity } = quote;
   const returned = charged === null ? null : BigInt(quoted) - BigInt(charged);
-  const unitName = t(`unit.${unit}`);
+  const inTokens = unit === '1M tokens';
+  const amount = (units: number) =>
+    new Intl.NumberFormat(i18n.language, { maximumFractionDigits: 6 }).format(
+      inTokens ? Math.round(units * 1e6) : units,
+    );
   const assumed = Object.entries(assumptions).map(([name, value]) => `${name} ${String(value)}`);
   const delivered = request.delivered_quantity;
   return (
@@ -40,11 +44,7 @@ export function PriceCard({ request }: { request: Detail }) {
             <div>
               <Text size="sm">{line.label}</Text>
               <Text size="xs" c="dimmed">
-                {t('per', {
-                  quantity: line.quantity,
-                  unit: unitName,
-                  price: formatUsd(line.unit_price_usd_micro),
-                })}
+                {amount(line.quantity)} × ${formatUsd(line.unit_price_usd_micro)} {t(`per.${unit}`)}
               </Text>
             </div>
             <Text size="sm" span>
@@ -54,7 +54,7 @@ export function PriceCard({ request }: { request: Detail }) {
         ))}
         {delivered !== null && delivered !== quantity && (
           <Text size="sm" c="dimmed">
-            {t('delivered', { quantity: delivered, unit: unitName })}
+            {t('delivered', { quantity: amount(delivered), unit: t(`unit.${unit}`) })}
           </Text>
         )}
         {assumed.length > 0 && (
@@ -174,7 +174,7 @@ export function WebhookCard(props: { webhook: NonNullable<Detail['webhook']>; re
           )}
         </Group>
         {last?.error && (
-          <Text size="sm" c="red" style={{ overflowWrap: 'anywhere' }}>
+          <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
             {last.error}
           </Text>
         )}

@@ -218,17 +218,17 @@ function Cards({ entries }: { entries: Entry[] }) {
             <Thumb preview={entry.preview} kind={entry.kind} size={56} />
             <Box miw={0} flex={1}>
               <ModelLink entry={entry} wide />
-              <Group justify="space-between" gap="xs" mt={4}>
+              <Group justify="space-between" gap="xs" mt={4} wrap="nowrap" align="flex-start">
                 <State entry={entry} />
-                <Took entry={entry} />
-              </Group>
-              <Group justify="space-between" gap="xs" mt={6} align="flex-end">
-                <Text size="xs" c="dimmed" span>
-                  <When at={entry.created_at} />
-                </Text>
                 <Box ta="right">
                   <Price entry={entry} />
                 </Box>
+              </Group>
+              <Group justify="space-between" gap="xs" mt={6} c="dimmed">
+                <Text size="xs" span>
+                  <When at={entry.created_at} />
+                </Text>
+                <Took entry={entry} size="xs" />
               </Group>
             </Box>
           </Group>
@@ -295,12 +295,12 @@ function KeyName({ id }: { id: string }) {
   );
 }
 
-function Took({ entry }: { entry: Entry }) {
+function Took({ entry, size = 'sm' }: { entry: Entry; size?: 'xs' | 'sm' }) {
   const { created_at, started_at, completed_at } = entry;
   // Of what was cancelled in the queue, the wait.
   const to = isOpen(entry) ? null : completed_at;
   return (
-    <Text size="sm" span c={isOpen(entry) ? 'dimmed' : undefined}>
+    <Text size={size} span c={isOpen(entry) ? 'dimmed' : undefined}>
       <Duration from={started_at ?? created_at} to={to} />
     </Text>
   );

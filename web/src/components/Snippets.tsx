@@ -26,16 +26,15 @@ export function Snippets({ shown }: { shown: Shown }) {
             {names[each]}
           </Tabs.Tab>
         ))}
+        <Box ml="auto" style={{ alignSelf: 'center' }}>
+          <Copy text={snippet(language, shown)} what={names[language]} />
+        </Box>
       </Tabs.List>
       {snippetLanguages.map((each) => {
-        const text = snippet(each, shown);
         return (
-          <Tabs.Panel key={each} value={each} pt="sm" pos="relative">
-            <Box pos="absolute" top={18} right={6}>
-              <Copy text={text} what={names[each]} />
-            </Box>
+          <Tabs.Panel key={each} value={each} pt="sm">
             <Code block mah={420} tabIndex={0} role="region" aria-label={names[each]}>
-              {text}
+              {snippet(each, shown)}
             </Code>
           </Tabs.Panel>
         );
