@@ -80,8 +80,8 @@ export function pageDetail(row: DetailRow, beside: Beside, links: Links) {
     expires_at: outputs.length > 0 ? until.toISOString() : null,
     cleared_at: row.cleared_at?.toISOString() ?? null,
     webhook: row.webhook_url === null ? null : { url: row.webhook_url, state: row.webhook_state },
-    deliveries: deliveries.map(({ created_at, ...delivery }) => {
-      return { at: created_at.toISOString(), ...delivery };
+    deliveries: deliveries.map(({ created_at, status, error, duration_ms }) => {
+      return { at: created_at.toISOString(), status, error, duration_ms };
     }),
   };
 }

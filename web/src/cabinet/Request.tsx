@@ -343,7 +343,7 @@ function Cancel({ request }: { request: Detail }) {
           <Button variant="default" onClick={close}>
             {t('cancel_keep')}
           </Button>
-          <Button color="red" loading={cancel.isPending} onClick={() => cancel.mutate()}>
+          <Button color="red.9" loading={cancel.isPending} onClick={() => cancel.mutate()}>
             {t('cancel')}
           </Button>
         </Group>

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { pageDetail, pageEntry } from '../../core/page-views.ts';
 import { statuses } from '../../core/request.ts';
+import * as sent from '../../db/deliveries.ts';
 import * as keys from '../../db/keys.ts';
 import * as pages from '../../db/request-pages.ts';
 import * as requests from '../../db/requests.ts';
@@ -127,7 +128,7 @@ export async function read(visit: Visit, _reply: FastifyReply, deps: WebDeps): P
     deps.status(id),
     requests.findOutputs(db, [id]),
     requests.attemptsOf(db, id),
-    requests.deliveriesOf(db, id),
+    sent.ofRequest(db, id),
     row.status === 'IN_QUEUE' ? queue.position(row.upstream, id) : null,
   ]);
   const progress = status?.progress ?? null;

@@ -2,6 +2,7 @@ import type { VisitRow } from '../web/routes.ts';
 import { events } from './events.ts';
 import * as overview from './overview.ts';
 import * as requests from './requests.ts';
+import * as webhooks from './webhooks.ts';
 
 /** The customer's pages, below /api/accounts/:account_id. */
 export const cabinetRoutes: VisitRow[] = [
@@ -10,4 +11,11 @@ export const cabinetRoutes: VisitRow[] = [
   ['GET', '/requests', 'view', requests.list],
   ['GET', '/requests/choices', 'view', requests.choices],
   ['GET', '/requests/:request_id', 'view', requests.read],
+  ['GET', '/webhooks', 'view', webhooks.read],
+  ['POST', '/webhooks/rotate', 'build', webhooks.rotate],
+  ['POST', '/webhooks/retire', 'build', webhooks.retire],
+  ['POST', '/webhooks/test', 'build', webhooks.test],
+  ['GET', '/deliveries', 'view', webhooks.list],
+  ['GET', '/requests/:request_id/deliveries', 'view', webhooks.ofRequest],
+  ['POST', '/requests/:request_id/resend', 'build', webhooks.resend],
 ];
