@@ -97,7 +97,7 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
     const cancelled = await requestIn(service, account, 'CANCELLED');
     await page.goto(`${base}/cabinet/requests`);
     await lineOf(page, cancelled).waitFor();
-    await page.getByRole('textbox', { name: 'Status' }).click();
+    await page.getByRole('combobox', { name: 'Status' }).click();
     await page.getByRole('option', { name: 'Failed' }).click();
     await lineOf(page, cancelled).waitFor({ state: 'detached' });
     await lineOf(page, failed).waitFor();
