@@ -4,6 +4,7 @@ import { createAuth, type Oidc } from './http/web/auth.ts';
 import { webRoutes, type WebRoute } from './http/web/routes.ts';
 import type { WebDeps } from './http/web/visit.ts';
 import { createMail } from './lib/mail.ts';
+import { createThumbnails } from './storage/thumbnail.ts';
 import { settlePerson } from './operations/person.ts';
 import type { Parts } from './parts.ts';
 
@@ -29,7 +30,9 @@ export function openWeb(
   });
   const oidcName = oidc && config.FAREBOX_OIDC_NAME;
   const web = { origin, signUp, hasMail: mail !== null, oidcName, sendMail: mail };
-  return { table: webRoutes(), deps: { ...deps, auth, web, webhooks: fetches.webhooks } };
+  const thumbnails = createThumbnails(deps.storage);
+  const own = { auth, web, thumbnails, webhooks: fetches.webhooks };
+  return { table: webRoutes(), deps: { ...deps, ...own } };
 }
 
 function oidcOf(config: Config): Oidc | null {

@@ -123,6 +123,29 @@ describe('the list', () => {
   });
 });
 
+describe('the small picture of a request', () => {
+  const small = (id: string, who = ada) =>
+    who.of(account.account_id).call('GET', `/requests/${id}/thumbnail`);
+
+  test('is a WebP that browsers keep', async () => {
+    const reply = await small(made[0]!);
+    assert.equal(reply.status, 200);
+    assert.equal(reply.headers.get('content-type'), 'image/webp');
+    assert.match(reply.headers.get('cache-control')!, /^private, max-age/);
+    assert.ok(reply.text.startsWith('RIFF'));
+  });
+
+  test('is there only for its own people, and only where there is a picture', async () => {
+    assert.equal((await small(made[0]!, stranger(service))).status, 401);
+    const other = await service.account();
+    const eve = await person(service, { [other.account_id]: 'owner' });
+    assert.equal((await small(made[0]!, eve)).status, 404);
+    const across = `/requests/${made[0]}/thumbnail`;
+    assert.equal((await eve.of(other.account_id).call('GET', across)).status, 404);
+    for (const id of [made[1]!, made[3]!, 'x']) assert.equal((await small(id)).status, 404);
+  });
+});
+
 describe('everything about a request', () => {
   test('that is complete: what was asked, how it went, what it made and cost', async () => {
     const { body, text } = await read(made[0]!);
@@ -131,7 +154,7 @@ describe('everything about a request', () => {
     assert.equal(body.quote.breakdown[0].amount_usd_micro, '20000');
     assert.deepEqual(
       body.outputs.map(({ content_type, width, field }: any) => [field, content_type, width]),
-      Array(2).fill(['images', 'image/png', 1]),
+      Array.from({ length: 2 }, () => ['images', 'image/png', 1]),
     );
     assert.equal((await fetch(body.outputs[1].url)).status, 200);
     assert.deepEqual(body.output, { seed: 7 });
@@ -168,7 +191,7 @@ describe('everything about a request', () => {
     const { body } = await read(id);
     assert.deepEqual(
       body.outputs.map(({ url, file_name }: any) => [url, typeof file_name]),
-      Array(2).fill([null, 'string']),
+      Array.from({ length: 2 }, () => [null, 'string']),
     );
     assert.ok(Date.parse(body.expires_at) < Date.now());
     const [entry] = (await list(`?id=${id}`)).body.data;

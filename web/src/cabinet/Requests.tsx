@@ -31,6 +31,7 @@ import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
 import { useLiveState } from '../live.tsx';
 import { formatUsd } from '../money.ts';
+import { useAccountPath } from '../session.tsx';
 import { filterNames, isOpen, type Entry, type Page, type Search } from './request-entries.ts';
 import { RequestFilters } from './RequestFilters.tsx';
 import { useChoices, useKeyNames, usePage } from './requests-data.ts';
@@ -175,7 +176,7 @@ function Lines({ entries }: { entries: Entry[] }) {
             >
               <Table.Td maw={340}>
                 <Group gap="sm" wrap="nowrap">
-                  <Thumb preview={entry.preview} kind={entry.kind} />
+                  <Small entry={entry} />
                   <Box miw={0}>
                     <ModelLink entry={entry} />
                     <Text size="xs" c="dimmed" truncate ff="monospace">
@@ -215,7 +216,7 @@ function Cards({ entries }: { entries: Entry[] }) {
       {entries.map((entry) => (
         <Card key={entry.request_id} component="li" withBorder padding="sm" pos="relative">
           <Group gap="sm" wrap="nowrap" align="flex-start">
-            <Thumb preview={entry.preview} kind={entry.kind} size={56} />
+            <Small entry={entry} size={56} />
             <Box miw={0} flex={1}>
               <ModelLink entry={entry} wide />
               <Group justify="space-between" gap="xs" mt={4} wrap="nowrap" align="flex-start">
@@ -236,6 +237,17 @@ function Cards({ entries }: { entries: Entry[] }) {
       ))}
     </Stack>
   );
+}
+
+/** Pictures that the service makes small; drawings and films as they are. */
+const shrunk = /^image\/(png|jpeg|webp)$/;
+
+function Small({ entry, size = 44 }: { entry: Entry; size?: number }) {
+  const path = useAccountPath();
+  const { preview, request_id, kind } = entry;
+  const isShrunk = preview !== null && shrunk.test(preview.content_type);
+  const url = isShrunk ? path(`/requests/${request_id}/thumbnail`) : preview?.url;
+  return <Thumb preview={preview && { ...preview, url: url! }} kind={kind} size={size} />;
 }
 
 function ModelLink({ entry, wide = false }: { entry: Entry; wide?: boolean }) {

@@ -1,6 +1,6 @@
 import { Box } from '@mantine/core';
 import { IconMessage, IconMusic, IconPhoto, IconVideo } from '@tabler/icons-react';
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 
 const icons: Record<string, ReactNode> = {
   image: <IconPhoto size={20} stroke={1.5} />,
@@ -15,7 +15,10 @@ export function Thumb(props: {
   kind: string;
   size?: number;
 }) {
-  const { preview, kind, size = 44 } = props;
+  const { kind, size = 44 } = props;
+  const [broken, setBroken] = useState<string | null>(null);
+  const preview = props.preview?.url === broken ? null : props.preview;
+  const giveUp = () => setBroken(props.preview?.url ?? null);
   const [family = kind] = preview?.content_type.split('/') ?? [kind];
   const fill = { width: '100%', height: '100%', objectFit: 'cover', display: 'block' } as const;
   return (
@@ -34,9 +37,23 @@ export function Thumb(props: {
       aria-hidden
     >
       {preview && family === 'image' ? (
-        <img src={preview.url} alt="" loading="lazy" decoding="async" style={fill} />
+        <img
+          src={preview.url}
+          alt=""
+          loading="lazy"
+          decoding="async"
+          style={fill}
+          onError={giveUp}
+        />
       ) : preview && family === 'video' ? (
-        <video src={`${preview.url}#t=0.1`} muted playsInline preload="metadata" style={fill} />
+        <video
+          src={`${preview.url}#t=0.1`}
+          muted
+          playsInline
+          preload="metadata"
+          style={fill}
+          onError={giveUp}
+        />
       ) : (
         (icons[family] ?? icons.image)
       )}

@@ -2,6 +2,7 @@ import type { VisitRow } from '../web/routes.ts';
 import { events } from './events.ts';
 import * as overview from './overview.ts';
 import * as requests from './requests.ts';
+import { thumbnail } from './thumbnail.ts';
 import * as webhooks from './webhooks.ts';
 
 /** The customer's pages, below /api/accounts/:account_id. */
@@ -11,6 +12,7 @@ export const cabinetRoutes: VisitRow[] = [
   ['GET', '/requests', 'view', requests.list],
   ['GET', '/requests/choices', 'view', requests.choices],
   ['GET', '/requests/:request_id', 'view', requests.read],
+  ['GET', '/requests/:request_id/thumbnail', 'view', thumbnail],
   ['GET', '/webhooks', 'view', webhooks.read],
   ['POST', '/webhooks/rotate', 'build', webhooks.rotate],
   ['POST', '/webhooks/retire', 'build', webhooks.retire],

@@ -7,6 +7,7 @@ import type { Fetch } from '../../lib/fetch.ts';
 import { isUuid } from '../../lib/id.ts';
 import { parseJson } from '../../lib/json.ts';
 import { collect } from '../body.ts';
+import type { Thumbnails } from '../../storage/thumbnail.ts';
 import type { HttpDeps } from '../deps.ts';
 import { addressHeader, type Auth, type Session } from './auth.ts';
 
@@ -26,6 +27,7 @@ export interface WebDeps extends HttpDeps {
   web: WebSettings;
   /** To where callers want to be notified. */
   webhooks: Fetch;
+  thumbnails: Thumbnails;
 }
 
 export interface WebSettings {
