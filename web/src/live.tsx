@@ -17,7 +17,9 @@ const retryMs = [1_000, 2_000, 5_000, 10_000, 30_000];
 const refreshMs = 2_000;
 
 /** What has to be asked for again when something of the account has changed. */
-const touched = ['requests', 'overview', 'statement', 'money', 'spend', 'keys'];
+const touched = ['requests', 'overview', 'statement', 'deliveries', 'keys'];
+/** What is summed up over days: only after a gap. */
+const summed = ['spend'];
 
 let state: LiveState = 'waiting';
 const listeners = new Set<() => void>();
@@ -147,7 +149,8 @@ function refresher(account_id: string, queries: QueryClient) {
       predicate: ({ queryKey: [scope, id, noun, what] }) => {
         if (scope !== 'account' || id !== account_id) return false;
         if (noun === 'requests' && what === 'page') return withPages;
-        return touched.includes(String(noun)) || (withPages && noun === 'request');
+        const name = String(noun);
+        return touched.includes(name) || (withPages && ['request', ...summed].includes(name));
       },
     });
   };

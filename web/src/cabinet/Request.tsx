@@ -23,6 +23,7 @@ import { ApiFailure, call } from '../api.ts';
 import { Copy } from '../components/Copy.tsx';
 import { Failure, showFailure } from '../components/Failure.tsx';
 import { JsonView } from '../components/JsonView.tsx';
+import { useLocale } from '../components/locale.ts';
 import { Media } from '../components/Media.tsx';
 import { NotFound } from '../components/NotFound.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
@@ -215,8 +216,7 @@ function Cleared({ at }: { at: string }) {
 }
 
 function useMoment(): (at: string) => string {
-  const { i18n } = useTranslation();
-  const format = new Intl.DateTimeFormat(i18n.language, {
+  const format = new Intl.DateTimeFormat(useLocale(), {
     dateStyle: 'medium',
     timeStyle: 'short',
   });

@@ -24,6 +24,7 @@ import { useTranslation } from 'react-i18next';
 import { Duration } from '../components/Duration.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
+import { useLocale } from '../components/locale.ts';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { StatusBadge } from '../components/StatusBadge.tsx';
 import { Thumb } from '../components/Thumb.tsx';
@@ -108,7 +109,8 @@ function Loading() {
 }
 
 function Nothing({ page, search }: { page: Page; search: Search }) {
-  const { t, i18n } = useTranslation('requests');
+  const { t } = useTranslation('requests');
+  const locale = useLocale();
   const go = useGo();
   if (!filterNames.some((name) => search[name] !== undefined)) {
     return (
@@ -125,7 +127,7 @@ function Nothing({ page, search }: { page: Page; search: Search }) {
     );
   }
   if (page.looked_to !== null) {
-    const when = new Intl.DateTimeFormat(i18n.language, {
+    const when = new Intl.DateTimeFormat(locale, {
       dateStyle: 'medium',
       timeStyle: 'short',
     }).format(new Date(page.looked_to));
