@@ -249,8 +249,7 @@ function livePages({ db, hints, links, log }: Parts, times: Times): Live {
       open: (accountIds, newest) => pages.openAmongNewest(db, accountIds, newest),
       areStillThere: (viewers) => people.areStillThere(db, viewers),
     },
-    { links, onError: (err) => log.warn({ err }, 'could not look at what pages show') },
-    times,
+    { links, times, onError: (err) => log.warn({ err }, 'could not look at what pages show') },
   );
 }
 

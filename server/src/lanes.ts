@@ -57,12 +57,8 @@ export function openLanes({ db, hints, metrics, config, happenings, bounds }: La
   }
   async function moveOne(moving: Moving): Promise<boolean> {
     if (!(await move(moving))) return fenced(moving);
-    if (moving.to === 'begin' || (moving.to === 'wait' && moving.progress !== null))
-      hints.changed([moving.id]);
-    if (moving.to === 'notified') {
-      happenings.notified(moving);
-      hints.changed([moving.id]);
-    }
+    if (shows(moving)) hints.changed([moving.id]);
+    if (moving.to === 'notified') happenings.notified(moving);
     return true;
   }
   function fenced(transition: Transition): false {
@@ -101,6 +97,12 @@ export function openLanes({ db, hints, metrics, config, happenings, bounds }: La
         ? end(transition)
         : moveOne(transition),
   };
+}
+
+/** True for what callers or pages are shown of. */
+function shows(moving: Moving): boolean {
+  if (moving.to === 'wait') return moving.progress !== null;
+  return moving.to === 'begin' || moving.to === 'notified';
 }
 
 /** Submits and endings as they came, in one turn of the books. */

@@ -40,6 +40,8 @@ const gatherMs = 15;
 const idsMax = 1_000;
 /** Changes told one by one; a page that misses more asks for its list again. */
 const entriesMax = 20;
+/** Movements that are followed to their requests: each has two, its reserve and its end. */
+const movementsMax = 2 * entriesMax;
 /** Open requests of an account that are watched for lost hints: about what a page shows. */
 const openMax = 50;
 /** Of all accounts in one slow look; the others have their turn in the next. */
@@ -57,162 +59,200 @@ interface Account {
   toldBefore: Map<string, string>;
 }
 
+interface LiveOptions {
+  links: Links;
+  onError: (error: unknown) => void;
+  times: { lookMs: number; viewersMs: number };
+}
+
 export function createLive(
   hints: Pick<Hints, 'onChanged' | 'onCreated'>,
   reads: LiveReads,
-  { links, onError }: { links: Links; onError: (error: unknown) => void },
-  times: { lookMs: number; viewersMs: number },
+  options: LiveOptions,
 ): Live {
-  const accounts = new Map<string, Account>();
-  let size = 0;
-  let wanted = new Set<string>();
-  let wantsAll = false;
+  return new Watcher(hints, reads, options);
+}
+
+class Watcher implements Live {
+  readonly #reads: LiveReads;
+  readonly #links: Links;
+  readonly #onError: (error: unknown) => void;
+  readonly #accounts = new Map<string, Account>();
+  readonly #offs: (() => void)[];
+  readonly #timers: NodeJS.Timeout[];
+  #size = 0;
+  #wanted = new Set<string>();
+  #wantsAll = false;
   /** A look has failed: what it would have told is not known. */
-  let lost = false;
-  let turn = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let looking = false;
-  let lookedAt = -Infinity;
+  #lost = false;
+  /** Where the next slow look goes on among the open requests. */
+  #turn = 0;
+  #next: NodeJS.Timeout | undefined;
+  #looking = false;
+  #lookedAt = -Infinity;
 
-  const hear = (ids: string[] | 'any') => {
-    if (accounts.size === 0) return;
-    if (ids === 'any') wantsAll = true;
-    else for (const id of ids) wanted.add(id);
-    if (wanted.size > idsMax) {
-      wanted = new Set();
-      wantsAll = true;
-    }
-    schedule();
-  };
-  const offs = [hints.onChanged(hear), hints.onCreated(hear)];
-  const slow = setInterval(() => hear('any'), times.lookMs).unref();
-  const viewers = setInterval(() => void judgeViewers().catch(onError), times.viewersMs).unref();
-
-  function schedule(): void {
-    if (looking || timer !== undefined || (wanted.size === 0 && !wantsAll)) return;
-    const wait = Math.max(gatherMs, lookedAt + pauseMs - performance.now());
-    timer = setTimeout(() => void run(), wait);
-    timer.unref();
+  constructor(
+    hints: Pick<Hints, 'onChanged' | 'onCreated'>,
+    reads: LiveReads,
+    { links, onError, times }: LiveOptions,
+  ) {
+    this.#reads = reads;
+    this.#links = links;
+    this.#onError = onError;
+    const hear = (ids: string[] | 'any') => this.#hear(ids);
+    this.#offs = [hints.onChanged(hear), hints.onCreated(hear)];
+    const judge = () => void this.#judgeViewers().catch(onError);
+    this.#timers = [
+      setInterval(() => hear('any'), times.lookMs).unref(),
+      setInterval(judge, times.viewersMs).unref(),
+    ];
   }
 
-  async function run(): Promise<void> {
-    timer = undefined;
-    looking = true;
-    lookedAt = performance.now();
-    const ids = wanted;
-    const all = wantsAll;
-    wanted = new Set();
-    wantsAll = false;
+  open(viewer: Viewer, page: Page): () => void {
+    const account = this.#accounts.get(viewer.account_id) ?? newAccount(viewer.account_id);
+    this.#accounts.set(account.id, account);
+    account.pages.set(page, viewer);
+    this.#size++;
+    if (account.seq === null) this.#hear('any');
+    else page.tell('balance', account.balance);
+    return () => {
+      if (account.pages.delete(page)) this.#size--;
+      if (account.pages.size === 0 && this.#accounts.get(account.id) === account)
+        this.#accounts.delete(account.id);
+    };
+  }
+
+  size(): number {
+    return this.#size;
+  }
+
+  close(): void {
+    for (const off of this.#offs) off();
+    for (const timer of this.#timers) clearInterval(timer);
+    clearTimeout(this.#next);
+  }
+
+  #hear(ids: string[] | 'any'): void {
+    if (this.#accounts.size === 0) return;
+    if (ids === 'any') this.#wantsAll = true;
+    else for (const id of ids) this.#wanted.add(id);
+    if (this.#wanted.size > idsMax) {
+      this.#wanted = new Set();
+      this.#wantsAll = true;
+    }
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    const idle = this.#wanted.size === 0 && !this.#wantsAll;
+    if (idle || this.#looking || this.#next !== undefined) return;
+    const wait = Math.max(gatherMs, this.#lookedAt + pauseMs - performance.now());
+    this.#next = setTimeout(() => void this.#run(), wait).unref();
+  }
+
+  async #run(): Promise<void> {
+    this.#next = undefined;
+    this.#looking = true;
+    this.#lookedAt = performance.now();
+    const ids = this.#wanted;
+    const all = this.#wantsAll;
+    this.#wanted = new Set();
+    this.#wantsAll = false;
     try {
-      await begin();
-      await look(ids, all);
+      await this.#begin();
+      await this.#look(ids, all);
     } catch (error) {
-      lost = true;
-      onError(error);
+      this.#lost = true;
+      this.#onError(error);
     } finally {
-      looking = false;
-      schedule();
+      this.#looking = false;
+      this.#schedule();
     }
   }
 
   /** Takes the accounts up that are new: from here on their changes are told. */
-  async function begin(): Promise<void> {
-    const fresh = [...accounts.values()].filter(({ seq }) => seq === null);
+  async #begin(): Promise<void> {
+    const fresh = [...this.#accounts.values()].filter(({ seq }) => seq === null);
     if (fresh.length === 0) return;
-    const from = fresh.map(({ id }) => ({ account_id: id, seq: -1n }));
-    const names = fresh.map(({ id }) => id);
-    const [standing, open] = await Promise.all([reads.moved(from, 0), reads.open(names, openMax)]);
-    for (const { account_id, id } of open) accounts.get(account_id)?.open.set(id, null);
-    for (const row of standing) {
-      const account = accounts.get(row.account_id);
-      if (!account) continue;
-      account.seq = row.last_seq;
-      tellBalance(account, row);
-    }
+    const ids = fresh.map(({ id }) => id);
+    const from = ids.map((account_id) => ({ account_id, seq: -1n }));
+    const [standing, open] = await Promise.all([
+      this.#reads.moved(from, 0),
+      this.#reads.open(ids, openMax),
+    ]);
+    for (const { account_id, id } of open) this.#accounts.get(account_id)?.open.set(id, null);
+    for (const row of standing) this.#stand(row);
   }
 
-  async function look(hinted: Set<string>, all: boolean): Promise<void> {
-    const ids = new Set(hinted);
+  /** Where the account's money is now. */
+  #stand(row: Moved): Account | undefined {
+    const account = this.#accounts.get(row.account_id);
+    if (account === undefined) return undefined;
+    account.seq = row.last_seq;
+    tellBalance(account, row);
+    return account;
+  }
+
+  async #look(ids: Set<string>, all: boolean): Promise<void> {
+    // Accounts in which more has changed than is told.
     const many = new Set<Account>();
     if (all) {
-      await lookAtMovements(ids, many);
-      for (const id of someOpen()) ids.add(id);
+      await this.#lookAtMovements(ids, many);
+      for (const id of this.#someOpen()) ids.add(id);
     }
-    const rows = ids.size === 0 ? [] : await reads.entries([...ids], [...accounts.keys()]);
-    if (lost) for (const account of accounts.values()) many.add(account);
-    lost = false;
+    const rows = ids.size === 0 ? [] : await this.#reads.entries([...ids], this.#names());
+    if (this.#lost) for (const account of this.#accounts.values()) many.add(account);
+    this.#lost = false;
     const changed = new Map<Account, EntryRow[]>([...many].map((account) => [account, []]));
     for (const row of rows) {
-      const account = accounts.get(row.account_id);
+      const account = this.#accounts.get(row.account_id);
       if (!account) continue;
       tellBalance(account, row);
       if (!note(account, row)) continue;
-      changed.set(account, [...(changed.get(account) ?? []), row]);
+      const entries = changed.get(account);
+      if (entries) entries.push(row);
+      else changed.set(account, [row]);
     }
     for (const [account, entries] of changed) {
       if (many.has(account) || entries.length > entriesMax) tell(account, 'changed', {});
-      else tell(account, 'requests', { data: entries.map((row) => pageEntry(row, links)) });
+      else tell(account, 'requests', { data: entries.map((row) => pageEntry(row, this.#links)) });
     }
   }
 
-  async function lookAtMovements(ids: Set<string>, many: Set<Account>): Promise<void> {
-    const known = [...accounts.values()].flatMap(({ id, seq }) =>
+  async #lookAtMovements(ids: Set<string>, many: Set<Account>): Promise<void> {
+    const known = [...this.#accounts.values()].flatMap(({ id, seq }) =>
       seq === null ? [] : [{ account_id: id, seq }],
     );
-    // One more than are told, to see that there are more.
-    for (const row of await reads.moved(known, 2 * entriesMax + 1)) {
-      const account = accounts.get(row.account_id);
-      if (!account) continue;
-      account.seq = row.last_seq;
-      tellBalance(account, row);
-      if (row.request_ids.length > 2 * entriesMax) many.add(account);
+    // One more than are looked up, to see that there are more.
+    for (const row of await this.#reads.moved(known, movementsMax + 1)) {
+      const account = this.#stand(row);
+      if (account === undefined) continue;
+      if (row.request_ids.length > movementsMax) many.add(account);
       else for (const id of row.request_ids) ids.add(id);
     }
-    for (const account of accounts.values()) {
+    for (const account of this.#accounts.values()) {
       account.toldBefore = account.told;
       account.told = new Map();
     }
   }
 
-  function someOpen(): string[] {
-    const open = [...accounts.values()].flatMap((account) => [...account.open.keys()]);
-    if (open.length <= openLookMax) return open;
-    turn = (turn + openLookMax) % open.length;
-    return [...open.slice(turn), ...open.slice(0, turn)].slice(0, openLookMax);
+  #names(): string[] {
+    return [...this.#accounts.keys()];
   }
 
-  async function judgeViewers(): Promise<void> {
-    const open = [...accounts.values()].flatMap((account) => [...account.pages]);
+  #someOpen(): string[] {
+    const open = [...this.#accounts.values()].flatMap((account) => [...account.open.keys()]);
+    if (open.length <= openLookMax) return open;
+    this.#turn = (this.#turn + openLookMax) % open.length;
+    return [...open.slice(this.#turn), ...open.slice(0, this.#turn)].slice(0, openLookMax);
+  }
+
+  async #judgeViewers(): Promise<void> {
+    const open = [...this.#accounts.values()].flatMap((account) => [...account.pages]);
     if (open.length === 0) return;
-    const there = await reads.areStillThere(open.map(([, viewer]) => viewer));
+    const there = await this.#reads.areStillThere(open.map(([, viewer]) => viewer));
     for (const [i, [page]] of open.entries()) if (!there[i]) page.over();
   }
-
-  return {
-    open(viewer, page) {
-      const known = accounts.get(viewer.account_id);
-      const account = known ?? newAccount(viewer.account_id);
-      accounts.set(account.id, account);
-      account.pages.set(page, viewer);
-      size++;
-      if (account.seq === null) {
-        wantsAll = true;
-        schedule();
-      } else page.tell('balance', account.balance);
-      return () => {
-        if (account.pages.delete(page)) size--;
-        if (account.pages.size === 0 && accounts.get(account.id) === account)
-          accounts.delete(account.id);
-      };
-    },
-    size: () => size,
-    close() {
-      for (const off of offs) off();
-      clearInterval(slow);
-      clearInterval(viewers);
-      clearTimeout(timer);
-    },
-  };
 }
 
 function newAccount(id: string): Account {

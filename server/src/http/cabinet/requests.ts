@@ -24,8 +24,8 @@ const lookMax = 100_000;
 
 /**
  * GET /requests?status=&model_id=&key_id=&from=&to=&id=&before=&after=&limit=: a page of the
- * account's requests, newest first. `older` and `newer` are the ids to ask on from. `looked_to` says
- * how far back was looked where that ended before the page was full.
+ * account's requests, newest first. `older` and `newer` are the ids to ask on from. `looked_to`
+ * says how far back was looked where that ended before the page was full.
  */
 export async function list(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   const query = visit.query as Query;
