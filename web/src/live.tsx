@@ -17,9 +17,9 @@ const retryMs = [1_000, 2_000, 5_000, 10_000, 30_000];
 const refreshMs = 2_000;
 
 /** What has to be asked for again when something of the account has changed. */
-const touched = ['requests', 'overview', 'statement', 'deliveries', 'keys'];
-/** What is summed up over days: only after a gap. */
-const summed = ['spend'];
+const touched = new Set(['requests', 'overview', 'statement', 'deliveries', 'keys']);
+/** What is told of one by one, or is summed up over days: only after a gap. */
+const afterGap = new Set(['spend', 'request']);
 
 let state: LiveState = 'waiting';
 const listeners = new Set<() => void>();
@@ -150,7 +150,7 @@ function refresher(account_id: string, queries: QueryClient) {
         if (scope !== 'account' || id !== account_id) return false;
         if (noun === 'requests' && what === 'page') return withPages;
         const name = String(noun);
-        return touched.includes(name) || (withPages && ['request', ...summed].includes(name));
+        return touched.has(name) || (withPages && afterGap.has(name));
       },
     });
   };
