@@ -3,7 +3,7 @@ import * as accounts from '../../db/accounts.ts';
 import * as spend from '../../db/spend.ts';
 import type { AccountRow } from '../../db/accounts.ts';
 import { rollUpSpend } from '../../operations/spend.ts';
-import { badParameter } from '../requests.ts';
+import { badParameter } from '../query.ts';
 import type { Visit, WebDeps } from '../web/visit.ts';
 
 /** The first page: what there is, what was spent, what runs. */
