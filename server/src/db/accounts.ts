@@ -7,6 +7,9 @@ export interface AccountRow {
   status: 'active' | 'suspended';
   is_operator: boolean;
   webhook_secrets: string[];
+  name: string | null;
+  /** What it pays of every rate, in millionths. */
+  price_ppm: number;
   created_at: Date;
   available_usd_micro: bigint;
   reserved_usd_micro: bigint;
@@ -33,7 +36,8 @@ export async function find(db: Connection, emailOrId: string): Promise<AccountRo
   const name = emailOrId.toLowerCase();
   const id = isUuid(name) ? name : null;
   const rows = await db.run<AccountRow>(sql`
-    select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.created_at,
+    select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.name,
+      a.price_ppm, a.created_at,
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
       b.debits_pending as reserved_usd_micro
     from accounts a join balances b on b.account_id = a.id
@@ -47,7 +51,8 @@ export function list(
   page: { limit: number; before?: string | undefined },
 ): Promise<AccountRow[]> {
   return db.run<AccountRow>(sql`
-    select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.created_at,
+    select a.id, a.email, a.status, a.is_operator, a.webhook_secrets, a.name,
+      a.price_ppm, a.created_at,
       b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
       b.debits_pending as reserved_usd_micro
     from (
@@ -68,6 +73,10 @@ export async function setStatus(
   status: 'active' | 'suspended',
 ): Promise<void> {
   await db.run(sql`update accounts set status = ${status} where id = ${id}`);
+}
+
+export async function setPrice(db: Connection, id: string, price_ppm: number): Promise<void> {
+  await db.run(sql`update accounts set price_ppm = ${price_ppm} where id = ${id}`);
 }
 
 /** Puts a secret before the only one; null where there are two already, or no such account. */
