@@ -1000,7 +1000,8 @@ describe('for every row and input', () => {
         assert.equal(low.unit_price_usd_micro, high.unit_price_usd_micro);
         const list = at(1_000_000).price_usd_micro;
         // The list price is itself rounded up, so that it bounds the exact one from both sides.
-        const scaled = (amount: bigint, ppm: number) => (amount * BigInt(ppm) + 999_999n) / 1_000_000n;
+        const scaled = (amount: bigint, ppm: number) =>
+          (amount * BigInt(ppm) + 999_999n) / 1_000_000n;
         assert.ok(at(a).price_usd_micro <= scaled(list, a));
         if (list > 0n) assert.ok(at(a).price_usd_micro >= scaled(list - 1n, a));
       }),

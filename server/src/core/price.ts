@@ -163,12 +163,7 @@ function extraParts(rules: PriceRules, input: Input, assumptions: Record<string,
   return parts;
 }
 
-function quoteParts(
-  unit: MediaUnit,
-  quantity: number,
-  parts: Part[],
-  ppm: bigint,
-): Quote {
+function quoteParts(unit: MediaUnit, quantity: number, parts: Part[], ppm: bigint): Quote {
   const { n, d } = fractionOf(quantity);
   const amounts = shareOut(
     parts.map((part) => part.rate * n * ppm),
