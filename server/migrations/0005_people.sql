@@ -355,7 +355,7 @@ create index request_results_time on request_results using brin (created_at)
   with (pages_per_range = 32, autosummarize = on);
 
 create unlogged table verdicts (
-  only       boolean primary key default true check (only),
+  singleton  boolean primary key default true check (singleton),
   ok         boolean not null,
   checked    json not null,
   violations json not null,
@@ -363,7 +363,7 @@ create unlogged table verdicts (
   created_at timestamptz not null default now()
 );
 comment on table verdicts is 'The newest proof of the books. Unlogged: after a crash they are proved anew.';
-comment on column verdicts.only is 'There is one row.';
+comment on column verdicts.singleton is 'There is one row.';
 comment on column verdicts.ok is 'No law is broken.';
 comment on column verdicts.checked is 'How many rows of what were looked at.';
 comment on column verdicts.violations is 'The laws that are broken, with examples.';

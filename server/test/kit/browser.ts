@@ -72,9 +72,10 @@ export async function visitor(browser: Browser, options: VisitOptions = {}): Pro
 
 export async function signIn(page: Page, base: string, email: string, password: string) {
   await page.goto(`${base}/sign-in`);
-  await page.getByLabel('E-mail address').fill(email);
+  // In every language.
+  await page.locator('input[type=email]').fill(email);
   await page.locator('input[autocomplete=current-password]').fill(password);
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.locator('button[type=submit]').click();
   await page.waitForURL((url) => !url.pathname.startsWith('/sign-in'));
 }
 
@@ -109,10 +110,12 @@ export async function barriers(page: Page): Promise<string[]> {
   );
 }
 
-/** Where FAREBOX_PICTURES names a folder, keeps what the page looks like there. */
+/** Where WEB_PICTURES names a folder, keeps what the page looks like there. */
 export async function picture(page: Page, name: string): Promise<void> {
-  const folder = process.env.FAREBOX_PICTURES;
+  const folder = process.env.WEB_PICTURES;
   if (!folder) return;
   await mkdir(folder, { recursive: true });
+  // Else what is fixed to the window stands in the middle of the page.
+  await page.evaluate('scrollTo(0, 0)');
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }

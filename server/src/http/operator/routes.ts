@@ -6,6 +6,7 @@ import * as invitations from './invitations.ts';
 import * as log from './log.ts';
 import * as money from './money.ts';
 import * as overview from './overview.ts';
+import * as vouchers from './vouchers.ts';
 
 /** The operator's pages, below /api/operator: what is looked at, and what is done and logged. */
 export const operatorRoutes: VisitRow[] = operatorRows(
@@ -17,6 +18,7 @@ export const operatorRoutes: VisitRow[] = operatorRows(
     ['/accounts/:account_id/statement', account.movements],
     ['/references', money.reference],
     ['/invitations', invitations.list],
+    ['/vouchers', vouchers.list],
     ['/log', log.list],
   ],
   [
@@ -33,5 +35,7 @@ export const operatorRoutes: VisitRow[] = operatorRows(
     ['POST', '/accounts/:account_id/people/:person_id/reset', 'person.reset', account.reset],
     ['POST', '/invitations', 'invitation.create', invitations.create],
     ['DELETE', '/invitations/:invitation_id', 'invitation.withdraw', invitations.withdraw],
+    ['POST', '/vouchers', 'voucher.create', vouchers.create],
+    ['POST', '/vouchers/:voucher_id/void', 'voucher.void', vouchers.cancel],
   ],
 );
