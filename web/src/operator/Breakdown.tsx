@@ -70,7 +70,7 @@ function Sums({ part, rows }: { part: (typeof parts)[number]; rows: Row[] }) {
           onClick={() => setAll(!all)}
           style={{ alignSelf: 'center' }}
         >
-          {all ? t('fewer') : t('all', { count: rows.length })}
+          {all ? t('fewer') : t('all', { n: rows.length })}
         </Button>
       )}
     </Stack>

@@ -43,8 +43,8 @@ export function LogList(props: { query: CallOptions['query']; ofAccount?: boolea
         </Text>
       ),
     },
-    { name: 'to', label: t('to'), cell: (row) => <To row={row} isKnown={props.ofAccount} /> },
-    { name: 'details', label: t('details'), cell: (row) => <Details row={row} /> },
+    { name: 'to', label: t('to'), cell: (row) => to(row, props.ofAccount) },
+    { name: 'details', label: t('details'), cell: (row) => row.details && <Details row={row} /> },
     {
       name: 'by',
       label: t('by'),
@@ -77,7 +77,8 @@ export function actionName(t: TFunction<'operator_log'>, action: string): string
   return t(`action.${action.replace('.', '_')}`, { defaultValue: action });
 }
 
-function To({ row, isKnown = false }: { row: LogRow; isKnown?: boolean | undefined }) {
+/** Null where the account is all, and is known. */
+function to(row: LogRow, isKnown = false) {
   const { account_id, account_email, target } = row;
   const other = target !== null && target !== account_email ? target : null;
   if (isKnown || account_id === null) {
@@ -108,12 +109,17 @@ function To({ row, isKnown = false }: { row: LogRow; isKnown?: boolean | undefin
 
 /** Amounts as amounts; the rest as it was written. */
 function Details({ row }: { row: LogRow }) {
+  const { t } = useTranslation('operator_log');
   const entries = Object.entries(row.details ?? {}).filter(
     ([name, value]) => value !== null && name !== 'transfer_id' && name !== 'replayed',
   );
-  if (entries.length === 0) return null;
   return (
     <Stack gap={0}>
+      {row.details?.replayed === true && (
+        <Text fz="sm" fw={550}>
+          {t('replayed')}
+        </Text>
+      )}
       {entries.map(([name, value]) => (
         <Text key={name} fz="sm" style={{ overflowWrap: 'anywhere' }}>
           {name === 'amount_usd_micro' ? (

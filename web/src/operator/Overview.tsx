@@ -39,7 +39,7 @@ export function Overview() {
           aria-label={t('period')}
           value={days}
           onChange={(value) => setAddress({ days: value === '30' ? undefined : value })}
-          data={periods.map((value) => ({ value, label: t('days', { count: Number(value) }) }))}
+          data={periods.map((value) => ({ value, label: t('days', { n: value }) }))}
         />
       </PageTitle>
       {error ? (
@@ -66,7 +66,7 @@ function Totals({ figures }: { figures: Figures | undefined }) {
       <Stat label={t('revenue')}>{totals && <Usd micro={totals.charged_usd_micro} />}</Stat>
       <Stat
         label={t('cost')}
-        note={totals && totals.uncosted > 0 ? t('uncosted', { count: totals.uncosted }) : undefined}
+        note={totals && totals.uncosted > 0 ? t('uncosted', { n: totals.uncosted }) : undefined}
       >
         {totals && <Usd micro={totals.cost_usd_micro} />}
       </Stat>

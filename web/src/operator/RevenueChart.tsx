@@ -29,7 +29,7 @@ export default function RevenueChart({ days }: { days: Sum[] }) {
       ]}
       withLegend
       tickLine="none"
-      gridAxis="y"
+      gridAxis="x"
       maxBarWidth={22}
       valueFormatter={(usd) => `$${formatUsd(BigInt(Math.round(usd * 1e6)))}`}
       yAxisProps={{ width: 72, tickFormatter: (usd: number) => axisUsd(usd) }}

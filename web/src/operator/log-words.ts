@@ -12,6 +12,7 @@ addWords('operator_log', {
     all_people: 'All operators',
     only_account: 'Only this account',
     clear: 'Show all',
+    replayed: 'Booked before: nothing changed',
     none_title: 'Nothing here yet',
     none_text:
       'Credits, suspensions, prices, vouchers: whatever an operator does leaves a line here.',
@@ -44,6 +45,7 @@ addWords('operator_log', {
     all_people: 'Все операторы',
     only_account: 'Только этот аккаунт',
     clear: 'Показать всё',
+    replayed: 'Уже было проведено: ничего не изменилось',
     none_title: 'Пока пусто',
     none_text:
       'Пополнения, приостановки, цены, ваучеры: всё, что делает оператор, оставляет здесь строку.',
