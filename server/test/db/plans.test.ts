@@ -3,6 +3,8 @@ import { after, before, describe, test } from 'node:test';
 import * as accounts from '../../src/db/accounts.ts';
 import * as files from '../../src/db/files.ts';
 import * as keys from '../../src/db/keys.ts';
+import * as margins from '../../src/db/margins.ts';
+import * as operatorLog from '../../src/db/operator-log.ts';
 import * as queue from '../../src/db/queue.ts';
 import * as deliveries from '../../src/db/deliveries.ts';
 import * as requests from '../../src/db/requests.ts';
@@ -64,6 +66,9 @@ const filter = {
   limit: 21,
 };
 
+const search = { words: null, only: null, below_id: null, limit: 26 };
+const logged = { account_id: null, by_email: null, action: null, below_id: null, limit: 51 };
+
 /** The tables that grow with use; reading another whole one is fine. */
 const growing = new Set([
   'accounts',
@@ -79,6 +84,7 @@ const growing = new Set([
   'outputs',
   'webhook_deliveries',
   'files',
+  'operator_log',
 ]);
 
 type Ask = (db: Database & Transaction) => unknown;
@@ -87,6 +93,21 @@ const asked: Record<string, Ask> = {
   'find a key': (c) => keys.findLiving(c, sample.hash),
   'find an account': (c) => accounts.find(c, sample.account),
   'list accounts': (c) => accounts.list(c, { limit: 20, before: sample.account }),
+  'find accounts by words': (c) => accounts.search(c, { ...search, words: 'ana acme' }),
+  'find accounts by the beginning of an id': (c) =>
+    accounts.search(c, { ...search, words: sample.account.slice(0, 13) }),
+  'list accounts with their figures': (c) =>
+    accounts.search(c, { ...search, below_id: sample.account }),
+  'list suspended accounts': (c) => accounts.search(c, { ...search, only: 'suspended' }),
+  'list operators': (c) => accounts.search(c, { ...search, only: 'operators' }),
+  'show an account': (c) => accounts.findWithFigures(c, sample.account),
+  'requests with their margin': (c) =>
+    margins.requestsOf(c, { account_id: sample.account, below_id: sample.request, limit: 26 }),
+  'the log': (c) => operatorLog.list(c, logged),
+  'the log of an account': (c) => operatorLog.list(c, { ...logged, account_id: sample.account }),
+  'the log of an operator': (c) => operatorLog.list(c, { ...logged, by_email: 'op7@x.test' }),
+  'the log of an action': (c) => operatorLog.list(c, { ...logged, action: 'account.credit' }),
+  'who wrote the log': (c) => operatorLog.authors(c),
   'lock balances': (c) => openBooks(c, [sample.account, uuid]),
   'lock usage': (c) => openUsage(c, [sample.key, uuid]),
   'find an earlier submit': (c) =>
@@ -364,6 +385,12 @@ async function fill(): Promise<void> {
     insert into webhook_deliveries (request_id, attempt, account_id, url, duration_ms) select request, 1, account, 'u', 1 from n;
     insert into files (id, account_id, storage_key, content_type, size, sha256, created_at, expires_at)
       select uid(5, n), account, 'k', 'image/png', 1, repeat('0', 64), ${at}, ${at} + interval '90 days' from n`),
+  );
+  await db.run(
+    rawSql(`insert into operator_log (id, by_email, action, account_id)
+      select uid(6, n), 'op' || n % 20 || '@x.test',
+        case n % 10 when 0 then 'account.price' else 'account.credit' end, uid(1, n % 2000)
+      from generate_series(0, 19999) n`),
   );
   await db.run(rawSql('vacuum analyze'));
 }
