@@ -1,14 +1,16 @@
 import '@mantine/charts/styles.css';
 import { BarChart } from '@mantine/charts';
 import { useTranslation } from 'react-i18next';
+import { useLocale } from '../components/locale.ts';
 import { formatUsd } from '../money.ts';
 import type { Sum } from './figures.tsx';
 import './overview-words.ts';
 
 /** Revenue and cost by day. The same figures stand in a table for who cannot see it. */
 export default function RevenueChart({ days }: { days: Sum[] }) {
-  const { t, i18n } = useTranslation('operator_overview');
-  const shortDay = new Intl.DateTimeFormat(i18n.language, {
+  const { t } = useTranslation('operator_overview');
+  const locale = useLocale();
+  const shortDay = new Intl.DateTimeFormat(locale, {
     day: 'numeric',
     month: 'short',
     timeZone: 'UTC',
