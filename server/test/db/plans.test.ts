@@ -4,6 +4,8 @@ import * as accounts from '../../src/db/accounts.ts';
 import * as files from '../../src/db/files.ts';
 import * as keys from '../../src/db/keys.ts';
 import * as people from '../../src/db/people.ts';
+import * as margins from '../../src/db/margins.ts';
+import * as operatorLog from '../../src/db/operator-log.ts';
 import * as queue from '../../src/db/queue.ts';
 import * as lines from '../../src/db/request-pages.ts';
 import * as deliveries from '../../src/db/deliveries.ts';
@@ -86,6 +88,8 @@ const pageFilter = (account_id: string) => ({
   first_id: null,
   last_id: null,
 });
+const search = { words: null, only: null, below_id: null, limit: 26 };
+const logged = { account_id: null, by_email: null, action: null, below_id: null, limit: 51 };
 const booked = {
   kinds: [],
   from_seq: 1n,
@@ -110,6 +114,7 @@ const growing = new Set([
   'outputs',
   'webhook_deliveries',
   'files',
+  'operator_log',
   'vouchers',
   'spend_days',
   'spend_rollups',
@@ -121,6 +126,21 @@ const asked: Record<string, Ask> = {
   'find a key': (c) => keys.findLiving(c, sample.hash),
   'find an account': (c) => accounts.find(c, sample.account),
   'list accounts': (c) => accounts.list(c, { limit: 20, before: sample.account }),
+  'find accounts by words': (c) => accounts.search(c, { ...search, words: 'ana acme' }),
+  'find accounts by the beginning of an id': (c) =>
+    accounts.search(c, { ...search, words: sample.account.slice(0, 13) }),
+  'list accounts with their figures': (c) =>
+    accounts.search(c, { ...search, below_id: sample.account }),
+  'list suspended accounts': (c) => accounts.search(c, { ...search, only: 'suspended' }),
+  'list operators': (c) => accounts.search(c, { ...search, only: 'operators' }),
+  'show an account': (c) => accounts.findWithFigures(c, sample.account),
+  'requests with their margin': (c) =>
+    margins.requestsOf(c, { account_id: sample.account, below_id: sample.request, limit: 26 }),
+  'the log': (c) => operatorLog.list(c, logged),
+  'the log of an account': (c) => operatorLog.list(c, { ...logged, account_id: sample.account }),
+  'the log of an operator': (c) => operatorLog.list(c, { ...logged, by_email: 'op7@x.test' }),
+  'the log of an action': (c) => operatorLog.list(c, { ...logged, action: 'account.credit' }),
+  'who wrote the log': (c) => operatorLog.authors(c),
   'lock balances': (c) => openBooks(c, [sample.account, uuid]),
   'lock usage': (c) => openUsage(c, [sample.key, uuid]),
   'find an earlier submit': (c) =>
@@ -462,6 +482,12 @@ async function fill(): Promise<void> {
       select uid(6, n), sha256(n::text::bytea), 'last', 5 from n;
     insert into spend_rollups select id, '2026-01-01', '2026-02-01' from accounts;
     insert into spend_days select id, '2026-01-01', 'image', 'm', 5, 1 from accounts`),
+  );
+  await db.run(
+    rawSql(`insert into operator_log (id, by_email, action, account_id)
+      select uid(8, n), 'op' || n % 20 || '@x.test',
+        case n % 10 when 0 then 'account.price' else 'account.credit' end, uid(1, n % 2000)
+      from generate_series(0, 19999) n`),
   );
   await db.run(rawSql('vacuum analyze'));
 }
