@@ -33,7 +33,11 @@ async function newKey(
   return { account_id, key_id, hash: hashKey(key) };
 }
 
-const call = (hashes: Buffer[], rpm = 600) => keys.authenticateMany(database.db, hashes, rpm);
+const call = async (hashes: Buffer[], rpm = 600) => {
+  const found = await keys.authenticateMany(database.db, hashes, rpm);
+  assert.ok(found.every((one) => one === null || !('lapsed' in one)));
+  return found as (keys.Caller | null)[];
+};
 const times = <T>(count: number, item: T) => Array.from({ length: count }, () => item);
 const granted = (callers: (keys.Caller | null)[]) =>
   callers.filter((caller) => caller?.rate.granted).length;

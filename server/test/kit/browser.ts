@@ -109,9 +109,9 @@ export async function barriers(page: Page): Promise<string[]> {
   );
 }
 
-/** Where FAREBOX_PICTURES names a folder, keeps what the page looks like there. */
+/** Where WEB_PICTURES names a folder, keeps what the page looks like there. */
 export async function picture(page: Page, name: string): Promise<void> {
-  const folder = process.env.FAREBOX_PICTURES;
+  const folder = process.env.WEB_PICTURES;
   if (!folder) return;
   await mkdir(folder, { recursive: true });
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });

@@ -1,5 +1,15 @@
 import type { VisitRow } from '../web/routes.ts';
+import * as keys from './keys.ts';
 import * as overview from './overview.ts';
 
 /** The customer's pages, below /api/accounts/:account_id. */
-export const cabinetRoutes: VisitRow[] = [['GET', '/balance', 'view', overview.balance]];
+export const cabinetRoutes: VisitRow[] = [
+  ['GET', '/balance', 'view', overview.balance],
+  ['GET', '/keys', 'view', keys.list],
+  ['POST', '/keys', 'build', keys.create],
+  ['GET', '/keys/:key_id', 'view', keys.read],
+  ['PATCH', '/keys/:key_id', 'build', keys.change],
+  ['POST', '/keys/:key_id/rotate', 'build', keys.rotate],
+  ['DELETE', '/keys/:key_id/previous', 'build', keys.dropPrevious],
+  ['DELETE', '/keys/:key_id', 'build', keys.revoke],
+];
