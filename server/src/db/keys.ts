@@ -334,11 +334,7 @@ export function page(
 }
 
 /** One of an account's keys, or null. */
-export async function find(
-  db: Connection,
-  accountId: string,
-  id: string,
-): Promise<KeyRow | null> {
+export async function find(db: Connection, accountId: string, id: string): Promise<KeyRow | null> {
   const [row] = await db.run<KeyRow>(
     rawSql(`${columns} where k.id = $1 and k.account_id = $2`, [id, accountId]),
   );
@@ -357,12 +353,12 @@ export async function findAny(db: Connection, id: string): Promise<KeyRow | null
   return row ?? null;
 }
 
-/** Keys of an account that are not revoked, its studio key left out. */
-export async function countLiving(db: Connection, accountId: string): Promise<number> {
-  const [row] = await db.run<{ n: number }>(sql`
-    select count(*)::int as n from keys
-    where account_id = ${accountId} and revoked_at is null and not is_studio`);
-  return row!.n;
+/** Whether an account has so many keys that are not revoked. */
+export async function hasLiving(db: Connection, accountId: string, count: number) {
+  const rows = await db.run(sql`
+    select from keys where account_id = ${accountId} and revoked_at is null
+    offset ${count - 1} limit 1`);
+  return rows.length > 0;
 }
 
 /** Returns false where there is no such living key, or it is a studio key, which stays. */

@@ -40,7 +40,7 @@ export async function createKey(
   wanted: { account_id: string; name: string } & KeyLimits,
 ): Promise<{ key: string; key_id: string }> {
   demandName(wanted.name);
-  if ((await keys.countLiving(db, wanted.account_id)) >= livingKeysMax) {
+  if (await keys.hasLiving(db, wanted.account_id, livingKeysMax)) {
     throw new Refused(`An account has at most ${livingKeysMax} keys. Revoke one first.`);
   }
   const key = newKey(randomBytes);
