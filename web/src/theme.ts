@@ -1,4 +1,13 @@
-import { Anchor, createTheme, type MantineColorsTuple } from '@mantine/core';
+import {
+  Anchor,
+  createTheme,
+  Drawer,
+  Modal,
+  Notification,
+  type MantineColorsTuple,
+} from '@mantine/core';
+import i18next from 'i18next';
+import './words.ts';
 
 /** A calm teal, dark enough for white text on it. */
 const teal: MantineColorsTuple = [
@@ -14,6 +23,9 @@ const teal: MantineColorsTuple = [
   '#074a45',
 ];
 
+/** Crosses are named for who does not see them. */
+const closeButtonProps = { 'aria-label': i18next.t('common:close') };
+
 export const theme = createTheme({
   primaryColor: 'fare',
   primaryShade: { light: 7, dark: 7 },
@@ -24,5 +36,13 @@ export const theme = createTheme({
   autoContrast: true,
   headings: { fontWeight: '650' },
   cursorType: 'pointer',
-  components: { Anchor: Anchor.extend({ defaultProps: { underline: 'always' } }) },
+  components: {
+    Anchor: Anchor.extend({ defaultProps: { underline: 'always' } }),
+    Drawer: Drawer.extend({ defaultProps: { closeButtonProps } }),
+    Modal: Modal.extend({ defaultProps: { closeButtonProps } }),
+    // A page has one banner, and it is not the head of a dialog.
+    ModalHeader: { defaultProps: { component: 'div' } },
+    DrawerHeader: { defaultProps: { component: 'div' } },
+    Notification: Notification.extend({ defaultProps: { closeButtonProps } }),
+  },
 });

@@ -9,5 +9,11 @@ export function cabinetPages(parent: AnyRoute) {
       path: '/cabinet',
       component: lazyRouteComponent(() => import('./Overview.tsx'), 'Overview'),
     }),
+    createRoute({
+      getParentRoute,
+      path: '/cabinet/keys',
+      validateSearch: ({ show }) => (show === 'all' ? { show } : {}),
+      component: lazyRouteComponent(() => import('./Keys.tsx'), 'Keys'),
+    }),
   ];
 }
