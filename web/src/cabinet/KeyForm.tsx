@@ -33,7 +33,10 @@ export function KeyForm(props: {
   onMade: (key: NewKey) => void;
 }) {
   const { t } = useTranslation('keys');
-  const { opened, changed, onClose } = props;
+  const { opened, onClose } = props;
+  // Stays what it is while the drawer slides away.
+  const [changed, setChanged] = useState(props.changed);
+  if (opened && changed !== props.changed) setChanged(props.changed);
   return (
     <Drawer
       opened={opened}
@@ -42,7 +45,7 @@ export function KeyForm(props: {
       size="md"
       title={changed ? t('edit_title') : t('create')}
     >
-      <Fields key={changed?.key_id ?? 'new'} {...props} />
+      <Fields key={changed?.key_id ?? 'new'} {...props} changed={changed} />
     </Drawer>
   );
 }
@@ -150,7 +153,10 @@ interface PartProps {
 
 function End({ typed, set, changed }: PartProps & { changed: Key | null }) {
   const { t, i18n } = useTranslation('keys');
-  const format = new Intl.DateTimeFormat(i18n.language, { dateStyle: 'medium', timeStyle: 'short' });
+  const format = new Intl.DateTimeFormat(i18n.language, {
+    dateStyle: 'medium',
+    timeStyle: 'short',
+  });
   const kept = changed?.expires_at;
   const data = [
     ...(kept
@@ -208,7 +214,12 @@ function Models({ chosen, onChange }: { chosen: string[]; onChange: (ids: string
   );
 }
 
-function Rates({ typed, set, changed, defaults }: PartProps & { changed: Key | null; defaults: Defaults }) {
+function Rates({
+  typed,
+  set,
+  changed,
+  defaults,
+}: PartProps & { changed: Key | null; defaults: Defaults }) {
   const { t } = useTranslation('keys');
   return (
     <SimpleGrid cols={2}>

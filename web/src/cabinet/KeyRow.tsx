@@ -105,8 +105,12 @@ function Month({ shown }: { shown: Key }) {
           value={share}
           color={share >= 100 ? 'red' : share >= 80 ? 'yellow' : 'fare'}
           aria-label={t('share', { spent: formatUsd(spent), limit: formatUsd(limit) })}
-          title={`${t('resets')} ${new Date(shown.resets_at).toISOString().slice(0, 10)} UTC`}
         />
+      )}
+      {limit !== null && (
+        <Text size="xs" c={share >= 100 ? undefined : 'dimmed'} mt={4}>
+          {t(share >= 100 ? 'limit_reached' : 'resets')} <When at={shown.resets_at} brief />
+        </Text>
       )}
     </div>
   );
@@ -133,8 +137,9 @@ function Used({ shown, defaults }: { shown: Key; defaults: Defaults }) {
         )}
       </Text>
       <Text size="sm" c="dimmed">
-        {t('rates', {
-          rpm: shown.rpm ?? defaults.rpm,
+        {t('rpm_shown', { count: shown.rpm ?? defaults.rpm })}
+        <br />
+        {t('jobs_shown', {
           open: shown.open_requests,
           jobs: shown.open_jobs ?? defaults.open_jobs,
         })}

@@ -47,6 +47,7 @@ function Shown({ made, onClose }: { made: NewKey; onClose: () => void }) {
         <CopyButton value={made.key}>
           {({ copied, copy }) => (
             <Button
+              className={styles.copy}
               h="auto"
               mih={42}
               onClick={copy}
@@ -87,7 +88,7 @@ function Try({ made }: { made: NewKey }) {
         {t('try')}
       </Text>
       <Text size="sm" c="dimmed" mb="xs">
-        {t(model.kind === 'text' ? 'try_chat' : 'try_queue')} <Code>{model.id}</Code>
+        {t(model.kind === 'text' ? 'try_chat' : 'try_queue')} <Code>{model.id}</Code>.
         {price !== null && (
           <>
             {' '}

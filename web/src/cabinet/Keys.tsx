@@ -78,7 +78,11 @@ export function Keys() {
         <Stack gap="md" aria-busy={found.isPlaceholderData}>
           {keys.length === 0 ? (
             <Card withBorder>
-              <Empty icon={<IconKey size={28} />} title={t('empty')} text={t('empty_text')}>
+              <Empty
+                icon={<IconKey size={28} />}
+                title={t(state === 'all' ? 'empty_all' : 'empty')}
+                text={t('empty_text')}
+              >
                 <Box component="code" className={styles.sample}>
                   Authorization: Key fbx_…
                 </Box>

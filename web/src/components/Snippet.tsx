@@ -37,7 +37,13 @@ function Block({ text, what }: { text: string; what: string }) {
       >
         {text}
       </Code>
-      <Box pos="absolute" top={6} right={6}>
+      <Box
+        pos="absolute"
+        top={6}
+        right={6}
+        bg="light-dark(var(--mantine-color-gray-0), var(--mantine-color-dark-6))"
+        style={{ borderRadius: 8 }}
+      >
         <Copy text={text} what={what} />
       </Box>
     </Box>
