@@ -41,7 +41,7 @@ function Block({ text, what }: { text: string; what: string }) {
         pos="absolute"
         top={6}
         right={6}
-        bg="light-dark(var(--mantine-color-gray-0), var(--mantine-color-dark-6))"
+        bg="var(--mantine-color-body)"
         style={{ borderRadius: 8 }}
       >
         <Copy text={text} what={what} />
