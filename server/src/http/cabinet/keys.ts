@@ -11,10 +11,10 @@ import {
   studioKey,
 } from '../../operations/key.ts';
 import { inWords, text } from '../web/entry.ts';
-import { futureTime, idOf, pageFrom, pageOf, parameter, signedAmount, whole } from '../web/form.ts';
+import * as judge from '../web/form.ts';
 import { readForm, type Visit, type WebDeps } from '../web/visit.ts';
 
-/** API keys on the customer's pages. A key's text is in the reply that makes it, and in no other. */
+/** Keys on the customer's pages. A key's text is in the reply that makes it, and in no other. */
 
 type Form = Record<string, unknown>;
 
@@ -28,16 +28,16 @@ const fields = ['monthly_limit_usd_micro', 'rpm', 'open_jobs', 'expires_at', 'mo
 export async function list(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   const { db, settings } = deps;
   const { account_id } = visit;
-  const state = parameter(visit, 'state') ?? 'active';
+  const state = judge.parameter(visit, 'state') ?? 'active';
   if (state !== 'active' && state !== 'all') {
     throw new ApiError('bad_request', { message: 'state must be active or all.', param: 'state' });
   }
-  const page = pageOf(visit, 50);
+  const page = judge.pageOf(visit, 50);
   const filter = { account_id, is_active: state === 'active', below_id: page.cursor };
   const rows = await keys.page(db, { ...filter, limit: page.limit + 1 });
   const studio = await keys.findByHash(db, await studioKey(db, account_id));
   return {
-    ...pageFrom(rows, page, shown),
+    ...judge.pageFrom(rows, page, shown),
     studio: shown(studio!),
     defaults: { rpm: settings.rpm, open_jobs: settings.openJobs },
   };
@@ -93,7 +93,7 @@ export async function rotate(visit: Visit, _reply: FastifyReply, deps: WebDeps):
   const form = await readForm(visit, deps);
   only(form, ['last4', 'overlap_hours']);
   const last4 = text(form, 'last4', 4, 4);
-  const overlap_hours = whole(form, 'overlap_hours', 0, overlapMaxHours);
+  const overlap_hours = judge.whole(form, 'overlap_hours', 0, overlapMaxHours);
   const { key } = await inWords(rotateKey(deps.db, { key_id, last4, overlap_hours }));
   return { key, ...shown(await need(visit, deps)) };
 }
@@ -119,7 +119,7 @@ export async function revoke(visit: Visit, _reply: FastifyReply, deps: WebDeps):
 /** Throws `not_found` for a key of another account as for one that never was. */
 async function need(visit: Visit, { db }: WebDeps): Promise<keys.KeyRow> {
   const { key_id } = visit.params as { key_id: string };
-  const row = await keys.find(db, visit.account_id, idOf(key_id));
+  const row = await keys.find(db, visit.account_id, judge.idOf(key_id));
   if (!row) throw new ApiError('not_found');
   return row;
 }
@@ -159,7 +159,7 @@ function limitsOf(form: Form, now: keys.KeyRow | null, deps: WebDeps): keys.Limi
     monthly_limit_usd_micro: given(form, 'monthly_limit_usd_micro', spendLimit),
     rpm: given(form, 'rpm', positive),
     open_jobs: given(form, 'open_jobs', positive),
-    expires_at: given(form, 'expires_at', futureTime),
+    expires_at: given(form, 'expires_at', judge.futureTime),
     models: given(form, 'models', () => modelsOf(form.models, now?.models ?? [], deps)),
   };
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
@@ -176,13 +176,13 @@ function given<T>(
 }
 
 function spendLimit(form: Form, name: string): bigint {
-  const limit = signedAmount(form, name);
+  const limit = judge.signedAmount(form, name);
   if (limit >= 0n) return limit;
   throw bad(name, 'not below 0');
 }
 
 function positive(form: Form, name: string): number {
-  return whole(form, name, 1, 1_000_000);
+  return judge.whole(form, name, 1, 1_000_000);
 }
 
 /** More is the operator's to give. */
