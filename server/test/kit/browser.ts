@@ -133,6 +133,11 @@ export async function barriers(page: Page): Promise<string[]> {
   );
 }
 
+/** By how many pixels the page is wider than its window. */
+export async function overflowOf(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth - innerWidth');
+}
+
 /** Where WEB_PICTURES names a folder, keeps what the page looks like there. */
 export async function picture(page: Page, name: string): Promise<void> {
   const folder = process.env.WEB_PICTURES;

@@ -3,7 +3,7 @@ import { addWords } from '../words.ts';
 addWords('keys', {
   en: {
     title: 'Keys',
-    text: 'A program shows a key with every call, and spends the balance of this account with it.',
+    text: 'With a key, a program calls the API and spends the balance of this account.',
     create: 'Create a key',
     edit: 'Edit',
     edit_title: 'Edit the key',
@@ -97,7 +97,7 @@ addWords('keys', {
   },
   ru: {
     title: 'Ключи',
-    text: 'Программа показывает ключ при каждом вызове и тратит с ним баланс этого аккаунта.',
+    text: 'С ключом программа обращается к API и тратит баланс этого аккаунта.',
     create: 'Создать ключ',
     edit: 'Изменить',
     edit_title: 'Изменить ключ',

@@ -1,6 +1,9 @@
 import type { VisitRow } from '../web/routes.ts';
+import * as alerts from './alerts.ts';
 import * as keys from './keys.ts';
 import * as overview from './overview.ts';
+import * as statement from './statement.ts';
+import * as topUp from './top-up.ts';
 import * as webhooks from './webhooks.ts';
 
 /** The customer's pages, below /api/accounts/:account_id. */
@@ -13,6 +16,14 @@ export const cabinetRoutes: VisitRow[] = [
   ['POST', '/keys/:key_id/rotate', 'build', keys.rotate],
   ['DELETE', '/keys/:key_id/previous', 'build', keys.dropPrevious],
   ['DELETE', '/keys/:key_id', 'build', keys.revoke],
+  ['GET', '/overview', 'view', overview.overview],
+  ['GET', '/spend', 'view', overview.spending],
+  ['GET', '/statement', 'view', statement.list],
+  ['GET', '/statement/export', 'view', statement.exportFile],
+  ['GET', '/top-up', 'view', topUp.read],
+  ['POST', '/vouchers', 'pay', topUp.redeem],
+  ['GET', '/alerts', 'view', alerts.read],
+  ['PUT', '/alerts', 'pay', alerts.write],
   ['GET', '/webhooks', 'view', webhooks.read],
   ['POST', '/webhooks/rotate', 'build', webhooks.rotate],
   ['POST', '/webhooks/retire', 'build', webhooks.retire],
