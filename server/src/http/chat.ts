@@ -14,6 +14,7 @@ import { headerValues } from '../lib/headers.ts';
 import { newId } from '../lib/id.ts';
 import { openEventStream, type EventStream } from '../lib/sse.ts';
 import * as chat from '../operations/chat.ts';
+import { demandModel } from './auth.ts';
 import { chatMaxBytes, readObject } from './body.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { asApiError, errorBody } from './errors.ts';
@@ -55,6 +56,7 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
   const body = await readObject(req, reply, chatMaxBytes, deps);
   const wanted = parseChat(body);
   const model = textModel(wanted.model, deps);
+  demandModel(req.caller, model.id, 'model');
   await checkMedia(chatMedia(wanted.messages), req.caller.account_id, deps, badMessages);
   for (;;) {
     const taken = await take(req, wanted, body, model, key, deps);
