@@ -6,7 +6,7 @@ import type { Model } from '../core/catalog.ts';
 import { chunksFromCompletion, isUnfinished } from '../core/completion.ts';
 import { ApiError } from '../core/errors.ts';
 import { fingerprint, idempotencyKey } from '../core/fingerprint.ts';
-import { price } from '../core/price.ts';
+import { price, type Quote } from '../core/price.ts';
 import { quoteToJson } from '../core/quote-json.ts';
 import { isFinal } from '../core/request.ts';
 import { estimatePromptTokens } from '../core/tokens.ts';
@@ -84,6 +84,21 @@ function textModel(id: string, deps: HttpDeps): Model {
   return model;
 }
 
+/** The most that a call can cost, and the tokens that its reply may have for it. */
+function ceiling(wanted: Chat, model: Model): { max_tokens: number; quote: Quote } {
+  const max_tokens = Math.min(wanted.max_tokens ?? maxTokensDefault, model.max_output_tokens);
+  const input_tokens = estimatePromptTokens(wanted.body, model.context_tokens);
+  return { max_tokens, quote: price(model, { input_tokens, output_tokens: max_tokens }) };
+}
+
+/** What would be reserved for a chat call, without making it. */
+export async function quoteCall(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const wanted = parseChat(await readObject(req, reply, chatMaxBytes, deps));
+  const model = textModel(wanted.model, deps);
+  const { max_tokens, quote } = ceiling(wanted, model);
+  return { model_id: model.id, max_tokens, ...quoteToJson(quote) };
+}
+
 type Taken = { replayed: true; request_id: string } | { replayed: false; run: chat.ChatRun };
 
 /** Reserves the most that the call can cost. */
@@ -95,9 +110,7 @@ async function take(
   key: string | null,
   deps: HttpDeps,
 ): Promise<Taken> {
-  const max_tokens = Math.min(wanted.max_tokens ?? maxTokensDefault, model.max_output_tokens);
-  const input_tokens = estimatePromptTokens(wanted.body, model.context_tokens);
-  const quote = price(model, { input_tokens, output_tokens: max_tokens });
+  const { max_tokens, quote } = ceiling(wanted, model);
   const { key_id, account_id, monthly_limit_usd_micro } = req.caller;
   const { routes, refusal } = await place(model, deps);
   const request_id = newId();

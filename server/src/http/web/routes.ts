@@ -5,7 +5,7 @@ import { operatorRoutes } from '../operator/routes.ts';
 import { keyedCalls } from '../routes.ts';
 import * as entry from './entry.ts';
 import * as pages from './pages.ts';
-import { studioCall } from './studio.ts';
+import { allowance, chatPrice, ownFile, studioCall } from './studio.ts';
 import type { Visit, WebDeps } from './visit.ts';
 
 /**
@@ -49,6 +49,7 @@ export function webRoutes(): WebRoute[] {
     ...rows('', personal),
     ...rows('/api/accounts/:account_id', cabinetRoutes),
     ...rows('/api/accounts/:account_id/v1', studioRows()),
+    ...rows('/api/accounts/:account_id', studioOwn),
     ...rows('/api/operator', operatorRoutes),
   ];
 }
@@ -59,11 +60,18 @@ function openRoute([method, path, handler]: (typeof open)[number]): WebRoute {
 
 /** The API itself for the people of an account, paid and limited as the account's studio key. */
 function studioRows(): VisitRow[] {
-  return keyedCalls.map(([method, path, , call]): VisitRow => {
+  const calls = keyedCalls.map(([method, path, , call]): VisitRow => {
     const right = method === 'GET' || path === '/estimate' ? 'view' : 'build';
     return [method, path, right, (visit, reply, deps) => studioCall(call, visit, reply, deps)];
   });
+  return [...calls, ['GET', '/files/:file_id', 'view', ownFile]];
 }
+
+/** What the studio asks besides, below /api/accounts/:account_id. */
+const studioOwn: VisitRow[] = [
+  ['GET', '/studio/allowance', 'view', allowance],
+  ['POST', '/studio/chat-price', 'view', chatPrice],
+];
 
 function rows(prefix: string, table: readonly VisitRow[]): WebRoute[] {
   return table.map(([method, path, need, handler]) => {
