@@ -102,12 +102,15 @@ function Workbench(props: { model: ModelRow; search: { from?: string; use?: stri
   })();
 
   // Two clicks in a row, or a key that is held down, are one press.
+  const results = useRef<HTMLElement>(null);
   const pressedAt = useRef(-Infinity);
   const run = (input: Input = draft.input, shown = quote?.price_usd_micro) => {
     if (performance.now() - pressedAt.current < 600) return;
     pressedAt.current = performance.now();
     setWrong({});
     press(input, shown);
+    // Below the form, where nobody would see it begin.
+    if (!isWide) results.current?.scrollIntoView({ block: 'start' });
   };
   const set = (field: string, value: unknown) => {
     setWrong(({ [field]: _gone, ...rest }) => rest);
@@ -165,7 +168,7 @@ function Workbench(props: { model: ModelRow; search: { from?: string; use?: stri
           </div>
           {isWide && bar}
         </section>
-        <section aria-label={t('results')} className={classes.results}>
+        <section ref={results} aria-label={t('results')} className={classes.results}>
           <Runs model={model} presses={presses} again={again} drop={drop} actions={actions} />
         </section>
       </div>

@@ -87,13 +87,11 @@ export function RunCard(props: {
         <Text size="sm" lineClamp={2} title={typeof prompt === 'string' ? prompt : undefined}>
           {name}
         </Text>
+        <Text size="xs" c="dimmed">
+          <When at={run.created_at} />
+        </Text>
         <Group justify="space-between" gap={6} mt="auto" wrap="nowrap">
-          <Box miw={0}>
-            <Cost run={run} status={status} />
-            <Text size="xs" c="dimmed" truncate>
-              <When at={run.created_at} />
-            </Text>
-          </Box>
+          <Cost run={run} status={status} />
           <Group gap={2} wrap="nowrap">
             {status === 'COMPLETED' && output.data && (
               <Checkbox
