@@ -249,27 +249,24 @@ comment on column vouchers.voided_at is 'Taken back before it was redeemed.';
 comment on column vouchers.redeemed_at is 'Booked then.';
 comment on column vouchers.redeemed_by is 'To this account.';
 
-create table deliveries (
-  id          uuid primary key,
-  account_id  uuid not null,
-  request_id  uuid,
-  url         text not null check (length(url) <= 2048),
-  cause       text not null check (cause in ('final', 'resend', 'test', 'low_balance')),
-  status      integer,
-  fault       text check (length(fault) <= 500),
-  created_at  timestamptz not null default now()
-);
-create index deliveries_account on deliveries (account_id, id);
-create index deliveries_request on deliveries (request_id) where request_id is not null;
-comment on table deliveries is 'Notifications that were sent, with what came back.';
-comment on column deliveries.id is 'UUIDv7.';
-comment on column deliveries.account_id is 'Whose.';
-comment on column deliveries.request_id is 'About which request; null: a test or an alert.';
-comment on column deliveries.url is 'Where to.';
-comment on column deliveries.cause is 'final: the request ended; resend: by hand; test: by hand; low_balance: an alert.';
-comment on column deliveries.status is 'HTTP status of the answer; null: there was none.';
-comment on column deliveries.fault is 'Why there was none.';
-comment on column deliveries.created_at is 'When it was sent.';
+alter table webhook_deliveries
+  drop constraint webhook_deliveries_pkey,
+  alter column request_id drop not null,
+  alter column attempt drop not null,
+  add column id uuid primary key default gen_random_uuid(),
+  add column cause text not null default 'final'
+    check (cause in ('final', 'resend', 'test', 'low_balance')),
+  add constraint final_names_its_request
+    check (cause <> 'final' or (request_id is not null and attempt is not null)),
+  add constraint resend_names_its_request check (cause <> 'resend' or request_id is not null);
+create unique index webhook_deliveries_final on webhook_deliveries (request_id, attempt) where cause = 'final';
+create index webhook_deliveries_request on webhook_deliveries (request_id) where request_id is not null;
+create index webhook_deliveries_loose on webhook_deliveries (created_at) where request_id is null;
+create index webhook_deliveries_account on webhook_deliveries (account_id, id);
+comment on column webhook_deliveries.id is 'UUIDv7.';
+comment on column webhook_deliveries.cause is 'final: the request ended; resend and test: by hand; low_balance: an alert.';
+comment on column webhook_deliveries.request_id is 'requests.id; null: it was about none.';
+comment on column webhook_deliveries.attempt is 'requests.attempt of the worker that sent; null: by hand, or an alert.';
 
 create table operator_log (
   id         uuid primary key,

@@ -9,7 +9,7 @@ import type { Parts } from './parts.ts';
 
 /** The web pages of a process: their calls, and what these are given. */
 export function openWeb(
-  { db, links, log, secrets }: Parts,
+  { db, links, log, secrets, fetches }: Parts,
   config: Config,
   deps: HttpDeps,
 ): { table: WebRoute[]; deps: WebDeps } {
@@ -29,7 +29,7 @@ export function openWeb(
   });
   const oidcName = oidc && config.FAREBOX_OIDC_NAME;
   const web = { origin, signUp, hasMail: mail !== null, oidcName, sendMail: mail };
-  return { table: webRoutes(), deps: { ...deps, auth, web } };
+  return { table: webRoutes(), deps: { ...deps, auth, web, webhooks: fetches.webhooks } };
 }
 
 function oidcOf(config: Config): Oidc | null {

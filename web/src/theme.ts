@@ -1,4 +1,6 @@
-import { Anchor, createTheme, type MantineColorsTuple } from '@mantine/core';
+import { createTheme, type MantineColorsTuple } from '@mantine/core';
+import i18next from 'i18next';
+import './words.ts';
 
 /** A calm teal, dark enough for white text on it. */
 const teal: MantineColorsTuple = [
@@ -14,6 +16,9 @@ const teal: MantineColorsTuple = [
   '#074a45',
 ];
 
+/** Crosses are named for who does not see them. */
+const closeButtonProps = { 'aria-label': i18next.t('common:close') };
+
 export const theme = createTheme({
   primaryColor: 'fare',
   primaryShade: { light: 7, dark: 7 },
@@ -24,5 +29,11 @@ export const theme = createTheme({
   autoContrast: true,
   headings: { fontWeight: '650' },
   cursorType: 'pointer',
-  components: { Anchor: Anchor.extend({ defaultProps: { underline: 'always' } }) },
+  // By name: to import them would load them with the first page.
+  components: {
+    Anchor: { defaultProps: { underline: 'always' } },
+    Drawer: { defaultProps: { closeButtonProps } },
+    Modal: { defaultProps: { closeButtonProps } },
+    Notification: { defaultProps: { closeButtonProps } },
+  },
 });

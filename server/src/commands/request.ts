@@ -1,5 +1,6 @@
 import { formatUsd } from '../core/money.ts';
 import { statuses, type Status } from '../core/request.ts';
+import { ofRequest as deliveriesOf } from '../db/deliveries.ts';
 import * as requests from '../db/requests.ts';
 import { movementsOf } from '../ledger/statement.ts';
 import { isUuid } from '../lib/id.ts';
@@ -65,7 +66,7 @@ async function load(db: Database, id: string) {
     requests.findCards(db, [id]),
     movementsOf(db, id),
     requests.attemptsOf(db, id),
-    requests.deliveriesOf(db, id),
+    deliveriesOf(db, id),
   ]);
   if (!row) return null;
   const { email } = await needAccount(db, row.account_id);

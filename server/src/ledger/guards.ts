@@ -9,7 +9,9 @@ export const guards = {
       accounts_email_check:
         'CHECK (((email = lower(email)) AND ((length(email) >= 3) AND (length(email) <= 254))))',
       accounts_email_key: 'UNIQUE (email)',
+      accounts_name_check: 'CHECK (((length(name) >= 1) AND (length(name) <= 100)))',
       accounts_pkey: 'PRIMARY KEY (id)',
+      accounts_price_ppm_check: 'CHECK (((price_ppm >= 0) AND (price_ppm <= 100000000)))',
       accounts_status_check: "CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))",
       accounts_webhook_secrets_check:
         'CHECK (((cardinality(webhook_secrets) >= 1) AND (cardinality(webhook_secrets) <= 2)))',
@@ -35,12 +37,16 @@ export const guards = {
       keys_hash_check: 'CHECK ((length(hash) = 32))',
       keys_hash_key: 'UNIQUE (hash)',
       keys_last4_check: 'CHECK ((length(last4) = 4))',
+      keys_models_check: 'CHECK (((cardinality(models) >= 1) AND (cardinality(models) <= 200)))',
       keys_monthly_limit_usd_micro_check: 'CHECK ((monthly_limit_usd_micro >= 0))',
       keys_name_check: 'CHECK (((length(name) >= 1) AND (length(name) <= 100)))',
       keys_open_jobs_check: 'CHECK ((open_jobs > 0))',
       keys_pkey: 'PRIMARY KEY (id)',
       keys_prefix_check: 'CHECK ((length(prefix) <= 12))',
+      keys_previous_hash_check: 'CHECK ((length(previous_hash) = 32))',
       keys_rpm_check: 'CHECK ((rpm > 0))',
+      overlap_has_end: 'CHECK (((previous_hash IS NULL) = (previous_until IS NULL)))',
+      studio_stays: 'CHECK (((NOT is_studio) OR ((revoked_at IS NULL) AND (expires_at IS NULL))))',
     },
     request_inputs: {
       key_has_fingerprint: 'CHECK (((idempotency_key IS NULL) = (fingerprint IS NULL)))',
@@ -83,10 +89,13 @@ export const guards = {
       requests_quoted_usd_micro_check: 'CHECK ((quoted_usd_micro >= 0))',
       requests_status_check:
         "CHECK ((status = ANY (ARRAY['IN_QUEUE'::text, 'IN_PROGRESS'::text, 'COMPLETED'::text, 'FAILED'::text, 'CANCELLED'::text])))",
+      requests_upstream_model_check: 'CHECK ((length(upstream_model) <= 2000))',
       requests_webhook_state_check:
         "CHECK ((webhook_state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))",
       slot_is_open:
         "CHECK (((NOT slot) OR (status = ANY (ARRAY['IN_QUEUE'::text, 'IN_PROGRESS'::text]))))",
+      waiting_has_no_place:
+        "CHECK (((NOT waits) OR ((status = 'IN_PROGRESS'::text) AND (NOT slot))))",
     },
     transfers: {
       deposit_has_reference: "CHECK (((kind <> 'deposit'::text) OR (reference IS NOT NULL)))",
@@ -109,6 +118,12 @@ export const guards = {
   },
   /** Those that no constraint made. */
   'unique index': {
+    keys: {
+      keys_previous:
+        'CREATE UNIQUE INDEX keys_previous ON keys USING btree (previous_hash) WHERE (previous_hash IS NOT NULL)',
+      keys_studio:
+        'CREATE UNIQUE INDEX keys_studio ON keys USING btree (account_id) WHERE is_studio',
+    },
     request_inputs: {
       request_inputs_idempotency:
         'CREATE UNIQUE INDEX request_inputs_idempotency ON request_inputs USING btree (account_id, idempotency_key) WHERE (idempotency_key IS NOT NULL)',

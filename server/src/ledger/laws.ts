@@ -235,6 +235,7 @@ export const laws: Law[] = [
         union all select 'result without request', request_id from request_results
         union all select 'attempt without request', request_id from attempts
         union all select 'notification without request', request_id from webhook_deliveries
+          where request_id is not null
       ) c where not exists (select from requests q where q.id = c.request_id)`,
   },
   {

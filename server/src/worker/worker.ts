@@ -15,6 +15,7 @@ import {
   type Claim,
 } from '../db/queue.ts';
 import * as files from '../db/files.ts';
+import * as deliveries from '../db/deliveries.ts';
 import * as requests from '../db/requests.ts';
 import type { Hints } from '../db/hints.ts';
 import { createBudget, type Budget } from '../lib/budget.ts';
@@ -141,6 +142,7 @@ class ClaimingWorker implements Worker {
     const { retentionDays } = settings;
     await this.#inBatches(() => requests.forgetKeys(db, retentionDays, sweepLimit));
     await this.#inBatches(() => requests.clearPayloads(db, retentionDays, sweepLimit));
+    await this.#inBatches(() => deliveries.clear(db, retentionDays, sweepLimit));
   }
 
   /** As long as there is more than one batch holds, and nobody stops it. */
@@ -267,8 +269,8 @@ class ClaimingWorker implements Worker {
     for (const from of resting) {
       const models = new Map<string, string[]>();
       for (const { id, upstreams: routes } of catalog().models.values()) {
-        if (!routes.some(({ upstream }) => upstream === from)) continue;
-        const next = routeAfter(routes, from, isOpen);
+        const at = routes.findIndex(({ upstream }) => upstream === from);
+        const next = at < 0 ? null : routeAfter(routes, at, isOpen);
         if (next) models.set(next.route.upstream, [...(models.get(next.route.upstream) ?? []), id]);
       }
       for (const [to, ids] of models) await moveQueued(db, from, to, ids, claimMax);
@@ -304,8 +306,9 @@ class ClaimingWorker implements Worker {
     let failed = false;
     try {
       const transition = await this.#runStep(step, row, end.signal);
-      this.#troubles.went(row.id);
       const moved = transition === null || (await advance(transition));
+      // Not before: an end that cannot be written is a trouble as well.
+      this.#troubles.went(row.id);
       // Overtaken: the outputs that count are another attempt's.
       if (!moved && transition.to === 'COMPLETED') {
         await discard(row, transition.outputs.length, this.#deps);

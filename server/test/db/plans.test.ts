@@ -4,6 +4,7 @@ import * as accounts from '../../src/db/accounts.ts';
 import * as files from '../../src/db/files.ts';
 import * as keys from '../../src/db/keys.ts';
 import * as queue from '../../src/db/queue.ts';
+import * as deliveries from '../../src/db/deliveries.ts';
 import * as requests from '../../src/db/requests.ts';
 import { openBooks } from '../../src/ledger/ledger.ts';
 import { findReference, movementsOf, statement } from '../../src/ledger/statement.ts';
@@ -103,7 +104,10 @@ const asked: Record<string, Ask> = {
   'models that rest': (c) => queue.restingModels(c, ['busy', 'idle']),
   'movements of a request': (c) => movementsOf(c, sample.request),
   'attempts of a request': (c) => requests.attemptsOf(c, sample.request),
-  'notifications of a request': (c) => requests.deliveriesOf(c, sample.request),
+  'notifications of an account': (c) =>
+    deliveries.list(c, { account_id: sample.account, failed: true, below_id: null, limit: 51 }),
+  'notifications about no request that are old': (c) => deliveries.clear(c, 30, 100),
+  'notifications of a request': (c) => deliveries.ofRequest(c, sample.request),
   'load claims': (c) => requests.loadClaimed(c, [sample.request], [1]),
   'lock requests': (c) => requests.lockMany(c, [sample.request, uuid]),
   statuses: (c) => requests.findMany(c, [sample.request, uuid]),
@@ -148,6 +152,7 @@ const asked: Record<string, Ask> = {
         attempt: 1,
         to: 'begin',
         upstream: 'busy',
+        model: 'm',
         class: 'A',
         request_hash: Buffer.alloc(32),
         deadline_seconds: 1,
@@ -342,11 +347,11 @@ async function fill(): Promise<void> {
     insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id, amount_usd_micro,
         available_after_usd_micro, key_id, created_at)
       select request, account, n * 2 + 2, 'reserve', account, '00000000-0000-0000-0000-000000000002', 5, 0, key, ${at} from n;
-    insert into requests (id, account_id, key_id, model_id, kind, upstream, quoted_usd_micro, charged_usd_micro, status, slot, attempt,
+    insert into requests (id, account_id, key_id, model_id, kind, upstream, quoted_usd_micro, charged_usd_micro, status, slot, waits, attempt,
         created_at, started_at, completed_at, deadline_at, wake_at)
       select request, account, key, 'm', 'image', case n % 2 when 0 then 'busy' else 'other' end, 5,
         case when n < 19500 then 5 end, case when n < 19500 then 'COMPLETED' when n < 19800 then 'IN_PROGRESS' else 'IN_QUEUE' end,
-        n between 19500 and 19799, 1, to_timestamp((n * 65536.0 + 3) / 1000), case when n < 19800 then ${at} end, case when n < 19500 then ${at} end,
+        n between 19500 and 19789, n between 19790 and 19799, 1, to_timestamp((n * 65536.0 + 3) / 1000), case when n < 19800 then ${at} end, case when n < 19500 then ${at} end,
         case when n < 19800 then ${at} end, case when n >= 19500 then ${at} end
       from n;
     insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote, created_at)

@@ -109,10 +109,12 @@ export async function barriers(page: Page): Promise<string[]> {
   );
 }
 
-/** Where FAREBOX_PICTURES names a folder, keeps what the page looks like there. */
+/** Where WEB_PICTURES names a folder, keeps what the page looks like there. */
 export async function picture(page: Page, name: string): Promise<void> {
-  const folder = process.env.FAREBOX_PICTURES;
+  const folder = process.env.WEB_PICTURES;
   if (!folder) return;
   await mkdir(folder, { recursive: true });
+  // Else what is fixed to the window stands in the middle of the page.
+  await page.evaluate('scrollTo(0, 0)');
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }

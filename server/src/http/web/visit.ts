@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { ApiError } from '../../core/errors.ts';
 import { may, type Right, type Role } from '../../core/role.ts';
 import * as people from '../../db/people.ts';
+import type { Fetch } from '../../lib/fetch.ts';
 import { isUuid } from '../../lib/id.ts';
 import { parseJson } from '../../lib/json.ts';
 import { collect } from '../body.ts';
@@ -21,6 +22,8 @@ export interface Visit extends FastifyRequest {
 export interface WebDeps extends HttpDeps {
   auth: Auth;
   web: WebSettings;
+  /** To where callers want to be notified. */
+  webhooks: Fetch;
 }
 
 export interface WebSettings {

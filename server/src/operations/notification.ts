@@ -1,0 +1,40 @@
+import { signWebhook } from '../core/webhook.ts';
+import type { Fetch } from '../lib/fetch.ts';
+
+/** Of the receiver's reply; nobody reads it. */
+const replyMaxBytes = 64 * 1024;
+
+export interface Sent {
+  /** Null: no answer came. */
+  status: number | null;
+  /** Why it counts as not taken. */
+  error: string | null;
+  duration_ms: number;
+  delivered: boolean;
+}
+
+/** One POST, signed; `id` is the same whenever the same thing is told. Never throws. */
+export async function sendNotification(
+  notification: { id: string; url: string; body: string; secrets: readonly string[] },
+  { fetch, timeoutMs }: { fetch: Fetch; timeoutMs: number },
+  signal?: AbortSignal,
+): Promise<Sent> {
+  const { id, url, body, secrets } = notification;
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'Farebox-Webhook/1',
+    ...signWebhook(secrets, id, Math.floor(Date.now() / 1000), body),
+  };
+  const call = { url, method: 'POST', headers, body, timeoutMs, maxBytes: replyMaxBytes } as const;
+  const started = performance.now();
+  const told = await fetch.request({ ...call, ...(signal && { signal }) }).then(
+    ({ status }) => ({ status, error: isTaken(status) ? null : `answered ${status}` }),
+    (error: unknown) => ({ status: null, error: String((error as Error).message ?? error) }),
+  );
+  const duration_ms = Math.round(performance.now() - started);
+  return { ...told, duration_ms, delivered: told.error === null };
+}
+
+function isTaken(status: number): boolean {
+  return status >= 200 && status < 300;
+}

@@ -1,0 +1,106 @@
+/** The page of webhooks in a real browser. */
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { Webhook } from 'standardwebhooks';
+import {
+  barriers,
+  desktop,
+  openBrowser,
+  phone,
+  picture,
+  signIn,
+  visitor,
+  withoutBrowser,
+} from '../kit/browser.ts';
+import type { Service, TestAccount } from '../kit/service.ts';
+import { originOf, password, person, startWebService } from '../kit/web.ts';
+
+describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
+  let service: Service;
+  let browser: Browser;
+  let receiver: Server;
+  let account: TestAccount;
+  let url: string;
+  const hits: { text: string; headers: Record<string, string> }[] = [];
+  before(async () => {
+    receiver = createServer(async (req, res) => {
+      let text = '';
+      for await (const chunk of req) text += chunk;
+      hits.push({ text, headers: req.headers as Record<string, string> });
+      res.writeHead(req.url === '/broken' ? 500 : 204).end();
+    });
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    const host = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+    url = `http://${host}`;
+    service = await startWebService({ env: { FAREBOX_TEST_PUBLIC_HOSTS: host } });
+    browser = await openBrowser();
+    account = await service.account();
+    const body = { prompt: 'x', webhook_url: `${url}/broken` };
+    await service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
+    await service.work();
+    await service.wakeAll();
+    await service.work();
+  });
+  after(async () => {
+    await browser.close();
+    await service.stop();
+    await new Promise((resolve) => receiver.close(resolve));
+  });
+
+  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+    for (const scheme of ['light', 'dark'] as const) {
+      test(`shows, tests and resends at ${size} width, ${scheme}`, async () => {
+        const { email } = await person(service, { [account.account_id]: 'developer' });
+        const { page, context, faults } = await visitor(browser, { viewport, scheme });
+        await signIn(page, originOf(service), email, password);
+        await page.goto(`${originOf(service)}/cabinet/webhooks`);
+        await page.getByRole('cell', { name: '500' }).first().waitFor();
+        await page.getByLabel('Address', { exact: false }).first().fill(`${url}/taken`);
+        await page.getByRole('button', { name: 'Send', exact: true }).click();
+        await page.getByText('Taken: your receiver answered 204').waitFor();
+        await page.getByRole('button', { name: 'Show the secret' }).click();
+        const secret = await page.getByText(/^whsec_[\w+/]+=*$/).innerText();
+        const { text, headers } = hits.at(-1)!;
+        new Webhook(secret).verify(text, headers);
+        const before = hits.length;
+        await page.getByRole('button', { name: 'Send again' }).first().click();
+        await page.getByText('Not taken: answered 500').waitFor();
+        assert.equal(hits.length, before + 1);
+        assert.deepEqual(await barriers(page), []);
+        await picture(page, `webhooks-${size}-${scheme}`);
+        await page.getByText('Not taken', { exact: true }).click();
+        await page.waitForURL(/failed=true/);
+        await page.getByRole('cell', { name: '204' }).waitFor({ state: 'detached' });
+        assert.deepEqual(faults, []);
+        await context.close();
+      });
+    }
+  }
+
+  test('replaces the secret in two steps, and asks before the second', async () => {
+    const { email } = await person(service, { [account.account_id]: 'owner' });
+    const { page, context } = await visitor(browser);
+    await signIn(page, originOf(service), email, password);
+    await page.goto(`${originOf(service)}/cabinet/webhooks`);
+    await page.getByRole('button', { name: 'Replace the secret' }).click();
+    await page.getByText('Both sign until you retire').waitFor();
+    await page.getByRole('button', { name: 'Retire the one before' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Retire the one before' }).click();
+    await page.getByRole('button', { name: 'Replace the secret' }).waitFor();
+    await context.close();
+  });
+
+  test('shows who only looks neither the secret nor a button', async () => {
+    const { email } = await person(service, { [account.account_id]: 'read_only' });
+    const { page, context } = await visitor(browser);
+    await signIn(page, originOf(service), email, password);
+    await page.goto(`${originOf(service)}/cabinet/webhooks`);
+    await page.getByText('Your role does not see it whole').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Send', exact: true }).count(), 0);
+    assert.equal(await page.getByText(/whsec_[\w+/]{20,}/).count(), 0);
+    await context.close();
+  });
+});

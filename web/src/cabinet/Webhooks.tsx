@@ -1,0 +1,449 @@
+import './webhooks-words.ts';
+import {
+  ActionIcon,
+  Alert,
+  Anchor,
+  Badge,
+  Button,
+  Card,
+  Code,
+  Group,
+  Modal,
+  SegmentedControl,
+  Skeleton,
+  Stack,
+  Table,
+  Text,
+  TextInput,
+  Title,
+  VisuallyHidden,
+} from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { IconEye, IconEyeOff, IconSend, IconWebhook } from '@tabler/icons-react';
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useState, type FormEvent } from 'react';
+import { useTranslation } from 'react-i18next';
+import { call } from '../api.ts';
+import { Copy } from '../components/Copy.tsx';
+import { Empty } from '../components/Empty.tsx';
+import { Failure, messageOf, showFailure } from '../components/Failure.tsx';
+import { PageTitle } from '../components/PageTitle.tsx';
+import { Snippet } from '../components/Snippet.tsx';
+import { When } from '../components/When.tsx';
+import { useAccount, useAccountPath, useMay } from '../session.tsx';
+
+export function Webhooks() {
+  const { t } = useTranslation('webhooks');
+  const builds = useMay('build');
+  return (
+    <>
+      <PageTitle title={t('title')} text={t('text')} />
+      <Stack gap="xl">
+        <Secrets />
+        {builds && <TestSend />}
+        <Deliveries />
+      </Stack>
+    </>
+  );
+}
+
+interface Secrets {
+  secrets: string[];
+}
+
+function Secrets() {
+  const { t } = useTranslation('webhooks');
+  const { account_id } = useAccount();
+  const path = useAccountPath();
+  const builds = useMay('build');
+  const queries = useQueryClient();
+  const queryKey = ['account', account_id, 'webhooks'];
+  const secrets = useQuery({ queryKey, queryFn: () => call<Secrets>(path('/webhooks')) });
+  const change = useMutation({
+    mutationFn: (verb: 'rotate' | 'retire') =>
+      call<Secrets>(path(`/webhooks/${verb}`), { method: 'POST' }),
+    onSuccess: (data) => queries.setQueryData(queryKey, data),
+    onError: showFailure,
+  });
+  const [asks, { open, close }] = useDisclosure(false);
+  const known = secrets.data?.secrets;
+  return (
+    <Card withBorder padding="lg">
+      <Title order={2} fz="lg" mb={4}>
+        {t('secrets')}
+      </Title>
+      <Text c="dimmed" size="sm" mb="md">
+        {t('secrets_text')}
+      </Text>
+      {secrets.error && <Failure error={secrets.error} retry={() => void secrets.refetch()} />}
+      {secrets.isPending && <Skeleton h={36} />}
+      <Stack gap="sm">
+        {known?.map((secret, i) => (
+          <Secret
+            key={secret}
+            secret={secret}
+            name={known.length === 1 ? t('secrets') : t(i === 0 ? 'newer' : 'older')}
+            labelled={known.length > 1}
+            whole={builds}
+          />
+        ))}
+      </Stack>
+      {known?.length === 2 && (
+        <Text size="sm" mt="sm">
+          {t('both')}
+        </Text>
+      )}
+      {!builds && (
+        <Text size="sm" c="dimmed" mt="sm">
+          {t('secret_hidden')}
+        </Text>
+      )}
+      {builds && known && (
+        <Group mt="md">
+          {known.length === 1 ? (
+            <Button
+              variant="default"
+              onClick={() => change.mutate('rotate')}
+              loading={change.isPending}
+            >
+              {t('rotate')}
+            </Button>
+          ) : (
+            <Button variant="default" onClick={open}>
+              {t('retire')}
+            </Button>
+          )}
+        </Group>
+      )}
+      <Confirm
+        opened={asks}
+        title={t('retire_title')}
+        text={t('retire_text')}
+        action={t('retire')}
+        onClose={close}
+        onConfirm={() => change.mutate('retire')}
+      />
+    </Card>
+  );
+}
+
+function Confirm(props: {
+  opened: boolean;
+  title: string;
+  text: string;
+  action: string;
+  onClose: () => void;
+  onConfirm: () => void;
+}) {
+  const { t } = useTranslation('common');
+  return (
+    <Modal opened={props.opened} onClose={props.onClose} title={props.title}>
+      <Text>{props.text}</Text>
+      <Group justify="flex-end" mt="lg">
+        <Button variant="default" onClick={props.onClose} data-autofocus>
+          {t('cancel')}
+        </Button>
+        <Button
+          color="red"
+          onClick={() => {
+            props.onConfirm();
+            props.onClose();
+          }}
+        >
+          {props.action}
+        </Button>
+      </Group>
+    </Modal>
+  );
+}
+
+function Secret(props: { secret: string; name: string; labelled: boolean; whole: boolean }) {
+  const { secret, name, labelled, whole } = props;
+  const { t } = useTranslation('webhooks');
+  const [seen, { toggle }] = useDisclosure(false);
+  const text = seen || !whole ? secret : `${secret.slice(0, 8)}${'•'.repeat(24)}`;
+  return (
+    <Group gap="xs" wrap="nowrap">
+      {labelled && (
+        <Text size="sm" w={130} style={{ flexShrink: 0 }}>
+          {name}
+        </Text>
+      )}
+      <Code fz={13} p={8} style={{ overflowWrap: 'anywhere' }}>
+        {text}
+      </Code>
+      {whole && (
+        <>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            onClick={toggle}
+            aria-label={t(seen ? 'hide' : 'show')}
+          >
+            {seen ? <IconEyeOff size={16} /> : <IconEye size={16} />}
+          </ActionIcon>
+          <Copy text={secret} what={name} />
+        </>
+      )}
+    </Group>
+  );
+}
+
+interface Outcome {
+  delivered: boolean;
+  status: number | null;
+  error: string | null;
+  duration_ms: number;
+}
+
+function TestSend() {
+  const { t } = useTranslation('webhooks');
+  const path = useAccountPath();
+  const { account_id } = useAccount();
+  const queries = useQueryClient();
+  const [url, setUrl] = useState('');
+  const send = useMutation({
+    mutationFn: () => call<Outcome>(path('/webhooks/test'), { body: { url } }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['account', account_id, 'deliveries'] }),
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    send.mutate();
+  };
+  const { data } = send;
+  return (
+    <Card withBorder padding="lg">
+      <Title order={2} fz="lg" mb={4}>
+        {t('test')}
+      </Title>
+      <Text c="dimmed" size="sm" mb="md">
+        {t('test_text')}
+      </Text>
+      <form onSubmit={submit}>
+        <Group align="flex-end" gap="sm">
+          <TextInput
+            label={t('address')}
+            type="url"
+            required
+            placeholder="https://example.com/hooks/farebox"
+            value={url}
+            onChange={(event) => setUrl(event.currentTarget.value)}
+            style={{ flex: '1 1 260px' }}
+          />
+          <Button type="submit" leftSection={<IconSend size={16} />} loading={send.isPending}>
+            {t('send')}
+          </Button>
+        </Group>
+      </form>
+      {(data || send.error) && (
+        <Alert mt="md" color={data?.delivered ? 'fare' : 'red'} variant="light" role="status">
+          {data
+            ? t(data.delivered ? 'test_ok' : 'test_bad', {
+                status: data.status,
+                error: data.error,
+                ms: data.duration_ms,
+              })
+            : messageOf(send.error)}
+        </Alert>
+      )}
+      <Title order={3} fz="sm" mt="lg" mb="xs">
+        {t('check')}
+      </Title>
+      <Snippet what={t('check')} code={checks} />
+    </Card>
+  );
+}
+
+const checks = {
+  JavaScript: `import { Webhook } from 'standardwebhooks';
+
+// Throws where the signature is not ours. The body must be the text as it came.
+const event = new Webhook(process.env.FAREBOX_WEBHOOK_SECRET).verify(body, headers);
+// event.request_id, event.status: fetch event.response_url with your key.`,
+  Python: `from standardwebhooks.webhooks import Webhook
+
+event = Webhook(os.environ["FAREBOX_WEBHOOK_SECRET"]).verify(body, headers)
+# event["request_id"], event["status"]: fetch event["response_url"] with your key.`,
+};
+
+interface Delivery extends Outcome {
+  delivery_id: string;
+  request_id: string | null;
+  cause: 'final' | 'resend' | 'test' | 'low_balance';
+  url: string;
+  created_at: string;
+}
+
+interface Page {
+  data: Delivery[];
+  next_cursor: string | null;
+}
+
+function Deliveries() {
+  const { t } = useTranslation('webhooks');
+  const { t: everywhere } = useTranslation('common');
+  const { account_id } = useAccount();
+  const path = useAccountPath();
+  const navigate = useNavigate();
+  const { failed } = useSearch({ strict: false }) as { failed?: boolean };
+  const list = useInfiniteQuery({
+    queryKey: ['account', account_id, 'deliveries', failed === true],
+    queryFn: ({ pageParam }) =>
+      call<Page>(path('/deliveries'), { query: { cursor: pageParam, failed: failed && 'true' } }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  });
+  const rows = list.data?.pages.flatMap(({ data }) => data);
+  return (
+    <section>
+      <Group justify="space-between" mb="md">
+        <Title order={2} fz="lg">
+          {t('deliveries')}
+        </Title>
+        <SegmentedControl
+          size="xs"
+          aria-label={t('deliveries')}
+          data={[
+            { value: 'all', label: t('all') },
+            { value: 'failed', label: t('failed') },
+          ]}
+          value={failed ? 'failed' : 'all'}
+          onChange={(value) =>
+            void navigate({
+              to: '/cabinet/webhooks',
+              search: value === 'failed' ? { failed: true } : {},
+              replace: true,
+            } as never)
+          }
+        />
+      </Group>
+      {list.error && <Failure error={list.error} retry={() => void list.refetch()} />}
+      {list.isPending && <Skeleton h={160} />}
+      {rows?.length === 0 && (
+        <Empty
+          icon={<IconWebhook />}
+          title={failed ? t('none_failed') : t('none_title')}
+          text={t('none_text')}
+        />
+      )}
+      {rows && rows.length > 0 && <DeliveryTable rows={rows} />}
+      {list.hasNextPage && (
+        <Button
+          mt="md"
+          variant="default"
+          onClick={() => void list.fetchNextPage()}
+          loading={list.isFetchingNextPage}
+        >
+          {everywhere('more')}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+function DeliveryTable({ rows }: { rows: Delivery[] }) {
+  const { t } = useTranslation('webhooks');
+  const builds = useMay('build');
+  return (
+    <Table.ScrollContainer minWidth={680} tabIndex={0} role="region" aria-label={t('deliveries')}>
+      <Table verticalSpacing="sm" highlightOnHover>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{t('when')}</Table.Th>
+            <Table.Th>{t('cause')}</Table.Th>
+            <Table.Th>{t('address')}</Table.Th>
+            <Table.Th>{t('result')}</Table.Th>
+            <Table.Th ta="right">{t('took')}</Table.Th>
+            {builds && (
+              <Table.Th>
+                <VisuallyHidden>{t('resend')}</VisuallyHidden>
+              </Table.Th>
+            )}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row) => (
+            <Table.Tr key={row.delivery_id}>
+              <Table.Td>
+                <When at={row.created_at} />
+              </Table.Td>
+              <Table.Td>
+                {t(`causes.${row.cause}`)}
+                {row.request_id && (
+                  <Anchor
+                    component={Link}
+                    to={`/cabinet/requests/${row.request_id}`}
+                    display="block"
+                    size="xs"
+                    ff="monospace"
+                    title={row.request_id}
+                  >
+                    {row.request_id.slice(0, 8)}…{row.request_id.slice(-4)}
+                  </Anchor>
+                )}
+              </Table.Td>
+              <Table.Td maw={280}>
+                <Text size="sm" truncate title={row.url}>
+                  {row.url}
+                </Text>
+              </Table.Td>
+              <Table.Td>
+                <Badge
+                  variant="light"
+                  color={isTaken(row) ? 'fare' : 'red'}
+                  title={row.error ?? ''}
+                  tt="none"
+                >
+                  {row.status ?? t('no_answer')}
+                </Badge>
+              </Table.Td>
+              <Table.Td ta="right" className="number">
+                {row.duration_ms} ms
+              </Table.Td>
+              {builds && (
+                <Table.Td ta="right">
+                  {row.request_id && <Resend request_id={row.request_id} />}
+                </Table.Td>
+              )}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+function isTaken({ status }: Pick<Delivery, 'status'>): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
+/** Tells the end of a request once more. */
+export function Resend({ request_id }: { request_id: string }) {
+  const { t } = useTranslation('webhooks');
+  const { account_id } = useAccount();
+  const path = useAccountPath();
+  const queries = useQueryClient();
+  const send = useMutation({
+    mutationFn: () => call<Outcome>(path(`/requests/${request_id}/resend`), { method: 'POST' }),
+    onSuccess: (outcome) => {
+      void queries.invalidateQueries({ queryKey: ['account', account_id, 'deliveries'] });
+      void queries.invalidateQueries({ queryKey: ['account', account_id, 'request', request_id] });
+      notifications.show(
+        outcome.delivered
+          ? { message: t('resent') }
+          : {
+              color: 'red',
+              message: t('test_bad', { error: outcome.error, ms: outcome.duration_ms }),
+            },
+      );
+    },
+    onError: showFailure,
+  });
+  return (
+    <Button size="xs" variant="default" onClick={() => send.mutate()} loading={send.isPending}>
+      {t('resend')}
+    </Button>
+  );
+}
