@@ -34,6 +34,9 @@ export const theme = createTheme({
     Anchor: { defaultProps: { underline: 'always' } },
     Drawer: { defaultProps: { closeButtonProps } },
     Modal: { defaultProps: { closeButtonProps } },
+    // A page has one banner, and it is not the head of a dialog.
+    ModalHeader: { defaultProps: { component: 'div' } },
+    DrawerHeader: { defaultProps: { component: 'div' } },
     Notification: { defaultProps: { closeButtonProps } },
   },
 });

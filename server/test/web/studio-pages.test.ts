@@ -28,9 +28,12 @@ import type { Role } from '../../src/core/role.ts';
 const canvas = 'sandbox/canvas/text-to-image';
 const edit = 'sandbox/canvas/edit';
 
+/** How wide a picture is once the browser has read it. */
+const decoded = (node: any): Promise<number> => node.decode().then(() => node.naturalWidth);
+
 describe('the studio', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
-  let browser: Browser;
+  let browser: Browser | undefined;
   let base: string;
   let dir: string;
   before(async () => {
@@ -45,7 +48,7 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
     base = originOf(service);
   });
   after(async () => {
-    await browser.close();
+    await browser?.close();
     await service.audit();
     await service.stop();
     await rm(dir, { recursive: true, force: true });
@@ -61,7 +64,7 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
   ): Promise<Visit> {
     const own = account ?? (await service.account({ usd }));
     const { email } = await person(service, { [own.account_id]: role });
-    const one = await visitor(browser, options);
+    const one = await visitor(browser!, options);
     await signIn(one.page, base, email, password);
     return { ...one, account: own };
   }
@@ -195,7 +198,10 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
     await page.getByText('Form', { exact: true }).click();
     assert.equal(await page.getByLabel('Prompt').inputValue(), 'hills');
     await run(page).click();
-    await page.getByText(/must match/).waitFor();
+    await page
+      .locator('[id$=-error]')
+      .getByText(/must match/)
+      .waitFor();
     assert.deepEqual(await counted(account), { requests: 0, transfers: 1 });
     await context.close();
   });
@@ -214,10 +220,7 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
     await page.reload();
     const preview = page.locator('img[src*="/v1/files/file_"]');
     await preview.waitFor();
-    assert.equal(
-      await preview.evaluate('(node) => node.decode().then(() => node.naturalWidth)'),
-      1,
-    );
+    assert.equal(await preview.evaluate(decoded), 1);
 
     await page.getByRole('button', { name: 'Remove Image', exact: true }).click();
     await page.getByRole('button', { name: 'My results' }).first().click();

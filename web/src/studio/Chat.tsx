@@ -108,13 +108,7 @@ function Talking({ models }: { models: Model[] }) {
         <Box visibleFrom="md" component="aside" className={classes.side}>
           {side}
         </Box>
-        <Drawer
-          opened={isListOpen}
-          onClose={list.close}
-          title={t('conversations')}
-          size="85%"
-          closeButtonProps={{ 'aria-label': t('close_list') }}
-        >
+        <Drawer opened={isListOpen} onClose={list.close} title={t('conversations')} size="85%">
           {side}
         </Drawer>
         <Stack gap="md" miw={0}>

@@ -10,13 +10,7 @@ import { Shown, Words } from './Shown.tsx';
 export default function Compare({ runs, onClose }: { runs: Run[]; onClose: () => void }) {
   const { t } = useTranslation(['studio', 'common']);
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      fullScreen
-      title={t('compare', { count: runs.length })}
-      closeButtonProps={{ 'aria-label': t('common:close') }}
-    >
+    <Modal opened onClose={onClose} fullScreen title={t('compare', { count: runs.length })}>
       <div className={classes.columns} role="group" tabIndex={0} aria-label={t('side_by_side')}>
         {runs.map((run) => (
           <Column key={run.request_id} run={run} runs={runs} />

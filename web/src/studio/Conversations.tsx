@@ -86,12 +86,7 @@ export function Conversations(props: {
           }}
         />
       )}
-      <Modal
-        opened={removed !== null}
-        onClose={() => setRemoved(null)}
-        title={t('delete_title')}
-        closeButtonProps={{ 'aria-label': t('common:close') }}
-      >
+      <Modal opened={removed !== null} onClose={() => setRemoved(null)} title={t('delete_title')}>
         <Text size="sm">{t('delete_text', { title: removed?.title ?? '' })}</Text>
         <Group justify="flex-end" mt="md">
           <Button variant="default" onClick={() => setRemoved(null)}>
@@ -126,12 +121,7 @@ function Rename(props: {
     if (title.trim() !== '') onName(title.trim());
   };
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={t('rename')}
-      closeButtonProps={{ 'aria-label': t('common:close') }}
-    >
+    <Modal opened onClose={onClose} title={t('rename')}>
       <form onSubmit={submit}>
         <TextInput
           label={t('name')}

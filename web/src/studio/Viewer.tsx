@@ -30,7 +30,6 @@ export default function Viewer(props: {
       size="auto"
       centered
       onKeyDown={byKey}
-      closeButtonProps={{ 'aria-label': t('common:close') }}
       title={
         <Group gap="sm">
           <Text size="sm" c="dimmed" className="number">

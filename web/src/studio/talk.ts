@@ -137,14 +137,18 @@ async function answer(ask: Ask): Promise<void> {
   };
   change(account_id, { writing: new Map(writing).set(id, abort) });
   const before = conversation.messages;
-  let drawnAt = 0;
-  const draw = (with_: Partial<Message>, isLast = false) => {
-    message = { ...message, ...with_ };
-    // A fast model writes hundreds of pieces a second; an eye sees fewer.
-    if (!isLast && performance.now() - drawnAt < drawMs) return;
-    drawnAt = performance.now();
+  const show = (isLast: boolean) => {
+    clearTimeout(due);
+    due = undefined;
     const updated_at = new Date().toISOString();
     edit(account_id, id, { messages: [...before, message], updated_at }, isLast);
+  };
+  let due: ReturnType<typeof setTimeout> | undefined;
+  // A fast model writes hundreds of pieces a second; an eye sees fewer.
+  const draw = (with_: Partial<Message>, isLast = false) => {
+    message = { ...message, ...with_ };
+    if (isLast) show(true);
+    else due ??= setTimeout(() => show(false), drawMs);
   };
   let request_id: string | undefined;
   try {
