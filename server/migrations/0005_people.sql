@@ -212,14 +212,20 @@ create table alerts (
   low_balance_usd_micro bigint check (low_balance_usd_micro > 0),
   emails                boolean not null default true,
   webhook_url           text check (length(webhook_url) <= 2048),
-  told_at               timestamptz
+  told_at               timestamptz,
+  tries                 smallint not null default 0 check (tries >= 0),
+  again_at              timestamptz,
+  constraint told_of_something check (told_at is null or low_balance_usd_micro is not null),
+  constraint again_means_told check (again_at is null or told_at is not null)
 );
 comment on table alerts is 'When and how an account wants to hear that its balance runs low.';
 comment on column alerts.account_id is 'accounts.id.';
 comment on column alerts.low_balance_usd_micro is 'Below this available balance; null: never.';
 comment on column alerts.emails is 'Tell its owners and billing people by e-mail.';
 comment on column alerts.webhook_url is 'Tell this address as well.';
-comment on column alerts.told_at is 'Told since it fell below; null: it is above.';
+comment on column alerts.told_at is 'Seen below, and claimed by who tells; null: it is above.';
+comment on column alerts.tries is 'How often telling was begun since then.';
+comment on column alerts.again_at is 'Told again then, unless whoever tells has ended well before; null: that is over.';
 
 create table vouchers (
   id              uuid primary key,
@@ -248,6 +254,9 @@ comment on column vouchers.expires_at is 'Worth nothing from then on; null: neve
 comment on column vouchers.voided_at is 'Taken back before it was redeemed.';
 comment on column vouchers.redeemed_at is 'Booked then.';
 comment on column vouchers.redeemed_by is 'To this account.';
+
+-- Few among all transfers, and looked for by themselves.
+create index transfers_top_ups on transfers (account_id, seq) where kind in ('deposit', 'adjustment');
 
 alter table webhook_deliveries
   drop constraint webhook_deliveries_pkey,

@@ -19,11 +19,12 @@ import { createBudget } from './lib/budget.ts';
 import { createLookup, ownAddresses, type Lookup } from './lib/fetch.ts';
 import type { Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
+import { watchBalances } from './low-balance.ts';
 import { openParts, ownNames, type Parts } from './parts.ts';
 import type { CatalogStore } from './storage/catalog.ts';
 import type { Store } from './store.ts';
 import type { Upstream } from './upstreams/upstream.ts';
-import { openWeb } from './web.ts';
+import { openWeb, webOrigin } from './web.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 
 /** One process: the HTTP side, a worker, or both, around the same parts. */
@@ -88,10 +89,18 @@ export async function startApp(options: AppOptions): Promise<App> {
     deps.settings.openapi = openapiText(links.baseUrl);
     const working = options.running === false ? undefined : worker?.run();
     const auditor = auditNowAndThen(db, metrics, log, times.auditFirstMs);
+    const balances = watchBalances({
+      db,
+      log,
+      webhooks: parts.fetches.webhooks,
+      webhookMs: times.webhookMs,
+      mail: parts.mail,
+      origin: () => webOrigin(config, links),
+    });
 
     const stop = async (graceMs = 8_000) => {
       draining.abort();
-      const audited = auditor.stop();
+      const ended = Promise.allSettled([auditor.stop(), balances.stop()]);
       const last = setTimeout(() => cutoff.abort(), graceMs * 0.75);
       const over = new AbortController();
       const force = setTimeout(() => over.abort(), graceMs);
@@ -100,7 +109,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       const closed = server && shown.then(() => server.close());
       await Promise.all([worker?.stop(graceMs * 0.6), closed]);
       // Callers who left are still to be billed.
-      const rest = Promise.allSettled([...deps.chats, audited]);
+      const rest = Promise.allSettled([...deps.chats, ended]);
       await Promise.race([rest, aborted(over.signal)]);
       clearTimeout(last);
       clearTimeout(force);

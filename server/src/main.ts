@@ -111,6 +111,20 @@ verb(key, 'revoke', 'refuse a key from the next call on')
   .argument('<key-id>')
   .action(run(async () => (await import('./commands/key.ts')).revoke));
 
+const voucher = program.command('voucher').description('codes that customers redeem for money');
+verb(voucher, 'create', 'make vouchers and print their codes, once')
+  .argument('<usd>', 'what each is worth')
+  .option('--count <n>', 'how many', count, 1)
+  .option('--expires <date>', 'last day (UTC) on which they are good, such as 2027-01-31')
+  .option('--note <text>', 'what for, shown to operators')
+  .action(run(async () => (await import('./commands/voucher.ts')).create));
+verb(voucher, 'list', 'list vouchers, newest first')
+  .option('--limit <n>', 'how many', count, 50)
+  .action(run(async () => (await import('./commands/voucher.ts')).list));
+verb(voucher, 'void', 'take back a voucher that nobody has redeemed')
+  .argument('<voucher-id>')
+  .action(run(async () => (await import('./commands/voucher.ts')).takeBack));
+
 const upstream = program.command('upstream').description('the model services');
 verb(upstream, 'list', 'list upstreams: set up or not, queues, places, rests and failures').action(
   run(async () => (await import('./commands/upstream.ts')).list),

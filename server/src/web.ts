@@ -3,19 +3,17 @@ import type { HttpDeps } from './http/deps.ts';
 import { createAuth, type Oidc } from './http/web/auth.ts';
 import { webRoutes, type WebRoute } from './http/web/routes.ts';
 import type { WebDeps } from './http/web/visit.ts';
-import { createMail } from './lib/mail.ts';
 import { settlePerson } from './operations/person.ts';
 import type { Parts } from './parts.ts';
 
 /** The web pages of a process: their calls, and what these are given. */
 export function openWeb(
-  { db, links, log, secrets, fetches }: Parts,
+  { db, links, log, secrets, fetches, mail }: Parts,
   config: Config,
   deps: HttpDeps,
 ): { table: WebRoute[]; deps: WebDeps } {
-  const origin = () => config.FAREBOX_WEB_URL ?? new URL(links.baseUrl).origin;
-  const { FAREBOX_SMTP_URL: url, FAREBOX_MAIL_FROM: from, FAREBOX_SIGN_UP: signUp } = config;
-  const mail = url === null ? null : createMail({ url, from }).send;
+  const origin = () => webOrigin(config, links);
+  const { FAREBOX_SIGN_UP: signUp } = config;
   const oidc = oidcOf(config);
   const auth = createAuth({
     db,
@@ -28,8 +26,14 @@ export function openWeb(
     settle: (person) => settlePerson(db, person),
   });
   const oidcName = oidc && config.FAREBOX_OIDC_NAME;
-  const web = { origin, signUp, hasMail: mail !== null, oidcName, sendMail: mail };
+  const topUpText = config.FAREBOX_TOP_UP_TEXT;
+  const web = { origin, signUp, hasMail: mail !== null, oidcName, topUpText, sendMail: mail };
   return { table: webRoutes(), deps: { ...deps, auth, web, webhooks: fetches.webhooks } };
+}
+
+/** Where the pages are, without a path. */
+export function webOrigin(config: Config, { baseUrl }: { baseUrl: string }): string {
+  return config.FAREBOX_WEB_URL ?? new URL(baseUrl).origin;
 }
 
 function oidcOf(config: Config): Oidc | null {

@@ -94,6 +94,15 @@ export async function membership(
   return row ?? null;
 }
 
+/** Proven addresses of those who pay for an account: its owners and billing people. */
+export async function payersOf(db: Connection, accountId: string): Promise<string[]> {
+  const rows = await db.run<{ email: string }>(sql`
+    select p.email from members m join people p on p.id = m.person_id
+    where m.account_id = ${accountId} and m.role in ('owner', 'billing') and p.email_verified
+    order by p.email`);
+  return rows.map(({ email }) => email);
+}
+
 /** Owners of an operator's account run the service. */
 export async function isOperator(db: Connection, personId: string): Promise<boolean> {
   const rows = await db.run(sql`

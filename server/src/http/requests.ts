@@ -230,7 +230,7 @@ function readWait(value: unknown): number {
   return seconds;
 }
 
-function readLimit(value: unknown): number {
+export function readLimit(value: unknown): number {
   if (value === undefined) return pageDefault;
   const limit = typeof value === 'string' && /^[1-9]\d{0,2}$/.test(value) ? Number(value) : NaN;
   if (!(limit <= pageMax))
@@ -238,7 +238,7 @@ function readLimit(value: unknown): number {
   return limit;
 }
 
-function optionalText(query: Record<string, unknown>, name: string): string | null {
+export function optionalText(query: Record<string, unknown>, name: string): string | null {
   const value = query[name];
   if (value === undefined) return null;
   if (typeof value !== 'string' || value === '' || value.length > 300)
@@ -248,7 +248,7 @@ function optionalText(query: Record<string, unknown>, name: string): string | nu
 }
 
 /** In ms since 1970, as precise as a `created_at` is shown. */
-function momentOf(query: Record<string, unknown>, name: 'from' | 'to'): number | null {
+export function momentOf(query: Record<string, unknown>, name: 'from' | 'to'): number | null {
   const text = optionalText(query, name);
   if (text === null) return null;
   const ms = isMoment(text) ? Date.parse(text) : NaN;
@@ -267,6 +267,6 @@ function isMoment(text: string): boolean {
   return Number.isFinite(midnight.getTime()) && midnight.toISOString().startsWith(day);
 }
 
-function badParameter(param: string, rule: string): ApiError {
+export function badParameter(param: string, rule: string): ApiError {
   return new ApiError('bad_request', { message: `The parameter ${param} ${rule}.`, param });
 }

@@ -208,6 +208,18 @@ export const laws: Law[] = [
       where i.quote->>'price_usd_micro' is distinct from r.amount_usd_micro::text`,
   },
   {
+    name: 'vouchers_are_deposits',
+    says: 'each redeemed voucher has its one deposit, of its worth and to the account that redeemed it, and each deposit of a voucher has its voucher',
+    broken: `
+      select v.id as voucher, v.amount_usd_micro, v.redeemed_by, t.id as transfer, t.kind,
+        t.amount_usd_micro as booked, t.account_id as booked_to
+      from vouchers v full join (select * from transfers
+        where reference ~ '^voucher:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$') t
+        on t.reference = 'voucher:' || v.id
+      where (t.id is not null or v.redeemed_at is not null) and (t.kind, t.account_id,
+        t.amount_usd_micro) is distinct from ('deposit', v.redeemed_by, v.amount_usd_micro)`,
+  },
+  {
     name: 'nothing_is_orphaned',
     says: 'every row belongs to something, and nothing lacks what it is never without',
     // No foreign key stands behind these: it would lock the parent that all submits queue for.

@@ -6,8 +6,16 @@ import * as keys from '../../src/db/keys.ts';
 import * as queue from '../../src/db/queue.ts';
 import * as deliveries from '../../src/db/deliveries.ts';
 import * as requests from '../../src/db/requests.ts';
+import * as spend from '../../src/db/spend.ts';
+import * as vouchers from '../../src/db/vouchers.ts';
 import { openBooks } from '../../src/ledger/ledger.ts';
-import { findReference, movementsOf, statement } from '../../src/ledger/statement.ts';
+import {
+  findReference,
+  movements,
+  movementsOf,
+  seqsBetween,
+  statement,
+} from '../../src/ledger/statement.ts';
 import { openUsage } from '../../src/ledger/usage.ts';
 import type { Connection, Database, Statement, Transaction } from '../../src/lib/sql.ts';
 import { rawSql } from '../../src/lib/sql.ts';
@@ -64,6 +72,15 @@ const filter = {
   limit: 21,
 };
 
+const booked = {
+  kinds: [],
+  from_seq: 1n,
+  below_seq: 1_000_000n,
+  from: null,
+  to: null,
+  limit: 50,
+} as const;
+
 /** The tables that grow with use; reading another whole one is fine. */
 const growing = new Set([
   'accounts',
@@ -79,6 +96,7 @@ const growing = new Set([
   'outputs',
   'webhook_deliveries',
   'files',
+  'vouchers',
 ]);
 
 type Ask = (db: Database & Transaction) => unknown;
@@ -128,6 +146,18 @@ const asked: Record<string, Ask> = {
   statement: (c) => statement(c, sample.account, { limit: 50 }),
   'statement, the next page': (c) => statement(c, sample.account, { limit: 50, before: 3n }),
   'find a reference': (c) => findReference(c, sample.reference),
+  'movements, the next page': (c) =>
+    movements(c, { ...booked, account_id: sample.account, below_seq: 300n }),
+  'movements of one kind': (c) =>
+    movements(c, { ...booked, account_id: sample.account, kinds: ['charge'] }),
+  'movements between two moments': (c) =>
+    seqsBetween(c, sample.account, new Date(0), new Date(madeAt(5_000))),
+  'what was spent a day': (c) => spend.byDay(c, sample.account, new Date(madeAt(15_000)), 7),
+  'this month of the keys': (c) => spend.thisMonth(c, sample.account, 5),
+  'what runs': (c) => spend.running(c, sample.account, 6),
+  'first steps': (c) => spend.firstSteps(c, sample.account),
+  'redeem a voucher': (c) => vouchers.take(c, Buffer.alloc(32), sample.account),
+  'list vouchers': (c) => vouchers.list(c, { limit: 20, before: uuid }),
   'find files': (c) => files.findLiving(c, sample.account, [sample.file, uuid]),
   'claim expired files': (c) => files.claimExpired(c, 500, 60),
   'remove files': (c) => files.removeMany(c, [sample.file, uuid]),
@@ -250,6 +280,16 @@ describe('a page reads no more rows than it shows, wherever it begins', () => {
     'no payloads, while none are due': (c) => requests.clearPayloads(c, 300, 21),
     'the first of a statement': (c) => statement(c, sample.big, { limit: 21 }),
     'a statement from the middle': (c) => statement(c, sample.big, { limit: 21, before: 20_000n }),
+    'the first of the movements': (c) =>
+      movements(c, { ...booked, account_id: sample.big, limit: 21 }),
+    'top-ups among many movements, from the middle': (c) =>
+      movements(c, {
+        ...booked,
+        account_id: sample.big,
+        kinds: ['deposit'],
+        below_seq: 20_000n,
+        limit: 21,
+      }),
     'accounts from the middle': (c) => accounts.list(c, { limit: 21, before: sample.person }),
   };
   for (const [what, ask] of Object.entries(pages)) {
@@ -363,7 +403,9 @@ async function fill(): Promise<void> {
       select request, 0, account, 'images', 'k', 'image/png', 1, repeat('0', 64), 'f' from n;
     insert into webhook_deliveries (request_id, attempt, account_id, url, duration_ms) select request, 1, account, 'u', 1 from n;
     insert into files (id, account_id, storage_key, content_type, size, sha256, created_at, expires_at)
-      select uid(5, n), account, 'k', 'image/png', 1, repeat('0', 64), ${at}, ${at} + interval '90 days' from n`),
+      select uid(5, n), account, 'k', 'image/png', 1, repeat('0', 64), ${at}, ${at} + interval '90 days' from n;
+    insert into vouchers (id, code_hash, last4, amount_usd_micro)
+      select uid(6, n), sha256(n::text::bytea), 'last', 5 from n`),
   );
   await db.run(rawSql('vacuum analyze'));
 }

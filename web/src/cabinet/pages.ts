@@ -1,4 +1,5 @@
 import { createRoute, lazyRouteComponent, type AnyRoute } from '@tanstack/react-router';
+import { spendSearch, statementSearch } from './money-search.ts';
 
 /** The customer's pages. */
 export function cabinetPages(parent: AnyRoute) {
@@ -7,7 +8,24 @@ export function cabinetPages(parent: AnyRoute) {
     createRoute({
       getParentRoute,
       path: '/cabinet',
+      validateSearch: spendSearch,
       component: lazyRouteComponent(() => import('./Overview.tsx'), 'Overview'),
+    }),
+    createRoute({
+      getParentRoute,
+      path: '/cabinet/money',
+      validateSearch: statementSearch,
+      component: lazyRouteComponent(() => import('./Statement.tsx'), 'Statement'),
+    }),
+    createRoute({
+      getParentRoute,
+      path: '/cabinet/money/top-up',
+      component: lazyRouteComponent(() => import('./TopUp.tsx'), 'TopUp'),
+    }),
+    createRoute({
+      getParentRoute,
+      path: '/cabinet/money/alerts',
+      component: lazyRouteComponent(() => import('./Alerts.tsx'), 'Alerts'),
     }),
     createRoute({
       getParentRoute,

@@ -136,7 +136,7 @@ function closed(message: string): ApiError {
 }
 
 /** Exact over all processes; nothing that was typed is kept, only its hash. */
-async function throttle(
+export async function throttle(
   { db }: WebDeps,
   what: string,
   who: string,

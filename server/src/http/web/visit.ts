@@ -33,6 +33,8 @@ export interface WebSettings {
   hasMail: boolean;
   /** What stands on the button of the identity provider; null: there is none. */
   oidcName: string | null;
+  /** How to pay, in the operator's words; null: nothing is said. */
+  topUpText: string | null;
   sendMail: ((letter: { to: string; subject: string; text: string }) => Promise<void>) | null;
 }
 
