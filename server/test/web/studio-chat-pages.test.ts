@@ -9,14 +9,14 @@ import {
   desktop,
   openBrowser,
   phone,
+  enter,
   picture,
-  signIn,
   visitor,
   withoutBrowser,
 } from '../kit/browser.ts';
 import { tinyPng } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
-import { originOf, password, person, startWebService } from '../kit/web.ts';
+import { originOf, person, startWebService } from '../kit/web.ts';
 
 describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
@@ -35,9 +35,9 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
 
   async function visit(viewport = desktop, scheme: 'light' | 'dark' = 'light') {
     const account = await service.account({ usd: 10 });
-    const { email } = await person(service, { [account.account_id]: 'developer' });
+    const who = await person(service, { [account.account_id]: 'developer' });
     const one = await visitor(browser!, { viewport, scheme });
-    await signIn(one.page, base, email, password);
+    await enter(one, base, who);
     return { ...one, account };
   }
 
@@ -105,7 +105,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
       assert.deepEqual(await barriers(page), []);
       await picture(page, `chat-${size}`);
 
-      await page.getByLabel('Model').click();
+      await page.getByRole('combobox', { name: 'Model' }).click();
       await page.getByRole('option', { name: 'Fake chat that is read to its end' }).click();
       await say(page, 'and now?');
       await page.locator('[data-conversation-cost="4000"]').waitFor();

@@ -13,8 +13,8 @@ import {
   desktop,
   openBrowser,
   phone,
+  enter,
   picture,
-  signIn,
   visitor,
   withoutBrowser,
   type Visitor,
@@ -22,7 +22,7 @@ import {
 } from '../kit/browser.ts';
 import { tinyPng } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
-import { originOf, password, person, startWebService } from '../kit/web.ts';
+import { originOf, person, startWebService } from '../kit/web.ts';
 import type { Role } from '../../src/core/role.ts';
 
 const canvas = 'sandbox/canvas/text-to-image';
@@ -63,9 +63,9 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
     account?: TestAccount,
   ): Promise<Visit> {
     const own = account ?? (await service.account({ usd }));
-    const { email } = await person(service, { [own.account_id]: role });
+    const who = await person(service, { [own.account_id]: role });
     const one = await visitor(browser!, options);
-    await signIn(one.page, base, email, password);
+    await enter(one, base, who);
     return { ...one, account: own };
   }
 

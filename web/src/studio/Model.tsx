@@ -101,12 +101,8 @@ function Workbench(props: { model: ModelRow; search: { from?: string; use?: stri
     return isFresh ? null : { why: 'pricing' };
   })();
 
-  // Two clicks in a row, or a key that is held down, are one press.
   const results = useRef<HTMLElement>(null);
-  const pressedAt = useRef(-Infinity);
   const run = (input: Input = draft.input, shown = quote?.price_usd_micro) => {
-    if (performance.now() - pressedAt.current < 600) return;
-    pressedAt.current = performance.now();
     setWrong({});
     press(input, shown);
     // Below the form, where nobody would see it begin.

@@ -61,7 +61,9 @@ export function RunBar(props: {
           size="md"
           leftSection={<IconPlayerPlay size={18} />}
           disabled={blocked !== null}
-          onClick={onRun}
+          // The second click of a double click, and a key that is held down, are the same press.
+          onClick={({ detail }) => detail < 2 && onRun()}
+          onKeyDown={(event) => event.repeat && event.preventDefault()}
           aria-describedby={blocked ? id : undefined}
           aria-keyshortcuts="Control+Enter"
           title="Ctrl Enter"
