@@ -13,7 +13,7 @@ import { IconChevronDown } from '@tabler/icons-react';
 import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Conversation } from './conversations.ts';
-import { Clear } from './Field.tsx';
+import { Clear } from './Clear.tsx';
 import type { Model } from './models.ts';
 
 type Settings = Pick<Conversation, 'system' | 'max_tokens' | 'temperature'>;

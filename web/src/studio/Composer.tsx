@@ -65,7 +65,8 @@ export function Composer(props: {
     event.preventDefault();
     if (!event.repeat) send();
   };
-  const takePictures = (files: File[]) => take(files.filter(({ type }) => /^image\//.test(type)));
+  const takePictures = (files: File[]) =>
+    take(files.filter(({ type }) => type.startsWith('image/')));
   const paste = (event: ClipboardEvent) => {
     if (event.clipboardData.files.length > 0) takePictures([...event.clipboardData.files]);
   };

@@ -16,9 +16,11 @@ import {
   TextInput,
   Tooltip,
 } from '@mantine/core';
-import { IconDice5, IconPlus, IconX } from '@tabler/icons-react';
+import { IconDice5, IconPlus } from '@tabler/icons-react';
 import { useEffect, useId, useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Clear } from './Clear.tsx';
+import type { Given, Of } from './control.ts';
 import { MediaField } from './MediaField.tsx';
 import { RatioField, SizeField } from './ShapeField.tsx';
 import type { Control, Field as FieldOf, Scalar } from './schema.ts';
@@ -31,17 +33,6 @@ export interface FieldProps {
   onChange: (value: unknown) => void;
   /** What the service says is wrong with it. */
   error: string | undefined;
-}
-
-/** What every control is given: its ids tie it to the label and what is said about it. */
-export interface ControlProps<C extends Control = Control> {
-  id: string;
-  label: string;
-  control: C;
-  value: unknown;
-  onChange: (value: unknown) => void;
-  error: string | undefined;
-  required: boolean;
 }
 
 /** Up to so many options, of so many letters in all, lie side by side. */
@@ -98,8 +89,6 @@ function isLabelled(control: Control): boolean {
   return ['text', 'number', 'seed', 'json'].includes(control.as);
 }
 
-type Given = Omit<ControlProps, 'control'>;
-
 function controlFor(control: Control, given: Given): ReactNode {
   switch (control.as) {
     case 'text':
@@ -124,8 +113,6 @@ function controlFor(control: Control, given: Given): ReactNode {
       return <JsonControl {...given} />;
   }
 }
-
-type Of<Name extends Control['as']> = ControlProps<Extract<Control, { as: Name }>>;
 
 function TextControl({ id, control, value, onChange, error, required }: Of<'text'>) {
   const text = typeof value === 'string' ? value : '';
@@ -257,16 +244,6 @@ function ChoiceControl({ label, control, value, onChange, required }: Of<'choice
       placeholder={t('choose')}
       clearButtonProps={{ 'aria-label': t('leave_open', { field: label }) }}
     />
-  );
-}
-
-export function Clear({ label, onClick }: { label: string; onClick: () => void }) {
-  return (
-    <Tooltip label={label}>
-      <ActionIcon variant="subtle" color="gray" aria-label={label} onClick={onClick}>
-        <IconX size={16} />
-      </ActionIcon>
-    </Tooltip>
   );
 }
 

@@ -25,6 +25,7 @@ import { lazy, Suspense, useState, type DragEvent, type ClipboardEvent } from 'r
 import { useTranslation } from 'react-i18next';
 import { messageOf } from '../components/Failure.tsx';
 import { useAccountPath } from '../session.tsx';
+import type { Given } from './control.ts';
 import classes from './MediaField.module.css';
 import type { Media } from './models.ts';
 import { acceptOf, remember, rememberedAs, upload } from './upload.ts';
@@ -33,17 +34,7 @@ import { acceptOf, remember, rememberedAs, upload } from './upload.ts';
 
 const RecentOutputs = lazy(() => import('./RecentOutputs.tsx'));
 
-interface Props {
-  id: string;
-  label: string;
-  media: Media;
-  many: boolean;
-  max: number;
-  value: unknown;
-  onChange: (value: unknown) => void;
-  error: string | undefined;
-  required: boolean;
-}
+type Props = Given & { media: Media; many: boolean; max: number };
 
 interface Coming {
   id: number;
@@ -106,7 +97,7 @@ export function MediaField({ label, media, many, max, value, onChange, error }: 
       {(values.length > 0 || coming.length > 0) && (
         <div className={many ? classes.many : undefined}>
           {values.map((each, i) => (
-            <Given
+            <Chosen
               key={`${each} ${i}`}
               value={each}
               media={media}
@@ -271,7 +262,7 @@ export function OnItsWay({ coming, onDismiss }: { coming: Coming; onDismiss: () 
 
 const icons = { image: IconPhoto, video: IconMovie, audio: IconMusic, any: IconFile };
 
-function Given(props: { value: string; media: Media; label: string; onRemove: () => void }) {
+function Chosen(props: { value: string; media: Media; label: string; onRemove: () => void }) {
   const { value, media, label, onRemove } = props;
   const { t } = useTranslation('studio');
   const Icon = icons[media];

@@ -231,7 +231,7 @@ function useFilling(
     replace(card.data.input);
     notifications.show({ message: t('filled') });
     done();
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- once, when it has come
+    // Once, when it has come.
   }, [card.data]);
   useEffect(() => {
     const medium = output.data?.media[Number(index)];
@@ -240,7 +240,7 @@ function useFilling(
     const isList = field?.control.as === 'media_list';
     if (field) set(field.name, isList ? [medium.url] : medium.url);
     done();
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- once, when it has come
+    // Once, when it has come.
   }, [output.data]);
   useEffect(() => {
     if (failure) showFailure(failure);

@@ -1,12 +1,9 @@
 import { Box, Group, NumberInput, Select, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { useRef, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ControlProps } from './Field.tsx';
-import { Clear } from './Field.tsx';
+import { Clear } from './Clear.tsx';
+import type { Of } from './control.ts';
 import classes from './ShapeField.module.css';
-import type { Control } from './schema.ts';
-
-type Of<Name extends Control['as']> = ControlProps<Extract<Control, { as: Name }>>;
 
 /** Aspect ratios, each drawn small. */
 export function RatioField({ label, control, value, onChange, error, required }: Of<'ratio'>) {

@@ -91,7 +91,7 @@ function useNote(model_id: string) {
         });
         return { ...before, pages };
       }),
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- the key as a text is the key
+    // The key as a text is the key.
     [queries, place],
   );
 }

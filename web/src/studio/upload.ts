@@ -18,16 +18,16 @@ export interface Upload {
 export function upload(address: string, file: File, told: (share: number) => void): Upload {
   const request = new XMLHttpRequest();
   const done = new Promise<Uploaded>((resolve, reject) => {
-    request.upload.onprogress = ({ lengthComputable, loaded, total }) => {
+    request.upload.addEventListener('progress', ({ lengthComputable, loaded, total }) => {
       if (lengthComputable) told(loaded / total);
-    };
-    request.onload = () => {
+    });
+    request.addEventListener('load', () => {
       const said = parsed(request.responseText);
       if (request.status === 201) resolve(said as unknown as Uploaded);
       else reject(new ApiFailure(request.status, (said.error ?? {}) as object));
-    };
-    request.onerror = () => reject(new TypeError('the connection broke'));
-    request.onabort = () => reject(new DOMException('cancelled', 'AbortError'));
+    });
+    request.addEventListener('error', () => reject(new TypeError('the connection broke')));
+    request.addEventListener('abort', () => reject(new DOMException('cancelled', 'AbortError')));
     request.open('POST', address);
     request.setRequestHeader('content-type', typeOf(file));
     request.send(file);
