@@ -47,13 +47,16 @@ function Column({ run, runs }: { run: Run; runs: Run[] }) {
       <Table layout="fixed" fz="sm">
         <Table.Tbody>
           <Table.Tr>
-            <Table.Th fw={500}>{t('charged')}</Table.Th>
+            <Table.Th fw={500}>{t('was_charged')}</Table.Th>
             <Table.Td>
               <Usd micro={charged} />
             </Table.Td>
           </Table.Tr>
           {names.map((name) => (
-            <Table.Tr key={name} bg={isOwn(name) ? 'var(--mantine-color-yellow-light)' : undefined}>
+            <Table.Tr
+              key={name}
+              bg={isOwn(name) ? 'var(--mantine-primary-color-light)' : undefined}
+            >
               <Table.Th fw={500}>{t(`field.${name}`, { defaultValue: name })}</Table.Th>
               <Table.Td style={{ overflowWrap: 'anywhere' }}>{inShort(input[name])}</Table.Td>
             </Table.Tr>

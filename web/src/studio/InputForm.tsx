@@ -16,7 +16,7 @@ import { Copy } from '../components/Copy.tsx';
 import type { Input } from './draft.ts';
 import { Field } from './Field.tsx';
 import type { Model } from './models.ts';
-import { defaultsOf, isInFront, type Field as FieldOf } from './schema.ts';
+import { defaultsOf, inOrder, isInFront, type Field as FieldOf } from './schema.ts';
 
 /** The input of a model: as a form, or as the JSON that is sent. */
 export function InputForm(props: {
@@ -76,7 +76,9 @@ export function InputForm(props: {
             size="xs"
             px={8}
             leftSection={<IconBulb size={15} />}
-            onClick={() => replace({ ...defaultsOf(model.input_schema), ...model.example })}
+            onClick={() =>
+              replace(inOrder(fields, { ...defaultsOf(model.input_schema), ...model.example }))
+            }
           >
             {t('example')}
           </Button>

@@ -11,6 +11,7 @@ import {
   TextInput,
   ThemeIcon,
 } from '@mantine/core';
+import { useWindowEvent } from '@mantine/hooks';
 import {
   IconFile,
   IconHistory,
@@ -73,6 +74,14 @@ export function MediaField({ label, media, many, max, value, onChange, error }: 
     event.preventDefault();
     takeAll(files);
   };
+  // Pasted beside the fields, a file goes to the first one that has room for its kind.
+  useWindowEvent('paste', (event) => {
+    const given = [...(event.clipboardData?.files ?? [])];
+    const files = given.filter(({ type }) => media === 'any' || type.startsWith(`${media}/`));
+    if (event.defaultPrevented || files.length === 0 || isFull) return;
+    event.preventDefault();
+    takeAll(files);
+  });
   const takeAddress = () => {
     if (address?.trim()) add(address.trim());
     setAddress(null);
@@ -200,8 +209,8 @@ function listOf(value: unknown): string[] {
 
 let uploads = 0;
 
-/** `done` hears of each file once it has arrived. */
-export function useUploads(done: (file_id: string, file: File) => void) {
+/** `arrived` hears of each file once the service has it. */
+export function useUploads(arrived: (file_id: string, file: File) => void) {
   const { t } = useTranslation('studio');
   const path = useAccountPath();
   const [coming, setComing] = useState<Coming[]>([]);
@@ -217,7 +226,7 @@ export function useUploads(done: (file_id: string, file: File) => void) {
       ({ file_id }) => {
         remember(file_id, file);
         drop(id);
-        done(file_id, file);
+        arrived(file_id, file);
       },
       (error: unknown) => {
         if (error instanceof DOMException) drop(id);
@@ -310,7 +319,7 @@ export function useSource(value: string): string | null {
 function nameOf(value: string, t: (name: string) => string): string {
   if (value.startsWith('file_')) return t('your_file');
   if (value.startsWith('data:')) return t('embedded');
-  if (/^sandbox:/.test(value)) return `${t('sample')}: ${value}`;
+  if (value.startsWith('sandbox:')) return `${t('sample')}: ${value}`;
   if (/\/output\/\d+\?/.test(value)) return t('your_result');
   return value;
 }

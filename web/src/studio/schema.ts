@@ -183,3 +183,9 @@ export function isInFront({ name, required, control }: Field, priced: Set<string
   if (control.as === 'media' || control.as === 'media_list' || control.as === 'ratio') return true;
   return name === 'prompt' || name === 'image_size';
 }
+
+/** The same input, its fields as the form has them. */
+export function inOrder(fields: Field[], input: Record<string, unknown>): Record<string, unknown> {
+  const known = fields.filter(({ name }) => Object.hasOwn(input, name));
+  return { ...Object.fromEntries(known.map(({ name }) => [name, input[name]])), ...input };
+}
