@@ -79,6 +79,30 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
+  test('takes what is pasted or dropped, and says why it does not take something', async () => {
+    const { page, context, faults } = await studio.visit();
+    await studio.openModel(page, edit);
+    const bytes = `Uint8Array.from(atob('${tinyPng.toString('base64')}'), (c) => c.charCodeAt(0))`;
+    const given = (content: string) =>
+      `data = new DataTransfer(); data.items.add(new File([${content}], 'a.png', {type: 'image/png'}));`;
+    // Beside all fields: the first one that has room takes it.
+    await page.evaluate(
+      `{ let ${given(bytes)} dispatchEvent(new ClipboardEvent('paste', { clipboardData: data })) }`,
+    );
+    await page.getByRole('group', { name: 'Image', exact: true }).getByText('Your file').waitFor();
+    await page.evaluate(
+      `{ let ${given("'no picture'")} document.querySelector('[aria-label="Reference images"]')
+        .dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true })) }`,
+    );
+    await page.getByText('The Content-Type says image/png').waitFor();
+    await page.getByText('JSON', { exact: true }).click();
+    const input = await page.getByLabel('The whole input as JSON').inputValue();
+    assert.match(JSON.parse(input).image_url, /^file_/);
+    assert.equal(JSON.parse(input).reference_image_urls, undefined);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
   test('fills the form from a request, and compares what came out', async () => {
     const { page, context, account, faults } = await studio.visit({ scheme: 'dark' });
     for (const seed of [1, 2]) {
