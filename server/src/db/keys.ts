@@ -272,6 +272,32 @@ export async function findStudio(db: Connection, accountId: string): Promise<Buf
   return row?.hash ?? null;
 }
 
+/** What the studio key may spend this month, and what it has; null before its first use. */
+export async function studioSpending(
+  db: Connection,
+  accountId: string,
+): Promise<StudioSpending | null> {
+  const [row] = await db.run<StudioSpending>(sql`
+    select k.monthly_limit_usd_micro, k.open_jobs, u.open_requests,
+      case when u.month = date_trunc('month', now() at time zone 'utc')::date
+        then u.pending_usd_micro + u.posted_usd_micro else 0 end as spent_usd_micro,
+      to_char(date_trunc('month', now() at time zone 'utc') + interval '1 month',
+        'YYYY-MM-DD"T"HH24:MI:SS".000Z"') as resets_at
+    from keys k join key_usage u on u.key_id = k.id
+    where k.account_id = ${accountId} and k.is_studio`);
+  return row ?? null;
+}
+
+export interface StudioSpending {
+  monthly_limit_usd_micro: bigint | null;
+  open_jobs: number | null;
+  open_requests: number;
+  /** Charged plus reserved. */
+  spent_usd_micro: bigint;
+  /** When the month (UTC) ends. */
+  resets_at: string;
+}
+
 /** Nothing where another process was faster. */
 export async function insertStudio(
   db: Connection,
