@@ -272,6 +272,34 @@ comment on column vouchers.voided_at is 'Taken back before it was redeemed.';
 comment on column vouchers.redeemed_at is 'Booked then.';
 comment on column vouchers.redeemed_by is 'To this account.';
 
+create table spend_rollups (
+  account_id uuid primary key references accounts (id),
+  since      date not null,
+  until      date not null,
+  constraint in_order check (since <= until)
+);
+comment on table spend_rollups is 'Which days of an account spend_days has: all its requests of them are final, so they never change again.';
+comment on column spend_rollups.account_id is 'accounts.id.';
+comment on column spend_rollups.since is 'First day (UTC).';
+comment on column spend_rollups.until is 'The day after the last one.';
+
+create table spend_days (
+  account_id        uuid not null references accounts (id),
+  day               date not null,
+  kind              text not null check (kind in ('video', 'image', 'text')),
+  model_id          text not null,
+  charged_usd_micro bigint not null check (charged_usd_micro >= 0),
+  requests          integer not null check (requests > 0),
+  primary key (account_id, day, kind, model_id)
+);
+comment on table spend_days is 'What an account was charged a day: sums of requests, kept so that an overview need not read them all.';
+comment on column spend_days.account_id is 'accounts.id.';
+comment on column spend_days.day is 'The day (UTC) in which the requests were made.';
+comment on column spend_days.kind is 'requests.kind.';
+comment on column spend_days.model_id is 'requests.model_id.';
+comment on column spend_days.charged_usd_micro is 'Sum of their charges.';
+comment on column spend_days.requests is 'How many there were, whatever came of them.';
+
 -- Few among all transfers, and looked for by themselves.
 create index transfers_top_ups on transfers (account_id, seq) where kind in ('deposit', 'adjustment');
 

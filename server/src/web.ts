@@ -9,6 +9,7 @@ import * as people from './db/people.ts';
 import * as sessions from './db/sessions.ts';
 import type { Letter } from './lib/mail.ts';
 import { isInvited, settlePerson } from './operations/person.ts';
+import { createThumbnails } from './storage/thumbnail.ts';
 import type { Parts } from './parts.ts';
 
 /** The web pages of a process: their calls, and what these are given. */
@@ -36,10 +37,12 @@ export function openWeb(
     signedIn: (id) => sessions.sweep(db, id),
   });
   const oidcName = oidc && config.FAREBOX_OIDC_NAME;
+  const thumbnails = createThumbnails(deps.storage);
   const topUpText = config.FAREBOX_TOP_UP_TEXT;
   const hasMail = mail !== null;
   const web = { origin, signUp, hasMail, oidcName, topUpText, sendMail: mail, post };
-  return { table: webRoutes(), deps: { ...deps, auth, web, webhooks: fetches.webhooks } };
+  const own = { auth, web, thumbnails, webhooks: fetches.webhooks };
+  return { table: webRoutes(), deps: { ...deps, ...own } };
 }
 
 /** Where the pages are, without a path. */

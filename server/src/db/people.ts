@@ -207,3 +207,22 @@ export async function countTry(
     returning count`);
   return row!.count <= max;
 }
+
+/** A page that is open: who looks at which account, signed in how. */
+export interface Viewer {
+  session_id: string;
+  person_id: string;
+  account_id: string;
+}
+
+/** For each, whether they are still signed in and still belong to the account. */
+export async function areStillThere(db: Connection, viewers: Viewer[]): Promise<boolean[]> {
+  const rows = await db.run<{ n: bigint }>(sql`
+    select d.n from unnest(${viewers.map((v) => v.session_id)}::uuid[],
+      ${viewers.map((v) => v.person_id)}::uuid[], ${viewers.map((v) => v.account_id)}::uuid[])
+      with ordinality as d (session_id, person_id, account_id, n)
+    join sessions s on s.id = d.session_id and s.person_id = d.person_id and s.expires_at > now()
+    join members m on m.person_id = d.person_id and m.account_id = d.account_id`);
+  const there = new Set(rows.map(({ n }) => Number(n) - 1));
+  return viewers.map((_, i) => there.has(i));
+}

@@ -1,4 +1,5 @@
 import { createRoute, lazyRouteComponent, type AnyRoute } from '@tanstack/react-router';
+import { readSearch } from './request-entries.ts';
 import { spendSearch, statementSearch } from './money-search.ts';
 
 /** The customer's pages. */
@@ -20,6 +21,17 @@ export function cabinetPages(parent: AnyRoute) {
       getParentRoute,
       path: '/cabinet/settings',
       component: lazyRouteComponent(() => import('./Settings.tsx'), 'Settings'),
+    }),
+    createRoute({
+      getParentRoute,
+      path: '/cabinet/requests',
+      validateSearch: readSearch,
+      component: lazyRouteComponent(() => import('./Requests.tsx'), 'Requests'),
+    }),
+    createRoute({
+      getParentRoute,
+      path: '/cabinet/requests/$request_id',
+      component: lazyRouteComponent(() => import('./Request.tsx'), 'Request'),
     }),
     createRoute({
       getParentRoute,

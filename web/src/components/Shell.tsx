@@ -16,6 +16,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link, useLocation, useRouter } from '@tanstack/react-router';
 import { lazy, Suspense, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useLive } from '../live.tsx';
 import { AccountScope, chooseAccount, keepAccount, type Me } from '../session.tsx';
 import { sections, type Section } from './sections.tsx';
 import { openPalette, Palette } from './Palette.tsx';
@@ -113,7 +114,18 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
       <Palette sections={known} />
     </AppShell>
   );
-  return account ? <AccountScope account={account}>{page}</AccountScope> : page;
+  if (!account) return page;
+  return (
+    <AccountScope account={account}>
+      <Live />
+      {page}
+    </AccountScope>
+  );
+}
+
+function Live() {
+  useLive();
+  return null;
 }
 
 function isActive(pathname: string, path: string, section: Section): boolean {

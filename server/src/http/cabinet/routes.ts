@@ -1,4 +1,7 @@
 import type { VisitRow } from '../web/routes.ts';
+import { events } from './events.ts';
+import * as requests from './requests.ts';
+import { thumbnail } from './thumbnail.ts';
 import * as alerts from './alerts.ts';
 import * as overview from './overview.ts';
 import * as team from './team.ts';
@@ -16,6 +19,11 @@ export const cabinetRoutes: VisitRow[] = [
   ['POST', '/leave', 'view', team.leave],
   ['POST', '/invitations', 'own', team.invite],
   ['DELETE', '/invitations/:invitation_id', 'own', team.withdraw],
+  ['GET', '/events', 'view', events],
+  ['GET', '/requests', 'view', requests.list],
+  ['GET', '/requests/choices', 'view', requests.choices],
+  ['GET', '/requests/:request_id', 'view', requests.read],
+  ['GET', '/requests/:request_id/thumbnail', 'view', thumbnail],
   ['GET', '/overview', 'view', overview.overview],
   ['GET', '/spend', 'view', overview.spending],
   ['GET', '/statement', 'view', statement.list],

@@ -8,6 +8,7 @@ import { isUuid } from '../../lib/id.ts';
 import { parseJson } from '../../lib/json.ts';
 import type { Letter } from '../../lib/mail.ts';
 import { collect } from '../body.ts';
+import type { Thumbnails } from '../../storage/thumbnail.ts';
 import type { HttpDeps } from '../deps.ts';
 import { addressHeader } from './auth-library.ts';
 import type { Auth, Session } from './auth.ts';
@@ -18,6 +19,8 @@ export interface Visit extends FastifyRequest {
   /** The account that the path names; of calls outside an account, empty. */
   account_id: string;
   role: Role;
+  /** From now on it only waits: it makes room for a call that works. */
+  rest: () => void;
 }
 
 /** What the routes of the web pages are given. */
@@ -26,6 +29,7 @@ export interface WebDeps extends HttpDeps {
   web: WebSettings;
   /** To where callers want to be notified. */
   webhooks: Fetch;
+  thumbnails: Thumbnails;
 }
 
 export interface WebSettings {
