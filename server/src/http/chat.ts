@@ -105,6 +105,7 @@ function ceiling(
 export async function quoteCall(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const wanted = parseChat(await readObject(req, reply, chatMaxBytes, deps));
   const model = textModel(wanted.model, deps);
+  demandModel(req.caller, model.id, 'model');
   const { max_tokens, quote } = ceiling(wanted, model, req.caller);
   return { model_id: model.id, max_tokens, ...shownQuote(quoteToJson(quote)) };
 }
