@@ -67,6 +67,10 @@ verb(account, 'suspend', "refuse the account's keys from the next call on")
 verb(account, 'resume', 'undo a suspension')
   .argument('<email>')
   .action(run(async () => (await import('./commands/account.ts')).resume));
+verb(account, 'price', 'multiply every price for one account, from the next call on')
+  .argument('<email>')
+  .argument('<factor>', '1 is the list price, 0.8 a fifth less, 0 free')
+  .action(run(async () => (await import('./commands/account.ts')).price));
 verb(account, 'statement', "list the movements of an account's money, newest first")
   .argument('<email>')
   .option('--limit <n>', 'how many', count, 100)
@@ -76,6 +80,26 @@ verb(account, 'webhook-secret', "print what the account's notifications are sign
   .option('--rotate', 'make a new secret; the one before signs too, until it is retired')
   .option('--retire', 'drop the older of two secrets')
   .action(run(async () => (await import('./commands/account.ts')).webhookSecret));
+
+const person = program.command('person').description('who signs in to the web pages');
+verb(person, 'list', 'list people with their accounts and roles, newest first')
+  .option('--limit <n>', 'how many', count, 100)
+  .action(run(async () => (await import('./commands/person.ts')).list));
+verb(
+  person,
+  'invite',
+  'print a link that lets an address in: to an account of its own, or into one',
+)
+  .argument('<email>')
+  .option('--account <email>', 'into this account')
+  .option('--role <role>', 'owner, developer, billing or read_only; default: owner')
+  .action(run(async () => (await import('./commands/person.ts')).invite));
+verb(person, 'reset-link', 'print a link that sets a new password, good for an hour')
+  .argument('<email>')
+  .action(run(async () => (await import('./commands/person.ts')).resetLink));
+verb(person, 'disable-2fa', 'take the authenticator app away from somebody who has lost it')
+  .argument('<email>')
+  .action(run(async () => (await import('./commands/person.ts')).disable2fa));
 
 verb(program, 'credit', 'book a deposit; the same reference is booked once')
   .argument('<email>')

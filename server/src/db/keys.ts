@@ -8,6 +8,8 @@ export interface Caller {
   account_id: string;
   /** False: the account is suspended. */
   active: boolean;
+  /** What the account pays of every rate, in millionths. */
+  price_ppm: number;
   monthly_limit_usd_micro: bigint | null;
   open_jobs: number | null;
   /** The only ones it may use; null: all. */
@@ -38,6 +40,7 @@ interface AuthRow {
   key_id: string;
   account_id: string;
   active: boolean;
+  price_ppm: number;
   monthly_limit_usd_micro: bigint | null;
   open_jobs: number | null;
   models: string[] | null;
@@ -120,6 +123,7 @@ function callerOf(row: AuthRow, i: number): Caller {
     key_id: row.key_id,
     account_id: row.account_id,
     active: row.active,
+    price_ppm: row.price_ppm,
     monthly_limit_usd_micro: row.monthly_limit_usd_micro,
     open_jobs: row.open_jobs,
     models: row.models,
@@ -140,7 +144,7 @@ function countCalls(db: Connection, shown: Shown[], defaultRpm: number): Promise
   return db.run<AuthRow>(sql`
     with known as (
       select c.n::int - 1 as n, c.asked, c.previous, k.id as key_id, k.account_id,
-        a.status = 'active' as active, k.models,
+        a.status = 'active' as active, a.price_ppm, k.models,
         k.monthly_limit_usd_micro, k.open_jobs, u.open_requests, coalesce(k.rpm,
           ${defaultRpm}::int) as quota
       from unnest(${hashes}::bytea[], ${counts}::int[], ${previous}::boolean[])
@@ -167,7 +171,8 @@ function countCalls(db: Connection, shown: Shown[], defaultRpm: number): Promise
         previous_used_at = coalesce(excluded.previous_used_at, w.previous_used_at)
       returning key_id, calls, granted, started_at
     )
-    select k.n, k.key_id, k.account_id, k.active, k.monthly_limit_usd_micro, k.open_jobs, k.models,
+    select k.n, k.key_id, k.account_id, k.active, k.price_ppm, k.monthly_limit_usd_micro,
+      k.open_jobs, k.models,
       k.open_requests, k.quota,
       c.calls, c.granted,
       -- A call of another process that came first may have begun a moment later than this one.

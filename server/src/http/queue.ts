@@ -30,7 +30,7 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   if (model.kind === 'text') throw new ApiError('use_chat_completions', { param: 'model_id' });
   demandModel(caller, model.id, 'model_id');
   const { webhook_url, input } = await takeWebhook(req, body, deps);
-  const quote = price(model, input);
+  const quote = price(model, input, caller.price_ppm);
   await checkInput(model, input, caller.account_id, deps);
   const { routes, refusal } = await place(model, deps);
   const { upstream, model: upstream_model } = routes[0]!;

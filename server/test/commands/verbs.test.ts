@@ -23,9 +23,10 @@ const cents = (amount: number) => String(Math.round(amount * 1e6));
 
 describe('help', () => {
   const verbs = `trial, serve, worker, migrate, account create, account list, account show,
-    account suspend, account resume, account statement, account webhook-secret, credit, key create, key list, key limit,
+    account suspend, account resume, account price, account statement, account webhook-secret, credit, key create, key list, key limit,
     key rotate, key revoke, voucher create, voucher list, voucher void, adjust, upstream list, upstream test, request list, request show, catalog check,
-    catalog import, audit, export, import`.split(/,\s+/);
+    catalog import, person list, person invite, person reset-link, person disable-2fa, audit, export,
+    import`.split(/,\s+/);
 
   test('is given for every verb, and asking for it does nothing', async (t) => {
     const place = placeFor(t);
@@ -208,6 +209,7 @@ describe('beside a running service', () => {
       reserved_usd_micro: '0',
       status: 'active',
       operator: false,
+      price_multiplier: 1,
     });
     assert.deepEqual(await said('account', 'show', 'ana@example.com'), made);
     assert.deepEqual(await said('account', 'show', account_id), made);
@@ -226,6 +228,23 @@ describe('beside a running service', () => {
       await human('account', 'show', 'boss@example.com'),
       /active {2}operator\n[^]*0 USD/,
     );
+  });
+
+  test('account price multiplies what the account pays, from the next call on', async () => {
+    const account_id = await account('price@example.com');
+    const { key } = await said('key', 'create', '--account', 'price@example.com');
+    const told = await said('account', 'price', 'price@example.com', '0.85');
+    assert.deepEqual([told.account_id, told.price_multiplier], [account_id, 0.85]);
+    assert.match(await human('account', 'show', 'price@example.com'), /prices {5}times 0\.85\n/);
+    const body = { model_id: 'sandbox/canvas/text-to-image', input: { resolution: '1k' } };
+    const reply = await fetch(`${service.base}/v1/estimate`, {
+      method: 'POST',
+      headers: { authorization: `Key ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const estimate = (await reply.json()) as Record<string, unknown>;
+    assert.deepEqual([estimate.price_usd_micro, estimate.price_multiplier], ['25500', 0.85]);
+    assert.match(await human('account', 'price', account_id, '1'), /pays 1 of every list price/);
   });
 
   test('credit is booked once for each reference', async () => {
@@ -589,6 +608,9 @@ describe('beside a running service', () => {
     [['account', 'show', 'none@x.y'], /There is no account none@x\.y\. "farebox account list"/],
     [['account', 'suspend', 'none@x.y'], /There is no account none@x\.y/],
     [['account', 'resume', 'none@x.y'], /There is no account none@x\.y/],
+    [['account', 'price', 'none@x.y', '1'], /There is no account none@x\.y/],
+    [['account', 'price', 'taken@example.com', '100.1'], /"100\.1" is no price multiplier/],
+    [['account', 'price', 'taken@example.com', '0,8'], /"0,8" is no price multiplier/],
     [['account', 'statement', 'none@x.y'], /There is no account none@x\.y/],
     [['account', 'webhook-secret', 'none@x.y', '--rotate'], /There is no account none@x\.y/],
     [['credit', 'none@x.y', '5', '--reference', 'r'], /There is no account none@x\.y/],
