@@ -263,8 +263,8 @@ function endOf({ end, date }: Typed): string | null {
   if (end === 'never') return null;
   if (end !== 'date') return new Date(Date.now() + Number(end) * dayMs).toISOString();
   const [year, month, day] = date.split('-').map(Number);
-  // The whole of that day, where the person is.
-  return new Date(year!, month! - 1, day! + 1).toISOString();
+  // To the end of that day, where the person is.
+  return new Date(year!, month! - 1, day!, 23, 59, 59, 999).toISOString();
 }
 
 function localDay(at: Date): string {
