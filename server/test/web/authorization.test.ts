@@ -70,7 +70,8 @@ const table: Record<Need, string> = {
     GET account/webhooks · GET account/deliveries · GET account/requests/:request_id/deliveries
     POST account/v1/estimate · GET account/v1/requests · GET account/v1/requests/:request_id
     GET account/v1/requests/:request_id/status · GET account/v1/requests/:request_id/status/stream
-    GET account/v1/requests/:request_id/response`,
+    GET account/v1/requests/:request_id/response · GET account/v1/files/:file_id
+    GET account/studio/allowance · POST account/studio/chat-price`,
   build: `
     POST account/v1/chat/completions · POST account/v1/queue/*
     POST account/v1/requests/:request_id/cancel · PUT account/v1/requests/:request_id/cancel

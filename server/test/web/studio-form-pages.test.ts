@@ -87,7 +87,7 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
       `data = new DataTransfer(); data.items.add(new File([${content}], 'a.png', {type: 'image/png'}));`;
     // Beside all fields: the first one that has room takes it.
     await page.evaluate(
-      `{ let ${given(bytes)} dispatchEvent(new ClipboardEvent('paste', { clipboardData: data })) }`,
+      `{ let ${given(bytes)} dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, cancelable: true })) }`,
     );
     await page.getByRole('group', { name: 'Image', exact: true }).getByText('Your file').waitFor();
     await page.evaluate(
