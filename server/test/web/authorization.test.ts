@@ -66,6 +66,8 @@ const table: Record<Need, string> = {
     GET account/requests/:request_id · GET account/requests/:request_id/thumbnail
     GET account/overview · GET account/spend · GET account/statement
     GET account/statement/export · GET account/top-up · GET account/alerts
+    GET account/keys · GET account/keys/:key_id
+    GET account/studio/allowance · POST account/studio/chat-price · GET account/v1/files/:file_id
     GET account/balance · GET account/team · POST account/leave
     GET account/webhooks · GET account/deliveries · GET account/requests/:request_id/deliveries
     POST account/v1/estimate · GET account/v1/requests · GET account/v1/requests/:request_id
@@ -76,6 +78,8 @@ const table: Record<Need, string> = {
     POST account/v1/chat/completions · POST account/v1/queue/*
     POST account/v1/requests/:request_id/cancel · PUT account/v1/requests/:request_id/cancel
     POST account/v1/files
+    POST account/keys · PATCH account/keys/:key_id · POST account/keys/:key_id/rotate
+    DELETE account/keys/:key_id/previous · DELETE account/keys/:key_id
     POST account/webhooks/rotate · POST account/webhooks/retire · POST account/webhooks/test
     POST account/requests/:request_id/resend`,
   pay: `
@@ -83,7 +87,20 @@ const table: Record<Need, string> = {
   own: `
     PATCH account/account · PATCH account/members/:person_id · DELETE account/members/:person_id
     POST account/invitations · DELETE account/invitations/:invitation_id`,
-  operate: ``,
+  operate: `
+    GET /api/operator/overview · GET /api/operator/accounts
+    GET /api/operator/accounts/:account_id · GET /api/operator/accounts/:account_id/requests
+    GET /api/operator/accounts/:account_id/statement · GET /api/operator/references
+    GET /api/operator/invitations · GET /api/operator/vouchers · GET /api/operator/log
+    POST /api/operator/audit · POST /api/operator/accounts
+    POST /api/operator/accounts/:account_id/credit · POST /api/operator/accounts/:account_id/adjust
+    POST /api/operator/accounts/:account_id/suspend · POST /api/operator/accounts/:account_id/resume
+    PUT /api/operator/accounts/:account_id/price · PUT /api/operator/accounts/:account_id/operator
+    PUT /api/operator/accounts/:account_id/keys/:key_id
+    POST /api/operator/accounts/:account_id/invitations
+    POST /api/operator/accounts/:account_id/people/:person_id/reset
+    POST /api/operator/invitations · DELETE /api/operator/invitations/:invitation_id
+    POST /api/operator/vouchers · POST /api/operator/vouchers/:voucher_id/void`,
 };
 
 const wanted = new Map<string, Need>();
