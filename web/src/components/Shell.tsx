@@ -35,6 +35,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const account = chooseAccount(me.accounts);
   const known = sections.filter(({ path }) => path !== '/operator' || me.is_operator);
   const section = known.find(({ path }) => pathname.startsWith(path)) ?? known[0]!;
+  const active = activePage(pathname, section);
   const page = (
     <AppShell
       header={{ height: 56 }}
@@ -89,9 +90,9 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
                 to={path}
                 label={t(`nav.${name}`)}
                 leftSection={<Icon size={18} stroke={1.6} />}
-                active={isActive(pathname, path, section)}
+                active={path === active}
                 activeOptions={{ exact: path === section.path }}
-                aria-current={isActive(pathname, path, section) ? 'page' : undefined}
+                aria-current={path === active ? 'page' : undefined}
                 onClick={close}
                 fw={500}
                 style={{ borderRadius: 8 }}
@@ -128,9 +129,12 @@ function Live() {
   return null;
 }
 
-function isActive(pathname: string, path: string, section: Section): boolean {
-  if (path === section.path) return pathname === path || pathname === `${path}/`;
-  return pathname === path || pathname.startsWith(`${path}/`);
+/** The page of the menu that is shown, or that the shown one lies below. */
+function activePage(pathname: string, { pages }: Section): string | undefined {
+  const above = pages
+    .map(({ path }) => path)
+    .filter((path) => `${pathname}/`.startsWith(`${path}/`));
+  return above.toSorted((a, b) => b.length - a.length)[0];
 }
 
 function Logo() {
