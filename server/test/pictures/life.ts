@@ -1,0 +1,86 @@
+import type { Trial } from './run.ts';
+
+/** What an account has lived through that has been used for a while: so that its pages show something. */
+export interface Life {
+  account_id: string;
+  image: string;
+  failed: string;
+}
+
+const jobs: [string, object][] = [
+  ['sandbox/canvas/text-to-image', { prompt: 'a lighthouse at dawn', resolution: '2k' }],
+  ['sandbox/canvas/text-to-image', { prompt: 'a tram in the rain, at night', num_images: 2 }],
+  ['sandbox/canvas/text-to-image', { prompt: 'a fox reading a newspaper' }],
+  ['sandbox/film/text-to-video', { prompt: 'waves', duration_seconds: 4, resolution: '480p' }],
+  ['sandbox/canvas/text-to-image', { prompt: 'a kitchen in blue and white', resolution: '1k' }],
+];
+
+export async function seed({ base_url, key, web }: Trial): Promise<Life> {
+  const call = async (method: string, path: string, body?: object) => {
+    const reply = await fetch(`${base_url}${path}`, {
+      method,
+      headers: { authorization: `Key ${key}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    if (!reply.ok) throw new Error(`${method} ${path}: ${await reply.text()}`);
+    return (await reply.json()) as Record<string, string>;
+  };
+  const submit = async (model: string, input: object): Promise<string> => {
+    const { request_id = '' } = await call('POST', `/queue/${model}`, input);
+    for (let i = 0; i < 10; i++) {
+      const { status = '' } = await call('GET', `/requests/${request_id}/status?wait=30`);
+      if (['COMPLETED', 'FAILED', 'CANCELLED'].includes(status)) break;
+    }
+    return request_id;
+  };
+  const failed = await submit('sandbox/canvas/text-to-image', { prompt: 'sandbox:fail' });
+  const done: string[] = [];
+  for (const [model, input] of jobs) done.push(await submit(model, input));
+  for (const content of ['Say hello', 'Name three rivers']) {
+    const messages = [{ role: 'user', content }];
+    await call('POST', '/chat/completions', { model: 'sandbox/chat', messages });
+  }
+  const slow = { prompt: 'a slow one sandbox:slow=600' };
+  await call('POST', '/queue/sandbox/canvas/text-to-image', slow);
+  const account_id = await seedPages(web);
+  return { account_id, image: done[0]!, failed };
+}
+
+/** What people do on the pages themselves. */
+async function seedPages({ url, password }: Trial['web']): Promise<string> {
+  const demo = await visit(url, 'demo@farebox.local', password);
+  const [{ account_id }] = (await demo('GET', '/api/me')).accounts as [{ account_id: string }];
+  const of = `/api/accounts/${account_id}`;
+  for (const [name, limit] of [
+    ['website', '25000000'],
+    ['batch jobs', '5000000'],
+  ])
+    await demo('POST', `${of}/keys`, { name, monthly_limit_usd_micro: limit });
+  await demo('POST', `${of}/invitations`, { email: 'ada@example.com', role: 'developer' });
+  const operator = await visit(url, 'operator@farebox.local', password);
+  const credit = { amount_usd_micro: '250000000', reference: 'invoice 2026-041' };
+  await operator('POST', `/api/operator/accounts/${account_id}/credit`, credit);
+  const voucher = { amount_usd_micro: '10000000', count: 3, note: 'for the workshop' };
+  const { data } = await operator('POST', '/api/operator/vouchers', voucher);
+  await demo('POST', `${of}/vouchers`, { code: (data as { code: string }[])[0]!.code });
+  await operator('POST', '/api/operator/invitations', { email: 'grace@example.com' });
+  return account_id;
+}
+
+async function visit(url: string, email: string, password: string) {
+  const signed = await fetch(`${url}/api/auth/sign-in/email`, {
+    method: 'POST',
+    headers: { origin: url, 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  });
+  const cookie = signed.headers.getSetCookie().map((line) => line.split(';', 1)[0]!);
+  return async (method: string, path: string, body?: object) => {
+    const reply = await fetch(`${url}${path}`, {
+      method,
+      headers: { origin: url, cookie: cookie.join('; '), 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    if (!reply.ok) throw new Error(`${method} ${path}: ${await reply.text()}`);
+    return (await reply.json()) as Record<string, unknown>;
+  };
+}

@@ -1,0 +1,148 @@
+/**
+ * `npm run pictures [-- TEXT]`: what every page of the web side looks like, light and dark, at desktop
+ * and phone width, with a trial's account that has a life behind it; kept under docs/pictures/. With
+ * TEXT only pages whose name holds it.
+ */
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import type { Browser, Page } from 'playwright-core';
+import { desktop, openBrowser, phone, signIn, visitor, withoutBrowser } from '../kit/browser.ts';
+import { seed, type Life } from './life.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const folder = join(root, 'docs/pictures');
+/** For what a page still fetches and moves when it seems to be there. */
+const settleMs = 1_200;
+const only = process.argv[2] ?? '';
+
+export interface Trial {
+  base_url: string;
+  key: string;
+  web: { url: string; password: string };
+}
+
+interface Look {
+  name: string;
+  path: string | ((life: Life) => string);
+  who: 'nobody' | 'demo@farebox.local' | 'operator@farebox.local';
+  /** What is done before the picture is taken. */
+  then?: (page: Page) => Promise<void>;
+}
+
+const demo = 'demo@farebox.local' as const;
+const operator = 'operator@farebox.local' as const;
+
+const looks: Look[] = [
+  { name: 'sign-in', path: '/sign-in', who: 'nobody' },
+  { name: 'sign-up', path: '/sign-up', who: 'nobody' },
+  { name: 'forgot', path: '/forgot', who: 'nobody' },
+  { name: 'overview', path: '/cabinet', who: demo },
+  { name: 'keys', path: '/cabinet/keys', who: demo },
+  { name: 'requests', path: '/cabinet/requests', who: demo },
+  { name: 'request', path: (life) => `/cabinet/requests/${life.image}`, who: demo },
+  { name: 'request-failed', path: (life) => `/cabinet/requests/${life.failed}`, who: demo },
+  { name: 'money', path: '/cabinet/money', who: demo },
+  { name: 'top-up', path: '/cabinet/money/top-up', who: demo },
+  { name: 'alerts', path: '/cabinet/money/alerts', who: demo },
+  { name: 'webhooks', path: '/cabinet/webhooks', who: demo },
+  { name: 'team', path: '/cabinet/team', who: demo },
+  { name: 'docs', path: '/cabinet/docs', who: demo },
+  { name: 'reference', path: '/cabinet/docs/reference', who: demo },
+  { name: 'settings', path: '/cabinet/settings', who: demo },
+  { name: 'studio', path: '/studio', who: demo },
+  { name: 'model', path: '/studio/sandbox/canvas/text-to-image', who: demo },
+  { name: 'chat', path: '/studio/chat', who: demo },
+  {
+    name: 'palette',
+    path: '/cabinet',
+    who: demo,
+    then: (page) => page.keyboard.press('Control+k'),
+  },
+  { name: 'operator', path: '/operator', who: operator },
+  { name: 'accounts', path: '/operator/accounts', who: operator },
+  { name: 'account', path: (life) => `/operator/accounts/${life.account_id}`, who: operator },
+  { name: 'catalog', path: '/operator/catalog', who: operator },
+  { name: 'upstreams', path: '/operator/upstreams', who: operator },
+  { name: 'queue', path: '/operator/queue', who: operator },
+  { name: 'unknown', path: '/operator/unknown', who: operator },
+  { name: 'vouchers', path: '/operator/vouchers', who: operator },
+  { name: 'invitations', path: '/operator/invitations', who: operator },
+  { name: 'log', path: '/operator/log', who: operator },
+];
+
+const missing = withoutBrowser();
+if (missing !== null) throw new Error(missing);
+const dir = mkdtempSync(join(tmpdir(), 'farebox-pictures-'));
+chmodSync(dir, 0o711);
+const { trial, stop } = await startTrial();
+const browser = await openBrowser();
+try {
+  mkdirSync(folder, { recursive: true });
+  const life = await seed(trial);
+  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+    for (const scheme of ['light', 'dark'] as const) {
+      await takeAll(browser, life, { size, viewport, scheme });
+    }
+  }
+} finally {
+  await browser.close();
+  await stop();
+  rmSync(dir, { recursive: true, force: true });
+}
+
+interface Manner {
+  size: string;
+  viewport: { width: number; height: number };
+  scheme: 'light' | 'dark';
+}
+
+async function takeAll(from: Browser, life: Life, { size, viewport, scheme }: Manner) {
+  for (const who of ['nobody', demo, operator] as const) {
+    const { page, context, faults } = await visitor(from, { viewport, scheme });
+    if (who !== 'nobody') await signIn(page, trial.web.url, who, trial.web.password);
+    for (const { name, path, then } of looks.filter((look) => look.who === who)) {
+      if (!name.includes(only)) continue;
+      await page.goto(`${trial.web.url}${typeof path === 'string' ? path : path(life)}`);
+      await page.locator('h1').first().waitFor();
+      await then?.(page);
+      await page.waitForTimeout(settleMs);
+      const file = join(folder, `${name}-${size}-${scheme}.webp`);
+      await sharp(await page.screenshot())
+        .webp({ quality: 72 })
+        .toFile(file);
+      console.log(file.slice(root.length + 1));
+    }
+    if (faults.length > 0) throw new Error(faults.join('\n'));
+    await context.close();
+  }
+}
+
+async function startTrial(): Promise<{ trial: Trial; stop: () => Promise<void> }> {
+  const child = spawn(process.execPath, [join(root, 'server/src/main.ts'), 'trial', '--json'], {
+    env: {
+      PATH: process.env.PATH,
+      PORT: '8080',
+      FAREBOX_DATA_DIR: join(dir, 'data'),
+      FAREBOX_SANDBOX_SPEED: '4',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const shown = await new Promise<Trial>((resolve, reject) => {
+    let text = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      if (text.includes('\n')) resolve(JSON.parse(text) as Trial);
+    });
+    child.once('exit', (code) => reject(new Error(`the trial ended with ${code}`)));
+  });
+  const ended = async () => {
+    await new Promise((resolve) => {
+      child.once('exit', resolve);
+      child.kill('SIGTERM');
+    });
+  };
+  return { trial: shown, stop: ended };
+}
