@@ -5,10 +5,13 @@ import type { Logger } from 'pino';
 import { auditNowAndThen } from './auditor.ts';
 import type { Config } from './config.ts';
 import { ping } from './db/migrate.ts';
+import * as people from './db/people.ts';
 import * as queue from './db/queue.ts';
+import * as pages from './db/request-pages.ts';
 import * as requests from './db/requests.ts';
 import type { HttpDeps } from './http/deps.ts';
 import { openapiText } from './http/openapi.ts';
+import { createLive, type Live } from './http/live.ts';
 import { createQueueView } from './http/queue-view.ts';
 import { outside, routes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
@@ -19,6 +22,7 @@ import { createBudget } from './lib/budget.ts';
 import { createLookup, ownAddresses, type Lookup } from './lib/fetch.ts';
 import type { Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
+import { movedSince } from './ledger/statement.ts';
 import { watchBalances } from './low-balance.ts';
 import { openParts, ownNames, type Parts } from './parts.ts';
 import type { CatalogStore } from './storage/catalog.ts';
@@ -115,11 +119,13 @@ export async function startApp(options: AppOptions): Promise<App> {
       clearTimeout(force);
       await working;
       deps.watch.close();
+      deps.live.close();
       await parts.close();
     };
     return { address, baseUrl: links.baseUrl, db, worker, catalog, metrics, stop };
   } catch (error) {
     deps.watch.close();
+    deps.live.close();
     await server?.close();
     await parts.close();
     throw error;
@@ -201,6 +207,7 @@ function httpDeps(
       (err) => log.warn({ err }, 'could not look at watched requests'),
       given.times,
     ),
+    live: livePages(parts, given.times),
     queue: view,
     own: ownAddresses(ownNames(config)),
     publicHosts: config.FAREBOX_TEST_PUBLIC_HOSTS,
@@ -231,6 +238,19 @@ function httpDeps(
     },
     unready: () => unready(db, catalog, parts.spaceLow),
   };
+}
+
+function livePages({ db, hints, links, log }: Parts, times: Times): Live {
+  return createLive(
+    hints,
+    {
+      entries: (ids, accountIds) => pages.findEntries(db, ids, accountIds),
+      moved: (known, limit) => movedSince(db, known, limit),
+      open: (accountIds, newest) => pages.openAmongNewest(db, accountIds, newest),
+      areStillThere: (viewers) => people.areStillThere(db, viewers),
+    },
+    { links, times, onError: (err) => log.warn({ err }, 'could not look at what pages show') },
+  );
 }
 
 async function unready(

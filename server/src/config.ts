@@ -206,7 +206,7 @@ const settings = {
     1,
     1_000_000,
     '20000',
-    'Status streams one process holds open; beyond it 503.',
+    'Status streams and open pages of the web side that one process holds; beyond it 503.',
   ),
   FAREBOX_SANDBOX: flag(
     'on',

@@ -132,6 +132,11 @@ export async function dropOlderSecret(db: Connection, id: string): Promise<strin
   return row?.webhook_secrets ?? null;
 }
 
+/** What its people call it; null: by its address. */
+export async function setName(db: Connection, id: string, name: string | null): Promise<void> {
+  await db.run(sql`update accounts set name = ${name} where id = ${id}`);
+}
+
 export interface FoundRow extends Omit<AccountRow, 'webhook_secrets'> {
   /** Charged and reserved this month (UTC), by all of its keys. */
   month_usd_micro: bigint;

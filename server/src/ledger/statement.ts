@@ -160,6 +160,36 @@ export async function findReference(db: Connection, reference: string): Promise<
   return row ?? null;
 }
 
+/** An account whose money has moved: its balance now, and which requests moved it. */
+export interface Moved {
+  account_id: string;
+  last_seq: bigint;
+  available_usd_micro: bigint;
+  reserved_usd_micro: bigint;
+  request_ids: string[];
+}
+
+/**
+ * Accounts with movements after those counted here, of each the requests behind the first `limit`
+ * of them.
+ */
+export function movedSince(
+  db: Connection,
+  known: { account_id: string; seq: bigint }[],
+  limit: number,
+): Promise<Moved[]> {
+  return db.run<Moved>(sql`
+    select b.account_id, b.last_seq,
+      b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
+      b.debits_pending as reserved_usd_micro,
+      array(select coalesce(t.pending_id, t.id) from transfers t
+        where t.account_id = b.account_id and t.seq > d.seq
+        order by t.seq limit ${limit}::int) as request_ids
+    from unnest(${known.map(({ account_id }) => account_id)}::uuid[],
+      ${known.map(({ seq }) => seq)}::bigint[]) as d (account_id, seq)
+    join balances b on b.account_id = d.account_id and b.last_seq > d.seq`);
+}
+
 /** Of all accounts together. */
 interface Holdings {
   /** What customers may spend: the operator owes it. */

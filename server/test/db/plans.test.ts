@@ -3,9 +3,11 @@ import { after, before, describe, test } from 'node:test';
 import * as accounts from '../../src/db/accounts.ts';
 import * as files from '../../src/db/files.ts';
 import * as keys from '../../src/db/keys.ts';
+import * as people from '../../src/db/people.ts';
 import * as margins from '../../src/db/margins.ts';
 import * as operatorLog from '../../src/db/operator-log.ts';
 import * as queue from '../../src/db/queue.ts';
+import * as lines from '../../src/db/request-pages.ts';
 import * as deliveries from '../../src/db/deliveries.ts';
 import * as requests from '../../src/db/requests.ts';
 import * as spend from '../../src/db/spend.ts';
@@ -13,6 +15,7 @@ import * as vouchers from '../../src/db/vouchers.ts';
 import { openBooks } from '../../src/ledger/ledger.ts';
 import {
   findReference,
+  movedSince,
   movements,
   movementsOf,
   seqsBetween,
@@ -68,12 +71,23 @@ const uuid = '01890f5e-27c1-7d3a-9e4f-0123456789ab';
 const filter = {
   status: null,
   model_id: null,
+  key_id: null,
   from_ms: null,
   to_ms: null,
   below_id: null,
   limit: 21,
 };
 
+const pageFilter = (account_id: string) => ({
+  account_id,
+  status: null,
+  model_id: null,
+  key_id: null,
+  from_ms: null,
+  to_ms: null,
+  first_id: null,
+  last_id: null,
+});
 const search = { words: null, only: null, below_id: null, limit: 26 };
 const logged = { account_id: null, by_email: null, action: null, below_id: null, limit: 51 };
 const booked = {
@@ -102,6 +116,8 @@ const growing = new Set([
   'files',
   'operator_log',
   'vouchers',
+  'spend_days',
+  'spend_rollups',
 ]);
 
 type Ask = (db: Database & Transaction) => unknown;
@@ -151,6 +167,21 @@ const asked: Record<string, Ask> = {
   statuses: (c) => requests.findMany(c, [sample.request, uuid]),
   cards: (c) => requests.findCards(c, [sample.request, uuid]),
   outputs: (c) => requests.findOutputs(c, [sample.request, uuid]),
+  'entries of a page': (c) => lines.findEntries(c, [sample.request, uuid], [sample.account]),
+  'a page of requests': (c) =>
+    lines.idsBelow(c, pageFilter(sample.account), { below_id: null, limit: 26, look: 1_000 }),
+  'a newer page of requests': (c) =>
+    lines.idsAbove(c, pageFilter(sample.account), {
+      above_id: sample.request,
+      limit: 26,
+      look: 1_000,
+    }),
+  'how far a look reaches': (c) =>
+    lines.reach(c, pageFilter(sample.account), { below_id: null, look: 1_000 }),
+  'open requests of watched accounts': (c) => lines.openAmongNewest(c, [sample.account, uuid], 50),
+  'whose money has moved': (c) => movedSince(c, [{ account_id: sample.account, seq: 3n }], 41),
+  'who still looks': (c) =>
+    people.areStillThere(c, [{ session_id: uuid, person_id: uuid, account_id: sample.account }]),
   'list requests': (c) => requests.list(c, { ...filter, account_id: sample.account }),
   'list requests, the next page': (c) =>
     requests.list(c, { ...filter, account_id: sample.account, below_id: sample.request }),
@@ -172,7 +203,16 @@ const asked: Record<string, Ask> = {
     movements(c, { ...booked, account_id: sample.account, kinds: ['charge'] }),
   'movements between two moments': (c) =>
     seqsBetween(c, sample.account, new Date(0), new Date(madeAt(5_000))),
-  'what was spent a day': (c) => spend.byDay(c, sample.account, new Date(madeAt(15_000)), 7),
+  'what was spent a day': (c) =>
+    spend.byDay(c, sample.account, {
+      since: new Date(madeAt(10_000)),
+      live: new Date(madeAt(15_000)),
+      modelsMax: 7,
+    }),
+  'which days are kept': (c) => spend.rolledUp(c, sample.account),
+  'begin to keep days': (c) => spend.lockRolledUp(c, sample.account, new Date(madeAt(5_000))),
+  'keep days': (c) =>
+    spend.rollUp(c, sample.account, new Date(madeAt(5_000)), new Date(madeAt(9_000))),
   'this month of the keys': (c) => spend.thisMonth(c, sample.account, 5),
   'what runs': (c) => spend.running(c, sample.account, 6),
   'first steps': (c) => spend.firstSteps(c, sample.account),
@@ -289,6 +329,20 @@ describe('no whole table is read to', () => {
 describe('a page reads no more rows than it shows, wherever it begins', () => {
   const pages: Record<string, Ask> = {
     'the first requests': (c) => requests.list(c, { ...filter, account_id: sample.big }),
+    'the first page of requests': (c) =>
+      lines.idsBelow(c, pageFilter(sample.big), { below_id: null, limit: 21, look: 1_000 }),
+    'a page of requests long ago': (c) =>
+      lines.idsBelow(
+        c,
+        { ...pageFilter(sample.big), to_ms: madeAt(4_002) },
+        { below_id: null, limit: 21, look: 1_000 },
+      ),
+    'a newer page of requests': (c) =>
+      lines.idsAbove(c, pageFilter(sample.big), {
+        above_id: sample.middle,
+        limit: 21,
+        look: 1_000,
+      }),
     'requests from the middle': (c) =>
       requests.list(c, { ...filter, account_id: sample.big, below_id: sample.middle }),
     'requests since a moment that few came after': (c) =>
@@ -425,7 +479,9 @@ async function fill(): Promise<void> {
     insert into files (id, account_id, storage_key, content_type, size, sha256, created_at, expires_at)
       select uid(5, n), account, 'k', 'image/png', 1, repeat('0', 64), ${at}, ${at} + interval '90 days' from n;
     insert into vouchers (id, code_hash, last4, amount_usd_micro)
-      select uid(6, n), sha256(n::text::bytea), 'last', 5 from n`),
+      select uid(6, n), sha256(n::text::bytea), 'last', 5 from n;
+    insert into spend_rollups select id, '2026-01-01', '2026-02-01' from accounts;
+    insert into spend_days select id, '2026-01-01', 'image', 'm', 5, 1 from accounts`),
   );
   await db.run(
     rawSql(`insert into operator_log (id, by_email, action, account_id)

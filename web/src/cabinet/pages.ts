@@ -1,4 +1,5 @@
 import { createRoute, lazyRouteComponent, type AnyRoute } from '@tanstack/react-router';
+import { readSearch } from './request-entries.ts';
 import { spendSearch, statementSearch } from './money-search.ts';
 
 /** The customer's pages. */
@@ -10,6 +11,27 @@ export function cabinetPages(parent: AnyRoute) {
       path: '/cabinet',
       validateSearch: spendSearch,
       component: lazyRouteComponent(() => import('./Overview.tsx'), 'Overview'),
+    }),
+    createRoute({
+      getParentRoute,
+      path: '/cabinet/team',
+      component: lazyRouteComponent(() => import('./Team.tsx'), 'Team'),
+    }),
+    createRoute({
+      getParentRoute,
+      path: '/cabinet/settings',
+      component: lazyRouteComponent(() => import('./Settings.tsx'), 'Settings'),
+    }),
+    createRoute({
+      getParentRoute,
+      path: '/cabinet/requests',
+      validateSearch: readSearch,
+      component: lazyRouteComponent(() => import('./Requests.tsx'), 'Requests'),
+    }),
+    createRoute({
+      getParentRoute,
+      path: '/cabinet/requests/$request_id',
+      component: lazyRouteComponent(() => import('./Request.tsx'), 'Request'),
     }),
     createRoute({
       getParentRoute,

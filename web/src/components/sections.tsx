@@ -10,6 +10,7 @@ import {
   IconMessage,
   IconPhoto,
   IconSettings,
+  IconShieldLock,
   IconTicket,
   IconUsers,
   IconWebhook,
@@ -36,6 +37,7 @@ export const sections: Section[] = [
       { path: '/cabinet/webhooks', name: 'webhooks', icon: IconWebhook },
       { path: '/cabinet/team', name: 'team', icon: IconUsers },
       { path: '/cabinet/docs', name: 'docs', icon: IconBook },
+      { path: '/cabinet/settings', name: 'settings', icon: IconShieldLock },
     ],
   },
   {

@@ -9,7 +9,7 @@ import {
   type MovementFilter,
 } from '../../ledger/statement.ts';
 import { csvLine, type Cell } from '../../lib/csv.ts';
-import { badParameter, momentOf, optionalText, readLimit } from '../requests.ts';
+import { badParameter, limitOf, momentOf, optionalText } from '../query.ts';
 import type { Visit, WebDeps } from '../web/visit.ts';
 
 /** Every movement of an account's money: on pages, and as a file. */
@@ -20,7 +20,7 @@ const exportRows = 1000;
 
 /** GET /statement?kind=&from=&to=&limit=&cursor=: newest first. */
 export async function list(visit: Visit, _reply: FastifyReply, { db }: WebDeps): Promise<unknown> {
-  const limit = readLimit((visit.query as Record<string, unknown>).limit);
+  const limit = limitOf(visit.query as Record<string, unknown>, { usual: 20, max: 100 });
   const filter = await filterOf(visit, { db });
   const cursor = optionalText(visit.query as Record<string, unknown>, 'cursor');
   if (cursor !== null && !/^[1-9]\d{0,17}$/.test(cursor))
