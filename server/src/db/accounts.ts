@@ -72,7 +72,7 @@ export interface NewAccounts {
   count: bigint;
 }
 
-/** How many were made on each of the last days (UTC), today among them; days without are left out. */
+/** How many were made on each of the last days (UTC), today included; none: no row. */
 export function countNew(db: Connection, days: number): Promise<NewAccounts[]> {
   return db.run<NewAccounts>(sql`
     select to_char(day, 'YYYY-MM-DD') as day, count from (
