@@ -91,6 +91,19 @@ export async function setStatus(
   await db.run(sql`update accounts set status = ${status} where id = ${id}`);
 }
 
+export interface Switches {
+  status: 'active' | 'suspended';
+  price_ppm: number;
+  is_operator: boolean;
+}
+
+/** What an operator is about to change; nobody else does until the transaction ends. */
+export async function lock(db: Connection, id: string): Promise<Switches> {
+  const [row] = await db.run<Switches>(sql`
+    select status, price_ppm, is_operator from accounts where id = ${id} for no key update`);
+  return row!;
+}
+
 export async function setOperator(db: Connection, id: string, is_operator: boolean): Promise<void> {
   await db.run(sql`update accounts set is_operator = ${is_operator} where id = ${id}`);
 }

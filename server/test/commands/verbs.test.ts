@@ -236,15 +236,13 @@ describe('beside a running service', () => {
     const told = await said('account', 'price', 'price@example.com', '0.85');
     assert.deepEqual([told.account_id, told.price_multiplier], [account_id, 0.85]);
     assert.match(await human('account', 'show', 'price@example.com'), /prices {5}times 0\.85\n/);
-    const body = { model_id: 'sandbox/canvas/text-to-image', input: { resolution: '1k' } };
-    const reply = await fetch(`${service.base}/v1/estimate`, {
-      method: 'POST',
-      headers: { authorization: `Key ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const estimate = (await reply.json()) as Record<string, unknown>;
-    assert.deepEqual([estimate.price_usd_micro, estimate.price_multiplier], ['25500', 0.85]);
+    const wanted = { model_id: 'test/image', input: { prompt: 'a cat' } };
+    const estimate = async () =>
+      (await call(service.base, 'POST', '/v1/estimate', key, wanted)).body;
+    const { price_usd_micro, price_multiplier } = await estimate();
+    assert.deepEqual([price_usd_micro, price_multiplier], ['8500', 0.85]);
     assert.match(await human('account', 'price', account_id, '1'), /pays 1 of every list price/);
+    assert.equal((await estimate()).price_usd_micro, '10000');
   });
 
   test('credit is booked once for each reference', async () => {

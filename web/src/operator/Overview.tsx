@@ -171,5 +171,7 @@ function DayTable({ days }: { days: Day[] }) {
     },
   ];
   const rows = [...days].reverse();
-  return <DataList label={t('by_day')} columns={columns} rows={rows} keyOf={(row) => row.name} />;
+  return (
+    <DataList label={t('by_day')} columns={columns} rows={rows} keyOf={(row) => row.name} asTable />
+  );
 }

@@ -37,7 +37,7 @@ export default function RevenueChart({ days }: { days: Sum[] }) {
       yAxisProps={{ width: 72, tickFormatter: (usd: number) => axisUsd(usd) }}
       xAxisProps={{ minTickGap: 24 }}
       barProps={{ isAnimationActive: false, radius: 2 }}
-      barChartProps={{ accessibilityLayer: false }}
+      barChartProps={{ accessibilityLayer: false, barGap: 1, barCategoryGap: '15%' }}
       aria-hidden
     />
   );
