@@ -77,6 +77,26 @@ verb(account, 'webhook-secret', "print what the account's notifications are sign
   .option('--retire', 'drop the older of two secrets')
   .action(run(async () => (await import('./commands/account.ts')).webhookSecret));
 
+const person = program.command('person').description('who signs in to the web pages');
+verb(person, 'list', 'list people with their accounts and roles, newest first')
+  .option('--limit <n>', 'how many', count, 100)
+  .action(run(async () => (await import('./commands/person.ts')).list));
+verb(
+  person,
+  'invite',
+  'print a link that lets an address in: to an account of its own, or into one',
+)
+  .argument('<email>')
+  .option('--account <email>', 'into this account')
+  .option('--role <role>', 'owner, developer, billing or read_only; default: owner')
+  .action(run(async () => (await import('./commands/person.ts')).invite));
+verb(person, 'reset-link', 'print a link that sets a new password, good for an hour')
+  .argument('<email>')
+  .action(run(async () => (await import('./commands/person.ts')).resetLink));
+verb(person, 'disable-2fa', 'take the authenticator app away from somebody who has lost it')
+  .argument('<email>')
+  .action(run(async () => (await import('./commands/person.ts')).disable2fa));
+
 verb(program, 'credit', 'book a deposit; the same reference is booked once')
   .argument('<email>')
   .argument('<usd>')

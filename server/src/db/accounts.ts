@@ -89,3 +89,8 @@ export async function dropOlderSecret(db: Connection, id: string): Promise<strin
     where id = ${id} and cardinality(webhook_secrets) = 2 returning webhook_secrets`);
   return row?.webhook_secrets ?? null;
 }
+
+/** What its people call it; null: by its address. */
+export async function setName(db: Connection, id: string, name: string | null): Promise<void> {
+  await db.run(sql`update accounts set name = ${name} where id = ${id}`);
+}

@@ -43,6 +43,49 @@ export async function find(db: Connection, email: string): Promise<PersonRow | n
   return row ?? null;
 }
 
+/** Newest first. */
+export function list(db: Connection, { limit }: { limit: number }): Promise<PersonRow[]> {
+  return db.run<PersonRow>(sql`
+    select id, name, email, email_verified, two_factor_enabled, created_at from people
+    order by id desc limit ${limit}`);
+}
+
+export async function count(db: Connection): Promise<number> {
+  const [row] = await db.run<{ n: bigint }>(sql`select count(*) as n from people`);
+  return Number(row!.n);
+}
+
+export async function rename(db: Connection, id: string, name: string): Promise<void> {
+  await db.run(sql`update people set name = ${name}, updated_at = now() where id = ${id}`);
+}
+
+/** Until the transaction ends nobody else does anything that needs them unchanged. */
+export async function lock(db: Connection, id: string): Promise<void> {
+  await db.run(sql`select from people where id = ${id} for no key update`);
+}
+
+/** The address is theirs. */
+export async function verify(db: Connection, id: string): Promise<void> {
+  await db.run(sql`
+    update people set email_verified = true, updated_at = now()
+    where id = ${id} and not email_verified`);
+}
+
+/** How they can sign in: providers of `logins`. */
+export async function loginsOf(db: Connection, id: string): Promise<string[]> {
+  const rows = await db.run<{ provider_id: string }>(sql`
+    select provider_id from logins where person_id = ${id}
+      and (provider_id <> 'credential' or password is not null)`);
+  return rows.map((row) => row.provider_id);
+}
+
+/** A password alone signs them in again. */
+export async function dropTwoFactor(db: Connection, id: string): Promise<void> {
+  await db.run(sql`delete from two_factors where person_id = ${id}`);
+  await db.run(sql`
+    update people set two_factor_enabled = false, updated_at = now() where id = ${id}`);
+}
+
 /** Returns false where they have no password to replace. */
 export async function setPassword(
   db: Connection,
@@ -80,6 +123,20 @@ export function memberships(db: Connection, personId: string): Promise<Membershi
     select m.account_id, m.role, coalesce(a.name, a.email) as name, a.status, a.is_operator
     from members m join accounts a on a.id = m.account_id
     where m.person_id = ${personId} order by m.created_at, m.account_id`);
+}
+
+/** The accounts of several people, by the address that an operator names them with. */
+export async function accountsOf(
+  db: Connection,
+  ids: string[],
+): Promise<Map<string, { email: string; role: Role }[]>> {
+  const rows = await db.run<{ person_id: string; email: string; role: Role }>(sql`
+    select m.person_id, a.email, m.role from members m join accounts a on a.id = m.account_id
+    where m.person_id = any(${ids}::uuid[]) order by m.created_at, m.account_id`);
+  const found = Map.groupBy(rows, ({ person_id }) => person_id);
+  return new Map(
+    [...found].map(([id, all]) => [id, all.map(({ email, role }) => ({ email, role }))]),
+  );
 }
 
 export async function membership(

@@ -17,24 +17,92 @@ export interface SpendRow {
 /** An id is made a moment before its row is written, and by another machine's clock. */
 const idSlackMs = 60_000;
 
+/** Days whose sums are kept, as midnights (UTC): from the first up to but not with the second. */
+export interface RolledUp {
+  since: Date;
+  until: Date;
+}
+
+export async function rolledUp(db: Connection, accountId: string): Promise<RolledUp | null> {
+  const [row] = await db.run<RolledUp>(sql`
+    select since::timestamp at time zone 'utc' as since,
+      until::timestamp at time zone 'utc' as until
+    from spend_rollups where account_id = ${accountId}`);
+  return row ?? null;
+}
+
 /**
- * Charges by day, kind and model since a midnight (UTC). They count in the day in which their
- * request was made, as they do in the month of its key.
+ * Locks what is kept of an account, and begins it at `since` where it is not there or has fallen
+ * behind that.
+ */
+export async function lockRolledUp(
+  tx: Connection,
+  accountId: string,
+  since: Date,
+): Promise<RolledUp> {
+  const [row] = await tx.run<RolledUp>(sql`
+    insert into spend_rollups as r (account_id, since, until)
+    values (${accountId}, (${since}::timestamptz at time zone 'utc')::date,
+      (${since}::timestamptz at time zone 'utc')::date)
+    on conflict (account_id) do update set
+      since = case when r.until < excluded.since then excluded.since else r.since end,
+      until = greatest(r.until, excluded.until)
+    returning since::timestamp at time zone 'utc' as since,
+      until::timestamp at time zone 'utc' as until`);
+  return row!;
+}
+
+/** Keeps the sums of the days from `from` up to `to`, or up to the first with an open request. */
+export async function rollUp(
+  tx: Connection,
+  accountId: string,
+  from: Date,
+  to: Date,
+): Promise<void> {
+  await tx.run(sql`
+    with made as (
+      select (date_bin('1 day', created_at, 'epoch') at time zone 'utc')::date as day, kind,
+        model_id, coalesce(sum(charged_usd_micro), 0)::bigint as charged, count(*)::int as requests,
+        bool_or(charged_usd_micro is null) as open
+      from requests
+      where account_id = ${accountId} and id >= ${leastIdAt(from.getTime() - idSlackMs)}
+        and id < ${leastIdAt(to.getTime() + idSlackMs)}
+        and created_at >= ${from}::timestamptz and created_at < ${to}::timestamptz
+      group by 1, 2, 3
+    ), closed as (
+      select coalesce(min(day) filter (where open),
+        (${to}::timestamptz at time zone 'utc')::date) as until from made
+    ), kept as (
+      insert into spend_days (account_id, day, kind, model_id, charged_usd_micro, requests)
+      select ${accountId}::uuid, day, kind, model_id, charged, requests from made, closed
+      where day < until
+    )
+    update spend_rollups set until = closed.until from closed where account_id = ${accountId}`);
+}
+
+/**
+ * Charges by day, kind and model since a midnight (UTC); before `live` they are taken from what is
+ * kept. They count in the day in which their request was made, as they do in the month of its key.
  */
 export function byDay(
   db: Connection,
   accountId: string,
-  since: Date,
-  modelsMax: number,
+  { since, live, modelsMax }: { since: Date; live: Date; modelsMax: number },
 ): Promise<SpendRow[]> {
   // `created_at` is in no index; the ids keep a stretch of time from reading all there is.
   return db.run<SpendRow>(sql`
     with made as (
-      select date_bin('1 day', created_at, 'epoch') as day, kind, model_id,
-        coalesce(sum(charged_usd_micro), 0)::bigint as charged, count(*) as requests
+      select day::timestamp at time zone 'utc' as day, kind, model_id,
+        charged_usd_micro as charged, requests::bigint
+      from spend_days
+      where account_id = ${accountId} and day >= (${since}::timestamptz at time zone 'utc')::date
+        and day < (${live}::timestamptz at time zone 'utc')::date
+      union all
+      select date_bin('1 day', created_at, 'epoch'), kind, model_id,
+        coalesce(sum(charged_usd_micro), 0)::bigint, count(*)
       from requests
-      where account_id = ${accountId} and id >= ${leastIdAt(since.getTime() - idSlackMs)}
-        and created_at >= ${since}::timestamptz
+      where account_id = ${accountId} and id >= ${leastIdAt(live.getTime() - idSlackMs)}
+        and created_at >= ${live}::timestamptz
       group by 1, 2, 3
     ), dearest as (
       select model_id from made group by model_id

@@ -111,6 +111,8 @@ const growing = new Set([
   'webhook_deliveries',
   'files',
   'vouchers',
+  'spend_days',
+  'spend_rollups',
 ]);
 
 type Ask = (db: Database & Transaction) => unknown;
@@ -181,7 +183,16 @@ const asked: Record<string, Ask> = {
     movements(c, { ...booked, account_id: sample.account, kinds: ['charge'] }),
   'movements between two moments': (c) =>
     seqsBetween(c, sample.account, new Date(0), new Date(madeAt(5_000))),
-  'what was spent a day': (c) => spend.byDay(c, sample.account, new Date(madeAt(15_000)), 7),
+  'what was spent a day': (c) =>
+    spend.byDay(c, sample.account, {
+      since: new Date(madeAt(10_000)),
+      live: new Date(madeAt(15_000)),
+      modelsMax: 7,
+    }),
+  'which days are kept': (c) => spend.rolledUp(c, sample.account),
+  'begin to keep days': (c) => spend.lockRolledUp(c, sample.account, new Date(madeAt(5_000))),
+  'keep days': (c) =>
+    spend.rollUp(c, sample.account, new Date(madeAt(5_000)), new Date(madeAt(9_000))),
   'this month of the keys': (c) => spend.thisMonth(c, sample.account, 5),
   'what runs': (c) => spend.running(c, sample.account, 6),
   'first steps': (c) => spend.firstSteps(c, sample.account),
@@ -448,7 +459,9 @@ async function fill(): Promise<void> {
     insert into files (id, account_id, storage_key, content_type, size, sha256, created_at, expires_at)
       select uid(5, n), account, 'k', 'image/png', 1, repeat('0', 64), ${at}, ${at} + interval '90 days' from n;
     insert into vouchers (id, code_hash, last4, amount_usd_micro)
-      select uid(6, n), sha256(n::text::bytea), 'last', 5 from n`),
+      select uid(6, n), sha256(n::text::bytea), 'last', 5 from n;
+    insert into spend_rollups select id, '2026-01-01', '2026-02-01' from accounts;
+    insert into spend_days select id, '2026-01-01', 'image', 'm', 5, 1 from accounts`),
   );
   await db.run(rawSql('vacuum analyze'));
 }

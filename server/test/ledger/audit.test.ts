@@ -49,6 +49,8 @@ const tables = [
   'webhook_deliveries',
   'files',
   'vouchers',
+  'spend_rollups',
+  'spend_days',
 ];
 
 /** `:who`, `:queued` and so on stand for ids. */
@@ -289,6 +291,17 @@ const sabotages: Sabotage[] = [
     what: 'a voucher redeemed by another account than it was booked to',
     sql: `update vouchers set redeemed_by = :who where id = :redeemed`,
     breaks: ['vouchers_are_deposits'],
+  },
+  {
+    what: 'a day of which something is kept that was never spent',
+    sql: `insert into spend_rollups values (:who, current_date - 3, current_date + 2);
+      insert into spend_days values (:who, current_date - 2, 'image', 'm', 5, 1)`,
+    breaks: ['spend_days_recompute'],
+  },
+  {
+    what: 'a day that is kept without what was spent',
+    sql: `insert into spend_rollups values (:who, current_date - 3, current_date + 2)`,
+    breaks: ['spend_days_recompute'],
   },
   {
     what: 'an account without a balance',

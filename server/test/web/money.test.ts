@@ -34,6 +34,11 @@ const submit = async (account: TestAccount, body: object = {}, model = 'fake/ima
   assert.equal(reply.status, 202, reply.text);
   return reply.body.request_id as string;
 };
+/** Rows that a test has written past the books. */
+async function forget(account_id: string): Promise<void> {
+  for (const table of ['requests', 'spend_days', 'spend_rollups'])
+    await service.db.run(rawSql(`delete from ${table} where account_id = $1`, [account_id]));
+}
 async function finish(): Promise<void> {
   for (let i = 0; i < 4; i++) {
     await service.wakeAll();
@@ -134,7 +139,53 @@ describe('the overview', () => {
       const oldest = seen.find((row: any) => row.day === body.days[0]);
       assert.equal(oldest !== undefined, days <= 30);
     }
-    await service.db.run(rawSql('delete from requests where account_id = $1', [account_id]));
+    await forget(account_id);
+  });
+
+  test('keeps the sums of days that are over, once, and of none that may still change', async () => {
+    const account = await service.account();
+    const { account_id } = account;
+    const { call } = (await person(service, { [account_id]: 'owner' })).of(account_id);
+    const ids = await service.db.run<{ id: string }>(
+      rawSql(
+        `insert into requests (id, account_id, key_id, model_id, kind, upstream, status, wake_at,
+          quoted_usd_micro, charged_usd_micro, created_at, started_at, deadline_at, completed_at)
+        select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0')
+            || '7000' || '9000' || lpad(n::text, 12, '0'))::uuid, $1, $2, 'm', 'text', 'fake',
+          case n when 3 then 'IN_PROGRESS' else 'COMPLETED' end, case n when 3 then now() end,
+          100, case when n <> 3 then n end, at, at, at, case when n <> 3 then now() end
+        from (select n, now() - make_interval(days => n) as at from generate_series(0, 9) n) d
+        returning id`,
+        [account_id, account.key_id],
+      ),
+    );
+    const sum = async () => {
+      const { body } = await call('GET', '/spend?days=30');
+      return body.data.reduce((all: number, row: any) => all + Number(row.charged_usd_micro), 0);
+    };
+    const sums = await Promise.all(Array.from({ length: 8 }, sum));
+    assert.deepEqual(sums, Array(8).fill(42));
+    const kept = async () =>
+      service.db.run<{ n: bigint; charged: string }>(
+        rawSql(
+          'select count(*) as n, sum(charged_usd_micro) as charged from spend_days where account_id = $1',
+          [account_id],
+        ),
+      );
+    assert.deepEqual(await kept(), [{ n: 6n, charged: '39' }], 'the days before the open one');
+    await service.db.run(
+      rawSql(
+        `update requests set status = 'COMPLETED', charged_usd_micro = 58, completed_at = now(),
+           wake_at = null where account_id = $1 and status = 'IN_PROGRESS'`,
+        [account_id],
+      ),
+    );
+    assert.equal(await sum(), 100);
+    // An hour after midnight yesterday is over, and before that the day before.
+    assert.ok(Number((await kept())[0]!.n) >= 8);
+    assert.equal(await sum(), 100);
+    assert.equal(ids.length, 10);
+    await forget(account_id);
   });
 
   test('refuses other stretches of time', async () => {

@@ -15,6 +15,7 @@ import {
 } from '../kit/browser.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { spendForMonths } from '../kit/spent.ts';
+import { until } from '../kit/until.ts';
 import { originOf, password, person, startWebService } from '../kit/web.ts';
 
 describe('the overview', { skip: withoutBrowser() ?? false }, () => {
@@ -37,9 +38,11 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
     for (const colorScheme of ['dark', 'light'] as const) {
       await page.emulateMedia({ colorScheme });
       await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
-      // The colours change with the next frame.
-      const twoFrames = 'requestAnimationFrame(() => requestAnimationFrame(done))';
-      await page.evaluate(`new Promise((done) => ${twoFrames})`);
+      // An inherited colour reaches what lies deep inside some frames later.
+      const frames = 'requestAnimationFrame(() => requestAnimationFrame(done))';
+      await page.evaluate(`new Promise((done) => ${frames})`);
+      const moving = () => page.evaluate('document.getAnimations().length');
+      await until('the colours have settled', async () => (await moving()) === 0);
       assert.deepEqual(await barriers(page), [], colorScheme);
       await picture(page, `${name}-${colorScheme}`);
     }
@@ -60,6 +63,8 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
       await page.getByText('Last 90 days').click();
       await page.waitForURL(/days=90/);
       await page.getByText('fal/veo/text-to-video').first().waitFor();
+      await page.getByText('Last 7 days').click();
+      await page.waitForURL(/days=7/);
       await page.getByText('As a table').click();
       await page.getByRole('columnheader', { name: 'fal/veo/text-to-video' }).waitFor();
       await look(page, `overview-table-${size}`);
@@ -69,7 +74,7 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
       await page.getByText('Nothing runs at the moment').waitFor();
       await service.call('POST', '/v1/queue/fake/image', {
         key: busy.key,
-        body: { prompt: 'another cat' },
+        body: { prompt: 'another cat', num_images: 2 },
       });
       assert.deepEqual(faults, []);
       await context.close();

@@ -68,6 +68,8 @@ function SettingsForm({ settings }: { settings: Settings }) {
   const [url, setUrl] = useState(settings.webhook_url ?? '');
   const amount = parseUsd(threshold);
   const isBad = on && (amount === null || amount <= 0n);
+  const isHeard =
+    (emails && settings.has_mail && settings.recipients.length > 0) || url.trim() !== '';
   const [asked, setAsked] = useState(false);
   const save = useMutation({
     mutationFn: () =>
@@ -142,7 +144,12 @@ function SettingsForm({ settings }: { settings: Settings }) {
             </>
           )}
           {failure && !ofUrl && <Failure error={failure} />}
-          <State settings={settings} />
+          {on && !isHeard && (
+            <Text size="sm" role="status">
+              {t('no_way')}
+            </Text>
+          )}
+          {(!on || before !== null) && <State settings={settings} />}
           {pays ? (
             <Group>
               <Button type="submit" loading={save.isPending}>

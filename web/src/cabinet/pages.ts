@@ -14,6 +14,16 @@ export function cabinetPages(parent: AnyRoute) {
     }),
     createRoute({
       getParentRoute,
+      path: '/cabinet/team',
+      component: lazyRouteComponent(() => import('./Team.tsx'), 'Team'),
+    }),
+    createRoute({
+      getParentRoute,
+      path: '/cabinet/settings',
+      component: lazyRouteComponent(() => import('./Settings.tsx'), 'Settings'),
+    }),
+    createRoute({
+      getParentRoute,
       path: '/cabinet/requests',
       validateSearch: readSearch,
       component: lazyRouteComponent(() => import('./Requests.tsx'), 'Requests'),

@@ -21,7 +21,11 @@ import { AccountScope, chooseAccount, keepAccount, type Me } from '../session.ts
 import { sections, type Section } from './sections.tsx';
 import { openPalette, Palette } from './Palette.tsx';
 
+/** What somebody who belongs to no account may see as well. */
+const ownPages = ['/cabinet/settings', '/operator'];
+
 const PersonMenu = lazy(() => import('./PersonMenu.tsx'));
+const NoAccount = lazy(() => import('./NoAccount.tsx'));
 
 /** Around every page of somebody who is signed in: where they are, and where they can go. */
 export function Shell({ me, children }: { me: Me; children: ReactNode }) {
@@ -98,7 +102,13 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
       </AppShell.Navbar>
       <AppShell.Main id="content">
         <Box maw={1180} mx="auto">
-          {children}
+          {account || ownPages.some((path) => pathname.startsWith(path)) ? (
+            children
+          ) : (
+            <Suspense>
+              <NoAccount />
+            </Suspense>
+          )}
         </Box>
       </AppShell.Main>
       <Palette sections={known} />

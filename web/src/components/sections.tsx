@@ -8,6 +8,7 @@ import {
   IconMessage,
   IconPhoto,
   IconSettings,
+  IconShieldLock,
   IconUsers,
   IconWebhook,
 } from '@tabler/icons-react';
@@ -33,6 +34,7 @@ export const sections: Section[] = [
       { path: '/cabinet/webhooks', name: 'webhooks', icon: IconWebhook },
       { path: '/cabinet/team', name: 'team', icon: IconUsers },
       { path: '/cabinet/docs', name: 'docs', icon: IconBook },
+      { path: '/cabinet/settings', name: 'settings', icon: IconShieldLock },
     ],
   },
   {

@@ -33,6 +33,12 @@ export const everywhere = {
     available: 'Available',
     reserved: 'Reserved',
     went_wrong: 'That did not work',
+    no_account: {
+      title: 'You belong to no account',
+      text: 'Open the link of an invitation to join one, or open an account of your own.',
+      text_closed: 'Open the link of an invitation to join one. Accounts are not opened here.',
+      open: 'Open an account',
+    },
     not_found: {
       title: 'There is no such page',
       text: 'The address may have a slip, or what was here is gone.',
@@ -46,6 +52,9 @@ export const everywhere = {
       CANCELLED: 'Cancelled',
     },
     kind: { image: 'Image', video: 'Video', text: 'Text' },
+    remove: 'Remove',
+    rename: 'Rename',
+    done: 'Done',
     role: { owner: 'Owner', developer: 'Developer', billing: 'Billing', read_only: 'Read only' },
     nav: {
       overview: 'Overview',
@@ -55,6 +64,7 @@ export const everywhere = {
       webhooks: 'Webhooks',
       team: 'Team',
       docs: 'Docs',
+      settings: 'Settings',
       models: 'Models',
       chat: 'Chat',
       accounts: 'Accounts',
@@ -100,6 +110,12 @@ export const everywhere = {
     available: 'Доступно',
     reserved: 'В резерве',
     went_wrong: 'Не получилось',
+    no_account: {
+      title: 'Вы не состоите ни в одном аккаунте',
+      text: 'Откройте ссылку из приглашения или откройте собственный аккаунт.',
+      text_closed: 'Откройте ссылку из приглашения. Открыть аккаунт самостоятельно здесь нельзя.',
+      open: 'Открыть аккаунт',
+    },
     not_found: {
       title: 'Такой страницы нет',
       text: 'Возможно, в адресе ошибка или здесь уже ничего нет.',
@@ -113,6 +129,9 @@ export const everywhere = {
       CANCELLED: 'Отменено',
     },
     kind: { image: 'Изображение', video: 'Видео', text: 'Текст' },
+    remove: 'Удалить',
+    rename: 'Переименовать',
+    done: 'Готово',
     role: {
       owner: 'Владелец',
       developer: 'Разработчик',
@@ -127,6 +146,7 @@ export const everywhere = {
       webhooks: 'Вебхуки',
       team: 'Команда',
       docs: 'Документация',
+      settings: 'Настройки',
       models: 'Модели',
       chat: 'Чат',
       accounts: 'Аккаунты',

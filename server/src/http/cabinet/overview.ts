@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import * as accounts from '../../db/accounts.ts';
 import * as spend from '../../db/spend.ts';
 import type { AccountRow } from '../../db/accounts.ts';
+import { rollUpSpend } from '../../operations/spend.ts';
 import { badParameter } from '../query.ts';
 import type { Visit, WebDeps } from '../web/visit.ts';
 
@@ -71,9 +72,13 @@ export async function spending(
   const { days: asked = '30' } = visit.query as { days?: unknown };
   const days = [7, 30, 90].find((each) => String(each) === asked);
   if (days === undefined) throw badParameter('days', 'must be 7, 30 or 90');
-  const today = Math.floor(Date.now() / dayMs) * dayMs;
+  const { account_id } = visit;
+  const now = Date.now();
+  const today = Math.floor(now / dayMs) * dayMs;
   const since = new Date(today - (days - 1) * dayMs);
-  const rows = await spend.byDay(db, visit.account_id, since, modelsShown);
+  const kept = await rollUpSpend(db, account_id, now);
+  const live = kept > since ? kept : since;
+  const rows = await spend.byDay(db, account_id, { since, live, modelsMax: modelsShown });
   return {
     days: Array.from({ length: days }, (_, i) => dayText(new Date(since.getTime() + i * dayMs))),
     data: rows.map(({ day, charged_usd_micro, ...row }) => ({

@@ -4,6 +4,7 @@ import * as requests from './requests.ts';
 import { thumbnail } from './thumbnail.ts';
 import * as alerts from './alerts.ts';
 import * as overview from './overview.ts';
+import * as team from './team.ts';
 import * as statement from './statement.ts';
 import * as topUp from './top-up.ts';
 import * as webhooks from './webhooks.ts';
@@ -11,6 +12,13 @@ import * as webhooks from './webhooks.ts';
 /** The customer's pages, below /api/accounts/:account_id. */
 export const cabinetRoutes: VisitRow[] = [
   ['GET', '/balance', 'view', overview.balance],
+  ['GET', '/team', 'view', team.team],
+  ['PATCH', '/account', 'own', team.rename],
+  ['PATCH', '/members/:person_id', 'own', team.setRole],
+  ['DELETE', '/members/:person_id', 'own', team.remove],
+  ['POST', '/leave', 'view', team.leave],
+  ['POST', '/invitations', 'own', team.invite],
+  ['DELETE', '/invitations/:invitation_id', 'own', team.withdraw],
   ['GET', '/events', 'view', events],
   ['GET', '/requests', 'view', requests.list],
   ['GET', '/requests/choices', 'view', requests.choices],

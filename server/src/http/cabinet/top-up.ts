@@ -3,7 +3,8 @@ import { ApiError } from '../../core/errors.ts';
 import { parseVoucherCode } from '../../core/voucher.ts';
 import * as accounts from '../../db/accounts.ts';
 import { redeemVoucher } from '../../operations/voucher.ts';
-import { inWords, text, throttle } from '../web/entry.ts';
+import { inWords, text } from '../web/entry.ts';
+import { throttle } from '../web/throttle.ts';
 import { readForm, type Visit, type WebDeps } from '../web/visit.ts';
 
 /** Ways to get money into an account. */
