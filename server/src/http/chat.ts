@@ -14,6 +14,7 @@ import { headerValues } from '../lib/headers.ts';
 import { newId } from '../lib/id.ts';
 import { openEventStream, type EventStream } from '../lib/sse.ts';
 import * as chat from '../operations/chat.ts';
+import { demandModel } from './auth.ts';
 import { chatMaxBytes, readObject } from './body.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { asApiError, errorBody } from './errors.ts';
@@ -55,6 +56,7 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
   const body = await readObject(req, reply, chatMaxBytes, deps);
   const wanted = parseChat(body);
   const model = textModel(wanted.model, deps);
+  demandModel(req.caller, model.id, 'model');
   await checkMedia(chatMedia(wanted.messages), req.caller.account_id, deps, badMessages);
   for (;;) {
     const taken = await take(req, wanted, body, model, key, deps);
@@ -97,8 +99,8 @@ async function take(
 ): Promise<Taken> {
   const max_tokens = Math.min(wanted.max_tokens ?? maxTokensDefault, model.max_output_tokens);
   const input_tokens = estimatePromptTokens(wanted.body, model.context_tokens);
-  const quote = price(model, { input_tokens, output_tokens: max_tokens });
-  const { key_id, account_id, monthly_limit_usd_micro } = req.caller;
+  const { key_id, account_id, monthly_limit_usd_micro, price_ppm } = req.caller;
+  const quote = price(model, { input_tokens, output_tokens: max_tokens }, price_ppm);
   const { routes, refusal } = await place(model, deps);
   const request_id = newId();
   const submitted = await deps.submit({

@@ -16,7 +16,8 @@ export async function studioCall(
 ): Promise<unknown> {
   const hash = await studioKey(deps.db, visit.account_id);
   const caller = await deps.authenticate(hash);
-  if (!caller?.active)
+  // A studio key never lapses.
+  if (!caller || 'lapsed' in caller || !caller.active)
     throw new ApiError('forbidden', { message: 'This account is suspended. Ask the operator.' });
   setRateHeaders(reply, caller.rate);
   if (!caller.rate.granted) throw tooManyCalls(caller.rate);
