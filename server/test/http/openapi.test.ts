@@ -34,6 +34,7 @@ const parameters: Record<string, string[]> = {
   'GET /requests': [
     'query status',
     'query model_id',
+    'query key_id',
     'query from',
     'query to',
     'query limit',

@@ -56,7 +56,7 @@ function Fields({ search, choices, set }: Props & { set: (change: Search) => voi
   const { t } = useTranslation('requests');
   const { t: common } = useTranslation('common');
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, sm: 3, lg: 6 }} spacing="sm" verticalSpacing="xs" mb="sm">
+    <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm" verticalSpacing="xs" mb="sm">
       <IdField id={search.id} set={set} />
       <Select
         label={t('status')}
