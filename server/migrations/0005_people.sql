@@ -188,6 +188,11 @@ comment on column invitations.accepted_at is 'Used up; null: open.';
 alter table accounts
   add column name text check (length(name) between 1 and 100),
   add column price_ppm integer not null default 1000000 check (price_ppm between 0 and 100000000);
+-- Every word of an account's address and name, by its beginning: how an operator finds it.
+create index accounts_words on accounts using gin
+  (to_tsvector('simple', regexp_replace(email || ' ' || coalesce(name, ''), '[!-/:-@\[-`{-~]+', ' ', 'g')));
+create index accounts_suspended on accounts (id) where status = 'suspended';
+create index accounts_operators on accounts (id) where is_operator;
 comment on column accounts.name is 'As its people call it; null: its e-mail address.';
 comment on column accounts.price_ppm is 'Multiplies every rate of the catalog, in millionths: 1000000 is the list price.';
 
@@ -279,6 +284,8 @@ create table operator_log (
   created_at timestamptz not null default now()
 );
 create index operator_log_account on operator_log (account_id, id) where account_id is not null;
+create index operator_log_author on operator_log (by_email, id);
+create index operator_log_action on operator_log (action, id);
 create trigger operator_log_append_only before update or delete or truncate on operator_log
   for each statement execute function refuse_change();
 comment on table operator_log is 'What operators did, append-only.';
@@ -290,3 +297,72 @@ comment on column operator_log.account_id is 'To which account, where to one.';
 comment on column operator_log.target is 'To what else.';
 comment on column operator_log.details is 'Amounts, reasons, the values before and after.';
 comment on column operator_log.created_at is 'Database clock.';
+
+-- What a day brought, once it is over: nothing that has ended changes any more.
+create table revenue_days (
+  day        date primary key,
+  created_at timestamptz not null default now()
+);
+comment on table revenue_days is 'Days (UTC) whose figures are in revenue and spending.';
+comment on column revenue_days.day is 'Over for an hour at least.';
+comment on column revenue_days.created_at is 'When it was summed up.';
+
+create table revenue (
+  day               date not null,
+  kind              text not null check (kind in ('video', 'image', 'text')),
+  model_id          text not null,
+  upstream          text not null,
+  completed         bigint not null check (completed >= 0),
+  failed            bigint not null check (failed >= 0),
+  charged_usd_micro bigint not null check (charged_usd_micro >= 0),
+  cost_usd_micro    bigint not null check (cost_usd_micro >= 0),
+  uncosted          bigint not null check (uncosted between 0 and completed),
+  primary key (day, kind, model_id, upstream)
+);
+comment on table revenue is 'What a day''s requests brought and cost, by model and upstream.';
+comment on column revenue.day is 'Of their end, UTC.';
+comment on column revenue.kind is 'requests.kind.';
+comment on column revenue.model_id is 'requests.model_id.';
+comment on column revenue.upstream is 'Where they ended.';
+comment on column revenue.completed is 'How many were COMPLETED.';
+comment on column revenue.failed is 'How many FAILED.';
+comment on column revenue.charged_usd_micro is 'Sum of their charges.';
+comment on column revenue.cost_usd_micro is 'Sum of what upstreams took, of failed ones too.';
+comment on column revenue.uncosted is 'How many were COMPLETED at a cost that nobody knows.';
+
+create table spending (
+  day               date not null,
+  account_id        uuid not null,
+  completed         bigint not null check (completed >= 0),
+  failed            bigint not null check (failed >= 0),
+  charged_usd_micro bigint not null check (charged_usd_micro >= 0),
+  cost_usd_micro    bigint not null check (cost_usd_micro >= 0),
+  primary key (day, account_id)
+);
+comment on table spending is 'What a day''s requests of one account brought and cost.';
+comment on column spending.day is 'Of their end, UTC.';
+comment on column spending.account_id is 'Who paid.';
+comment on column spending.completed is 'How many were COMPLETED.';
+comment on column spending.failed is 'How many FAILED.';
+comment on column spending.charged_usd_micro is 'Sum of their charges.';
+comment on column spending.cost_usd_micro is 'Sum of what upstreams took, of failed ones too.';
+
+-- Results are written in the order of their time: this finds those of a day and costs a write nothing.
+create index request_results_time on request_results using brin (created_at)
+  with (pages_per_range = 32, autosummarize = on);
+
+create unlogged table verdicts (
+  only       boolean primary key default true check (only),
+  ok         boolean not null,
+  checked    json not null,
+  violations json not null,
+  took_ms    integer not null check (took_ms >= 0),
+  created_at timestamptz not null default now()
+);
+comment on table verdicts is 'The newest proof of the books. Unlogged: after a crash they are proved anew.';
+comment on column verdicts.only is 'There is one row.';
+comment on column verdicts.ok is 'No law is broken.';
+comment on column verdicts.checked is 'How many rows of what were looked at.';
+comment on column verdicts.violations is 'The laws that are broken, with examples.';
+comment on column verdicts.took_ms is 'How long that took.';
+comment on column verdicts.created_at is 'When it ended.';

@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
+import * as verdicts from './db/verdicts.ts';
 import { auditAlone } from './ledger/audit.ts';
 import type { Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
+import { rollUpDays } from './operations/roll-up.ts';
 
 const auditMs = 15 * 60_000;
 /** After a turn that another process had, so that each has a verdict of its own before long. */
@@ -46,12 +48,16 @@ async function auditOnline(
   stopping: AbortSignal,
 ): Promise<boolean> {
   try {
+    const startedAt = performance.now();
     const report = await auditAlone(db, stopping);
     if (report === null) return false;
     const { ok, violations } = report;
     metrics.booksOk.set(ok ? 1 : 0);
     metrics.booksChecked.setToCurrentTime();
     if (!ok) log.error({ violations }, 'the books do not balance');
+    await verdicts.keep(db, report, performance.now() - startedAt);
+    // So that the operator's overview finds the days that are over summed up.
+    await rollUpDays(db);
   } catch (err) {
     if (!stopping.aborted) log.warn({ err }, 'the audit could not run');
   }

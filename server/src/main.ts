@@ -67,6 +67,10 @@ verb(account, 'suspend', "refuse the account's keys from the next call on")
 verb(account, 'resume', 'undo a suspension')
   .argument('<email>')
   .action(run(async () => (await import('./commands/account.ts')).resume));
+verb(account, 'price', 'multiply every price for one account, from the next call on')
+  .argument('<email>')
+  .argument('<factor>', '1 is the list price, 0.8 a fifth less, 0 free')
+  .action(run(async () => (await import('./commands/account.ts')).price));
 verb(account, 'statement', "list the movements of an account's money, newest first")
   .argument('<email>')
   .option('--limit <n>', 'how many', count, 100)

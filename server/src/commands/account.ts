@@ -4,9 +4,11 @@ import { statement, type StatementRow } from '../ledger/statement.ts';
 import {
   createAccount,
   needAccount,
+  ppmOf,
   Refused,
   retireWebhookSecret,
   rotateWebhookSecret,
+  setPrice,
 } from '../operations/account.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 
@@ -68,6 +70,7 @@ export async function show(context: Context, email: string): Promise<void> {
     `${row.email}  ${row.status}${row.is_operator ? '  operator' : ''}`,
     `available  ${formatUsd(row.available_usd_micro)} USD`,
     `reserved   ${formatUsd(row.reserved_usd_micro)} USD`,
+    ...(row.price_ppm === 1e6 ? [] : [`prices     times ${row.price_ppm / 1e6}`]),
     `account    ${row.id}`,
   ];
   print(context, view(row), lines.join('\n'));
@@ -92,6 +95,17 @@ async function setStatus(
     return needAccount(db, id);
   });
   print(context, view(row), `${row.email} is ${row.status}.`);
+}
+
+/** What the account pays of every list price, from the next call on. */
+export async function price(context: Context, email: string, factor: string): Promise<void> {
+  const price_ppm = ppmOf(factor);
+  const row = await withDatabase(context, async (db) => {
+    const { id } = await needAccount(db, email);
+    await setPrice(db, id, price_ppm);
+    return needAccount(db, id);
+  });
+  print(context, view(row), `${row.email} pays ${row.price_ppm / 1e6} of every list price.`);
 }
 
 export async function statementOf(
@@ -153,6 +167,7 @@ function view(row: accounts.AccountRow) {
     reserved_usd_micro: String(row.reserved_usd_micro),
     status: row.status,
     operator: row.is_operator,
+    price_multiplier: row.price_ppm / 1e6,
     created_at: row.created_at.toISOString(),
   };
 }

@@ -17,7 +17,7 @@ import {
   TOKENS_MAX,
 } from './priced-fields.ts';
 import type { Input, Priceable } from './priced-fields.ts';
-import { quoteFromJson, quoteToJson } from './quote-json.ts';
+import { quoteFromJson, quoteToJson, shownQuote } from './quote-json.ts';
 import { pixelsOf } from './size.ts';
 
 const none = { extras: [], max: 0, resolutions: [] };
@@ -970,6 +970,64 @@ describe('for every row and input', () => {
     );
   });
 
+  const anyPpm = fc.oneof(fc.nat(100_000_000), fc.constantFrom(1, 333_333, 1_000_001));
+
+  test('the list price is the multiplier 1, to the byte', () => {
+    fc.assert(
+      fc.property(anyModel, anyGoodInput, (model, input) => {
+        assert.deepEqual(price(model, input, 1_000_000), price(model, input));
+      }),
+    );
+  });
+
+  test('a multiplier of 0 is free, asked and delivered', () => {
+    fc.assert(
+      fc.property(anyModel, anyGoodInput, (model, input) => {
+        const quote = price(model, input, 0);
+        assert.equal(quote.price_usd_micro, 0n);
+        assert.ok(quote.breakdown.every((line) => line.amount_usd_micro === 0n));
+        assert.equal(charge(quote, { quantity: 1e6, input_tokens: 1e6, output_tokens: 1e6 }), 0n);
+      }),
+    );
+  });
+
+  test('a higher multiplier never costs less, and is rounded up once, at the end', () => {
+    fc.assert(
+      fc.property(anyModel, anyGoodInput, anyPpm, anyPpm, (model, input, a, b) => {
+        const at = (ppm: number) => price(model, input, ppm);
+        const [low, high] = [at(Math.min(a, b)), at(Math.max(a, b))];
+        assert.ok(low.price_usd_micro <= high.price_usd_micro);
+        assert.equal(low.unit_price_usd_micro, high.unit_price_usd_micro);
+        const list = at(1_000_000).price_usd_micro;
+        // The list price is itself rounded up, so that it bounds the exact one from both sides.
+        const scaled = (amount: bigint, ppm: number) =>
+          (amount * BigInt(ppm) + 999_999n) / 1_000_000n;
+        assert.ok(at(a).price_usd_micro <= scaled(list, a));
+        if (list > 0n) assert.ok(at(a).price_usd_micro >= scaled(list - 1n, a));
+      }),
+    );
+  });
+
+  test('the multiplier of the quote, kept as JSON, is that of the charge', () => {
+    fc.assert(
+      fc.property(anyModel, anyGoodInput, anyPpm, (model, input, ppm) => {
+        const quote = price(model, input, ppm);
+        const kept = quoteFromJson(JSON.parse(JSON.stringify(quoteToJson(quote))));
+        assert.deepEqual(kept, quote);
+        const { input_tokens, output_tokens } = input;
+        const asked = { quantity: quote.quantity, input_tokens, output_tokens };
+        assert.equal(charge(kept, asked), quote.price_usd_micro);
+        const half = { quantity: quote.quantity / 2, input_tokens: 0, output_tokens };
+        assert.ok(charge(kept, half) <= quote.price_usd_micro);
+        const amounts = quote.breakdown.map((line) => line.amount_usd_micro);
+        assert.equal(
+          amounts.reduce((sum, amount) => sum + amount, 0n),
+          quote.price_usd_micro,
+        );
+      }),
+    );
+  });
+
   test('any JSON as input ends in a price or in unpriceable, in nothing else', () => {
     const fieldNames = [
       'duration_seconds',
@@ -1050,9 +1108,11 @@ describe('docs/pricing.md', () => {
         assert.equal(refusal(model, example.input).message, example.refused);
         return;
       }
-      const quote = quoteToJson(price(model, example.input));
+      const ppm = Math.round((example.account?.price_multiplier ?? 1) * 1e6);
+      const quote = quoteToJson(price(model, example.input, ppm));
+      const shown = shownQuote(quote);
       for (const [field, value] of Object.entries(example.quote)) {
-        assert.deepEqual(quote[field as keyof typeof quote], value, field);
+        assert.deepEqual(shown[field as keyof typeof shown], value, field);
       }
       if (example.delivered) {
         assert.equal(

@@ -3,9 +3,9 @@
  * they cannot disagree: `price` fixes a quote from the input, `charge` puts the delivered quantity
  * into the same sum.
  *
- * Every quantity is taken exactly as written (0.1 is a tenth), all parts are summed exactly, and
- * the sum is rounded up to one micro-USD once. A line of the breakdown gets what it adds to the
- * rounded-up running total.
+ * Every quantity is taken exactly as written (0.1 is a tenth), all parts are summed exactly and
+ * taken times the account's multiplier, and the sum is rounded up to one micro-USD once. A line of
+ * the breakdown gets what it adds to the rounded-up running total.
  */
 
 import type { PriceRules, Resolution, Unit } from './catalog.ts';
@@ -33,6 +33,7 @@ export interface QuoteLine {
   label: string;
   /** In the quote's unit. */
   quantity: number;
+  /** By the catalog, without the multiplier. */
   unit_price_usd_micro: bigint;
   amount_usd_micro: bigint;
 }
@@ -41,9 +42,13 @@ export interface QuoteLine {
 export interface Quote {
   price_usd_micro: bigint;
   unit: Unit;
-  /** All that one unit costs, extras included; for text the dearer of the two rates. */
+  /**
+   * All that one unit costs by the catalog, extras included; for text the dearer of the two rates.
+   */
   unit_price_usd_micro: bigint;
   quantity: number;
+  /** What the account pays of every rate, in millionths; left out: the list price. */
+  price_ppm?: number;
   /** The amounts add up to the price. */
   breakdown: QuoteLine[];
   /** What was taken for fields the caller left out, by field. */
@@ -65,6 +70,8 @@ export interface Actual {
 /** Reserved for a video whose length the caller leaves open. */
 const DURATION_SECONDS_DEFAULT = 5;
 const MILLION = 1_000_000n;
+/** The list price, in millionths of it. */
+export const LIST_PPM = 1_000_000;
 
 type MediaUnit = Exclude<Unit, '1M tokens'>;
 const labels: Record<MediaUnit, string> = {
@@ -82,15 +89,19 @@ const fields: Record<MediaUnit, string> = {
 };
 
 /**
- * The price of one input. Throws ApiError `unpriceable`, naming the field and what is allowed;
- * nothing else.
+ * The price of one input for an account that pays `price_ppm` millionths of the list price. Throws
+ * ApiError `unpriceable`, naming the field and what is allowed; nothing else.
  */
-export function price(model: Priceable, input: Input): Quote {
+export function price(model: Priceable, input: Input, price_ppm = LIST_PPM): Quote {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw unpriceable('input', 'must be a JSON object', { type: 'object' });
   }
   const unit = model.price.unit;
-  return unit === '1M tokens' ? quoteTokens(model.price, input) : quoteMedia(model, unit, input);
+  const quote =
+    unit === '1M tokens'
+      ? quoteTokens(model.price, input, BigInt(price_ppm))
+      : quoteMedia(model, unit, input, BigInt(price_ppm));
+  return price_ppm === LIST_PPM ? quote : { ...quote, price_ppm };
 }
 
 /** Micro-USD for so many tokens, rounded up once. Throws ApiError `unpriceable` as `price` does. */
@@ -98,11 +109,12 @@ export function priceTokens(
   rules: Pick<PriceRules, 'input_usd_micro' | 'output_usd_micro'>,
   input_tokens: number,
   output_tokens: number,
+  ppm = MILLION,
 ): bigint {
   const input = BigInt(readTokens(input_tokens, 'input_tokens'));
   const output = BigInt(readTokens(output_tokens, 'output_tokens'));
   const exact = (rules.input_usd_micro ?? 0n) * input + (rules.output_usd_micro ?? 0n) * output;
-  return bounded(divideUp(exact, MILLION), 'output_tokens');
+  return bounded(divideUp(exact * ppm, MILLION * MILLION), 'output_tokens');
 }
 
 /**
@@ -116,7 +128,7 @@ export function charge(quote: Quote, actual: Actual): bigint {
   return spent < quote.price_usd_micro ? spent : quote.price_usd_micro;
 }
 
-function quoteMedia(model: Priceable, unit: MediaUnit, input: Input): Quote {
+function quoteMedia(model: Priceable, unit: MediaUnit, input: Input, ppm: bigint): Quote {
   const rules = model.price;
   const assumptions: Record<string, unknown> = {};
   const duration = readDuration(model, input);
@@ -136,7 +148,8 @@ function quoteMedia(model: Priceable, unit: MediaUnit, input: Input): Quote {
   const named = resolution !== undefined && rules.by_resolution !== undefined;
   const label = named ? `${labels[unit]} at ${resolution}` : labels[unit];
   const parts = [{ label, rate: rateOf(rules, resolution) }, ...extras];
-  const quote = quoteParts(unit, quantity, parts, assumptions);
+  const quote = quoteParts(unit, quantity, parts, ppm);
+  quote.assumptions = assumptions;
   if (asked === undefined) addRates(quote, rules);
   return quote;
 }
@@ -150,16 +163,11 @@ function extraParts(rules: PriceRules, input: Input, assumptions: Record<string,
   return parts;
 }
 
-function quoteParts(
-  unit: MediaUnit,
-  quantity: number,
-  parts: Part[],
-  assumptions: Record<string, unknown>,
-): Quote {
+function quoteParts(unit: MediaUnit, quantity: number, parts: Part[], ppm: bigint): Quote {
   const { n, d } = fractionOf(quantity);
   const amounts = shareOut(
-    parts.map((part) => part.rate * n),
-    d,
+    parts.map((part) => part.rate * n * ppm),
+    d * MILLION,
   );
   let rate = 0n;
   let total = 0n;
@@ -175,17 +183,17 @@ function quoteParts(
     unit_price_usd_micro: bounded(rate, fields[unit]),
     quantity,
     breakdown,
-    assumptions,
+    assumptions: {},
   };
 }
 
-function quoteTokens(rules: PriceRules, input: Input): Quote {
+function quoteTokens(rules: PriceRules, input: Input, ppm: bigint): Quote {
   const input_tokens = readTokens(input.input_tokens, 'input_tokens');
   const output_tokens = readTokens(input.output_tokens, 'output_tokens');
   const inputRate = rules.input_usd_micro ?? 0n;
   const outputRate = rules.output_usd_micro ?? 0n;
-  const total = priceTokens(rules, input_tokens, output_tokens);
-  const first = priceTokens(rules, input_tokens, 0);
+  const total = priceTokens(rules, input_tokens, output_tokens, ppm);
+  const first = priceTokens(rules, input_tokens, 0, ppm);
   return {
     price_usd_micro: total,
     unit: '1M tokens',
@@ -207,7 +215,7 @@ function spentOnMedia(quote: Quote, actual: Actual): bigint {
       ? rates[resolution as Resolution]!
       : quote.unit_price_usd_micro;
   const { n, d } = quantityOr(actual.quantity, quote.quantity);
-  return divideUp(rate * n, d);
+  return divideUp(rate * n * ppmOf(quote), d * MILLION);
 }
 
 function spentOnTokens(quote: Quote, actual: Actual): bigint {
@@ -215,7 +223,11 @@ function spentOnTokens(quote: Quote, actual: Actual): bigint {
   const a = quantityOr(millions(actual.input_tokens), input.quantity);
   const b = quantityOr(millions(actual.output_tokens), output.quantity);
   const exact = input.unit_price_usd_micro * a.n * b.d + output.unit_price_usd_micro * b.n * a.d;
-  return divideUp(exact, a.d * b.d);
+  return divideUp(exact * ppmOf(quote), a.d * b.d * MILLION);
+}
+
+function ppmOf({ price_ppm = LIST_PPM }: Quote): bigint {
+  return BigInt(price_ppm);
 }
 
 function millions(tokens: unknown): number | undefined {

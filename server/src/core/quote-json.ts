@@ -1,7 +1,8 @@
-/** A quote as JSON: the wire form of an estimate, and the form kept with a request. */
+/** A quote as JSON: the form kept with a request, and the form that callers see. */
 
 import type { Resolution, Unit } from './catalog.ts';
-import type { Quote } from './price.ts';
+import { divideUp } from './money.ts';
+import { LIST_PPM, type Quote } from './price.ts';
 
 /** `Quote` with every amount as a decimal text of micro-USD. */
 export interface QuoteJson {
@@ -9,6 +10,7 @@ export interface QuoteJson {
   unit: Unit;
   unit_price_usd_micro: string;
   quantity: number;
+  price_ppm?: number;
   breakdown: {
     label: string;
     quantity: number;
@@ -26,6 +28,7 @@ export function quoteToJson(quote: Quote): QuoteJson {
     unit: quote.unit,
     unit_price_usd_micro: quote.unit_price_usd_micro.toString(),
     quantity: quote.quantity,
+    ...(quote.price_ppm !== undefined && { price_ppm: quote.price_ppm }),
     breakdown: quote.breakdown.map((line) => ({
       ...line,
       unit_price_usd_micro: line.unit_price_usd_micro.toString(),
@@ -46,6 +49,7 @@ export function quoteFromJson(json: QuoteJson): Quote {
     unit: json.unit,
     unit_price_usd_micro: BigInt(json.unit_price_usd_micro),
     quantity: json.quantity,
+    ...(json.price_ppm !== undefined && { price_ppm: json.price_ppm }),
     breakdown: json.breakdown.map((line) => ({
       ...line,
       unit_price_usd_micro: BigInt(line.unit_price_usd_micro),
@@ -53,6 +57,29 @@ export function quoteFromJson(json: QuoteJson): Quote {
     })),
     assumptions: json.assumptions,
     ...(rates && { unit_price_by_resolution_usd_micro: mapValues(rates, BigInt) }),
+  };
+}
+
+/** What one unit costs the account, its multiplier included. */
+export type ShownQuote = Omit<QuoteJson, 'price_ppm'> & { price_multiplier?: number };
+
+/**
+ * As callers see it: at the account's own rates, so that a rate times its quantity is the amount. A
+ * rate with parts of a micro-USD is shown rounded up; the amounts come from the exact one.
+ */
+export function shownQuote({ price_ppm = LIST_PPM, ...quote }: QuoteJson): ShownQuote {
+  if (price_ppm === LIST_PPM) return quote;
+  const own = (rate: string) => divideUp(BigInt(rate) * BigInt(price_ppm), 1_000_000n).toString();
+  const rates = quote.unit_price_by_resolution_usd_micro;
+  return {
+    ...quote,
+    unit_price_usd_micro: own(quote.unit_price_usd_micro),
+    price_multiplier: price_ppm / LIST_PPM,
+    breakdown: quote.breakdown.map((line) => ({
+      ...line,
+      unit_price_usd_micro: own(line.unit_price_usd_micro),
+    })),
+    ...(rates && { unit_price_by_resolution_usd_micro: mapValues(rates, own) }),
   };
 }
 

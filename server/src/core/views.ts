@@ -1,6 +1,6 @@
 import type { Output, Progress, Status } from './request.ts';
 import { isFinal } from './request.ts';
-import type { QuoteJson } from './quote-json.ts';
+import { shownQuote, type QuoteJson } from './quote-json.ts';
 import { failures, type FailureCode } from './errors.ts';
 import { fileId } from './id.ts';
 import { sign, signCallback, signFile, type CallbackLink } from './signature.ts';
@@ -127,7 +127,7 @@ export function statusView(row: StatusRow, queuePosition: number | null, links: 
 export type StatusView = ReturnType<typeof statusView>;
 
 export function card(row: CardRow, outputs: Output[], links: Links) {
-  const { unit, unit_price_usd_micro, quantity } = row.quote;
+  const { unit, unit_price_usd_micro, quantity } = shownQuote(row.quote);
   const completed = row.status === 'COMPLETED';
   return {
     request_id: row.id,

@@ -8,6 +8,8 @@ export interface Caller {
   account_id: string;
   /** False: the account is suspended. */
   active: boolean;
+  /** What the account pays of every rate, in millionths. */
+  price_ppm: number;
   monthly_limit_usd_micro: bigint | null;
   open_jobs: number | null;
   open_requests: number;
@@ -27,6 +29,7 @@ interface AuthRow {
   key_id: string;
   account_id: string;
   active: boolean;
+  price_ppm: number;
   monthly_limit_usd_micro: bigint | null;
   open_jobs: number | null;
   open_requests: number;
@@ -73,6 +76,7 @@ function callerOf(row: AuthRow, i: number): Caller {
     key_id: row.key_id,
     account_id: row.account_id,
     active: row.active,
+    price_ppm: row.price_ppm,
     monthly_limit_usd_micro: row.monthly_limit_usd_micro,
     open_jobs: row.open_jobs,
     open_requests: row.open_requests,
@@ -94,7 +98,7 @@ function countCalls(
   return db.run<AuthRow>(sql`
     with known as (
       select c.n::int - 1 as n, c.asked, k.id as key_id, k.account_id,
-        a.status = 'active' as active,
+        a.status = 'active' as active, a.price_ppm,
         k.monthly_limit_usd_micro, k.open_jobs, u.open_requests, coalesce(k.rpm,
           ${defaultRpm}::int) as quota
       from unnest(${hashes}::bytea[], ${counts}::int[]) with ordinality as c (hash, asked, n)
@@ -116,7 +120,7 @@ function countCalls(
         asked = excluded.asked, quota = excluded.quota
       returning key_id, calls, granted, started_at
     )
-    select k.n, k.key_id, k.account_id, k.active, k.monthly_limit_usd_micro, k.open_jobs,
+    select k.n, k.key_id, k.account_id, k.active, k.price_ppm, k.monthly_limit_usd_micro, k.open_jobs,
       k.open_requests, k.quota,
       c.calls, c.granted,
       -- A call of another process that came first may have begun a moment later than this one.

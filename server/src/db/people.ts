@@ -141,3 +141,18 @@ export async function countTry(
     returning count`);
   return row!.count <= max;
 }
+
+export interface PersonOf extends PersonRow {
+  role: Role;
+  /** When a browser of theirs was last seen, give or take a day; null: none is signed in. */
+  seen_at: Date | null;
+}
+
+/** Those who belong to an account, owners first. */
+export function listOf(db: Connection, accountId: string): Promise<PersonOf[]> {
+  return db.run<PersonOf>(sql`
+    select p.id, p.name, p.email, p.email_verified, p.two_factor_enabled, p.created_at, m.role,
+      (select max(s.updated_at) from sessions s where s.person_id = p.id) as seen_at
+    from members m join people p on p.id = m.person_id where m.account_id = ${accountId}
+    order by m.role <> 'owner', m.created_at, p.id limit 500`);
+}

@@ -97,8 +97,8 @@ async function take(
 ): Promise<Taken> {
   const max_tokens = Math.min(wanted.max_tokens ?? maxTokensDefault, model.max_output_tokens);
   const input_tokens = estimatePromptTokens(wanted.body, model.context_tokens);
-  const quote = price(model, { input_tokens, output_tokens: max_tokens });
-  const { key_id, account_id, monthly_limit_usd_micro } = req.caller;
+  const { key_id, account_id, monthly_limit_usd_micro, price_ppm } = req.caller;
+  const quote = price(model, { input_tokens, output_tokens: max_tokens }, price_ppm);
   const { routes, refusal } = await place(model, deps);
   const request_id = newId();
   const submitted = await deps.submit({

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { price } from '../core/price.ts';
-import { quoteToJson } from '../core/quote-json.ts';
+import { quoteToJson, shownQuote } from '../core/quote-json.ts';
 import { jsonMaxBytes, readObject } from './body.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { findModel } from './models.ts';
@@ -17,6 +17,7 @@ export async function estimate(req: Keyed, reply: FastifyReply, deps: HttpDeps):
       param: 'input',
     });
   }
-  const { price_usd_micro, ...quote } = quoteToJson(price(model, input as Record<string, unknown>));
+  const priced = price(model, input as Record<string, unknown>, req.caller.price_ppm);
+  const { price_usd_micro, ...quote } = shownQuote(quoteToJson(priced));
   return { model_id: model.id, kind: model.kind, price_usd_micro, ...quote };
 }

@@ -28,7 +28,7 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   const model = findModel(deps, (req.params as { '*': string })['*']);
   if (model.kind === 'text') throw new ApiError('use_chat_completions', { param: 'model_id' });
   const { webhook_url, input } = await takeWebhook(req, body, deps);
-  const quote = price(model, input);
+  const quote = price(model, input, caller.price_ppm);
   await checkInput(model, input, caller.account_id, deps);
   const { routes, refusal } = await place(model, deps);
   const { upstream } = routes[0]!;

@@ -51,14 +51,30 @@ interface Referenced {
   /** Negative where it went out. */
   amount: bigint;
   reason: string | null;
+  created_at: Date;
 }
 
 /** What was booked under an outside reference. */
 export async function findReference(db: Connection, reference: string): Promise<Referenced | null> {
   const [row] = await db.run<Referenced>(sql`
-    select id, account_id, kind, reason,
+    select id, account_id, kind, reason, created_at,
       case when credit_account_id = account_id then amount_usd_micro
         else -amount_usd_micro end as amount
     from transfers where reference = ${reference}`);
   return row ?? null;
+}
+
+/** Of all accounts together. */
+interface Holdings {
+  /** What customers may spend: the operator owes it. */
+  available_usd_micro: bigint;
+  reserved_usd_micro: bigint;
+}
+
+export async function holdings(db: Connection): Promise<Holdings> {
+  const [row] = await db.run<Holdings>(sql`
+    select coalesce(sum(credits_posted - debits_posted - debits_pending), 0)::bigint
+        as available_usd_micro,
+      coalesce(sum(debits_pending), 0)::bigint as reserved_usd_micro from balances`);
+  return row!;
 }

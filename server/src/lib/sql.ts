@@ -159,6 +159,29 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
+/**
+ * A database whose every statement and transaction is part of this transaction: what was written
+ * for the one goes with the other, both or neither.
+ */
+export function within(db: Database, tx: Transaction): Database {
+  return {
+    ...db,
+    run: (statement) => tx.run(statement),
+    async tx(work) {
+      const sent: Promise<unknown>[] = [];
+      const send = (statement: Statement) => {
+        const promise = tx.run(statement);
+        promise.catch(() => {});
+        sent.push(promise);
+      };
+      const value = await work({ run: (statement) => tx.run(statement), send });
+      // As its own commit would: a write that failed fails here, by its own error.
+      await Promise.all(sent);
+      return value;
+    },
+  };
+}
+
 /** A deadlock or serialization failure has undone all of it, so the same may be tried again. */
 async function again<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {

@@ -50,6 +50,29 @@ export async function needAccount(db: Database, emailOrId: string): Promise<acco
   return account;
 }
 
+/** A hundred times the list price; what is more is a slip. */
+const ppmMax = 100_000_000;
+
+/**
+ * From the next call on the account pays so many millionths of every list price. What is open or
+ * over keeps the price it was submitted at. Throws `Refused` for what is no multiplier.
+ */
+export async function setPrice(db: Database, id: string, price_ppm: number): Promise<void> {
+  if (!Number.isSafeInteger(price_ppm) || price_ppm < 0 || price_ppm > ppmMax)
+    throw new Refused('A price multiplier is a number from 0 to 100 with at most 6 decimals.');
+  await accounts.setPrice(db, id, price_ppm);
+}
+
+/** "0.85" → 850000 millionths. Throws `Refused` for what is no multiplier. */
+export function ppmOf(text: string): number {
+  const [, whole, decimals = ''] = /^(\d{1,3})(?:\.(\d{1,6}))?$/.exec(text.trim()) ?? [];
+  const ppm = whole === undefined ? -1 : Number(whole) * 1e6 + Number(decimals.padEnd(6, '0'));
+  if (ppm >= 0 && ppm <= ppmMax) return ppm;
+  throw new Refused(
+    `"${text}" is no price multiplier: a number from 0 to 100 with at most 6 decimals, such as 0.85.`,
+  );
+}
+
 /**
  * Gives the account a new webhook secret beside the one it has; both sign from now on, the new one
  * first. Throws `Refused` where two are active already: the older may still be in use.

@@ -76,6 +76,10 @@ const quoteFields: Record<string, Schema> = {
   unit: ref('Unit'),
   unit_price_usd_micro: microUsd('What one unit costs, extras included; for text the dearer rate.'),
   quantity: number('How many units.'),
+  price_multiplier: number(
+    "Only where it is not 1: what this account pays of the list price. The estimate's rates have " +
+      'it in them already.',
+  ),
   breakdown: list(ref('QuoteLine'), 'How the price comes about; the amounts add up to it.'),
   assumptions: anything(
     'What was taken for fields that were left out, by field: the dearest `resolution`, 5 ' +
@@ -145,5 +149,5 @@ export const schemas: Record<string, Schema> = {
     unit_price_usd_micro: microUsd('What one unit costs.'),
     amount_usd_micro: microUsd('What the line adds to the price.'),
   }),
-  Estimate: object(quoteFields, ['unit_price_by_resolution_usd_micro']),
+  Estimate: object(quoteFields, ['unit_price_by_resolution_usd_micro', 'price_multiplier']),
 };

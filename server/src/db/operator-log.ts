@@ -1,0 +1,82 @@
+import { sql, type Connection, type Transaction } from '../lib/sql.ts';
+
+/** What operators did. */
+export interface LogRow {
+  id: string;
+  person_id: string | null;
+  by_email: string;
+  action: string;
+  account_id: string | null;
+  /** The account's address today; null: there is no account in it, or it is gone. */
+  account_email: string | null;
+  target: string | null;
+  details: Record<string, unknown> | null;
+  created_at: Date;
+}
+
+export type NewLogRow = Omit<LogRow, 'account_email' | 'created_at'>;
+
+export function insert(tx: Transaction, row: NewLogRow): void {
+  const details = row.details === null ? null : JSON.stringify(row.details);
+  tx.send(sql`
+    insert into operator_log (id, person_id, by_email, action, account_id, target, details)
+    values (${row.id}, ${row.person_id}, ${row.by_email}, ${row.action}, ${row.account_id},
+      ${row.target}, ${details}::json)`);
+}
+
+export interface LogFilter {
+  account_id: string | null;
+  by_email: string | null;
+  action: string | null;
+  below_id: string | null;
+  limit: number;
+}
+
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** Newest first. */
+export function list(db: Connection, filter: LogFilter): Promise<LogRow[]> {
+  const below = filter.below_id ?? lastId;
+  const { account_id, by_email, action, limit } = filter;
+  if (account_id !== null) {
+    return db.run<LogRow>(sql`
+      select l.*, a.email as account_email
+      from operator_log l left join accounts a on a.id = l.account_id
+      where l.account_id = ${account_id} and l.id < ${below}
+        and (${by_email}::text is null or l.by_email = ${by_email})
+        and (${action}::text is null or l.action = ${action})
+      order by l.id desc limit ${limit}`);
+  }
+  if (action !== null) {
+    return db.run<LogRow>(sql`
+      select l.*, a.email as account_email
+      from operator_log l left join accounts a on a.id = l.account_id
+      where l.action = ${action} and l.id < ${below}
+        and (${by_email}::text is null or l.by_email = ${by_email})
+      order by l.id desc limit ${limit}`);
+  }
+  if (by_email !== null) {
+    return db.run<LogRow>(sql`
+      select l.*, a.email as account_email
+      from operator_log l left join accounts a on a.id = l.account_id
+      where l.by_email = ${by_email} and l.id < ${below} order by l.id desc limit ${limit}`);
+  }
+  return db.run<LogRow>(sql`
+    select l.*, a.email as account_email
+    from operator_log l left join accounts a on a.id = l.account_id
+    where l.id < ${below} order by l.id desc limit ${limit}`);
+}
+
+/** The addresses of all who have acted, for a choice of them. */
+export async function authors(db: Connection): Promise<string[]> {
+  // Each next one is looked up: the log may be long, its authors are few.
+  const rows = await db.run<{ by_email: string }>(sql`
+    with recursive author as (
+      select min(by_email) as by_email from operator_log
+      union all
+      select (select min(l.by_email) from operator_log l where l.by_email > author.by_email)
+      from author where author.by_email is not null
+    )
+    select by_email from author where by_email is not null limit 200`);
+  return rows.map(({ by_email }) => by_email);
+}

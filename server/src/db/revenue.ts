@@ -1,0 +1,130 @@
+import { rawSql, sql, type Connection, type Transaction } from '../lib/sql.ts';
+
+/**
+ * What requests brought and what they cost, by the day (UTC) on which they ended. Days that are
+ * over are summed up once: nothing that has ended changes any more. What came since is summed when
+ * it is asked for.
+ */
+
+/** A transaction that began before midnight has written its end by then. */
+const settledAfter = `interval '1 hour'`;
+/** The day that is not summed up yet, or the first of two. */
+const boundary = `date_trunc('day', now() at time zone 'utc' - ${settledAfter})`;
+/** As far as anybody can look back, and some days more. */
+const keptDays = 100;
+
+/** Any number will do, as long as every version of the service takes the same one. */
+const rollUpLock = 770_219_011;
+
+/** Sums up the days that are over and were not yet; how many. */
+export async function rollUp(tx: Transaction): Promise<number> {
+  await tx.run(sql`select pg_advisory_xact_lock(${rollUpLock})`);
+  // The bounds are known when this runs, and how much lies between them decides how it is read.
+  await tx.run(rawSql('set local plan_cache_mode = force_custom_plan'));
+  const missing = await tx.run<{ day: string }>(
+    rawSql(`select to_char(d, 'YYYY-MM-DD') as day
+      from generate_series(${boundary} - interval '${keptDays} days',
+        ${boundary} - interval '1 day', interval '1 day') d
+      where d::date not in (select day from revenue_days) order by d`),
+  );
+  if (missing.length === 0) return 0;
+  const days = missing.map(({ day }) => day);
+  await tx.run(sql`insert into revenue_days (day) select unnest(${days}::date[])`);
+  const ended = `
+    select (s.created_at at time zone 'utc')::date as day, r.account_id, r.kind, r.model_id,
+      r.upstream, r.status = 'COMPLETED' as done, r.charged_usd_micro as charged,
+      s.cost_usd_micro as cost
+    from request_results s join requests r on r.id = s.request_id
+    where s.created_at >= $1::date::timestamp at time zone 'utc'
+      and s.created_at < ($2::date + 1)::timestamp at time zone 'utc'
+      and (s.created_at at time zone 'utc')::date = any($3::date[])`;
+  await tx.run(
+    rawSql(
+      `with e as materialized (${ended}), by_model as (
+        insert into revenue (day, kind, model_id, upstream, completed, failed, charged_usd_micro,
+          cost_usd_micro, uncosted)
+        select day, kind, model_id, upstream, ${sums},
+          count(*) filter (where done and cost is null)
+        from e group by day, kind, model_id, upstream
+      )
+      insert into spending (day, account_id, completed, failed, charged_usd_micro, cost_usd_micro)
+      select day, account_id, ${sums} from e group by day, account_id`,
+      [days[0], days.at(-1), `{${days.join(',')}}`],
+    ),
+  );
+  return days.length;
+}
+
+const sums = `count(*) filter (where done), count(*) filter (where not done),
+  coalesce(sum(charged), 0)::bigint, coalesce(sum(cost), 0)::bigint`;
+
+interface Sum {
+  completed: bigint;
+  failed: bigint;
+  charged_usd_micro: bigint;
+  cost_usd_micro: bigint;
+}
+
+export interface RevenueRow extends Sum {
+  day: string;
+  kind: string;
+  model_id: string;
+  upstream: string;
+  /** COMPLETED at a cost that nobody knows. */
+  uncosted: bigint;
+}
+
+export interface SpendingRow extends Sum {
+  account_id: string;
+  email: string;
+  name: string | null;
+}
+
+/** From the beginning of the day so many days ago; 1: today. */
+const from = (days: number) =>
+  `date_trunc('day', now() at time zone 'utc') - interval '${Math.floor(days) - 1} days'`;
+
+/** Of what is not summed up yet. */
+const fresh = (days: number) => `
+  select (s.created_at at time zone 'utc')::date as day, r.account_id, r.kind, r.model_id,
+    r.upstream, r.status = 'COMPLETED' as done, r.charged_usd_micro as charged,
+    s.cost_usd_micro as cost
+  from request_results s join requests r on r.id = s.request_id
+  where s.created_at >= greatest(${boundary}, ${from(days)}) at time zone 'utc'`;
+
+/** By day, kind, model and upstream, for the last so many days, today among them. */
+export function revenue(db: Connection, days: number): Promise<RevenueRow[]> {
+  return db.run<RevenueRow>(
+    rawSql(`
+    select to_char(day, 'YYYY-MM-DD') as day, kind, model_id, upstream, completed, failed,
+      charged_usd_micro, cost_usd_micro, uncosted
+    from revenue where day >= ${from(days)} and day < ${boundary}
+    union all
+    select to_char(day, 'YYYY-MM-DD'), kind, model_id, upstream, ${sums},
+      count(*) filter (where done and cost is null)
+    from (${fresh(days)}) e group by day, kind, model_id, upstream`),
+  );
+}
+
+/** Those who paid most in the last so many days. */
+export function topAccounts(db: Connection, days: number, limit: number): Promise<SpendingRow[]> {
+  return db.run<SpendingRow>(
+    rawSql(
+      `select t.*, a.email, a.name from (
+      select account_id, sum(completed)::bigint as completed, sum(failed)::bigint as failed,
+        sum(charged_usd_micro)::bigint as charged_usd_micro,
+        sum(cost_usd_micro)::bigint as cost_usd_micro
+      from (
+        select account_id, completed, failed, charged_usd_micro, cost_usd_micro
+        from spending where day >= ${from(days)} and day < ${boundary}
+        union all
+        select account_id, ${sums} from (${fresh(days)}) e group by account_id
+      ) both_parts group by account_id
+      having sum(charged_usd_micro) > 0 or sum(cost_usd_micro) > 0
+      order by sum(charged_usd_micro) desc, account_id limit $1
+    ) t join accounts a on a.id = t.account_id
+    order by t.charged_usd_micro desc, t.account_id`,
+      [limit],
+    ),
+  );
+}

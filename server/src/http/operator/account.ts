@@ -1,0 +1,231 @@
+import { ApiError } from '../../core/errors.ts';
+import { roles } from '../../core/role.ts';
+import * as accounts from '../../db/accounts.ts';
+import * as invitations from '../../db/invitations.ts';
+import * as keys from '../../db/keys.ts';
+import * as people from '../../db/people.ts';
+import { requestsOf, type MarginRow } from '../../db/margins.ts';
+import { statement, type StatementRow } from '../../ledger/statement.ts';
+import type { Database } from '../../lib/sql.ts';
+import { Refused, setPrice } from '../../operations/account.ts';
+import { invite, resetLink } from '../../operations/person.ts';
+import { text } from '../web/entry.ts';
+import { amount, choice, flag, idOf, optional, pageFrom, pageOf, whole } from '../web/form.ts';
+import { parameter } from '../web/form.ts';
+import type { VisitHandler } from '../web/routes.ts';
+import type { Visit } from '../web/visit.ts';
+import { shown } from './accounts.ts';
+import type { Deed } from './deed.ts';
+
+/** One account, below /accounts/:account_id: what is in it, and what an operator may do to it. */
+
+/** GET: the account with its people, keys and open invitations. */
+export const read: VisitHandler = async (visit, _reply, { db }) => {
+  const account = await need(db, visit);
+  const [members, ownKeys, invited] = await Promise.all([
+    people.listOf(db, account.id),
+    keys.list(db, account.id),
+    invitations.listOpen(db, account.id),
+  ]);
+  return {
+    ...shown(account),
+    is_own: members.some(({ id, role }) => id === visit.session.person_id && role === 'owner'),
+    people: members.map(personShown),
+    keys: ownKeys.map(keyShown),
+    invitations: invited.map(({ id, email, role, expires_at }) => {
+      return { invitation_id: id, email, role, expires_at: expires_at.toISOString() };
+    }),
+  };
+};
+
+function personShown(row: people.PersonOf) {
+  return {
+    person_id: row.id,
+    name: row.name,
+    email: row.email,
+    email_verified: row.email_verified,
+    two_factor_enabled: row.two_factor_enabled,
+    role: row.role,
+    seen_at: row.seen_at?.toISOString() ?? null,
+  };
+}
+
+function keyShown(row: keys.KeyRow) {
+  return {
+    key_id: row.id,
+    name: row.name,
+    prefix: row.prefix,
+    last4: row.last4,
+    monthly_limit_usd_micro:
+      row.monthly_limit_usd_micro === null ? null : String(row.monthly_limit_usd_micro),
+    rpm: row.rpm,
+    open_jobs: row.open_jobs,
+    month_usd_micro: String(row.spent_usd_micro),
+    open_requests: row.open_requests,
+    created_at: row.created_at.toISOString(),
+    revoked_at: row.revoked_at?.toISOString() ?? null,
+  };
+}
+
+/** GET /requests?limit=&cursor=: with upstream, cost and margin, which customers never see. */
+export const requests: VisitHandler = async (visit, _reply, { db }) => {
+  const page = pageOf(visit);
+  const account_id = idOf(params(visit).account_id);
+  const { cursor: below_id } = page;
+  const rows = await requestsOf(db, { account_id, below_id, limit: page.limit + 1 });
+  return pageFrom(rows, page, requestShown);
+};
+
+function requestShown(row: MarginRow) {
+  const { charged_usd_micro: charged, cost_usd_micro: cost } = row;
+  return {
+    request_id: row.id,
+    model_id: row.model_id,
+    kind: row.kind,
+    upstream: row.upstream,
+    status: row.status,
+    quoted_usd_micro: String(row.quoted_usd_micro),
+    charged_usd_micro: charged === null ? null : String(charged),
+    cost_usd_micro: cost === null ? null : String(cost),
+    margin_usd_micro: charged === null || cost === null ? null : String(charged - cost),
+    error_code: row.error_code,
+    created_at: row.created_at.toISOString(),
+    completed_at: row.completed_at?.toISOString() ?? null,
+  };
+}
+
+/** GET /statement?limit=&cursor=: its cursor is the number of a movement. */
+export const movements: VisitHandler = async (visit, _reply, { db }) => {
+  const cursor = parameter(visit, 'cursor');
+  if (cursor !== null && !/^\d{1,18}$/.test(cursor)) {
+    const message = 'cursor must be a next_cursor of this list.';
+    throw new ApiError('bad_request', { message, param: 'cursor' });
+  }
+  const limit = 50;
+  const before = cursor === null ? undefined : BigInt(cursor);
+  const rows = await statement(db, idOf(params(visit).account_id), { limit: limit + 1, before });
+  const data = rows.slice(0, limit);
+  const next_cursor = rows.length > limit ? String(data.at(-1)!.seq) : null;
+  return { data: data.map(movementShown), next_cursor };
+};
+
+function movementShown(row: StatementRow) {
+  return {
+    transfer_id: row.id,
+    kind: row.kind,
+    direction: row.direction,
+    amount_usd_micro: String(row.amount_usd_micro),
+    available_after_usd_micro: String(row.available_after_usd_micro),
+    request_id: row.request_id,
+    reference: row.reference,
+    reason: row.reason,
+    created_at: row.created_at.toISOString(),
+  };
+}
+
+/** POST /suspend and /resume: from the next call on. */
+export function setStatus(status: 'active' | 'suspended'): Deed {
+  return async (_form, visit, deps) => {
+    const { id, email, status: before } = await need(deps.db, visit);
+    if (status === 'suspended') await demandOther(deps.db, visit, id);
+    return async (db) => {
+      await accounts.setStatus(db, id, status);
+      return { answer: { status }, account_id: id, target: email, details: { before } };
+    };
+  };
+}
+
+/** PUT /price {price_ppm}: what it pays of every rate from the next call on, in millionths. */
+export const price: Deed = async (form, visit, deps) => {
+  const price_ppm = whole(form, 'price_ppm', 0, 100_000_000);
+  const { id, email, price_ppm: before } = await need(deps.db, visit);
+  return async (db) => {
+    await setPrice(db, id, price_ppm);
+    const details = { price_ppm, before };
+    return { answer: { price_ppm }, account_id: id, target: email, details };
+  };
+};
+
+/** PUT /operator {is_operator}: whether its owners run the service. */
+export const operator: Deed = async (form, visit, deps) => {
+  const is_operator = flag(form, 'is_operator');
+  const { id, email, is_operator: before } = await need(deps.db, visit);
+  if (!is_operator) await demandOther(deps.db, visit, id);
+  return async (db) => {
+    await accounts.setOperator(db, id, is_operator);
+    const details = { is_operator, before };
+    return { answer: { is_operator }, account_id: id, target: email, details };
+  };
+};
+
+/** Nobody locks themselves out by a slip; another operator may. */
+async function demandOther(db: Database, { session }: Visit, account_id: string): Promise<void> {
+  const own = await people.membership(db, session.person_id, account_id);
+  if (own?.role !== 'owner' || !own.is_operator) return;
+  throw new Refused('That would take the console away from you. Another operator can do it.');
+}
+
+const countMax = 1_000_000;
+
+/** PUT /keys/:key_id {monthly_limit_usd_micro, rpm, open_jobs}: null takes a limit away. */
+export const limits: Deed = async (form, visit, deps) => {
+  const count = (given: typeof form, name: string) => whole(given, name, 1, countMax);
+  const wanted = {
+    monthly_limit_usd_micro: optional(form, 'monthly_limit_usd_micro', amount),
+    rpm: optional(form, 'rpm', count),
+    open_jobs: optional(form, 'open_jobs', count),
+  };
+  const account = await need(deps.db, visit);
+  const key_id = idOf(params(visit).key_id);
+  const key = (await keys.list(deps.db, account.id)).find(({ id }) => id === key_id);
+  if (!key) throw new ApiError('not_found');
+  const plain = (limits: typeof wanted) => {
+    const { monthly_limit_usd_micro: limit, rpm, open_jobs } = limits;
+    return { monthly_limit_usd_micro: limit === null ? null : String(limit), rpm, open_jobs };
+  };
+  return async (db) => {
+    if ((await keys.setLimits(db, key_id, wanted)) !== 'changed')
+      throw new Refused('This key is revoked: no call is made with it.');
+    const details = { key_id, ...plain(wanted), before: plain(key) };
+    return { answer: plain(wanted), account_id: account.id, target: key.name, details };
+  };
+};
+
+/** POST /invitations {email, role}: a link into the account, told once. */
+export const inviteInto: Deed = async (form, visit, deps) => {
+  const email = text(form, 'email', 254);
+  const role = choice(form, 'role', roles);
+  const account = await need(deps.db, visit);
+  return async (db) => {
+    const { id: account_id } = account;
+    const invited_by = visit.session.person_id;
+    const made = await invite(db, { account_id, email, role, invited_by });
+    const link = `${deps.web.origin()}/invitation?token=${made.token}`;
+    return { answer: { link }, account_id, target: made.email, details: { role } };
+  };
+};
+
+/** POST /people/:person_id/reset: a link to a new password, told once. */
+export const reset: Deed = async (_form, visit, deps) => {
+  const account = await need(deps.db, visit);
+  const person_id = idOf(params(visit).person_id);
+  const person = (await people.listOf(deps.db, account.id)).find(({ id }) => id === person_id);
+  if (!person) throw new ApiError('not_found');
+  return async (db) => {
+    const token = await resetLink(db, person.email);
+    const link = `${deps.web.origin()}/reset?token=${token}`;
+    return { answer: { link }, account_id: account.id, target: person.email };
+  };
+};
+
+/** The account that the path names. Throws `not_found`. */
+export async function need(db: Database, visit: Visit): Promise<accounts.FoundRow> {
+  const id = idOf(params(visit).account_id);
+  const row = await accounts.findWithFigures(db, id);
+  if (row) return row;
+  throw new ApiError('not_found');
+}
+
+function params(visit: Visit): Record<string, unknown> {
+  return visit.params as Record<string, unknown>;
+}

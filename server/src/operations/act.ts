@@ -1,0 +1,39 @@
+import * as operatorLog from '../db/operator-log.ts';
+import { newId } from '../lib/id.ts';
+import { within, type Database } from '../lib/sql.ts';
+
+/** Who does it. */
+export interface Operator {
+  person_id: string;
+  email: string;
+}
+
+/** What was done, for who asked and for the log; nothing secret may stand in the latter. */
+export interface Done {
+  answer: unknown;
+  /** To which account; null or left out: to none. */
+  account_id?: string | null;
+  /** To what else: an e-mail address, a voucher. */
+  target?: string | null;
+  /** Amounts, reasons, the values before and after. */
+  details?: Record<string, unknown>;
+}
+
+/**
+ * An operator's action and its row in the log, in one transaction. Everything that `work` does with
+ * the database it is given belongs to it; after a deadlock it is run again.
+ */
+export function act(
+  db: Database,
+  by: Operator,
+  action: string,
+  work: (db: Database) => Promise<Done>,
+): Promise<unknown> {
+  return db.tx(async (tx) => {
+    const done = await work(within(db, tx));
+    const { account_id = null, target = null, details = null } = done;
+    const who = { person_id: by.person_id, by_email: by.email };
+    operatorLog.insert(tx, { id: newId(), ...who, action, account_id, target, details });
+    return done.answer;
+  });
+}
