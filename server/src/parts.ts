@@ -40,6 +40,8 @@ export interface Parts {
   storage: Storage;
   catalog: CatalogStore;
   upstreams: ReadonlyMap<string, Upstream>;
+  /** How they are set up. */
+  connected: Pick<Upstreams, 'about' | 'usable'>;
   hints: Hints;
   lanes: Lanes;
   happenings: Happenings;
@@ -107,7 +109,7 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
     await Promise.all([...Object.values(fetches).map((each) => each.close()), catalog.close()]);
   };
   const shared = { db, log, metrics, storage, catalog, upstreams, hints, lanes, links, fetches };
-  return { ...shared, happenings, circuit, secrets, spaceLow: space.low, close };
+  return { ...shared, connected, happenings, circuit, secrets, spaceLow: space.low, close };
 }
 
 /** Where media bytes are kept. Throws `ConfigError` where that cannot be used. */
@@ -128,7 +130,7 @@ export function openMedia(config: Config): Storage {
 export function upstreamsOf(config: Config) {
   const fetches = openFetches(config);
   const connected = connect(config, fetches, new Map());
-  const { define, faultOf: definitionFault, usable, live, close: hangUp } = connected;
+  const { define, faultOf: definitionFault, usable, about, live, close: hangUp } = connected;
   const isSandbox = (name: string) => name === 'sandbox' && config.FAREBOX_SANDBOX;
   const usableUpstreams = (name: string) => isSandbox(name) || usable(name);
   const close = async () => {
@@ -137,7 +139,7 @@ export function upstreamsOf(config: Config) {
   };
   const tools = toolsOf(config, fetches);
   const known = { knownUpstreams: builtIn, usableUpstreams };
-  return { ...known, definitionFault, define, live, tools, close };
+  return { ...known, definitionFault, define, about, live, tools, close };
 }
 
 function toolsOf(config: Config, fetches: Fetches): UpstreamTools {

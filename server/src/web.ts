@@ -9,7 +9,7 @@ import type { Parts } from './parts.ts';
 
 /** The web pages of a process: their calls, and what these are given. */
 export function openWeb(
-  { db, links, log, secrets, fetches }: Parts,
+  { db, links, log, secrets, fetches, catalog, connected, hints, happenings }: Parts,
   config: Config,
   deps: HttpDeps,
 ): { table: WebRoute[]; deps: WebDeps } {
@@ -29,7 +29,9 @@ export function openWeb(
   });
   const oidcName = oidc && config.FAREBOX_OIDC_NAME;
   const web = { origin, signUp, hasMail: mail !== null, oidcName, sendMail: mail };
-  return { table: webRoutes(), deps: { ...deps, auth, web, webhooks: fetches.webhooks } };
+  const { webhooks, trusted } = fetches;
+  const own = { auth, web, webhooks, trusted, files: catalog, connected, hints, happenings };
+  return { table: webRoutes(), deps: { ...deps, ...own } };
 }
 
 function oidcOf(config: Config): Oidc | null {

@@ -34,7 +34,17 @@ export interface Upstreams {
   define(definitions: readonly UpstreamDefinition[]): void;
   /** True, or what the operator has to do to set it up. */
   usable(name: string): true | string;
+  /** Where it is and whether it has a key to show; nothing secret is in it. */
+  about(name: string): UpstreamAddress;
   close(): Promise<void>;
+}
+
+export interface UpstreamAddress {
+  /** Null: it comes with Farebox. */
+  adapter: AdapterName | null;
+  /** Null: it needs none, or is not told yet. */
+  url: string | null;
+  has_credential: boolean;
 }
 
 /**
@@ -50,6 +60,7 @@ export function openUpstreams(
   const live = new Map(given);
   const known = new Map<string, string>();
   const missing = new Map<string, string>();
+  const definitions = new Map<string, UpstreamDefinition>();
   if (!given.has('sandbox'))
     missing.set('sandbox', 'the upstream "sandbox" is not set up: it needs FAREBOX_SANDBOX=on');
 
@@ -60,6 +71,7 @@ export function openUpstreams(
     live.delete(name);
     known.delete(name);
     missing.delete(name);
+    definitions.delete(name);
     void old?.close?.();
   }
 
@@ -96,20 +108,47 @@ export function openUpstreams(
         return (error as Error).message;
       }
     },
-    define(definitions) {
-      const wanted = new Map(definitions.map((each) => [each.name, JSON.stringify(each)]));
+    define(newest) {
+      const wanted = new Map(newest.map((each) => [each.name, JSON.stringify(each)]));
       for (const name of known.keys()) if (!wanted.has(name)) remove(name);
-      for (const definition of definitions) {
+      for (const definition of newest) {
         const { name } = definition;
         if (isGiven(name)) continue;
         if (known.get(name) === wanted.get(name)) continue;
         remove(name);
         known.set(name, wanted.get(name)!);
+        definitions.set(name, definition);
         add(definition);
       }
     },
+    about: (name) => addressOf(definitions.get(name), variable),
     usable: (name) =>
       live.has(name) || (missing.get(name) ?? `no catalog file defines the upstream "${name}"`),
     close: async () => void (await Promise.all([...live.values()].map((each) => each.close?.()))),
   };
+}
+
+function addressOf(
+  definition: UpstreamDefinition | undefined,
+  variable: (name: string) => string | null,
+): UpstreamAddress {
+  if (definition === undefined) return { adapter: null, url: null, has_credential: false };
+  const settings = settingsOf(definition, variable);
+  const isSet = typeof settings !== 'string';
+  const url = isSet ? settings.url : definition.url;
+  return {
+    adapter: definition.adapter,
+    url: url === null ? null : withoutPassword(url),
+    has_credential: isSet && settings.key !== null,
+  };
+}
+
+/** Null: it is no address. */
+function withoutPassword(text: string): string | null {
+  if (!URL.canParse(text)) return null;
+  const url = new URL(text);
+  if (url.username === '' && url.password === '') return text;
+  url.username = '';
+  url.password = '';
+  return url.href.replace(/\/$/, '');
 }

@@ -1,11 +1,15 @@
 import type { VisitRow } from '../web/routes.ts';
 import * as account from './account.ts';
 import * as accounts from './accounts.ts';
+import * as catalog from './catalog.ts';
 import { operatorRows } from './deed.ts';
 import * as invitations from './invitations.ts';
 import * as log from './log.ts';
 import * as money from './money.ts';
 import * as overview from './overview.ts';
+import * as queue from './queue.ts';
+import * as unknown from './unknown.ts';
+import * as upstreams from './upstreams.ts';
 
 /** The operator's pages, below /api/operator: what is looked at, and what is done and logged. */
 export const operatorRoutes: VisitRow[] = operatorRows(
@@ -18,6 +22,12 @@ export const operatorRoutes: VisitRow[] = operatorRows(
     ['/references', money.reference],
     ['/invitations', invitations.list],
     ['/log', log.list],
+    ['/catalog', catalog.list],
+    ['/catalog/row', catalog.read],
+    ['/upstreams', upstreams.list],
+    ['/queue', queue.depth],
+    ['/queue/requests', queue.list],
+    ['/unknown', unknown.list],
   ],
   [
     ['POST', '/audit', 'books.prove', overview.prove],
@@ -33,5 +43,9 @@ export const operatorRoutes: VisitRow[] = operatorRows(
     ['POST', '/accounts/:account_id/people/:person_id/reset', 'person.reset', account.reset],
     ['POST', '/invitations', 'invitation.create', invitations.create],
     ['DELETE', '/invitations/:invitation_id', 'invitation.withdraw', invitations.withdraw],
+    ['POST', '/upstreams/:upstream/wake', 'upstream.wake', upstreams.wake],
+    ['POST', '/upstreams/:upstream/test', 'upstream.test', upstreams.test],
+    ['POST', '/queue/requests/:request_id/cancel', 'request.cancel', queue.cancel],
+    ['POST', '/unknown/:request_id/resolve', 'request.resolve', unknown.resolve],
   ],
 );
