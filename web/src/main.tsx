@@ -31,6 +31,8 @@ signedOut.addEventListener('signed-out', () => {
 
 /** The nonce with which this document may style itself. */
 const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? '';
+// Where dialogs, which lock the page's scrolling with a style, look for it.
+Object.assign(globalThis, { __webpack_nonce__: nonce });
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

@@ -19,7 +19,7 @@ export async function keep(db: Connection, report: Report, took_ms: number): Pro
     insert into verdicts (ok, checked, violations, took_ms)
     values (${ok}, ${JSON.stringify(checked)}::json, ${JSON.stringify(violations)}::json,
       ${Math.round(took_ms)})
-    on conflict (only) do update set ok = excluded.ok, checked = excluded.checked,
+    on conflict (singleton) do update set ok = excluded.ok, checked = excluded.checked,
       violations = excluded.violations, took_ms = excluded.took_ms, created_at = now()`);
 }
 

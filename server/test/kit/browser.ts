@@ -72,9 +72,10 @@ export async function visitor(browser: Browser, options: VisitOptions = {}): Pro
 
 export async function signIn(page: Page, base: string, email: string, password: string) {
   await page.goto(`${base}/sign-in`);
-  await page.getByLabel('E-mail address').fill(email);
+  // In every language.
+  await page.locator('input[type=email]').fill(email);
   await page.locator('input[autocomplete=current-password]').fill(password);
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.locator('button[type=submit]').click();
   await page.waitForURL((url) => !url.pathname.startsWith('/sign-in'));
 }
 

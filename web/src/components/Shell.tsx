@@ -84,6 +84,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
                 key={path}
                 component={Link}
                 to={path}
+                activeOptions={{ exact: path === section.path }}
                 label={t(`nav.${name}`)}
                 leftSection={<Icon size={18} stroke={1.6} />}
                 active={isActive(pathname, path, section)}

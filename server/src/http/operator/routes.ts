@@ -10,6 +10,7 @@ import * as overview from './overview.ts';
 import * as queue from './queue.ts';
 import * as unknown from './unknown.ts';
 import * as upstreams from './upstreams.ts';
+import * as vouchers from './vouchers.ts';
 
 /** The operator's pages, below /api/operator: what is looked at, and what is done and logged. */
 export const operatorRoutes: VisitRow[] = operatorRows(
@@ -21,6 +22,7 @@ export const operatorRoutes: VisitRow[] = operatorRows(
     ['/accounts/:account_id/statement', account.movements],
     ['/references', money.reference],
     ['/invitations', invitations.list],
+    ['/vouchers', vouchers.list],
     ['/log', log.list],
     ['/catalog', catalog.list],
     ['/catalog/row', catalog.read],
@@ -43,6 +45,8 @@ export const operatorRoutes: VisitRow[] = operatorRows(
     ['POST', '/accounts/:account_id/people/:person_id/reset', 'person.reset', account.reset],
     ['POST', '/invitations', 'invitation.create', invitations.create],
     ['DELETE', '/invitations/:invitation_id', 'invitation.withdraw', invitations.withdraw],
+    ['POST', '/vouchers', 'voucher.create', vouchers.create],
+    ['POST', '/vouchers/:voucher_id/void', 'voucher.void', vouchers.cancel],
     ['POST', '/upstreams/:upstream/wake', 'upstream.wake', upstreams.wake],
     ['POST', '/upstreams/:upstream/test', 'upstream.test', upstreams.test],
     ['POST', '/queue/requests/:request_id/cancel', 'request.cancel', queue.cancel],

@@ -1,0 +1,56 @@
+import * as vouchers from '../../db/vouchers.ts';
+import { createVouchers, voidVoucher, vouchersMax } from '../../operations/voucher.ts';
+import { text } from '../web/entry.ts';
+import { amount, futureTime, idOf, optional, pageFrom, pageOf, whole } from '../web/form.ts';
+import type { VisitHandler } from '../web/routes.ts';
+import type { Deed } from './deed.ts';
+
+/** Codes worth money. */
+
+/** GET /vouchers?limit=&cursor= */
+export const list: VisitHandler = async (visit, _reply, { db }) => {
+  const page = pageOf(visit, 50);
+  const before = page.cursor ?? undefined;
+  return pageFrom(await vouchers.list(db, { limit: page.limit + 1, before }), page, shown);
+};
+
+function shown(row: vouchers.VoucherRow) {
+  return {
+    voucher_id: row.id,
+    last4: row.last4,
+    amount_usd_micro: String(row.amount_usd_micro),
+    note: row.note,
+    status: row.status,
+    created_by: row.created_by,
+    created_at: row.created_at.toISOString(),
+    expires_at: row.expires_at?.toISOString() ?? null,
+    redeemed_at: row.redeemed_at?.toISOString() ?? null,
+    redeemed_by: row.redeemed_by,
+    redeemed_by_name: row.redeemed_by_name,
+  };
+}
+
+/** POST /vouchers {amount_usd_micro, count, note?, expires_at?}: the codes are told once. */
+export const create: Deed = async (form, { session }) => {
+  const wanted = {
+    amount: amount(form, 'amount_usd_micro'),
+    count: whole(form, 'count', 1, vouchersMax),
+    note: optional(form, 'note', (given, name) => text(given, name, 200)),
+    expires_at: optional(form, 'expires_at', futureTime),
+  };
+  return async (db) => {
+    const made = await createVouchers(db, { ...wanted, created_by: session.person_id });
+    const { amount: size, count, note, expires_at } = wanted;
+    const details = { amount_usd_micro: String(size), count, expires_at, first_id: made[0]!.id };
+    return { answer: { data: made }, target: note, details };
+  };
+};
+
+/** POST /vouchers/:voucher_id/void */
+export const cancel: Deed = async (_form, visit) => {
+  const id = idOf((visit.params as Record<string, unknown>).voucher_id);
+  return async (db) => {
+    await voidVoucher(db, id);
+    return { answer: { status: 'void' }, target: id };
+  };
+};

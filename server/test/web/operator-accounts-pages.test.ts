@@ -1,0 +1,162 @@
+/** The operator's console in a real browser: finding an account, and what may be done to it. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import {
+  barriers,
+  desktop,
+  openBrowser,
+  phone,
+  picture,
+  signIn,
+  visitor,
+  withoutBrowser,
+} from '../kit/browser.ts';
+import type { Service } from '../kit/service.ts';
+import { operatorOf, originOf, password, person, startWebService } from '../kit/web.ts';
+
+describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => {
+  let service: Service;
+  let browser: Browser;
+  let base: string;
+  let operator: string;
+  before(async () => {
+    service = await startWebService();
+    browser = await openBrowser();
+    base = originOf(service);
+    operator = (await operatorOf(service)).email;
+  });
+  after(async () => {
+    await browser.close();
+    await service.stop();
+  });
+
+  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+    test(`find one, credit it and suspend it, at ${size} width`, async () => {
+      const customer = await service.account({ usd: 5 });
+      const owner = await person(service, { [customer.account_id]: 'owner' });
+      for (let i = 0; i < 3; i++) {
+        const body = { prompt: 'a cat', num_images: i + 1 };
+        const sent = await service.call('POST', '/v1/queue/fake/image', { key: customer.key, body });
+        assert.equal(sent.status, 202, sent.text);
+      }
+      await service.work();
+      const { page, context, faults } = await visitor(browser, { viewport });
+      await signIn(page, base, operator, password);
+      await page.goto(`${base}/operator/accounts`);
+      await page.getByLabel('Find an account').fill(customer.email.split('@')[0]!);
+      await page.waitForURL(/q=a\d+/);
+      assert.deepEqual(await barriers(page), []);
+      await picture(page, `operator-accounts-${size}`);
+      await page.getByRole('link', { name: customer.email }).click();
+      await page.getByRole('heading', { name: customer.email }).waitFor();
+      await page.getByRole('heading', { name: 'API keys' }).waitFor();
+      assert.deepEqual(await barriers(page), []);
+      await picture(page, `operator-account-${size}`);
+
+      const reference = `tx ${size}`;
+      await credit(page, '20.5', reference, 'Nothing was booked under it yet.');
+      await picture(page, `operator-credit-${size}`);
+      assert.deepEqual(await barriers(page), []);
+      await page.getByRole('button', { name: 'Book it' }).click();
+      await page.getByText('Booked. Available now: $25.47').waitFor();
+      const balance = await owner.of(customer.account_id).call('GET', '/balance');
+      assert.equal(balance.body.available_usd_micro, '25470000');
+
+      await credit(page, '20.5', reference, /This very credit was booked/);
+      await page.getByRole('button', { name: 'Book it' }).click();
+      await page.getByText('This was booked before.').waitFor();
+      assert.equal((await service.balance(customer)).available, 25_470_000n);
+
+      for (const tab of ['Requests', 'Statement', 'Log']) {
+        await page.getByRole('tab', { name: tab }).click();
+        await page
+          .getByText(tab === 'Requests' ? 'fake/image' : reference)
+          .first()
+          .waitFor();
+        assert.deepEqual(await barriers(page), [], tab);
+        await picture(page, `operator-account-${tab.toLowerCase()}-${size}`);
+      }
+
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('menuitem', { name: 'Suspend' }).click();
+      assert.equal((await use(service, customer.key)).status, 200);
+      await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
+      await page.getByText('Its keys are refused from now on.').waitFor();
+      assert.equal((await use(service, customer.key)).status, 401);
+      assert.deepEqual(faults, []);
+      assert.ok(await fits(page), 'the page is wider than the window');
+      await context.close();
+    });
+  }
+
+  test('makes an account with a first credit, and its owner signs up by the link', async () => {
+    const { page, context, faults } = await visitor(browser, { scheme: 'dark' });
+    await signIn(page, base, operator, password);
+    await page.goto(`${base}/operator/accounts`);
+    await page.getByRole('button', { name: 'New account' }).click();
+    await page.getByLabel('E-mail address').fill('fresh@example.com');
+    await page.getByLabel('First credit').fill('12');
+    await page.getByLabel('Reference').fill('first of fresh');
+    assert.deepEqual(await barriers(page), []);
+    await picture(page, 'operator-new-account-dark');
+    await page.getByRole('button', { name: 'Make it' }).click();
+    const link = await page.locator('pre', { hasText: '/invitation?token=' }).innerText();
+    assert.deepEqual(await barriers(page), []);
+    await picture(page, 'operator-new-account-link-dark');
+    await page.getByRole('link', { name: 'Open the account' }).click();
+    await page.getByText('Nobody signs in to this account.').waitFor();
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Change the prices' }).click();
+    await page.getByLabel(/Multiplier/).fill('0.8');
+    await page.getByRole('menu').waitFor({ state: 'detached' });
+    assert.deepEqual(await barriers(page), []);
+    await page.getByRole('button', { name: 'Change the prices' }).click();
+    await page.getByText('Prices × 0.8').waitFor();
+    await picture(page, 'operator-account-dark');
+    assert.deepEqual(await barriers(page), []);
+    assert.deepEqual(faults, []);
+    await context.close();
+    assert.ok(link.startsWith(base));
+    const body = { token: new URL(link).searchParams.get('token') };
+    const found = await fetch(`${base}/api/invitation`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: base },
+      body: JSON.stringify(body),
+    });
+    assert.equal(((await found.json()) as { email: string }).email, 'fresh@example.com');
+  });
+
+  test('are not there for a customer, in whose menu they do not stand', async () => {
+    const { account_id } = await service.account();
+    const { email } = await person(service, { [account_id]: 'owner' });
+    const { page, context } = await visitor(browser);
+    await signIn(page, base, email, password);
+    await page.goto(`${base}/operator/accounts`);
+    await page.getByText('There is no such page').waitFor();
+    assert.equal(await page.getByRole('link', { name: 'Operator' }).count(), 0);
+    assert.deepEqual(await barriers(page), []);
+    await context.close();
+  });
+});
+
+async function credit(page: Page, amount: string, reference: string, says: string | RegExp) {
+  await page.getByRole('button', { name: 'Credit' }).first().click();
+  await page.getByLabel('Amount in USD').fill(amount);
+  await page.getByLabel('Reference').fill(reference);
+  await page.getByText(says).waitFor();
+}
+
+function use(service: Service, key: string) {
+  return service.call('GET', '/v1/requests', { key });
+}
+
+function fits(page: Page): Promise<boolean> {
+  return page.evaluate(() => {
+    const { document, innerWidth } = globalThis as unknown as {
+      document: { documentElement: { scrollWidth: number } };
+      innerWidth: number;
+    };
+    return document.documentElement.scrollWidth <= innerWidth;
+  });
+}

@@ -1,0 +1,166 @@
+/** The operator's console in a real browser: what the service earns, vouchers, invitations, the log. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { rawSql } from '../../src/lib/sql.ts';
+import {
+  barriers,
+  desktop,
+  openBrowser,
+  phone,
+  picture,
+  signIn,
+  visitor,
+  withoutBrowser,
+} from '../kit/browser.ts';
+import type { Service } from '../kit/service.ts';
+import { operatorOf, originOf, password, startWebService } from '../kit/web.ts';
+
+describe('the console', { skip: withoutBrowser() ?? false }, () => {
+  let service: Service;
+  let browser: Browser;
+  let base: string;
+  let operator: string;
+  before(async () => {
+    service = await startWebService();
+    browser = await openBrowser();
+    base = originOf(service);
+    operator = (await operatorOf(service)).email;
+    await earn(service);
+  });
+  after(async () => {
+    await browser.close();
+    await service.stop();
+  });
+
+  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+    test(`shows what came in and what it cost, and proves the books, at ${size} width`, async () => {
+      const { page, context, faults } = await visitor(browser, { viewport });
+      await signIn(page, base, operator, password);
+      await page.goto(`${base}/operator`);
+      await page.getByText('By model').waitFor();
+      await page.locator('.recharts-bar-rectangle path').first().waitFor();
+      await page.getByText('$0.04', { exact: true }).first().waitFor();
+      assert.deepEqual(await barriers(page), []);
+      await picture(page, `operator-overview-${size}`);
+      await page.getByText('Table', { exact: true }).click();
+      await page.getByText('New accounts', { exact: true }).first().waitFor();
+      await page.getByRole('tab', { name: 'Top accounts' }).click();
+      await page.getByRole('link', { name: 'a1@example.com' }).waitFor();
+      await page.getByRole('button', { name: 'Prove now' }).click();
+      await page.getByText('Proved just now.').waitFor();
+      await page.getByText('The books balance').first().waitFor();
+      assert.deepEqual(await barriers(page), []);
+      await picture(page, `operator-overview-table-${size}`);
+      assert.ok(await fits(page), 'the page is wider than the window');
+      assert.deepEqual(faults, []);
+      await context.close();
+    });
+
+    test(`makes vouchers, shows their codes once, and voids one, at ${size} width`, async () => {
+      const { page, context, faults } = await visitor(browser, { viewport, scheme: 'dark' });
+      await signIn(page, base, operator, password);
+      await page.goto(`${base}/operator/vouchers`);
+      await page.getByRole('button', { name: 'New vouchers' }).click();
+      await page.getByLabel('Worth of each, in USD').fill('2.5');
+      await page.getByLabel('How many').fill('3');
+      await page.getByLabel('Note').fill(`course ${size}`);
+      await page.getByText('Together $7.50').waitFor();
+      assert.deepEqual(await barriers(page), []);
+      await picture(page, `operator-new-vouchers-${size}`);
+      await page.getByRole('button', { name: 'Make them' }).click();
+      const codes = (await page.locator('pre').innerText()).trim().split('\n');
+      assert.equal(new Set(codes).size, 3);
+      assert.deepEqual(await barriers(page), []);
+      await picture(page, `operator-codes-${size}`);
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Download as CSV' }).click(),
+      ]);
+      assert.match(file.suggestedFilename(), /^vouchers-.*\.csv$/);
+      await page.getByRole('button', { name: 'I have kept them' }).click();
+      await page.getByText(`course ${size}`).first().waitFor();
+      assert.equal(await page.getByText(codes[0]!).count(), 0);
+      await page.getByRole('button', { name: `Void: …${codes[0]!.slice(-4)}` }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Void' }).click();
+      await page.getByText('The voucher is worth nothing any more.').waitFor();
+      await page.getByText('Voided').first().waitFor();
+      assert.deepEqual(await barriers(page), []);
+      await picture(page, `operator-vouchers-${size}`);
+      assert.ok(await fits(page), 'the page is wider than the window');
+      assert.deepEqual(faults, []);
+      await context.close();
+    });
+  }
+
+  test('invites somebody to sign up, takes it back, and keeps both in the log', async () => {
+    const { page, context, faults } = await visitor(browser);
+    await signIn(page, base, operator, password);
+    await page.goto(`${base}/operator/invitations`);
+    await page.getByText('No open invitation').waitFor();
+    await page.getByText('Anybody may sign up now.').waitFor();
+    await page.getByRole('button', { name: 'New invitation' }).click();
+    await page.getByLabel('E-mail address').fill('guest@example.com');
+    await page.getByRole('button', { name: 'Make the link' }).click();
+    const link = await page.locator('pre', { hasText: '/invitation?token=' }).innerText();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Withdraw: guest@example.com' }).waitFor();
+    assert.deepEqual(await barriers(page), []);
+    await picture(page, 'operator-invitations');
+    await page.getByRole('button', { name: 'Withdraw: guest@example.com' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+    await page.getByText('No open invitation').waitFor();
+    await page.goto(`${base}/operator/log`);
+    const list = page.getByRole('region', { name: 'Operator log' });
+    await list.getByText('Withdrew an invitation').waitFor();
+    assert.equal(await page.getByText(new URL(link).searchParams.get('token')!).count(), 0);
+    assert.deepEqual(await barriers(page), []);
+    await picture(page, 'operator-log');
+    await page.getByPlaceholder('All actions').click();
+    await page.getByRole('option', { name: 'Invited to sign up' }).click();
+    await page.waitForURL(/action=invitation.create/);
+    await list.getByText('Withdrew an invitation').waitFor({ state: 'detached' });
+    await list.getByText('guest@example.com').waitFor();
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
+  test('speaks Russian, in the dark', async () => {
+    const { page, context, faults } = await visitor(browser, { language: 'ru', scheme: 'dark' });
+    await signIn(page, base, operator, password);
+    for (const path of ['', '/accounts', '/vouchers', '/invitations', '/log']) {
+      await page.goto(`${base}/operator${path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.locator('[aria-busy=true]').waitFor({ state: 'detached' });
+      assert.deepEqual(await barriers(page), [], path);
+      await picture(page, `operator-ru${path.replace('/', '-')}`);
+    }
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+});
+
+/** Some requests that were charged, on several days. */
+async function earn(service: Service): Promise<void> {
+  const { key } = await service.account({ usd: 50 });
+  for (let i = 0; i < 4; i++) {
+    const sent = await service.call('POST', '/v1/queue/fake/image', { key, body: { prompt: 'a' } });
+    assert.equal(sent.status, 202, sent.text);
+  }
+  await service.work();
+  await service.db.run(
+    rawSql(`with r as (select request_id, row_number() over () as n from request_results)
+      update request_results s set created_at = now() - r.n * interval '2 days'
+      from r where r.request_id = s.request_id`),
+  );
+}
+
+function fits(page: Page): Promise<boolean> {
+  return page.evaluate(() => {
+    const { document, innerWidth } = globalThis as unknown as {
+      document: { documentElement: { scrollWidth: number } };
+      innerWidth: number;
+    };
+    return document.documentElement.scrollWidth <= innerWidth;
+  });
+}

@@ -1,0 +1,169 @@
+/** The operator's calls: who may make them, and the log that each deed leaves. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { operatorRoutes } from '../../src/http/operator/routes.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { createAccount } from '../../src/operations/account.ts';
+import { createVouchers } from '../../src/operations/voucher.ts';
+import { invite } from '../../src/operations/person.ts';
+import type { Service, TestAccount } from '../kit/service.ts';
+import { operatorOf, person, startWebService, stranger, type Person } from '../kit/web.ts';
+
+let service: Service;
+let operator: Person;
+let customer: TestAccount;
+let owner: Person;
+before(async () => {
+  service = await startWebService();
+  operator = await operatorOf(service);
+  customer = await service.account({ usd: 10 });
+  owner = await person(service, { [customer.account_id]: 'owner' });
+});
+after(() => service.stop());
+
+const logRows = async () => {
+  const rows = await service.db.run<{ action: string; text: string }>(
+    rawSql('select action, l::text as text from operator_log l order by id'),
+  );
+  return rows;
+};
+
+let references = 0;
+const email = () => `new${++references}@example.com`;
+const newVoucher = async () => {
+  const wanted = { amount: 1n, count: 1, expires_at: null, note: null, created_by: null };
+  return (await createVouchers(service.db, wanted))[0]!.id;
+};
+
+/** A call of each deed that works, by its name in the log. */
+const deeds: Record<string, () => Promise<[Record<string, string>, object]>> = {
+  'books.prove': async () => [{}, {}],
+  'account.create': async () => [{}, { email: email(), invite: true }],
+  'account.credit': async () => [{}, { amount_usd_micro: '5', reference: `c ${++references}` }],
+  'account.adjust': async () => [
+    {},
+    { amount_usd_micro: '-5', reference: `a ${++references}`, reason: 'a slip' },
+  ],
+  'account.suspend': async () => [{}, {}],
+  'account.resume': async () => [{}, {}],
+  'account.price': async () => [{}, { price_ppm: 900_000 }],
+  'account.operator': async () => [{}, { is_operator: false }],
+  'key.limits': async () => [
+    { key_id: customer.key_id },
+    { monthly_limit_usd_micro: null, rpm: 60, open_jobs: null },
+  ],
+  'account.invite': async () => [{}, { email: email(), role: 'billing' }],
+  'person.reset': async () => [{ person_id: owner.id }, {}],
+  'invitation.create': async () => [{}, { email: email() }],
+  'invitation.withdraw': async () => {
+    const wanted = { account_id: null, email: email(), role: 'owner', invited_by: null } as const;
+    return [{ invitation_id: (await invite(service.db, wanted)).id }, {}];
+  },
+  'voucher.create': async () => [{}, { amount_usd_micro: '1000000', count: 2 }],
+  'voucher.void': async () => [{ voucher_id: await newVoucher() }, {}],
+};
+
+const pathWith = (path: string, ids: Record<string, string>) =>
+  `/api/operator${path.replace(/:(\w+)/g, (_, name: string) => ids[name] ?? customer.account_id)}`;
+
+describe('the operator’s calls', () => {
+  const changing = operatorRoutes.filter(([method]) => method !== 'GET');
+
+  test('that change something are all tried here', () => {
+    assert.equal(changing.length, Object.keys(deeds).length);
+  });
+
+  for (const [method, path] of operatorRoutes) {
+    test(`${method} ${path} does not exist for others, and changes nothing`, async () => {
+      const before = (await logRows()).length;
+      const at = pathWith(path, { key_id: customer.key_id, person_id: owner.id });
+      const others = [owner, await suspendedOperator(), await developerOfOperators()];
+      for (const other of others) {
+        const reply = await other.call(method, at, method === 'GET' ? undefined : {});
+        assert.equal(reply.status, 404, reply.text);
+        assert.equal(reply.body.error.code, 'not_found');
+      }
+      assert.equal((await stranger(service).call(method, at)).status, 401);
+      assert.equal((await logRows()).length, before);
+    });
+  }
+
+  for (const [action, make] of Object.entries(deeds)) {
+    test(`${action} leaves one row in the log, by whom, and no secret in it`, async () => {
+      const [ids, body] = await make();
+      const before = (await logRows()).length;
+      const [method, path] = changing[actions().indexOf(action)]!;
+      const reply = await operator.call(method, pathWith(path, ids), body);
+      assert.equal(reply.status, 200, reply.text);
+      const rows = (await logRows()).slice(before);
+      assert.deepEqual(
+        rows.map((row) => row.action),
+        [action],
+      );
+      const { text } = rows[0]!;
+      assert.ok(text.includes(operator.email) && text.includes(operator.id), text);
+      for (const secret of secretsIn(reply.body)) assert.ok(!text.includes(secret), text);
+    });
+  }
+
+  test('leave none where they are refused', async () => {
+    const before = (await logRows()).length;
+    const at = (path: string) => `/api/operator/accounts/${customer.account_id}${path}`;
+    const tries = [
+      await operator.call('POST', at('/credit'), { amount_usd_micro: '0', reference: 'r' }),
+      await operator.call('POST', at('/credit'), { amount_usd_micro: '1.5', reference: 'r' }),
+      await operator.call('POST', at('/credit'), { amount_usd_micro: '5' }),
+      await operator.call('POST', at('/adjust'), {
+        amount_usd_micro: '-999000000',
+        reference: 'too much',
+        reason: 'x',
+      }),
+      await operator.call('PUT', at('/price'), { price_ppm: 0.5 }),
+      await operator.call('POST', '/api/operator/accounts', {
+        email: customer.email,
+        invite: false,
+      }),
+    ];
+    assert.deepEqual(
+      tries.map(({ status }) => status),
+      tries.map(() => 400),
+    );
+    assert.equal((await logRows()).length, before);
+    assert.equal((await service.balance(customer)).available, 10_000_000n);
+  });
+});
+
+/** In the order of the table, which is that of the names above. */
+function actions(): string[] {
+  return Object.keys(deeds);
+}
+
+function secretsIn(answer: unknown): string[] {
+  const text = JSON.stringify(answer);
+  const tokens = [...text.matchAll(/token=([\w-]+)/g)].map((match) => match[1]!);
+  const codes = [...text.matchAll(/"code":"([^"]+)"/g)].map((match) => match[1]!);
+  return [...tokens, ...codes];
+}
+
+let suspended: Person | undefined;
+async function suspendedOperator(): Promise<Person> {
+  if (suspended) return suspended;
+  suspended = await operatorOf(service);
+  await service.db.run(
+    rawSql(
+      `update accounts set status = 'suspended' where id in
+        (select account_id from members where person_id = $1)`,
+      [suspended.id],
+    ),
+  );
+  return suspended;
+}
+
+let developer: Person | undefined;
+/** Belongs to an operator's account, and does not own it. */
+async function developerOfOperators(): Promise<Person> {
+  if (developer) return developer;
+  const { id } = await createAccount(service.db, { email: 'crew@example.com', is_operator: true });
+  developer = await person(service, { [id]: 'developer' });
+  return developer;
+}

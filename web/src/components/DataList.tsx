@@ -1,0 +1,108 @@
+import { Box, Card, Group, Skeleton, Stack, Table, Text, VisuallyHidden } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+
+/** One thing that a list says of each row. The first one names the row. */
+export interface Column<Row> {
+  name: string;
+  /** Null: it has no name, being what can be done with the row. */
+  label: string | null;
+  cell: (row: Row) => ReactNode;
+  /** Stands to the right, figures under figures. */
+  number?: boolean;
+}
+
+/** A table; where there is no room for one, a card for each row. */
+export function DataList<Row>(props: {
+  label: string;
+  columns: Column<Row>[];
+  /** Undefined: they are on their way. */
+  rows: Row[] | undefined;
+  keyOf: (row: Row) => string;
+}) {
+  const isNarrow = useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false });
+  const { rows, label } = props;
+  if (rows === undefined) {
+    return (
+      <Stack gap="xs" aria-busy="true" aria-label={label} role="status">
+        {[1, 2, 3, 4, 5, 6].map((n) => (
+          <Skeleton key={n} h={isNarrow ? 96 : 40} />
+        ))}
+      </Stack>
+    );
+  }
+  return isNarrow ? <Cards {...props} rows={rows} /> : <Lines {...props} rows={rows} />;
+}
+
+interface Shown<Row> {
+  label: string;
+  columns: Column<Row>[];
+  rows: Row[];
+  keyOf: (row: Row) => string;
+}
+
+function Lines<Row>({ label, columns, rows, keyOf }: Shown<Row>) {
+  const { t } = useTranslation('common');
+  return (
+    <Box role="region" aria-label={label} tabIndex={0} style={{ overflowX: 'auto' }}>
+      <Table verticalSpacing="xs" highlightOnHover>
+        <Table.Thead>
+          <Table.Tr>
+            {columns.map(({ name, label: head, number }) => (
+              <Table.Th
+                key={name}
+                ta={number ? 'right' : undefined}
+                style={{ whiteSpace: 'nowrap' }}
+              >
+                {head ?? <VisuallyHidden>{t('actions')}</VisuallyHidden>}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row) => (
+            <Table.Tr key={keyOf(row)}>
+              {columns.map(({ name, cell, number }) => (
+                <Table.Td key={name} ta={number ? 'right' : undefined}>
+                  {cell(row)}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Box>
+  );
+}
+
+function Cards<Row>({ label, columns: [title, ...rest], rows, keyOf }: Shown<Row>) {
+  return (
+    <Stack gap="sm" role="list" aria-label={label}>
+      {rows.map((row) => (
+        <Card key={keyOf(row)} withBorder p="md" role="listitem">
+          <Box fw={600} mb={6} style={{ overflowWrap: 'anywhere' }}>
+            {title!.cell(row)}
+          </Box>
+          <Stack gap={4}>
+            {rest.map(({ name, label: head, cell }) => {
+              const content = cell(row);
+              if (content === null || content === undefined || content === false) return null;
+              if (head === null) return <Box key={name}>{content}</Box>;
+              return (
+                <Group key={name} justify="space-between" gap="md" wrap="nowrap" align="baseline">
+                  <Text size="sm" c="dimmed" style={{ flexShrink: 0 }}>
+                    {head}
+                  </Text>
+                  <Box fz="sm" ta="right" style={{ overflowWrap: 'anywhere', minWidth: 0 }}>
+                    {content}
+                  </Box>
+                </Group>
+              );
+            })}
+          </Stack>
+        </Card>
+      ))}
+    </Stack>
+  );
+}

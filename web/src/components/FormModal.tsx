@@ -1,0 +1,65 @@
+import { Button, Group, Modal, Stack } from '@mantine/core';
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Failure } from './Failure.tsx';
+
+/** Asks for something before it is done; stays open, with the reason, where it cannot be done. */
+export function FormModal(props: {
+  opened: boolean;
+  onClose: () => void;
+  title: string;
+  /** What stands on the button that does it. */
+  submit: string;
+  danger?: boolean;
+  disabled?: boolean;
+  onSubmit: () => Promise<unknown>;
+  children: ReactNode;
+}) {
+  const { t } = useTranslation('common');
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<unknown>(null);
+  const close = () => {
+    setFailure(null);
+    props.onClose();
+  };
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setFailure(null);
+    try {
+      await props.onSubmit();
+    } catch (error) {
+      setFailure(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Modal
+      opened={props.opened}
+      onClose={close}
+      title={props.title}
+      closeButtonProps={{ 'aria-label': t('close') }}
+    >
+      <form onSubmit={(event) => void submit(event)} noValidate={false}>
+        <Stack>
+          {failure !== null && <Failure error={failure} />}
+          {props.children}
+          <Group justify="flex-end" gap="sm">
+            <Button variant="default" onClick={close}>
+              {t('cancel')}
+            </Button>
+            <Button
+              type="submit"
+              loading={busy}
+              disabled={props.disabled ?? false}
+              color={props.danger ? 'red' : 'fare'}
+            >
+              {props.submit}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,15 @@
+import { Button, Center } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+
+/** The next page of a list, where there is one. */
+export function More({ more, loading }: { more: (() => void) | null; loading: boolean }) {
+  const { t } = useTranslation('common');
+  if (more === null) return null;
+  return (
+    <Center mt="md">
+      <Button variant="default" onClick={more} loading={loading}>
+        {t('more')}
+      </Button>
+    </Center>
+  );
+}

@@ -1,0 +1,163 @@
+import { Badge, Button, Group, Text, TextInput, Title } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { DataList, type Column } from '../components/DataList.tsx';
+import { FormModal } from '../components/FormModal.tsx';
+import { isAmount, MoneyInput } from '../components/MoneyInput.tsx';
+import { Usd } from '../components/Usd.tsx';
+import { formatUsd, parseUsd } from '../money.ts';
+import type { Key } from './Account.tsx';
+import './account-words.ts';
+import { useDeed } from './acting.ts';
+
+/** The keys of an account with their limits, which the operator may change. */
+export function AccountKeys(props: { account_id: string; keys: Key[] | undefined }) {
+  const { t } = useTranslation('operator_account');
+  const { account_id, keys } = props;
+  const [chosen, setChosen] = useState<Key | null>(null);
+  const columns: Column<Key>[] = [
+    {
+      name: 'key',
+      label: t('key'),
+      cell: (row) => (
+        <Group gap={8}>
+          <Text fw={550} fz="sm">
+            {row.name}
+          </Text>
+          <Text size="sm" c="dimmed" ff="monospace" fw={400}>
+            {row.prefix}…{row.last4}
+          </Text>
+          {row.revoked_at !== null && (
+            <Badge variant="dot" color="red" tt="none" fw={500}>
+              {t('revoked')}
+            </Badge>
+          )}
+        </Group>
+      ),
+    },
+    {
+      name: 'used',
+      label: t('used'),
+      number: true,
+      cell: (row) => <Usd micro={row.month_usd_micro} />,
+    },
+    {
+      name: 'limit',
+      label: t('limit'),
+      number: true,
+      cell: (row) =>
+        row.monthly_limit_usd_micro === null ? (
+          t('no_limit')
+        ) : (
+          <Usd micro={row.monthly_limit_usd_micro} />
+        ),
+    },
+    {
+      name: 'rpm',
+      label: t('rpm'),
+      number: true,
+      cell: (row) => <span className="number">{row.rpm ?? t('usual')}</span>,
+    },
+    {
+      name: 'jobs',
+      label: t('jobs'),
+      number: true,
+      cell: (row) => (
+        <span className="number">
+          {row.open_requests} / {row.open_jobs ?? t('usual')}
+        </span>
+      ),
+    },
+    {
+      name: 'actions',
+      label: null,
+      number: true,
+      cell: (row) =>
+        row.revoked_at === null && (
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => setChosen(row)}
+            aria-label={`${t('change_limits')}: ${row.name}`}
+          >
+            {t('change_limits')}
+          </Button>
+        ),
+    },
+  ];
+  return (
+    <section>
+      <Title order={2} fz="lg" mb="sm">
+        {t('keys')}
+      </Title>
+      {keys?.length === 0 ? (
+        <Text c="dimmed" size="sm">
+          {t('no_keys')}
+        </Text>
+      ) : (
+        <DataList label={t('keys')} columns={columns} rows={keys} keyOf={(row) => row.key_id} />
+      )}
+      {chosen !== null && (
+        <Limits account_id={account_id} chosen={chosen} onClose={() => setChosen(null)} />
+      )}
+    </section>
+  );
+}
+
+function Limits(props: { account_id: string; chosen: Key; onClose: () => void }) {
+  const { t } = useTranslation('operator_account');
+  const { account_id, chosen, onClose } = props;
+  const deed = useDeed();
+  const { monthly_limit_usd_micro: before } = chosen;
+  const [limit, setLimit] = useState(before === null ? '' : formatUsd(before).replaceAll(',', ''));
+  const [rpm, setRpm] = useState(String(chosen.rpm ?? ''));
+  const [jobs, setJobs] = useState(String(chosen.open_jobs ?? ''));
+  const submit = async () => {
+    const body = {
+      monthly_limit_usd_micro: limit.trim() === '' ? null : String(parseUsd(limit)),
+      rpm: countOf(rpm),
+      open_jobs: countOf(jobs),
+    };
+    const path = `/accounts/${account_id}/keys/${chosen.key_id}`;
+    await deed(path, { method: 'PUT', body }, t('limits_set'));
+    onClose();
+  };
+  const isRight =
+    (limit.trim() === '' || isAmount(limit)) &&
+    countOf(rpm) !== undefined &&
+    countOf(jobs) !== undefined;
+  return (
+    <FormModal
+      opened
+      onClose={onClose}
+      title={t('limits_title', { name: chosen.name })}
+      submit={t('change_limits')}
+      disabled={!isRight}
+      onSubmit={submit}
+    >
+      <Text size="sm">{t('limits_text')}</Text>
+      <MoneyInput label={t('limit_usd')} value={limit} onChange={setLimit} data-autofocus />
+      <TextInput
+        label={t('rpm')}
+        inputMode="numeric"
+        value={rpm}
+        onChange={(event) => setRpm(event.currentTarget.value)}
+        error={countOf(rpm) === undefined && t('bad_count')}
+      />
+      <TextInput
+        label={t('jobs')}
+        inputMode="numeric"
+        value={jobs}
+        onChange={(event) => setJobs(event.currentTarget.value)}
+        error={countOf(jobs) === undefined && t('bad_count')}
+      />
+    </FormModal>
+  );
+}
+
+/** Null: none is set; undefined: what was typed is no count. */
+function countOf(text: string): number | null | undefined {
+  if (text.trim() === '') return null;
+  const count = /^\s*\d{1,7}\s*$/.test(text) ? Number(text) : 0;
+  return count >= 1 && count <= 1_000_000 ? count : undefined;
+}

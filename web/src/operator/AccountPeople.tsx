@@ -1,0 +1,140 @@
+import { Badge, Button, Group, Modal, Stack, Text, Title } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { DataList, type Column } from '../components/DataList.tsx';
+import { FormModal } from '../components/FormModal.tsx';
+import { ShownOnce } from '../components/ShownOnce.tsx';
+import { When } from '../components/When.tsx';
+import type { AccountDetail, Person } from './Account.tsx';
+import './account-words.ts';
+import { useDeed } from './acting.ts';
+
+/** Who signs in to the account, and who is invited. */
+export function AccountPeople(props: { account_id: string; account: AccountDetail | undefined }) {
+  const { t } = useTranslation('operator_account');
+  const { t: common } = useTranslation('common');
+  const { account_id, account } = props;
+  const [person, setPerson] = useState<Person | null>(null);
+  const columns: Column<Person>[] = [
+    {
+      name: 'person',
+      label: t('person'),
+      cell: (row) => (
+        <Stack gap={0}>
+          <Text fw={550} fz="sm">
+            {row.name}
+          </Text>
+          <Text size="sm" c="dimmed" fw={400} style={{ overflowWrap: 'anywhere' }}>
+            {row.email}
+          </Text>
+        </Stack>
+      ),
+    },
+    {
+      name: 'role',
+      label: t('role'),
+      cell: (row) => (
+        <Group gap={6}>
+          {common(`role.${row.role}`)}
+          {row.two_factor_enabled && (
+            <Badge variant="outline" color="gray" tt="none" fw={500} c="var(--mantine-color-text)">
+              {t('two_factor')}
+            </Badge>
+          )}
+        </Group>
+      ),
+    },
+    {
+      name: 'seen',
+      label: t('seen'),
+      cell: (row) => (row.seen_at === null ? t('never_seen') : <When at={row.seen_at} />),
+    },
+    {
+      name: 'actions',
+      label: null,
+      number: true,
+      cell: (row) => (
+        <Button
+          size="xs"
+          variant="default"
+          onClick={() => setPerson(row)}
+          aria-label={`${t('reset')}: ${row.email}`}
+        >
+          {t('reset')}
+        </Button>
+      ),
+    },
+  ];
+  return (
+    <section>
+      <Title order={2} fz="lg" mb="sm">
+        {t('people')}
+      </Title>
+      {account?.people.length === 0 ? (
+        <Text c="dimmed" size="sm">
+          {t('no_people')}
+        </Text>
+      ) : (
+        <DataList
+          label={t('people')}
+          columns={columns}
+          rows={account?.people}
+          keyOf={(row) => row.person_id}
+        />
+      )}
+      {account?.invitations.map(({ invitation_id, email, role, expires_at }) => (
+        <Text key={invitation_id} size="sm" mt="xs" style={{ overflowWrap: 'anywhere' }}>
+          {email}
+          <Text span c="dimmed">
+            {' · '}
+            {t('invited', { role: common(`role.${role}`) })} <When at={expires_at} brief />
+          </Text>
+        </Text>
+      ))}
+      {person !== null && (
+        <ResetLink account_id={account_id} person={person} onClose={() => setPerson(null)} />
+      )}
+    </section>
+  );
+}
+
+function ResetLink(props: { account_id: string; person: Person; onClose: () => void }) {
+  const { t } = useTranslation('operator_account');
+  const { t: common } = useTranslation('common');
+  const { account_id, person, onClose } = props;
+  const { email } = person;
+  const deed = useDeed();
+  const [link, setLink] = useState<string | null>(null);
+  const submit = async () => {
+    const path = `/accounts/${account_id}/people/${person.person_id}/reset`;
+    setLink((await deed<{ link: string }>(path, { body: {} })).link);
+  };
+  if (link !== null) {
+    return (
+      <Modal
+        opened
+        onClose={onClose}
+        title={t('reset_link')}
+        closeButtonProps={{ 'aria-label': common('close') }}
+      >
+        <ShownOnce
+          title={t('once_title')}
+          text={t('reset_made', { email })}
+          secret={link}
+          what={t('reset_link')}
+        />
+      </Modal>
+    );
+  }
+  return (
+    <FormModal
+      opened
+      onClose={onClose}
+      title={t('reset_title', { email })}
+      submit={t('reset_make')}
+      onSubmit={submit}
+    >
+      <Text size="sm">{t('reset_text')}</Text>
+    </FormModal>
+  );
+}

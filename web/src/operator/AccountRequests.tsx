@@ -1,0 +1,108 @@
+import { Stack, Text } from '@mantine/core';
+import { IconActivity } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { DataList, type Column } from '../components/DataList.tsx';
+import { Empty } from '../components/Empty.tsx';
+import { Failure } from '../components/Failure.tsx';
+import { More } from '../components/More.tsx';
+import { StatusBadge, type Status } from '../components/StatusBadge.tsx';
+import { Usd } from '../components/Usd.tsx';
+import { When } from '../components/When.tsx';
+import { usePages } from '../pages.ts';
+import './account-words.ts';
+
+interface RequestRow {
+  request_id: string;
+  model_id: string;
+  upstream: string;
+  status: Status;
+  quoted_usd_micro: string;
+  charged_usd_micro: string | null;
+  cost_usd_micro: string | null;
+  margin_usd_micro: string | null;
+  error_code: string | null;
+  created_at: string;
+}
+
+/** What an account asked for, and what that cost the operator. */
+export function AccountRequests({ account_id }: { account_id: string }) {
+  const { t } = useTranslation('operator_account');
+  const found = usePages<RequestRow>(
+    ['operator', 'account', account_id, 'requests'],
+    `/api/operator/accounts/${account_id}/requests`,
+  );
+  const columns: Column<RequestRow>[] = [
+    {
+      name: 'model',
+      label: t('model'),
+      cell: (row) => (
+        <Stack gap={0}>
+          <Text fz="sm" fw={550} style={{ overflowWrap: 'anywhere' }}>
+            {row.model_id}
+          </Text>
+          <Text fz="xs" c="dimmed" ff="monospace" fw={400} style={{ overflowWrap: 'anywhere' }}>
+            {row.request_id}
+          </Text>
+        </Stack>
+      ),
+    },
+    {
+      name: 'status',
+      label: t('status'),
+      cell: (row) => (
+        <Stack gap={2} align="flex-start">
+          <StatusBadge status={row.status} />
+          {row.error_code !== null && (
+            <Text fz="xs" c="dimmed">
+              {row.error_code}
+            </Text>
+          )}
+        </Stack>
+      ),
+    },
+    { name: 'upstream', label: t('upstream'), cell: (row) => row.upstream },
+    {
+      name: 'charged',
+      label: t('charged'),
+      number: true,
+      cell: (row) =>
+        row.charged_usd_micro === null ? (
+          <Text span c="dimmed" fz="sm">
+            <Usd micro={row.quoted_usd_micro} /> {t('quoted')}
+          </Text>
+        ) : (
+          <Usd micro={row.charged_usd_micro} />
+        ),
+    },
+    { name: 'cost', label: t('cost'), number: true, cell: (row) => known(row.cost_usd_micro, row) },
+    {
+      name: 'margin',
+      label: t('margin'),
+      number: true,
+      cell: (row) => known(row.margin_usd_micro, row),
+    },
+    { name: 'time', label: t('time'), number: true, cell: (row) => <When at={row.created_at} /> },
+  ];
+  const known = (micro: string | null, { status }: RequestRow) => {
+    if (micro !== null) return <Usd micro={micro} />;
+    return (
+      <Text span c="dimmed" fz="sm">
+        {status === 'COMPLETED' ? t('unknown') : '—'}
+      </Text>
+    );
+  };
+  if (found.error) return <Failure error={found.error} retry={found.retry} />;
+  if (found.rows?.length === 0)
+    return <Empty icon={<IconActivity />} title={t('no_requests')} text={t('no_requests_text')} />;
+  return (
+    <>
+      <DataList
+        label={t('tabs.requests')}
+        columns={columns}
+        rows={found.rows}
+        keyOf={(row) => row.request_id}
+      />
+      <More more={found.more} loading={found.isLoadingMore} />
+    </>
+  );
+}

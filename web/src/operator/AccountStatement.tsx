@@ -1,0 +1,95 @@
+import { Stack, Text } from '@mantine/core';
+import { IconCoins } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { DataList, type Column } from '../components/DataList.tsx';
+import { Empty } from '../components/Empty.tsx';
+import { Failure } from '../components/Failure.tsx';
+import { More } from '../components/More.tsx';
+import { Usd } from '../components/Usd.tsx';
+import { When } from '../components/When.tsx';
+import { usePages } from '../pages.ts';
+import './account-words.ts';
+
+interface Movement {
+  transfer_id: string;
+  kind: 'deposit' | 'adjustment' | 'reserve' | 'charge' | 'release';
+  direction: 'in' | 'out';
+  amount_usd_micro: string;
+  available_after_usd_micro: string;
+  request_id: string | null;
+  reference: string | null;
+  reason: string | null;
+  created_at: string;
+}
+
+/** Every movement of an account's money, newest first. */
+export function AccountStatement({ account_id }: { account_id: string }) {
+  const { t } = useTranslation('operator_account');
+  const found = usePages<Movement>(
+    ['operator', 'account', account_id, 'statement'],
+    `/api/operator/accounts/${account_id}/statement`,
+  );
+  const columns: Column<Movement>[] = [
+    {
+      name: 'movement',
+      label: t('movement'),
+      cell: (row) => (
+        <Text fz="sm" fw={550}>
+          {t(`moved.${row.kind}`)}
+        </Text>
+      ),
+    },
+    {
+      name: 'what_for',
+      label: t('what_for'),
+      cell: (row) => (
+        <Stack gap={0}>
+          <Text
+            fz="sm"
+            ff={row.request_id === null ? undefined : 'monospace'}
+            style={{ overflowWrap: 'anywhere' }}
+          >
+            {row.request_id ?? row.reference}
+          </Text>
+          {row.reason !== null && (
+            <Text fz="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+              {row.reason}
+            </Text>
+          )}
+        </Stack>
+      ),
+    },
+    {
+      name: 'amount',
+      label: t('amount'),
+      number: true,
+      cell: (row) => (
+        <Usd
+          micro={row.direction === 'in' ? row.amount_usd_micro : `-${row.amount_usd_micro}`}
+          signed
+        />
+      ),
+    },
+    {
+      name: 'after',
+      label: t('after'),
+      number: true,
+      cell: (row) => <Usd micro={row.available_after_usd_micro} />,
+    },
+    { name: 'time', label: t('time'), number: true, cell: (row) => <When at={row.created_at} /> },
+  ];
+  if (found.error) return <Failure error={found.error} retry={found.retry} />;
+  if (found.rows?.length === 0)
+    return <Empty icon={<IconCoins />} title={t('no_movements')} text={t('no_movements_text')} />;
+  return (
+    <>
+      <DataList
+        label={t('tabs.statement')}
+        columns={columns}
+        rows={found.rows}
+        keyOf={(row) => row.transfer_id}
+      />
+      <More more={found.more} loading={found.isLoadingMore} />
+    </>
+  );
+}

@@ -1,0 +1,100 @@
+import { Badge, Button, Card, Code, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { IconCheck } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { showFailure } from '../components/Failure.tsx';
+import { When } from '../components/When.tsx';
+import { useDeed } from './acting.ts';
+import './overview-words.ts';
+
+export interface Verdict {
+  ok: boolean;
+  checked: Record<'laws' | 'accounts' | 'transfers' | 'requests' | 'keys', number>;
+  violations: { law: string; says: string; found: Record<string, unknown>[] }[];
+  took_ms: number;
+  proved_at: string;
+}
+
+/** The newest proof of the books, and a button that makes another. Undefined: on its way. */
+export function Books({ verdict }: { verdict: Verdict | null | undefined }) {
+  const { t } = useTranslation('operator_overview');
+  const [busy, setBusy] = useState(false);
+  const deed = useDeed();
+  const prove = async () => {
+    setBusy(true);
+    try {
+      const { proved } = await deed<{ proved: boolean }>('/audit', { body: {} });
+      notifications.show({ message: t(proved ? 'proved_now' : 'proving') });
+    } catch (error) {
+      showFailure(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Card withBorder p="md">
+      <Group justify="space-between" align="flex-start">
+        <Stack gap={6} style={{ flex: '1 1 280px' }}>
+          <Title order={2} fz="lg">
+            {t('books')}
+          </Title>
+          {verdict === undefined ? <Skeleton h={44} /> : <Said verdict={verdict} />}
+        </Stack>
+        <Button variant="default" onClick={() => void prove()} loading={busy}>
+          {t('prove')}
+        </Button>
+      </Group>
+      {verdict?.violations.map(({ law, says, found }) => (
+        <Stack key={law} gap={4} mt="md">
+          <Text fw={600} c="red">
+            {law}
+          </Text>
+          <Text size="sm">{says}</Text>
+          <Code block style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
+            {found.map((row) => JSON.stringify(row)).join('\n')}
+          </Code>
+        </Stack>
+      ))}
+    </Card>
+  );
+}
+
+function Said({ verdict }: { verdict: Verdict | null }) {
+  const { t, i18n } = useTranslation('operator_overview');
+  if (verdict === null) {
+    return (
+      <Text size="sm" c="dimmed">
+        {t('books_never')}. {t('books_never_text')}
+      </Text>
+    );
+  }
+  const { ok, checked, took_ms, proved_at } = verdict;
+  const number = new Intl.NumberFormat(i18n.language);
+  const { laws, transfers, requests, accounts } = checked;
+  const seconds = number.format(Math.round(took_ms / 10) / 100);
+  return (
+    <>
+      <Badge
+        variant="light"
+        color={ok ? 'fare' : 'red'}
+        tt="none"
+        {...(ok && { leftSection: <IconCheck size={12} /> })}
+      >
+        {t(ok ? 'books_ok' : 'books_broken')}
+      </Badge>
+      <Text size="sm" c="dimmed">
+        {t('books_checked', {
+          laws,
+          transfers: number.format(transfers),
+          requests: number.format(requests),
+          accounts: number.format(accounts),
+          seconds,
+        })}
+      </Text>
+      <Text size="sm" c="dimmed">
+        {t('proved')} <When at={proved_at} />
+      </Text>
+    </>
+  );
+}

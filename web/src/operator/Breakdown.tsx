@@ -1,0 +1,110 @@
+import { Anchor, Box, Button, Card, Stack, Tabs, Text, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { DataList, type Column } from '../components/DataList.tsx';
+import { sumColumns, type Figures, type Sum } from './figures.tsx';
+import './overview-words.ts';
+
+const parts = ['by_model', 'by_upstream', 'by_kind', 'by_account'] as const;
+type Row = Sum & { account_id?: string };
+
+const shownMax = 10;
+
+/** Where the revenue comes from. */
+export function Breakdown({ figures }: { figures: Figures }) {
+  const { t } = useTranslation('operator_overview');
+  const rows: Record<(typeof parts)[number], Row[]> = {
+    by_model: figures.by_model,
+    by_upstream: figures.by_upstream,
+    by_kind: figures.by_kind,
+    by_account: figures.top_accounts,
+  };
+  return (
+    <Card withBorder p="md">
+      <Title order={2} fz="lg" mb="sm">
+        {t('where')}
+      </Title>
+      <Tabs defaultValue="by_model" keepMounted={false}>
+        <Tabs.List mb="sm" style={{ flexWrap: 'nowrap', overflowX: 'auto', overflowY: 'hidden' }}>
+          {parts.map((part) => (
+            <Tabs.Tab key={part} value={part} style={{ whiteSpace: 'nowrap' }}>
+              {t(part)}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {parts.map((part) => (
+          <Tabs.Panel key={part} value={part}>
+            <Sums part={part} rows={rows[part]} />
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+    </Card>
+  );
+}
+
+function Sums({ part, rows }: { part: (typeof parts)[number]; rows: Row[] }) {
+  const { t } = useTranslation('operator_overview');
+  const [all, setAll] = useState(false);
+  const most = rows.reduce((max, row) => Math.max(max, Number(row.charged_usd_micro)), 0);
+  const columns: Column<Row>[] = [
+    {
+      name: 'name',
+      label: t(`name.${part}`),
+      cell: (row) => <Name part={part} row={row} most={most} />,
+    },
+    ...sumColumns<Row>(t),
+  ];
+  return (
+    <Stack gap="sm">
+      <DataList
+        label={t(part)}
+        columns={columns}
+        rows={all ? rows : rows.slice(0, shownMax)}
+        keyOf={(row) => row.account_id ?? row.name}
+      />
+      {rows.length > shownMax && (
+        <Button
+          variant="default"
+          size="xs"
+          onClick={() => setAll(!all)}
+          style={{ alignSelf: 'center' }}
+        >
+          {all ? t('fewer') : t('all', { n: rows.length })}
+        </Button>
+      )}
+    </Stack>
+  );
+}
+
+function Name({ part, row, most }: { part: string; row: Row; most: number }) {
+  const { t: common } = useTranslation('common');
+  const name = part === 'by_kind' ? common(`kind.${row.name}`) : row.name;
+  const share = most === 0 ? 0 : (Number(row.charged_usd_micro) / most) * 100;
+  return (
+    <Box miw={140}>
+      {row.account_id === undefined ? (
+        <Text fz="sm" fw={550} style={{ overflowWrap: 'anywhere' }}>
+          {name}
+        </Text>
+      ) : (
+        <Anchor
+          component={Link}
+          to={`/operator/accounts/${row.account_id}`}
+          fz="sm"
+          fw={550}
+          style={{ overflowWrap: 'anywhere' }}
+        >
+          {name}
+        </Anchor>
+      )}
+      <Box
+        aria-hidden
+        h={3}
+        mt={3}
+        bg="var(--mantine-color-fare-6)"
+        style={{ width: `${share}%`, minWidth: 2, borderRadius: 2 }}
+      />
+    </Box>
+  );
+}

@@ -1,0 +1,66 @@
+import { Modal, Select, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { FormModal } from '../components/FormModal.tsx';
+import { ShownOnce } from '../components/ShownOnce.tsx';
+import type { AccountDetail } from './Account.tsx';
+import './account-words.ts';
+import { useDeed } from './acting.ts';
+
+const roles = ['owner', 'developer', 'billing', 'read_only'];
+
+export function InviteInto({ account, onClose }: { account: AccountDetail; onClose: () => void }) {
+  const { t } = useTranslation('operator_account');
+  const { t: common } = useTranslation('common');
+  const deed = useDeed();
+  const [email, setEmail] = useState(account.people.length === 0 ? account.email : '');
+  const [role, setRole] = useState<string>('owner');
+  const [link, setLink] = useState<string | null>(null);
+  const submit = async () => {
+    const path = `/accounts/${account.account_id}/invitations`;
+    setLink((await deed<{ link: string }>(path, { body: { email, role } })).link);
+  };
+  if (link !== null) {
+    return (
+      <Modal
+        opened
+        onClose={onClose}
+        title={t('invite_title')}
+        closeButtonProps={{ 'aria-label': common('close') }}
+      >
+        <ShownOnce
+          title={t('once_title')}
+          text={t('invite_text', { email })}
+          secret={link}
+          what={t('invite_link')}
+        />
+      </Modal>
+    );
+  }
+  return (
+    <FormModal
+      opened
+      onClose={onClose}
+      title={t('invite_title')}
+      submit={t('invite_make')}
+      onSubmit={submit}
+    >
+      <TextInput
+        label={t('invite_email')}
+        type="email"
+        autoComplete="off"
+        required
+        data-autofocus
+        value={email}
+        onChange={(event) => setEmail(event.currentTarget.value)}
+      />
+      <Select
+        label={t('role')}
+        data={roles.map((value) => ({ value, label: common(`role.${value}`) }))}
+        value={role}
+        allowDeselect={false}
+        onChange={(value) => setRole(value ?? 'owner')}
+      />
+    </FormModal>
+  );
+}

@@ -1,0 +1,62 @@
+import { Badge, Button, Group, Select } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { PageTitle } from '../components/PageTitle.tsx';
+import i18next from 'i18next';
+import { actionName, LogList, useLog } from './LogList.tsx';
+import './log-words.ts';
+import { useAddress } from './search.ts';
+
+/** What operators did, by whom and to whom. */
+export function Log() {
+  const { t } = useTranslation('operator_log');
+  const { t: common } = useTranslation('common');
+  const [{ by, action, account }, setAddress] = useAddress();
+  const query = { by, action, account_id: account };
+  const { first } = useLog(query);
+  const authors = [...new Set([...(first?.authors ?? []), ...(by ? [by] : [])])];
+  return (
+    <>
+      <PageTitle title={common('nav.log')} text={t('text')} />
+      <Group mb="md" gap="sm">
+        <Select
+          aria-label={t('did')}
+          placeholder={t('all_actions')}
+          data={actions().map((value) => ({ value, label: actionName(t, value) }))}
+          value={action ?? null}
+          clearable
+          searchable
+          clearButtonProps={{ 'aria-label': t('clear') }}
+          onChange={(value) => setAddress({ action: value ?? undefined })}
+          w={{ base: '100%', xs: 260 }}
+        />
+        <Select
+          aria-label={t('by')}
+          placeholder={t('all_people')}
+          data={authors}
+          value={by ?? null}
+          clearable
+          clearButtonProps={{ 'aria-label': t('clear') }}
+          onChange={(value) => setAddress({ by: value ?? undefined })}
+          w={{ base: '100%', xs: 260 }}
+        />
+        {account !== undefined && (
+          <Group gap="xs">
+            <Badge variant="outline" color="gray" tt="none" c="var(--mantine-color-text)">
+              {t('only_account')}
+            </Badge>
+            <Button size="xs" variant="default" onClick={() => setAddress({ account: undefined })}>
+              {t('clear')}
+            </Button>
+          </Group>
+        )}
+      </Group>
+      <LogList query={query} />
+    </>
+  );
+}
+
+/** Those that have a text. */
+function actions(): string[] {
+  const texts = i18next.getResource('en', 'operator_log', 'action') as Record<string, string>;
+  return Object.keys(texts).map((name) => name.replace('_', '.'));
+}

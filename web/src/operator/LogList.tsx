@@ -1,0 +1,146 @@
+import { Anchor, Code, Stack, Text } from '@mantine/core';
+import { IconHistory } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import type { TFunction } from 'i18next';
+import type { CallOptions } from '../api.ts';
+import { DataList, type Column } from '../components/DataList.tsx';
+import { Empty } from '../components/Empty.tsx';
+import { Failure } from '../components/Failure.tsx';
+import { More } from '../components/More.tsx';
+import { Usd } from '../components/Usd.tsx';
+import { When } from '../components/When.tsx';
+import { usePages } from '../pages.ts';
+import './log-words.ts';
+
+interface LogRow {
+  log_id: string;
+  by_email: string;
+  action: string;
+  account_id: string | null;
+  account_email: string | null;
+  target: string | null;
+  details: Record<string, unknown> | null;
+  created_at: string;
+}
+
+export function useLog(query: CallOptions['query']) {
+  return usePages<LogRow, { authors: string[] }>(['operator', 'log'], '/api/operator/log', query);
+}
+
+/** What operators did. `ofAccount`: to one account, which is not named again. */
+export function LogList(props: { query: CallOptions['query']; ofAccount?: boolean }) {
+  const { t } = useTranslation('operator_log');
+  const { t: common } = useTranslation('common');
+  const found = useLog(props.query);
+  const columns: Column<LogRow>[] = [
+    {
+      name: 'did',
+      label: t('did'),
+      cell: (row) => (
+        <Text fz="sm" fw={550}>
+          {actionName(t, row.action)}
+        </Text>
+      ),
+    },
+    { name: 'to', label: t('to'), cell: (row) => to(row, props.ofAccount) },
+    { name: 'details', label: t('details'), cell: (row) => row.details && <Details row={row} /> },
+    {
+      name: 'by',
+      label: t('by'),
+      cell: (row) => (
+        <Text fz="sm" style={{ overflowWrap: 'anywhere' }}>
+          {row.by_email}
+        </Text>
+      ),
+    },
+    { name: 'time', label: t('time'), number: true, cell: (row) => <When at={row.created_at} /> },
+  ];
+  if (found.error) return <Failure error={found.error} retry={found.retry} />;
+  if (found.rows?.length === 0)
+    return <Empty icon={<IconHistory />} title={t('none_title')} text={t('none_text')} />;
+  return (
+    <>
+      <DataList
+        label={common('nav.log')}
+        columns={columns}
+        rows={found.rows}
+        keyOf={(row) => row.log_id}
+      />
+      <More more={found.more} loading={found.isLoadingMore} />
+    </>
+  );
+}
+
+/** A name of an action has a dot in it, which parts texts here; one without a text stays as it is. */
+export function actionName(t: TFunction<'operator_log'>, action: string): string {
+  return t(`action.${action.replace('.', '_')}`, { defaultValue: action });
+}
+
+/** Null where the account is all, and is known. */
+function to(row: LogRow, isKnown = false) {
+  const { account_id, account_email, target } = row;
+  const other = target !== null && target !== account_email ? target : null;
+  if (isKnown || account_id === null) {
+    return other === null ? null : (
+      <Text fz="sm" style={{ overflowWrap: 'anywhere' }}>
+        {other}
+      </Text>
+    );
+  }
+  return (
+    <Stack gap={0}>
+      <Anchor
+        component={Link}
+        to={`/operator/accounts/${account_id}`}
+        fz="sm"
+        style={{ overflowWrap: 'anywhere' }}
+      >
+        {account_email ?? account_id}
+      </Anchor>
+      {other !== null && (
+        <Text fz="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          {other}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+/** Amounts as amounts; the rest as it was written. */
+function Details({ row }: { row: LogRow }) {
+  const { t } = useTranslation('operator_log');
+  const entries = Object.entries(row.details ?? {}).filter(
+    ([name, value]) => value !== null && name !== 'transfer_id' && name !== 'replayed',
+  );
+  return (
+    <Stack gap={0}>
+      {row.details?.replayed === true && (
+        <Text fz="sm" fw={550}>
+          {t('replayed')}
+        </Text>
+      )}
+      {entries.map(([name, value]) => (
+        <Text key={name} fz="sm" style={{ overflowWrap: 'anywhere' }}>
+          {name === 'amount_usd_micro' ? (
+            <Usd micro={String(value)} signed />
+          ) : (
+            <>
+              <Text span c="dimmed" fz="sm">
+                {name}
+              </Text>{' '}
+              <Value name={name} value={value} />
+            </>
+          )}
+        </Text>
+      ))}
+    </Stack>
+  );
+}
+
+function Value({ name, value }: { name: string; value: unknown }) {
+  if (name.endsWith('_usd_micro') && typeof value === 'string') return <Usd micro={value} />;
+  if (name === 'price_ppm' && typeof value === 'number') return <>× {value / 1e6}</>;
+  if (typeof value === 'object') return <Code>{JSON.stringify(value)}</Code>;
+  return <>{String(value)}</>;
+}

@@ -1,0 +1,173 @@
+import { Card, Group, SegmentedControl, SimpleGrid, Skeleton, Stack, Title } from '@mantine/core';
+import { IconChartBar } from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { lazy, Suspense, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { call } from '../api.ts';
+import { DataList, type Column } from '../components/DataList.tsx';
+import { Empty } from '../components/Empty.tsx';
+import { Failure } from '../components/Failure.tsx';
+import { PageTitle } from '../components/PageTitle.tsx';
+import { Stat } from '../components/Stat.tsx';
+import { Usd } from '../components/Usd.tsx';
+import type { TFunction } from 'i18next';
+import { Books, type Verdict } from './Books.tsx';
+import { Breakdown } from './Breakdown.tsx';
+import { sumColumns, type Day, type Figures, type Sum } from './figures.tsx';
+import './overview-words.ts';
+import { useAddress } from './search.ts';
+
+const RevenueChart = lazy(() => import('./RevenueChart.tsx'));
+
+const periods = ['7', '30', '90'];
+
+/** What the service earns. */
+export function Overview() {
+  const { t } = useTranslation('operator_overview');
+  const { t: common } = useTranslation('common');
+  const [{ days = '30' }, setAddress] = useAddress();
+  const found = useQuery({
+    queryKey: ['operator', 'overview', days],
+    queryFn: ({ signal }) => call<Figures>('/api/operator/overview', { query: { days }, signal }),
+    placeholderData: keepPreviousData,
+  });
+  const { data, error } = found;
+  return (
+    <>
+      <PageTitle title={common('nav.overview')} text={t('text')}>
+        <SegmentedControl
+          aria-label={t('period')}
+          value={days}
+          onChange={(value) => setAddress({ days: value === '30' ? undefined : value })}
+          data={periods.map((value) => ({ value, label: t('days', { n: value }) }))}
+        />
+      </PageTitle>
+      {error ? (
+        <Failure error={error} retry={() => void found.refetch()} />
+      ) : (
+        <Stack gap="lg">
+          <Totals figures={data} />
+          <ByDay days={data?.by_day} />
+          {data && Number(data.totals.completed) > 0 && <Breakdown figures={data} />}
+          <Books verdict={data?.books} />
+        </Stack>
+      )}
+    </>
+  );
+}
+
+function Totals({ figures }: { figures: Figures | undefined }) {
+  const { t, i18n } = useTranslation('operator_overview');
+  const count = (value: number) => new Intl.NumberFormat(i18n.language).format(value);
+  const totals = figures?.totals;
+  const fresh = figures?.by_day.reduce((sum, day) => sum + day.new_accounts, 0) ?? 0;
+  return (
+    <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
+      <Stat label={t('revenue')}>{totals && <Usd micro={totals.charged_usd_micro} />}</Stat>
+      <Stat
+        label={t('cost')}
+        note={totals && totals.uncosted > 0 ? t('uncosted', { n: totals.uncosted }) : undefined}
+      >
+        {totals && <Usd micro={totals.cost_usd_micro} />}
+      </Stat>
+      <Stat label={t('margin')} note={totals && shareOf(totals, t)}>
+        {totals && <Usd micro={totals.margin_usd_micro} />}
+      </Stat>
+      <Stat label={t('requests')} note={totals && t('failed', { n: count(totals.failed) })}>
+        {totals && <span className="number">{count(totals.completed)}</span>}
+      </Stat>
+      <Stat label={t('held')} note={t('held_note')}>
+        {figures && <Usd micro={figures.available_usd_micro} />}
+      </Stat>
+      <Stat label={t('open')} note={t('open_note')}>
+        {figures && <Usd micro={figures.reserved_usd_micro} />}
+      </Stat>
+      <Stat label={t('accounts')} note={figures && t('accounts_note', { n: count(fresh) })}>
+        {figures && <span className="number">{count(figures.accounts)}</span>}
+      </Stat>
+      <BooksStat verdict={figures?.books} />
+    </SimpleGrid>
+  );
+}
+
+function BooksStat({ verdict }: { verdict: Verdict | null | undefined }) {
+  const { t } = useTranslation('operator_overview');
+  const name = verdict === null ? 'books_never' : verdict?.ok ? 'books_ok' : 'books_broken';
+  return (
+    <Stat label={t('books')}>
+      {verdict !== undefined && (
+        <Group
+          component="span"
+          fz={16}
+          fw={600}
+          lh={1.3}
+          {...(verdict?.ok === false && { c: 'red' })}
+        >
+          {t(name)}
+        </Group>
+      )}
+    </Stat>
+  );
+}
+
+function shareOf(
+  { charged_usd_micro, margin_usd_micro }: Sum,
+  t: TFunction<'operator_overview'>,
+): string | undefined {
+  const revenue = BigInt(charged_usd_micro);
+  if (revenue === 0n) return undefined;
+  // A share is a tenth of a percent at its finest; the amounts beside it are exact.
+  const percent = Number((BigInt(margin_usd_micro) * 1000n) / revenue) / 10;
+  return t('share', { percent: `${percent}%` });
+}
+
+function ByDay({ days }: { days: Day[] | undefined }) {
+  const { t } = useTranslation('operator_overview');
+  const [shown, setShown] = useState('chart');
+  const isEmpty = days?.every((day) => day.completed + day.failed === 0);
+  return (
+    <Card withBorder p="md">
+      <Group justify="space-between" mb="md">
+        <Title order={2} fz="lg">
+          {t('by_day')}
+        </Title>
+        {!isEmpty && (
+          <SegmentedControl
+            size="xs"
+            aria-label={t('as')}
+            value={shown}
+            onChange={setShown}
+            data={['chart', 'table'].map((value) => ({ value, label: t(value) }))}
+          />
+        )}
+      </Group>
+      {days === undefined ? (
+        <Skeleton h={260} />
+      ) : isEmpty ? (
+        <Empty icon={<IconChartBar />} title={t('nothing_title')} text={t('nothing_text')} />
+      ) : shown === 'chart' ? (
+        <Suspense fallback={<Skeleton h={260} />}>
+          <RevenueChart days={days} />
+        </Suspense>
+      ) : (
+        <DayTable days={days} />
+      )}
+    </Card>
+  );
+}
+
+function DayTable({ days }: { days: Day[] }) {
+  const { t } = useTranslation('operator_overview');
+  const columns: Column<Day>[] = [
+    { name: 'day', label: t('day'), cell: (row) => <span className="number">{row.name}</span> },
+    ...sumColumns<Day>(t),
+    {
+      name: 'new_accounts',
+      label: t('new_accounts'),
+      number: true,
+      cell: (row) => <span className="number">{row.new_accounts}</span>,
+    },
+  ];
+  const rows = [...days].reverse();
+  return <DataList label={t('by_day')} columns={columns} rows={rows} keyOf={(row) => row.name} />;
+}

@@ -1,0 +1,46 @@
+import '@mantine/charts/styles.css';
+import { BarChart } from '@mantine/charts';
+import { useTranslation } from 'react-i18next';
+import { formatUsd } from '../money.ts';
+import type { Sum } from './figures.tsx';
+import './overview-words.ts';
+
+/** Revenue and cost by day. The same figures stand in a table for who cannot see it. */
+export default function RevenueChart({ days }: { days: Sum[] }) {
+  const { t, i18n } = useTranslation('operator_overview');
+  const shortDay = new Intl.DateTimeFormat(i18n.language, {
+    day: 'numeric',
+    month: 'short',
+    timeZone: 'UTC',
+  });
+  const data = days.map((day) => ({
+    day: shortDay.format(new Date(`${day.name}T00:00:00Z`)),
+    revenue: Number(day.charged_usd_micro) / 1e6,
+    cost: Number(day.cost_usd_micro) / 1e6,
+  }));
+  return (
+    <BarChart
+      h={260}
+      data={data}
+      dataKey="day"
+      series={[
+        { name: 'revenue', label: t('revenue'), color: 'fare.6' },
+        { name: 'cost', label: t('cost'), color: 'gray.5' },
+      ]}
+      withLegend
+      tickLine="none"
+      gridAxis="x"
+      maxBarWidth={22}
+      valueFormatter={(usd) => `$${formatUsd(BigInt(Math.round(usd * 1e6)))}`}
+      yAxisProps={{ width: 72, tickFormatter: (usd: number) => axisUsd(usd) }}
+      xAxisProps={{ minTickGap: 24 }}
+      barProps={{ isAnimationActive: false, radius: 2 }}
+      aria-hidden
+    />
+  );
+}
+
+/** A mark of the axis is a round number. */
+function axisUsd(usd: number): string {
+  return `$${new Intl.NumberFormat('en', { maximumFractionDigits: 6 }).format(usd)}`;
+}
