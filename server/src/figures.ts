@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { upstreamStates } from './db/queue.ts';
+import { restingModels, upstreamStates } from './db/queue.ts';
 import { addOwn, addShared, type Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
 import type { CatalogStore } from './storage/catalog.ts';
@@ -12,12 +12,13 @@ interface Sources {
 }
 
 /** Figures of the whole installation, the same in every process: read them from one. */
-const label = 'upstream';
+const labels = ['upstream'];
 const names = {
   waiting: 'farebox_queue_waiting',
   oldest: 'farebox_queue_oldest_seconds',
   inUse: 'farebox_upstream_places_in_use',
   resting: 'farebox_upstream_resting_seconds',
+  models: 'farebox_model_resting_seconds',
   free: 'farebox_data_free_bytes',
 };
 
@@ -25,20 +26,27 @@ export function addFigures(metrics: Metrics, { db, upstreams, catalog, dir }: So
   addShared(
     metrics.registry,
     [
-      { name: names.waiting, label, help: 'Requests that wait for the upstream; at most 10000.' },
-      { name: names.oldest, label, help: 'How long the oldest of them has waited.' },
-      { name: names.inUse, label, help: 'Places at the upstream that are taken.' },
-      { name: names.resting, label, help: 'How long the upstream will rest; 0: it works.' },
+      { name: names.waiting, labels, help: 'Requests that wait for the upstream; at most 10000.' },
+      { name: names.oldest, labels, help: 'How long the oldest of them has waited.' },
+      { name: names.inUse, labels, help: 'Places at the upstream that are taken.' },
+      { name: names.resting, labels, help: 'How long the upstream will rest; 0: it works.' },
+      {
+        name: names.models,
+        labels: ['upstream', 'model'],
+        help: 'How long a model that rests by itself will rest; those that work are not there.',
+      },
     ],
     async () => {
       const states = await upstreamStates(db, [...upstreams.keys()]);
+      const models = await restingModels(db, [...upstreams.keys()]);
       const of = (pick: (state: (typeof states)[number]) => number) =>
-        states.map((state): [string, number] => [state.name, pick(state)]);
+        states.map((state): [string[], number] => [[state.name], pick(state)]);
       return {
         [names.waiting]: of((state) => state.waiting),
         [names.oldest]: of((state) => state.oldest_seconds),
         [names.inUse]: of((state) => state.in_use),
         [names.resting]: of((state) => state.resting_seconds),
+        [names.models]: models.map((each) => [[each.upstream, each.model], each.resting_seconds]),
       };
     },
   );
@@ -50,6 +58,6 @@ export function addFigures(metrics: Metrics, { db, upstreams, catalog, dir }: So
   const help = 'Bytes that are free where the data folder lies.';
   addShared(metrics.registry, [{ name: names.free, help }], async () => {
     const { bavail, bsize } = await statfs(dir);
-    return { [names.free]: [['', bavail * bsize]] };
+    return { [names.free]: [[[], bavail * bsize]] };
   });
 }

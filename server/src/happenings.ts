@@ -1,7 +1,7 @@
 import type { Ending, Moving } from './core/request.ts';
 import type { Noted } from './db/queue.ts';
 import type { Metrics } from './lib/metrics.ts';
-import type { Told } from './operations/circuit.ts';
+import type { Called, Told } from './operations/circuit.ts';
 
 /** What happened, as an operator hears of it: lines in the log and figures. */
 export type Happenings = ReturnType<typeof tellHappenings>;
@@ -26,7 +26,7 @@ const alarmQuietMs = 60_000;
 /** `known` bounds how many series the figures have, whatever stands in the rows. */
 export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<string, unknown>) {
   const label = (name = '') => (known.has(name) ? name : 'other');
-  /** Until when each rests, as far as this process has seen. */
+  /** Until when each upstream and model rests, as far as this process has seen. */
   const resting = new Map<string, number>();
   /** Until when each alarm is known. */
   const alarmed = new Map<string, number>();
@@ -61,18 +61,20 @@ export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<st
       log.info(facts, 'webhook failed');
     },
 
-    startFailed(told: Told, { rested, failures, resting_seconds }: Noted) {
+    startFailed(told: Told, { model, rested, failures, resting_seconds }: Noted) {
       const { upstream, why } = told;
+      const key = `${upstream} ${model}`;
       metrics.upstreamFailures.inc({ upstream: label(upstream), why });
       if (resting_seconds === 0) return void alarm(told, { call: 'start' });
       const now = performance.now();
       // Of starts that fail at the same moment none sees in the row what the others have noted.
-      const begins = !rested && now >= (resting.get(upstream) ?? 0);
-      resting.set(upstream, now + resting_seconds * 1000);
+      const begins = !rested && now >= (resting.get(key) ?? 0);
+      resting.set(key, now + resting_seconds * 1000);
       const seconds = Math.ceil(resting_seconds);
       if (!begins) return;
       if (alarm(told, { call: 'start', seconds })) return;
-      log.warn({ ...told, failures, seconds }, 'upstream rests');
+      const what = model === '' ? 'upstream rests' : 'model rests';
+      log.warn({ ...told, failures, seconds }, what);
     },
 
     lookRefused(told: Told): void {
@@ -81,8 +83,13 @@ export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<st
       alarm(told, { call: 'look' });
     },
 
-    startSucceeded(upstream: string): void {
-      if (resting.delete(upstream)) log.info({ upstream }, 'upstream works again');
+    startSucceeded({ upstream, model }: Called, well: readonly string[]): void {
+      // Also where another process has told it.
+      for (const name of ['', model]) resting.delete(`${upstream} ${name}`);
+      for (const name of well) {
+        if (name === '') log.info({ upstream }, 'upstream works again');
+        else log.info({ upstream, model: name }, 'model works again');
+      }
     },
   };
 }

@@ -16,6 +16,7 @@ import { signingSecrets } from './secrets.ts';
 import { openCatalog, type CatalogStore } from './storage/catalog.ts';
 import { openStorage } from './storage/index.ts';
 import type { Storage } from './storage/storage.ts';
+import { createDownload, inputSeconds } from './upstreams/download.ts';
 import { builtIn, openUpstreams, type Upstreams } from './upstreams/index.ts';
 import { createSandbox } from './upstreams/sandbox/sandbox.ts';
 import type { Upstream, UpstreamTools } from './upstreams/upstream.ts';
@@ -61,8 +62,6 @@ const spaceLowBytes = 256 * 1024 * 1024;
 const spaceLookMs = 5_000;
 /** How long the storage may take to answer at the start before that is worth a warning. */
 const storageAnswerMs = 15_000;
-/** Of a worker's step: how long the files of one input may take to arrive. */
-const inputShare = 2 / 3;
 
 export interface PartsOptions {
   config: Config;
@@ -86,6 +85,7 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
     usableUpstreams: connected.usable,
     knownUpstreams: [...builtIn, ...(options.upstreams?.keys() ?? [])],
     definitionFault: connected.faultOf,
+    misfitsOf: connected.misfitsOf,
     define: connected.define,
     log,
   });
@@ -130,7 +130,8 @@ export function openMedia(config: Config): Storage {
 export function upstreamsOf(config: Config) {
   const fetches = openFetches(config);
   const connected = connect(config, fetches, new Map());
-  const { define, faultOf: definitionFault, usable, about, live, close: hangUp } = connected;
+  const { define, faultOf: definitionFault, misfitsOf, usable, about, live } = connected;
+  const { close: hangUp } = connected;
   const isSandbox = (name: string) => name === 'sandbox' && config.FAREBOX_SANDBOX;
   const usableUpstreams = (name: string) => isSandbox(name) || usable(name);
   const close = async () => {
@@ -139,11 +140,14 @@ export function upstreamsOf(config: Config) {
   };
   const tools = toolsOf(config, fetches);
   const known = { knownUpstreams: builtIn, usableUpstreams };
-  return { ...known, definitionFault, define, about, live, tools, close };
+  return { ...known, definitionFault, misfitsOf, define, about, live, tools, close };
 }
 
 function toolsOf(config: Config, fetches: Fetches): UpstreamTools {
-  const download = downloader(fetches.inputs, config);
+  const download = createDownload(fetches.inputs, {
+    maxBytes: config.FAREBOX_UPLOAD_MAX_BYTES,
+    stepSeconds: config.FAREBOX_STEP_TIMEOUT_SECONDS,
+  });
   const { trusted: fetch, guarded } = fetches;
   return { fetch, guarded, download, now: Date.now };
 }
@@ -160,14 +164,14 @@ function connect(
   return openUpstreams(own, variable, tools, hideInLogs);
 }
 
-function ownUpstreams(config: Config, download: Download): Map<string, Upstream> {
+function ownUpstreams(config: Config, download: UpstreamTools['download']): Map<string, Upstream> {
   if (!config.FAREBOX_SANDBOX) return new Map();
   const sandbox = createSandbox({
     dir: dataDir(config, 'sandbox'),
     concurrency: config.FAREBOX_SANDBOX_CONCURRENCY,
     speed: config.FAREBOX_SANDBOX_SPEED,
     // What is left of the step is for looking into the files.
-    inputSeconds: config.FAREBOX_STEP_TIMEOUT_SECONDS * inputShare,
+    inputSeconds: inputSeconds(config.FAREBOX_STEP_TIMEOUT_SECONDS),
     download,
   });
   return new Map([[sandbox.name, sandbox]]);
@@ -205,32 +209,6 @@ function isPublicBase({ FAREBOX_BASE_URL: base, FAREBOX_TEST_PUBLIC_HOSTS: test 
 /** Names of our own that strangers' addresses must not lead back to. */
 export function ownNames(config: Config): string[] {
   return config.FAREBOX_BASE_URL === null ? [] : [new URL(config.FAREBOX_BASE_URL).hostname];
-}
-
-type Download = UpstreamTools['download'];
-
-function downloader(inputs: Fetch, config: Config): Download {
-  return async (url, signal) => {
-    const call = { url, maxBytes: config.FAREBOX_UPLOAD_MAX_BYTES, idleTimeoutMs: 20_000, signal };
-    const reply = await inputs.stream(call);
-    const opened = reply.body;
-    if (reply.status !== 200) {
-      await opened[Symbol.asyncIterator]().return?.();
-      throw new Error(`${new URL(url).host} answered ${reply.status}`);
-    }
-    let first = true;
-    return {
-      content_type: reply.headers['content-type'] ?? 'application/octet-stream',
-      size: Number(reply.headers['content-length'] ?? 0),
-      open: async () => {
-        if (first) {
-          first = false;
-          return opened;
-        }
-        return (await inputs.stream(call)).body;
-      },
-    };
-  };
 }
 
 /** Once, beside the start: a wrong bucket or secret would else show with the first upload. */

@@ -1,11 +1,4 @@
-import {
-  Anchor,
-  createTheme,
-  Drawer,
-  Modal,
-  Notification,
-  type MantineColorsTuple,
-} from '@mantine/core';
+import { createTheme, type MantineColorsTuple } from '@mantine/core';
 import i18next from 'i18next';
 import './words.ts';
 
@@ -36,13 +29,14 @@ export const theme = createTheme({
   autoContrast: true,
   headings: { fontWeight: '650' },
   cursorType: 'pointer',
+  // By name: to import them would load them with the first page.
   components: {
-    Anchor: Anchor.extend({ defaultProps: { underline: 'always' } }),
-    Drawer: Drawer.extend({ defaultProps: { closeButtonProps } }),
-    Modal: Modal.extend({ defaultProps: { closeButtonProps } }),
+    Anchor: { defaultProps: { underline: 'always' } },
+    Drawer: { defaultProps: { closeButtonProps } },
+    Modal: { defaultProps: { closeButtonProps } },
     // A page has one banner, and it is not the head of a dialog.
     ModalHeader: { defaultProps: { component: 'div' } },
     DrawerHeader: { defaultProps: { component: 'div' } },
-    Notification: Notification.extend({ defaultProps: { closeButtonProps } }),
+    Notification: { defaultProps: { closeButtonProps } },
   },
 });

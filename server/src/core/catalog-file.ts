@@ -160,6 +160,40 @@ export function unknownUpstreams(
   return problems.slice(0, PROBLEMS_MAX);
 }
 
+/** Why an upstream can never serve a row. */
+export interface Misfit {
+  /** JSON pointer into the row, as if it were in the long form: `/task`, `/model` … */
+  path: string;
+  /** About the upstream, without a full stop; says what is allowed. */
+  message: string;
+}
+
+/** Null where nothing is known against it. */
+export type MisfitOf = (row: Model, route: ModelUpstream) => Misfit | null;
+
+/** The rows that one of their upstreams can never serve. `judges` are by upstream. */
+export function misfitRows(
+  file: string,
+  rows: readonly Model[],
+  judges: ReadonlyMap<string, MisfitOf>,
+): Problem[] {
+  const problems = rows.flatMap((row, i) =>
+    row.upstreams.flatMap((route, at): Problem[] => {
+      const misfit = judges.get(route.upstream)?.(row, route);
+      if (!misfit) return [];
+      const path = `/models/${i}${pathOf(misfit.path, at, row)}`;
+      return [{ file, path, message: `${row.id}: ${route.upstream}: ${misfit.message}.` }];
+    }),
+  );
+  return problems.slice(0, PROBLEMS_MAX);
+}
+
+function pathOf(path: string, at: number, { upstreams }: Model): string {
+  if (path === '/task') return path;
+  if (upstreams.length > 1) return `/upstreams/${at}${path}`;
+  return path === '/model' ? '/upstream_model' : path;
+}
+
 /** Which file each id counts in, or each upstream. */
 export type Owners = ReadonlyMap<string, string>;
 

@@ -60,6 +60,22 @@ describe('deliveredQuantity', () => {
       assert.equal(deliveredQuantity({ unit }, outputs, asked), delivered));
   }
 
+  test('sec: the pictures and sounds beside a film are not sold', () => {
+    const of = (task: Task, ...media: Media) => deliveredQuantity({ unit: 'sec', task }, media, 10);
+    assert.equal(of('text-to-video', clip(2), image(), sound(2)), 2);
+    assert.equal(of('text-to-video', clip(null), sound(2)), null);
+    assert.equal(of('video-analyze', image()), null);
+    assert.equal(of('video-to-audio', sound(3), image()), 3);
+    assert.equal(of('video-to-audio', clip(2), sound(3)), 2);
+  });
+
+  test('image: of vectors only those are counted', () => {
+    const svg = { ...image(), content_type: 'image/svg+xml' };
+    const came = [svg, image(), svg, image()];
+    assert.equal(deliveredQuantity({ unit: 'image', task: 'text-to-vector' }, came, 4), 2);
+    assert.equal(deliveredQuantity({ unit: 'image', task: 'text-to-image' }, came, 4), 4);
+  });
+
   test('sec: a film made longer does not tell how much was added', () => {
     const extended = { unit: 'sec', task: 'video-extend' } as const;
     assert.equal(deliveredQuantity(extended, [clip(9)], 5), null);

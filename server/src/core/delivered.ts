@@ -33,11 +33,19 @@ export function isDelivered(
   const { kind, task } = sold;
   const isSaid = typeof text === 'string' && text.trim() !== '';
   if (isSaid && kind === 'video' && mayBe(task, textTasks)) return true;
-  return outputs.some(({ content_type }) => {
-    if (task === 'text-to-vector') return content_type === 'image/svg+xml';
-    if (content_type.startsWith(`${kind}/`)) return true;
-    return content_type.startsWith('audio/') && kind === 'video' && mayBe(task, soundTasks);
-  });
+  return soldOutputs(sold, outputs).length > 0;
+}
+
+/** Of what came, that which the row sells: the rest comes along and is paid by nobody. */
+function soldOutputs<T extends Pick<Measured, 'content_type'>>(
+  { kind, task }: { kind: Kind; task?: Task | undefined },
+  outputs: T[],
+): T[] {
+  const of = (type: string) => outputs.filter(({ content_type }) => content_type.startsWith(type));
+  if (task === 'text-to-vector') return of('image/svg+xml');
+  const made = of(`${kind}/`);
+  const isSoundSold = kind === 'video' && mayBe(task, soundTasks);
+  return made.length === 0 && isSoundSold ? of('audio/') : made;
 }
 
 function mayBe(task: Task | undefined, tasks: ReadonlySet<Task>): boolean {
@@ -56,12 +64,13 @@ export function deliveredQuantity(
   if (unit === 'sec') {
     // Paid is what was added, and the whole film does not tell how long it was before.
     if (task === 'video-extend') return null;
-    const seconds = sum(outputs, (output) => output.duration_seconds);
+    const films = soldOutputs({ kind: 'video', task }, outputs);
+    const seconds = sum(films, (output) => output.duration_seconds);
     if (seconds === null) return null;
     const tolerance = Math.min(toleranceSeconds, asked * toleranceShare);
     return Math.abs(seconds - asked) <= tolerance ? asked : seconds;
   }
-  const images = outputs.filter((output) => output.content_type.startsWith('image/'));
+  const images = soldOutputs({ kind: 'image', task }, outputs);
   if (images.length === 0) return null;
   if (unit === 'image') return images.length;
   if (unit === 'MP') return sum(images, pixels, 1_000_000);

@@ -211,7 +211,7 @@ function spentOnMedia(quote: Quote, actual: Actual): bigint {
   const rates = quote.unit_price_by_resolution_usd_micro ?? {};
   const { resolution } = actual;
   const rate =
-    resolution !== undefined && Object.hasOwn(rates, resolution)
+    typeof resolution === 'string' && Object.hasOwn(rates, resolution)
       ? rates[resolution as Resolution]!
       : quote.unit_price_usd_micro;
   const { n, d } = quantityOr(actual.quantity, quote.quantity);

@@ -92,12 +92,20 @@ export type Moving = { id: string; attempt: number } & Move;
 /** An end that is no worker's, a cancel, names no attempt: it takes a request that is IN_QUEUE. */
 export type Ending = { id: string; attempt: number | null } & End;
 
+/** An upstream, and its own name of a model. */
+export interface Route {
+  upstream: string;
+  model: string;
+}
+
 /** Changes without money. */
 export type Move =
   /** Commits the intent to call an upstream; from here on the request is IN_PROGRESS. */
   | {
       to: 'begin';
       upstream: string;
+      /** The upstream's own name of the model. */
+      model: string;
       class: 'A' | 'B' | 'C+' | 'C';
       request_hash: Buffer;
       deadline_seconds: number;
@@ -113,8 +121,12 @@ export type Move =
       outcome: AttemptOutcome;
       message: string | null;
       progress: Progress | null;
-      /** Its start is tried at this upstream next; its place at the one before is free. */
-      next_upstream?: string;
+      /** Where its start is tried next. */
+      next?: Route;
+      /** Its place is free for others. */
+      frees_place?: boolean;
+      /** It is to have the next place there that is its turn. */
+      waits?: boolean;
       /** The upstream knew no such job. */
       missing?: boolean;
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ModelUpstream } from './catalog.ts';
-import { routeAfter, routesInOrder } from './routing.ts';
+import { routeAfter, routesAfter, routesInOrder, routeTo } from './routing.ts';
 
 function routes(...weights: (number | null)[]): ModelUpstream[] {
   return weights.map((weight, i) => ({
@@ -47,11 +47,9 @@ describe('the order of routes', () => {
 
 describe('the route after one that was not accepted', () => {
   const next = (current: string, closed = '') => {
-    const found = routeAfter(
-      routes(null, null, null),
-      current,
-      (r) => !closed.includes(r.upstream),
-    );
+    const all = routes(null, null, null);
+    const at = all.findIndex(({ upstream }) => upstream === current);
+    const found = routeAfter(all, at, (r) => !closed.includes(r.upstream));
     return found && `${found.route.upstream}${found.again ? ' again' : ''}`;
   };
   const cases: [current: string, closed: string, next: string | null][] = [
@@ -73,8 +71,37 @@ describe('the route after one that was not accepted', () => {
 
   test('is none where there is only one', () => {
     assert.equal(
-      routeAfter(routes(null), 'a', () => true),
+      routeAfter(routes(null), 0, () => true),
       null,
     );
   });
+
+  test('may be another model of the same upstream, and is not the same model once more', () => {
+    const all = routes(null, null, null).map((route, i) => ({
+      ...route,
+      upstream: 'a',
+      model: 'mnm'[i]!,
+    }));
+    const models = [0, 1].map((at) => routesAfter(all, at));
+    const told = models.map((each) => each.map(({ route, again }) => [route.model, again]));
+    assert.deepEqual(told, [[['n', false]], [['m', true]]]);
+  });
+});
+
+describe('the route of a request', () => {
+  const all = [...routes(null, null), { ...routes(null)[0]!, model: 'n' }];
+  const cases: [upstream: string, model: string | null, index: number][] = [
+    ['a', 'm', 0],
+    ['a', 'n', 2],
+    ['b', 'm', 1],
+    // One that the row names no more, and one from before routes were kept.
+    ['a', 'gone', 0],
+    ['a', null, 0],
+    ['x', 'm', -1],
+  ];
+  for (const [upstream, model, index] of cases) {
+    test(`to ${model} of ${upstream} is ${index < 0 ? 'none' : `number ${index}`}`, () => {
+      assert.equal(routeTo(all, upstream, model), all[index]);
+    });
+  }
 });

@@ -17,20 +17,39 @@ export function routesInOrder(
   return [first, ...routes.filter((route) => route !== first)];
 }
 
+/** The route by this name, or where the row names that model no more the first of its upstream. */
+export function routeTo(
+  routes: readonly ModelUpstream[],
+  upstream: string,
+  model: string | null,
+): ModelUpstream | undefined {
+  const there = routes.filter((route) => route.upstream === upstream);
+  return there.find((route) => route.model === model) ?? there[0];
+}
+
+export interface NextRoute {
+  route: ModelUpstream;
+  /** Each had its turn, so it is time for a pause. */
+  again: boolean;
+}
+
 /**
- * The route to try after `current` was not accepted, going round; null where no other is usable.
- * `again`: each had its turn, so it is time for a pause.
+ * The routes to try after the one at `at` was not accepted, going round; -1: one that is gone. A
+ * model that is named twice at one upstream is one route.
  */
+export function routesAfter(routes: readonly ModelUpstream[], at: number): NextRoute[] {
+  const others = routes.flatMap((route, index) => {
+    const isFirst = routeTo(routes, route.upstream, route.model) === route;
+    return isFirst && index !== at ? [{ route, again: index < at }] : [];
+  });
+  return [...others.filter(({ again }) => !again), ...others.filter(({ again }) => again)];
+}
+
+/** The first of them that is usable; null where none is. */
 export function routeAfter(
   routes: readonly ModelUpstream[],
-  current: string,
+  at: number,
   usable: (route: ModelUpstream) => boolean,
-): { route: ModelUpstream; again: boolean } | null {
-  const at = routes.findIndex(({ upstream }) => upstream === current);
-  for (let step = 1; step < routes.length; step++) {
-    const index = (at + step) % routes.length;
-    const route = routes[index]!;
-    if (usable(route)) return { route, again: index < at };
-  }
-  return null;
+): NextRoute | null {
+  return routesAfter(routes, at).find(({ route }) => usable(route)) ?? null;
 }

@@ -50,7 +50,10 @@ export function definitionOf(form: DefinitionForm): UpstreamDefinition {
   };
 }
 
-const urlForm = /^https?:\/\/[^?#\s]+$/;
+/** As in `catalog/schema.json`. What stands before an @ would be shown wherever an address is. */
+/** What a header can carry. */
+const keyForm = /^[\x21-\x7e]+$/;
+const urlForm = /^https?:\/\/[^/?#@\s\\]+(?:\/[^?#\s]*)?$/;
 
 /**
  * The settings of a defined upstream, or what the operator has to do to set it up, in words.
@@ -63,11 +66,18 @@ export function settingsOf(
   const { name, url_from, key_from, secret_from, concurrency, options } = definition;
   const read = (from: string | null) => (from === null ? null : variable(from));
   const needs = (what: string) => `the upstream "${name}" is not set up: it needs ${what}`;
-  const key = read(key_from);
-  const url = read(url_from)?.replace(/\/+$/, '') ?? definition.url;
+  // A line break at its end comes with a key that was pasted.
+  const key = read(key_from)?.trim() || null;
+  const given = read(url_from);
+  const url = given?.replace(/\/+$/, '') ?? definition.url;
   if (url === null) return needs(url_from!);
-  if (!urlForm.test(url) || !URL.canParse(url))
-    return needs(`${url_from} to be an http or https address without a query`);
+  if (!urlForm.test(url) || !URL.canParse(url)) {
+    const what = given === null ? 'its url' : url_from;
+    const form = 'an http or https address without user name, password and query';
+    return needs(`${what} to be ${form}; a key belongs into the variable that key_from names`);
+  }
   if (key === null && key_from !== null && !definition.key_optional) return needs(key_from);
+  if (key !== null && !keyForm.test(key))
+    return needs(`${key_from} to be a key of ASCII letters, digits and signs, without blanks`);
   return { name, url, key, secret: read(secret_from), concurrency, options };
 }

@@ -32,6 +32,8 @@ export interface OpenRow {
   status: 'IN_QUEUE' | 'IN_PROGRESS';
   /** It has a place at its upstream. */
   slot: boolean;
+  /** Its start was tried, and it waits for a place to be tried again. */
+  waits: boolean;
   wake_at: Date;
   deadline_at: Date | null;
   past_deadline: boolean;
@@ -59,14 +61,14 @@ export function list(db: Connection, filter: OpenFilter): Promise<OpenRow[]> {
   const until = filter.until_id ?? lastId;
   return db.run<OpenRow>(sql`
     with open as materialized (
-      (select id, upstream, account_id, 'IN_QUEUE' as status from requests
-        where status = 'IN_QUEUE' and not slot limit ${depthMax})
+      (select id, upstream, account_id, status from requests
+        where not slot and (status = 'IN_QUEUE' or waits) limit ${depthMax})
       union all
       select id, upstream, account_id, status from requests where slot
       union all
       select id, upstream, account_id, status from requests
       where wake_at is not null and wake_at <= now() + ${filter.alarm_seconds} * interval '1 s'
-        and (status <> 'IN_QUEUE' or slot) and status = 'IN_PROGRESS' and not slot
+        and (status <> 'IN_QUEUE' or slot) and status = 'IN_PROGRESS' and not slot and not waits
     ), page as (
       select id from open
       where (${status}::text is null or status = ${status})
@@ -76,7 +78,7 @@ export function list(db: Connection, filter: OpenFilter): Promise<OpenRow[]> {
       order by id limit ${filter.limit}
     )
     select r.id, r.account_id, c.email, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.slot,
-      r.wake_at, r.deadline_at, coalesce(r.deadline_at <= now(), false) as past_deadline,
+      r.waits, r.wake_at, r.deadline_at, coalesce(r.deadline_at <= now(), false) as past_deadline,
       r.quoted_usd_micro, r.created_at, r.started_at, a.upstream as started_upstream, a.outcome,
       a.handle is not null as has_handle, a.message,
       (a.progress ->> 'progress')::float8 as progress
@@ -103,7 +105,7 @@ export function depths(db: Connection, top: number): Promise<Depth[]> {
     with counted as (
       select account_id, model_id, count(*)::int as waiting, min(created_at) as oldest
       from (select account_id, model_id, created_at from requests
-        where status = 'IN_QUEUE' and not slot limit ${depthMax}) w
+        where not slot and (status = 'IN_QUEUE' or waits) limit ${depthMax}) w
       group by grouping sets ((account_id), (model_id))
     ), ranked as (
       select *, row_number() over (partition by account_id is null

@@ -23,16 +23,16 @@ export interface Waiting {
   oldest_seconds: number;
 }
 
-/** Upstreams that have waiting requests, and may be called now. */
+/** Upstreams for which requests wait, and which may be called now. */
 export function waitingUpstreams(db: Connection): Promise<Waiting[]> {
   return db.run<Waiting>(sql`
     with recursive w(upstream, created_at) as (
-      (select upstream, created_at from requests where status = 'IN_QUEUE' and not slot
+      (select upstream, created_at from requests where not slot and (status = 'IN_QUEUE' or waits)
         order by upstream, account_id, id limit 1)
       union all
       select n.upstream, n.created_at from w cross join lateral (
         select r.upstream, r.created_at from requests r
-        where r.status = 'IN_QUEUE' and not r.slot and r.upstream > w.upstream
+        where not r.slot and (r.status = 'IN_QUEUE' or r.waits) and r.upstream > w.upstream
         order by r.upstream, r.account_id, r.id limit 1) n
     )
     select w.upstream, extract(epoch from now() - w.created_at)::float8 as oldest_seconds
@@ -41,7 +41,8 @@ export function waitingUpstreams(db: Connection): Promise<Waiting[]> {
 }
 
 /**
- * Claims queued requests of one upstream, as many as its free places and `limit` allow. Turns go
+ * Claims requests that wait for one upstream, as many as its free places and `limit` allow: queued
+ * ones, and those that were tried before and wait for a place again, in one line. Turns go
  * round the accounts that have work, beginning after the one served last; within an account the
  * oldest comes first. While several accounts wait, none of them gets more than half of the places,
  * rounded up; so at most one is at its half while a place is free, and one account more is looked
@@ -65,21 +66,24 @@ export async function claimQueued(
       ), turn as (
         select cursor_account from upstreams where name = ${lane.upstream} and model = ''
       ), after(account_id, n) as (
-        (select r.account_id, 1 from requests r where r.status = 'IN_QUEUE' and not r.slot
-          and r.upstream = ${lane.upstream} and r.account_id > (select cursor_account from turn)
+        (select r.account_id, 1 from requests r where not r.slot
+          and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
+          and r.account_id > (select cursor_account from turn)
           order by r.account_id limit 1)
         union all
-        select (select r.account_id from requests r where r.status = 'IN_QUEUE' and not r.slot
-          and r.upstream = ${lane.upstream}
+        select (select r.account_id from requests r where not r.slot
+          and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
             and r.account_id > a.account_id order by r.account_id limit 1), a.n + 1
         from after a where a.account_id is not null and a.n <= (select free from place)
       ), before(account_id, n) as (
-        (select r.account_id, 1 from requests r where r.status = 'IN_QUEUE' and not r.slot
-          and r.upstream = ${lane.upstream} and r.account_id <= (select cursor_account from turn)
+        (select r.account_id, 1 from requests r where not r.slot
+          and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
+          and r.account_id <= (select cursor_account from turn)
           order by r.account_id limit 1)
         union all
-        select (select r.account_id from requests r where r.status = 'IN_QUEUE' and not r.slot
-          and r.upstream = ${lane.upstream} and r.account_id > b.account_id
+        select (select r.account_id from requests r where not r.slot
+          and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
+          and r.account_id > b.account_id
           and r.account_id <= (select cursor_account from turn) order by r.account_id limit 1),
             b.n + 1
         from before b where b.account_id is not null and b.n <= (select free from place)
@@ -90,8 +94,8 @@ export async function claimQueued(
         select t.account_id, t.lap, q.id, q.round
         from accounts_in_turn t cross join lateral (
           select r.id, row_number() over (order by r.id) as round from requests r
-          where r.status = 'IN_QUEUE' and not r.slot and r.upstream = ${lane.upstream}
-            and r.account_id = t.account_id
+          where not r.slot and (r.status = 'IN_QUEUE' or r.waits)
+            and r.upstream = ${lane.upstream} and r.account_id = t.account_id
           order by r.id
           limit least(
             greatest(1, 2 * (select free from place) / (select count(*) from accounts_in_turn)),
@@ -106,9 +110,9 @@ export async function claimQueued(
         update upstreams set cursor_account = (select account_id from pick order by n desc limit 1)
         where name = ${lane.upstream} and model = '' and exists (select from pick)
       )
-      update requests r set slot = true, attempt = r.attempt + 1, leased = true,
+      update requests r set slot = true, waits = false, attempt = r.attempt + 1, leased = true,
         wake_at = now() + ${leaseSeconds} * interval '1 s'
-      from pick where r.id = pick.id and r.status = 'IN_QUEUE' and not r.slot
+      from pick where r.id = pick.id and not r.slot and (r.status = 'IN_QUEUE' or r.waits)
       returning r.id, r.attempt`);
   });
 }
@@ -121,7 +125,7 @@ export function claimDue(db: Connection, limit: number, leaseSeconds: number): P
       where wake_at <= now() and wake_at is not null and (status <> 'IN_QUEUE' or slot)
       order by wake_at limit ${limit} for update skip locked
     )
-    update requests r set attempt = r.attempt + 1, leased = true,
+    update requests r set attempt = r.attempt + 1, leased = true, waits = false,
       wake_at = now() + ${leaseSeconds} * interval '1 s'
     from due where r.id = due.id returning r.id, r.attempt`);
 }
@@ -146,12 +150,12 @@ export function renewMany(
 export async function takePlace(
   db: Database,
   { id, attempt }: Claim,
-  lane: Lane,
+  lane: Lane & { model: string },
 ): Promise<boolean> {
   return db.tx(async (tx) => {
     lockTurn(tx, lane.upstream);
     const taken = await tx.run(sql`
-      update requests set slot = true, upstream = ${lane.upstream}
+      update requests set slot = true, upstream = ${lane.upstream}, upstream_model = ${lane.model}
       where id = ${id} and attempt = ${attempt} and leased and status in ('IN_QUEUE', 'IN_PROGRESS')
         and ${lane.concurrency}::int > (select count(*) from requests
           where upstream = ${lane.upstream} and slot and id <> ${id})
@@ -201,7 +205,7 @@ export async function moveQueued(
   limit: number,
 ): Promise<number> {
   const rows = await db.run(sql`
-    update requests set upstream = ${to} where id = any(array(
+    update requests set upstream = ${to}, upstream_model = null where id = any(array(
       select id from requests
       where status = 'IN_QUEUE' and not slot and upstream = ${from}
         and model_id = any(${modelIds}::text[])
@@ -338,6 +342,8 @@ export function restingModels(db: Connection, upstreams: string[]): Promise<Rest
 
 /** What a failed start has led to. */
 export interface Noted {
+  /** What rests: a model of the upstream, or where this is empty all of it. */
+  model: string;
   /** It rested before this failure. */
   rested: boolean;
   resting_seconds: number;
@@ -363,11 +369,15 @@ export interface Failure {
   rest_seconds: number;
 }
 
+/** An older failure says nothing of today. */
+const failureCountsSeconds = 600;
+
 /**
  * Notes a failed start; from `threshold` failures in a row on, or when it asks for it, the upstream
  * rests, and a model of it by itself. Failures of a single account do not count, however many, nor
  * what it alone was told of key, credit or model: it may be what that account asks for, and others
- * would have to wait for it. Such as `counts_alone` do.
+ * would have to wait for it. Such as `counts_alone` do. Returns what begins to rest, else what
+ * rests longest.
  */
 export async function noteFailure(
   db: Connection,
@@ -379,37 +389,44 @@ export async function noteFailure(
   const models = isOfModel ? [failure.model] : ['', failure.model];
   const pauses = [failure.pause_seconds, failure.model_pause_seconds].slice(-models.length);
   const thresholds = [failure.threshold, failure.model_threshold].slice(-models.length);
-  const rows = await db.run<Noted & { model: string }>(sql`
+  const rows = await db.run<Noted>(sql`
     with d as (
-      select * from unnest(${models}::text[], ${pauses}::float8[], ${thresholds}::int[])
+      select *, now() - ${failureCountsSeconds} * interval '1 s' as since
+      from unnest(${models}::text[], ${pauses}::float8[], ${thresholds}::int[])
         as d (model, pause, threshold)
     ), before as (
       select model, paused_until > now() as rested from upstreams where name = ${upstream}
     ), noted as (
       insert into upstreams as u
-        (name, model, failures, failing_accounts, last_error, last_error_at, paused_until)
-      select ${upstream}, model, 1, array[${failure.account_id}::uuid],
+        (name, model, failures, failed_at, failed_account, last_error, last_error_at, paused_until)
+      select ${upstream}, model, 1, now(), ${failure.account_id}::uuid,
         ${storableText(failure.message.slice(0, 2000))}, now(),
         case when ${failure.pauses_at_once} then now() + nullif(pause, 0) * interval '1 s' end
       from d order by model
-      on conflict (name, model) do update set failures = u.failures + 1,
+      on conflict (name, model) do update set
+        failures = 1 + case when u.failed_at > (select max(since) from d)
+          then u.failures else 0 end,
+        failed_at = now(), failed_account = excluded.failed_account,
+        other_failed_at = case when u.failed_account <> excluded.failed_account then u.failed_at
+          else u.other_failed_at end,
         last_error = excluded.last_error, last_error_at = excluded.last_error_at,
-        failing_accounts = case
-          when cardinality(u.failing_accounts) < 2
-            and not u.failing_accounts @> excluded.failing_accounts
-          then u.failing_accounts || excluded.failing_accounts else u.failing_accounts end,
         paused_until = greatest(u.paused_until, excluded.paused_until,
-          case when ${failure.counts_alone} or not u.failing_accounts <@ excluded.failing_accounts
+          case when ${failure.counts_alone} or (select max(since) from d) <
+            case when u.failed_account <> excluded.failed_account then u.failed_at
+              else u.other_failed_at end
           then greatest(
             now() + (select nullif(pause, 0) from d where d.model = u.model) * interval '1 s',
-            case when u.failures + 1 >= (select threshold from d where d.model = u.model)
+            case when (select threshold from d where d.model = u.model)
+                <= 1 + case when u.failed_at > (select max(since) from d) then u.failures else 0 end
               then now() + ${failure.rest_seconds}::float8 * interval '1 s' end) end)
       returning model, failures, paused_until
     )
     select n.model, coalesce(b.rested, false) as rested, n.failures,
       greatest(0, extract(epoch from n.paused_until - now()))::float8 as resting_seconds
-    from noted n left join before b using (model)`);
-  return rows.find(({ model }) => model === models[0])!;
+    from noted n left join before b using (model)
+    order by n.paused_until > now() and not coalesce(b.rested, false) desc nulls last,
+      n.paused_until desc nulls last, n.model`);
+  return rows[0]!;
 }
 
 /** The newest thing that is wrong there, as its refusal of a look tells; no failed start. */
@@ -425,11 +442,31 @@ export async function noteRefusedLook(
       set last_error = excluded.last_error, last_error_at = excluded.last_error_at`);
 }
 
-/** A start went well: the upstream and this model of it are well again. */
-export async function noteSuccess(db: Connection, upstream: string, model: string): Promise<void> {
-  await db.run(sql`
-    update upstreams set failures = 0, failing_accounts = '{}', paused_until = null
-    where name = ${upstream} and model in ('', ${model}) and failures > 0`);
+/**
+ * A start went well that was made so many seconds ago: the upstream and this model of it are well
+ * again. A rest that began since then goes on, as this start says nothing about it. Returns what
+ * rested and is well now.
+ */
+export function noteSuccess(
+  db: Connection,
+  upstream: string,
+  model: string,
+  seconds = 0,
+): Promise<{ model: string }[]> {
+  return db.run<{ model: string }>(sql`
+    with d as (
+      select model, paused_until is not null as rested,
+        coalesce(failed_at <= now() - ${seconds}::float8 * interval '1 s', true) as is_over
+      from upstreams where name = ${upstream} and model in ('', ${model})
+        and (failures > 0 or paused_until is not null)
+      order by model for update
+    ), well as (
+      update upstreams u set failures = 0, failed_account = null, other_failed_at = null,
+        paused_until = case when not d.is_over then u.paused_until end
+      from d where u.name = ${upstream} and u.model = d.model
+        and (u.failures > 0 or d.is_over)
+    )
+    select model from d where rested and is_over order by model`);
 }
 
 /** Lets an upstream be called again, with all its models or with one of them; true: it rested. */
@@ -443,7 +480,8 @@ export async function endRest(
       select name, model, paused_until > now() as rested from upstreams
       where name = ${upstream} and (${model}::text is null or model = ${model}) for update
     ), woken as (
-      update upstreams u set failures = 0, failing_accounts = '{}', paused_until = null
+      update upstreams u set failures = 0, failed_account = null, other_failed_at = null,
+        paused_until = null
       from before b where u.name = b.name and u.model = b.model
     )
     select coalesce(bool_or(rested), false) as rested from before`);

@@ -36,6 +36,8 @@ export interface NewRequest {
   model_id: string;
   kind: string;
   upstream: string;
+  /** Its own name of the model; null of chat calls. */
+  upstream_model: string | null;
   quoted_usd_micro: bigint;
   idempotency_key: string | null;
   fingerprint: Buffer | null;
@@ -62,13 +64,14 @@ export function insertMany(tx: Transaction, rows: NewRequest[]): void {
         ${column('webhook_url')}::text[], ${column('call_seconds')}::float8[],
         ${column('idempotency_key')}::text[], ${column('fingerprint')}::bytea[],
         string_to_array(${jsonTexts(column('input'))}, chr(30)),
-        string_to_array(${jsonTexts(column('quote'))}, chr(30)), ${column('queue_position')}::int[])
+        string_to_array(${jsonTexts(column('quote'))}, chr(30)), ${column('queue_position')}::int[],
+        ${column('upstream_model')}::text[])
         as d (id, account_id, key_id, model_id, kind, upstream, quoted, webhook_url, seconds,
-          idempotency_key, fingerprint, input, quote, position)
+          idempotency_key, fingerprint, input, quote, position, upstream_model)
     ), clock as (
-      insert into requests (id, account_id, key_id, model_id, kind, upstream, quoted_usd_micro,
-        webhook_state, status, attempt, wake_at, started_at, deadline_at)
-      select id, account_id, key_id, model_id, kind, upstream, quoted,
+      insert into requests (id, account_id, key_id, model_id, kind, upstream, upstream_model,
+        quoted_usd_micro, webhook_state, status, attempt, wake_at, started_at, deadline_at)
+      select id, account_id, key_id, model_id, kind, upstream, upstream_model, quoted,
         case when webhook_url is not null then 'pending' end,
         case when seconds is null then 'IN_QUEUE' else 'IN_PROGRESS' end,
         case when seconds is null then 0 else 1 end,
@@ -203,7 +206,7 @@ export interface Ended {
 export function endMany(tx: Transaction, rows: Ended[]): void {
   const column = <K extends keyof Ended>(name: K) => rows.map((row) => row[name]);
   tx.send(sql`
-    update requests r set status = d.status, slot = false, leased = false,
+    update requests r set status = d.status, slot = false, leased = false, waits = false,
       upstream = coalesce(d.upstream, r.upstream), charged_usd_micro = d.charged,
       error_code = d.error_code,
       completed_at = now(), expires_at = now() + d.ttl * interval '1 s',
@@ -275,7 +278,8 @@ type Ids = { id: string }[];
 export function beginMany(db: Connection, moves: To<'begin'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     with begun as (
-      update requests r set status = 'IN_PROGRESS', upstream = d.upstream, slot = true,
+      update requests r set status = 'IN_PROGRESS', upstream = d.upstream,
+        upstream_model = d.model, slot = true, waits = false,
         started_at = coalesce(r.started_at, now()),
         deadline_at = coalesce(r.deadline_at, now() + d.deadline * interval '1 s'),
         wake_at = now() + d.lease * interval '1 s'
@@ -283,8 +287,8 @@ export function beginMany(db: Connection, moves: To<'begin'>[]): Promise<Ids> {
         ${moves.map((m) => m.upstream)}::text[], ${moves.map((m) => m.class)}::text[],
         ${moves.map((m) => m.request_hash)}::bytea[],
           ${moves.map((m) => m.deadline_seconds)}::float8[],
-        ${moves.map((m) => m.lease_seconds)}::float8[])
-        as d (id, attempt, upstream, class, request_hash, deadline, lease)
+        ${moves.map((m) => m.lease_seconds)}::float8[], ${moves.map((m) => m.model)}::text[])
+        as d (id, attempt, upstream, class, request_hash, deadline, lease, model)
       where r.id = d.id and r.attempt = d.attempt and r.status in ('IN_QUEUE', 'IN_PROGRESS')
       returning r.id, d.attempt, d.upstream, d.class, d.request_hash
     )
@@ -357,12 +361,17 @@ export function waitMany(db: Connection, moves: To<'wait'>[]): Promise<Ids> {
         ${moves.map((m) => m.outcome)}::text[],
           ${moves.map((m) => storableMessage(m.message))}::text[],
         ${moves.map((m) => (m.progress === null ? null : storableJson(m.progress)))}::text[],
-        ${moves.map((m) => m.next_upstream ?? null)}::text[],
-        ${moves.map((m) => m.missing ?? false)}::bool[])
-        as d (id, attempt, wake, started_in, outcome, message, progress, next, missing)
+        ${moves.map((m) => m.missing ?? false)}::bool[],
+        ${moves.map((m) => m.next?.upstream ?? null)}::text[],
+        ${moves.map((m) => m.next?.model ?? null)}::text[],
+        ${moves.map((m) => m.frees_place ?? false)}::bool[],
+        ${moves.map((m) => m.waits ?? false)}::bool[])
+        as d (id, attempt, wake, started_in, outcome, message, progress, missing, next, next_model,
+          frees_place, waits)
     ), moved as (
       update requests r set leased = false, upstream = coalesce(d.next, r.upstream),
-        slot = r.slot and d.next is null,
+        upstream_model = coalesce(d.next_model, r.upstream_model),
+        slot = r.slot and not d.frees_place, waits = d.waits,
         wake_at = now() + case when a.called_back then 0 else d.wake end * interval '1 s'
       from d left join attempts a on a.request_id = d.id and a.attempt = d.started_in
       where r.id = d.id and r.attempt = d.attempt and r.status = 'IN_PROGRESS' returning r.id
@@ -446,6 +455,8 @@ export interface StatusRow extends Pick<
   | 'started_at'
   | 'completed_at'
 > {
+  /** The upstream's own name of the model. */
+  upstream_model: string | null;
   error_message: string | null;
   progress: { progress: number | null; logs: string[] } | null;
   /** When its payloads were deleted, its retention being over. */
@@ -455,7 +466,8 @@ export interface StatusRow extends Pick<
 /** Status of requests of any account: the caller compares `account_id`. */
 export function findMany(db: Connection, ids: string[]): Promise<StatusRow[]> {
   return db.run<StatusRow>(sql`
-    select r.id, r.account_id, r.key_id, r.kind, r.model_id, r.upstream, r.status, r.error_code,
+    select r.id, r.account_id, r.key_id, r.kind, r.model_id, r.upstream, r.upstream_model, r.status,
+      r.error_code,
       r.created_at, r.started_at, r.completed_at, r.expires_at, r.cleared_at,
       case when r.status = 'FAILED' then (
         select s.error_message from request_results s
@@ -593,6 +605,8 @@ export interface Claimed {
   model_id: string;
   kind: 'video' | 'image' | 'text';
   upstream: string;
+  /** Its own name of the model there; null: the first that the row names. */
+  upstream_model: string | null;
   /** It has a place there. */
   slot: boolean;
   status: Status;
@@ -607,6 +621,9 @@ export interface Claimed {
   webhook_url: string | null;
   started_in: number | null;
   started_upstream: string | null;
+  /** How many starts there were, and how long ago the newest was. */
+  starts: number;
+  start_age_seconds: number | null;
   outcome: AttemptOutcome;
   /** Looks in a row at which its upstream knew no such job. */
   missing: number;
@@ -625,14 +642,17 @@ export function loadClaimed(db: Connection, ids: string[], attempts: number[]): 
       coalesce(r.expires_at <= now(), false) as outputs_due,
       extract(epoch from now() - coalesce(r.started_at, r.created_at))::float8 as age_seconds,
       i.input, i.quote, i.webhook_url, i.idempotency_key is not null as idempotent,
-      r.slot, a.attempt as started_in, a.upstream as started_upstream, a.outcome, a.handle,
-      a.message as said, coalesce(a.missing, 0) as missing
+      r.slot, r.upstream_model, a.attempt as started_in, a.upstream as started_upstream, a.outcome,
+      a.handle, a.message as said, coalesce(a.missing, 0) as missing,
+      coalesce(a.starts, 0) as starts,
+      extract(epoch from now() - a.created_at)::float8 as start_age_seconds
     from unnest(${ids}::uuid[], ${attempts}::int[]) as d (id, attempt)
     join requests r on r.id = d.id and r.attempt = d.attempt
     join request_inputs i on i.request_id = r.id
     left join lateral (
-      select attempt, upstream, outcome, handle, message, missing from attempts
-        where request_id = r.id order by attempt desc limit 1
+      select attempt, upstream, outcome, handle, message, missing, created_at,
+        (count(*) over ())::int as starts
+      from attempts where request_id = r.id order by attempt desc limit 1
     ) a on true`);
 }
 

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
+import { routeTo } from '../core/routing.ts';
 import { verifyCallback } from '../core/signature.ts';
 import { isUuid } from '../lib/id.ts';
 import { CallbackRefused } from '../upstreams/upstream.ts';
@@ -53,5 +54,5 @@ export async function receive(
 async function modelOf(requestId: string, upstream: string, deps: HttpDeps): Promise<string> {
   const row = await deps.status(requestId);
   const routes = (row && deps.catalog().models.get(row.model_id)?.upstreams) ?? [];
-  return routes.find((route) => route.upstream === upstream)?.model ?? '';
+  return routeTo(routes, upstream, row?.upstream_model ?? null)?.model ?? '';
 }

@@ -109,6 +109,7 @@ async function take(
       model_id: model.id,
       kind: 'text',
       upstream: routes[0]!.upstream,
+      upstream_model: null,
       quoted_usd_micro: quote.price_usd_micro,
       idempotency_key: key,
       fingerprint:

@@ -31,7 +31,7 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   const quote = price(model, input, caller.price_ppm);
   await checkInput(model, input, caller.account_id, deps);
   const { routes, refusal } = await place(model, deps);
-  const { upstream } = routes[0]!;
+  const { upstream, model: upstream_model } = routes[0]!;
   if (refusal && idempotency_key === null) throw refusal;
   const path = `/queue/${model.id}`;
   const id = newId();
@@ -43,6 +43,7 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
       model_id: model.id,
       kind: model.kind,
       upstream,
+      upstream_model,
       quoted_usd_micro: quote.price_usd_micro,
       idempotency_key,
       fingerprint:

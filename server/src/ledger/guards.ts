@@ -89,10 +89,13 @@ export const guards = {
       requests_quoted_usd_micro_check: 'CHECK ((quoted_usd_micro >= 0))',
       requests_status_check:
         "CHECK ((status = ANY (ARRAY['IN_QUEUE'::text, 'IN_PROGRESS'::text, 'COMPLETED'::text, 'FAILED'::text, 'CANCELLED'::text])))",
+      requests_upstream_model_check: 'CHECK ((length(upstream_model) <= 2000))',
       requests_webhook_state_check:
         "CHECK ((webhook_state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))",
       slot_is_open:
         "CHECK (((NOT slot) OR (status = ANY (ARRAY['IN_QUEUE'::text, 'IN_PROGRESS'::text]))))",
+      waiting_has_no_place:
+        "CHECK (((NOT waits) OR ((status = 'IN_PROGRESS'::text) AND (NOT slot))))",
     },
     transfers: {
       deposit_has_reference: "CHECK (((kind <> 'deposit'::text) OR (reference IS NOT NULL)))",

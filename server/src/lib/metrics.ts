@@ -133,8 +133,8 @@ const sharedWaitMs = 2_000;
 /** Gauges that `read` fills; without an answer they have no value. */
 export function addShared(
   registry: Registry,
-  gauges: { name: string; help: string; label?: string }[],
-  read: () => Promise<Record<string, [label: string, value: number][]>>,
+  gauges: { name: string; help: string; labels?: readonly string[] }[],
+  read: () => Promise<Record<string, [labels: readonly string[], value: number][]>>,
 ): void {
   let newest: { at: number; figures: ReturnType<typeof read> } | undefined;
   const figures = () => {
@@ -144,18 +144,19 @@ export function addShared(
     }
     return newest.figures;
   };
-  for (const { name, help, label } of gauges) {
+  for (const { name, help, labels = [] } of gauges) {
     const gauge = new Gauge({
       name,
       help,
-      labelNames: label === undefined ? [] : [label],
+      labelNames: labels,
       registers: [],
       async collect() {
         const values = (await figures())[name] ?? [];
         this.reset();
         // Without a label its value after a reset is 0, which would be a lie.
-        if (label === undefined) this.set(values[0]?.[1] ?? NaN);
-        else for (const [of, value] of values) this.set({ [label]: of }, value);
+        if (labels.length === 0) this.set(values[0]?.[1] ?? NaN);
+        for (const [of, value] of labels.length === 0 ? [] : values)
+          this.set(Object.fromEntries(labels.map((label, i) => [label, of[i]!])), value);
       },
     });
     registry.registerMetric(gauge);

@@ -205,11 +205,12 @@ async function call(
   let called: { outcome: ChatOutcome; run: RoutedRun } | undefined;
   for (const route of wanted.routes) {
     const run = { ...wanted, route };
+    const began = performance.now();
     const outcome = await callAt(run, deps, streamed, signal);
     called = { outcome, run };
     if (outcome.outcome !== 'not_accepted' && outcome.outcome !== 'unknown') {
       const isAnswer = outcome.outcome !== 'rejected' || !outcome.unasked;
-      if (isAnswer) await deps.circuit.succeeded(route);
+      if (isAnswer) await deps.circuit.succeeded(route, began);
       return called;
     }
     // Of who left nothing can be said about the upstream.

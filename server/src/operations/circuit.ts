@@ -10,6 +10,8 @@ const pauseMaxSeconds = 120;
 const alarmRestSeconds = 60;
 /** How long a model that it does not have. */
 const modelRestSeconds = 300;
+/** How long an upstream is taken for well before a success looks at its row again. */
+const wellMs = 1_000;
 /** The newest refusal of a look is written down at most so often: each job's looks meet it. */
 const lookNotedMs = 60_000;
 
@@ -41,7 +43,8 @@ type RefusedLook = Pick<FailedCall, 'model_id' | 'message' | 'cause' | 'retry_af
 /** How calls of upstreams went, for all processes: who fails too often is left alone a while. */
 export interface Circuit {
   failed(route: Called, failed: FailedCall): Promise<void>;
-  succeeded(route: Called): Promise<void>;
+  /** `began`: when the call was made, as `performance.now` tells. */
+  succeeded(route: Called, began: number): Promise<void>;
   /**
    * Starts go on: they have limits of their own, and say themselves what is wrong. Looks of this
    * process wait as long as the upstream asks. Returns the seconds.
@@ -63,17 +66,18 @@ export interface Told {
 
 interface Listener {
   startFailed(told: Told, noted: queue.Noted): void;
-  startSucceeded(upstream: string): void;
+  /** `well`: what had rested, as models; an empty one is the upstream. */
+  startSucceeded(route: Called, well: readonly string[]): void;
   lookRefused(told: Told): void;
 }
 
 export function openCircuit(db: Database, listener: Listener): Circuit {
-  const failing = new Set<string>();
+  /** Until when each upstream is taken for well, by model. */
+  const well = new Map<string, Map<string, number>>();
   return {
     async failed({ upstream, model }, failed) {
       const { account_id, model_id, message, cause, retry_after_ms } = failed;
       const why = failed.outcome === 'unknown' ? 'lost' : (failed.why ?? 'busy');
-      failing.add(`${upstream} ${model}`);
       const noted = await queue.noteFailure(db, upstream, {
         account_id,
         message,
@@ -85,13 +89,20 @@ export function openCircuit(db: Database, listener: Listener): Circuit {
         counts_alone: why === 'unreachable',
         ...limits,
       });
+      well.delete(upstream);
       listener.startFailed({ upstream, model, model_id, why, cause }, noted);
     },
-    async succeeded({ upstream, model }) {
-      // Only after a failure is there anything to write.
-      if (!failing.delete(`${upstream} ${model}`)) return;
-      await queue.noteSuccess(db, upstream, model);
-      listener.startSucceeded(upstream);
+    async succeeded({ upstream, model }, began) {
+      const now = performance.now();
+      const known = well.get(upstream) ?? new Map<string, number>();
+      if (now < (known.get(model) ?? 0)) return;
+      // At once, so that of many that succeed together one looks.
+      well.set(upstream, known.set(model, now + wellMs));
+      const seconds = (now - began) / 1000;
+      // A job was just made: that must go on, and the next success is noted as well.
+      const rested = await queue.noteSuccess(db, upstream, model, seconds).catch(() => []);
+      const names = rested.map((each) => each.model);
+      listener.startSucceeded({ upstream, model }, names);
     },
     ...lookCircuit(db, listener),
   };

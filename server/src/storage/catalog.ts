@@ -9,8 +9,8 @@ import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { settleIds, settleUpstreams, unknownUpstreams } from '../core/catalog-file.ts';
-import type { Owners, ParsedFile, Problem } from '../core/catalog-file.ts';
+import { misfitRows, settleIds, settleUpstreams, unknownUpstreams } from '../core/catalog-file.ts';
+import type { MisfitOf, Owners, ParsedFile, Problem } from '../core/catalog-file.ts';
 import { assembleCatalog } from '../core/catalog.ts';
 import type { Catalog, Model } from '../core/catalog.ts';
 import type { UpstreamDefinition } from '../core/upstream-definition.ts';
@@ -29,6 +29,8 @@ export interface CatalogOptions {
   knownUpstreams?: readonly string[];
   /** Why a definition cannot be used as it is written; null where nothing is wrong with it. */
   definitionFault?: (upstream: UpstreamDefinition) => string | null;
+  /** Judges the rows that name the upstream of a definition. */
+  misfitsOf?: (upstream: UpstreamDefinition) => MisfitOf;
   /** Told what the files define, before `usableUpstreams` is asked. */
   define?: (upstreams: UpstreamDefinition[]) => void;
   log: CatalogLog;
@@ -48,7 +50,7 @@ export interface CatalogOptions {
 
 type FolderOptions = Pick<
   CatalogOptions,
-  'dir' | 'usableUpstreams' | 'knownUpstreams' | 'definitionFault' | 'define'
+  'dir' | 'usableUpstreams' | 'knownUpstreams' | 'definitionFault' | 'misfitsOf' | 'define'
 >;
 
 /** The part of a pino logger that is used. */
@@ -228,7 +230,7 @@ export async function checkFolder(options: FolderOptions): Promise<CheckedFolder
 }
 
 async function readFolder(
-  { dir, knownUpstreams, definitionFault }: FolderOptions,
+  { dir, knownUpstreams, definitionFault, misfitsOf }: FolderOptions,
   before: Folder = emptyFolder,
 ): Promise<Folder> {
   const names = await catalogFiles(dir);
@@ -242,7 +244,8 @@ async function readFolder(
     old: old.get(each.file) ?? null,
   }));
   const known = knownUpstreams && [...new Set([...knownUpstreams, ...judged.flatMap(definedIn)])];
-  const files = judged.map((each) => loadedOf(each, known));
+  const judges = judgesOf(judged, before.upstreamOwners, misfitsOf);
+  const files = judged.map((each) => loadedOf(each, judges, known));
   const ids = settleIds(files, before.owners);
   const definitions = settleUpstreams(files, before.upstreamOwners);
   const problems = files.flatMap((file) => file.problems);
@@ -279,13 +282,33 @@ function definedIn({ parsed, problems, old }: JudgedFile): string[] {
   return [parsed.defines, kept].filter((name) => typeof name === 'string');
 }
 
+/** By upstream, of the definitions that would count; of a bad file the one that it had before. */
+function judgesOf(
+  judged: JudgedFile[],
+  owners: Owners,
+  misfitsOf: FolderOptions['misfitsOf'] = () => () => null,
+): Map<string, MisfitOf> {
+  const defined = judged.map(({ file, parsed, problems, old }) => {
+    const upstream = problems.length === 0 ? parsed.upstream : (old?.upstream ?? null);
+    return { file, upstream };
+  });
+  const { upstreams } = settleUpstreams(defined, owners);
+  return new Map(upstreams.map((each) => [each.name, misfitsOf(each)]));
+}
+
 /** With any problem in it, a file goes on with what it had before. */
-function loadedOf({ old, ...read }: JudgedFile, known?: readonly string[]): LoadedFile {
+function loadedOf(
+  { old, ...read }: JudgedFile,
+  judges: ReadonlyMap<string, MisfitOf>,
+  known?: readonly string[],
+): LoadedFile {
   const { file, parsed } = read;
   const problems = [...read.problems];
   // A row with a problem is not among the rows, so that their places count only without any.
   if (known && problems.length === 0)
     problems.push(...unknownUpstreams(file, parsed.rows, known).map(parsed.locate));
+  if (problems.length === 0)
+    problems.push(...misfitRows(file, parsed.rows, judges).map(parsed.locate));
   const { upstream, rows } = problems.length === 0 ? parsed : (old ?? nothing);
   return { ...read, upstream, rows, problems };
 }

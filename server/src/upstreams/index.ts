@@ -1,3 +1,4 @@
+import type { MisfitOf } from '../core/catalog-file.ts';
 import { settingsOf } from '../core/upstream-definition.ts';
 import type {
   AdapterName,
@@ -9,6 +10,7 @@ import { createFal } from './fal/fal.ts';
 import { createOpenai } from './openai/openai.ts';
 import { createReplicate } from './replicate/replicate.ts';
 import { createHttpJob } from './http-job/http-job.ts';
+import { misfitsOf } from './misfits.ts';
 import type { Upstream, UpstreamTools } from './upstream.ts';
 
 /** What speaks to a kind of upstream. Throws where the definition's options do not fit. */
@@ -22,6 +24,13 @@ const adapters: Record<AdapterName, Adapter> = {
   replicate: createReplicate,
 };
 
+function speaking(name: AdapterName, settings: UpstreamSettings, tools: UpstreamTools): Upstream {
+  const download: UpstreamTools['download'] = (url, signal) =>
+    tools.download(url, signal, upstream.start_seconds);
+  const upstream = adapters[name](settings, { ...tools, download });
+  return Object.assign(upstream, { origin: new URL(settings.url).origin });
+}
+
 /** The upstream that no catalog file has to define. */
 export const builtIn = ['sandbox'];
 
@@ -30,6 +39,8 @@ export interface Upstreams {
   live: ReadonlyMap<string, Upstream>;
   /** Why a definition cannot be used as it is written; null also while it is not set up. */
   faultOf(definition: UpstreamDefinition): string | null;
+  /** Judges rows by the definition of their upstream. */
+  misfitsOf(definition: UpstreamDefinition): MisfitOf;
   /** Takes new definitions; an upstream whose settings stay the same goes on as it is. */
   define(definitions: readonly UpstreamDefinition[]): void;
   /** True, or what the operator has to do to set it up. */
@@ -80,8 +91,7 @@ export function openUpstreams(
     const settings = settingsOf(definition, variable);
     if (typeof settings === 'string') return settings;
     for (const secret of [settings.key, settings.secret]) if (secret !== null) hide(secret);
-    const { origin } = new URL(settings.url);
-    return Object.assign(adapters[definition.adapter](settings, tools), { origin });
+    return speaking(definition.adapter, settings, tools);
   }
 
   function add(definition: UpstreamDefinition): void {
@@ -108,6 +118,7 @@ export function openUpstreams(
         return (error as Error).message;
       }
     },
+    misfitsOf: (definition) => (isGiven(definition.name) ? () => null : misfitsOf(definition)),
     define(newest) {
       const wanted = new Map(newest.map((each) => [each.name, JSON.stringify(each)]));
       for (const name of known.keys()) if (!wanted.has(name)) remove(name);
@@ -135,20 +146,10 @@ function addressOf(
   if (definition === undefined) return { adapter: null, url: null, has_credential: false };
   const settings = settingsOf(definition, variable);
   const isSet = typeof settings !== 'string';
-  const url = isSet ? settings.url : definition.url;
   return {
     adapter: definition.adapter,
-    url: url === null ? null : withoutPassword(url),
+    // Neither may have a name and a password in it.
+    url: isSet ? settings.url : definition.url,
     has_credential: isSet && settings.key !== null,
   };
-}
-
-/** Null: it is no address. */
-function withoutPassword(text: string): string | null {
-  if (!URL.canParse(text)) return null;
-  const url = new URL(text);
-  if (url.username === '' && url.password === '') return text;
-  url.username = '';
-  url.password = '';
-  return url.href.replace(/\/$/, '');
 }

@@ -1,5 +1,6 @@
 import { isMediaField } from '../core/media-input.ts';
 import { FetchError, type Reply } from '../lib/fetch.ts';
+import { TooSlow } from './download.ts';
 import { outcomeOfReply, whyOfFault } from './replies.ts';
 import type {
   InputFile,
@@ -81,7 +82,11 @@ export async function openMedia(
       // Who took all of a step's time with its bytes is no upstream that is slow.
       if ((job.signal.reason as Error | undefined)?.name !== 'TimeoutError')
         job.signal.throwIfAborted();
-      const message = `${field} could not be fetched. Check the address, or upload the file and give its file_id.`;
+      const why =
+        cause instanceof TooSlow
+          ? `: the addresses of a request have ${cause.seconds} s together, and that is over`
+          : '';
+      const message = `${field} could not be fetched${why}. Check the address, or upload the file and give its file_id.`;
       throw new InputRefused(message, { cause });
     });
   const file = await fetched(download(value, job.signal));

@@ -36,8 +36,12 @@ export interface UpstreamTools {
   fetch: Fetch;
   /** To addresses that a reply named, on other hosts: none on the own network, by any name. */
   guarded: Fetch;
-  /** Fetches a caller's public address, through the guard. */
-  download(url: string, signal: AbortSignal): Promise<InputFile>;
+  /**
+   * Fetches a caller's public address, through the guard. All addresses with the same signal share
+   * a part of the seconds that a start may take. Throws `TooSlow` where that is over, as does the
+   * reading.
+   */
+  download(url: string, signal: AbortSignal, startSeconds?: number): Promise<InputFile>;
   /** Unix milliseconds. */
   now(): number;
 }

@@ -6,6 +6,7 @@ import { charge } from '../core/price.ts';
 import { withoutInput } from '../core/quiet.ts';
 import { quoteFromJson } from '../core/quote-json.ts';
 import type { Ending, Output, Transition } from '../core/request.ts';
+import { routeTo } from '../core/routing.ts';
 import type { Claimed } from '../db/requests.ts';
 import { FetchError } from '../lib/fetch.ts';
 import { isWithinDepth, storableJson, storableText } from '../lib/json.ts';
@@ -130,7 +131,8 @@ function complete(row: Claimed, result: Result, outputs: Output[], deps: StepDep
     ? said
     : deliveredQuantity({ unit: quote.unit, task: model?.task }, outputs, quote.quantity);
   const billed = quantity ?? quote.quantity;
-  const route = model?.upstreams.find(({ upstream }) => upstream === row.started_upstream);
+  const { started_upstream, upstream_model } = row;
+  const route = routeTo(model?.upstreams ?? [], started_upstream ?? '', upstream_model);
   return {
     ...endOf(row),
     to: 'COMPLETED',

@@ -4,7 +4,7 @@ import { withoutInput } from '../core/quiet.ts';
 import { callbackUrl } from '../core/views.ts';
 import { upstreamFields, upstreamInput } from '../core/model-input.ts';
 import type { Transition } from '../core/request.ts';
-import { routeAfter } from '../core/routing.ts';
+import { routeAfter, routesAfter, routeTo } from '../core/routing.ts';
 import { restingOf, takePlace } from '../db/queue.ts';
 import type { Claimed } from '../db/requests.ts';
 import { bounded } from '../lib/bounded.ts';
@@ -23,8 +23,8 @@ const retryPauseMaxSeconds = 60;
 /** A rest may be cut short, so it is looked at again. */
 const restMaxSeconds = 120;
 const placeKeptSeconds = 5;
-/** How long one that was tried elsewhere waits for a place. */
-const placeSeconds = 1;
+/** When one that waits for a place looks whether another route has one: its own it is given. */
+const placeSeconds = 2;
 /** After a start whose answer was lost: when to look again. */
 const recoverSeconds = 5;
 
@@ -38,19 +38,14 @@ export async function start(
   signal: AbortSignal,
 ): Promise<Transition | null> {
   const model = deps.catalog().models.get(row.model_id);
-  const route = model && routeOf(row, model, deps);
-  if (!model || !route) {
+  const meant = model && routeOf(row, model, deps);
+  if (!model || !meant) {
     return fail(row, 'upstream_failed', 'This model was withdrawn before the request could start.');
   }
+  const route = await placed(row, model, meant, deps);
+  if (route === null) return notYet(row);
   const upstream = deps.upstreams.get(route.upstream)!;
   const { id, attempt } = row;
-  if (!row.slot || row.upstream !== upstream.name) {
-    const placed = await takePlace(deps.db, row, {
-      upstream: upstream.name,
-      concurrency: upstream.concurrency,
-    });
-    if (!placed) return notYet(row);
-  }
   const job = await prepare(row, { model, route }, deps, signal);
   if (job === null) {
     return fail(
@@ -66,6 +61,7 @@ export async function start(
     attempt,
     to: 'begin',
     upstream: upstream.name,
+    model: route.model,
     class: upstream.class,
     request_hash: hashOf(job),
     deadline_seconds: model.job_age_seconds,
@@ -73,21 +69,61 @@ export async function start(
   });
   // Cancelled in this moment, or claimed by another: nothing was sent, and nothing will be.
   if (!begun) return null;
+  const called = { model, route, began: performance.now() };
   const outcome = await call(upstream, job, deps);
-  return answer({ ...row, upstream: upstream.name }, outcome, { model, route }, deps, signal);
+  const started = { ...row, upstream: upstream.name, upstream_model: route.model };
+  return answer(started, outcome, called, deps, signal);
 }
 
 /** The route it is meant for, or where that is gone the next one that is there. */
 function routeOf(row: Claimed, model: Model, { upstreams }: StepDeps): ModelUpstream | undefined {
-  const meant = model.upstreams.find(({ upstream }) => upstream === row.upstream);
+  const meant = routeTo(model.upstreams, row.upstream, row.upstream_model);
   if (meant && upstreams.has(meant.upstream)) return meant;
   return model.upstreams.find(({ upstream }) => upstreams.has(upstream));
 }
 
-/** It found no place: one that is queued waits for its turn, one that was tried asks again. */
+/**
+ * The route at which it has a place: the one it is meant for, or for one that was tried before
+ * another that is open. Null where all are full.
+ */
+async function placed(
+  row: Claimed,
+  model: Model,
+  meant: ModelUpstream,
+  deps: StepDeps,
+): Promise<ModelUpstream | null> {
+  if (row.slot && row.upstream === meant.upstream) return meant;
+  if (await takeAt(row, meant, deps)) return meant;
+  if (row.status === 'IN_QUEUE') return null;
+  const restOf = await restsOf(model, deps);
+  // Those that had their turn are asked once more after the pause that they would have had.
+  const isPaused = (row.start_age_seconds ?? Infinity) < pauseSeconds(row.starts);
+  const others = routesAfter(model.upstreams, model.upstreams.indexOf(meant));
+  for (const { route, again } of others) {
+    if (route.upstream === meant.upstream || (again && isPaused) || restOf(route) > 0) continue;
+    if (await takeAt(row, route, deps)) return route;
+  }
+  return null;
+}
+
+function takeAt(row: Claimed, { upstream, model }: ModelUpstream, deps: StepDeps) {
+  const { concurrency } = deps.upstreams.get(upstream)!;
+  return takePlace(deps.db, row, { upstream, model, concurrency });
+}
+
+/** For how many seconds each route takes nothing; one that is not set up here never does. */
+async function restsOf(model: Model, deps: StepDeps): Promise<(route: ModelUpstream) => number> {
+  const resting = await restingOf(deps.db, model.upstreams);
+  return ({ upstream, model: name }) =>
+    deps.upstreams.has(upstream)
+      ? Math.max(resting.get(upstream) ?? 0, resting.get(`${upstream} ${name}`) ?? 0)
+      : Infinity;
+}
+
+/** It found no place: it waits for its turn, one that was tried in line with those in the queue. */
 function notYet(row: Claimed): Transition {
   if (row.status === 'IN_QUEUE') return { id: row.id, attempt: row.attempt, to: 'requeue' };
-  return wait(row, placeSeconds * (0.5 + Math.random()));
+  return { ...wait(row, placeSeconds * (0.5 + Math.random())), waits: true };
 }
 
 /** Null: what the input names is no longer kept. */
@@ -145,10 +181,13 @@ interface Chosen {
   route: ModelUpstream;
 }
 
+/** `began`: when the call was made. */
+type Called = Chosen & { began: number };
+
 async function answer(
   row: Claimed,
   outcome: StartOutcome,
-  chosen: Chosen,
+  chosen: Called,
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition | null> {
@@ -159,7 +198,7 @@ async function answer(
     return tried(row, outcome, recoverSeconds);
   }
   if (outcome.outcome !== 'rejected' || !outcome.unasked)
-    await deps.circuit.succeeded(chosen.route);
+    await deps.circuit.succeeded(chosen.route, chosen.began);
   if (outcome.outcome === 'rejected') return fail(row, 'upstream_rejected', outcome.message);
   if (outcome.outcome === 'done') {
     const { result } = outcome;
@@ -186,27 +225,28 @@ async function elsewhere(
 ): Promise<Transition> {
   const pause = boundedSeconds(refused.retry_after_ms, 0, retryMaxSeconds);
   await noteFailure(row, refused, route, deps);
-  const resting = await restingOf(deps.db, model.upstreams);
-  const restOf = ({ upstream, model: name }: ModelUpstream) =>
-    Math.max(resting.get(upstream) ?? 0, resting.get(`${upstream} ${name}`) ?? 0);
-  const isOpen = (each: ModelUpstream) => deps.upstreams.has(each.upstream) && restOf(each) === 0;
-  const next = routeAfter(model.upstreams, row.upstream, isOpen);
-  const later = retryIn(row.attempt);
-  if (next !== null) {
-    const again = tried(row, refused, next.again ? later : 0);
-    return { ...again, next_upstream: next.route.upstream };
-  }
+  const restOf = await restsOf(model, deps);
+  const at = model.upstreams.indexOf(route);
+  const next = routeAfter(model.upstreams, at, (each) => restOf(each) === 0);
+  // Not for all at once.
+  const later = pauseSeconds(row.starts + 1) * (0.5 + Math.random());
   // While everything that could take it rests, nothing is asked in vain.
-  const seconds = Math.max(pause, later, Math.min(restOf(route), restMaxSeconds));
-  const again = tried(row, refused, seconds);
+  const seconds =
+    next === null
+      ? Math.max(pause, later, Math.min(restOf(route), restMaxSeconds))
+      : next.again
+        ? later
+        : 0;
+  const { upstream, model: name } = next?.route ?? route;
   // A long wait is no reason to hold a place that others could use.
-  return seconds > placeKeptSeconds ? { ...again, next_upstream: row.upstream } : again;
+  const frees_place = upstream !== row.upstream || seconds > placeKeptSeconds;
+  return { ...tried(row, refused, seconds), next: { upstream, model: name }, frees_place };
 }
 
-/** Longer each time, and not for all at once. */
-function retryIn(attempt: number): number {
-  const seconds = Math.min(retrySeconds * 2 ** Math.min(attempt - 1, 10), retryPauseMaxSeconds);
-  return seconds * (0.5 + Math.random());
+/** Longer after each start. */
+function pauseSeconds(starts: number): number {
+  const doublings = Math.min(Math.max(starts - 1, 0), 10);
+  return Math.min(retrySeconds * 2 ** doublings, retryPauseMaxSeconds);
 }
 
 async function noteFailure(

@@ -269,8 +269,8 @@ class ClaimingWorker implements Worker {
     for (const from of resting) {
       const models = new Map<string, string[]>();
       for (const { id, upstreams: routes } of catalog().models.values()) {
-        if (!routes.some(({ upstream }) => upstream === from)) continue;
-        const next = routeAfter(routes, from, isOpen);
+        const at = routes.findIndex(({ upstream }) => upstream === from);
+        const next = at < 0 ? null : routeAfter(routes, at, isOpen);
         if (next) models.set(next.route.upstream, [...(models.get(next.route.upstream) ?? []), id]);
       }
       for (const [to, ids] of models) await moveQueued(db, from, to, ids, claimMax);
@@ -306,8 +306,9 @@ class ClaimingWorker implements Worker {
     let failed = false;
     try {
       const transition = await this.#runStep(step, row, end.signal);
-      this.#troubles.went(row.id);
       const moved = transition === null || (await advance(transition));
+      // Not before: an end that cannot be written is a trouble as well.
+      this.#troubles.went(row.id);
       // Overtaken: the outputs that count are another attempt's.
       if (!moved && transition.to === 'COMPLETED') {
         await discard(row, transition.outputs.length, this.#deps);

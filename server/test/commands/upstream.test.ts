@@ -61,6 +61,33 @@ test('upstream test names what is wrong: variable, address, credential, models',
   assert.equal(rest.code, 0, rest.stdout);
 });
 
+test('upstream test takes no page that answers 200 for the upstream, nor for a model of it', async (t) => {
+  const page = '<!doctype html><title>Welcome</title>';
+  for (const [kind, body] of [
+    ['html', page],
+    ['json', '{"message":"hello"}'],
+  ] as const) {
+    const server = await serve(() => ({ status: 200, body }));
+    t.after(() => server.close());
+    const place = placeFor(t, { A_KEY: 'some-key' });
+    const definitions = {
+      replicate: `adapter: replicate, url: "${server.url}"`,
+      fal: `adapter: fal, url: "${server.url}", options: { api_url: "${server.url}", rest_url: "${server.url}" }`,
+    };
+    for (const [name, definition] of Object.entries(definitions)) {
+      const text = `upstream: { name: ${name}, ${definition}, key_from: A_KEY }\nmodels: []\n`;
+      fs.writeFileSync(path.join(place.env.FAREBOX_CATALOG!, `${name}.yaml`), text);
+      const ran = await place.run(['upstream', 'test', name]);
+      assert.equal(ran.code, 1, `${name}, ${kind}: ${ran.stdout}`);
+      assert.match(
+        ran.stdout,
+        /credential +not confirmed\n[^]*wrong: what answers at its address /,
+      );
+      assert.doesNotMatch(ran.stdout, /it lists/);
+    }
+  }
+});
+
 test('upstream test refuses a name that no file defines, and says which there are', async (t) => {
   const place = placeBefore(t, await standIns(t));
   assertSaid(

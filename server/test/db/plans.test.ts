@@ -152,6 +152,7 @@ const asked: Record<string, Ask> = {
         attempt: 1,
         to: 'begin',
         upstream: 'busy',
+        model: 'm',
         class: 'A',
         request_hash: Buffer.alloc(32),
         deadline_seconds: 1,
@@ -346,11 +347,11 @@ async function fill(): Promise<void> {
     insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id, amount_usd_micro,
         available_after_usd_micro, key_id, created_at)
       select request, account, n * 2 + 2, 'reserve', account, '00000000-0000-0000-0000-000000000002', 5, 0, key, ${at} from n;
-    insert into requests (id, account_id, key_id, model_id, kind, upstream, quoted_usd_micro, charged_usd_micro, status, slot, attempt,
+    insert into requests (id, account_id, key_id, model_id, kind, upstream, quoted_usd_micro, charged_usd_micro, status, slot, waits, attempt,
         created_at, started_at, completed_at, deadline_at, wake_at)
       select request, account, key, 'm', 'image', case n % 2 when 0 then 'busy' else 'other' end, 5,
         case when n < 19500 then 5 end, case when n < 19500 then 'COMPLETED' when n < 19800 then 'IN_PROGRESS' else 'IN_QUEUE' end,
-        n between 19500 and 19799, 1, to_timestamp((n * 65536.0 + 3) / 1000), case when n < 19800 then ${at} end, case when n < 19500 then ${at} end,
+        n between 19500 and 19789, n between 19790 and 19799, 1, to_timestamp((n * 65536.0 + 3) / 1000), case when n < 19800 then ${at} end, case when n < 19500 then ${at} end,
         case when n < 19800 then ${at} end, case when n >= 19500 then ${at} end
       from n;
     insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote, created_at)

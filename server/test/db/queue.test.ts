@@ -255,6 +255,69 @@ describe('turns', () => {
     );
 });
 
+describe('a request that was tried and waits for a place again', () => {
+  /** Began, was refused, and found no place. */
+  const tried = async (id: string) => {
+    await db.run(
+      rawSql(
+        `update requests set status = 'IN_PROGRESS', slot = false, waits = true, attempt = attempt + 1,
+           started_at = now(), deadline_at = now() + interval '1 h', wake_at = now() + interval '5 s'
+         where id = $1`,
+        [id],
+      ),
+    );
+  };
+
+  test('stands in line by its age, and is claimed with a place and a lease', async () => {
+    const [who] = await customers(1);
+    const made = await submits(who!, 4);
+    await tried(made[1]!);
+    assert.deepEqual(ids(await claimSome(2)), made.slice(0, 2));
+    const sql = `select status, slot, waits, leased, attempt from requests where id = $1`;
+    const [row] = await db.run(rawSql(sql, [made[1]]));
+    assert.deepEqual(row, {
+      status: 'IN_PROGRESS',
+      slot: true,
+      waits: false,
+      leased: true,
+      attempt: 2,
+    });
+    assert.deepEqual(await claimSome(2), [], 'and takes one of the places');
+  });
+
+  test('leaves other accounts their turn, however many of them wait', async () => {
+    const [flood, other] = await customers(2);
+    const many = await submits(flood!, 40);
+    for (const id of many) await tried(id);
+    const [his] = await submits(other!, 1);
+    const claimed = ids(await claimSome(2));
+    assert.deepEqual(claimed.toSorted(), [many[0]!, his!].toSorted());
+  });
+
+  test('is claimed by one, as its turn comes or as its alarm rings', async () => {
+    const [who] = await customers(1);
+    const [id] = await submits(who!, 1);
+    await tried(id!);
+    assert.ok((await queue.waitingUpstreams(db)).some((each) => each.upstream === upstream));
+    await setWake(id!, -100_000);
+    const due = await queue.claimDue(db, 1, 60);
+    assert.deepEqual(ids(due), [id]);
+    assert.deepEqual(await claimSome(9), [], 'whoever looks for a place itself is not in line');
+  });
+
+  test('who looks for a place by himself takes none that there is not', async () => {
+    const [who] = await customers(1);
+    const made = await submits(who!, 2);
+    await claimSome(1, 1);
+    await tried(made[1]!);
+    await setWake(made[1]!, -100_000);
+    const [claimed] = await queue.claimDue(db, 1, 60);
+    const take = (concurrency: number) =>
+      queue.takePlace(db, claimed!, { ...lane(concurrency), model: 'm' });
+    assert.deepEqual([await take(1), await take(2)], [false, true]);
+  });
+});
+
 describe('claiming what is due', () => {
   test('takes a claim whose lease is over again, under a new attempt', async () => {
     const [who] = await customers(1);
@@ -414,6 +477,58 @@ describe('an upstream that fails', () => {
     assert.equal((await state()).paused_seconds, 0);
     await fail(100, accounts[1], 99, false);
     assert.ok((await state()).paused_seconds > 95, 'and long before the threshold');
+  });
+
+  test('forgets a failure of long ago, whoever failed meanwhile', async () => {
+    const age = (column: string) =>
+      db.run(
+        rawSql(`update upstreams set ${column} = now() - interval '11 min' where name = $1`, [
+          upstream,
+        ]),
+      );
+    await fail(0, accounts[1]);
+    await fail();
+    await age('other_failed_at');
+    for (let i = 0; i < 6; i++) await fail();
+    assert.equal((await state()).paused_seconds, 0, 'the other one failed too long ago');
+    await age('failed_at');
+    assert.equal((await fail(0, accounts[1])).failures, 1, 'and so long ago is not in a row');
+    assert.equal((await state()).paused_seconds, 0);
+    for (let i = 0; i < 2; i++) await fail();
+    assert.ok((await state()).paused_seconds > 25, 'two of these minutes do count');
+  });
+
+  test('rests on when a start goes well that was made before', async () => {
+    await fail(100);
+    assert.deepEqual(await queue.noteSuccess(db, upstream, 'flux', 5), []);
+    assert.ok((await state()).paused_seconds > 95);
+    const again = await queue.noteSuccess(db, upstream, 'flux');
+    assert.deepEqual(again, [{ model: '' }]);
+    assert.equal((await state()).paused_seconds, 0);
+    assert.deepEqual(await queue.noteSuccess(db, upstream, 'flux'), [], 'which is told once');
+  });
+
+  test('tells what begins to rest, be it all of it or a model, and else what rests longest', async () => {
+    const told = async (model_pause: number, pause = 0) => {
+      const { model, rested, resting_seconds } = await queue.noteFailure(db, upstream, {
+        account_id: accounts[0]!,
+        message: 'it broke',
+        why: 'busy',
+        model: 'flux',
+        pause_seconds: pause,
+        model_pause_seconds: model_pause,
+        pauses_at_once: true,
+        counts_alone: false,
+        threshold: 99,
+        model_threshold: 99,
+        rest_seconds: 30,
+      });
+      return [model, rested, Math.round(resting_seconds)];
+    };
+    assert.deepEqual(await told(0), ['', false, 0]);
+    assert.deepEqual(await told(60), ['flux', false, 60]);
+    assert.deepEqual(await told(60, 20), ['', false, 20]);
+    assert.deepEqual(await told(60, 20), ['flux', true, 60]);
   });
 
   test("is another's matter for no other upstream", async () => {

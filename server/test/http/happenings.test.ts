@@ -169,6 +169,35 @@ describe('an upstream that fails', () => {
   });
 });
 
+describe('a model that fails', () => {
+  test('is named when it rests by itself, in the log and in the figures, and when it is well', async () => {
+    await service.db.run(rawSql('delete from upstreams'));
+    const before = lines('upstream rests').length;
+    service.fake.behave.start = () => ({ outcome: 'not_accepted', message: 'out of memory' });
+    for (const who of [account, await service.account(), account]) await submit('', who);
+    await service.work();
+    const [told, ...others] = lines('model rests');
+    assert.deepEqual(others, []);
+    const { upstream, model, model_id, cause, level, seconds } = told;
+    assert.deepEqual(
+      [upstream, model, model_id, cause, level, seconds],
+      ['fake', 'image', 'fake/image', 'out of memory', 40, 30],
+    );
+    assert.equal(lines('upstream rests').length, before, 'the upstream does not rest');
+    const { base } = await service.another();
+    const { text } = await service.call('GET', '/metrics', { base });
+    const rests = /^farebox_model_resting_seconds\{upstream="fake",model="image"\} (.+)$/m;
+    const resting = Number(rests.exec(text)?.[1]);
+    assert.ok(resting > 20 && resting <= 30, String(resting));
+    assert.match(text, /^farebox_upstream_resting_seconds\{upstream="fake"\} 0$/m);
+    service.fake.behave = {};
+    await service.wakeAll();
+    await service.work();
+    const [well] = lines('model works again');
+    assert.deepEqual([well?.upstream, well?.model], ['fake', 'image']);
+  });
+});
+
 describe('a notification', () => {
   test('that failed is in the log with its status and without its path, and is counted', async () => {
     const { port } = receiver.address() as AddressInfo;

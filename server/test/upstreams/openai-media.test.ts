@@ -518,6 +518,21 @@ describe('the operator`s questions', () => {
     assert.equal(plain.fake.journal.length, 0);
   });
 
+  test('a page that answers 200 is not taken for a model', async () => {
+    assert.equal(await router.upstream.hasModel!('maker/plain', signal), true);
+    const body = Buffer.from('<!doctype html>');
+    const request = async () => ({ status: 200, headers: {}, body, truncated: false });
+    const settings = { name: 'fake', url: router.fake.url, key: router.fake.key, secret: null };
+    const upstream = createOpenai(
+      { ...settings, concurrency: 10, options: { videos: 'openrouter' } },
+      { ...router.tools, fetch: { ...router.tools.fetch, request } },
+    );
+    await assert.rejects(
+      upstream.hasModel!('maker/plain', signal),
+      /answered 200 without the model/,
+    );
+  });
+
   test('models: their ids', async () => {
     const ids = await plain.upstream.models!(signal);
     assert.ok(ids.includes('gpt-fake') && ids.length === 4);

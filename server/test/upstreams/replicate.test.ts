@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import type { JobState, StartOutcome } from '../../src/upstreams/upstream.ts';
+import type { JobState, StartOutcome, Upstream } from '../../src/upstreams/upstream.ts';
 import { createReplicate } from '../../src/upstreams/replicate/replicate.ts';
 import { readModel } from '../../src/upstreams/replicate/models.ts';
 import type { Fault } from './fakes/kit.ts';
@@ -422,6 +422,26 @@ test('its models are the official ones and the own deployments', async () => {
   const names = await stand.upstream.models!(SIGNAL);
   assert.ok(names.includes('maker/pictures'));
   assert.ok(names.includes('deployments/maker/films-live'));
+});
+
+test('what is no list and no model is not taken for one', async () => {
+  const has = (upstream: Upstream, model: string) => upstream.hasModel!(model, SIGNAL);
+  const names = ['maker/pictures', `maker/pictures:${version}`, 'deployments/maker/films-live'];
+  for (const name of names) assert.equal(await has(stand.upstream, name), true, name);
+  for (const name of ['maker/gone', 'maker/pictures:gone', 'deployments/maker/gone'])
+    assert.equal(await has(stand.upstream, name), false, name);
+  for (const body of ['<!doctype html>', '{"message":"hello"}', '[]']) {
+    const reply = { status: 200, headers: {}, body: Buffer.from(body), truncated: false };
+    const fetch = { ...stand.tools.fetch, request: async () => reply };
+    const upstream = createReplicate(stand.settings, { ...stand.tools, fetch });
+    for (const name of names)
+      await assert.rejects(
+        has(upstream, name),
+        /asked for the model .*, it answered 200 without it/,
+      );
+    await assert.rejects(upstream.models!(SIGNAL), /asked for its models/);
+    assert.match((await upstream.check!(SIGNAL))!, /^what answers at its address is no Replicate$/);
+  }
 });
 
 test('a model tells its input as a plain schema, and nothing of a price', async () => {

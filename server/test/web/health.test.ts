@@ -13,7 +13,7 @@ import type { Service, TestAccount } from '../kit/service.ts';
 import { operatorOf, person, startWebService, stranger, type Person } from '../kit/web.ts';
 
 const key = 'a-key-that-nobody-may-see-0123456789';
-const password = 'a-password-that-nobody-may-see';
+const secret = 'a-secret-of-callbacks-that-nobody-may-see';
 
 /** An upstream that takes our key, and one that needs a variable which is not set. */
 const acme = (host: string) => `
@@ -22,6 +22,7 @@ upstream:
   adapter: openai
   url: http://${host}/v1
   key_from: ACME_KEY
+  secret_from: ACME_SECRET
   concurrency: 3
 models:
   - { id: acme/chat, kind: text, task: chat, name: Acme chat, price: { unit: 1M tokens, input_usd: "2", output_usd: "4" },
@@ -30,7 +31,7 @@ models:
       context_tokens: 1000, max_output_tokens: 1000, upstream_model: gone }
 `;
 const unset = `# Costs of our own list, read on 2026-11-01.
-upstream: { name: unset, adapter: openai, url: "https://us:${password}@unset.example/v1", key_from: UNSET_KEY }
+upstream: { name: unset, adapter: openai, url: "https://unset.example/v1", key_from: UNSET_KEY }
 models:
   - id: unset/chat
     kind: text
@@ -66,7 +67,7 @@ before(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   fake = createFake({ class: 'C', concurrency: 1 });
-  service = await startWebService({ fake, env: { ACME_KEY: key } });
+  service = await startWebService({ fake, env: { ACME_KEY: key, ACME_SECRET: secret } });
   const put = (name: string, text: string) =>
     writeFileSync(join(service.dir, 'catalog', `${name}.yaml`), text);
   put('acme', acme(host));
@@ -87,12 +88,12 @@ beforeEach(() => {
 const look = async (path: string) => {
   const reply = await operator.call('GET', `/api/operator${path}`);
   assert.equal(reply.status, 200, reply.text);
-  assert.ok(!reply.text.includes(key) && !reply.text.includes(password), 'a secret is told');
+  assert.ok(!reply.text.includes(key) && !reply.text.includes(secret), 'a secret is told');
   return reply.body;
 };
 const deed = async (path: string, body: object = {}) => {
   const reply = await operator.call('POST', `/api/operator${path}`, body);
-  assert.ok(!reply.text.includes(key) && !reply.text.includes(password), 'a secret is told');
+  assert.ok(!reply.text.includes(key) && !reply.text.includes(secret), 'a secret is told');
   return reply;
 };
 const logged = async () =>

@@ -387,6 +387,26 @@ describe('an output that cannot be used', () => {
   });
 });
 
+test('an end that cannot be written is tried again less and less often', async () => {
+  const refuse = 'alter table outputs add constraint none_now check (size < 0) not valid';
+  await service.db.run(rawSql(refuse));
+  const id = await submitted(service, account);
+  await service.app.worker!.runOnce();
+  const pauses: number[] = [];
+  for (let i = 0; i < 7; i++) {
+    await wake(service, id);
+    await service.app.worker!.runOnce();
+    pauses.push((await rowOf(service, id)).wakes_in!);
+  }
+  assert.ok(pauses[6]! > 8 * Math.max(pauses[0]!, 0.05), pauses.join(' '));
+  assert.equal(await moneyOf(service, id), 'reserve 10000');
+  await service.db.run(rawSql('alter table outputs drop constraint none_now'));
+  await wake(service, id);
+  await service.app.worker!.runOnce();
+  assert.equal((await card(service, account, id)).status, 'COMPLETED');
+  assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+});
+
 describe('an output larger than is kept', () => {
   const large = Buffer.concat([pngOf(10, 10), Buffer.alloc(20_001)]);
   const cases: [what: string, made: () => Result][] = [

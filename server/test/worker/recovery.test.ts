@@ -306,9 +306,10 @@ describe('a start that was surely not accepted', () => {
   test('five times in a row lets the upstream rest, where another account failed too', async () => {
     await service.db.run(
       rawSql(
-        `insert into upstreams (name, failing_accounts) values ('fake', array[gen_random_uuid()])
+        `insert into upstreams (name, failed_account, failed_at)
+         values ('fake', gen_random_uuid(), now())
          on conflict (name, model) do update
-         set failures = 0, failing_accounts = excluded.failing_accounts`,
+         set failures = 0, failed_account = excluded.failed_account, failed_at = now()`,
       ),
     );
     fake.behave.start = () => ({ outcome: 'not_accepted', message: 'refused' });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql.ts';
 import type { StartOutcome } from '../../src/upstreams/upstream.ts';
-import { createFake, type Fake } from '../kit/fake.ts';
+import { accept, createFake, type Fake } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
@@ -29,6 +29,7 @@ owned_by: test
 models:
 ${row('two/image', '[{ upstream: fake, model: m, cost_usd: "0.004" }, { upstream: other, model: n, cost_usd: "0.006" }]')}
 ${row('two/sketch', '[{ upstream: fake, model: s }]')}
+${row('same/image', '[{ upstream: fake, model: gone, cost_usd: "0.001" }, { upstream: fake, model: there, cost_usd: "0.003" }]')}
 ${row('all/second', '[{ upstream: fake, model: m, weight: 0 }, { upstream: other, model: n, weight: 1 }]')}
 `;
 
@@ -158,6 +159,72 @@ describe('a start that the first upstream did not take', () => {
     await rounds(service, 8);
     assert.deepEqual(await Promise.all(ids.map(outcome)), Array(3).fill('COMPLETED'));
     for (const id of ids) assert.equal(startsOf(id)[1], 1);
+  });
+});
+
+describe('two models of one upstream', () => {
+  const models: string[] = [];
+  beforeEach(() => {
+    models.length = 0;
+    fake.behave.start = (job) => {
+      models.push(job.model);
+      if (job.model === 'gone') return refused({ why: 'model', message: 'no such model' });
+      return accept(fake, job);
+    };
+  });
+
+  test('are two routes: the second has what the first did not take, and keeps the place', async () => {
+    const id = await submit('same/image');
+    await service.app.worker!.runOnce();
+    const { upstream, slot, wakes_in } = await rowOf(service, id);
+    assert.deepEqual([upstream, slot], ['fake', true]);
+    assert.ok(wakes_in! <= 0, 'without a pause');
+    await rounds(service, 2);
+    assert.deepEqual([models, await outcome(id)], [['gone', 'there'], 'COMPLETED']);
+    assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
+    const sql = 'select cost_usd_micro from request_results where request_id = $1';
+    const [cost] = await service.db.run(rawSql(sql, [id]));
+    assert.deepEqual(cost, { cost_usd_micro: 3_000n }, 'at the cost of the model that made it');
+  });
+
+  test('are asked once each before a pause, where neither takes it', async () => {
+    fake.behave.start = ({ model }) => {
+      models.push(model);
+      return refused();
+    };
+    const id = await submit('same/image');
+    for (let i = 0; i < 5; i++) await service.app.worker!.runOnce();
+    assert.deepEqual(models, ['gone', 'there']);
+    assert.ok((await rowOf(service, id)).wakes_in! > 0.5);
+    fake.behave = {};
+    await worked(id);
+    assert.equal(await outcome(id), 'COMPLETED');
+  });
+
+  test('a lost answer is sent again to the model that was asked', async () => {
+    fake.behave.start = (job) => {
+      models.push(job.model);
+      if (job.model === 'gone') return refused({ why: 'model' });
+      return models.length < 3 ? { outcome: 'unknown', message: 'reset' } : accept(fake, job);
+    };
+    const id = await submit('same/image');
+    await worked(id);
+    assert.deepEqual([models, await outcome(id)], [['gone', 'there', 'there'], 'COMPLETED']);
+  });
+
+  test('a new request goes to the second at once while the first rests', async () => {
+    await service.db.run(
+      rawSql(`insert into upstreams (name, model, paused_until)
+        values ('fake', 'gone', now() + interval '60 s')`),
+    );
+    const id = await until('it is seen to rest', async () => {
+      models.length = 0;
+      const each = await submit('same/image');
+      await service.app.worker!.runOnce();
+      return models.join() === 'there' ? each : null;
+    });
+    await rounds(service, 2);
+    assert.equal(await outcome(id), 'COMPLETED');
   });
 });
 

@@ -28,6 +28,8 @@ upstream: fake
 models:${row('picture', 'image', 'text-to-image', 'image')}${row('vector', 'image', 'text-to-vector')}
 ${row('larger-film', 'video', 'upscale')}${row('film', 'video', 'text-to-video')}
 ${row('analysis', 'video', 'video-analyze')}${row('sound', 'video', 'video-to-audio')}
+${row('film-seconds', 'video', 'text-to-video', 'sec')}${row('sound-seconds', 'video', 'video-to-audio', 'sec')}
+${row('vectors', 'image', 'text-to-vector', 'image')}
 `;
 
 let service: Service;
@@ -113,6 +115,32 @@ describe('a row is charged for what it sells, and for nothing else:', () => {
         assert.equal((await ended(model, saying({ text }))).end, 'output_unusable', text);
     });
   }
+});
+
+describe('what comes beside it costs nothing:', () => {
+  const asked = { prompt: 'x', duration_seconds: 4, num_images: 4 };
+  const cases: [model: string, came: (keyof typeof media)[], charged: number][] = [
+    ['film-seconds', ['a film'], 20_000],
+    ['film-seconds', ['a film', 'a picture'], 20_000],
+    ['film-seconds', ['a film', 'a sound'], 20_000],
+    ['film-seconds', ['a film', 'a film', 'a film'], 40_000],
+    ['sound-seconds', ['a film', 'a sound', 'a picture'], 20_000],
+    ['vectors', ['a drawing', 'a picture'], 10_000],
+    ['vectors', ['a drawing', 'a drawing', 'a picture'], 20_000],
+  ];
+  for (const [model, came, charged] of cases)
+    test(`${model}, of ${came.join(' and ')}`, async () => {
+      const file = async (each: keyof typeof media) => bytes(await media[each]());
+      const files = await Promise.all(came.map(file));
+      const made = files.map((each) => ({ ...each, field: 'files' }));
+      service.fake.behave.poll = () => ({ state: 'done', result: saying({}, made) });
+      const id = await submitted(service, account, asked, model);
+      await rounds(service, 2);
+      const { status, charged_usd_micro } = await card(service, account, id);
+      assert.deepEqual([status, charged_usd_micro], ['COMPLETED', String(charged)]);
+      assert.equal(await moneyOf(service, id), `reserve 40000, charge ${charged}`);
+      assert.equal((await response(id)).files.length, came.length, 'a file was left out');
+    });
 });
 
 describe('what is told beside the media', () => {

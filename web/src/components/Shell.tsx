@@ -4,25 +4,23 @@ import {
   Box,
   Burger,
   Group,
-  Menu,
+  NativeSelect,
   NavLink,
   ScrollArea,
-  Select,
   Text,
   UnstyledButton,
-  useMantineColorScheme,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconSearch, IconUserCircle } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useLocation, useRouter } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { lazy, Suspense, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
 import { AccountScope, chooseAccount, keepAccount, type Me } from '../session.tsx';
-import { languages, setLanguage, type Language } from '../words.ts';
 import { sections, type Section } from './sections.tsx';
 import { openPalette, Palette } from './Palette.tsx';
+
+const PersonMenu = lazy(() => import('./PersonMenu.tsx'));
 
 /** Around every page of somebody who is signed in: where they are, and where they can go. */
 export function Shell({ me, children }: { me: Me; children: ReactNode }) {
@@ -60,7 +58,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
           </Group>
           <Group gap="xs" wrap="nowrap">
             <SearchButton />
-            <PersonMenu me={me} />
+            <PersonButton me={me} />
           </Group>
         </Group>
       </AppShell.Header>
@@ -88,7 +86,6 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
                 label={t(`nav.${name}`)}
                 leftSection={<Icon size={18} stroke={1.6} />}
                 active={isActive(pathname, path, section)}
-                activeOptions={{ exact: path === section.path }}
                 aria-current={isActive(pathname, path, section) ? 'page' : undefined}
                 onClick={close}
                 fw={500}
@@ -166,14 +163,12 @@ function AccountSelect({ me, chosen }: { me: Me; chosen: string }) {
   const queries = useQueryClient();
   const router = useRouter();
   return (
-    <Select
+    <NativeSelect
       label={t('account')}
       data={me.accounts.map(({ account_id, name }) => ({ value: account_id, label: name }))}
       value={chosen}
-      allowDeselect={false}
-      onChange={(account_id) => {
-        if (account_id === null) return;
-        keepAccount(account_id);
+      onChange={(event) => {
+        keepAccount(event.currentTarget.value);
         queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] === 'account' });
         void router.invalidate();
       }}
@@ -181,56 +176,24 @@ function AccountSelect({ me, chosen }: { me: Me; chosen: string }) {
   );
 }
 
-function PersonMenu({ me }: { me: Me }) {
-  const { t, i18n } = useTranslation('common');
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const queries = useQueryClient();
-  const leave = async () => {
-    await call('/api/auth/sign-out', { method: 'POST', body: {} });
-    queries.clear();
-    // Nothing of this person stays in the page's memory.
-    location.assign('/sign-in');
-  };
+/** Its menu is loaded when it is first opened. */
+function PersonButton({ me }: { me: Me }) {
+  const [asked, { open }] = useDisclosure(false);
+  const button = (
+    <ActionIcon
+      variant="default"
+      size="lg"
+      aria-label={me.name}
+      aria-haspopup="menu"
+      onClick={open}
+    >
+      <IconUserCircle size={20} />
+    </ActionIcon>
+  );
+  if (!asked) return button;
   return (
-    <Menu position="bottom-end" width={240}>
-      <Menu.Target>
-        <ActionIcon variant="default" size="lg" aria-label={me.name}>
-          <IconUserCircle size={20} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>{me.email}</Menu.Label>
-        <Menu.Item component={Link} to="/cabinet/settings">
-          {t('settings')}
-        </Menu.Item>
-        <Menu.Divider />
-        <Menu.Label>{t('theme.label')}</Menu.Label>
-        {(['light', 'dark', 'auto'] as const).map((scheme) => (
-          <Menu.Item
-            key={scheme}
-            onClick={() => setColorScheme(scheme)}
-            fw={colorScheme === scheme ? 650 : 400}
-            closeMenuOnClick={false}
-          >
-            {t(`theme.${scheme}`)}
-          </Menu.Item>
-        ))}
-        <Menu.Divider />
-        <Menu.Label>{t('language')}</Menu.Label>
-        {Object.entries(languages).map(([code, name]) => (
-          <Menu.Item
-            key={code}
-            lang={code}
-            onClick={() => setLanguage(code as Language)}
-            fw={i18n.language === code ? 650 : 400}
-            closeMenuOnClick={false}
-          >
-            {name}
-          </Menu.Item>
-        ))}
-        <Menu.Divider />
-        <Menu.Item onClick={() => void leave()}>{t('sign_out')}</Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <Suspense fallback={button}>
+      <PersonMenu me={me} />
+    </Suspense>
   );
 }

@@ -106,8 +106,9 @@ export function SignIn() {
           {settings.oidc_name}
         </Button>
       )}
-      {settings?.sign_up === 'open' && (
-        <Text size="sm" ta="center">
+      {(!settings || settings.sign_up === 'open') && (
+        // Its room is kept until it is known, so that nothing jumps.
+        <Text size="sm" ta="center" style={{ visibility: settings ? 'visible' : 'hidden' }}>
           {t('no_account')}{' '}
           <Anchor component={Link} to="/sign-up" size="sm">
             {t('sign_up')}

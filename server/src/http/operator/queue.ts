@@ -124,7 +124,7 @@ function shown(row: open.OpenRow, known: Known) {
     deadline_at: row.deadline_at?.toISOString() ?? null,
     progress: row.progress,
     message: row.message === null ? null : redact(row.message),
-    waits_for: row.status === 'IN_QUEUE' ? queuedFor(row, known) : runsFor(row),
+    waits_for: row.status === 'IN_QUEUE' || row.waits ? queuedFor(row, known) : runsFor(row),
   };
 }
 
@@ -133,7 +133,7 @@ interface WaitsFor {
   until: string | null;
 }
 
-/** Why a queued request has not been handed over. */
+/** Why a request has not been handed over. */
 function queuedFor(row: open.OpenRow, { states, models, deps, now }: Known): WaitsFor {
   const { upstream } = row;
   const state = states.find(({ name }) => name === upstream);

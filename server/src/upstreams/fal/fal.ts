@@ -6,7 +6,7 @@ import { jobOf } from './job.ts';
 import { look } from './poll.ts';
 import { costs, hasModel, listedPrices, listModels } from './prices.ts';
 import { startJob } from './start.ts';
-import { callFal, falOf, faultWords, isOk, reasonOf } from './wire.ts';
+import { callFal, falOf, faultWords, isOk, objectIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 
 /** Files of the input go up first, and a large one takes its time. */
@@ -47,8 +47,11 @@ async function check(fal: Fal, signal: AbortSignal): Promise<string | null> {
   const url = `${fal.api}/models/pricing?endpoint_id=fal-ai%2Fflux%2Fdev`;
   try {
     const reply = await callFal(fal, { url, timeoutMs: shortMs, maxBytes: shortBytes, signal });
+    const told = objectIn(reply);
+    if (isOk(reply) && !Array.isArray(told?.prices))
+      return 'what answers at its address for models is no fal';
     // A model that is gone there says all the same that the key was taken.
-    if (isOk(reply) || reply.status === 404) return null;
+    if (isOk(reply) || (reply.status === 404 && told !== null)) return null;
     const reason = reasonOf(fal, reply);
     const outcome = outcomeOfReply(reply, fal.tools.now());
     const why = outcome.outcome === 'not_accepted' ? outcome.why : null;

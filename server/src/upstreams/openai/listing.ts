@@ -54,8 +54,9 @@ export async function hasModel(wire: Wire, model: string, signal: AbortSignal): 
   const call = { maxBytes: listMaxBytes, timeoutMs: callMs, signal };
   const reply = await wire.request(`/models/${name}/endpoints`, call);
   if (reply.status === 404) return false;
-  if (isSuccess(reply.status)) return true;
-  throw new Error(wire.clean(messageIn(jsonOf(reply.body)) ?? `answered ${reply.status}`));
+  const value = jsonOf(reply.body);
+  if (isSuccess(reply.status) && isObject(value) && isObject(value.data)) return true;
+  throw new Error(wire.clean(messageIn(value) ?? `answered ${reply.status} without the model`));
 }
 
 export async function listPrices(

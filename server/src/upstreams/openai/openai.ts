@@ -21,6 +21,8 @@ const videoTasks = new Set([
   'video-to-video/edit',
   'video-extend',
 ]);
+/** Those that it has a call for. */
+export const openaiTasks: ReadonlySet<string> = new Set(['chat', ...imageTasks, ...videoTasks]);
 
 /**
  * OpenAI and every server that speaks like it: chat, images and videos. What differs is data, in

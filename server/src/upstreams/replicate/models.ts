@@ -41,11 +41,14 @@ export async function listModels(api: BearerApi, signal: AbortSignal): Promise<s
     if (status !== 200) throw new Error(`asked for its models, it answered ${status}`);
   const models = namesIn(asObject(jsonOf(official.body))?.models);
   const deployments = namesIn(asObject(jsonOf(own.body))?.results);
+  if (models === null || deployments === null)
+    throw new Error('asked for its models, it answered something else');
   return [...models, ...deployments.map((name) => `deployments/${name}`)];
 }
 
-function namesIn(list: unknown): string[] {
-  if (!Array.isArray(list)) return [];
+/** Null where it is no list. */
+function namesIn(list: unknown): string[] | null {
+  if (!Array.isArray(list)) return null;
   return list.flatMap((each: unknown) => {
     const { owner, name } = asObject(each) ?? {};
     return typeof owner === 'string' && typeof name === 'string' ? [`${owner}/${name}`] : [];
@@ -62,9 +65,11 @@ export async function hasModel(
   const room = name.startsWith('deployments/') ? '' : '/models';
   const at = version === undefined ? '' : `/versions/${encodeURIComponent(version)}`;
   const path = `${room}/${name.split('/').map(encodeURIComponent).join('/')}${at}`;
-  const { status } = await api.send({ path, maxBytes: listMaxBytes, signal });
-  if (status === 200 || status === 404) return status === 200;
-  throw new Error(`asked for the model ${model}, it answered ${status}`);
+  const { status, body } = await api.send({ path, maxBytes: listMaxBytes, signal });
+  if (status === 404) return false;
+  const told = status === 200 ? asObject(jsonOf(body)) : null;
+  if (typeof (version === undefined ? told?.name : told?.id) === 'string') return true;
+  throw new Error(`asked for the model ${model}, it answered ${status} without it`);
 }
 
 /**

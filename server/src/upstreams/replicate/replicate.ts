@@ -72,7 +72,9 @@ export function createReplicate(settings: UpstreamSettings, tools: UpstreamTools
     async check(signal) {
       try {
         const reply = await api.send({ path: '/account', signal });
-        return reply.status === 200 ? null : api.quiet(saidBy(reply));
+        if (reply.status !== 200) return api.quiet(saidBy(reply));
+        const { username } = (jsonOf(reply.body) ?? {}) as { username?: unknown };
+        return typeof username === 'string' ? null : 'what answers at its address is no Replicate';
       } catch (error) {
         return `it could not be reached: ${(error as Error).message}`;
       }
@@ -80,6 +82,10 @@ export function createReplicate(settings: UpstreamSettings, tools: UpstreamTools
     models: (signal) => listModels(api, signal),
     hasModel: (model, signal) => hasModel(api, model, signal),
   };
+}
+
+export function isModelName(model: string): boolean {
+  return targetOf(model) !== null;
 }
 
 /** Where a prediction of this model is made; null for what is no name of one. */

@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { sampleForm } from '../../core/media-input.ts';
+import { TooSlow } from '../download.ts';
 import type { InputFile, StartJob } from '../upstream.ts';
 import { PRIVATE } from './folder.ts';
 import type { Media } from './order.ts';
@@ -114,7 +115,7 @@ function createFetcher(download: Download | undefined, seconds: number, outer: A
         return await copy(await fetched(download, url, field, late.signal), target, late.signal);
       } catch (error) {
         outer.throwIfAborted();
-        if (!late.signal.aborted) throw error;
+        if (!late.signal.aborted && !(error instanceof TooSlow)) throw error;
         throw new Refusal(
           `${field} could not be fetched: it took longer than ${seconds} s. ${adviceWords}`,
         );
@@ -135,14 +136,15 @@ async function fetched(
   field: string,
   signal: AbortSignal,
 ): Promise<InputFile> {
-  const refused = () => new Refusal(`${field} could not be fetched. ${adviceWords}`);
-  const source = await download(url, signal).catch(() => Promise.reject(refused()));
+  const refused = (error: unknown) =>
+    error instanceof TooSlow ? error : new Refusal(`${field} could not be fetched. ${adviceWords}`);
+  const source = await download(url, signal).catch((error) => Promise.reject(refused(error)));
   const open = async () =>
     (async function* (): AsyncIterable<Uint8Array> {
       try {
         yield* await source.open();
-      } catch {
-        throw refused();
+      } catch (error) {
+        throw refused(error);
       }
     })();
   return { ...source, open };

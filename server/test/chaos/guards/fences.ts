@@ -104,7 +104,7 @@ export const intents: Guard[] = [
         '  const begun = await',
         '  const outcome = await call(upstream, job, deps);\n  const begun = await',
       ],
-      ['return null;\n  const outcome = await call(upstream, job, deps);\n', 'return null;\n'],
+      ['() };\n  const outcome = await call(upstream, job, deps);\n', '() };\n'],
     ],
     test: 'test/worker/leases.test.ts',
     name: 'is dropped and counted',

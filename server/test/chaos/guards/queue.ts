@@ -33,6 +33,32 @@ export const queue: Guard[] = [
     name: 'go round the accounts, whoever has queued how much',
   },
   {
+    guards: 'a request that was refused once keeps its turn',
+    file: 'src/worker/start.ts',
+    edits: [[', waits: true }', ' }']],
+    test: 'test/worker/waiting.test.ts',
+    name: 'has the next place before all that were submitted after it',
+  },
+  {
+    guards: 'whoever looks for a place is not given one as well',
+    file: 'src/db/queue.ts',
+    edits: [['leased = true, waits = false,\n      wake_at', 'leased = true,\n      wake_at']],
+    test: 'test/db/queue.test.ts',
+    name: 'is claimed by one, as its turn comes or as its alarm rings',
+  },
+  {
+    guards: 'an end that cannot be written is no success',
+    file: 'src/worker/worker.ts',
+    edits: [
+      [
+        'const moved = transition === null',
+        'this.#troubles.went(row.id);\n      const moved = transition === null',
+      ],
+    ],
+    test: 'test/worker/outputs.test.ts',
+    name: 'an end that cannot be written is tried again less and less often',
+  },
+  {
     guards: 'a due request goes to one worker',
     file: 'src/db/queue.ts',
     edits: [

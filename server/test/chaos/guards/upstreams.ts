@@ -22,6 +22,46 @@ export const upstreams: Guard[] = [
     name: 'waits for a place where the next one is full',
   },
   {
+    guards: 'a start that goes elsewhere goes to the model that is meant there',
+    file: 'src/core/routing.ts',
+    edits: [['there.find((route) => route.model === model) ?? there[0]', 'there[0]']],
+    test: 'test/worker/routing.test.ts',
+    name: 'are two routes: the second has what the first did not take',
+  },
+  {
+    guards: 'an upstream that refused is asked again after a pause only',
+    file: 'src/worker/start.ts',
+    edits: [['(again && isPaused) || ', '']],
+    test: 'test/worker/waiting.test.ts',
+    name: 'goes back to the upstream that refused it',
+  },
+  {
+    guards: 'a success ends the row of failures, whoever saw them',
+    file: 'src/operations/circuit.ts',
+    edits: [['if (now < (known.get(model) ?? 0)) return;', 'if (known.size === 0) return;']],
+    test: 'test/worker/circuit.test.ts',
+    name: "are forgotten once another's model of the upstream went well",
+  },
+  {
+    guards: 'a failure of long ago does not count',
+    file: 'src/db/queue.ts',
+    edits: [
+      [
+        'case when ${failure.counts_alone} or (select max(since) from d) <',
+        "case when ${failure.counts_alone} or timestamptz '-infinity' <",
+      ],
+    ],
+    test: 'test/db/queue.test.ts',
+    name: 'forgets a failure of long ago',
+  },
+  {
+    guards: 'a rest is not ended by a start from before it',
+    file: 'src/db/queue.ts',
+    edits: [["coalesce(failed_at <= now() - ${seconds}::float8 * interval '1 s', true)", 'true']],
+    test: 'test/db/queue.test.ts',
+    name: 'rests on when a start goes well that was made before',
+  },
+  {
     guards: 'a call back comes at an address that we signed',
     file: 'src/http/callbacks.ts',
     edits: [['!verifyCallback(deps.secrets, link, sig!) || ', '']],

@@ -1,0 +1,139 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { openBrowser, signIn, visitor, withoutBrowser } from '../server/test/kit/browser.ts';
+import { round } from './calls.ts';
+import type { Question, Row } from './run.ts';
+
+const main = join(import.meta.dirname, '../server/src/main.ts');
+const demo = 'demo@farebox.local';
+/** Time for what a page still asks for, and still moves, after its largest part is there. */
+const settleMs = 1_500;
+
+const question: Question = {
+  asks: 'what does the first look at a page cost, in bytes and in time, with nothing in the cache?',
+  async measure(_bench, { rounds }) {
+    const missing = withoutBrowser();
+    if (missing !== null) throw new Error(missing);
+    const service = await startTrial();
+    const browser = await openBrowser();
+    try {
+      const looks = [
+        // The reference: a page with nothing on it, from the same server.
+        ['an empty answer', '/livez', false],
+        ['sign-in', '/sign-in', false],
+        ['cabinet', '/cabinet', true],
+        ['studio', '/studio', true],
+      ] as const;
+      const rows: Row[] = [];
+      for (const [what, path, signedIn] of looks) {
+        rows.push(await medianOf(rounds, what, () => look(browser, service, path, signedIn)));
+      }
+      return rows;
+    } finally {
+      await browser.close();
+      await service.stop();
+    }
+  },
+};
+export default question;
+
+interface Trial {
+  url: string;
+  password: string;
+  stop(): Promise<void>;
+}
+
+async function startTrial(): Promise<Trial> {
+  const dir = mkdtempSync(join(tmpdir(), 'farebox-first-look-'));
+  chmodSync(dir, 0o711);
+  const child = spawn(process.execPath, ['--max-semi-space-size=8', main, 'trial', '--json'], {
+    env: { PATH: process.env.PATH, PORT: '0', FAREBOX_DATA_DIR: join(dir, 'data') },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const shown = await new Promise<{ web: { url: string; password: string } }>((resolve, reject) => {
+    let text = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      if (text.includes('\n')) resolve(JSON.parse(text));
+    });
+    child.once('exit', (code) => reject(new Error(`the trial ended with ${code}`)));
+  });
+  return {
+    ...shown.web,
+    async stop() {
+      await new Promise((resolve) => {
+        child.once('exit', resolve);
+        child.kill('SIGTERM');
+      });
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** One look in a browser profile of its own, as a browser itself measures it. */
+async function look(browser: Browser, { url, password }: Trial, path: string, signedIn: boolean) {
+  const { context, page } = await visitor(browser);
+  if (signedIn) {
+    await signIn(page, url, demo, password);
+    await page.goto('about:blank');
+  }
+  const bytes = await countBytes(page);
+  await page.addInitScript(watchPaint);
+  await page.goto(`${url}${path}`, { waitUntil: 'load' });
+  await page.waitForTimeout(settleMs);
+  const seen = (await page.evaluate('globalThis.seen')) as {
+    lcp: number;
+    cls: number;
+    fcp: number;
+  };
+  await context.close();
+  return {
+    'JS KB': round(bytes.Script / 1024),
+    'CSS KB': round(bytes.Stylesheet / 1024),
+    'font KB': round(bytes.Font / 1024),
+    'first paint ms': round(seen.fcp),
+    'largest paint ms': round(seen.lcp),
+    'layout shift': Math.round(seen.cls * 1000) / 1000,
+  };
+}
+
+/** As they come over the wire, compressed. */
+async function countBytes(page: Page) {
+  const bytes = { Script: 0, Stylesheet: 0, Font: 0 };
+  const session = await page.context().newCDPSession(page);
+  await session.send('Network.enable');
+  await session.send('Network.setCacheDisabled', { cacheDisabled: true });
+  const types = new Map<string, string>();
+  session.on('Network.responseReceived', ({ requestId, type }) => types.set(requestId, type));
+  session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    const type = types.get(requestId) as keyof typeof bytes;
+    if (type in bytes) bytes[type] += encodedDataLength;
+  });
+  return bytes;
+}
+
+/** Runs in the page, before anything of it. */
+const watchPaint = `
+  globalThis.seen = { lcp: 0, cls: 0, fcp: 0 };
+  const watch = (type, note) =>
+    new PerformanceObserver((list) => list.getEntries().forEach(note)).observe({ type, buffered: true });
+  watch('largest-contentful-paint', (entry) => { seen.lcp = entry.startTime; });
+  watch('paint', (entry) => { if (entry.name === 'first-contentful-paint') seen.fcp = entry.startTime; });
+  watch('layout-shift', (entry) => { if (!entry.hadRecentInput) seen.cls += entry.value; });
+`;
+
+async function medianOf(
+  rounds: number,
+  what: string,
+  measure: () => Promise<Record<string, number>>,
+): Promise<Row> {
+  const looks: Record<string, number>[] = [];
+  for (let i = 0; i < rounds; i++) looks.push(await measure());
+  const names = Object.keys(looks[0]!);
+  const middle = (name: string) =>
+    looks.map((each) => each[name]!).toSorted((a, b) => a - b)[Math.floor(looks.length / 2)]!;
+  return { what, ...Object.fromEntries(names.map((name) => [name, middle(name)])) };
+}

@@ -1,0 +1,78 @@
+import { FetchError, type Fetch, type StreamReply } from '../lib/fetch.ts';
+import type { UpstreamTools } from './upstream.ts';
+
+/** Fetches what callers name by an address, in our time and not in that of their servers. */
+
+/** A start holds a place of its upstream, which a server that drips would else keep from others. */
+const secondsMax = 60;
+/** Of the time that a start may take; the rest is for the upstream, or it would seem to be slow. */
+const share = 2 / 3;
+/** For a server that sends nothing at all. */
+const idleTimeoutMs = 20_000;
+
+/** The addresses of one call took all the time that they have together. */
+export class TooSlow extends Error {
+  readonly seconds: number;
+  constructor(seconds: number, cause: unknown) {
+    super(`longer than ${seconds} s`, { cause });
+    this.seconds = seconds;
+  }
+}
+
+/** How long the addresses of one call may take, where its start may take `startSeconds`. */
+export function inputSeconds(startSeconds: number): number {
+  return Number(Math.min(secondsMax, startSeconds * share).toPrecision(2));
+}
+
+/** `stepSeconds`: of a start that does not say how long it may take. */
+export function createDownload(
+  inputs: Pick<Fetch, 'stream'>,
+  { maxBytes, stepSeconds }: { maxBytes: number; stepSeconds: number },
+): UpstreamTools['download'] {
+  /** By the signal of the call that the addresses are for. */
+  const leftMs = new WeakMap<AbortSignal, number>();
+
+  async function fetched(url: string, signal: AbortSignal, seconds: number): Promise<StreamReply> {
+    const begun = performance.now();
+    const timeoutMs = leftMs.get(signal) ?? seconds * 1000;
+    const left = () => timeoutMs - (performance.now() - begun);
+    const timed = (error: unknown) => {
+      const isLate = error instanceof FetchError && error.kind === 'timeout' && left() < 5;
+      return isLate ? new TooSlow(seconds, error) : error;
+    };
+    const spend = () => leftMs.set(signal, Math.max(0, left()));
+    async function* read(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+      try {
+        yield* body;
+      } catch (error) {
+        throw timed(error);
+      } finally {
+        spend();
+      }
+    }
+    try {
+      const reply = await inputs.stream({ url, maxBytes, idleTimeoutMs, timeoutMs, signal });
+      if (reply.status === 200) return { ...reply, body: read(reply.body) };
+      reply.close();
+      throw new Error(`${new URL(url).host} answered ${reply.status}`);
+    } catch (error) {
+      spend();
+      throw timed(error);
+    }
+  }
+
+  return async (url, signal, startSeconds = stepSeconds) => {
+    const seconds = inputSeconds(startSeconds);
+    let first: StreamReply | null = await fetched(url, signal, seconds);
+    const { headers } = first;
+    return {
+      content_type: headers['content-type'] ?? 'application/octet-stream',
+      size: Number(headers['content-length'] ?? 0),
+      async open() {
+        const { body } = first ?? (await fetched(url, signal, seconds));
+        first = null;
+        return body;
+      },
+    };
+  };
+}

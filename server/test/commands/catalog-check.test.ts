@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { startService } from '../kit/service.ts';
+import { placeFor } from './cli.ts';
+import { chatRow, imageRow } from './upstream-kit.ts';
+
+/** What a catalog's files show without any call, though no variable is set. */
+
+const workflow = JSON.stringify({
+  prompt: { '1': { class_type: 'Any', inputs: { text: '', image: 'a.png' } } },
+  inputs: { prompt: '1.text' },
+  files: { image_url: '1.image' },
+});
+const comfyui = `upstream:
+  name: studio
+  adapter: comfyui
+  url_from: STUDIO_URL
+  options: { workflows: { draw: ${workflow} } }
+models:
+`;
+const openai = 'upstream: { name: own, adapter: openai, url: "http://127.0.0.1:9" }\nmodels:\n';
+const fal = 'upstream: { name: fal, adapter: fal, url_from: NO_URL, key_from: NO_KEY }\nmodels:\n';
+const replicate =
+  'upstream: { name: rep, adapter: replicate, url_from: NO_URL, key_from: NO_KEY }\nmodels:\n';
+
+/** A row with further lines, each indented as its fields. */
+const row = (id: string, fields: string[], task = 'text-to-image') => `
+  - id: ${id}
+    kind: image
+    task: ${task}
+    name: ${id}
+    price: { unit: image, usd: "0.01" }
+${fields.map((field) => `    ${field}`).join('\n')}
+    input_schema: { type: object, properties: { prompt: { type: string }, image_url: { type: string } } }
+    example: { prompt: a }
+`;
+
+const files: Record<string, string> = {
+  'studio.yaml':
+    comfyui +
+    row('good', [
+      'upstream_model: draw',
+      'input_mapping: { prompt: "prompt:{}, at night", image_url: ":" }',
+    ]),
+  'no-workflow.yaml': `upstream: studio\nmodels:\n${row('a', ['upstream_model: gone'])}`,
+  'no-field.yaml': `upstream: studio\nmodels:\n${row('b', [
+    'upstream_model: draw',
+    'input_mapping:',
+    '  image_url: image_url',
+    '  prompt: words',
+  ])}`,
+  'own.yaml': openai + row('good-too', ['upstream_model: m']),
+  'no-call.yaml': `upstream: own\nmodels:\n${row('c', ['upstream_model: m'], 'upscale')}`,
+  'fal.yaml': fal + chatRow('d', 'any', '1', '1'),
+  'rep.yaml': `${replicate}${imageRow('e', 'no name')}\n`,
+  'two.yaml': `models:\n${row('f', ['upstreams:', '  - { upstream: own, model: m }', '  - { upstream: studio, model: m }'])}`,
+};
+
+const found: [file: string, line: number, path: string, message: RegExp][] = [
+  [
+    'fal.yaml',
+    3,
+    '/models/0/task',
+    /^d: fal: it has no chat; an upstream of the adapter openai has\.$/,
+  ],
+  [
+    'no-call.yaml',
+    6,
+    '/models/0/task',
+    /^c: own: it has no call for upscale; it has calls for chat, /,
+  ],
+  [
+    'no-field.yaml',
+    12,
+    '/models/0/input_mapping/prompt',
+    /^b: studio: its workflow draw takes no words; it takes prompt, image_url\.$/,
+  ],
+  [
+    'no-workflow.yaml',
+    9,
+    '/models/0/upstream_model',
+    /^a: studio: its definition has no workflow gone; it has draw\.$/,
+  ],
+  ['rep.yaml', 3, '/models/0/upstream_model', /^e: rep: no name is the name of no model there; /],
+  ['two.yaml', 10, '/models/0/upstreams/1/model', /^f: studio: its definition has no workflow m; /],
+];
+
+test('catalog check finds the rows that their upstream can never serve, with file and line', async (t) => {
+  const place = placeFor(t);
+  for (const [name, text] of Object.entries(files))
+    fs.writeFileSync(path.join(place.env.FAREBOX_CATALOG!, name), text);
+  const { code, json, stdout } = await place.run(['catalog', 'check', '--json']);
+  assert.equal(code, 1, stdout);
+  assert.deepEqual(
+    json.problems.map((each: any) => [each.file, each.line, each.path]),
+    found.map(([file, line, at]) => [file, line, at]),
+    stdout,
+  );
+  for (const [i, [, , , message]] of found.entries())
+    assert.match(json.problems[i].message, message);
+});
+
+test('such a row does not go live, and the log names it', async () => {
+  const service = await startService({ catalog: openai + row('c', [], 'upscale') });
+  const account = await service.account();
+  const listed = await service.call('GET', '/v1/models', { key: account.key });
+  assert.deepEqual(listed.body.data, []);
+  const said = service.log.filter((line) => line.includes('it has no call for upscale'));
+  assert.equal(said.length, 1, said.join('\n'));
+  await service.stop();
+});
+
+test('an address with a user name or a password is refused, and never shown', async (t) => {
+  const place = placeFor(t, { OWN_URL: 'http://me:hidden-word@127.0.0.1:9/v1' });
+  const write = (name: string, at: string) => {
+    const text = `upstream: { name: ${name}, adapter: openai, ${at} }\nmodels:\n${imageRow(name, 'm')}\n`;
+    fs.writeFileSync(path.join(place.env.FAREBOX_CATALOG!, `${name}.yaml`), text);
+  };
+  const ask = async (...args: string[]) => {
+    const ran = await place.run(args);
+    assert.doesNotMatch(ran.stdout + ran.stderr, /hidden-word|me:/);
+    return ran;
+  };
+  const addresses = [
+    'http://me:hidden-word@127.0.0.1:9',
+    'https://hidden-word@host.example/v1',
+    'http:///me:hidden-word@host.example',
+    'http:/\\\\me:hidden-word@host.example',
+  ];
+  for (const [i, address] of addresses.entries())
+    write(`bad${i}`, `url: ${JSON.stringify(address)}`);
+  write('good', 'url: "http://127.0.0.1:9/@scope/v1"');
+  write('own', 'url_from: OWN_URL');
+  const [check, own, bad, list] = await Promise.all([
+    ask('catalog', 'check'),
+    ask('upstream', 'test', 'own'),
+    ask('upstream', 'test', 'bad0'),
+    ask('upstream', 'list'),
+  ]);
+  assert.deepEqual([check.code, own.code, bad.code], [1, 1, 2], check.stdout);
+  const refused = check.stdout.matchAll(
+    /^(\w+)\.yaml:1 .*url must be the base address, .* without user name, password/gm,
+  );
+  assert.deepEqual(
+    [...refused].map(([, name]) => name),
+    ['bad0', 'bad1', 'bad2', 'bad3'],
+    check.stdout,
+  );
+  const reason = /it needs OWN_URL to be .* without user name, password and query/;
+  assert.match(check.stdout, new RegExp(`hidden: own: .*${reason.source}`));
+  for (const { stdout } of [own, list]) assert.match(stdout, reason);
+});

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { FetchError, type StreamCall } from '../../src/lib/fetch.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { createDownload, TooSlow } from '../../src/upstreams/download.ts';
+import { until } from '../kit/until.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { serveHttp, type LocalServer } from '../lib/local-server.ts';
+import { card, moneyOf, submitted } from '../worker/floor.ts';
+import { media } from './fakes/kit.ts';
+import { fakeOpenai, type FakeOpenai } from './fakes/openai.ts';
+
+/** A caller's server that takes its time, while a place of the upstream is held for it. */
+
+const catalog = (fake: FakeOpenai) => `
+upstream:
+  name: own
+  adapter: openai
+  url: ${fake.url}
+  key_from: OWN_KEY
+  options: { start_seconds: 2 }
+models:
+  - id: own/edit
+    kind: image
+    task: edit
+    name: Edit
+    price: { unit: image, usd: "0.01" }
+    upstream_model: dall-e-fake
+    input_schema:
+      type: object
+      required: [prompt, image_urls]
+      properties:
+        prompt: { type: string }
+        image_urls: { type: array, items: { type: string } }
+    example: { prompt: at night, image_urls: ["https://example.com/a.png"] }
+`;
+
+let fake: FakeOpenai;
+let caller: LocalServer;
+let service: Service;
+let account: TestAccount;
+let dripping = 0;
+before(async () => {
+  fake = await fakeOpenai('openai');
+  caller = await serveHttp((req, res) => {
+    res.writeHead(200, { 'content-type': 'image/png' });
+    if (req.url === '/late') return void setTimeout(() => res.end(media.png), 800);
+    dripping++;
+    const drip = setInterval(() => res.write('x'), 50);
+    res.on('close', () => {
+      dripping--;
+      clearInterval(drip);
+    });
+  });
+  const env = { OWN_KEY: fake.key, FAREBOX_TEST_PUBLIC_HOSTS: `127.0.0.1:${caller.port}` };
+  service = await startService({ catalog: catalog(fake), env });
+  account = await service.account();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+  await caller.close();
+  await fake.close();
+});
+
+const refusal =
+  'image_urls could not be fetched: the addresses of a request have 1.3 s together, and that is over. ' +
+  'Check the address, or upload the file and give its file_id.';
+
+for (const [what, paths] of [
+  ['one that drips', ['/drip']],
+  ['two that are late one after the other', ['/late', '/late']],
+] as const)
+  test(`${what} ends the request before its start is over, and the upstream is not to blame`, async () => {
+    const image_urls = paths.map((path) => `http://127.0.0.1:${caller.port}${path}`);
+    const id = await submitted(service, account, { prompt: 'at night', image_urls }, 'own/edit');
+    await service.work();
+    const { status, error } = await card(service, account, id);
+    assert.deepEqual([status, error.code], ['FAILED', 'upstream_rejected']);
+    assert.equal(error.message, refusal);
+    assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
+    assert.deepEqual(fake.calls, [], 'the upstream was called');
+    await until('the connection is let go', () => dripping === 0);
+    const noted = 'select failures, paused_until from upstreams where failures > 0';
+    assert.deepEqual(await service.db.run(rawSql(noted)), []);
+  });
+
+test('a minute is the most for the addresses of one start, and each start has its own', async () => {
+  const asked: number[] = [];
+  const stream = async ({ timeoutMs }: StreamCall) => {
+    asked.push(Math.ceil(timeoutMs! / 1000));
+    throw new FetchError('reset', 'the connection broke');
+  };
+  const download = createDownload({ stream }, { maxBytes: 9, stepSeconds: 45 });
+  const url = 'https://example.com/a.png';
+  for (const startSeconds of [3600, 360, 60, undefined]) {
+    const { signal } = new AbortController();
+    const lost = download(url, signal, startSeconds);
+    await assert.rejects(lost, (error) => !(error instanceof TooSlow));
+  }
+  assert.deepEqual(asked, [60, 60, 40, 30]);
+});
