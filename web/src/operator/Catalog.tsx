@@ -181,7 +181,11 @@ function Rows({ rows, all }: { rows: Row[] | undefined; all: number }) {
       cell: (row) =>
         row.unit === null ? null : <MarginLines margins={row.margins} what="margin" />,
     },
-    { name: 'upstreams', label: t('upstreams'), cell: (row) => <Upstreams row={row} /> },
+    {
+      name: 'upstreams',
+      label: t('upstreams'),
+      cell: (row) => (row.upstreams.length === 0 ? null : <Upstreams row={row} />),
+    },
   ];
   return (
     <>
@@ -217,7 +221,7 @@ function Named({ row }: { row: Row }) {
     <Stack gap={0}>
       <Anchor
         component={Link}
-        to={`/operator/catalog/${row.id}`}
+        to={`/operator/catalog/row/${row.id}`}
         fz="sm"
         fw={550}
         style={{ overflowWrap: 'anywhere' }}
@@ -242,7 +246,6 @@ function State({ row }: { row: Row }) {
 
 function Upstreams({ row }: { row: Row }) {
   const { t } = useTranslation('operator_catalog');
-  if (row.upstreams.length === 0) return null;
   return (
     <Group gap={4}>
       {row.upstreams.map(({ upstream, model, set_up }, i) => (

@@ -211,7 +211,7 @@ function WaitsFor({ row }: { row: OpenRequest }) {
       </Text>
       {until !== null && (
         <Text size="xs" c="dimmed">
-          {t('until')} <When at={until} />
+          {t(`by.${what === 'rest' || what === 'retry' ? what : 'other'}`)} <When at={until} />
         </Text>
       )}
       {row.message !== null && (

@@ -113,7 +113,7 @@ function Lanes({ lanes }: { lanes: Lane[] | undefined }) {
         <span className="number">{waiting_more ? t('or_more', { n: waiting }) : waiting}</span>
       ),
     },
-    { name: 'oldest', label: t('oldest'), number: true, cell: (row) => <Age of={row.oldest_seconds} /> },
+    { name: 'oldest', label: t('oldest'), number: true, cell: (row) => age(row.oldest_seconds) },
     {
       name: 'places',
       label: t('places'),
@@ -134,13 +134,13 @@ function Lanes({ lanes }: { lanes: Lane[] | undefined }) {
       name: 'longest',
       label: t('longest'),
       number: true,
-      cell: (row) => <Age of={row.longest_seconds} />,
+      cell: (row) => age(row.longest_seconds),
     },
     {
       name: 'rests',
       label: t('rests'),
       number: true,
-      cell: ({ resting_until }) => (resting_until === null ? '—' : <When at={resting_until} />),
+      cell: ({ resting_until }) => resting_until && <When at={resting_until} />,
     },
   ];
   return (
@@ -159,8 +159,9 @@ function Lanes({ lanes }: { lanes: Lane[] | undefined }) {
   );
 }
 
-function Age({ of }: { of: number | null }) {
-  return of === null ? <>—</> : <Duration ms={of * 1000} />;
+/** Null, so that nothing is said of it, where nobody waits. */
+function age(seconds: number | null) {
+  return seconds === null ? null : <Duration ms={seconds * 1000} />;
 }
 
 function accountColumn<Row extends { account_id: string; email: string }>(
@@ -190,7 +191,7 @@ function modelColumn<Row extends { model_id: string }>(label: string): Column<Ro
     cell: ({ model_id }) => (
       <Anchor
         component={Link}
-        to={`/operator/catalog/${model_id}`}
+        to={`/operator/catalog/row/${model_id}`}
         fz="sm"
         fw={550}
         style={{ overflowWrap: 'anywhere' }}
@@ -213,7 +214,7 @@ function depthColumns<Row extends Depth>(t: (name: string) => string): Column<Ro
       name: 'oldest',
       label: t('oldest'),
       number: true,
-      cell: (row) => <Age of={row.oldest_seconds} />,
+      cell: (row) => age(row.oldest_seconds),
     },
   ];
 }

@@ -199,7 +199,7 @@ function Facts({ doubt }: { doubt: Doubt }) {
   const isOpen = doubt.status === 'IN_PROGRESS';
   const end = isOpen ? doubt.deadline_at : doubt.completed_at;
   return (
-    <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="xs" verticalSpacing="xs">
+    <SimpleGrid cols={{ base: 2, md: 4 }} spacing="xs" verticalSpacing="xs">
       <Fact label={t('account')}>
         <Anchor
           component={Link}

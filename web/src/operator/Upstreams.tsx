@@ -27,7 +27,7 @@ interface List {
   counted_max: number;
 }
 
-const filters = ['all', 'set_up', 'trouble', 'not_set_up'] as const;
+const filters = ['all', 'trouble', 'not_set_up'] as const;
 type Filter = (typeof filters)[number];
 
 /** The services that do the work. */
@@ -47,7 +47,6 @@ export function Upstreams() {
           value={only}
           onChange={(value) => setAddress({ only: value === 'all' ? undefined : value })}
           data={filters.map((value) => ({ value, label: t(value) }))}
-          style={{ maxWidth: '100%', overflowX: 'auto' }}
         />
       </PageTitle>
       {found.error && <Failure error={found.error} retry={() => void found.refetch()} />}
@@ -84,7 +83,6 @@ function isShownWhole(each: Upstream): boolean {
 }
 
 function fits(each: Upstream, only: Filter): boolean {
-  if (only === 'set_up') return each.set_up;
   if (only === 'not_set_up') return !each.set_up;
   if (only === 'trouble') return isInTrouble(each);
   return true;
@@ -101,7 +99,7 @@ function NotSetUp({ upstreams }: { upstreams: Upstream[] }) {
   const columns: Column<Upstream>[] = [
     {
       name: 'name',
-      label: t('not_set_up'),
+      label: t('name'),
       cell: (row) => (
         <Group gap={8}>
           <Text fz="sm" fw={550}>
@@ -115,7 +113,7 @@ function NotSetUp({ upstreams }: { upstreams: Upstream[] }) {
     },
     {
       name: 'needs',
-      label: t('needs', { variables: '' }).trim(),
+      label: t('missing_head'),
       cell: (row) => {
         const name = row.reason === null ? '' : needed(row.reason, (variables) => variables);
         return /^[A-Z0-9_=on, ]+$/.test(name) ? (

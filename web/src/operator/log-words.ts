@@ -70,7 +70,7 @@ addWords('operator_log', {
       voucher_create: 'Созданы ваучеры',
       voucher_void: 'Ваучер аннулирован',
       upstream_wake: 'Закончена пауза',
-      upstream_test: 'Проверен поставщик',
+      upstream_test: 'Проверен апстрим',
       request_cancel: 'Отменён запрос',
       request_resolve: 'Записан исход',
     },

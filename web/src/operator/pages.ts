@@ -47,7 +47,7 @@ export function operatorPages(parent: AnyRoute) {
       ),
       // A model's id has slashes in it.
       page(
-        '/operator/catalog/$',
+        '/operator/catalog/row/$',
         lazyRouteComponent(() => import('./CatalogRow.tsx'), 'CatalogRow'),
       ),
       page(

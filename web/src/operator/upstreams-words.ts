@@ -4,13 +4,14 @@ addWords('operator_upstreams', {
   en: {
     text: 'The services that do the work: whether they are set up, how they do now, and what they take.',
     all: 'All',
-    set_up: 'Set up',
     trouble: 'In trouble',
     show: 'Show',
     not_set_up: 'Not set up',
     not_set_up_text:
       'Set the variables and start Farebox again; the rows that name them become live by themselves.',
     needs: 'needs {{variables}}',
+    missing_head: 'What is missing',
+    name: 'Upstream',
     resting: 'Resting',
     working: 'Working',
     built_in: 'comes with Farebox',
@@ -75,13 +76,14 @@ addWords('operator_upstreams', {
   ru: {
     text: 'Сервисы, которые выполняют работу: настроены ли они, как справляются сейчас и сколько берут.',
     all: 'Все',
-    set_up: 'Настроенные',
     trouble: 'С проблемами',
     show: 'Показать',
     not_set_up: 'Не настроены',
     not_set_up_text:
-      'Задайте переменные и запустите Farebox заново; строки с этими поставщиками станут доступны сами.',
+      'Задайте переменные и запустите Farebox заново; строки с этими апстримами станут доступны сами.',
     needs: 'нужна {{variables}}',
+    missing_head: 'Чего не хватает',
+    name: 'Апстрим',
     resting: 'Отдыхает',
     working: 'Работает',
     built_in: 'входит в Farebox',
@@ -145,6 +147,6 @@ addWords('operator_upstreams', {
     counted:
       'Учтены запросы, созданные за последний час или сутки, не больше {{n}} новейших. Запуски, ответом на которые был сам результат, учтены как выполнения.',
     none_title: 'Здесь пусто',
-    none_text: 'Под этот фильтр не подходит ни один поставщик.',
+    none_text: 'Под этот фильтр не подходит ни один апстрим.',
   },
 });
