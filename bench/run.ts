@@ -23,7 +23,17 @@ export interface Effort {
 
 export type Row = Record<string, string | number>;
 
-const names = ['submit', 'status', 'flow', 'chat', 'polls', 'streams', 'first-look', 'start'];
+const names = [
+  'submit',
+  'status',
+  'flow',
+  'chat',
+  'polls',
+  'streams',
+  'pages',
+  'first-look',
+  'start',
+];
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {

@@ -82,6 +82,7 @@ create table verifications (
   updated_at timestamptz not null default now()
 );
 create index verifications_identifier on verifications (identifier);
+create index verifications_end on verifications (expires_at);
 comment on table verifications is 'Steps that wait for their second half: links to reset a password, challenges of passkeys.';
 comment on column verifications.id is 'UUIDv7.';
 comment on column verifications.identifier is 'What is being proven.';
@@ -156,6 +157,19 @@ create table members (
   primary key (account_id, person_id)
 );
 create index members_person on members (person_id);
+create function members_keep_owner() returns trigger language plpgsql as $$
+begin
+  -- Two who take each other out at the same time wait for one another here.
+  perform from accounts where id = old.account_id for no key update;
+  if exists (select from members where account_id = old.account_id)
+    and not exists (select from members where account_id = old.account_id and role = 'owner') then
+    raise exception 'account % would have people but no owner', old.account_id
+      using errcode = 'check_violation', constraint = 'members_keep_owner';
+  end if;
+  return null;
+end $$;
+create constraint trigger members_keep_owner after update or delete on members
+  deferrable initially deferred for each row execute function members_keep_owner();
 comment on table members is 'Who may do what with an account on the web pages.';
 comment on column members.account_id is 'accounts.id.';
 comment on column members.person_id is 'people.id.';
@@ -168,18 +182,21 @@ create table invitations (
   email       text not null check (email = lower(email) and length(email) between 3 and 254),
   role        text not null check (role in ('owner', 'developer', 'billing', 'read_only')),
   token_hash  bytea not null unique check (length(token_hash) = 32),
+  proof_hash  bytea unique check (length(proof_hash) = 32),
   invited_by  uuid references people (id) on delete set null,
   created_at  timestamptz not null default now(),
   expires_at  timestamptz not null,
   accepted_at timestamptz
 );
 create index invitations_account on invitations (account_id);
+create index invitations_email on invitations (email) where accepted_at is null;
 comment on table invitations is 'Links that let somebody in.';
 comment on column invitations.id is 'UUIDv7.';
 comment on column invitations.account_id is 'Into which account; null: to sign up, with an account of their own.';
 comment on column invitations.email is 'For whom. The link is good for this address only.';
 comment on column invitations.role is 'What they will be there.';
 comment on column invitations.token_hash is 'SHA-256 of what stands in the link.';
+comment on column invitations.proof_hash is 'The same of a link that proves the address too: it was mailed there, or an operator vouches for it. Null: there is none.';
 comment on column invitations.invited_by is 'Null: the command line, or somebody who is gone.';
 comment on column invitations.created_at is 'Database clock.';
 comment on column invitations.expires_at is 'No longer good then.';
@@ -217,14 +234,20 @@ create table alerts (
   low_balance_usd_micro bigint check (low_balance_usd_micro > 0),
   emails                boolean not null default true,
   webhook_url           text check (length(webhook_url) <= 2048),
-  told_at               timestamptz
+  told_at               timestamptz,
+  tries                 smallint not null default 0 check (tries >= 0),
+  again_at              timestamptz,
+  constraint told_of_something check (told_at is null or low_balance_usd_micro is not null),
+  constraint again_means_told check (again_at is null or told_at is not null)
 );
 comment on table alerts is 'When and how an account wants to hear that its balance runs low.';
 comment on column alerts.account_id is 'accounts.id.';
 comment on column alerts.low_balance_usd_micro is 'Below this available balance; null: never.';
 comment on column alerts.emails is 'Tell its owners and billing people by e-mail.';
 comment on column alerts.webhook_url is 'Tell this address as well.';
-comment on column alerts.told_at is 'Told since it fell below; null: it is above.';
+comment on column alerts.told_at is 'Seen below, and claimed by who tells; null: it is above.';
+comment on column alerts.tries is 'How often telling was begun since then.';
+comment on column alerts.again_at is 'Told again then, unless whoever tells has ended well before; null: that is over.';
 
 create table vouchers (
   id              uuid primary key,
@@ -253,6 +276,37 @@ comment on column vouchers.expires_at is 'Worth nothing from then on; null: neve
 comment on column vouchers.voided_at is 'Taken back before it was redeemed.';
 comment on column vouchers.redeemed_at is 'Booked then.';
 comment on column vouchers.redeemed_by is 'To this account.';
+
+create table spend_rollups (
+  account_id uuid primary key references accounts (id),
+  since      date not null,
+  until      date not null,
+  constraint in_order check (since <= until)
+);
+comment on table spend_rollups is 'Which days of an account spend_days has: all its requests of them are final, so they never change again.';
+comment on column spend_rollups.account_id is 'accounts.id.';
+comment on column spend_rollups.since is 'First day (UTC).';
+comment on column spend_rollups.until is 'The day after the last one.';
+
+create table spend_days (
+  account_id        uuid not null references accounts (id),
+  day               date not null,
+  kind              text not null check (kind in ('video', 'image', 'text')),
+  model_id          text not null,
+  charged_usd_micro bigint not null check (charged_usd_micro >= 0),
+  requests          integer not null check (requests > 0),
+  primary key (account_id, day, kind, model_id)
+);
+comment on table spend_days is 'What an account was charged a day: sums of requests, kept so that an overview need not read them all.';
+comment on column spend_days.account_id is 'accounts.id.';
+comment on column spend_days.day is 'The day (UTC) in which the requests were made.';
+comment on column spend_days.kind is 'requests.kind.';
+comment on column spend_days.model_id is 'requests.model_id.';
+comment on column spend_days.charged_usd_micro is 'Sum of their charges.';
+comment on column spend_days.requests is 'How many there were, whatever came of them.';
+
+-- Few among all transfers, and looked for by themselves.
+create index transfers_top_ups on transfers (account_id, seq) where kind in ('deposit', 'adjustment');
 
 alter table webhook_deliveries
   drop constraint webhook_deliveries_pkey,

@@ -5,10 +5,13 @@ import type { Logger } from 'pino';
 import { auditNowAndThen } from './auditor.ts';
 import type { Config } from './config.ts';
 import { ping } from './db/migrate.ts';
+import * as people from './db/people.ts';
 import * as queue from './db/queue.ts';
+import * as pages from './db/request-pages.ts';
 import * as requests from './db/requests.ts';
 import type { HttpDeps } from './http/deps.ts';
 import { openapiText } from './http/openapi.ts';
+import { createLive, type Live } from './http/live.ts';
 import { createQueueView } from './http/queue-view.ts';
 import { outside, routes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
@@ -19,11 +22,13 @@ import { createBudget } from './lib/budget.ts';
 import { createLookup, ownAddresses, type Lookup } from './lib/fetch.ts';
 import type { Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
+import { movedSince } from './ledger/statement.ts';
+import { watchBalances } from './low-balance.ts';
 import { openParts, ownNames, type Parts } from './parts.ts';
 import type { CatalogStore } from './storage/catalog.ts';
 import type { Store } from './store.ts';
 import type { Upstream } from './upstreams/upstream.ts';
-import { openWeb } from './web.ts';
+import { openWeb, webOrigin } from './web.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 
 /** One process: the HTTP side, a worker, or both, around the same parts. */
@@ -88,10 +93,18 @@ export async function startApp(options: AppOptions): Promise<App> {
     deps.settings.openapi = openapiText(links.baseUrl);
     const working = options.running === false ? undefined : worker?.run();
     const auditor = auditNowAndThen(db, metrics, log, times.auditFirstMs);
+    const balances = watchBalances({
+      db,
+      log,
+      webhooks: parts.fetches.webhooks,
+      webhookMs: times.webhookMs,
+      mail: parts.mail,
+      origin: () => webOrigin(config, links),
+    });
 
     const stop = async (graceMs = 8_000) => {
       draining.abort();
-      const audited = auditor.stop();
+      const ended = Promise.allSettled([auditor.stop(), balances.stop()]);
       const last = setTimeout(() => cutoff.abort(), graceMs * 0.75);
       const over = new AbortController();
       const force = setTimeout(() => over.abort(), graceMs);
@@ -100,17 +113,19 @@ export async function startApp(options: AppOptions): Promise<App> {
       const closed = server && shown.then(() => server.close());
       await Promise.all([worker?.stop(graceMs * 0.6), closed]);
       // Callers who left are still to be billed.
-      const rest = Promise.allSettled([...deps.chats, audited]);
+      const rest = Promise.allSettled([...deps.chats, ended]);
       await Promise.race([rest, aborted(over.signal)]);
       clearTimeout(last);
       clearTimeout(force);
       await working;
       deps.watch.close();
+      deps.live.close();
       await parts.close();
     };
     return { address, baseUrl: links.baseUrl, db, worker, catalog, metrics, stop };
   } catch (error) {
     deps.watch.close();
+    deps.live.close();
     await server?.close();
     await parts.close();
     throw error;
@@ -192,6 +207,7 @@ function httpDeps(
       (err) => log.warn({ err }, 'could not look at watched requests'),
       given.times,
     ),
+    live: livePages(parts, given.times),
     queue: view,
     own: ownAddresses(ownNames(config)),
     publicHosts: config.FAREBOX_TEST_PUBLIC_HOSTS,
@@ -222,6 +238,19 @@ function httpDeps(
     },
     unready: () => unready(db, catalog, parts.spaceLow),
   };
+}
+
+function livePages({ db, hints, links, log }: Parts, times: Times): Live {
+  return createLive(
+    hints,
+    {
+      entries: (ids, accountIds) => pages.findEntries(db, ids, accountIds),
+      moved: (known, limit) => movedSince(db, known, limit),
+      open: (accountIds, newest) => pages.openAmongNewest(db, accountIds, newest),
+      areStillThere: (viewers) => people.areStillThere(db, viewers),
+    },
+    { links, times, onError: (err) => log.warn({ err }, 'could not look at what pages show') },
+  );
 }
 
 async function unready(

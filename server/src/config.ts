@@ -12,6 +12,8 @@ interface Setting<T> {
   /** Text, so that the documentation shows it as it would be written. Null: unset. */
   default: string | null;
   secret?: true;
+  /** Too long for a variable: may be given as a file, as a secret may. */
+  long?: true;
   says: string;
 }
 
@@ -43,6 +45,13 @@ const settings = {
   FAREBOX_OIDC_CLIENT_ID: text(null, 'How the identity provider knows Farebox.'),
   FAREBOX_OIDC_CLIENT_SECRET: secret('What Farebox proves itself with there.'),
   FAREBOX_OIDC_NAME: text('Single sign-on', 'What stands on the button.'),
+  FAREBOX_TOP_UP_TEXT: {
+    ...text(
+      null,
+      'How to pay, shown where customers top up: plain text, in which `{account_id}` and `{email}` stand for theirs, and addresses become links. Or a file: `FAREBOX_TOP_UP_TEXT_FILE`. Unset: it says to ask the operator.',
+    ),
+    long: true as const,
+  },
   FAREBOX_TRUSTED_PROXIES: int(
     0,
     10,
@@ -197,7 +206,7 @@ const settings = {
     1,
     1_000_000,
     '20000',
-    'Status streams one process holds open; beyond it 503.',
+    'Status streams and open pages of the web side that one process holds; beyond it 503.',
   ),
   FAREBOX_SANDBOX: flag(
     'on',
@@ -254,7 +263,7 @@ function readSetting(
 ): string | null {
   const direct = env[name];
   if (direct !== undefined && direct !== '') return direct;
-  const file = setting.secret ? env[`${name}_FILE`] : undefined;
+  const file = setting.secret || setting.long ? env[`${name}_FILE`] : undefined;
   if (file) {
     const held = readSecretFile(file);
     if (held === '') throw new ConfigError(`${file} is empty.`);

@@ -57,8 +57,7 @@ export function openLanes({ db, hints, metrics, config, happenings, bounds }: La
   }
   async function moveOne(moving: Moving): Promise<boolean> {
     if (!(await move(moving))) return fenced(moving);
-    if (moving.to === 'begin' || (moving.to === 'wait' && moving.progress !== null))
-      hints.changed([moving.id]);
+    if (shows(moving)) hints.changed([moving.id]);
     if (moving.to === 'notified') happenings.notified(moving);
     return true;
   }
@@ -87,7 +86,9 @@ export function openLanes({ db, hints, metrics, config, happenings, bounds }: La
     ),
     submit: async (wanted: Submit) => {
       const submitted = (await books(wanted)) as Submitted;
-      if (!submitted.replayed && wanted.row.call_seconds === null) hints.work();
+      if (submitted.replayed) return submitted;
+      hints.created([submitted.request_id]);
+      if (wanted.row.call_seconds === null) hints.work();
       return submitted;
     },
     end,
@@ -96,6 +97,12 @@ export function openLanes({ db, hints, metrics, config, happenings, bounds }: La
         ? end(transition)
         : moveOne(transition),
   };
+}
+
+/** True for what callers or pages are shown of. */
+function shows(moving: Moving): boolean {
+  if (moving.to === 'wait') return moving.progress !== null;
+  return moving.to === 'begin' || moving.to === 'notified';
 }
 
 /** Submits and endings as they came, in one turn of the books. */

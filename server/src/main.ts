@@ -81,6 +81,26 @@ verb(account, 'webhook-secret', "print what the account's notifications are sign
   .option('--retire', 'drop the older of two secrets')
   .action(run(async () => (await import('./commands/account.ts')).webhookSecret));
 
+const person = program.command('person').description('who signs in to the web pages');
+verb(person, 'list', 'list people with their accounts and roles, newest first')
+  .option('--limit <n>', 'how many', count, 100)
+  .action(run(async () => (await import('./commands/person.ts')).list));
+verb(
+  person,
+  'invite',
+  'print a link that lets an address in: to an account of its own, or into one',
+)
+  .argument('<email>')
+  .option('--account <email>', 'into this account')
+  .option('--role <role>', 'owner, developer, billing or read_only; default: owner')
+  .action(run(async () => (await import('./commands/person.ts')).invite));
+verb(person, 'reset-link', 'print a link that sets a new password, good for an hour')
+  .argument('<email>')
+  .action(run(async () => (await import('./commands/person.ts')).resetLink));
+verb(person, 'disable-2fa', 'take the authenticator app away from somebody who has lost it')
+  .argument('<email>')
+  .action(run(async () => (await import('./commands/person.ts')).disable2fa));
+
 verb(program, 'credit', 'book a deposit; the same reference is booked once')
   .argument('<email>')
   .argument('<usd>')
@@ -114,6 +134,20 @@ verb(key, 'limit', 'change the limits of a key; "none" takes one away')
 verb(key, 'revoke', 'refuse a key from the next call on')
   .argument('<key-id>')
   .action(run(async () => (await import('./commands/key.ts')).revoke));
+
+const voucher = program.command('voucher').description('codes that customers redeem for money');
+verb(voucher, 'create', 'make vouchers and print their codes, once')
+  .argument('<usd>', 'what each is worth')
+  .option('--count <n>', 'how many', count, 1)
+  .option('--expires <date>', 'last day (UTC) on which they are good, such as 2027-01-31')
+  .option('--note <text>', 'what for, shown to operators')
+  .action(run(async () => (await import('./commands/voucher.ts')).create));
+verb(voucher, 'list', 'list vouchers, newest first')
+  .option('--limit <n>', 'how many', count, 50)
+  .action(run(async () => (await import('./commands/voucher.ts')).list));
+verb(voucher, 'void', 'take back a voucher that nobody has redeemed')
+  .argument('<voucher-id>')
+  .action(run(async () => (await import('./commands/voucher.ts')).takeBack));
 
 const upstream = program.command('upstream').description('the model services');
 verb(upstream, 'list', 'list upstreams: set up or not, queues, places, rests and failures').action(

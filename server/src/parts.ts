@@ -9,6 +9,7 @@ import { openLanes, type BatchBounds, type Lanes } from './lanes.ts';
 import { judgeUrl } from './lib/address.ts';
 import { createFetch, type Fetch, type Lookup } from './lib/fetch.ts';
 import { hideInLogs } from './lib/log.ts';
+import { createMail, type Mail } from './lib/mail.ts';
 import { createMetrics, type Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
 import { openCircuit, type Circuit } from './operations/circuit.ts';
@@ -51,6 +52,8 @@ export interface Parts {
   /** Signing secrets that are honoured, newest first. */
   secrets: readonly Buffer[];
   fetches: Fetches;
+  /** Sends e-mail; null: there is no server for it. */
+  mail: Mail['send'] | null;
   /** True while the disk is nearly full. */
   spaceLow: () => boolean;
   close(): Promise<void>;
@@ -109,7 +112,10 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
     await Promise.all([...Object.values(fetches).map((each) => each.close()), catalog.close()]);
   };
   const shared = { db, log, metrics, storage, catalog, upstreams, hints, lanes, links, fetches };
-  return { ...shared, connected, happenings, circuit, secrets, spaceLow: space.low, close };
+  const { FAREBOX_SMTP_URL: url, FAREBOX_MAIL_FROM: from } = config;
+  const mail = url === null ? null : createMail({ url, from }).send;
+  const more = { happenings, circuit, secrets, mail, connected };
+  return { ...shared, ...more, spaceLow: space.low, close };
 }
 
 /** Where media bytes are kept. Throws `ConfigError` where that cannot be used. */

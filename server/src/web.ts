@@ -1,41 +1,73 @@
+import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { HttpDeps } from './http/deps.ts';
-import { createAuth, type Oidc } from './http/web/auth.ts';
+import { createAuth } from './http/web/auth.ts';
+import type { Oidc } from './http/web/oidc.ts';
 import { webRoutes, type WebRoute } from './http/web/routes.ts';
 import type { WebDeps } from './http/web/visit.ts';
-import { createMail } from './lib/mail.ts';
-import { settlePerson } from './operations/person.ts';
+import * as people from './db/people.ts';
+import * as sessions from './db/sessions.ts';
+import type { Letter } from './lib/mail.ts';
+import { isInvited, settlePerson } from './operations/person.ts';
+import { createThumbnails } from './storage/thumbnail.ts';
 import type { Parts } from './parts.ts';
 
 /** The web pages of a process: their calls, and what these are given. */
 export function openWeb(
-  { db, links, log, secrets, fetches, catalog, connected, hints, happenings }: Parts,
+  parts: Parts,
   config: Config,
   deps: HttpDeps,
 ): { table: WebRoute[]; deps: WebDeps } {
-  const origin = () => config.FAREBOX_WEB_URL ?? new URL(links.baseUrl).origin;
-  const { FAREBOX_SMTP_URL: url, FAREBOX_MAIL_FROM: from, FAREBOX_SIGN_UP: signUp } = config;
-  const mail = url === null ? null : createMail({ url, from }).send;
+  const { db, links, log, secrets, fetches, mail: send } = parts;
+  const origin = () => webOrigin(config, links);
+  const { FAREBOX_SIGN_UP: signUp } = config;
+  const mail = send && logged(send, log);
+  const post = mail && ((letter: Letter) => void mail(letter).catch(() => {}));
   const oidc = oidcOf(config);
   const auth = createAuth({
     db,
     log,
     origin,
-    secret: secrets[0]!,
+    secrets,
     oidc,
-    mail,
-    admits: async () => signUp === 'open',
+    mail: post,
+    admits: async ({ email, emailVerified }) =>
+      signUp === 'open' || (signUp === 'invite' && emailVerified && (await isInvited(db, email))),
     settle: (person) => settlePerson(db, person),
+    proven: (id) => people.verify(db, id),
+    signedIn: (id) => sessions.sweep(db, id),
   });
   const oidcName = oidc && config.FAREBOX_OIDC_NAME;
-  const web = { origin, signUp, hasMail: mail !== null, oidcName, sendMail: mail };
+  const thumbnails = createThumbnails(deps.storage);
+  const topUpText = config.FAREBOX_TOP_UP_TEXT;
+  const hasMail = mail !== null;
+  const web = { origin, signUp, hasMail, oidcName, topUpText, sendMail: mail, post };
   const { webhooks, trusted } = fetches;
-  const own = { auth, web, webhooks, trusted, files: catalog, connected, hints, happenings };
+  const { catalog: files, connected, hints, happenings } = parts;
+  const calls = { webhooks, trusted, thumbnails };
+  const own = { auth, web, ...calls, files, connected, hints, happenings };
   return { table: webRoutes(), deps: { ...deps, ...own } };
+}
+
+/** Where the pages are, without a path. */
+export function webOrigin(config: Config, { baseUrl }: { baseUrl: string }): string {
+  return config.FAREBOX_WEB_URL ?? new URL(baseUrl).origin;
 }
 
 function oidcOf(config: Config): Oidc | null {
   const { FAREBOX_OIDC_ISSUER: issuer, FAREBOX_OIDC_CLIENT_ID: clientId } = config;
   if (issuer === null || clientId === null) return null;
   return { issuer, clientId, clientSecret: config.FAREBOX_OIDC_CLIENT_SECRET ?? '' };
+}
+
+/** Who waits for a letter and who does not: of one that is not sent the operator hears. */
+function logged(send: (letter: Letter) => Promise<void>, log: Logger) {
+  return async (letter: Letter): Promise<void> => {
+    try {
+      await send(letter);
+    } catch (error) {
+      log.error({ cause: (error as Error).message }, 'e-mail not sent');
+      throw error;
+    }
+  };
 }

@@ -13,6 +13,7 @@ import { Failure } from './components/Failure.tsx';
 import { NotFound } from './components/NotFound.tsx';
 import { Shell } from './components/Shell.tsx';
 import { operatorPages } from './operator/pages.ts';
+import { ownPath } from './own-path.ts';
 import { meQuery, useMe } from './session.tsx';
 import { studioPages } from './studio/pages.ts';
 
@@ -65,6 +66,11 @@ const entryPages = (
     getParentRoute: () => root,
     path,
     validateSearch: search,
+    // Who is signed in has nothing to do there, unless something went wrong.
+    beforeLoad: async ({ context, search: { to, error } }) => {
+      if (path !== '/sign-in' || error !== undefined) return;
+      if (await context.queries.ensureQueryData(meQuery)) throw redirect({ href: ownPath(to) });
+    },
     component: lazyRouteComponent(entry, name),
   }),
 );

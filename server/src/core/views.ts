@@ -20,7 +20,7 @@ export interface Links {
   isPublic: boolean;
 }
 
-interface Row {
+export interface Row {
   id: string;
   key_id: string;
   model_id: string;
@@ -42,7 +42,7 @@ interface StatusRow extends Pick<
   progress: Progress | null;
 }
 
-interface CardRow extends Row {
+export interface CardRow extends Row {
   input: Record<string, unknown>;
   quote: QuoteJson;
   output: Record<string, unknown> | null;
@@ -214,7 +214,11 @@ export function expiry(row: { completed_at: Date | null }, links: Links): Date {
   return new Date(seconds * 1000);
 }
 
-function outputUrl(row: Row, index: number, links: Links): string {
+export function outputUrl(
+  row: Pick<Row, 'id' | 'completed_at'>,
+  index: number,
+  links: Links,
+): string {
   const exp = Math.floor(expiry(row, links).getTime() / 1000);
   const query = sign(links.secret, { request_id: row.id, index, exp });
   return `${links.baseUrl}/requests/${row.id}/output/${index}?${query}`;

@@ -72,7 +72,7 @@ export interface NewAccounts {
   count: bigint;
 }
 
-/** How many were made on each of the last days (UTC), today among them; days without are left out. */
+/** How many were made on each of the last days (UTC), today included; none: no row. */
 export function countNew(db: Connection, days: number): Promise<NewAccounts[]> {
   return db.run<NewAccounts>(sql`
     select to_char(day, 'YYYY-MM-DD') as day, count from (
@@ -89,6 +89,19 @@ export async function setStatus(
   status: 'active' | 'suspended',
 ): Promise<void> {
   await db.run(sql`update accounts set status = ${status} where id = ${id}`);
+}
+
+export interface Switches {
+  status: 'active' | 'suspended';
+  price_ppm: number;
+  is_operator: boolean;
+}
+
+/** What an operator is about to change; nobody else does until the transaction ends. */
+export async function lock(db: Connection, id: string): Promise<Switches> {
+  const [row] = await db.run<Switches>(sql`
+    select status, price_ppm, is_operator from accounts where id = ${id} for no key update`);
+  return row!;
 }
 
 export async function setOperator(db: Connection, id: string, is_operator: boolean): Promise<void> {
@@ -117,6 +130,11 @@ export async function dropOlderSecret(db: Connection, id: string): Promise<strin
     update accounts set webhook_secrets = webhook_secrets[1:1]
     where id = ${id} and cardinality(webhook_secrets) = 2 returning webhook_secrets`);
   return row?.webhook_secrets ?? null;
+}
+
+/** What its people call it; null: by its address. */
+export async function setName(db: Connection, id: string, name: string | null): Promise<void> {
+  await db.run(sql`update accounts set name = ${name} where id = ${id}`);
 }
 
 export interface FoundRow extends Omit<AccountRow, 'webhook_secrets'> {

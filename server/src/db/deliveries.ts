@@ -1,3 +1,4 @@
+import { leastIdAt } from '../lib/id.ts';
 import { sql, type Connection } from '../lib/sql.ts';
 
 /** Notifications that were sent, with what came back. */
@@ -37,6 +38,18 @@ export async function insert(
     values (${id}, ${account_id}, ${request_id}, ${cause}, ${url}, ${status},
       ${error?.slice(0, 500) ?? null}, ${duration_ms})`);
 }
+
+/** Whether an alert of this account was sent since then, whatever came back. */
+export async function alertedSince(db: Connection, accountId: string, at: Date): Promise<boolean> {
+  const rows = await db.run(sql`
+    select from webhook_deliveries
+    where account_id = ${accountId} and id >= ${leastIdAt(at.getTime() - idSlackMs)}
+      and cause = 'low_balance' and created_at >= ${at}::timestamptz limit 1`);
+  return rows.length > 0;
+}
+
+/** An id is made a moment before its row is written, and by another machine's clock. */
+const idSlackMs = 60_000;
 
 /** A receiver that has taken it at last has been told. */
 export async function noteResent(db: Connection, requestId: string): Promise<void> {

@@ -10,17 +10,23 @@ import { sql, type Database } from '../lib/sql.ts';
 export interface Hints {
   /** Ids of requests that changed. Told to this process at once, to others in a moment. */
   changed(ids: string[]): void;
+  /** Ids of requests that are new: nobody can wait for them yet, but lists of requests can. */
+  created(ids: string[]): void;
   /** There is new work to claim. */
   work(): void;
-  onChanged(listener: (ids: string[] | 'any') => void): () => void;
+  onChanged(listener: (ids: Ids) => void): () => void;
+  onCreated(listener: (ids: Ids) => void): () => void;
   onWork(listener: () => void): () => void;
   close(): Promise<void>;
 }
 
+/** Which requests; `any` where they were too many to name. */
+type Ids = string[] | 'any';
+
 const channel = 'farebox';
 /** A NOTIFY takes a lock of the whole database while it commits, so a process sends few. */
 const gatherMs = 25;
-/** PostgreSQL takes payloads below 8000 bytes. */
+/** PostgreSQL takes payloads below 8000 bytes. Changes come first: callers wait for them. */
 const idsMax = 200;
 const reconnectMs = 1_000;
 /** How long `close` waits for a connection that is being opened. */
@@ -39,11 +45,13 @@ export function openHints(db: Database, options: HintsOptions): Hints {
 class Notifier implements Hints {
   readonly #db: Database;
   readonly #options: HintsOptions;
-  readonly #changedListeners = new Set<(ids: string[] | 'any') => void>();
+  readonly #changedListeners = new Set<(ids: Ids) => void>();
+  readonly #createdListeners = new Set<(ids: Ids) => void>();
   readonly #workListeners = new Set<() => void>();
   /** Marks what came from this process, which has heard it already. */
   readonly #self = randomBytes(6).toString('hex');
   #gathered: string[] = [];
+  #created: string[] = [];
   #workGathered = false;
   #timer: NodeJS.Timeout | undefined;
   #opening: Promise<void> = Promise.resolve();
@@ -58,8 +66,14 @@ class Notifier implements Hints {
 
   changed(ids: string[]): void {
     if (ids.length === 0) return;
-    this.#tell(ids);
+    tell(this.#changedListeners, ids);
     this.#gathered.push(...ids);
+    this.#gather();
+  }
+
+  created(ids: string[]): void {
+    tell(this.#createdListeners, ids);
+    this.#created.push(...ids);
     this.#gather();
   }
 
@@ -69,9 +83,14 @@ class Notifier implements Hints {
     this.#gather();
   }
 
-  onChanged(listener: (ids: string[] | 'any') => void): () => void {
+  onChanged(listener: (ids: Ids) => void): () => void {
     this.#changedListeners.add(listener);
     return () => void this.#changedListeners.delete(listener);
+  }
+
+  onCreated(listener: (ids: Ids) => void): () => void {
+    this.#createdListeners.add(listener);
+    return () => void this.#createdListeners.delete(listener);
   }
 
   onWork(listener: () => void): () => void {
@@ -93,15 +112,19 @@ class Notifier implements Hints {
   #gather(): void {
     if (!this.#options.remote || this.#closed) {
       this.#gathered = [];
+      this.#created = [];
       return;
     }
     this.#timer ??= setTimeout(() => void this.#send(), gatherMs);
   }
 
   async #send(): Promise<void> {
-    const ids = this.#gathered.length > idsMax ? 'any' : this.#gathered.join(',');
-    const payload = `${this.#self} ${this.#workGathered ? 'w' : '-'} ${ids}`;
+    const changed = named(this.#gathered, idsMax);
+    const left = changed === 'any' ? idsMax : idsMax - this.#gathered.length;
+    const created = named(this.#created, left);
+    const payload = `${this.#self} ${this.#workGathered ? 'w' : '-'} ${changed} ${created}`;
     this.#gathered = [];
+    this.#created = [];
     this.#workGathered = false;
     this.#timer = undefined;
     try {
@@ -112,14 +135,11 @@ class Notifier implements Hints {
   }
 
   #receive(payload: string): void {
-    const [from, work, ids = ''] = payload.split(' ');
+    const [from, work, changed = '', created = ''] = payload.split(' ');
     if (from === this.#self) return;
-    if (ids !== '') this.#tell(ids === 'any' ? 'any' : ids.split(','));
+    if (changed !== '') tell(this.#changedListeners, idsOf(changed));
+    if (created !== '') tell(this.#createdListeners, idsOf(created));
     if (work === 'w') for (const listener of this.#workListeners) listener();
-  }
-
-  #tell(ids: string[] | 'any'): void {
-    for (const listener of this.#changedListeners) listener(ids);
   }
 
   async #listen(): Promise<void> {
@@ -131,7 +151,8 @@ class Notifier implements Hints {
       client.once('end', () => this.#retry());
       await client.query(`listen ${channel}`);
       // Whatever was told while nobody listened.
-      this.#tell('any');
+      tell(this.#changedListeners, 'any');
+      tell(this.#createdListeners, 'any');
     } catch (error) {
       this.#options.onError(error as Error);
       this.#retry();
@@ -143,4 +164,16 @@ class Notifier implements Hints {
     if (this.#closed) return;
     setTimeout(() => (this.#opening = this.#listen()), reconnectMs).unref();
   }
+}
+
+function tell(listeners: Set<(ids: Ids) => void>, ids: Ids): void {
+  for (const listener of listeners) listener(ids);
+}
+
+function named(ids: string[], max: number): string {
+  return ids.length > max ? 'any' : ids.join(',');
+}
+
+function idsOf(text: string): Ids {
+  return text === 'any' ? 'any' : text.split(',');
 }

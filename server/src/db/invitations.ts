@@ -12,6 +12,12 @@ export interface Invitation {
   expires_at: Date;
 }
 
+/** What came of a link. */
+export interface Found extends Invitation {
+  /** The link proves that the address is theirs. */
+  proves: boolean;
+}
+
 export async function insert(
   db: Connection,
   invitation: {
@@ -20,24 +26,27 @@ export async function insert(
     email: string;
     role: Role;
     token_hash: Buffer;
+    proof_hash: Buffer;
     invited_by: string | null;
     days: number;
   },
 ): Promise<void> {
-  const { id, account_id, email, role, token_hash, invited_by, days } = invitation;
+  const { id, account_id, email, role, token_hash, proof_hash, invited_by, days } = invitation;
   await db.run(sql`
-    insert into invitations (id, account_id, email, role, token_hash, invited_by, expires_at)
-    values (${id}, ${account_id}, ${email}, ${role}, ${token_hash}, ${invited_by},
+    insert into invitations
+      (id, account_id, email, role, token_hash, proof_hash, invited_by, expires_at)
+    values (${id}, ${account_id}, ${email}, ${role}, ${token_hash}, ${proof_hash}, ${invited_by},
       now() + make_interval(days => ${days}))`);
 }
 
 /** An open one by what stands in its link; null where it is used up, over or unknown. */
-export async function findOpen(db: Connection, tokenHash: Buffer): Promise<Invitation | null> {
-  const [row] = await db.run<Invitation>(sql`
+export async function findOpen(db: Connection, hash: Buffer): Promise<Found | null> {
+  const [row] = await db.run<Found>(sql`
     select i.id, i.account_id, coalesce(a.name, a.email) as account_name, i.email, i.role,
-      i.expires_at
+      i.expires_at, coalesce(i.proof_hash = ${hash}, false) as proves
     from invitations i left join accounts a on a.id = i.account_id
-    where i.token_hash = ${tokenHash} and i.accepted_at is null and i.expires_at > now()`);
+    where (i.token_hash = ${hash} or i.proof_hash = ${hash})
+      and i.accepted_at is null and i.expires_at > now()`);
   return row ?? null;
 }
 
@@ -69,4 +78,21 @@ export async function withdraw(
     delete from invitations where id = ${id} and accepted_at is null
       and account_id is not distinct from ${accountId}::uuid returning id`);
   return rows.length > 0;
+}
+
+/** Open ones of an address, wherever they lead. */
+export function listFor(db: Connection, email: string): Promise<Invitation[]> {
+  return db.run<Invitation>(sql`
+    select i.id, i.account_id, coalesce(a.name, a.email) as account_name, i.email, i.role,
+      i.expires_at
+    from invitations i left join accounts a on a.id = i.account_id
+    where i.email = ${email} and i.accepted_at is null and i.expires_at > now()
+    order by i.id desc limit 200`);
+}
+
+/** Takes all open ones of an address back. */
+export async function withdrawOf(db: Connection, accountId: string, email: string): Promise<void> {
+  await db.run(sql`
+    delete from invitations
+    where account_id = ${accountId} and email = ${email} and accepted_at is null`);
 }

@@ -120,7 +120,8 @@ function countCalls(
         asked = excluded.asked, quota = excluded.quota
       returning key_id, calls, granted, started_at
     )
-    select k.n, k.key_id, k.account_id, k.active, k.price_ppm, k.monthly_limit_usd_micro, k.open_jobs,
+    select k.n, k.key_id, k.account_id, k.active, k.price_ppm, k.monthly_limit_usd_micro,
+      k.open_jobs,
       k.open_requests, k.quota,
       c.calls, c.granted,
       -- A call of another process that came first may have begun a moment later than this one.

@@ -43,6 +43,49 @@ export async function find(db: Connection, email: string): Promise<PersonRow | n
   return row ?? null;
 }
 
+/** Newest first. */
+export function list(db: Connection, { limit }: { limit: number }): Promise<PersonRow[]> {
+  return db.run<PersonRow>(sql`
+    select id, name, email, email_verified, two_factor_enabled, created_at from people
+    order by id desc limit ${limit}`);
+}
+
+export async function count(db: Connection): Promise<number> {
+  const [row] = await db.run<{ n: bigint }>(sql`select count(*) as n from people`);
+  return Number(row!.n);
+}
+
+export async function rename(db: Connection, id: string, name: string): Promise<void> {
+  await db.run(sql`update people set name = ${name}, updated_at = now() where id = ${id}`);
+}
+
+/** Until the transaction ends nobody else does anything that needs them unchanged. */
+export async function lock(db: Connection, id: string): Promise<void> {
+  await db.run(sql`select from people where id = ${id} for no key update`);
+}
+
+/** The address is theirs. */
+export async function verify(db: Connection, id: string): Promise<void> {
+  await db.run(sql`
+    update people set email_verified = true, updated_at = now()
+    where id = ${id} and not email_verified`);
+}
+
+/** How they can sign in: providers of `logins`. */
+export async function loginsOf(db: Connection, id: string): Promise<string[]> {
+  const rows = await db.run<{ provider_id: string }>(sql`
+    select provider_id from logins where person_id = ${id}
+      and (provider_id <> 'credential' or password is not null)`);
+  return rows.map((row) => row.provider_id);
+}
+
+/** A password alone signs them in again. */
+export async function dropTwoFactor(db: Connection, id: string): Promise<void> {
+  await db.run(sql`delete from two_factors where person_id = ${id}`);
+  await db.run(sql`
+    update people set two_factor_enabled = false, updated_at = now() where id = ${id}`);
+}
+
 /** Returns false where they have no password to replace. */
 export async function setPassword(
   db: Connection,
@@ -82,6 +125,20 @@ export function memberships(db: Connection, personId: string): Promise<Membershi
     where m.person_id = ${personId} order by m.created_at, m.account_id`);
 }
 
+/** The accounts of several people, by the address that an operator names them with. */
+export async function accountsOf(
+  db: Connection,
+  ids: string[],
+): Promise<Map<string, { email: string; role: Role }[]>> {
+  const rows = await db.run<{ person_id: string; email: string; role: Role }>(sql`
+    select m.person_id, a.email, m.role from members m join accounts a on a.id = m.account_id
+    where m.person_id = any(${ids}::uuid[]) order by m.created_at, m.account_id`);
+  const found = Map.groupBy(rows, ({ person_id }) => person_id);
+  return new Map(
+    [...found].map(([id, all]) => [id, all.map(({ email, role }) => ({ email, role }))]),
+  );
+}
+
 export async function membership(
   db: Connection,
   personId: string,
@@ -92,6 +149,15 @@ export async function membership(
     from members m join accounts a on a.id = m.account_id
     where m.person_id = ${personId} and m.account_id = ${accountId}`);
   return row ?? null;
+}
+
+/** Proven addresses of those who pay for an account: its owners and billing people. */
+export async function payersOf(db: Connection, accountId: string): Promise<string[]> {
+  const rows = await db.run<{ email: string }>(sql`
+    select p.email from members m join people p on p.id = m.person_id
+    where m.account_id = ${accountId} and m.role in ('owner', 'billing') and p.email_verified
+    order by p.email`);
+  return rows.map(({ email }) => email);
 }
 
 /** Owners of an operator's account run the service. */
@@ -140,6 +206,25 @@ export async function countTry(
         then excluded.last_request else w.last_request end
     returning count`);
   return row!.count <= max;
+}
+
+/** A page that is open: who looks at which account, signed in how. */
+export interface Viewer {
+  session_id: string;
+  person_id: string;
+  account_id: string;
+}
+
+/** For each, whether they are still signed in and still belong to the account. */
+export async function areStillThere(db: Connection, viewers: Viewer[]): Promise<boolean[]> {
+  const rows = await db.run<{ n: bigint }>(sql`
+    select d.n from unnest(${viewers.map((v) => v.session_id)}::uuid[],
+      ${viewers.map((v) => v.person_id)}::uuid[], ${viewers.map((v) => v.account_id)}::uuid[])
+      with ordinality as d (session_id, person_id, account_id, n)
+    join sessions s on s.id = d.session_id and s.person_id = d.person_id and s.expires_at > now()
+    join members m on m.person_id = d.person_id and m.account_id = d.account_id`);
+  const there = new Set(rows.map(({ n }) => Number(n) - 1));
+  return viewers.map((_, i) => there.has(i));
 }
 
 export interface PersonOf extends PersonRow {

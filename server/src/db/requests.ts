@@ -523,6 +523,7 @@ export interface ListFilter {
   account_id: string;
   status: Status | null;
   model_id: string | null;
+  key_id: string | null;
   /** Bounds of `created_at` in ms since 1970, inclusive and exclusive. */
   from_ms: number | null;
   to_ms: number | null;
@@ -555,6 +556,7 @@ export function list(db: Connection, filter: ListFilter): Promise<RequestRow[]> 
         'infinity')
       and (${filter.status}::text is null or status = ${filter.status})
       and (${filter.model_id}::text is null or model_id = ${filter.model_id})
+      and (${filter.key_id}::uuid is null or key_id = ${filter.key_id})
     order by id desc limit ${filter.limit}`);
 }
 

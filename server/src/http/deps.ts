@@ -13,6 +13,7 @@ import type { Submit, Submitted } from '../operations/submit.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import type { Live } from './live.ts';
 import type { Times } from './times.ts';
 import type { Watch } from './watch.ts';
 
@@ -38,6 +39,7 @@ export interface HttpDeps {
   /** Notes how calls of upstreams went. */
   circuit: Circuit;
   watch: Watch;
+  live: Live;
   queue: QueueView;
   lookup: Lookup;
   own: ReadonlySet<string>;

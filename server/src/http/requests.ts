@@ -14,12 +14,19 @@ import {
 import * as requests from '../db/requests.ts';
 import type { StatusRow } from '../db/requests.ts';
 import { isUuid } from '../lib/id.ts';
-import { openEventStream } from '../lib/sse.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
-import { hijackHeaders } from './hijack.ts';
+import { holdStream, isFull } from './event-streams.ts';
+import {
+  badParameter,
+  limitOf,
+  momentOf,
+  optionalId,
+  optionalOneOf,
+  optionalText,
+  type Query,
+} from './query.ts';
 
 const waitMaxSeconds = 60;
-const streamBufferMaxBytes = 64 * 1024;
 const pageDefault = 20;
 const pageMax = 100;
 
@@ -27,7 +34,7 @@ const pageMax = 100;
 export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const waitSeconds = readWait((req.query as Record<string, unknown>).wait);
   let row = own(req, await deps.status(requestId(req)));
-  if (waitSeconds > 0 && !isFinal(row.status) && !full(deps))
+  if (waitSeconds > 0 && !isFinal(row.status) && !isFull(deps))
     row = await changed(row, waitSeconds, req, deps);
   const again = pollAgainSeconds(row.status);
   if (again !== null) reply.header('retry-after', String(again));
@@ -39,39 +46,10 @@ export async function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   const row = own(req, await deps.status(requestId(req)));
   const first = await view(row, deps);
   if (req.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();
-  if (full(deps)) {
-    deps.metrics.shed.inc({ reason: 'streams' });
-    throw new ApiError('capacity_unavailable', {
-      message: 'This server holds as many streams as it may. Poll the status_url.',
-    });
-  }
-  req.rest();
-  const headers = hijackHeaders(reply);
-  reply.hijack();
-  const events = openEventStream(reply.raw, headers, {
-    bufferMaxBytes: streamBufferMaxBytes,
-    ...deps.settings.times,
-  });
-  deps.metrics.streams.inc();
+  const events = holdStream(req, reply, deps, 'Poll the status_url.');
   let shown = first.queue_position;
   const stop = deps.watch.watch(row, (newer) => void tell(newer), placed);
-  const drain = () => {
-    events.send(
-      JSON.stringify({
-        reason: 'draining',
-        message: 'This server is about to stop. Connect again.',
-      }),
-      'end',
-    );
-    events.end();
-  };
-  events.closed.addEventListener('abort', () => {
-    stop();
-    deps.draining.removeEventListener('abort', drain);
-    deps.metrics.streams.dec();
-  });
-  deps.draining.addEventListener('abort', drain);
-  if (deps.draining.aborted) drain();
+  events.closed.addEventListener('abort', stop);
   send(first);
 
   async function tell(newer: StatusRow): Promise<void> {
@@ -86,11 +64,6 @@ export async function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
     if (isFinal(status.status)) events.end();
   }
   return reply;
-}
-
-/** True where no further call may be held; one that would wait is answered at once instead. */
-function full(deps: HttpDeps): boolean {
-  return deps.watch.size() >= deps.settings.streamsMax;
 }
 
 /** GET /requests/{request_id}/response */
@@ -154,19 +127,15 @@ export async function cancel(req: Keyed, _reply: FastifyReply, deps: HttpDeps): 
 
 /** GET /requests */
 export async function list(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
-  const query = req.query as Record<string, unknown>;
-  const limit = readLimit(query.limit);
-  const { status: wanted } = query;
-  if (wanted !== undefined && !statuses.includes(wanted as Status)) {
-    throw badParameter('status', `must be one of ${statuses.join(', ')}`);
-  }
-  const cursor = optionalText(query, 'cursor');
-  if (cursor !== null && !isUuid(cursor))
-    throw badParameter('cursor', 'must be a next_cursor of this list');
+  const query = req.query as Query;
+  const limit = limitOf(query, { usual: pageDefault, max: pageMax });
+  const status = optionalOneOf(query, 'status', statuses);
+  const cursor = optionalId(query, 'cursor', 'must be a next_cursor of this list');
   const rows = await requests.list(deps.db, {
     account_id: req.caller.account_id,
-    status: (wanted as Status | undefined) ?? null,
+    status,
     model_id: optionalText(query, 'model_id'),
+    key_id: optionalId(query, 'key_id', 'must be the id of a key'),
     from_ms: momentOf(query, 'from'),
     to_ms: momentOf(query, 'to'),
     below_id: cursor,
@@ -228,45 +197,4 @@ function readWait(value: unknown): number {
   if (!(seconds <= waitMaxSeconds))
     throw badParameter('wait', `must be seconds from 0 to ${waitMaxSeconds}`);
   return seconds;
-}
-
-function readLimit(value: unknown): number {
-  if (value === undefined) return pageDefault;
-  const limit = typeof value === 'string' && /^[1-9]\d{0,2}$/.test(value) ? Number(value) : NaN;
-  if (!(limit <= pageMax))
-    throw badParameter('limit', `must be a whole number from 1 to ${pageMax}`);
-  return limit;
-}
-
-function optionalText(query: Record<string, unknown>, name: string): string | null {
-  const value = query[name];
-  if (value === undefined) return null;
-  if (typeof value !== 'string' || value === '' || value.length > 300)
-    throw badParameter(name, 'must be one value of at most 300 characters');
-  if (value.includes('\0')) throw badParameter(name, 'must not contain NUL');
-  return value;
-}
-
-/** In ms since 1970, as precise as a `created_at` is shown. */
-function momentOf(query: Record<string, unknown>, name: 'from' | 'to'): number | null {
-  const text = optionalText(query, name);
-  if (text === null) return null;
-  const ms = isMoment(text) ? Date.parse(text) : NaN;
-  if (!(ms >= 0 && ms < 2 ** 48))
-    throw badParameter(name, 'must be an ISO 8601 date or time, such as 2026-01-31T00:00:00Z');
-  return ms;
-}
-
-const momentForm = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
-
-/** `Date.parse` alone takes 30 February for 2 March. */
-function isMoment(text: string): boolean {
-  const day = momentForm.exec(text)?.[1];
-  if (day === undefined) return false;
-  const midnight = new Date(`${day}T00:00:00Z`);
-  return Number.isFinite(midnight.getTime()) && midnight.toISOString().startsWith(day);
-}
-
-function badParameter(param: string, rule: string): ApiError {
-  return new ApiError('bad_request', { message: `The parameter ${param} ${rule}.`, param });
 }

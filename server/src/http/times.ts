@@ -28,6 +28,8 @@ export interface Times {
   repeatWaitMs: number;
   /** How often requests that are waited for are looked at, for hints that were lost. */
   lookMs: number;
+  /** How often it is looked whether who has a page open may still see it. */
+  viewersMs: number;
   /** How often streams of queued requests are told their place, where it has moved. */
   placesMs: number;
   /** How long a model is read on for its usage after its caller has left. */
@@ -52,6 +54,7 @@ export const usualTimes: Times = {
   stallLeastBytes: 16 * 1024,
   repeatWaitMs: 10_000,
   lookMs: 2_000,
+  viewersMs: 10_000,
   placesMs: 1_000,
   drainMs: 120_000,
   webhookMs: 10_000,

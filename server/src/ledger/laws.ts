@@ -208,6 +208,38 @@ export const laws: Law[] = [
       where i.quote->>'price_usd_micro' is distinct from r.amount_usd_micro::text`,
   },
   {
+    name: 'vouchers_are_deposits',
+    says: 'each redeemed voucher has its one deposit, of its worth and to the account that redeemed it, and each deposit of a voucher has its voucher',
+    broken: `
+      select v.id as voucher, v.amount_usd_micro, v.redeemed_by, t.id as transfer, t.kind,
+        t.amount_usd_micro as booked, t.account_id as booked_to
+      from vouchers v full join (select * from transfers
+        where reference ~ '^voucher:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$') t
+        on t.reference = 'voucher:' || v.id
+      where (t.id is not null or v.redeemed_at is not null) and (t.kind, t.account_id,
+        t.amount_usd_micro) is distinct from ('deposit', v.redeemed_by, v.amount_usd_micro)`,
+  },
+  {
+    name: 'spend_days_recompute',
+    says: 'what is kept of the days of an account equals what its requests of them recompute to, all of them final',
+    broken: `
+      with t as (
+        select q.account_id, (q.created_at at time zone 'utc')::date as day, q.kind, q.model_id,
+          sum(q.charged_usd_micro) as charged, count(*) as requests,
+          bool_or(q.charged_usd_micro is null) as open
+        from requests q join spend_rollups r using (account_id)
+        where q.created_at >= r.since::timestamp at time zone 'utc'
+          and q.created_at < r.until::timestamp at time zone 'utc' group by 1, 2, 3, 4),
+      d as (
+        select d.* from spend_days d join spend_rollups r using (account_id)
+        where d.day >= r.since and d.day < r.until)
+      select account_id, day, kind, model_id, d.charged_usd_micro as kept, t.charged, t.open,
+        d.requests as kept_requests, t.requests
+      from t full join d using (account_id, day, kind, model_id)
+      where d.charged_usd_micro is distinct from t.charged
+        or d.requests is distinct from t.requests or t.open`,
+  },
+  {
     name: 'nothing_is_orphaned',
     says: 'every row belongs to something, and nothing lacks what it is never without',
     // No foreign key stands behind these: it would lock the parent that all submits queue for.

@@ -1,4 +1,5 @@
-import { sql, type Connection } from '../lib/sql.ts';
+import { arrayLiteral } from '../lib/sql-array.ts';
+import { rawSql, sql, type Connection, type Statement } from '../lib/sql.ts';
 import type { TransferKind } from './ledger.ts';
 
 export interface StatementRow {
@@ -34,6 +35,101 @@ export function statement(
     order by seq desc limit ${page.limit}`);
 }
 
+/** A movement as the pages and their files show it. */
+export interface Movement extends StatementRow {
+  /** What it did to the available balance; of a charge, what of its reservation came back. */
+  change_usd_micro: bigint;
+  /** Of a charge or release: what was reserved. */
+  reserved_usd_micro: bigint | null;
+  model_id: string | null;
+}
+
+export interface MovementFilter {
+  account_id: string;
+  /** Empty: every kind. */
+  kinds: readonly TransferKind[];
+  /** Numbers of the account's transfers: from the first of them, up to but not with the second. */
+  from_seq: bigint;
+  below_seq: bigint;
+  /** From this moment, up to but not with that one; null: no bound. */
+  from: Date | null;
+  to: Date | null;
+  limit: number;
+}
+
+/** Few of many, and looked for among all: an index of their own leads to them. */
+const rareKinds: ReadonlySet<TransferKind> = new Set(['deposit', 'adjustment']);
+
+/** One account's movements, newest first. */
+export function movements(db: Connection, filter: MovementFilter): Promise<Movement[]> {
+  return db.run<Movement>(movementsStatement(filter, 'desc'));
+}
+
+/** The same, oldest first. */
+export function movementsUpwards(db: Connection, filter: MovementFilter): Promise<Movement[]> {
+  return db.run<Movement>(movementsStatement(filter, 'asc'));
+}
+
+function movementsStatement(filter: MovementFilter, order: 'asc' | 'desc'): Statement {
+  const { account_id, kinds, from_seq, below_seq, from, to, limit } = filter;
+  const rare = kinds.length > 0 && kinds.every((kind) => rareKinds.has(kind));
+  const ofRare = rare ? `and kind in ('deposit', 'adjustment')` : '';
+  return rawSql(
+    `
+    select t.id, t.seq, t.kind, t.amount_usd_micro,
+      case when t.kind = 'release' or t.credit_account_id = t.account_id then 'in' else 'out'
+        end as direction, t.available_after_usd_micro, t.request_id, t.reference, t.reason,
+      t.created_at, r.amount_usd_micro as reserved_usd_micro, q.model_id,
+      case when t.kind = 'charge' then r.amount_usd_micro - t.amount_usd_micro
+        when t.kind = 'release' or t.credit_account_id = t.account_id then t.amount_usd_micro
+        else -t.amount_usd_micro end as change_usd_micro
+    from (
+      select *, case when kind = 'reserve' then id else pending_id end as request_id
+      from transfers
+      where account_id = $1 and seq >= $2 and seq < $3 ${ofRare}
+        and ($4::boolean or kind = any($5::text[]))
+        and created_at >= coalesce($7::timestamptz, '-infinity')
+        and created_at < coalesce($8::timestamptz, 'infinity')
+      order by seq ${order} limit $6
+    ) t left join transfers r on r.id = t.pending_id left join requests q on q.id = t.request_id
+    order by t.seq ${order}`,
+    [account_id, from_seq, below_seq, kinds.length === 0, arrayLiteral(kinds), limit, from, to],
+  );
+}
+
+/** How far the clocks of two servers, one of which took the other's place, may be apart. */
+const clockSlack = '2 hours';
+
+/**
+ * Bounds of the numbers of an account's transfers that were booked from the one moment up to the
+ * other, and a few around them. A search in halves: numbers have no gaps and rise with time.
+ */
+export async function seqsBetween(
+  db: Connection,
+  accountId: string,
+  from: Date | null,
+  to: Date | null,
+): Promise<{ from_seq: bigint; below_seq: bigint }> {
+  const [row] = await db.run<{ from_seq: bigint; below_seq: bigint }>(sql`
+    with recursive half as (
+      select side, case when side = 'from' then ${from}::timestamptz - ${clockSlack}::interval
+          else ${to}::timestamptz + ${clockSlack}::interval end as moment,
+        1::bigint as low, b.last_seq + 1 as high
+      from balances b, (values ('from'), ('to')) s (side) where b.account_id = ${accountId}
+      union all
+      select h.side, h.moment,
+        case when t.created_at < h.moment then (h.low + h.high) / 2 + 1 else h.low end,
+        case when t.created_at < h.moment then h.high else (h.low + h.high) / 2 end
+      from half h join transfers t on t.account_id = ${accountId} and t.seq = (h.low + h.high) / 2
+      where h.low < h.high and h.moment is not null
+    )
+    select max(low) filter (where side = 'from') as from_seq,
+      coalesce(max(low) filter (where side = 'to' and low >= high),
+        max(high) filter (where side = 'to')) as below_seq
+    from half`);
+  return { from_seq: row?.from_seq ?? 1n, below_seq: row?.below_seq ?? 1n };
+}
+
 /** The movements of one request: its reserve, and what settled it. */
 export function movementsOf(db: Connection, requestId: string): Promise<StatementRow[]> {
   return db.run<StatementRow>(sql`
@@ -62,6 +158,36 @@ export async function findReference(db: Connection, reference: string): Promise<
         else -amount_usd_micro end as amount
     from transfers where reference = ${reference}`);
   return row ?? null;
+}
+
+/** An account whose money has moved: its balance now, and which requests moved it. */
+export interface Moved {
+  account_id: string;
+  last_seq: bigint;
+  available_usd_micro: bigint;
+  reserved_usd_micro: bigint;
+  request_ids: string[];
+}
+
+/**
+ * Accounts with movements after those counted here, of each the requests behind the first `limit`
+ * of them.
+ */
+export function movedSince(
+  db: Connection,
+  known: { account_id: string; seq: bigint }[],
+  limit: number,
+): Promise<Moved[]> {
+  return db.run<Moved>(sql`
+    select b.account_id, b.last_seq,
+      b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
+      b.debits_pending as reserved_usd_micro,
+      array(select coalesce(t.pending_id, t.id) from transfers t
+        where t.account_id = b.account_id and t.seq > d.seq
+        order by t.seq limit ${limit}::int) as request_ids
+    from unnest(${known.map(({ account_id }) => account_id)}::uuid[],
+      ${known.map(({ seq }) => seq)}::bigint[]) as d (account_id, seq)
+    join balances b on b.account_id = d.account_id and b.last_seq > d.seq`);
 }
 
 /** Of all accounts together. */

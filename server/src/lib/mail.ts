@@ -11,18 +11,23 @@ export interface Mail {
   send(letter: Letter): Promise<void>;
 }
 
+/** How long a server may take, in milliseconds. */
+const patience = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
+
 /** `url`: smtp://USER:PASSWORD@HOST:PORT, or smtps://…; `from`: the sender's address. */
 export function createMail({ url, from }: { url: string; from: string }): Mail {
   let transport: Promise<{ sendMail(letter: object): Promise<unknown> }> | undefined;
   const open = async () => {
     // Not before there is something to send: it takes memory that few need.
     const { createTransport } = await import('nodemailer');
-    return createTransport(url, { from, disableFileAccess: true, disableUrlAccess: true });
+    const safe = { disableFileAccess: true, disableUrlAccess: true };
+    return createTransport({ url, ...patience, ...safe }, { from });
   };
   return {
     async send({ to, subject, text }) {
       const opened = await (transport ??= open());
-      await opened.sendMail({ to, subject, text });
+      // As an object it is one address, whatever signs are in it.
+      await opened.sendMail({ to: { name: '', address: to }, subject, text });
     },
   };
 }

@@ -1,3 +1,4 @@
+import { isVoucherReference } from '../core/voucher.ts';
 import { findReference } from '../ledger/statement.ts';
 import { openBooks, writeBooks, type Funds } from '../ledger/ledger.ts';
 import { newId } from '../lib/id.ts';
@@ -50,6 +51,8 @@ function plainText(name: string, given: string, max: number): string {
 async function book(db: Database, wanted: Deposit, reason: string | null): Promise<Booked> {
   const { account_id, amount } = wanted;
   const reference = plainText('reference', wanted.reference, referenceMax);
+  if (isVoucherReference(reference))
+    throw new Refused('A reference that begins with "voucher:" belongs to a voucher.');
   try {
     return await db.tx(async (tx) => {
       const books = await openBooks(tx, [account_id]);

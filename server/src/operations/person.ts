@@ -6,7 +6,7 @@ import * as invitations from '../db/invitations.ts';
 import * as people from '../db/people.ts';
 import { newId } from '../lib/id.ts';
 import { hashPassword } from '../lib/password.ts';
-import type { Database, Transaction } from '../lib/sql.ts';
+import type { Connection, Database, Transaction } from '../lib/sql.ts';
 import { emailOf, Refused } from './account.ts';
 
 const nameMax = 100;
@@ -23,24 +23,26 @@ export interface SignUp {
 }
 
 /**
- * Makes a person, and an account of their own or a place in the one they were invited to. Null
- * where the address is taken: who asks must not learn that. Throws `Refused` for an invitation that
- * is no longer good, or is for another address.
+ * Makes a person, and an account of their own or a place in the one they were invited to. `made` is
+ * false where the address is taken: who asks must not learn that. Throws `Refused` for an
+ * invitation that is no longer good, or is for another address.
  */
-export async function signUp(db: Database, wanted: SignUp): Promise<string | null> {
+export async function signUp(
+  db: Database,
+  wanted: SignUp,
+): Promise<{ made: boolean; email: string; email_verified: boolean }> {
   const email = emailOf(wanted.email);
-  const name = personName(wanted.name);
+  const name = displayName(wanted.name);
   const password = await hashPassword(wanted.password);
   const id = newId();
   return db.tx(async (tx) => {
     const invitation = wanted.token === null ? null : await need(tx, wanted.token, email);
-    // A link that was sent to the address proves that it is theirs.
-    const email_verified = wanted.email_verified || invitation !== null;
+    const email_verified = wanted.email_verified || invitation?.proves === true;
     const person = { id, name, email, email_verified, login_id: newId(), password };
-    if (!(await people.insert(tx, person))) return null;
+    if (!(await people.insert(tx, person))) return { made: false, email, email_verified };
     if (invitation) await use(tx, invitation, id);
     if (!invitation?.account_id) await ownAccount(tx, { id, email });
-    return id;
+    return { made: true, email, email_verified };
   });
 }
 
@@ -53,6 +55,9 @@ export function acceptInvitation(
   return db.tx(async (tx) => {
     const invitation = await need(tx, token, person.email);
     await use(tx, invitation, person.id);
+    // An invitation to an account of their own, for somebody who has none.
+    if (!invitation.account_id && (await people.memberships(tx, person.id)).length === 0)
+      await ownAccount(tx, person);
     return invitation;
   });
 }
@@ -76,7 +81,7 @@ async function use(tx: Transaction, invitation: invitations.Invitation, person_i
  * An account that an operator made for this address before is not taken over: only an invitation
  * leads into it.
  */
-async function ownAccount(tx: Transaction, person: { id: string; email: string }): Promise<void> {
+async function ownAccount(tx: Transaction, person: { id: string; email: string }): Promise<string> {
   const account_id = newId();
   const made = {
     id: account_id,
@@ -84,15 +89,41 @@ async function ownAccount(tx: Transaction, person: { id: string; email: string }
     webhook_secret: newWebhookSecret(randomBytes),
   };
   const taken = !(await accounts.insert(tx, { ...made, email: person.email }));
-  // The account's address is how an operator names it; another one has to do.
-  if (taken) await accounts.insert(tx, { ...made, email: `${account_id}@people.invalid` });
+  if (taken) {
+    // The account's address is how an operator names it; another one has to do.
+    await accounts.insert(tx, { ...made, email: `${account_id}@people.invalid` });
+    await accounts.setName(tx, account_id, person.email.slice(0, nameMax));
+  }
   await people.join(tx, { account_id, person_id: person.id, role: 'owner' });
+  return account_id;
 }
 
-/** For somebody who came from an identity provider and belongs to no account yet. */
+/** Whether somebody whose address is proven was invited with it. */
+export async function isInvited(db: Database, email: string): Promise<boolean> {
+  return (await invitations.listFor(db, email.toLowerCase())).length > 0;
+}
+
+/**
+ * Gives somebody who came from an identity provider an account of their own, unless they were
+ * invited into another one: that they accept by themselves.
+ */
 export function settlePerson(db: Database, person: { id: string; email: string }): Promise<void> {
   return db.tx(async (tx) => {
+    const found = await people.find(tx, person.email);
+    const invited = found?.email_verified ? await invitations.listFor(tx, person.email) : [];
+    if (invited.some(({ account_id }) => account_id !== null)) return;
+    for (const { id } of invited) await invitations.accept(tx, id);
     if ((await people.memberships(tx, person.id)).length === 0) await ownAccount(tx, person);
+  });
+}
+
+/** For somebody who belongs to no account any more. Throws `Refused` for who belongs to one. */
+export function openAccount(db: Database, person: { id: string; email: string }): Promise<string> {
+  return db.tx(async (tx) => {
+    await people.lock(tx, person.id);
+    if ((await people.memberships(tx, person.id)).length > 0)
+      throw new Refused('You belong to an account already.');
+    return ownAccount(tx, person);
   });
 }
 
@@ -103,7 +134,7 @@ export async function createOwner(
 ): Promise<void> {
   const { account_id, password: text, email } = wanted;
   const password = await hashPassword(text);
-  const name = personName(wanted.name);
+  const name = displayName(wanted.name);
   await db.tx(async (tx) => {
     const person = { id: newId(), name, email, email_verified: true, login_id: newId(), password };
     if (!(await people.insert(tx, person)))
@@ -112,17 +143,44 @@ export async function createOwner(
   });
 }
 
-/** What stands in the link; it is told here and never again. */
-export async function invite(
-  db: Database,
-  wanted: { account_id: string | null; email: string; role: Role; invited_by: string | null },
-): Promise<{ id: string; token: string; email: string }> {
-  const email = emailOf(wanted.email);
-  const token = randomBytes(32).toString('base64url');
+/** What stands in its links; told here and never again. */
+export interface NewInvitation {
+  id: string;
+  email: string;
+  /** For who made it, to hand over. */
+  token: string;
+  /** For the mail to the address: who has it, has proven the address too. */
+  mail_token: string;
+}
+
+interface WantedInvitation {
+  /** Null: to sign up, with an account of their own. */
+  account_id: string | null;
+  email: string;
+  role: Role;
+  /** Null: the command line. */
+  invited_by: string | null;
+}
+
+/** For operators: they vouch for the address. */
+export async function invite(db: Database, wanted: WantedInvitation): Promise<NewInvitation> {
+  return insertInvitation(db, { ...wanted, email: emailOf(wanted.email), vouched: true });
+}
+
+/**
+ * An owner of an account may invite any address, and gets a link to hand over. Somebody who signs
+ * up with that link has not shown that the address is theirs, unless the inviter is trusted.
+ */
+export async function insertInvitation(
+  db: Connection,
+  { vouched, ...wanted }: WantedInvitation & { vouched: boolean },
+): Promise<NewInvitation> {
   const id = newId();
-  const link = { id, token_hash: hashToken(token), days: invitationDays };
-  await invitations.insert(db, { ...wanted, ...link, email });
-  return { id, token, email };
+  const token = randomBytes(32).toString('base64url');
+  const mail_token = vouched ? token : randomBytes(32).toString('base64url');
+  const hashes = { token_hash: hashToken(token), proof_hash: hashToken(mail_token) };
+  await invitations.insert(db, { ...wanted, ...hashes, id, days: invitationDays });
+  return { id, email: wanted.email, token, mail_token };
 }
 
 /** What stands in a link with which a person sets a new password within an hour. */
@@ -135,12 +193,25 @@ export async function resetLink(db: Database, email: string): Promise<string> {
   return token;
 }
 
+/** Throws `Refused` for what is no name. */
+export async function renamePerson(db: Database, id: string, name: string): Promise<void> {
+  await people.rename(db, id, displayName(name));
+}
+
+/** Takes the authenticator app away from somebody who has lost it. Throws `Refused`. */
+export async function dropTwoFactor(db: Database, email: string): Promise<void> {
+  const person = await people.find(db, email.trim());
+  if (!person) throw new Refused(`Nobody signs in with ${email}.`);
+  await db.tx((tx) => people.dropTwoFactor(tx, person.id));
+}
+
 /** Of what stands in a link only this is kept. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-function personName(given: string): string {
+/** What a person or an account is called. Throws `Refused`. */
+export function displayName(given: string): string {
   const name = given.trim();
   if (name.length < 1 || name.length > nameMax || /\p{Cc}/u.test(name)) {
     throw new Refused(`A name has 1 to ${nameMax} characters.`);

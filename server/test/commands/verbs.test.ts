@@ -23,9 +23,10 @@ const cents = (amount: number) => String(Math.round(amount * 1e6));
 
 describe('help', () => {
   const verbs = `trial, serve, worker, migrate, account create, account list, account show,
-    account suspend, account resume, account statement, account webhook-secret, credit, key create, key list, key limit,
-    key revoke, adjust, upstream list, upstream test, request list, request show, catalog check,
-    catalog import, audit, export, import`.split(/,\s+/);
+    account suspend, account resume, account price, account statement, account webhook-secret, credit, key create, key list, key limit,
+    key revoke, voucher create, voucher list, voucher void, adjust, upstream list, upstream test, request list, request show, catalog check,
+    catalog import, person list, person invite, person reset-link, person disable-2fa, audit, export,
+    import`.split(/,\s+/);
 
   test('is given for every verb, and asking for it does nothing', async (t) => {
     const place = placeFor(t);
@@ -78,6 +79,9 @@ describe('a call that is none', () => {
     ['adjust a@x.y -5 --reference r', /required option '--reason <text>'/],
     ['request list --limit 0', /must be a whole number above 0/],
     ['key revoke', /missing required argument 'key-id'/],
+    ['voucher create', /missing required argument 'usd'/],
+    ['voucher create 5 --count 0', /must be a whole number above 0/],
+    ['voucher void', /missing required argument 'voucher-id'/],
     ['catalog import', /missing required argument 'upstream'/],
     ['upstream test a b', /too many arguments/],
     ['export', /missing required argument 'file'/],
@@ -204,6 +208,7 @@ describe('beside a running service', () => {
       reserved_usd_micro: '0',
       status: 'active',
       operator: false,
+      price_multiplier: 1,
     });
     assert.deepEqual(await said('account', 'show', 'ana@example.com'), made);
     assert.deepEqual(await said('account', 'show', account_id), made);
@@ -222,6 +227,23 @@ describe('beside a running service', () => {
       await human('account', 'show', 'boss@example.com'),
       /active {2}operator\n[^]*0 USD/,
     );
+  });
+
+  test('account price multiplies what the account pays, from the next call on', async () => {
+    const account_id = await account('price@example.com');
+    const { key } = await said('key', 'create', '--account', 'price@example.com');
+    const told = await said('account', 'price', 'price@example.com', '0.85');
+    assert.deepEqual([told.account_id, told.price_multiplier], [account_id, 0.85]);
+    assert.match(await human('account', 'show', 'price@example.com'), /prices {5}times 0\.85\n/);
+    const body = { model_id: 'sandbox/canvas/text-to-image', input: { resolution: '1k' } };
+    const reply = await fetch(`${service.base}/v1/estimate`, {
+      method: 'POST',
+      headers: { authorization: `Key ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const estimate = (await reply.json()) as Record<string, unknown>;
+    assert.deepEqual([estimate.price_usd_micro, estimate.price_multiplier], ['25500', 0.85]);
+    assert.match(await human('account', 'price', account_id, '1'), /pays 1 of every list price/);
   });
 
   test('credit is booked once for each reference', async () => {
@@ -253,6 +275,46 @@ describe('beside a running service', () => {
       await human('account', 'statement', 'credit@example.com'),
       /deposit +2\.5 +15 +wire 2\n/,
     );
+  });
+
+  test('vouchers are made, shown once, listed without their codes, and taken back', async () => {
+    const made = await said(
+      'voucher',
+      'create',
+      '25.5',
+      '--count',
+      '2',
+      '--note',
+      'spring',
+      '--expires',
+      '2199-01-31',
+    );
+    const [first, second] = made.data;
+    for (const each of made.data) {
+      assert.match(each.code, /^FB(-[0-9A-Z]{4}){5}$/);
+      assert.equal(each.amount_usd_micro, cents(25.5));
+      assert.equal(each.expires_at, '2199-01-31T23:59:59.999Z');
+    }
+    assert.notEqual(first.code, second.code);
+    assert.match(await human('voucher', 'create', '1'), /^FB-[^\n]+\n\nThis voucher.*shown once/);
+    assert.equal((await said('voucher', 'void', first.voucher_id)).void, true);
+    assert.equal((await said('voucher', 'void', first.voucher_id)).void, true);
+    const listed = await run('voucher', 'list');
+    assert.doesNotMatch(listed.stdout, new RegExp(second.code));
+    const rows = listed.json.data.map((row: any) => [row.voucher_id, row.status, row.note]);
+    assert.deepEqual(rows.slice(1), [
+      [second.voucher_id, 'open', 'spring'],
+      [first.voucher_id, 'void', 'spring'],
+    ]);
+    const table = await human('voucher', 'list');
+    assert.match(table, new RegExp(`FB-…-${second.code.slice(-4)} +25.5 +open`));
+    assertSaid(await run('voucher', 'void', second.code), /no voucher with the id/);
+    for (const [expires, says] of [
+      ['tomorrow', /is no date/],
+      ['2199-02-30', /is no date/],
+      ['2020-01-01', /to come/],
+    ] as const)
+      assertSaid(await run('voucher', 'create', '1', '--expires', expires), says);
   });
 
   test('adjust corrects once for each reference, downwards never below zero', async () => {
@@ -488,6 +550,9 @@ describe('beside a running service', () => {
     [['account', 'show', 'none@x.y'], /There is no account none@x\.y\. "farebox account list"/],
     [['account', 'suspend', 'none@x.y'], /There is no account none@x\.y/],
     [['account', 'resume', 'none@x.y'], /There is no account none@x\.y/],
+    [['account', 'price', 'none@x.y', '1'], /There is no account none@x\.y/],
+    [['account', 'price', 'taken@example.com', '100.1'], /"100\.1" is no price multiplier/],
+    [['account', 'price', 'taken@example.com', '0,8'], /"0,8" is no price multiplier/],
     [['account', 'statement', 'none@x.y'], /There is no account none@x\.y/],
     [['account', 'webhook-secret', 'none@x.y', '--rotate'], /There is no account none@x\.y/],
     [['credit', 'none@x.y', '5', '--reference', 'r'], /There is no account none@x\.y/],

@@ -3,11 +3,24 @@ import { after, before, describe, test } from 'node:test';
 import * as accounts from '../../src/db/accounts.ts';
 import * as files from '../../src/db/files.ts';
 import * as keys from '../../src/db/keys.ts';
+import * as people from '../../src/db/people.ts';
+import * as margins from '../../src/db/margins.ts';
+import * as operatorLog from '../../src/db/operator-log.ts';
 import * as queue from '../../src/db/queue.ts';
+import * as lines from '../../src/db/request-pages.ts';
 import * as deliveries from '../../src/db/deliveries.ts';
 import * as requests from '../../src/db/requests.ts';
+import * as spend from '../../src/db/spend.ts';
+import * as vouchers from '../../src/db/vouchers.ts';
 import { openBooks } from '../../src/ledger/ledger.ts';
-import { findReference, movementsOf, statement } from '../../src/ledger/statement.ts';
+import {
+  findReference,
+  movedSince,
+  movements,
+  movementsOf,
+  seqsBetween,
+  statement,
+} from '../../src/ledger/statement.ts';
 import { openUsage } from '../../src/ledger/usage.ts';
 import type { Connection, Database, Statement, Transaction } from '../../src/lib/sql.ts';
 import { rawSql } from '../../src/lib/sql.ts';
@@ -58,11 +71,33 @@ const uuid = '01890f5e-27c1-7d3a-9e4f-0123456789ab';
 const filter = {
   status: null,
   model_id: null,
+  key_id: null,
   from_ms: null,
   to_ms: null,
   below_id: null,
   limit: 21,
 };
+
+const pageFilter = (account_id: string) => ({
+  account_id,
+  status: null,
+  model_id: null,
+  key_id: null,
+  from_ms: null,
+  to_ms: null,
+  first_id: null,
+  last_id: null,
+});
+const search = { words: null, only: null, below_id: null, limit: 26 };
+const logged = { account_id: null, by_email: null, action: null, below_id: null, limit: 51 };
+const booked = {
+  kinds: [],
+  from_seq: 1n,
+  below_seq: 1_000_000n,
+  from: null,
+  to: null,
+  limit: 50,
+} as const;
 
 /** The tables that grow with use; reading another whole one is fine. */
 const growing = new Set([
@@ -79,6 +114,10 @@ const growing = new Set([
   'outputs',
   'webhook_deliveries',
   'files',
+  'operator_log',
+  'vouchers',
+  'spend_days',
+  'spend_rollups',
 ]);
 
 type Ask = (db: Database & Transaction) => unknown;
@@ -87,6 +126,21 @@ const asked: Record<string, Ask> = {
   'find a key': (c) => keys.findLiving(c, sample.hash),
   'find an account': (c) => accounts.find(c, sample.account),
   'list accounts': (c) => accounts.list(c, { limit: 20, before: sample.account }),
+  'find accounts by words': (c) => accounts.search(c, { ...search, words: 'ana acme' }),
+  'find accounts by the beginning of an id': (c) =>
+    accounts.search(c, { ...search, words: sample.account.slice(0, 13) }),
+  'list accounts with their figures': (c) =>
+    accounts.search(c, { ...search, below_id: sample.account }),
+  'list suspended accounts': (c) => accounts.search(c, { ...search, only: 'suspended' }),
+  'list operators': (c) => accounts.search(c, { ...search, only: 'operators' }),
+  'show an account': (c) => accounts.findWithFigures(c, sample.account),
+  'requests with their margin': (c) =>
+    margins.requestsOf(c, { account_id: sample.account, below_id: sample.request, limit: 26 }),
+  'the log': (c) => operatorLog.list(c, logged),
+  'the log of an account': (c) => operatorLog.list(c, { ...logged, account_id: sample.account }),
+  'the log of an operator': (c) => operatorLog.list(c, { ...logged, by_email: 'op7@x.test' }),
+  'the log of an action': (c) => operatorLog.list(c, { ...logged, action: 'account.credit' }),
+  'who wrote the log': (c) => operatorLog.authors(c),
   'lock balances': (c) => openBooks(c, [sample.account, uuid]),
   'lock usage': (c) => openUsage(c, [sample.key, uuid]),
   'find an earlier submit': (c) =>
@@ -113,6 +167,21 @@ const asked: Record<string, Ask> = {
   statuses: (c) => requests.findMany(c, [sample.request, uuid]),
   cards: (c) => requests.findCards(c, [sample.request, uuid]),
   outputs: (c) => requests.findOutputs(c, [sample.request, uuid]),
+  'entries of a page': (c) => lines.findEntries(c, [sample.request, uuid], [sample.account]),
+  'a page of requests': (c) =>
+    lines.idsBelow(c, pageFilter(sample.account), { below_id: null, limit: 26, look: 1_000 }),
+  'a newer page of requests': (c) =>
+    lines.idsAbove(c, pageFilter(sample.account), {
+      above_id: sample.request,
+      limit: 26,
+      look: 1_000,
+    }),
+  'how far a look reaches': (c) =>
+    lines.reach(c, pageFilter(sample.account), { below_id: null, look: 1_000 }),
+  'open requests of watched accounts': (c) => lines.openAmongNewest(c, [sample.account, uuid], 50),
+  'whose money has moved': (c) => movedSince(c, [{ account_id: sample.account, seq: 3n }], 41),
+  'who still looks': (c) =>
+    people.areStillThere(c, [{ session_id: uuid, person_id: uuid, account_id: sample.account }]),
   'list requests': (c) => requests.list(c, { ...filter, account_id: sample.account }),
   'list requests, the next page': (c) =>
     requests.list(c, { ...filter, account_id: sample.account, below_id: sample.request }),
@@ -128,6 +197,27 @@ const asked: Record<string, Ask> = {
   statement: (c) => statement(c, sample.account, { limit: 50 }),
   'statement, the next page': (c) => statement(c, sample.account, { limit: 50, before: 3n }),
   'find a reference': (c) => findReference(c, sample.reference),
+  'movements, the next page': (c) =>
+    movements(c, { ...booked, account_id: sample.account, below_seq: 300n }),
+  'movements of one kind': (c) =>
+    movements(c, { ...booked, account_id: sample.account, kinds: ['charge'] }),
+  'movements between two moments': (c) =>
+    seqsBetween(c, sample.account, new Date(0), new Date(madeAt(5_000))),
+  'what was spent a day': (c) =>
+    spend.byDay(c, sample.account, {
+      since: new Date(madeAt(10_000)),
+      live: new Date(madeAt(15_000)),
+      modelsMax: 7,
+    }),
+  'which days are kept': (c) => spend.rolledUp(c, sample.account),
+  'begin to keep days': (c) => spend.lockRolledUp(c, sample.account, new Date(madeAt(5_000))),
+  'keep days': (c) =>
+    spend.rollUp(c, sample.account, new Date(madeAt(5_000)), new Date(madeAt(9_000))),
+  'this month of the keys': (c) => spend.thisMonth(c, sample.account, 5),
+  'what runs': (c) => spend.running(c, sample.account, 6),
+  'first steps': (c) => spend.firstSteps(c, sample.account),
+  'redeem a voucher': (c) => vouchers.take(c, Buffer.alloc(32), sample.account),
+  'list vouchers': (c) => vouchers.list(c, { limit: 20, before: uuid }),
   'find files': (c) => files.findLiving(c, sample.account, [sample.file, uuid]),
   'claim expired files': (c) => files.claimExpired(c, 500, 60),
   'remove files': (c) => files.removeMany(c, [sample.file, uuid]),
@@ -239,6 +329,20 @@ describe('no whole table is read to', () => {
 describe('a page reads no more rows than it shows, wherever it begins', () => {
   const pages: Record<string, Ask> = {
     'the first requests': (c) => requests.list(c, { ...filter, account_id: sample.big }),
+    'the first page of requests': (c) =>
+      lines.idsBelow(c, pageFilter(sample.big), { below_id: null, limit: 21, look: 1_000 }),
+    'a page of requests long ago': (c) =>
+      lines.idsBelow(
+        c,
+        { ...pageFilter(sample.big), to_ms: madeAt(4_002) },
+        { below_id: null, limit: 21, look: 1_000 },
+      ),
+    'a newer page of requests': (c) =>
+      lines.idsAbove(c, pageFilter(sample.big), {
+        above_id: sample.middle,
+        limit: 21,
+        look: 1_000,
+      }),
     'requests from the middle': (c) =>
       requests.list(c, { ...filter, account_id: sample.big, below_id: sample.middle }),
     'requests since a moment that few came after': (c) =>
@@ -250,6 +354,16 @@ describe('a page reads no more rows than it shows, wherever it begins', () => {
     'no payloads, while none are due': (c) => requests.clearPayloads(c, 300, 21),
     'the first of a statement': (c) => statement(c, sample.big, { limit: 21 }),
     'a statement from the middle': (c) => statement(c, sample.big, { limit: 21, before: 20_000n }),
+    'the first of the movements': (c) =>
+      movements(c, { ...booked, account_id: sample.big, limit: 21 }),
+    'top-ups among many movements, from the middle': (c) =>
+      movements(c, {
+        ...booked,
+        account_id: sample.big,
+        kinds: ['deposit'],
+        below_seq: 20_000n,
+        limit: 21,
+      }),
     'accounts from the middle': (c) => accounts.list(c, { limit: 21, before: sample.person }),
   };
   for (const [what, ask] of Object.entries(pages)) {
@@ -363,7 +477,17 @@ async function fill(): Promise<void> {
       select request, 0, account, 'images', 'k', 'image/png', 1, repeat('0', 64), 'f' from n;
     insert into webhook_deliveries (request_id, attempt, account_id, url, duration_ms) select request, 1, account, 'u', 1 from n;
     insert into files (id, account_id, storage_key, content_type, size, sha256, created_at, expires_at)
-      select uid(5, n), account, 'k', 'image/png', 1, repeat('0', 64), ${at}, ${at} + interval '90 days' from n`),
+      select uid(5, n), account, 'k', 'image/png', 1, repeat('0', 64), ${at}, ${at} + interval '90 days' from n;
+    insert into vouchers (id, code_hash, last4, amount_usd_micro)
+      select uid(6, n), sha256(n::text::bytea), 'last', 5 from n;
+    insert into spend_rollups select id, '2026-01-01', '2026-02-01' from accounts;
+    insert into spend_days select id, '2026-01-01', 'image', 'm', 5, 1 from accounts`),
+  );
+  await db.run(
+    rawSql(`insert into operator_log (id, by_email, action, account_id)
+      select uid(8, n), 'op' || n % 20 || '@x.test',
+        case n % 10 when 0 then 'account.price' else 'account.credit' end, uid(1, n % 2000)
+      from generate_series(0, 19999) n`),
   );
   await db.run(rawSql('vacuum analyze'));
 }

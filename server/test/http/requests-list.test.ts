@@ -138,6 +138,8 @@ describe('a filter', () => {
       () => '?model_id=fake/film/text-to-video&limit=2',
       () => made.slice(5, 7).toReversed(),
     ],
+    ['by key', () => `?key_id=${account.key_id}&limit=100`, () => made.toReversed()],
+    ['by a key that made none', () => `?key_id=${randomUUID()}`, () => []],
     ['by a year long ago', () => '?from=2001-01-01&to=2002-01-01', () => []],
     ['by everything until tomorrow', () => `?to=${day(1)}&limit=100`, () => made.toReversed()],
     ['by everything since tomorrow', () => `?from=${day(1)}`, () => []],
@@ -254,6 +256,7 @@ describe('a parameter that is wrong', () => {
       ],
     ],
     ['to', ['now', '1969-12-31', '2026-01-01T00:00Z+1']],
+    ['key_id', ['', 'x', 'A'.repeat(36)]],
     ['model_id', ['', '%00', 'a'.repeat(301), 'a&model_id=b']],
   ];
   for (const [param, values] of wrong) {

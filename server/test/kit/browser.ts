@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import chromium from '@sparticuz/chromium';
 import {
@@ -9,6 +10,7 @@ import {
   type BrowserContext,
   type Page,
 } from 'playwright-core';
+import { until } from './until.ts';
 import { newAddress } from './web.ts';
 import { pagesDir } from '../../src/http/web/pages.ts';
 
@@ -35,8 +37,30 @@ export function withoutBrowser(): string | null {
 }
 
 export async function openBrowser(): Promise<Browser> {
-  const executablePath = process.env.CHROMIUM_PATH ?? (await chromium.executablePath());
+  const executablePath = process.env.CHROMIUM_PATH ?? (await unpacked());
   return playwright.launch({ executablePath, args: ['--no-sandbox', '--disable-quic'] });
+}
+
+/** Far longer than it takes. */
+const unpackMaxMs = 60_000;
+
+/** Of the test files that run side by side one unpacks it; a half-written program cannot start. */
+async function unpacked(): Promise<string> {
+  const done = join(tmpdir(), 'chromium-unpacked');
+  const mine = join(tmpdir(), 'chromium-unpacking');
+  const since = await stat(mine).catch(() => null);
+  // Whoever began has died on the way.
+  if (since && !existsSync(done) && Date.now() - since.mtimeMs > unpackMaxMs)
+    for (const path of [mine, join(tmpdir(), 'chromium')])
+      await rm(path, { recursive: true, force: true });
+  const first = await mkdir(mine).then(
+    () => true,
+    () => false,
+  );
+  if (!first) await until('the browser is unpacked', () => existsSync(done), unpackMaxMs);
+  const path = await chromium.executablePath();
+  if (first) await writeFile(done, '');
+  return path;
 }
 
 export interface VisitOptions {
@@ -108,6 +132,11 @@ export async function barriers(page: Page): Promise<string[]> {
         `${id}: ${help} (${target.join(' ')}) ${failureSummary ?? ''}`,
     ),
   );
+}
+
+/** By how many pixels the page is wider than its window. */
+export async function overflowOf(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth - innerWidth');
 }
 
 /** Where WEB_PICTURES names a folder, keeps what the page looks like there. */

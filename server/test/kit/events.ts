@@ -52,7 +52,7 @@ export function openEvents(
     req.once('response', (res) => {
       // What comes later, such as a reset, shows in `closed`.
       req.on('error', () => {});
-      checkReply(method, path, res.statusCode!, res.headers, undefined);
+      if (path.startsWith('/v1')) checkReply(method, path, res.statusCode!, res.headers, undefined);
       const inbox = createInbox();
       res.setEncoding('utf8');
       res.on('data', (text: string) => inbox.take(text));

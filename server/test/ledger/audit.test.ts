@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { audit, auditedLaws } from '../../src/ledger/audit.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import { adjust } from '../../src/operations/deposit.ts';
+import { createVouchers, redeemVoucher } from '../../src/operations/voucher.ts';
 import {
   begin,
   cancelled,
@@ -47,6 +48,9 @@ const tables = [
   'outputs',
   'webhook_deliveries',
   'files',
+  'vouchers',
+  'spend_rollups',
+  'spend_days',
 ];
 
 /** `:who`, `:queued` and so on stand for ids. */
@@ -264,6 +268,42 @@ const sabotages: Sabotage[] = [
     breaks: ['quote_prices_the_reserve'],
   },
   {
+    what: 'a voucher that was redeemed and booked nowhere',
+    sql: `update vouchers set redeemed_at = now(), redeemed_by = :who where id = :voucher`,
+    breaks: ['vouchers_are_deposits'],
+  },
+  {
+    what: 'a deposit of a voucher that nobody redeemed',
+    sql: `update transfers set reference = 'voucher:' || :voucher where kind = 'deposit' and account_id = :who`,
+    breaks: ['vouchers_are_deposits'],
+  },
+  {
+    what: 'a deposit of a voucher that there is not',
+    sql: `update transfers set reference = 'voucher:' || gen_random_uuid() where kind = 'deposit' and account_id = :who`,
+    breaks: ['vouchers_are_deposits'],
+  },
+  {
+    what: 'a voucher that is worth more than was booked',
+    sql: `update vouchers set amount_usd_micro = amount_usd_micro + 1 where id = :redeemed`,
+    breaks: ['vouchers_are_deposits'],
+  },
+  {
+    what: 'a voucher redeemed by another account than it was booked to',
+    sql: `update vouchers set redeemed_by = :who where id = :redeemed`,
+    breaks: ['vouchers_are_deposits'],
+  },
+  {
+    what: 'a day of which something is kept that was never spent',
+    sql: `insert into spend_rollups values (:who, current_date - 3, current_date + 2);
+      insert into spend_days values (:who, current_date - 2, 'image', 'm', 5, 1)`,
+    breaks: ['spend_days_recompute'],
+  },
+  {
+    what: 'a day that is kept without what was spent',
+    sql: `insert into spend_rollups values (:who, current_date - 3, current_date + 2)`,
+    breaks: ['spend_days_recompute'],
+  },
+  {
     what: 'an account without a balance',
     sql: `insert into accounts (id, email, webhook_secrets) values (gen_random_uuid(), 'x@x.test', '{x}')`,
     breaks: ['nothing_is_orphaned'],
@@ -365,7 +405,13 @@ before(async () => {
   ids.cancelled = await queue('cancelled');
   await end(db, cancelled(who, ids.cancelled));
   ids.call = await submit(db, who, { amount: 100n, call_seconds: 60 });
+  const fourth = await customer(db, 0n);
+  const sort = { amount: 500n, count: 2, expires_at: null, note: null, created_by: null };
+  const [voucher, redeemed] = await createVouchers(db, sort);
+  await redeemVoucher(db, { account_id: fourth.account_id, code: redeemed!.code });
   Object.assign(ids, {
+    voucher: voucher!.id,
+    redeemed: redeemed!.id,
     who: who.account_id,
     other: other.account_id,
     third: third.account_id,
@@ -455,10 +501,10 @@ test('a violation shows the rows, few of them, with amounts as text', async () =
   assert.doesNotThrow(() => JSON.stringify(violations));
   assert.deepEqual(checked, {
     laws: auditedLaws.length,
-    accounts: 3,
-    transfers: 14,
+    accounts: 4,
+    transfers: 15,
     requests: 6,
-    keys: 2,
+    keys: 3,
   });
 });
 

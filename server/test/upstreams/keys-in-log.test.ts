@@ -7,7 +7,7 @@ let service: Service | undefined;
 after(() => service?.stop());
 
 test('keys and secrets of the upstreams that the catalog defines are in no line of the log', async () => {
-  const key = 'a key that looks like nothing';
+  const key = 'a-key-that-looks-like-nothing';
   const secret = 'nor-does-this-secret';
   const line = `it said ${key} and ${secret}`;
   assert.equal(redact(line), line, 'nobody could know before');

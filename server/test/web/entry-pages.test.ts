@@ -81,13 +81,25 @@ describe('the way in', { skip: withoutBrowser() ?? false }, () => {
   test('leads back to the page that was asked for, and to no other site', async () => {
     const { account_id } = await service.account();
     const { email } = await person(service, { [account_id]: 'owner' });
-    const { page, context } = await visitor(browser);
+    const { page, context, faults } = await visitor(browser);
     await page.goto(`${base}/sign-in?to=${encodeURIComponent('//evil.example/x')}`);
     await page.getByLabel('E-mail address').fill(email);
     await page.locator('input[autocomplete=current-password]').fill(password);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    assert.equal(new URL(page.url()).origin, base);
+    assert.equal(page.url(), `${base}/cabinet`);
+    for (const to of [
+      '/\\evil.example',
+      'https://evil.example',
+      'javascript:alert(1)',
+      '/\t/evil.example',
+    ]) {
+      await page.goto(`${base}/sign-in?to=${encodeURIComponent(to)}`);
+      await page.waitForURL(`${base}/cabinet`);
+    }
+    await page.goto(`${base}/sign-in?to=${encodeURIComponent('/cabinet/team')}`);
+    await page.waitForURL(`${base}/cabinet/team`);
+    assert.deepEqual(faults, []);
     await context.close();
   });
 });

@@ -37,7 +37,10 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
       const owner = await person(service, { [customer.account_id]: 'owner' });
       for (let i = 0; i < 3; i++) {
         const body = { prompt: 'a cat', num_images: i + 1 };
-        const sent = await service.call('POST', '/v1/queue/fake/image', { key: customer.key, body });
+        const sent = await service.call('POST', '/v1/queue/fake/image', {
+          key: customer.key,
+          body,
+        });
         assert.equal(sent.status, 202, sent.text);
       }
       await service.work();

@@ -49,7 +49,7 @@ export function Webhooks() {
   );
 }
 
-interface Secrets {
+interface Signing {
   secrets: string[];
 }
 
@@ -60,10 +60,10 @@ function Secrets() {
   const builds = useMay('build');
   const queries = useQueryClient();
   const queryKey = ['account', account_id, 'webhooks'];
-  const secrets = useQuery({ queryKey, queryFn: () => call<Secrets>(path('/webhooks')) });
+  const secrets = useQuery({ queryKey, queryFn: () => call<Signing>(path('/webhooks')) });
   const change = useMutation({
     mutationFn: (verb: 'rotate' | 'retire') =>
-      call<Secrets>(path(`/webhooks/${verb}`), { method: 'POST' }),
+      call<Signing>(path(`/webhooks/${verb}`), { method: 'POST' }),
     onSuccess: (data) => queries.setQueryData(queryKey, data),
     onError: showFailure,
   });

@@ -101,7 +101,7 @@ function operationOf(
 }
 
 function successOf(document: Document, raw: RawOperation): unknown {
-  const [, reply] = Object.entries(raw.responses).find(([status]) => /^2/.test(status)) ?? [];
+  const [, reply] = Object.entries(raw.responses).find(([status]) => status.startsWith('2')) ?? [];
   const content = reply && pointed(document, reply).content?.['application/json'];
   return content ? (exampleOf(document, content) ?? null) : null;
 }

@@ -20,6 +20,8 @@ export function DataList<Row>(props: {
   /** Undefined: they are on their way. */
   rows: Row[] | undefined;
   keyOf: (row: Row) => string;
+  /** Many short rows, which a table that scrolls within itself shows better than cards. */
+  asTable?: boolean;
 }) {
   const isNarrow = useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false });
   const { rows, label } = props;
@@ -32,7 +34,11 @@ export function DataList<Row>(props: {
       </Stack>
     );
   }
-  return isNarrow ? <Cards {...props} rows={rows} /> : <Lines {...props} rows={rows} />;
+  return isNarrow && !props.asTable ? (
+    <Cards {...props} rows={rows} />
+  ) : (
+    <Lines {...props} rows={rows} />
+  );
 }
 
 interface Shown<Row> {

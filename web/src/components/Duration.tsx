@@ -1,32 +1,39 @@
+import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 
-/** How long something took or takes, in the two largest units that say something. */
-export function Duration({ ms }: { ms: number }) {
+/** From one moment to another; without an end, to now, and it goes on. */
+export function Duration({ from, to }: { from: string; to: string | null }) {
   const { i18n } = useTranslation();
-  return <span className="number">{durationText(ms, i18n.language)}</span>;
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    if (to !== null) return;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [to]);
+  const ms = Math.max(0, (to === null ? now : Date.parse(to)) - Date.parse(from));
+  return <span className="number">{formatDuration(ms, i18n.language, to === null)}</span>;
 }
 
-const units = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
-  ['minute', 60_000],
-  ['second', 1_000],
-] as const;
-
-export function durationText(ms: number, language: string): string {
-  if (ms < 1_000) return inUnit(Math.round(ms), 'millisecond', language);
-  if (ms < 10_000) return inUnit(Math.round(ms / 100) / 10, 'second', language);
-  const at = units.findIndex(([, size]) => ms >= size);
-  const [unit, size] = units[at]!;
-  const count = Math.floor(ms / size);
-  const next = units[at + 1];
-  const rest = next ? Math.floor((ms - count * size) / next[1]) : 0;
-  const first = inUnit(count, unit, language);
-  return rest > 0 && count < 10 ? `${first} ${inUnit(rest, next![0], language)}` : first;
+/** How long something took, or takes so far. */
+export function Took({ ms }: { ms: number }) {
+  const { i18n } = useTranslation();
+  return <span className="number">{formatDuration(ms, i18n.language)}</span>;
 }
 
-function inUnit(value: number, unit: string, language: string): string {
-  return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'short' }).format(
-    value,
-  );
+/** `1.4 s`, `2 min 5 s`, `3 h 10 min`; of what goes on, whole seconds. */
+export function formatDuration(ms: number, language: string, whole = false): string {
+  const of = (value: number, unit: string, digits = 0) =>
+    new Intl.NumberFormat(language, {
+      style: 'unit',
+      unit,
+      unitDisplay: 'short',
+      maximumFractionDigits: digits,
+    }).format(value);
+  if (ms < 1000 && !whole) return of(Math.round(ms), 'millisecond');
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 60) return of(whole ? seconds : ms / 1000, 'second', whole ? 0 : 1);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${of(minutes, 'minute')} ${of(seconds % 60, 'second')}`;
+  return `${of(Math.floor(minutes / 60), 'hour')} ${of(minutes % 60, 'minute')}`;
 }

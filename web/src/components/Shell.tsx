@@ -16,11 +16,16 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link, useLocation, useRouter } from '@tanstack/react-router';
 import { lazy, Suspense, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useLive } from '../live.tsx';
 import { AccountScope, chooseAccount, keepAccount, type Me } from '../session.tsx';
 import { sections, type Section } from './sections.tsx';
 import { openPalette, Palette } from './Palette.tsx';
 
+/** What somebody who belongs to no account may see as well. */
+const ownPages = ['/cabinet/settings', '/operator'];
+
 const PersonMenu = lazy(() => import('./PersonMenu.tsx'));
+const NoAccount = lazy(() => import('./NoAccount.tsx'));
 
 /** Around every page of somebody who is signed in: where they are, and where they can go. */
 export function Shell({ me, children }: { me: Me; children: ReactNode }) {
@@ -82,7 +87,6 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
                 key={path}
                 component={Link}
                 to={path}
-                activeOptions={{ exact: path === section.path }}
                 label={t(`nav.${name}`)}
                 leftSection={<Icon size={18} stroke={1.6} />}
                 active={isActive(pathname, path, section)}
@@ -97,13 +101,30 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
       </AppShell.Navbar>
       <AppShell.Main id="content">
         <Box maw={1180} mx="auto">
-          {children}
+          {account || ownPages.some((path) => pathname.startsWith(path)) ? (
+            children
+          ) : (
+            <Suspense>
+              <NoAccount />
+            </Suspense>
+          )}
         </Box>
       </AppShell.Main>
       <Palette sections={known} />
     </AppShell>
   );
-  return account ? <AccountScope account={account}>{page}</AccountScope> : page;
+  if (!account) return page;
+  return (
+    <AccountScope account={account}>
+      <Live />
+      {page}
+    </AccountScope>
+  );
+}
+
+function Live() {
+  useLive();
+  return null;
 }
 
 function isActive(pathname: string, path: string, section: Section): boolean {

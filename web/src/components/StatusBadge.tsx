@@ -14,7 +14,7 @@ const colors: Record<Status, string> = {
 export function StatusBadge({ status }: { status: Status }) {
   const { t } = useTranslation('common');
   return (
-    <Badge color={colors[status]} variant="dot" tt="none" fw={500}>
+    <Badge color={colors[status]} variant="dot" tt="none" fw={500} miw="max-content">
       {t(`status.${status}`)}
     </Badge>
   );

@@ -11,6 +11,7 @@ import {
   IconMessage,
   IconPhoto,
   IconPlugConnected,
+  IconShieldLock,
   IconStack2,
   IconTicket,
   IconUsers,
@@ -38,6 +39,7 @@ export const sections: Section[] = [
       { path: '/cabinet/webhooks', name: 'webhooks', icon: IconWebhook },
       { path: '/cabinet/team', name: 'team', icon: IconUsers },
       { path: '/cabinet/docs', name: 'docs', icon: IconBook },
+      { path: '/cabinet/settings', name: 'settings', icon: IconShieldLock },
     ],
   },
   {

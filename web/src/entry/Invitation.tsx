@@ -1,10 +1,11 @@
 import { Button, Divider, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
 import { Failure, showFailure } from '../components/Failure.tsx';
-import { keepAccount, useMe, meQuery, type Role } from '../session.tsx';
+import { keepAccount, useMe, type Me, type Role } from '../session.tsx';
 import { Frame } from './Frame.tsx';
 import { useGoOn, useSettings } from './signing-in.ts';
 import { SignUpForm } from './SignUp.tsx';
@@ -20,67 +21,107 @@ export function Invitation() {
   const { t } = useTranslation('entry');
   const { t: common } = useTranslation('common');
   const { token = '' } = useSearch({ strict: false });
-  const settings = useSettings();
-  useQuery(meQuery);
   const me = useMe();
-  const goOn = useGoOn('/cabinet');
-  const here = `/invitation?token=${token}`;
+  const [sent, setSent] = useState<string | null>(null);
   const invited = useQuery({
     queryKey: ['invitation', token],
     queryFn: () => call<Invited>('/api/invitation', { body: { token } }),
     retry: false,
+    staleTime: Infinity,
   });
-  const accept = async () => {
-    try {
-      const body = { token };
-      const { account_id } = await call<{ account_id: string | null }>('/api/invitation/accept', {
-        body,
-      });
-      if (account_id) keepAccount(account_id);
-      await goOn();
-    } catch (error) {
-      showFailure(error);
-    }
-  };
+  if (sent !== null) {
+    return (
+      <Frame title={t('check_mail_title')}>
+        <Text>{t('check_mail', { email: sent })}</Text>
+      </Frame>
+    );
+  }
   const { data } = invited;
   return (
     <Frame title={t('invited')}>
       {invited.error && <Failure error={invited.error} />}
-      {invited.isPending && <Skeleton h={60} />}
-      {data && (
+      {invited.error && me && (
+        <Button component={Link} to="/cabinet" variant="default">
+          {t('to_cabinet')}
+        </Button>
+      )}
+      {(invited.isPending || (data && me === undefined)) && <Skeleton h={60} />}
+      {data && me !== undefined && (
         <Stack>
           <Text>
             {data.account_name === null
               ? t('invited_alone')
               : t('invited_to', { account: data.account_name, role: common(`role.${data.role}`) })}
           </Text>
-          {me?.email === data.email ? (
-            <Button onClick={() => void accept()}>{t('accept')}</Button>
-          ) : (
-            <>
-              <Text size="sm" c="dimmed">
-                {t('sign_in_first', { email: data.email })}
-              </Text>
-              <Button
-                component={Link}
-                to="/sign-in"
-                search={{ to: here } as never}
-                variant="default"
-              >
-                {t('sign_in')}
-              </Button>
-              <Divider label={t('or')} />
-              <SignUpForm
-                to="/cabinet"
-                token={token}
-                email={data.email}
-                min={settings?.password_min ?? 10}
-                onSent={() => {}}
-              />
-            </>
-          )}
+          {me === null && <Newcomer token={token} invited={data} onSent={setSent} />}
+          {me && <SignedIn token={token} invited={data} me={me} />}
         </Stack>
       )}
     </Frame>
+  );
+}
+
+/** Signs in, or signs up with the address that was invited. */
+function Newcomer(props: { token: string; invited: Invited; onSent: (email: string) => void }) {
+  const { t } = useTranslation('entry');
+  const settings = useSettings();
+  const { token, invited } = props;
+  const isClosed = settings?.sign_up === 'closed';
+  return (
+    <>
+      <Text size="sm" c="dimmed">
+        {isClosed ? t('closed_invited') : t('sign_in_first', { email: invited.email })}
+      </Text>
+      <Button
+        component={Link}
+        to="/sign-in"
+        search={{ to: `/invitation?token=${token}` } as never}
+        variant="default"
+      >
+        {t('sign_in')}
+      </Button>
+      {settings && !isClosed && (
+        <>
+          <Divider label={t('or')} />
+          <SignUpForm
+            to="/cabinet"
+            token={token}
+            email={invited.email}
+            min={settings.password_min}
+            onSent={props.onSent}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+function SignedIn({ token, invited, me }: { token: string; invited: Invited; me: Me }) {
+  const { t } = useTranslation('entry');
+  const goOn = useGoOn('/cabinet');
+  const accept = async () => {
+    try {
+      const answer = await call<{ account_id: string | null }>('/api/invitation/accept', {
+        body: { token },
+      });
+      if (answer.account_id) keepAccount(answer.account_id);
+      await goOn();
+    } catch (error) {
+      showFailure(error);
+    }
+  };
+  const signOut = async () => {
+    await call('/api/auth/sign-out', { method: 'POST', body: {} });
+    location.reload();
+  };
+  if (me.email === invited.email)
+    return <Button onClick={() => void accept()}>{t('accept')}</Button>;
+  return (
+    <>
+      <Text size="sm">{t('signed_in_as', { me: me.email, email: invited.email })}</Text>
+      <Button variant="default" onClick={() => void signOut()}>
+        {t('sign_out_first')}
+      </Button>
+    </>
   );
 }

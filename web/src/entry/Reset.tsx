@@ -2,14 +2,15 @@ import { Alert, Anchor, Button, PasswordInput, Stack, Text, TextInput } from '@m
 import { Link, useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ApiFailure, call } from '../api.ts';
-import { messageOf } from '../components/Failure.tsx';
+import { call } from '../api.ts';
+import { useAuthFailure } from '../auth-words.ts';
 import { Frame } from './Frame.tsx';
 import { useSettings } from './signing-in.ts';
 
 export function Forgot() {
   const { t } = useTranslation('entry');
   const settings = useSettings();
+  const inWords = useAuthFailure();
   const [email, setEmail] = useState('');
   const [state, setState] = useState<'asking' | 'busy' | 'sent'>('asking');
   const [problem, setProblem] = useState<string | null>(null);
@@ -21,7 +22,7 @@ export function Forgot() {
       await call('/api/auth/request-password-reset', { body: { email, redirectTo: '/reset' } });
       setState('sent');
     } catch (error) {
-      setProblem(messageOf(error));
+      setProblem(inWords(error));
       setState('asking');
     }
   };
@@ -64,6 +65,7 @@ export function Reset() {
   const { t } = useTranslation('entry');
   const { token, error } = useSearch({ strict: false });
   const settings = useSettings();
+  const inWords = useAuthFailure();
   const [newPassword, setPassword] = useState('');
   const [state, setState] = useState<'asking' | 'busy' | 'done'>('asking');
   const [problem, setProblem] = useState<string | null>(error ? t('reset_bad') : null);
@@ -74,8 +76,7 @@ export function Reset() {
       await call('/api/auth/reset-password', { body: { newPassword, token } });
       setState('done');
     } catch (failure) {
-      const isOld = failure instanceof ApiFailure && failure.code === 'INVALID_TOKEN';
-      setProblem(isOld ? t('reset_bad') : messageOf(failure));
+      setProblem(inWords(failure));
       setState('asking');
     }
   };

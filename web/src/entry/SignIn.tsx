@@ -13,49 +13,61 @@ import { IconFingerprint } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ApiFailure, call } from '../api.ts';
-import { messageOf } from '../components/Failure.tsx';
+import { ApiFailure } from '../api.ts';
+import { useAuthFailure } from '../auth-words.ts';
 import { Frame } from './Frame.tsx';
-import { signInWithPasskey, signInWithPassword, useGoOn, useSettings } from './signing-in.ts';
+import {
+  sendVerification,
+  signInElsewhere,
+  signInWithPasskey,
+  signInWithPassword,
+  useGoOn,
+  useSettings,
+} from './signing-in.ts';
 
 export function SignIn() {
   const { t } = useTranslation('entry');
-  const { to } = useSearch({ strict: false });
+  const { to, error: failed } = useSearch({ strict: false });
   const navigate = useNavigate();
+  const inWords = useAuthFailure();
   const goOn = useGoOn(to);
   const settings = useSettings();
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
-  const [problem, setProblem] = useState<string | null>(null);
+  // An identity provider or a link in a letter led here, with the name of what went wrong.
+  const [problem, setProblem] = useState<string | null>(() =>
+    failed === undefined ? null : inWords(new ApiFailure(0, { code: failed, message: failed })),
+  );
+  const [unproven, setUnproven] = useState<'no' | 'yes' | 'sent'>('no');
   const [busy, setBusy] = useState(false);
 
   const attempt = async (work: () => Promise<boolean>) => {
     setBusy(true);
     setProblem(null);
+    setUnproven('no');
     try {
       if (await work()) await navigate({ to: '/two-factor', search: { to } });
       else await goOn();
     } catch (error) {
       setProblem(inWords(error));
+      if (error instanceof ApiFailure && error.code === 'EMAIL_NOT_VERIFIED') setUnproven('yes');
     } finally {
       setBusy(false);
     }
-  };
-  const inWords = (error: unknown): string => {
-    if (error instanceof ApiFailure && error.status === 401) return t('wrong');
-    if (error instanceof ApiFailure && error.status === 403) return t('unverified');
-    return messageOf(error);
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void attempt(() => signInWithPassword(email, password));
   };
-  const single = async () => {
-    const answer = await call<{ url: string }>('/api/auth/sign-in/oauth2', {
-      body: { providerId: 'oidc', callbackURL: to ?? '/cabinet', errorCallbackURL: '/sign-in' },
-    });
-    location.assign(answer.url);
-    return false;
+  const leave = () => {
+    setProblem(null);
+    signInElsewhere(to).catch((error: unknown) => setProblem(inWords(error)));
+  };
+  const sendAgain = () => {
+    sendVerification(email).then(
+      () => setUnproven('sent'),
+      (error: unknown) => setProblem(inWords(error)),
+    );
   };
 
   return (
@@ -65,8 +77,14 @@ export function SignIn() {
           {problem && (
             <Alert color="red" role="alert">
               {problem}
+              {unproven === 'yes' && (
+                <Anchor component="button" type="button" size="sm" onClick={sendAgain}>
+                  {t('send_again')}
+                </Anchor>
+              )}
             </Alert>
           )}
+          {unproven === 'sent' && <Text role="status">{t('link_sent', { email })}</Text>}
           <TextInput
             label={t('email')}
             type="email"
@@ -102,7 +120,7 @@ export function SignIn() {
         {t('passkey')}
       </Button>
       {settings?.oidc_name && (
-        <Button variant="default" onClick={() => void attempt(single)}>
+        <Button variant="default" onClick={leave}>
           {settings.oidc_name}
         </Button>
       )}

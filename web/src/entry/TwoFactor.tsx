@@ -3,7 +3,7 @@ import { useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
-import { messageOf } from '../components/Failure.tsx';
+import { useAuthFailure } from '../auth-words.ts';
 import { Frame } from './Frame.tsx';
 import { useGoOn } from './signing-in.ts';
 
@@ -12,28 +12,33 @@ export function TwoFactor() {
   const { t } = useTranslation('entry');
   const { to } = useSearch({ strict: false });
   const goOn = useGoOn(to);
+  const inWords = useAuthFailure();
   const [code, setCode] = useState('');
   const [backup, setBackup] = useState(false);
   const [trustDevice, setTrust] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const verify = async (given: string) => {
     setBusy(true);
     setProblem(null);
     try {
       const path = backup ? 'verify-backup-code' : 'verify-totp';
-      await call(`/api/auth/two-factor/${path}`, { body: { code, trustDevice } });
+      await call(`/api/auth/two-factor/${path}`, { body: { code: given, trustDevice } });
       await goOn();
     } catch (error) {
-      setProblem(messageOf(error));
+      setProblem(inWords(error));
+      setCode('');
     } finally {
       setBusy(false);
     }
   };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void verify(code);
+  };
   return (
     <Frame title={t('sign_in')}>
-      <form onSubmit={(event) => void submit(event)}>
+      <form onSubmit={submit}>
         <Stack>
           {problem && (
             <Alert color="red" role="alert">
@@ -58,6 +63,7 @@ export function TwoFactor() {
                 autoFocus
                 value={code}
                 onChange={setCode}
+                onComplete={(full) => void verify(full)}
                 aria-label={t('code')}
               />
             </>

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { call } from '../api.ts';
+import { ownPath } from '../own-path.ts';
 import { meQuery } from '../session.tsx';
 
 /** What the service lets strangers do. */
@@ -26,8 +27,7 @@ export function useGoOn(to: string | undefined): () => Promise<void> {
   const router = useRouter();
   return async () => {
     await queries.fetchQuery({ ...meQuery, staleTime: 0 });
-    const wanted = to?.startsWith('/') && !to.startsWith('//') ? to : '/cabinet';
-    router.history.push(wanted);
+    router.history.push(ownPath(to));
   };
 }
 
@@ -41,7 +41,27 @@ export async function signInWithPassword(email: string, password: string): Promi
 
 export async function signInWithPasskey(): Promise<void> {
   const { startAuthentication } = await import('@simplewebauthn/browser');
-  const optionsJSON = await call<never>('/api/auth/passkey/generate-authenticate-options');
+  const path = '/api/auth/passkey/generate-authenticate-options';
+  const options = await call<Parameters<typeof startAuthentication>[0]['optionsJSON']>(path);
+  // It stands for the password and the second factor: the device has to ask who holds it.
+  const optionsJSON = { ...options, userVerification: 'required' as const };
   const response = await startAuthentication({ optionsJSON });
   await call('/api/auth/passkey/verify-authentication', { body: { response } });
+}
+
+/** Leaves for the identity provider, which leads back to `to`. */
+export async function signInElsewhere(to: string | undefined): Promise<void> {
+  const path = ownPath(to);
+  const { url } = await call<{ url: string }>('/api/auth/sign-in/social', {
+    body: {
+      provider: 'oidc',
+      callbackURL: path,
+      errorCallbackURL: `/sign-in?${new URLSearchParams({ to: path }).toString()}`,
+    },
+  });
+  location.assign(url);
+}
+
+export async function sendVerification(email: string): Promise<void> {
+  await call('/api/auth/send-verification-email', { body: { email, callbackURL: '/sign-in' } });
 }

@@ -11,7 +11,7 @@ export function AccountBadges(props: {
   return (
     <Group gap={6} wrap="wrap">
       <Badge variant="dot" color={status === 'active' ? 'fare' : 'red'} tt="none" fw={500}>
-        {t(status)}
+        {t(`state.${status}`)}
       </Badge>
       {is_operator && (
         <Badge variant="outline" color="gray" tt="none" fw={500} c="var(--mantine-color-text)">

@@ -3,6 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useLocale } from '../components/locale.ts';
 import { call } from '../api.ts';
 import { FormModal } from '../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../components/MoneyInput.tsx';
@@ -105,7 +106,8 @@ function EarlierBooking(props: {
   reference: string;
   same: { account_id: string; amount: bigint | null; isCredit: boolean };
 }) {
-  const { t, i18n } = useTranslation('operator_account');
+  const { t } = useTranslation('operator_account');
+  const locale = useLocale();
   const [reference] = useDebouncedValue(props.reference, 250);
   const { data } = useQuery({
     queryKey: ['operator', 'reference', reference],
@@ -128,7 +130,7 @@ function EarlierBooking(props: {
     booked.kind === 'deposit' &&
     booked.account_id === account_id &&
     BigInt(booked.amount_usd_micro) === amount;
-  const when = new Intl.DateTimeFormat(i18n.language, {
+  const when = new Intl.DateTimeFormat(locale, {
     dateStyle: 'medium',
     timeStyle: 'short',
   }).format(new Date(booked.created_at));

@@ -3,6 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { IconCheck } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useLocale } from '../components/locale.ts';
 import { showFailure } from '../components/Failure.tsx';
 import { When } from '../components/When.tsx';
 import { useDeed } from './acting.ts';
@@ -61,7 +62,8 @@ export function Books({ verdict }: { verdict: Verdict | null | undefined }) {
 }
 
 function Said({ verdict }: { verdict: Verdict | null }) {
-  const { t, i18n } = useTranslation('operator_overview');
+  const { t } = useTranslation('operator_overview');
+  const locale = useLocale();
   if (verdict === null) {
     return (
       <Text size="sm" c="dimmed">
@@ -70,7 +72,7 @@ function Said({ verdict }: { verdict: Verdict | null }) {
     );
   }
   const { ok, checked, took_ms, proved_at } = verdict;
-  const number = new Intl.NumberFormat(i18n.language);
+  const number = new Intl.NumberFormat(locale);
   const { laws, transfers, requests, accounts } = checked;
   const seconds = number.format(Math.round(took_ms / 10) / 100);
   return (

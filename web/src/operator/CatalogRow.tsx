@@ -18,7 +18,7 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
-import { Duration } from '../components/Duration.tsx';
+import { Took } from '../components/Duration.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { Percent } from '../components/Percent.tsx';
@@ -136,7 +136,7 @@ function Facts({ row }: { row: Detail }) {
         {' · '}
         {row.max > 0 ? t('max', { n: row.max, unit: row.max_unit }) : t('no_max')}
         {' · '}
-        {t('age')} <Duration ms={row.job_age_seconds * 1000} />
+        {t('age')} <Took ms={row.job_age_seconds * 1000} />
         {row.context_tokens !== undefined &&
           ` · ${t('window', { tokens: row.context_tokens, output: row.max_output_tokens })}`}
       </Text>

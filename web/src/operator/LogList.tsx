@@ -1,6 +1,7 @@
 import { Anchor, Code, Stack, Text } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { TFunction } from 'i18next';
 import type { CallOptions } from '../api.ts';
@@ -49,7 +50,7 @@ export function LogList(props: { query: CallOptions['query']; ofAccount?: boolea
       name: 'by',
       label: t('by'),
       cell: (row) => (
-        <Text fz="sm" style={{ overflowWrap: 'anywhere' }}>
+        <Text fz="sm" style={{ overflowWrap: 'break-word' }}>
           {row.by_email}
         </Text>
       ),
@@ -83,7 +84,7 @@ function to(row: LogRow, isKnown = false) {
   const other = target !== null && target !== account_email ? target : null;
   if (isKnown || account_id === null) {
     return other === null ? null : (
-      <Text fz="sm" style={{ overflowWrap: 'anywhere' }}>
+      <Text fz="sm" style={{ overflowWrap: 'break-word' }}>
         {other}
       </Text>
     );
@@ -94,12 +95,12 @@ function to(row: LogRow, isKnown = false) {
         component={Link}
         to={`/operator/accounts/${account_id}`}
         fz="sm"
-        style={{ overflowWrap: 'anywhere' }}
+        style={{ overflowWrap: 'break-word' }}
       >
         {account_email ?? account_id}
       </Anchor>
       {other !== null && (
-        <Text fz="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+        <Text fz="sm" c="dimmed" style={{ overflowWrap: 'break-word' }}>
           {other}
         </Text>
       )}
@@ -107,11 +108,15 @@ function to(row: LogRow, isKnown = false) {
   );
 }
 
-/** Amounts as amounts; the rest as it was written. */
+const quiet = new Set(['transfer_id', 'replayed', 'first_id', 'key_id']);
+const isNothing = (value: unknown) =>
+  value === null || (Array.isArray(value) && value.length === 0);
+
+/** Amounts as amounts, and the rest in words where there are some. */
 function Details({ row }: { row: LogRow }) {
   const { t } = useTranslation('operator_log');
   const entries = Object.entries(row.details ?? {}).filter(
-    ([name, value]) => value !== null && name !== 'transfer_id' && name !== 'replayed',
+    ([name, value]) => !isNothing(value) && !quiet.has(name),
   );
   return (
     <Stack gap={0}>
@@ -123,11 +128,11 @@ function Details({ row }: { row: LogRow }) {
       {entries.map(([name, value]) => (
         <Text key={name} fz="sm" style={{ overflowWrap: 'anywhere' }}>
           {name === 'amount_usd_micro' ? (
-            <Usd micro={String(value)} signed />
+            <Usd micro={String(value)} signed={row.action.startsWith('account.')} />
           ) : (
             <>
               <Text span c="dimmed" fz="sm">
-                {name}
+                {t(`detail.${name}`, { defaultValue: name })}
               </Text>{' '}
               <Value name={name} value={value} />
             </>
@@ -138,9 +143,21 @@ function Details({ row }: { row: LogRow }) {
   );
 }
 
-function Value({ name, value }: { name: string; value: unknown }) {
+/** What was before has no name of its own: it is what else the row names. */
+function Value({ name, value }: { name: string; value: unknown }): ReactNode {
+  const { t } = useTranslation('operator_log');
   if (name.endsWith('_usd_micro') && typeof value === 'string') return <Usd micro={value} />;
-  if (name === 'price_ppm' && typeof value === 'number') return <>× {value / 1e6}</>;
-  if (typeof value === 'object') return <Code>{JSON.stringify(value)}</Code>;
-  return <>{String(value)}</>;
+  if (name === 'price_ppm' && typeof value === 'number') return `× ${value / 1e6}`;
+  if (name.endsWith('_at') && typeof value === 'string') return <When at={value} brief />;
+  if (typeof value === 'boolean') return t(value ? 'yes' : 'no');
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (Array.isArray(value)) return <Code>{value.join(', ')}</Code>;
+  return Object.entries(value)
+    .filter(([, each]) => each !== null)
+    .map(([each, said], i) => (
+      <span key={each}>
+        {i > 0 && ', '}
+        {t(`detail.${each}`, { defaultValue: each })} <Value name={each} value={said} />
+      </span>
+    ));
 }

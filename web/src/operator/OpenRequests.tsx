@@ -118,7 +118,6 @@ export function OpenRequests({ upstreams }: { upstreams: string[] }) {
 function Requests({ rows, label }: { rows: OpenRequest[] | undefined; label: string }) {
   const { t } = useTranslation('operator_queue');
   const [chosen, setChosen] = useState<OpenRequest | null>(null);
-  const now = Date.now();
   const columns: Column<OpenRequest>[] = [
     { name: 'request', label: t('request'), cell: (row) => <RequestName row={row} /> },
     {
@@ -154,7 +153,7 @@ function Requests({ rows, label }: { rows: OpenRequest[] | undefined; label: str
       name: 'age',
       label: t('age'),
       number: true,
-      cell: (row) => <Duration ms={Math.max(0, now - Date.parse(row.created_at))} />,
+      cell: (row) => <Duration from={row.created_at} to={null} />,
     },
     {
       name: 'reserved',

@@ -3,6 +3,7 @@ import { IconChartBar } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useLocale } from '../components/locale.ts';
 import { call } from '../api.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { Empty } from '../components/Empty.tsx';
@@ -57,8 +58,9 @@ export function Overview() {
 }
 
 function Totals({ figures }: { figures: Figures | undefined }) {
-  const { t, i18n } = useTranslation('operator_overview');
-  const count = (value: number) => new Intl.NumberFormat(i18n.language).format(value);
+  const { t } = useTranslation('operator_overview');
+  const locale = useLocale();
+  const count = (value: number) => new Intl.NumberFormat(locale).format(value);
   const totals = figures?.totals;
   const fresh = figures?.by_day.reduce((sum, day) => sum + day.new_accounts, 0) ?? 0;
   return (
@@ -169,5 +171,7 @@ function DayTable({ days }: { days: Day[] }) {
     },
   ];
   const rows = [...days].reverse();
-  return <DataList label={t('by_day')} columns={columns} rows={rows} keyOf={(row) => row.name} />;
+  return (
+    <DataList label={t('by_day')} columns={columns} rows={rows} keyOf={(row) => row.name} asTable />
+  );
 }

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DataList, type Column } from '../components/DataList.tsx';
-import { Duration } from '../components/Duration.tsx';
+import { Took } from '../components/Duration.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { When } from '../components/When.tsx';
@@ -161,7 +161,7 @@ function Lanes({ lanes }: { lanes: Lane[] | undefined }) {
 
 /** Null, so that nothing is said of it, where nobody waits. */
 function age(seconds: number | null) {
-  return seconds === null ? null : <Duration ms={seconds * 1000} />;
+  return seconds === null ? null : <Took ms={seconds * 1000} />;
 }
 
 function accountColumn<Row extends { account_id: string; email: string }>(

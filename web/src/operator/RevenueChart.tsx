@@ -1,14 +1,16 @@
 import '@mantine/charts/styles.css';
 import { BarChart } from '@mantine/charts';
 import { useTranslation } from 'react-i18next';
+import { useLocale } from '../components/locale.ts';
 import { formatUsd } from '../money.ts';
 import type { Sum } from './figures.tsx';
 import './overview-words.ts';
 
 /** Revenue and cost by day. The same figures stand in a table for who cannot see it. */
 export default function RevenueChart({ days }: { days: Sum[] }) {
-  const { t, i18n } = useTranslation('operator_overview');
-  const shortDay = new Intl.DateTimeFormat(i18n.language, {
+  const { t } = useTranslation('operator_overview');
+  const locale = useLocale();
+  const shortDay = new Intl.DateTimeFormat(locale, {
     day: 'numeric',
     month: 'short',
     timeZone: 'UTC',
@@ -35,6 +37,7 @@ export default function RevenueChart({ days }: { days: Sum[] }) {
       yAxisProps={{ width: 72, tickFormatter: (usd: number) => axisUsd(usd) }}
       xAxisProps={{ minTickGap: 24 }}
       barProps={{ isAnimationActive: false, radius: 2 }}
+      barChartProps={{ accessibilityLayer: false, barGap: 1, barCategoryGap: '15%' }}
       aria-hidden
     />
   );

@@ -18,7 +18,7 @@ import type { TFunction } from 'i18next';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { showFailure } from '../components/Failure.tsx';
-import { Duration } from '../components/Duration.tsx';
+import { Took } from '../components/Duration.tsx';
 import { Percent } from '../components/Percent.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
@@ -192,7 +192,7 @@ function Figures({ upstream }: { upstream: Upstream }) {
         note={
           upstream.oldest_seconds !== null && (
             <>
-              {t('oldest')} <Duration ms={upstream.oldest_seconds * 1000} />
+              {t('oldest')} <Took ms={upstream.oldest_seconds * 1000} />
             </>
           )
         }
@@ -263,7 +263,7 @@ function Spread({ hour, day, of }: { hour: Pace; day: Pace; of: 'start' | 'run' 
 }
 
 function Ms({ ms }: { ms: number | null }) {
-  return ms === null ? <>—</> : <Duration ms={ms} />;
+  return ms === null ? <>—</> : <Took ms={ms} />;
 }
 
 function Figure(props: { label: string; children: ReactNode; note?: ReactNode }) {

@@ -34,6 +34,7 @@ addWords('operator_accounts', {
       'Type the beginning of any word of an address or a name, an account’s or a request’s whole id, or a payment reference.',
     price: 'Prices × {{factor}}',
     operator: 'Operator',
+    state: { active: 'Active', suspended: 'Suspended' },
   },
   ru: {
     text: 'Все, кто платит. Откройте аккаунт, чтобы пополнить его, изменить цены или посмотреть, что было.',
@@ -69,5 +70,6 @@ addWords('operator_accounts', {
       'Введите начало любого слова адреса или имени, полный id аккаунта или запроса либо номер платежа.',
     price: 'Цены × {{factor}}',
     operator: 'Оператор',
+    state: { active: 'Активен', suspended: 'Приостановлен' },
   },
 });

@@ -31,6 +31,7 @@ export const listRequests: RouteDocs = {
   parameters: [
     query('status', 'Only those in this state.', ref('Status')),
     query('model_id', 'Only those of this model.', { type: 'string', maxLength: 300 }),
+    query('key_id', 'Only those that came with this key.', { type: 'string', format: 'uuid' }),
     query('from', '`created_at` then or later: an ISO 8601 date or time.', { type: 'string' }),
     query('to', '`created_at` before then: an ISO 8601 date or time.', { type: 'string' }),
     query('limit', 'How many.', { type: 'integer', minimum: 1, maximum: 100, default: 20 }),

@@ -125,38 +125,43 @@ function movementShown(row: StatementRow) {
 
 /** POST /suspend and /resume: from the next call on. */
 export function setStatus(status: 'active' | 'suspended'): Deed {
-  return async (_form, visit, deps) => {
-    const { id, email, status: before } = await need(deps.db, visit);
-    if (status === 'suspended') await demandOther(deps.db, visit, id);
-    return async (db) => {
-      await accounts.setStatus(db, id, status);
-      return { answer: { status }, account_id: id, target: email, details: { before } };
-    };
+  return async (_form, visit, { db }) => {
+    const { id } = await need(db, visit);
+    if (status === 'suspended') await demandOther(db, visit, id);
+    return change(visit, { status }, (same) => accounts.setStatus(same, id, status));
   };
 }
 
 /** PUT /price {price_ppm}: what it pays of every rate from the next call on, in millionths. */
-export const price: Deed = async (form, visit, deps) => {
+export const price: Deed = async (form, visit, { db }) => {
   const price_ppm = whole(form, 'price_ppm', 0, 100_000_000);
-  const { id, email, price_ppm: before } = await need(deps.db, visit);
-  return async (db) => {
-    await setPrice(db, id, price_ppm);
-    const details = { price_ppm, before };
-    return { answer: { price_ppm }, account_id: id, target: email, details };
-  };
+  const { id } = await need(db, visit);
+  return change(visit, { price_ppm }, (same) => setPrice(same, id, price_ppm));
 };
 
 /** PUT /operator {is_operator}: whether its owners run the service. */
-export const operator: Deed = async (form, visit, deps) => {
+export const operator: Deed = async (form, visit, { db }) => {
   const is_operator = flag(form, 'is_operator');
-  const { id, email, is_operator: before } = await need(deps.db, visit);
-  if (!is_operator) await demandOther(deps.db, visit, id);
-  return async (db) => {
-    await accounts.setOperator(db, id, is_operator);
-    const details = { is_operator, before };
-    return { answer: { is_operator }, account_id: id, target: email, details };
-  };
+  const { id } = await need(db, visit);
+  if (!is_operator) await demandOther(db, visit, id);
+  return change(visit, { is_operator }, (same) => accounts.setOperator(same, id, is_operator));
 };
+
+/** Sets one thing about the account; the log has what it was before. */
+function change(
+  visit: Visit,
+  wanted: Partial<accounts.Switches>,
+  work: (db: Database) => Promise<void>,
+) {
+  return async (db: Database) => {
+    const { id: account_id, email } = await need(db, visit);
+    const switches = await accounts.lock(db, account_id);
+    await work(db);
+    const [name] = Object.keys(wanted) as [keyof accounts.Switches];
+    const details = { ...wanted, before: { [name]: switches[name] } };
+    return { answer: wanted, account_id, target: email, details };
+  };
+}
 
 /** Nobody locks themselves out by a slip; another operator may. */
 async function demandOther(db: Database, { session }: Visit, account_id: string): Promise<void> {

@@ -37,10 +37,12 @@ export const create: Deed = async (form, { session }, { web }) => {
 };
 
 /** DELETE /invitations/:invitation_id */
-export const withdraw: Deed = async (_form, visit) => {
+export const withdraw: Deed = async (_form, visit, deps) => {
   const id = idOf((visit.params as Record<string, unknown>).invitation_id);
+  const open = await invitations.listOpen(deps.db, null);
+  const target = open.find((each) => each.id === id)?.email ?? id;
   return async (db) => {
     if (!(await invitations.withdraw(db, id, null))) throw new ApiError('not_found');
-    return { answer: { withdrawn: true }, target: id };
+    return { answer: { withdrawn: true }, target };
   };
 };

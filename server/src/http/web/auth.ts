@@ -1,16 +1,36 @@
-import type { Logger } from 'pino';
-import { newId } from '../../lib/id.ts';
-import type { Letter } from '../../lib/mail.ts';
-import { hashPassword, verifyPassword } from '../../lib/password.ts';
-import type { Database } from '../../lib/sql.ts';
+import { cookiePrefix, openLibrary, type AuthOptions, type Library } from './auth-library.ts';
+import { oidcProvider } from './oidc.ts';
 
 /** Signing in: passwords, passkeys, authenticator apps, an identity provider; and sessions. */
 
-export const authPath = '/api/auth';
-/** The address of a call as we have seen it; what a client sends under this name is dropped. */
-export const addressHeader = 'x-farebox-address';
-export const passwordMin = 10;
-export const passwordMax = 128;
+/**
+ * What of the library may be called: what the pages use. Its other calls would show tokens, or
+ * change what has laws of its own here.
+ */
+export const authCalls: ['GET' | 'POST', string][] = [
+  ['POST', '/sign-in/email'],
+  ['POST', '/sign-in/social'],
+  ['GET', '/callback/oidc'],
+  ['POST', '/sign-out'],
+  ['POST', '/request-password-reset'],
+  ['GET', '/reset-password/:token'],
+  ['POST', '/reset-password'],
+  ['POST', '/send-verification-email'],
+  ['GET', '/verify-email'],
+  ['POST', '/change-password'],
+  ['POST', '/two-factor/enable'],
+  ['POST', '/two-factor/verify-totp'],
+  ['POST', '/two-factor/verify-backup-code'],
+  ['POST', '/two-factor/generate-backup-codes'],
+  ['POST', '/two-factor/disable'],
+  ['GET', '/passkey/generate-authenticate-options'],
+  ['POST', '/passkey/verify-authentication'],
+  ['GET', '/passkey/generate-register-options'],
+  ['POST', '/passkey/verify-registration'],
+  ['GET', '/passkey/list-user-passkeys'],
+  ['POST', '/passkey/update-passkey'],
+  ['POST', '/passkey/delete-passkey'],
+];
 
 /** Who is signed in, and with which browser. */
 export interface Session {
@@ -24,269 +44,63 @@ export interface Session {
 
 export interface Auth {
   handle(request: Request): Promise<Response>;
-  /** Null: nobody is signed in. */
-  session(headers: Headers): Promise<Session | null>;
+  /** Null: nobody is signed in. `cookies` are to be set: they move the end of the session on. */
+  session(headers: Headers): Promise<{ session: Session; cookies: string[] } | null>;
   /** Sends the link that proves an address, where there is mail. */
   sendVerification(email: string): Promise<void>;
 }
 
-export interface Oidc {
-  issuer: string;
-  clientId: string;
-  clientSecret: string;
-}
-
-export interface AuthOptions {
-  db: Database;
-  log: Logger;
-  /** Where the pages are, without a path: https://farebox.example. */
-  origin: () => string;
-  secret: Buffer;
-  oidc: Oidc | null;
-  /** Null: no mail is sent, and addresses are not proven. */
-  mail: ((letter: Letter) => Promise<void>) | null;
-  /** May a stranger who comes from the identity provider get an account? */
-  admits: (email: string) => Promise<boolean>;
-  /** Gives somebody who came from the identity provider an account. */
-  settle: (person: { id: string; name: string; email: string }) => Promise<void>;
-}
-
 /** The library is loaded with the first call: a process that serves no pages does without it. */
 export function createAuth(options: AuthOptions): Auth {
-  let opened: ReturnType<typeof open> | undefined;
-  const get = () => (opened ??= open(options));
+  let opened: Promise<Library> | undefined;
+  const get = () => (opened ??= openLibrary(options, null));
+  const atProvider = openProvider(options);
   return {
-    handle: async (request) => (await get()).handler(request),
+    async handle(request) {
+      const { pathname } = new URL(request.url);
+      const isOidc = /\/(sign-in\/social|callback\/oidc)$/.test(pathname);
+      return (await (isOidc ? atProvider() : get())).handler(request);
+    },
     async session(headers) {
       if (!headers.get('cookie')?.includes(cookiePrefix(options.origin()))) return null;
-      const found = await (await get()).api.getSession({ headers });
-      if (!found) return null;
-      const { id: person_id, email, name, emailVerified } = found.user;
-      const { twoFactorEnabled } = found.user as { twoFactorEnabled?: boolean };
-      return {
-        session_id: found.session.id,
-        person_id,
-        email,
-        name,
-        email_verified: emailVerified,
-        two_factor_enabled: twoFactorEnabled === true,
-      };
+      const { api } = await get();
+      const { response: found, headers: sent } = await api.getSession({
+        headers,
+        returnHeaders: true,
+      });
+      return found && { session: sessionOf(found), cookies: sent.getSetCookie() };
     },
     async sendVerification(email) {
       if (options.mail === null) return;
-      const body = { email, callbackURL: '/cabinet' };
+      const body = { email, callbackURL: '/sign-in' };
       await (await get()).api.sendVerificationEmail({ body });
     },
   };
 }
 
-/** A cookie of this name is taken from no other host and no plain connection. */
-export function cookiePrefix(origin: string): string {
-  return isSecure(origin) ? '__Host-farebox' : 'farebox';
-}
-
-/** Browsers treat this machine as a safe connection. */
-function isSecure(origin: string): boolean {
-  const { protocol, hostname } = new URL(origin);
-  return protocol === 'https:' || hostname === 'localhost' || hostname.endsWith('.localhost');
-}
-
-const daySeconds = 24 * 3600;
-
-async function open(options: AuthOptions) {
-  const [{ betterAuth }, database, plugins] = await Promise.all([
-    import('better-auth/minimal'),
-    openAdapter(options.db),
-    openPlugins(options),
-  ]);
-  const { log } = options;
-  const origin = options.origin();
-  return betterAuth({
-    appName: 'Farebox',
-    baseURL: origin,
-    basePath: authPath,
-    secret: options.secret.toString('base64url'),
-    database,
-    telemetry: { enabled: false },
-    logger: { log: (level, message) => log[level]({}, message) },
-    trustedOrigins: [origin],
-    // People sign up at our own route, which makes their account in the same transaction.
-    disabledPaths: ['/sign-up/email', '/change-email', '/delete-user', '/update-session'],
-    ...passwords(options.mail),
-    ...tables,
-    account: { ...tables.account, accountLinking: { enabled: true, trustedProviders: ['oidc'] } },
-    session: { ...tables.session, expiresIn: 14 * daySeconds, updateAge: daySeconds, freshAge: 0 },
-    rateLimit: {
-      ...tables.rateLimit,
-      enabled: true,
-      storage: 'database',
-      window: 60,
-      max: 120,
-      customRules: throttles,
-    },
-    databaseHooks: {
-      user: {
-        create: {
-          before: (user) => options.admits(user.email),
-          after: ({ id, name, email }) => options.settle({ id, name, email }),
-        },
-      },
-    },
-    advanced: {
-      cookiePrefix: cookiePrefix(origin),
-      useSecureCookies: false,
-      defaultCookieAttributes: {
-        httpOnly: true,
-        secure: isSecure(origin),
-        sameSite: 'lax',
-        path: '/',
-      },
-      ipAddress: { ipAddressHeaders: [addressHeader] },
-      database: { generateId: () => newId() },
-    },
-    plugins,
-  });
-}
-
-function passwords(mail: AuthOptions['mail']) {
-  return {
-    emailAndPassword: {
-      enabled: true,
-      disableSignUp: true,
-      minPasswordLength: passwordMin,
-      maxPasswordLength: passwordMax,
-      requireEmailVerification: mail !== null,
-      revokeSessionsOnPasswordReset: true,
-      password: {
-        hash: hashPassword,
-        verify: ({ password, hash }: { password: string; hash: string }) =>
-          verifyPassword(password, hash),
-      },
-      ...(mail && { sendResetPassword: (link: Link) => mail(resetLetter(link)) }),
-    },
-    emailVerification: {
-      autoSignInAfterVerification: true,
-      ...(mail && { sendVerificationEmail: (link: Link) => mail(verificationLetter(link)) }),
-    },
+/**
+ * The library asks the provider for its addresses once, when it is opened. One that did not answer
+ * then is asked again with the next call, and nobody else has to wait for it.
+ */
+function openProvider(options: AuthOptions): () => Promise<Library> {
+  let opened: Promise<Library> | undefined;
+  return async () => {
+    opened ??= openLibrary(options, options.oidc);
+    const auth = await opened;
+    const { socialProviders } = await auth.$context;
+    if (!socialProviders.some(({ id }) => id === oidcProvider)) opened = undefined;
+    return auth;
   };
 }
 
-/** Our names for the library's tables and columns. */
-const tables = {
-  user: { modelName: 'people', fields: snake('emailVerified', 'createdAt', 'updatedAt') },
-  session: {
-    modelName: 'sessions',
-    fields: {
-      userId: 'person_id',
-      ...snake('expiresAt', 'createdAt', 'updatedAt', 'ipAddress', 'userAgent'),
-    },
-  },
-  account: {
-    modelName: 'logins',
-    fields: {
-      userId: 'person_id',
-      accountId: 'provider_account_id',
-      ...snake('providerId', 'accessToken', 'refreshToken', 'idToken', 'createdAt', 'updatedAt'),
-      ...snake('accessTokenExpiresAt', 'refreshTokenExpiresAt'),
-    },
-  },
-  verification: {
-    modelName: 'verifications',
-    fields: snake('expiresAt', 'createdAt', 'updatedAt'),
-  },
-  rateLimit: { modelName: 'sign_in_windows', fields: snake('lastRequest') },
-};
-
-async function openPlugins({ origin, oidc }: AuthOptions) {
-  const [{ twoFactor }, { passkey }] = await Promise.all([
-    import('better-auth/plugins/two-factor'),
-    import('@better-auth/passkey'),
-  ]);
-  const apps = twoFactor({
-    issuer: 'Farebox',
-    schema: {
-      user: { fields: snake('twoFactorEnabled') },
-      twoFactor: {
-        modelName: 'two_factors',
-        fields: {
-          userId: 'person_id',
-          ...snake('backupCodes', 'failedVerificationCount', 'lockedUntil'),
-        },
-      },
-    },
-  });
-  const keys = passkey({
-    rpID: new URL(origin()).hostname,
-    rpName: 'Farebox',
-    origin: origin(),
-    schema: {
-      passkey: {
-        modelName: 'passkeys',
-        fields: {
-          userId: 'person_id',
-          credentialID: 'credential_id',
-          ...snake('publicKey', 'deviceType', 'backedUp', 'createdAt'),
-        },
-      },
-    },
-  });
-  return [apps, keys, ...(oidc ? [await oidcPlugin(oidc)] : [])];
-}
-
-/** Tries in a window of seconds, of one address. */
-const throttles = {
-  '/sign-in/email': { window: 60, max: 10 },
-  '/request-password-reset': { window: 300, max: 5 },
-  '/reset-password': { window: 60, max: 10 },
-  '/send-verification-email': { window: 300, max: 5 },
-  '/change-password': { window: 60, max: 10 },
-  '/two-factor/*': { window: 60, max: 10 },
-  '/passkey/*': { window: 60, max: 60 },
-  '/get-session': false as const,
-};
-
-async function openAdapter(db: Database) {
-  const [{ kyselyAdapter }, { Kysely, PostgresDialect }] = await Promise.all([
-    import('@better-auth/kysely-adapter'),
-    import('kysely'),
-  ]);
-  const pool = { connect: () => db.checkout(), end: async () => {} };
-  const dialect = new PostgresDialect({ pool: pool as never });
-  return kyselyAdapter(new Kysely({ dialect }), { type: 'postgres', transaction: true });
-}
-
-async function oidcPlugin({ issuer, clientId, clientSecret }: Oidc) {
-  const { genericOAuth } = await import('better-auth/plugins/generic-oauth');
-  const discoveryUrl = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const scopes = ['openid', 'email', 'profile'];
-  return genericOAuth({
-    config: [{ providerId: 'oidc', discoveryUrl, clientId, clientSecret, scopes, pkce: true }],
-  });
-}
-
-/** Names of fields, each with its column: `createdAt` is created_at. */
-function snake<Name extends string>(...names: Name[]): Record<Name, string> {
-  const column = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return Object.fromEntries(names.map((name) => [name, column(name)])) as Record<Name, string>;
-}
-
-interface Link {
-  user: { email: string };
-  url: string;
-}
-
-function resetLetter({ user: { email: to }, url }: Link): Letter {
+function sessionOf(found: { session: { id: string }; user: Record<string, unknown> }): Session {
+  const { id, email, name, emailVerified, twoFactorEnabled } = found.user;
   return {
-    to,
-    subject: 'Reset your Farebox password',
-    text: `Somebody, hopefully you, asked to reset the password of ${to}.\n\nOpen this link within an hour to set a new one:\n${url}\n\nIf it was not you, do nothing: the old password stays.\n`,
-  };
-}
-
-function verificationLetter({ user: { email: to }, url }: Link): Letter {
-  return {
-    to,
-    subject: 'Confirm your e-mail address for Farebox',
-    text: `Open this link to confirm that ${to} is yours:\n${url}\n\nIf you did not sign up, do nothing.\n`,
+    session_id: found.session.id,
+    person_id: id as string,
+    email: email as string,
+    name: name as string,
+    email_verified: emailVerified === true,
+    two_factor_enabled: twoFactorEnabled === true,
   };
 }

@@ -1,19 +1,29 @@
-import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import * as invitations from '../../db/invitations.ts';
 import * as people from '../../db/people.ts';
-import { newId } from '../../lib/id.ts';
 import { Refused } from '../../operations/account.ts';
-import { acceptInvitation, hashToken, signUp as makePerson } from '../../operations/person.ts';
-import { passwordMax, passwordMin } from './auth.ts';
+import {
+  acceptInvitation,
+  hashToken,
+  resetLink,
+  signUp as makePerson,
+} from '../../operations/person.ts';
+import { authPath, passwordMax, passwordMin } from './auth-library.ts';
+import { knownLetter } from './letters.ts';
+import { mayTry, networkOf, throttle } from './throttle.ts';
 import { fetchRequest, passOn, readForm, type Visit, type WebDeps } from './visit.ts';
 
 /** The way in: what a visitor may do before and right after signing in. */
 
-/** Sign-ins of one e-mail address in a quarter of an hour, from wherever they come. */
-const triesOfEmail = { max: 20, seconds: 900 };
+/** Tries with one e-mail address, from wherever they come. */
+const triesOfEmail: Record<string, { max: number; seconds: number }> = {
+  '/sign-in/email': { max: 20, seconds: 900 },
+  '/request-password-reset': { max: 5, seconds: 3600 },
+  '/send-verification-email': { max: 5, seconds: 3600 },
+};
 const signUpsOfAddress = { max: 10, seconds: 3600 };
+const letters = { max: 3, seconds: 3600 };
 const looksOfAddress = { max: 60, seconds: 600 };
 
 /** GET /api/web: what the pages need to know before anybody has signed in. */
@@ -32,19 +42,19 @@ export async function settings(
   };
 }
 
-/** /api/auth/*: the sign-in library's own calls. */
+/** What `authCalls` names: the sign-in library's own calls. */
 export async function auth(
   req: FastifyRequest,
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<unknown> {
   const request = await fetchRequest(req, deps);
-  if (request.method === 'POST' && new URL(request.url).pathname.endsWith('/sign-in/email')) {
-    const { email } = (await request
-      .clone()
-      .json()
-      .catch(() => ({}))) as { email?: unknown };
-    if (typeof email === 'string') await throttle(deps, 'email', email.toLowerCase(), triesOfEmail);
+  const path = new URL(request.url).pathname.slice(authPath.length);
+  const tries = request.method === 'POST' ? triesOfEmail[path] : undefined;
+  if (tries) {
+    const body = request.clone();
+    const { email } = (await body.json().catch(() => ({}))) as { email?: unknown };
+    if (typeof email === 'string') await throttle(deps, path, email.toLowerCase(), tries);
   }
   return passOn(await deps.auth.handle(request), reply);
 }
@@ -58,7 +68,7 @@ export async function signUp(
   _reply: FastifyReply,
   deps: WebDeps,
 ): Promise<unknown> {
-  await throttle(deps, 'sign-up', req.ip, signUpsOfAddress);
+  await throttle(deps, 'sign-up', networkOf(req.ip), signUpsOfAddress);
   const form = await readForm(req, deps);
   const wanted = {
     name: text(form, 'name', 100),
@@ -72,8 +82,17 @@ export async function signUp(
   if (mode === 'invite' && wanted.token === null)
     throw closed('Signing up needs an invitation. Ask the operator for one.');
   const made = await inWords(makePerson(deps.db, wanted));
-  if (made !== null && wanted.token === null) await deps.auth.sendVerification(wanted.email);
-  return { status: deps.web.hasMail && wanted.token === null ? 'check_mail' : 'sign_in' };
+  const { hasMail } = deps.web;
+  if (hasMail && !made.made) await writeToKnown(made.email, deps);
+  else if (hasMail && !made.email_verified) await deps.auth.sendVerification(made.email);
+  return { status: hasMail && !made.email_verified ? 'check_mail' : 'sign_in' };
+}
+
+/** The answer does not tell them that they are known, so a letter does. */
+async function writeToKnown(email: string, { db, web }: WebDeps): Promise<void> {
+  if (!(await mayTry(db, 'known', email, letters))) return;
+  const url = `${web.origin()}/reset?token=${await resetLink(db, email)}`;
+  web.post?.(knownLetter(email, web.origin(), url));
 }
 
 /** POST /api/invitation {token}: what the link is good for. */
@@ -82,7 +101,7 @@ export async function invitation(
   _reply: FastifyReply,
   deps: WebDeps,
 ): Promise<unknown> {
-  await throttle(deps, 'invitation', req.ip, looksOfAddress);
+  await throttle(deps, 'invitation', networkOf(req.ip), looksOfAddress);
   const token = text(await readForm(req, deps), 'token', 100);
   const found = await invitations.findOpen(deps.db, hashToken(token));
   if (!found) {
@@ -133,21 +152,6 @@ export async function inWords<T>(work: Promise<T>): Promise<T> {
 
 function closed(message: string): ApiError {
   return new ApiError('forbidden', { message });
-}
-
-/** Exact over all processes; nothing that was typed is kept, only its hash. */
-async function throttle(
-  { db }: WebDeps,
-  what: string,
-  who: string,
-  { max, seconds }: { max: number; seconds: number },
-): Promise<void> {
-  const key = `${what} ${createHash('sha256').update(who).digest('base64url')}`;
-  if (await people.countTry(db, { id: newId(), key, max, seconds })) return;
-  throw new ApiError('rate_limited', {
-    message: 'Too many tries. Wait some minutes, then try again.',
-    headers: { 'retry-after': String(seconds) },
-  });
 }
 
 /** A text of the form. Throws `bad_request`. */

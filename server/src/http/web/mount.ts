@@ -1,5 +1,5 @@
 import fastifyStatic from '@fastify/static';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { pagesDir } from './pages.ts';
 import type { Need, WebRoute } from './routes.ts';
 import {
@@ -24,17 +24,22 @@ export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps)
       onRequest: async (req, reply) => {
         if (route.path.startsWith('/api/')) reply.header('cache-control', 'no-store');
         demandOwnOrigin(req, deps);
-        await judge(route.need, req, deps);
+        await judge(route.need, req, reply, deps);
       },
       handler: (req, reply) => route.handler(req as Visit, reply, deps),
     });
   }
 }
 
-async function judge(need: Need, req: FastifyRequest, deps: WebDeps): Promise<void> {
+async function judge(
+  need: Need,
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: WebDeps,
+): Promise<void> {
   if (need === 'anyone') return;
   const visit = req as Visit;
-  visit.session = await demandSession(req, deps);
+  visit.session = await demandSession(req, reply, deps);
   if (need === 'signed_in') return;
   if (need === 'operate') await demandOperator(visit, deps);
   else await demandRight(visit, need, deps);

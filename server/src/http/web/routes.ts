@@ -3,8 +3,11 @@ import type { Right } from '../../core/role.ts';
 import { cabinetRoutes } from '../cabinet/routes.ts';
 import { operatorRoutes } from '../operator/routes.ts';
 import { keyedCalls } from '../routes.ts';
+import { authPath } from './auth-library.ts';
+import { authCalls } from './auth.ts';
 import * as entry from './entry.ts';
 import * as pages from './pages.ts';
+import * as profile from './profile.ts';
 import { studioCall } from './studio.ts';
 import type { Visit, WebDeps } from './visit.ts';
 
@@ -30,8 +33,11 @@ const open: [WebMethod, string, OpenHandler][] = [
   ['GET', '/api/web', entry.settings],
   ['POST', '/api/sign-up', entry.signUp],
   ['POST', '/api/invitation', entry.invitation],
-  ['GET', '/api/auth/*', entry.auth],
-  ['POST', '/api/auth/*', entry.auth],
+  ...authCalls.map(([method, path]): [WebMethod, string, OpenHandler] => [
+    method,
+    `${authPath}${path}`,
+    entry.auth,
+  ]),
   ['GET', '/assets/*', pages.asset],
   ['GET', '/favicon.svg', pages.asset],
   ...pages.paths.map((path): [WebMethod, string, OpenHandler] => ['GET', path, pages.page]),
@@ -39,6 +45,11 @@ const open: [WebMethod, string, OpenHandler][] = [
 
 const personal: VisitRow[] = [
   ['GET', '/api/me', 'signed_in', entry.me],
+  ['PATCH', '/api/me', 'signed_in', profile.rename],
+  ['GET', '/api/me/security', 'signed_in', profile.security],
+  ['DELETE', '/api/me/sessions', 'signed_in', profile.endOtherSessions],
+  ['DELETE', '/api/me/sessions/:session_id', 'signed_in', profile.endSession],
+  ['POST', '/api/me/account', 'signed_in', profile.openAccount],
   ['POST', '/api/invitation/accept', 'signed_in', entry.accept],
 ];
 

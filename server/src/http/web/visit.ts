@@ -7,12 +7,15 @@ import type { Hints } from '../../db/hints.ts';
 import type { Fetch } from '../../lib/fetch.ts';
 import { isUuid } from '../../lib/id.ts';
 import { parseJson } from '../../lib/json.ts';
+import type { Letter } from '../../lib/mail.ts';
 import { collect } from '../body.ts';
 import type { Ending } from '../../core/request.ts';
 import type { CatalogStore } from '../../storage/catalog.ts';
 import type { Upstreams } from '../../upstreams/index.ts';
+import type { Thumbnails } from '../../storage/thumbnail.ts';
 import type { HttpDeps } from '../deps.ts';
-import { addressHeader, type Auth, type Session } from './auth.ts';
+import { addressHeader } from './auth-library.ts';
+import type { Auth, Session } from './auth.ts';
 
 /** A call of the web pages: who makes it, and with what right. */
 export interface Visit extends FastifyRequest {
@@ -20,6 +23,8 @@ export interface Visit extends FastifyRequest {
   /** The account that the path names; of calls outside an account, empty. */
   account_id: string;
   role: Role;
+  /** From now on it only waits: it makes room for a call that works. */
+  rest: () => void;
 }
 
 /** What the routes of the web pages are given. */
@@ -37,6 +42,7 @@ export interface WebDeps extends HttpDeps {
   hints: Pick<Hints, 'changed' | 'work'>;
   /** For the log and the figures. */
   happenings: { ended(ending: Ending): void };
+  thumbnails: Thumbnails;
 }
 
 export interface WebSettings {
@@ -46,7 +52,11 @@ export interface WebSettings {
   hasMail: boolean;
   /** What stands on the button of the identity provider; null: there is none. */
   oidcName: string | null;
-  sendMail: ((letter: { to: string; subject: string; text: string }) => Promise<void>) | null;
+  /** How to pay, in the operator's words; null: nothing is said. */
+  topUpText: string | null;
+  sendMail: ((letter: Letter) => Promise<void>) | null;
+  /** The same for who does not wait; a failure is logged. */
+  post: ((letter: Letter) => void) | null;
 }
 
 const bodyMaxBytes = 64 * 1024;
@@ -68,9 +78,16 @@ export function demandOwnOrigin(req: FastifyRequest, { web }: WebDeps): void {
 }
 
 /** Who is signed in. Throws `unauthorized`. */
-export async function demandSession(req: FastifyRequest, { auth }: WebDeps): Promise<Session> {
-  const session = await auth.session(fetchHeaders(req));
-  if (session) return session;
+export async function demandSession(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  { auth }: WebDeps,
+): Promise<Session> {
+  const found = await auth.session(fetchHeaders(req));
+  if (found) {
+    if (found.cookies.length > 0) reply.header('set-cookie', found.cookies);
+    return found.session;
+  }
   throw new ApiError('unauthorized', { message: 'Sign in first.' });
 }
 
@@ -140,7 +157,7 @@ function fetchHeaders(req: FastifyRequest): Headers {
   return headers;
 }
 
-/** Passes the reply of the sign-in library on. */
+/** Passes the reply of the sign-in library on, without the token that only the cookie may hold. */
 export async function passOn(response: Response, reply: FastifyReply): Promise<unknown> {
   reply.code(response.status).header('cache-control', 'no-store');
   for (const [name, value] of response.headers) {
@@ -148,5 +165,13 @@ export async function passOn(response: Response, reply: FastifyReply): Promise<u
   }
   const cookies = response.headers.getSetCookie();
   if (cookies.length > 0) reply.header('set-cookie', cookies);
-  return reply.send(Buffer.from(await response.arrayBuffer()));
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const isJson = response.headers.get('content-type')?.includes('json') && bytes.length > 0;
+  return reply.send(isJson ? JSON.stringify(withoutToken(JSON.parse(bytes.toString()))) : bytes);
+}
+
+function withoutToken(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const { token: _token, session: _session, ...rest } = value as Record<string, unknown>;
+  return rest;
 }

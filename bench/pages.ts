@@ -1,0 +1,200 @@
+import net from 'node:net';
+import { newId } from '../server/src/lib/id.ts';
+import { hashPassword } from '../server/src/lib/password.ts';
+import { rawSql } from '../server/src/lib/sql.ts';
+import { headers, input, model, round, submitRequest } from './calls.ts';
+import { httpRequest, load } from './load.ts';
+import type { Question, Row } from './run.ts';
+import type { Bench, Process } from './service.ts';
+
+const pages = 1_000;
+/** Opened at a time, so that the listen queue is not what is measured. */
+const stride = 50;
+const busyPerSecond = 300;
+
+const question: Question = {
+  asks: `what do ${pages} open pages of as many accounts cost in memory, and how soon do they show a change?`,
+  async measure(bench, { seconds }) {
+    const keys = await bench.keys(pages);
+    const [busy] = (await bench.keys(1)) as [string];
+    const process = await bench.start({ role: 'service' });
+    const other = await bench.start({ role: 'service' });
+    const cookie = await signedIn(bench, process.port);
+    const accounts = await accountsOf(bench);
+    const open = (account: string, hear: (text: string) => void) =>
+      openPage(process.port, account, cookie, hear);
+    // What the first page loads, all others share.
+    const first = await open(accounts[0]!, () => {});
+    first.destroy();
+    const rest = await settled(process.rssMb);
+    const heard: Heard = { at: new Map(), waiting: new Map() };
+    const hear = (text: string) => {
+      for (const [, id, status] of text.matchAll(told)) {
+        heard.at.set(`${id} ${status}`, now());
+        heard.waiting.get(`${id} ${status}`)?.();
+      }
+    };
+    const sockets: net.Socket[] = [];
+    for (let i = 0; i < pages; i += stride) {
+      const some = accounts.slice(i, i + stride);
+      sockets.push(...(await Promise.all(some.map((account) => open(account, hear)))));
+    }
+    const held = await settled(process.rssMb);
+    const memory = { 'RSS MB before': rest, 'RSS MB with': held, 'MB more': held - rest };
+    const delays = (what: string, at: Process) => measureDelays(what, at, keys, heard, seconds);
+    const rows: Row[] = [
+      { ...(await delays('changes at the same process', process)), ...memory },
+      { ...(await delays('changes at another process', other)), ...memory },
+    ];
+    const noise = load({
+      port: other.port,
+      connections: 16,
+      seconds: seconds + 2,
+      warmupSeconds: 0,
+      perSecond: busyPerSecond,
+      request: () => submitRequest(busy),
+    });
+    const beside = `the same beside ${busyPerSecond} submits a second of others`;
+    rows.push({ ...(await delays(beside, other)), ...memory });
+    await noise;
+    for (const socket of sockets) socket.destroy();
+    await Promise.all([process.stop(), other.stop()]);
+    return rows;
+  },
+};
+export default question;
+
+const told = /"request_id":"([^"]+)","model_id":"[^"]+","kind":"[^"]+","status":"([^"]+)"/g;
+const now = () => performance.now();
+
+/** When a page was told that a request is in a state, and who waits for that. */
+interface Heard {
+  at: Map<string, number>;
+  waiting: Map<string, () => void>;
+}
+
+/** From the answer to a submit or a cancel to the event on the page of that account. */
+async function measureDelays(
+  what: string,
+  { port }: Process,
+  keys: string[],
+  heard: Heard,
+  seconds: number,
+): Promise<Row> {
+  const delays: number[] = [];
+  const all: Promise<void>[] = [];
+  const shown = (id: string, status: string) => {
+    const since = now();
+    const what = `${id} ${status}`;
+    const telling = new Promise<void>((resolve, reject) => {
+      if (heard.at.has(what)) return resolve();
+      const late = setTimeout(() => reject(new Error(`${status} is not shown`)), 10_000);
+      heard.waiting.set(what, () => {
+        clearTimeout(late);
+        resolve();
+      });
+    });
+    all.push(telling.then(() => void delays.push(Math.max(0, heard.at.get(what)! - since))));
+  };
+  const end = now() + seconds * 1000;
+  for (let i = 0; now() < end; i++) {
+    const key = keys[(i * 37) % keys.length]!;
+    const base = `http://127.0.0.1:${port}/v1`;
+    const call = { method: 'POST', headers: headers(key) };
+    const submitted = await fetch(`${base}/queue/${model}`, { ...call, body: input });
+    const { request_id: id } = (await submitted.json()) as { request_id: string };
+    shown(id, 'IN_QUEUE');
+    await all.at(-1);
+    await fetch(`${base}/requests/${id}/cancel`, { method: 'POST', headers: headers(key) });
+    shown(id, 'CANCELLED');
+    // Spread over the pauses between two looks.
+    await new Promise((resolve) => setTimeout(resolve, (i * 53) % 200));
+  }
+  await Promise.all(all);
+  delays.sort((a, b) => a - b);
+  const at = (share: number) =>
+    round(delays[Math.min(delays.length - 1, Math.floor(delays.length * share))]!);
+  return {
+    what,
+    changes: delays.length,
+    'p50 ms': at(0.5),
+    'p99 ms': at(0.99),
+    'max ms': at(1),
+  };
+}
+
+/** Somebody who belongs to every account there is; returns their cookie. */
+async function signedIn({ db }: Bench, port: number): Promise<string> {
+  const [email, password] = ['pages@example.com', 'correct horse battery'];
+  const id = newId();
+  await db.run(
+    rawSql(
+      `with p as (insert into people (id, name, email, email_verified) values ($1, 'P', $2, true))
+       insert into logins (id, person_id, provider_id, provider_account_id, password)
+       values ($3, $1, 'credential', $1::text, $4)`,
+      [id, email, newId(), await hashPassword(password)],
+    ),
+  );
+  await db.run(
+    rawSql(
+      `insert into members (account_id, person_id, role) select id, $1, 'read_only' from accounts`,
+      [id],
+    ),
+  );
+  const origin = `http://localhost:${port}`;
+  const reply = await fetch(`${origin}/api/auth/sign-in/email`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin },
+    body: JSON.stringify({ email, password }),
+  });
+  if (!reply.ok) throw new Error(await reply.text());
+  return reply.headers
+    .getSetCookie()
+    .map((line) => line.split(';', 1)[0])
+    .join('; ');
+}
+
+/** In the order of their keys. */
+async function accountsOf({ db }: Bench): Promise<string[]> {
+  const rows = await db.run<{ id: string }>(rawSql('select id from accounts order by id'));
+  return rows.slice(0, pages).map(({ id }) => id);
+}
+
+function openPage(
+  port: number,
+  account: string,
+  cookie: string,
+  hear: (text: string) => void,
+): Promise<net.Socket> {
+  return new Promise((resolve, reject) => {
+    const path = `/api/accounts/${account}/events`;
+    const socket = net.connect(port, '127.0.0.1', () =>
+      socket.write(httpRequest('GET', path, { cookie })),
+    );
+    let text = '';
+    socket.setEncoding('latin1');
+    socket.once('error', reject);
+    socket.on('data', (chunk: string) => {
+      text += chunk;
+      if (!text.startsWith('HTTP/1.1 200')) return reject(new Error(text));
+      if (text.includes('event: balance')) resolve(socket);
+      // Only whole events are looked at, each once.
+      const at = text.lastIndexOf('\n\n');
+      if (at === -1) return;
+      hear(text.slice(0, at));
+      text = `HTTP/1.1 200${text.slice(at)}`;
+    });
+  });
+}
+
+/** The figure once it has stopped falling. */
+async function settled(read: () => number): Promise<number> {
+  let last = read();
+  for (let i = 0; i < 10; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const next = read();
+    if (next >= last) return next;
+    last = next;
+  }
+  return last;
+}

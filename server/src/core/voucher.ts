@@ -1,0 +1,89 @@
+import { hash } from 'node:crypto';
+
+/**
+ * Voucher codes: `FB-` and five groups of four characters of Crockford's base32, which has no I, L,
+ * O or U. Eighteen are random (90 bits), the last two a checksum over GF(32) that notices every one
+ * or two wrong characters and every two that changed places, before the database is asked.
+ */
+
+const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const randomLength = 18;
+const length = randomLength + 2;
+const prefix = 'FB';
+/** Far more than a code with all its dashes and blanks. */
+const typedMax = 100;
+
+/** Powers of the generator 2 modulo x^5 + x^2 + 1, and their exponents. */
+const powers: number[] = [];
+const exponents: number[] = [];
+for (let exponent = 0, value = 1; exponent < 31; exponent++) {
+  powers[exponent] = value;
+  exponents[value] = exponent;
+  value <<= 1;
+  if (value >= 32) value ^= 0b100101;
+}
+
+/** A new code. `random` must be a cryptographic source, such as `randomBytes`. */
+export function newVoucherCode(random: (bytes: number) => Buffer): string {
+  const digits = Array.from(random(randomLength), (byte) => byte & 31);
+  const [plain, weighted] = sums(digits);
+  // p + q and 2^18 p + 2^19 q have to undo the two sums.
+  const p = divide(weighted ^ times(plain, 19), powers[18]! ^ powers[19]!);
+  const text = [...digits, p, p ^ plain].map((digit) => alphabet[digit]).join('');
+  return [prefix, ...text.match(/.{4}/g)!].join('-');
+}
+
+/**
+ * The code as it is kept, where form and checksum are right, else null. Case, dashes and blanks do
+ * not count, and what looks like a 0 or a 1 is one.
+ */
+export function parseVoucherCode(typed: unknown): string | null {
+  if (typeof typed !== 'string' || typed.length > typedMax) return null;
+  const text = typed.toUpperCase().replace(/[\s\p{Pd}]/gu, '');
+  const isWhole = text.length === prefix.length + length && text.startsWith(prefix);
+  const digits = Array.from(isWhole ? text.slice(prefix.length) : text, digitOf);
+  if (digits.length !== length || digits.includes(-1)) return null;
+  const [plain, weighted] = sums(digits);
+  if (plain !== 0 || weighted !== 0) return null;
+  const groups = digits
+    .map((digit) => alphabet[digit])
+    .join('')
+    .match(/.{4}/g)!;
+  return [prefix, ...groups].join('-');
+}
+
+/** What is stored and looked up. 90 random bits need no slow hash. */
+export function hashVoucherCode(code: string): Buffer {
+  return hash('sha256', code, 'buffer');
+}
+
+/** The outside name of its deposit. */
+export function voucherReference(id: string): string {
+  return `voucher:${id}`;
+}
+
+/** True for references that only vouchers may have. */
+export function isVoucherReference(reference: string): boolean {
+  return reference.startsWith('voucher:');
+}
+
+function digitOf(character: string): number {
+  const meant = character === 'O' ? '0' : /[IL]/.test(character) ? '1' : character;
+  return alphabet.indexOf(meant);
+}
+
+function sums(digits: readonly number[]): [plain: number, weighted: number] {
+  return [
+    digits.reduce((sum, digit) => sum ^ digit, 0),
+    digits.reduce((sum, digit, place) => sum ^ times(digit, place), 0),
+  ];
+}
+
+/** `value` times 2 to the power of `exponent`. */
+function times(value: number, exponent: number): number {
+  return value === 0 ? 0 : powers[(exponents[value]! + exponent) % 31]!;
+}
+
+function divide(value: number, by: number): number {
+  return value === 0 ? 0 : powers[(exponents[value]! - exponents[by]! + 31) % 31]!;
+}

@@ -1,0 +1,39 @@
+import { sql, type Connection } from '../lib/sql.ts';
+
+/** Browsers that are signed in. Their tokens never leave the database. */
+export interface SessionRow {
+  id: string;
+  ip_address: string | null;
+  user_agent: string | null;
+  created_at: Date;
+  expires_at: Date;
+}
+
+/** Those of a person, newest first. */
+export function list(db: Connection, personId: string): Promise<SessionRow[]> {
+  return db.run<SessionRow>(sql`
+    select id, ip_address, user_agent, created_at, expires_at from sessions
+    where person_id = ${personId} and expires_at > now() order by id desc limit 200`);
+}
+
+/** Signs a browser out; false where it is none of theirs. */
+export async function end(db: Connection, personId: string, id: string): Promise<boolean> {
+  const rows = await db.run(sql`
+    delete from sessions where id = ${id} and person_id = ${personId} returning id`);
+  return rows.length > 0;
+}
+
+/** Signs all other browsers out, and returns how many. */
+export async function endOthers(db: Connection, personId: string, keptId: string): Promise<number> {
+  const rows = await db.run(sql`
+    delete from sessions where person_id = ${personId} and id <> ${keptId} returning id`);
+  return rows.length;
+}
+
+/** Throws away what is over: sessions of a person, and a part of all steps that nobody finished. */
+export async function sweep(db: Connection, personId: string): Promise<void> {
+  await db.run(sql`delete from sessions where person_id = ${personId} and expires_at < now()`);
+  await db.run(sql`
+    delete from verifications where id in (
+      select id from verifications where expires_at < now() limit 100 for update skip locked)`);
+}

@@ -1,0 +1,24 @@
+import { sql, type Connection } from '../lib/sql.ts';
+
+/** What authenticator apps share with us, sealed. */
+export interface Sealed {
+  id: string;
+  secret: string;
+  backup_codes: string;
+}
+
+/** Those whose seal does not begin so. */
+export function sealedOtherwise(db: Connection, prefix: string): Promise<Sealed[]> {
+  return db.run<Sealed>(sql`
+    select id, secret, backup_codes from two_factors
+    where not starts_with(secret, ${prefix}) or not starts_with(backup_codes, ${prefix})
+    limit 100000`);
+}
+
+/** Nothing where it was changed since it was read. */
+export async function replace(db: Connection, before: Sealed, after: Sealed): Promise<void> {
+  await db.run(sql`
+    update two_factors set secret = ${after.secret}, backup_codes = ${after.backup_codes}
+    where id = ${before.id} and secret = ${before.secret}
+      and backup_codes = ${before.backup_codes}`);
+}

@@ -1,0 +1,23 @@
+import type { FastifyReply } from 'fastify';
+import { endStream, holdStream } from '../event-streams.ts';
+import type { Visit, WebDeps } from '../web/visit.ts';
+
+/**
+ * GET /events: what changes in the account, as server-sent events: `requests` {data} with their
+ * lines, `balance`, `changed` where there is too much to tell, and `end` {reason, message}.
+ */
+export async function events(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
+  if (visit.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();
+  const { session, account_id } = visit;
+  const { session_id, person_id } = session;
+  const stream = holdStream(visit, reply, deps, 'Load the page again in a while.');
+  const stop = deps.live.open(
+    { session_id, person_id, account_id },
+    {
+      tell: (event, data) => void stream.send(data, event),
+      over: () => endStream(stream, 'access', 'You are signed out, or belong there no more.'),
+    },
+  );
+  stream.closed.addEventListener('abort', stop);
+  return reply;
+}

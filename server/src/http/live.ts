@@ -1,0 +1,290 @@
+import { pageEntry } from '../core/page-views.ts';
+import type { Links } from '../core/views.ts';
+import type { Hints } from '../db/hints.ts';
+import type { Viewer } from '../db/people.ts';
+import type { EntryRow } from '../db/request-pages.ts';
+import type { Moved } from '../ledger/statement.ts';
+
+/**
+ * Tells open pages what changes in their accounts. Hints from this or another process make it look
+ * soon, once for all accounts; a slow look at what has moved since makes up for hints that were
+ * lost, or for all of them.
+ */
+export interface Live {
+  /** Tells a page until the returned function is called. */
+  open(viewer: Viewer, page: Page): () => void;
+  /** Pages that are open now. */
+  size(): number;
+  close(): void;
+}
+
+export interface Page {
+  tell(event: 'requests' | 'balance' | 'changed', data: string): void;
+  /** Who looks has no right to it any more. */
+  over(): void;
+}
+
+export interface LiveReads {
+  /** Of requests that belong to these accounts. */
+  entries: (ids: string[], accountIds: string[]) => Promise<EntryRow[]>;
+  moved: (known: { account_id: string; seq: bigint }[], limit: number) => Promise<Moved[]>;
+  open: (accountIds: string[], newest: number) => Promise<{ account_id: string; id: string }[]>;
+  areStillThere: (viewers: Viewer[]) => Promise<boolean[]>;
+}
+
+/** Between two looks. Each tells a page two things at most, so that is four events a second. */
+const pauseMs = 500;
+/** What changes together is told together. */
+const gatherMs = 15;
+/** Hinted ids that are looked up; where more have gathered, the slow look finds them. */
+const idsMax = 1_000;
+/** Changes told one by one; a page that misses more asks for its list again. */
+const entriesMax = 20;
+/** Movements that are followed to their requests: each has two, its reserve and its end. */
+const movementsMax = 2 * entriesMax;
+/** Open requests of an account that are watched for lost hints: about what a page shows. */
+const openMax = 50;
+/** Of all accounts in one slow look; the others have their turn in the next. */
+const openLookMax = 5_000;
+
+interface Account {
+  id: string;
+  pages: Map<Page, Viewer>;
+  /** Movements up to here are told; null: not known yet. */
+  seq: bigint | null;
+  balance: string;
+  /** What was told of requests that are open, and of others since the slow look before the last. */
+  open: Map<string, string | null>;
+  told: Map<string, string>;
+  toldBefore: Map<string, string>;
+}
+
+interface LiveOptions {
+  links: Links;
+  onError: (error: unknown) => void;
+  times: { lookMs: number; viewersMs: number };
+}
+
+export function createLive(
+  hints: Pick<Hints, 'onChanged' | 'onCreated'>,
+  reads: LiveReads,
+  options: LiveOptions,
+): Live {
+  return new Watcher(hints, reads, options);
+}
+
+class Watcher implements Live {
+  readonly #reads: LiveReads;
+  readonly #links: Links;
+  readonly #onError: (error: unknown) => void;
+  readonly #accounts = new Map<string, Account>();
+  readonly #offs: (() => void)[];
+  readonly #timers: NodeJS.Timeout[];
+  #size = 0;
+  #wanted = new Set<string>();
+  #wantsAll = false;
+  /** A look has failed: what it would have told is not known. */
+  #lost = false;
+  /** Where the next slow look goes on among the open requests. */
+  #turn = 0;
+  #next: NodeJS.Timeout | undefined;
+  #looking = false;
+  #lookedAt = -Infinity;
+
+  constructor(
+    hints: Pick<Hints, 'onChanged' | 'onCreated'>,
+    reads: LiveReads,
+    { links, onError, times }: LiveOptions,
+  ) {
+    this.#reads = reads;
+    this.#links = links;
+    this.#onError = onError;
+    const hear = (ids: string[] | 'any') => this.#hear(ids);
+    this.#offs = [hints.onChanged(hear), hints.onCreated(hear)];
+    const judge = () => void this.#judgeViewers().catch(onError);
+    this.#timers = [
+      setInterval(() => hear('any'), times.lookMs).unref(),
+      setInterval(judge, times.viewersMs).unref(),
+    ];
+  }
+
+  open(viewer: Viewer, page: Page): () => void {
+    const account = this.#accounts.get(viewer.account_id) ?? newAccount(viewer.account_id);
+    this.#accounts.set(account.id, account);
+    account.pages.set(page, viewer);
+    this.#size++;
+    if (account.seq === null) this.#hear('any');
+    else page.tell('balance', account.balance);
+    return () => {
+      if (account.pages.delete(page)) this.#size--;
+      if (account.pages.size === 0 && this.#accounts.get(account.id) === account)
+        this.#accounts.delete(account.id);
+    };
+  }
+
+  size(): number {
+    return this.#size;
+  }
+
+  close(): void {
+    for (const off of this.#offs) off();
+    for (const timer of this.#timers) clearInterval(timer);
+    clearTimeout(this.#next);
+  }
+
+  #hear(ids: string[] | 'any'): void {
+    if (this.#accounts.size === 0) return;
+    if (ids === 'any') this.#wantsAll = true;
+    else for (const id of ids) this.#wanted.add(id);
+    if (this.#wanted.size > idsMax) {
+      this.#wanted = new Set();
+      this.#wantsAll = true;
+    }
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    const idle = this.#wanted.size === 0 && !this.#wantsAll;
+    if (idle || this.#looking || this.#next !== undefined) return;
+    const wait = Math.max(gatherMs, this.#lookedAt + pauseMs - performance.now());
+    this.#next = setTimeout(() => void this.#run(), wait).unref();
+  }
+
+  async #run(): Promise<void> {
+    this.#next = undefined;
+    this.#looking = true;
+    this.#lookedAt = performance.now();
+    const ids = this.#wanted;
+    const all = this.#wantsAll;
+    this.#wanted = new Set();
+    this.#wantsAll = false;
+    try {
+      await this.#begin();
+      await this.#look(ids, all);
+    } catch (error) {
+      this.#lost = true;
+      this.#onError(error);
+    } finally {
+      this.#looking = false;
+      this.#schedule();
+    }
+  }
+
+  /** Takes the accounts up that are new: from here on their changes are told. */
+  async #begin(): Promise<void> {
+    const fresh = [...this.#accounts.values()].filter(({ seq }) => seq === null);
+    if (fresh.length === 0) return;
+    const ids = fresh.map(({ id }) => id);
+    const from = ids.map((account_id) => ({ account_id, seq: -1n }));
+    const [standing, open] = await Promise.all([
+      this.#reads.moved(from, 0),
+      this.#reads.open(ids, openMax),
+    ]);
+    for (const { account_id, id } of open) this.#accounts.get(account_id)?.open.set(id, null);
+    for (const row of standing) this.#stand(row);
+  }
+
+  /** Where the account's money is now. */
+  #stand(row: Moved): Account | undefined {
+    const account = this.#accounts.get(row.account_id);
+    if (account === undefined) return undefined;
+    account.seq = row.last_seq;
+    tellBalance(account, row);
+    return account;
+  }
+
+  async #look(ids: Set<string>, all: boolean): Promise<void> {
+    // Accounts in which more has changed than is told.
+    const many = new Set<Account>();
+    if (all) {
+      await this.#lookAtMovements(ids, many);
+      for (const id of this.#someOpen()) ids.add(id);
+    }
+    const rows = ids.size === 0 ? [] : await this.#reads.entries([...ids], this.#names());
+    if (this.#lost) for (const account of this.#accounts.values()) many.add(account);
+    this.#lost = false;
+    const changed = new Map<Account, EntryRow[]>([...many].map((account) => [account, []]));
+    for (const row of rows) {
+      const account = this.#accounts.get(row.account_id);
+      if (!account) continue;
+      tellBalance(account, row);
+      if (!note(account, row)) continue;
+      const entries = changed.get(account);
+      if (entries) entries.push(row);
+      else changed.set(account, [row]);
+    }
+    for (const [account, entries] of changed) {
+      if (many.has(account) || entries.length > entriesMax) tell(account, 'changed', {});
+      else tell(account, 'requests', { data: entries.map((row) => pageEntry(row, this.#links)) });
+    }
+  }
+
+  async #lookAtMovements(ids: Set<string>, many: Set<Account>): Promise<void> {
+    const known = [...this.#accounts.values()].flatMap(({ id, seq }) =>
+      seq === null ? [] : [{ account_id: id, seq }],
+    );
+    // One more than are looked up, to see that there are more.
+    for (const row of await this.#reads.moved(known, movementsMax + 1)) {
+      const account = this.#stand(row);
+      if (account === undefined) continue;
+      if (row.request_ids.length > movementsMax) many.add(account);
+      else for (const id of row.request_ids) ids.add(id);
+    }
+    for (const account of this.#accounts.values()) {
+      account.toldBefore = account.told;
+      account.told = new Map();
+    }
+  }
+
+  #names(): string[] {
+    return [...this.#accounts.keys()];
+  }
+
+  #someOpen(): string[] {
+    const open = [...this.#accounts.values()].flatMap((account) => [...account.open.keys()]);
+    if (open.length <= openLookMax) return open;
+    this.#turn = (this.#turn + openLookMax) % open.length;
+    return [...open.slice(this.#turn), ...open.slice(0, this.#turn)].slice(0, openLookMax);
+  }
+
+  async #judgeViewers(): Promise<void> {
+    const open = [...this.#accounts.values()].flatMap((account) => [...account.pages]);
+    if (open.length === 0) return;
+    const there = await this.#reads.areStillThere(open.map(([, viewer]) => viewer));
+    for (const [i, [page]] of open.entries()) if (!there[i]) page.over();
+  }
+}
+
+function newAccount(id: string): Account {
+  const empty = { open: new Map(), told: new Map(), toldBefore: new Map() };
+  return { id, pages: new Map(), seq: null, balance: '', ...empty };
+}
+
+/** Keeps what the pages know of it; false where they know it already. */
+function note({ open, told, toldBefore }: Account, row: EntryRow): boolean {
+  const { id, status, progress, webhook_state } = row;
+  const version = `${status} ${progress} ${webhook_state}`;
+  const known = open.get(id) ?? told.get(id) ?? toldBefore.get(id);
+  const isOpen = status === 'IN_QUEUE' || status === 'IN_PROGRESS';
+  if (!isOpen) open.delete(id);
+  else if (open.has(id) || open.size < openMax) open.set(id, version);
+  told.set(id, version);
+  return known !== version;
+}
+
+type Balance = Pick<EntryRow, 'available_usd_micro' | 'reserved_usd_micro'>;
+
+function tellBalance(account: Account, row: Balance): void {
+  const balance = JSON.stringify({
+    available_usd_micro: String(row.available_usd_micro),
+    reserved_usd_micro: String(row.reserved_usd_micro),
+  });
+  if (balance === account.balance) return;
+  account.balance = balance;
+  for (const page of account.pages.keys()) page.tell('balance', balance);
+}
+
+function tell({ pages }: Account, event: 'requests' | 'changed', data: object): void {
+  const text = JSON.stringify(data);
+  for (const page of pages.keys()) page.tell(event, text);
+}

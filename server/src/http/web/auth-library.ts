@@ -1,0 +1,282 @@
+import type { Logger } from 'pino';
+import { newId } from '../../lib/id.ts';
+import type { Letter } from '../../lib/mail.ts';
+import { hashPassword, verifyPassword } from '../../lib/password.ts';
+import type { Database } from '../../lib/sql.ts';
+import { resetLetter, verificationLetter } from './letters.ts';
+import { oidcPlugin, type Oidc } from './oidc.ts';
+import { reseal, sealKeys } from './seal.ts';
+
+/** The sign-in library, set up by our rules and on our tables. */
+
+export const authPath = '/api/auth';
+/** The address of a call as we have seen it; what a client sends under this name is dropped. */
+export const addressHeader = 'x-farebox-address';
+export const passwordMin = 10;
+export const passwordMax = 128;
+
+export interface AuthOptions {
+  db: Database;
+  log: Logger;
+  /** Where the pages are, without a path: https://farebox.example. */
+  origin: () => string;
+  /** Newest first. */
+  secrets: readonly Buffer[];
+  oidc: Oidc | null;
+  /**
+   * Does not wait until it is sent: how long that takes would tell whether an address is known.
+   * Null: no mail is sent, and addresses are not proven.
+   */
+  mail: ((letter: Letter) => void) | null;
+  /** May a stranger who comes from the identity provider get in? */
+  admits: (person: { email: string; emailVerified: boolean }) => Promise<boolean>;
+  /** Gives somebody who came from the identity provider an account. */
+  settle: (person: { id: string; email: string }) => Promise<void>;
+  /** Has set a new password with a link that was sent to the address, or that an operator gave. */
+  proven: (personId: string) => Promise<void>;
+  /** Has signed in: what of theirs is over can be thrown away. */
+  signedIn: (personId: string) => Promise<void>;
+}
+
+export type Library = Awaited<ReturnType<typeof openLibrary>>;
+
+/** A cookie of this name is taken from no other host and no plain connection. */
+export function cookiePrefix(origin: string): string {
+  return isSecure(origin) ? '__Host-farebox' : 'farebox';
+}
+
+/** Browsers treat this machine as a safe connection. */
+function isSecure(origin: string): boolean {
+  const { protocol, hostname } = new URL(origin);
+  return protocol === 'https:' || hostname === 'localhost' || hostname.endsWith('.localhost');
+}
+
+const daySeconds = 24 * 3600;
+/** Who adds a passkey has signed in within so many seconds: a found browser is not made theirs. */
+const freshAge = 3600;
+
+export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
+  const [{ betterAuth }, database, plugins] = await Promise.all([
+    import('better-auth/minimal'),
+    openAdapter(options.db),
+    openPlugins(options.origin(), oidc),
+  ]);
+  const { log } = options;
+  const origin = options.origin();
+  const secrets = sealKeys(options.secrets);
+  reseal(options.db, log, secrets).catch((error: Error) =>
+    log.error({ cause: error.message }, 'authenticator apps are not sealed anew'),
+  );
+  return betterAuth({
+    appName: 'Farebox',
+    baseURL: origin,
+    basePath: authPath,
+    secrets,
+    database,
+    telemetry: { enabled: false },
+    // What people did is no fault of ours, and what else it tells may hold addresses.
+    logger: { log: (level, message) => log[level === 'error' ? 'warn' : 'debug']({}, message) },
+    trustedOrigins: [origin],
+    onAPIError: { errorURL: `${origin}/sign-in` },
+    ...passwords(options),
+    ...tables,
+    // No provider is trusted with an address that it has not proven itself.
+    account: { ...tables.account, accountLinking: { enabled: true }, updateAccountOnSignIn: false },
+    session: { ...tables.session, expiresIn: 14 * daySeconds, updateAge: daySeconds, freshAge },
+    rateLimit: {
+      ...tables.rateLimit,
+      enabled: true,
+      storage: 'database',
+      window: 60,
+      max: 120,
+      customRules: throttles,
+    },
+    databaseHooks: hooks(options),
+    advanced: {
+      cookiePrefix: cookiePrefix(origin),
+      useSecureCookies: false,
+      defaultCookieAttributes: {
+        httpOnly: true,
+        secure: isSecure(origin),
+        sameSite: 'lax',
+        path: '/',
+      },
+      ipAddress: { ipAddressHeaders: [addressHeader] },
+      database: { generateId: () => newId() },
+    },
+    plugins,
+  });
+}
+
+/** Of the provider only is kept who they are there: nothing that opens anything. */
+const noTokens = {
+  accessToken: null,
+  refreshToken: null,
+  idToken: null,
+  accessTokenExpiresAt: null,
+  refreshTokenExpiresAt: null,
+};
+
+function hooks({ admits, settle, signedIn }: AuthOptions) {
+  const strip = async () => ({ data: noTokens });
+  return {
+    user: {
+      create: {
+        async before(user: { email: string; emailVerified: boolean }) {
+          if (await admits(user)) return;
+          const { APIError } = await import('better-auth/api');
+          throw new APIError('FORBIDDEN', { code: 'sign_up_closed', message: 'No strangers.' });
+        },
+        after: ({ id, email }: { id: string; email: string }) => settle({ id, email }),
+      },
+    },
+    account: { create: { before: strip } },
+    session: { create: { after: ({ userId }: { userId: string }) => signedIn(userId) } },
+  };
+}
+
+function passwords({ mail, proven }: AuthOptions) {
+  return {
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: true,
+      minPasswordLength: passwordMin,
+      maxPasswordLength: passwordMax,
+      requireEmailVerification: mail !== null,
+      revokeSessionsOnPasswordReset: true,
+      onPasswordReset: ({ user }: { user: { id: string } }) => proven(user.id),
+      password: {
+        hash: hashPassword,
+        verify: ({ password, hash }: { password: string; hash: string }) =>
+          verifyPassword(password, hash),
+      },
+      ...(mail && {
+        sendResetPassword: async ({ user, url }: Link) => mail(resetLetter(user.email, url)),
+      }),
+    },
+    emailVerification: {
+      autoSignInAfterVerification: true,
+      ...(mail && {
+        sendVerificationEmail: async ({ user, url }: Link) =>
+          mail(verificationLetter(user.email, url)),
+      }),
+    },
+  };
+}
+
+/** Our names for the library's tables and columns. */
+const tables = {
+  user: { modelName: 'people', fields: snake('emailVerified', 'createdAt', 'updatedAt') },
+  session: {
+    modelName: 'sessions',
+    fields: {
+      userId: 'person_id',
+      ...snake('expiresAt', 'createdAt', 'updatedAt', 'ipAddress', 'userAgent'),
+    },
+  },
+  account: {
+    modelName: 'logins',
+    fields: {
+      userId: 'person_id',
+      accountId: 'provider_account_id',
+      ...snake('providerId', 'accessToken', 'refreshToken', 'idToken', 'createdAt', 'updatedAt'),
+      ...snake('accessTokenExpiresAt', 'refreshTokenExpiresAt'),
+    },
+  },
+  verification: {
+    modelName: 'verifications',
+    fields: snake('expiresAt', 'createdAt', 'updatedAt'),
+  },
+  rateLimit: { modelName: 'sign_in_windows', fields: snake('lastRequest') },
+};
+
+async function openPlugins(origin: string, oidc: Oidc | null) {
+  const [{ twoFactor }, { passkey }] = await Promise.all([
+    import('better-auth/plugins/two-factor'),
+    import('@better-auth/passkey'),
+  ]);
+  const apps = twoFactor({
+    issuer: 'Farebox',
+    schema: {
+      user: { fields: snake('twoFactorEnabled') },
+      twoFactor: {
+        modelName: 'two_factors',
+        fields: {
+          userId: 'person_id',
+          ...snake('backupCodes', 'failedVerificationCount', 'lockedUntil'),
+        },
+      },
+    },
+  });
+  const keys = passkey({
+    rpID: new URL(origin).hostname,
+    rpName: 'Farebox',
+    origin,
+    // It stands for the password and the second factor: the device has to know who holds it.
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    registration: {
+      afterVerification: async ({ verification }) =>
+        demandHolder(verification.registrationInfo?.userVerified),
+    },
+    authentication: {
+      afterVerification: async ({ verification }) =>
+        demandHolder(verification.authenticationInfo.userVerified),
+    },
+    schema: {
+      passkey: {
+        modelName: 'passkeys',
+        fields: {
+          userId: 'person_id',
+          credentialID: 'credential_id',
+          ...snake('publicKey', 'deviceType', 'backedUp', 'createdAt'),
+        },
+      },
+    },
+  });
+  return [apps, keys, ...(oidc ? [await oidcPlugin(oidc)] : [])];
+}
+
+async function demandHolder(verified: boolean | undefined): Promise<void> {
+  if (verified) return;
+  const { APIError } = await import('better-auth/api');
+  throw new APIError('UNAUTHORIZED', {
+    code: 'HOLDER_NOT_VERIFIED',
+    message: 'The passkey did not ask who holds it: set a PIN or a fingerprint up on the device.',
+  });
+}
+
+/**
+ * Tries in a window of seconds, of one address. The library throws counts away that are older than
+ * the longest window, our own ones too.
+ */
+const throttles = {
+  '/sign-in/email': { window: 60, max: 10 },
+  '/sign-in/social': { window: 60, max: 20 },
+  '/request-password-reset': { window: 3600, max: 10 },
+  '/reset-password': { window: 60, max: 10 },
+  '/send-verification-email': { window: 3600, max: 10 },
+  '/change-password': { window: 60, max: 10 },
+  '/two-factor/*': { window: 60, max: 10 },
+  '/passkey/*': { window: 60, max: 60 },
+};
+
+async function openAdapter(db: Database) {
+  const [{ kyselyAdapter }, { Kysely, PostgresDialect }] = await Promise.all([
+    import('@better-auth/kysely-adapter'),
+    import('kysely'),
+  ]);
+  const pool = { connect: () => db.checkout(), end: async () => {} };
+  const dialect = new PostgresDialect({ pool: pool as never });
+  return kyselyAdapter(new Kysely({ dialect }), { type: 'postgres', transaction: true });
+}
+
+/** Names of fields, each with its column: `createdAt` is created_at. */
+function snake<Name extends string>(...names: Name[]): Record<Name, string> {
+  const column = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(names.map((name) => [name, column(name)])) as Record<Name, string>;
+}
+
+interface Link {
+  user: { email: string };
+  url: string;
+}

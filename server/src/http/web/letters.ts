@@ -1,0 +1,66 @@
+import type { Letter } from '../../lib/mail.ts';
+
+/** What is sent by e-mail about signing in. */
+
+export function resetLetter(to: string, url: string): Letter {
+  return {
+    to,
+    subject: 'Reset your Farebox password',
+    text: `Somebody, hopefully you, asked to reset the password of ${to}.
+
+Open this link within an hour to set a new one:
+${url}
+
+If it was not you, do nothing: the old password stays.
+`,
+  };
+}
+
+export function verificationLetter(to: string, url: string): Letter {
+  return {
+    to,
+    subject: 'Confirm your e-mail address for Farebox',
+    text: `Open this link within an hour to confirm that ${to} is yours:
+${url}
+
+If you did not sign up, do nothing.
+`,
+  };
+}
+
+/** In place of the one above, where somebody signs in with the address already. */
+export function knownLetter(to: string, origin: string, url: string): Letter {
+  return {
+    to,
+    subject: 'You have a Farebox account already',
+    text: `Somebody, hopefully you, tried to sign up with ${to}.
+There is an account with this address already.
+
+Sign in here:
+${origin}/sign-in
+
+If you have no password, or forgot it, open this link within an hour to set a new one:
+${url}
+
+If it was not you, do nothing: nothing has changed.
+`,
+  };
+}
+
+export function invitationLetter(
+  to: string,
+  url: string,
+  by: { name: string; account: string },
+): Letter {
+  return {
+    to,
+    subject: `${by.name} invites you to ${by.account} on Farebox`,
+    text: `${by.name} invites you to the Farebox account ${by.account}.
+
+Open this link within seven days to accept:
+${url}
+
+The link is good for ${to} only. If you do not know ${by.name}, do nothing.
+`,
+  };
+}

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import ipaddr from 'ipaddr.js';
+import { ApiError } from '../../core/errors.ts';
+import * as people from '../../db/people.ts';
+import { newId } from '../../lib/id.ts';
+import type { Database } from '../../lib/sql.ts';
+
+/** How often something may be tried from one address, or with one e-mail address. */
+export interface Throttle {
+  max: number;
+  /** At most an hour: what is older is thrown away. */
+  seconds: number;
+}
+
+/** Exact over all processes; nothing that was typed is kept, only its hash. */
+export async function throttle(
+  { db }: { db: Database },
+  what: string,
+  who: string,
+  limit: Throttle,
+): Promise<void> {
+  if (await mayTry(db, what, who, limit)) return;
+  throw new ApiError('rate_limited', {
+    message: 'Too many tries. Wait some minutes, then try again.',
+    headers: { 'retry-after': String(limit.seconds) },
+  });
+}
+
+/** The same where nobody is to be told. */
+export function mayTry(db: Database, what: string, who: string, limit: Throttle): Promise<boolean> {
+  const key = `${what} ${createHash('sha256').update(who).digest('base64url')}`;
+  return people.countTry(db, { id: newId(), key, ...limit });
+}
+
+/** One customer has a whole /64 of IPv6. */
+export function networkOf(ip: string): string {
+  if (!ipaddr.isValid(ip)) return ip;
+  const address = ipaddr.process(ip);
+  return address instanceof ipaddr.IPv6 ? address.parts.slice(0, 4).join(':') : address.toString();
+}

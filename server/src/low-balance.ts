@@ -1,0 +1,122 @@
+import type { Logger } from 'pino';
+import { formatUsd } from './core/money.ts';
+import * as accounts from './db/accounts.ts';
+import * as alerts from './db/alerts.ts';
+import * as deliveries from './db/deliveries.ts';
+import * as people from './db/people.ts';
+import type { Fetch } from './lib/fetch.ts';
+import { newId } from './lib/id.ts';
+import type { Letter } from './lib/mail.ts';
+import type { Database } from './lib/sql.ts';
+import { sendNotification } from './operations/notification.ts';
+
+/** Tells accounts that their balance runs low, once until it was above again. */
+
+const lookMs = 60_000;
+/** Accounts of one look; the next one has the others. */
+const limit = 100;
+/** Who tells has ended by then, or has died. */
+const leaseSeconds = 120;
+const triesMax = 5;
+
+export interface BalanceDeps {
+  db: Database;
+  log: Logger;
+  webhooks: Fetch;
+  webhookMs: number;
+  /** Null: there is no server that takes e-mail. */
+  mail: ((letter: Letter) => Promise<void>) | null;
+  /** Where the pages are. */
+  origin: () => string;
+}
+
+export function watchBalances(deps: BalanceDeps): { stop(): Promise<void> } {
+  let running: Promise<unknown> = Promise.resolve();
+  const look = async () => {
+    try {
+      await tellLowBalances(deps);
+    } catch (err) {
+      deps.log.warn({ err }, 'could not look for low balances');
+    }
+  };
+  const timer = setInterval(() => (running = running.then(look)), lookMs);
+  timer.unref();
+  return {
+    async stop() {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
+
+/** One look. Returns how many accounts were told. */
+export async function tellLowBalances(deps: BalanceDeps): Promise<number> {
+  const low = await alerts.claimLow(deps.db, { limit, leaseSeconds, triesMax });
+  const told = await Promise.all(low.map((account) => tell(account, deps)));
+  return told.filter(Boolean).length;
+}
+
+/** False where it has to be tried again. */
+async function tell(low: alerts.Low, deps: BalanceDeps): Promise<boolean> {
+  const { account_id } = low;
+  try {
+    await post(low, deps);
+    await write(low, deps);
+    await alerts.settle(deps.db, low);
+    return true;
+  } catch (err) {
+    deps.log.warn({ err, account_id }, 'could not tell of a low balance');
+    return false;
+  }
+}
+
+/** Sent once, as every notification: a receiver that did not take it is not asked again. */
+async function post(low: alerts.Low, deps: BalanceDeps): Promise<void> {
+  const { db, webhooks: fetch, webhookMs: timeoutMs } = deps;
+  const { account_id, webhook_url: url, told_at } = low;
+  if (url === null) return;
+  const again = low.tries > 1 && (await deliveries.alertedSince(db, account_id, told_at));
+  const account = await accounts.find(db, account_id);
+  if (again || !account) return;
+  const id = `low_balance_${account_id}_${told_at.getTime()}`;
+  const body = JSON.stringify({
+    type: 'low_balance',
+    account_id,
+    available_usd_micro: String(low.available_usd_micro),
+    low_balance_usd_micro: String(low.low_balance_usd_micro),
+    created_at: told_at.toISOString(),
+  });
+  const notification = { id, url, body, secrets: account.webhook_secrets };
+  const sent = await sendNotification(notification, { fetch, timeoutMs });
+  const { status, error, duration_ms } = sent;
+  const about = { id: newId(), account_id, request_id: null, cause: 'low_balance', url } as const;
+  await deliveries.insert(db, { ...about, status, error, duration_ms });
+}
+
+/** To each of them a letter of their own. Throws where nobody got one. */
+async function write(low: alerts.Low, deps: BalanceDeps): Promise<void> {
+  const { mail, db } = deps;
+  if (mail === null || !low.emails) return;
+  const [to, account] = await Promise.all([
+    people.payersOf(db, low.account_id),
+    accounts.find(db, low.account_id),
+  ]);
+  const text = letterText(low, account!.email, deps.origin());
+  const subject = 'Your Farebox balance is low';
+  const sent = await Promise.allSettled(to.map((each) => mail({ to: each, subject, text })));
+  const failed = sent.filter((each) => each.status === 'rejected');
+  if (failed.length > 0 && failed.length === sent.length) throw failed[0]!.reason;
+  for (const { reason: err } of failed)
+    deps.log.warn({ err, account_id: low.account_id }, 'a letter could not be sent');
+}
+
+function letterText(low: alerts.Low, name: string, origin: string): string {
+  const available = formatUsd(low.available_usd_micro);
+  const wanted = formatUsd(low.low_balance_usd_micro);
+  return [
+    `The account ${name} has ${available} USD available, which is below the ${wanted} USD at which you want to hear of it. Requests that cost more than is available are refused.`,
+    `Top up here:\n${origin}/cabinet/money/top-up`,
+    `You will not hear of this again before the balance was above ${wanted} USD. Whether and when you are told is set here:\n${origin}/cabinet/money/alerts`,
+    '',
+  ].join('\n\n');
+}

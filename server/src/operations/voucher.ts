@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto';
+import { hashVoucherCode, newVoucherCode, voucherReference } from '../core/voucher.ts';
+import * as vouchers from '../db/vouchers.ts';
+import { openBooks, writeBooks, type Funds } from '../ledger/ledger.ts';
+import { findReference } from '../ledger/statement.ts';
+import { newId } from '../lib/id.ts';
+import type { Connection, Database } from '../lib/sql.ts';
+import { Refused } from './account.ts';
+
+/** Of one call: each is told on a line of its own. */
+export const vouchersMax = 1000;
+const noteMax = 200;
+
+export interface NewVouchers {
+  amount: bigint;
+  count: number;
+  /** Null: they never expire. */
+  expires_at: Date | null;
+  note: string | null;
+  /** Id of the operator who makes them; null: the command line. */
+  created_by: string | null;
+}
+
+/** Makes vouchers of one sort; their codes are told here and never again. */
+export async function createVouchers(
+  db: Connection,
+  wanted: NewVouchers,
+): Promise<{ id: string; code: string }[]> {
+  const { amount, count, expires_at } = wanted;
+  if (amount <= 0n) throw new Refused('A voucher must be worth more than 0.');
+  if (!Number.isInteger(count) || count < 1 || count > vouchersMax)
+    throw new Refused(`From 1 to ${vouchersMax} vouchers are made at a time.`);
+  if (expires_at !== null && !(expires_at.getTime() > Date.now()))
+    throw new Refused('A voucher expires at a moment to come.');
+  const note = wanted.note?.trim() || null;
+  if (note !== null && (note.length > noteMax || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(note)))
+    throw new Refused(`A note has at most ${noteMax} characters, on one line.`);
+  const made = Array.from({ length: count }, () => ({
+    id: newId(),
+    code: newVoucherCode(randomBytes),
+  }));
+  const rows = made.map(({ id, code }) => {
+    return { id, code_hash: hashVoucherCode(code), last4: code.slice(-4) };
+  });
+  const { created_by } = wanted;
+  await vouchers.insertMany(db, rows, { amount_usd_micro: amount, expires_at, note, created_by });
+  return made;
+}
+
+/** Takes back one that nobody has redeemed; once more changes nothing. Throws `Refused`. */
+export async function voidVoucher(db: Connection, id: string): Promise<void> {
+  const found = await vouchers.cancel(db, id);
+  if (!found)
+    throw new Refused(`There is no voucher with the id ${id}. "farebox voucher list" shows them.`);
+  if (found.redeemed_at === null) return;
+  const when = found.redeemed_at.toISOString();
+  throw new Refused(`It was redeemed at ${when}. What it was worth is corrected with "adjust".`);
+}
+
+export interface Redemption extends Funds {
+  amount_usd_micro: bigint;
+  transfer_id: string;
+  /** True where this account has redeemed it before: nothing was booked now. */
+  replayed: boolean;
+}
+
+/**
+ * Books what a voucher is worth, once: taking it and its deposit are one transaction. `code` is one
+ * that `parseVoucherCode` gave. Throws `Refused` where it is worth nothing, and says why: who has
+ * the whole code may know.
+ */
+export function redeemVoucher(
+  db: Database,
+  { account_id, code }: { account_id: string; code: string },
+): Promise<Redemption> {
+  const code_hash = hashVoucherCode(code);
+  return db.tx(async (tx) => {
+    // The balance before the voucher, as everywhere: balances are the first that is locked.
+    const books = await openBooks(tx, [account_id]);
+    const taken = await vouchers.take(tx, code_hash, account_id);
+    if (taken) {
+      const transfer_id = newId();
+      const { id, amount_usd_micro } = taken;
+      books.deposit(transfer_id, account_id, amount_usd_micro, voucherReference(id));
+      writeBooks(tx, books);
+      return { ...books.funds(account_id), amount_usd_micro, transfer_id, replayed: false };
+    }
+    const known = await vouchers.find(tx, code_hash);
+    const booked = known && (await findReference(tx, voucherReference(known.id)));
+    if (!known || known.redeemed_by !== account_id || !booked) throw worthNothing(known);
+    const { amount_usd_micro } = known;
+    const transfer_id = booked.id;
+    return { ...books.funds(account_id), amount_usd_micro, transfer_id, replayed: true };
+  });
+}
+
+function worthNothing(known: vouchers.Known | null): Refused {
+  if (!known) return new Refused('There is no voucher with this code. Look at it once more.');
+  if (known.redeemed_by !== null) return new Refused('This voucher was redeemed before.');
+  if (known.voided_at !== null) return new Refused('This voucher was taken back by the operator.');
+  return new Refused(`This voucher expired at ${known.expires_at!.toISOString()}.`);
+}

@@ -1,0 +1,81 @@
+/** The operator's verbs about people, as real processes on one database. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Service } from '../kit/service.ts';
+import { totp } from '../kit/totp.ts';
+import { person, startWebService, stranger, visitorOf } from '../kit/web.ts';
+import { placeFor } from './cli.ts';
+
+let service: Service;
+before(async () => {
+  service = await startWebService();
+});
+after(() => service.stop());
+
+const envOf = () => ({
+  DATABASE_URL: service.databaseUrl,
+  FAREBOX_UNSAFE_DATABASE: 'on',
+  FAREBOX_BASE_URL: service.app.baseUrl,
+});
+const tokenOf = (url: string) => new URL(url).searchParams.get('token');
+
+test('lists people with their accounts, and never what they sign in with', async (t) => {
+  const { account_id, email: account } = await service.account();
+  const ada = await person(service, { [account_id]: 'billing' });
+  const place = placeFor(t);
+  const { json, stdout } = await place.run(['person', 'list', '--json'], envOf());
+  assert.equal(json.total, 1);
+  assert.deepEqual(json.data[0].accounts, [{ email: account, role: 'billing' }]);
+  assert.equal(json.data[0].person_id, ada.id);
+  assert.doesNotMatch(stdout, /argon2|token|secret/);
+  const plain = await place.run(['person', 'list'], envOf());
+  assert.match(plain.stdout, new RegExp(`${ada.email}.*${account} \\(billing\\)`));
+});
+
+test('prints a link that sets a new password, and refuses whom it does not know', async (t) => {
+  const ada = await person(service);
+  const place = placeFor(t);
+  const made = await place.run(['person', 'reset-link', ada.email], envOf());
+  assert.equal(made.code, 0);
+  const body = { newPassword: 'a whole new one', token: tokenOf(made.stdout.trim()) };
+  const set = await stranger(service).call('POST', '/api/auth/reset-password', body);
+  assert.equal(set.status, 200);
+  assert.equal((await ada.call('GET', '/api/me')).status, 401);
+  const unknown = await place.run(['person', 'reset-link', 'nobody@example.com'], envOf());
+  assert.equal(unknown.code, 2);
+  assert.match(unknown.stderr, /Nobody signs in with nobody@example.com/);
+});
+
+test('invites into an account with a role, and says what does not fit', async (t) => {
+  const { account_id, email: account } = await service.account();
+  const place = placeFor(t);
+  const email = 'cli@example.com';
+  const invite = (...args: string[]) => place.run(['person', 'invite', email, ...args], envOf());
+  const { json } = await invite('--account', account, '--role', 'developer', '--json');
+  const signedUp = await stranger(service).call('POST', '/api/sign-up', {
+    name: 'Ada',
+    email,
+    password: 'correct horse battery',
+    token: tokenOf(json.url),
+  });
+  assert.equal(signedUp.status, 200);
+  const ada = visitorOf(service, '', email);
+  await ada.signIn();
+  const { accounts } = (await ada.call('GET', '/api/me')).body;
+  assert.deepEqual([accounts[0].account_id, accounts[0].role], [account_id, 'developer']);
+  assert.equal((await invite('--role', 'owner')).code, 2);
+  assert.match((await invite('--account', account, '--role', 'king')).stderr, /--role is one of/);
+});
+
+test('takes an authenticator app away from who has lost it', async (t) => {
+  const ada = await person(service);
+  const enabled = await ada.call('POST', '/api/auth/two-factor/enable', {
+    password: 'correct horse battery',
+  });
+  const code = totp(new URL(enabled.body.totpURI).searchParams.get('secret')!);
+  await ada.call('POST', '/api/auth/two-factor/verify-totp', { code });
+  assert.equal((await ada.signIn()).body.twoFactorRedirect, true);
+  const { code: exit } = await placeFor(t).run(['person', 'disable-2fa', ada.email], envOf());
+  assert.equal(exit, 0);
+  assert.equal((await ada.signIn()).body.twoFactorRedirect, undefined);
+});

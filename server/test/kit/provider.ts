@@ -1,0 +1,85 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import Provider, { type ClientMetadata } from 'oidc-provider';
+
+/** An identity provider on this machine that signs in whom a test names, without asking. */
+export interface IdentityProvider {
+  issuer: string;
+  /** Who sits before the browser there. */
+  claims: Record<string, unknown> & { sub: string };
+  /** Follows the browser's way through the provider, back to the last address of ours. */
+  follow(url: string): Promise<URL>;
+  close(): Promise<void>;
+}
+
+export const client = { id: 'farebox', secret: 'what farebox proves itself with' };
+
+export async function openProvider(wantedPort = 0): Promise<IdentityProvider> {
+  let handler: ReturnType<Provider['callback']> | undefined;
+  const server: Server = createServer((req, res) => void handler!(req, res));
+  await once(server.listen(wantedPort, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const issuer = `http://127.0.0.1:${port}`;
+  const own: IdentityProvider = {
+    issuer,
+    claims: { sub: 'nobody' },
+    follow,
+    close: () =>
+      new Promise((done) => {
+        server.closeAllConnections();
+        server.close(() => done());
+      }),
+  };
+  const provider = new Provider(issuer, {
+    clients: [
+      {
+        client_id: client.id,
+        client_secret: client.secret,
+        redirect_uris: ['https://replaced.example/'],
+      } as ClientMetadata,
+    ],
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    features: { devInteractions: { enabled: false } },
+    findAccount: (_ctx, sub) => ({ accountId: sub, claims: async () => own.claims }),
+    interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
+    cookies: { keys: ['a key of the test'] },
+    async loadExistingGrant(ctx) {
+      const { oidc } = ctx;
+      const grant = new oidc.provider.Grant({
+        clientId: oidc.client!.clientId,
+        accountId: oidc.session!.accountId!,
+      });
+      grant.addOIDCScope('openid email profile');
+      await grant.save();
+      return grant;
+    },
+  });
+  // Each service of a test listens elsewhere.
+  provider.Client.prototype.redirectUriAllowed = () => true;
+  provider.use(async (ctx, next) => {
+    if (!ctx.path.startsWith('/interaction/')) return next();
+    const result = { login: { accountId: own.claims.sub } };
+    await provider.interactionFinished(ctx.req, ctx.res, result);
+    ctx.respond = false;
+  });
+  handler = provider.callback();
+
+  async function follow(start: string): Promise<URL> {
+    const cookies = new Map<string, string>();
+    let url = new URL(start);
+    while (url.origin === issuer) {
+      const cookie = [...cookies].map((pair) => pair.join('=')).join('; ');
+      const reply = await fetch(url, { redirect: 'manual', headers: { cookie } });
+      for (const line of reply.headers.getSetCookie()) {
+        const [name, value] = line.split(';')[0]!.split('=') as [string, string];
+        cookies.set(name, value);
+      }
+      const location = reply.headers.get('location');
+      if (location === null) throw new Error(`${url}: ${reply.status} ${await reply.text()}`);
+      url = new URL(location, url);
+    }
+    return url;
+  }
+  return own;
+}

@@ -1,0 +1,221 @@
+/** Who may call what: every route of the web pages with every sort of visitor. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import fastify, { type FastifyInstance } from 'fastify';
+import { createAuth } from '../../src/http/web/auth.ts';
+import { ApiError } from '../../src/core/errors.ts';
+import type { Role } from '../../src/core/role.ts';
+import { mountWeb } from '../../src/http/web/mount.ts';
+import { webRoutes, type WebRoute } from '../../src/http/web/routes.ts';
+import type { WebDeps } from '../../src/http/web/visit.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import type { Service } from '../kit/service.ts';
+import { operatorOf, originOf, person, startWebService, type Person } from '../kit/web.ts';
+
+const columns = [
+  'no session',
+  'a revoked session',
+  'somebody of another account',
+  'read_only',
+  'billing',
+  'developer',
+  'owner',
+  'an operator',
+  'owner of a suspended account',
+] as const;
+type Column = (typeof columns)[number];
+
+/** What each need answers, in the order of the columns; `ok`: the handler is reached. */
+const cells = {
+  //         none rev. oth. read bill dev. own. oper susp
+  anyone: '   ok  ok   ok   ok   ok   ok   ok   ok   ok',
+  signed_in: '401 401  ok   ok   ok   ok   ok   ok   ok',
+  view: '     401 401  404  ok   ok   ok   ok   404  ok',
+  build: '    401 401  404  403  403  ok   ok   404  403',
+  pay: '      401 401  404  403  ok   403  ok   404  403',
+  own: '      401 401  404  403  403  403  ok   404  403',
+  operate: '  401 401  404  404  404  404  404  ok   404',
+} as const;
+type Need = keyof typeof cells;
+
+/** Every route with what it has to ask for. Written down here, and not read from the routes. */
+const table: Record<Need, string> = {
+  anyone: `
+    GET / · GET /sign-in · GET /sign-up · GET /two-factor · GET /forgot · GET /reset
+    GET /invitation · GET /cabinet · GET /cabinet/* · GET /studio · GET /studio/*
+    GET /operator · GET /operator/* · GET /assets/* · GET /favicon.svg
+    GET /api/web · POST /api/sign-up · POST /api/invitation
+    POST /api/auth/sign-in/email · POST /api/auth/sign-in/social · GET /api/auth/callback/oidc
+    POST /api/auth/sign-out · POST /api/auth/request-password-reset
+    GET /api/auth/reset-password/:token · POST /api/auth/reset-password
+    POST /api/auth/send-verification-email · GET /api/auth/verify-email
+    POST /api/auth/change-password · POST /api/auth/two-factor/enable
+    POST /api/auth/two-factor/verify-totp · POST /api/auth/two-factor/verify-backup-code
+    POST /api/auth/two-factor/generate-backup-codes · POST /api/auth/two-factor/disable
+    GET /api/auth/passkey/generate-authenticate-options
+    POST /api/auth/passkey/verify-authentication
+    GET /api/auth/passkey/generate-register-options · POST /api/auth/passkey/verify-registration
+    GET /api/auth/passkey/list-user-passkeys · POST /api/auth/passkey/update-passkey
+    POST /api/auth/passkey/delete-passkey`,
+  signed_in: `
+    GET /api/me · PATCH /api/me · GET /api/me/security · DELETE /api/me/sessions
+    DELETE /api/me/sessions/:session_id · POST /api/me/account · POST /api/invitation/accept`,
+  view: `
+    GET account/overview · GET account/spend · GET account/statement
+    GET account/statement/export · GET account/top-up · GET account/alerts
+    GET account/balance · GET account/team · POST account/leave
+    GET account/webhooks · GET account/deliveries · GET account/requests/:request_id/deliveries
+    POST account/v1/estimate · GET account/v1/requests · GET account/v1/requests/:request_id
+    GET account/v1/requests/:request_id/status · GET account/v1/requests/:request_id/status/stream
+    GET account/v1/requests/:request_id/response`,
+  build: `
+    POST account/v1/chat/completions · POST account/v1/queue/*
+    POST account/v1/requests/:request_id/cancel · PUT account/v1/requests/:request_id/cancel
+    POST account/v1/files
+    POST account/webhooks/rotate · POST account/webhooks/retire · POST account/webhooks/test
+    POST account/requests/:request_id/resend`,
+  pay: `
+    POST account/vouchers · PUT account/alerts`,
+  own: `
+    PATCH account/account · PATCH account/members/:person_id · DELETE account/members/:person_id
+    POST account/invitations · DELETE account/invitations/:invitation_id`,
+  operate: ``,
+};
+
+const wanted = new Map<string, Need>();
+for (const [need, text] of Object.entries(table)) {
+  for (const [, method, path] of text.matchAll(/(\w+) (\S+)/g)) {
+    const full = path!.startsWith('/')
+      ? path!
+      : path!.replace('account', '/api/accounts/:account_id');
+    wanted.set(`${method} ${full}`, need as Need);
+  }
+}
+const routes = webRoutes();
+const nameOf = ({ method, path }: WebRoute) => `${method} ${path}`;
+
+test('every route has its cells, and no cell is of a route that is gone', () => {
+  assert.deepEqual(routes.map(nameOf).sort(), [...wanted.keys()].sort());
+});
+
+describe('the gate before the handlers', () => {
+  let service: Service;
+  let app: FastifyInstance;
+  let base: string;
+  let account: string;
+  let suspended: string;
+  const visitors = new Map<Column, Person | null>();
+
+  before(async () => {
+    service = await startWebService();
+    ({ app, base } = await openGate(service));
+    account = (await service.account()).account_id;
+    suspended = (await service.account()).account_id;
+    for (const role of ['read_only', 'billing', 'developer', 'owner'] satisfies Role[])
+      visitors.set(role, await person(service, { [account]: role }));
+    const { account_id: another } = await service.account();
+    visitors.set('no session', null);
+    visitors.set('somebody of another account', await person(service, { [another]: 'owner' }));
+    visitors.set('an operator', await operatorOf(service));
+    visitors.set('owner of a suspended account', await person(service, { [suspended]: 'owner' }));
+    await service.db.run(
+      rawSql(`update accounts set status = 'suspended' where id = $1`, [suspended]),
+    );
+    const gone = await person(service, { [account]: 'owner' });
+    await service.db.run(rawSql('delete from sessions where person_id = $1', [gone.id]));
+    visitors.set('a revoked session', gone);
+  });
+  after(async () => {
+    await app.close();
+    await service.stop();
+  });
+
+  const pathFor = (route: WebRoute, id: string) =>
+    route.path
+      .replace(':account_id', id)
+      .replaceAll(/:\w+/g, '01890000-0000-7000-8000-000000000000')
+      .replace('*', 'a/b');
+
+  async function knock(route: WebRoute, column: Column, headers: { origin?: string } = {}) {
+    const id = column === 'owner of a suspended account' ? suspended : account;
+    const cookie = [...(visitors.get(column)?.cookies ?? [])].map((pair) => pair.join('='));
+    const { origin = route.method === 'GET' ? '' : originOf(service) } = headers;
+    const reply = await fetch(`${base}${pathFor(route, id)}`, {
+      method: route.method,
+      headers: {
+        ...(origin !== '' && { origin }),
+        ...(cookie.length > 0 && { cookie: cookie.join('; ') }),
+      },
+    });
+    const { reached, code } = (await reply.json()) as { reached?: boolean; code?: string };
+    return reached
+      ? 'ok'
+      : `${reply.status}${reply.status === 403 && code !== 'forbidden' ? '?' : ''}`;
+  }
+
+  for (const [i, column] of columns.entries()) {
+    test(`lets ${column} to what is theirs, and to nothing else`, async () => {
+      const answers = await Promise.all(
+        routes.map(async (route) => [nameOf(route), await knock(route, column)] as const),
+      );
+      const expected = routes.map((route) => {
+        const need = wanted.get(nameOf(route))!;
+        return [nameOf(route), cells[need].trim().split(/\s+/)[i]];
+      });
+      assert.deepEqual(answers, expected);
+    });
+  }
+
+  for (const [what, origin] of Object.entries({
+    "another site's page": { origin: 'https://evil.example' },
+    'a page of the same host on another port': { origin: 'http://localhost:1' },
+    'a page without an address of its own': { origin: 'null' },
+    'who names no origin': { origin: '' },
+  })) {
+    test(`refuses every change that ${what} asks for, of the owner too`, async () => {
+      const changing = routes.filter(({ method }) => method !== 'GET');
+      assert.ok(changing.length > 20);
+      for (const column of ['owner', 'an operator', 'no session'] as const) {
+        const answers = await Promise.all(changing.map((route) => knock(route, column, origin)));
+        assert.deepEqual(
+          answers.filter((answer) => answer !== '403'),
+          [],
+        );
+      }
+    });
+  }
+});
+
+/** The real gate with handlers that only say that they were reached. */
+async function openGate(service: Service) {
+  const secret = Buffer.from('a secret of at least thirty-two characters');
+  const origin = () => originOf(service);
+  const nothing = async () => {};
+  const auth = createAuth({
+    db: service.db,
+    log: createLog('error'),
+    origin,
+    secrets: [secret],
+    oidc: null,
+    mail: null,
+    admits: async () => false,
+    settle: nothing,
+    proven: nothing,
+    signedIn: nothing,
+  });
+  const app = fastify();
+  app.setErrorHandler((error, _req, reply) => {
+    if (!(error instanceof ApiError)) throw error;
+    return reply.code(error.status).send({ code: error.code });
+  });
+  const handler = async () => ({ reached: true });
+  const deps = { db: service.db, auth, web: { origin } } as unknown as WebDeps;
+  mountWeb(
+    app,
+    webRoutes().map((route) => ({ ...route, handler })),
+    deps,
+  );
+  const base = await app.listen({ port: 0, host: '127.0.0.1' });
+  return { app, base };
+}

@@ -1,0 +1,225 @@
+/** The way in, held against who guesses and asks. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { rawSql } from '../../src/lib/sql.ts';
+import { invite } from '../../src/operations/person.ts';
+import type { Service } from '../kit/service.ts';
+import { totp } from '../kit/totp.ts';
+import { until } from '../kit/until.ts';
+import {
+  newAddress,
+  password,
+  person,
+  startWebService,
+  stranger,
+  visitorOf,
+  type Answer,
+  type Person,
+} from '../kit/web.ts';
+
+let service: Service;
+before(async () => {
+  service = await startWebService();
+});
+after(() => service.stop());
+
+const signInAs = (who: Person, email: string, given = password, headers = {}) =>
+  who.call('POST', '/api/auth/sign-in/email', { email, password: given }, headers);
+/** What a caller can tell two answers apart by. */
+const told = ({ status, headers, body }: Answer) => ({
+  status,
+  headers: [...headers]
+    .filter(([name]) => !['date', 'x-request-id'].includes(name))
+    .map(([name, value]) => (name === 'set-cookie' ? name : `${name}: ${value}`)),
+  body: body?.error ? { ...body.error, request_id: undefined } : body,
+});
+
+describe('who guesses is stopped', () => {
+  const statuses = async (count: number, work: (i: number) => Promise<Answer>) => {
+    const all = [];
+    for (let i = 0; i < count; i++) all.push((await work(i)).status);
+    return all;
+  };
+
+  test('from one address, whichever e-mail addresses are tried', async () => {
+    const guesser = stranger(service);
+    const all = await statuses(12, (i) => signInAs(guesser, `guess${i}@example.com`));
+    assert.deepEqual(all, [...Array(10).fill(401), 429, 429]);
+    assert.equal((await (await person(service)).signIn()).status, 200);
+  });
+
+  test('at one e-mail address, from however many addresses; known and unknown alike', async () => {
+    const ada = await person(service);
+    const guess = (email: string) =>
+      statuses(21, () =>
+        signInAs(stranger(service), email, 'a wrong one', { 'x-forwarded-for': newAddress() }),
+      );
+    // The sign-in that made her was one of hers.
+    assert.deepEqual(await guess(ada.email), [...Array(19).fill(401), 429, 429]);
+    assert.deepEqual(await guess('nobody21@example.com'), [...Array(20).fill(401), 429]);
+  });
+
+  test('at signing up, in a whole network of IPv6', async () => {
+    const all = await statuses(11, (i) =>
+      stranger(service).call(
+        'POST',
+        '/api/sign-up',
+        { name: 'x', email: 'none', password },
+        { 'x-forwarded-for': `2001:db8:1:2::${i}` },
+      ),
+    );
+    assert.deepEqual(all, [...Array(10).fill(400), 429]);
+  });
+
+  test('at links of invitations', async () => {
+    const guesser = stranger(service);
+    const all = await statuses(61, () => guesser.call('POST', '/api/invitation', { token: 'x' }));
+    assert.deepEqual([all[59], all[60]], [404, 429]);
+  });
+
+  test('at the codes of an authenticator app, from however many addresses, for a while', async () => {
+    const ada = await person(service);
+    const enabled = await ada.call('POST', '/api/auth/two-factor/enable', { password });
+    const secret = new URL(enabled.body.totpURI).searchParams.get('secret')!;
+    const verify = (who: Person, code: string) =>
+      who.call(
+        'POST',
+        '/api/auth/two-factor/verify-totp',
+        { code },
+        { 'x-forwarded-for': newAddress() },
+      );
+    assert.equal((await verify(ada, totp(secret))).status, 200);
+    const wrong = String((Number(totp(secret)) + 1) % 1e6).padStart(6, '0');
+    const seen = new Set<string>();
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const thief = visitorOf(service, ada.id, ada.email);
+      assert.equal((await thief.signIn()).body.twoFactorRedirect, true);
+      assert.equal((await thief.call('GET', '/api/me')).status, 401);
+      for (let i = 0; i < 5; i++) seen.add((await verify(thief, wrong)).body.code);
+    }
+    assert.deepEqual([...seen], ['INVALID_CODE']);
+    const thief = visitorOf(service, ada.id, ada.email);
+    await thief.signIn();
+    const right = await verify(thief, totp(secret));
+    assert.deepEqual([right.status, right.body.code], [429, 'ACCOUNT_TEMPORARILY_LOCKED']);
+    assert.equal((await thief.call('GET', '/api/me')).status, 401);
+    await service.db.run(
+      rawSql(`update two_factors set locked_until = now() - interval '1 s' where person_id = $1`, [
+        ada.id,
+      ]),
+    );
+    const later = visitorOf(service, ada.id, ada.email);
+    await later.signIn();
+    assert.equal((await verify(later, totp(secret))).status, 200);
+  });
+
+  test('at a backup code, which is good once', async () => {
+    const ada = await person(service);
+    const { body } = await ada.call('POST', '/api/auth/two-factor/enable', { password });
+    const secret = new URL(body.totpURI).searchParams.get('secret')!;
+    await ada.call('POST', '/api/auth/two-factor/verify-totp', { code: totp(secret) });
+    const [code] = body.backupCodes;
+    const use = async () => {
+      const other = visitorOf(service, ada.id, ada.email);
+      await other.signIn();
+      return (await other.call('POST', '/api/auth/two-factor/verify-backup-code', { code })).status;
+    };
+    assert.deepEqual([await use(), await use()], [200, 401]);
+    const [row] = await service.db.run<{ secret: string; backup_codes: string }>(
+      rawSql('select secret, backup_codes from two_factors where person_id = $1', [ada.id]),
+    );
+    assert.ok(!row!.secret.includes(secret) && !row!.backup_codes.includes(body.backupCodes[1]));
+  });
+});
+
+describe('who asks learns nothing of others', () => {
+  test('at signing in', async () => {
+    const ada = await person(service);
+    const [known, unknown] = [
+      await signInAs(stranger(service), ada.email, 'a wrong one'),
+      await signInAs(stranger(service), 'unknown@example.com', 'a wrong one'),
+    ];
+    assert.deepEqual(told(unknown), told(known));
+  });
+
+  test('at signing in, by the time it takes: a hash is computed of unknown ones too', async () => {
+    const ada = await person(service);
+    const median = async (email: string) => {
+      const times = [];
+      for (let i = 0; i < 7; i++) {
+        const started = performance.now();
+        await signInAs(stranger(service), email, 'a wrong one');
+        times.push(performance.now() - started);
+      }
+      return times.sort((a, b) => a - b)[3]!;
+    };
+    const [known, unknown] = [await median(ada.email), await median('unknown2@example.com')];
+    assert.ok(unknown > known / 3 && known > unknown / 3, `${known} ms, ${unknown} ms`);
+  });
+
+  test('at signing up', async () => {
+    const ada = await person(service);
+    const signUp = (email: string) =>
+      stranger(service).call('POST', '/api/sign-up', { name: 'Eve', email, password });
+    assert.deepEqual(told(await signUp(ada.email)), told(await signUp('free@example.com')));
+  });
+
+  test('at invitations: used up, over, taken back and never made are one answer', async () => {
+    const { account_id } = await service.account();
+    const make = async (after: string) => {
+      const made = await invite(service.db, {
+        account_id,
+        email: 'x@example.com',
+        role: 'owner',
+        invited_by: null,
+      });
+      await service.db.run(rawSql(after, [made.id]));
+      return made.token;
+    };
+    const tokens = [
+      await make('update invitations set accepted_at = now() where id = $1'),
+      await make(`update invitations set expires_at = now() - interval '1 s' where id = $1`),
+      await make('delete from invitations where id = $1'),
+      'never-made',
+    ];
+    const answers = await Promise.all(
+      tokens.map((token) => stranger(service).call('POST', '/api/invitation', { token })),
+    );
+    for (const answer of answers) assert.deepEqual(told(answer), told(answers[0]!));
+    assert.equal(answers[0]!.status, 404);
+  });
+});
+
+test('an authenticator app and its backup codes outlive the secret that sealed them', async () => {
+  const ada = await person(service);
+  const { body } = await ada.call('POST', '/api/auth/two-factor/enable', { password });
+  const secret = new URL(body.totpURI).searchParams.get('secret')!;
+  await ada.call('POST', '/api/auth/two-factor/verify-totp', { code: totp(secret) });
+  const sealed = async () =>
+    (
+      await service.db.run<{ secret: string }>(
+        rawSql('select secret from two_factors where person_id = $1', [ada.id]),
+      )
+    )[0]!.secret;
+  const before = await sealed();
+  const [old, next] = [
+    'a secret of at least thirty-two characters',
+    'another one of at least thirty-two characters',
+  ];
+  const during = { FAREBOX_SECRET: next, FAREBOX_SECRET_PREVIOUS: old };
+  const rotated = { ...service, app: (await service.another(during)).app };
+  await signInAs(stranger(rotated), 'nobody3@example.com');
+  await until('a new seal', async () => (await sealed()) !== before);
+  const after = { ...service, app: (await service.another({ FAREBOX_SECRET: next })).app };
+  const again = visitorOf(after, ada.id, ada.email);
+  assert.equal((await again.signIn()).body.twoFactorRedirect, true);
+  const answer = await again.call('POST', '/api/auth/two-factor/verify-totp', {
+    code: totp(secret),
+  });
+  assert.equal(answer.status, 200);
+  const other = visitorOf(after, ada.id, ada.email);
+  await other.signIn();
+  const [code] = body.backupCodes;
+  const used = await other.call('POST', '/api/auth/two-factor/verify-backup-code', { code });
+  assert.equal(used.status, 200);
+});

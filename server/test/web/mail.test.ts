@@ -1,0 +1,221 @@
+/** What is sent by e-mail, to whom, and what it opens. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { rawSql } from '../../src/lib/sql.ts';
+import { openPost, type Post } from '../kit/post.ts';
+import type { Service } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+import {
+  originOf,
+  password,
+  person,
+  startWebService,
+  stranger,
+  visitorOf,
+  type Answer,
+} from '../kit/web.ts';
+
+let post: Post;
+let service: Service;
+before(async () => {
+  post = await openPost();
+  service = await startWebService({ env: { FAREBOX_SMTP_URL: post.url } });
+});
+after(async () => {
+  await service.stop();
+  await post.close();
+});
+
+const signUp = (email: string, more: object = {}) =>
+  stranger(service).call('POST', '/api/sign-up', { name: 'Ada', email, password, ...more });
+const pathOf = (link: string) => link.slice(originOf(service).length);
+const askReset = (email: string) =>
+  stranger(service).call('POST', '/api/auth/request-password-reset', {
+    email,
+    redirectTo: '/reset',
+  });
+const isProven = async (email: string) => {
+  const [row] = await service.db.run<{ email_verified: boolean }>(
+    rawSql('select email_verified from people where email = $1', [email]),
+  );
+  return row?.email_verified;
+};
+
+describe('signing up', () => {
+  test('waits for the link in the letter, which signs in', async () => {
+    const email = 'ada@example.com';
+    assert.deepEqual((await signUp(email)).body, { status: 'check_mail' });
+    const ada = visitorOf(service, '', email);
+    const refused = await ada.signIn();
+    assert.deepEqual([refused.status, refused.body.code], [403, 'EMAIL_NOT_VERIFIED']);
+    assert.equal((await ada.call('GET', '/api/me')).status, 401);
+    const { links } = await post.letterTo(email);
+    const opened = await ada.call('GET', pathOf(links[0]!));
+    assert.equal(opened.status, 302);
+    assert.equal(new URL(opened.headers.get('location')!, originOf(service)).pathname, '/sign-in');
+    const { body } = await ada.call('GET', '/api/me');
+    assert.equal(body.email_verified, true);
+    assert.equal(body.accounts.length, 1);
+  });
+
+  test('with a known address answers the same, and tells its owner in a letter', async () => {
+    const known = await person(service);
+    const free = await signUp('free@example.com');
+    const taken = await signUp(known.email, { password: 'of somebody else' });
+    assert.deepEqual([taken.status, taken.body], [free.status, free.body]);
+    const letter = await post.letterTo(known.email);
+    assert.match(letter.subject, /account already/);
+    assert.equal((await known.signIn()).status, 200);
+  });
+
+  test('by somebody before, with a password of theirs, does not keep the owner of the address out', async () => {
+    const email = 'victim@example.com';
+    await signUp(email, { password: 'of the attacker' });
+    await post.letterTo(email);
+    await signUp(email);
+    await until(
+      'a second letter',
+      () => post.letters.filter(({ to }) => to === email).length === 2,
+    );
+    const { links } = await post.letterTo(email);
+    const token = new URL(links[1]!).searchParams.get('token');
+    const body = { newPassword: password, token };
+    const set = await stranger(service).call('POST', '/api/auth/reset-password', body);
+    assert.equal(set.status, 200);
+    const victim = visitorOf(service, '', email);
+    assert.equal((await victim.signIn()).status, 200);
+    const attacker = visitorOf(service, '', email);
+    const wrong = { email, password: 'of the attacker' };
+    assert.equal((await attacker.call('POST', '/api/auth/sign-in/email', wrong)).status, 401);
+  });
+
+  test('sends a link again to who has not opened it, and nothing to who has', async () => {
+    const email = 'again@example.com';
+    await signUp(email);
+    await post.letterTo(email);
+    const known = await person(service);
+    const send = (to: string) =>
+      stranger(service).call('POST', '/api/auth/send-verification-email', {
+        email: to,
+        callbackURL: '/sign-in',
+      });
+    const answers = [await send(email), await send(known.email), await send('no@example.com')];
+    for (const { status, body } of answers)
+      assert.deepEqual([status, body], [200, { status: true }]);
+    await until(
+      'a second letter',
+      () => post.letters.filter(({ to }) => to === email).length === 2,
+    );
+    assert.equal(post.letters.filter(({ to }) => to === known.email).length, 0);
+    assert.equal(post.letters.filter(({ to }) => to === 'no@example.com').length, 0);
+  });
+});
+
+describe('a forgotten password', () => {
+  test('is replaced with the link in the letter, once, and all browsers are signed out', async () => {
+    const known = await person(service);
+    assert.equal((await askReset(known.email)).status, 200);
+    const { links } = await post.letterTo(known.email);
+    const opened = await stranger(service).call('GET', pathOf(links[0]!));
+    const to = new URL(opened.headers.get('location')!, originOf(service));
+    assert.equal(to.origin + to.pathname, `${originOf(service)}/reset`);
+    const body = { newPassword: 'a whole new one', token: to.searchParams.get('token') };
+    const set = () => stranger(service).call('POST', '/api/auth/reset-password', body);
+    assert.deepEqual([(await set()).status, (await set()).status], [200, 400]);
+    assert.equal((await known.call('GET', '/api/me')).status, 401);
+    assert.equal((await known.signIn()).status, 401);
+  });
+
+  test('is answered alike for known and unknown addresses, and throttled alike', async () => {
+    const known = await person(service);
+    const told = [];
+    for (const email of [known.email, 'unknown@example.com']) {
+      const answers: Answer[] = [];
+      for (let i = 0; i < 6; i++) answers.push(await askReset(email));
+      const of = ({ status, body, headers }: Answer) => [
+        status,
+        body.error?.code ?? body,
+        [...headers.keys()].filter((name) => name !== 'x-request-id'),
+      ];
+      told.push(answers.map(of));
+      assert.equal(answers.at(-1)!.status, 429);
+    }
+    assert.deepEqual(told[1], told[0]);
+    assert.equal(post.letters.filter(({ to }) => to === 'unknown@example.com').length, 0);
+  });
+
+  test('leads to no other site', async () => {
+    const known = await person(service);
+    for (const redirectTo of ['https://evil.example/', '//evil.example', '/\\evil.example']) {
+      const reply = await stranger(service).call('POST', '/api/auth/request-password-reset', {
+        email: known.email,
+        redirectTo,
+      });
+      assert.equal(reply.status, 403, redirectTo);
+    }
+    const path = '/api/auth/reset-password/x?callbackURL=https://evil.example/';
+    assert.equal((await stranger(service).call('GET', path)).status, 403);
+    const verify = '/api/auth/verify-email?token=x&callbackURL=https://evil.example/';
+    assert.equal((await stranger(service).call('GET', verify)).status, 403);
+    assert.equal(post.letters.filter(({ to }) => to === known.email).length, 0);
+  });
+});
+
+describe('an invitation', () => {
+  async function invited(email: string) {
+    const { account_id } = await service.account();
+    const owner = await person(service, { [account_id]: 'owner' });
+    const made = await owner.of(account_id).call('POST', '/invitations', {
+      email,
+      role: 'billing',
+    });
+    assert.equal(made.status, 200);
+    const token = (link: string) => new URL(link).searchParams.get('token')!;
+    const { links, subject } = await post.letterTo(email);
+    assert.match(subject, /Somebody invites you/);
+    assert.equal(made.body.mailed, true);
+    return { account_id, shown: token(made.body.url), mailed: token(links[0]!) };
+  }
+
+  test('that came by mail proves the address', async () => {
+    const email = 'mailed@example.com';
+    const { account_id, shown, mailed } = await invited(email);
+    assert.notEqual(mailed, shown);
+    assert.deepEqual((await signUp(email, { token: mailed })).body, { status: 'sign_in' });
+    assert.equal(await isProven(email), true);
+    const joined = visitorOf(service, '', email);
+    await joined.signIn();
+    assert.equal((await joined.of(account_id).call('GET', '/balance')).status, 200);
+  });
+
+  test('that its maker opens by themselves proves nothing: the address has to answer', async () => {
+    const email = 'not-mine@example.com';
+    const { shown } = await invited(email);
+    assert.deepEqual((await signUp(email, { token: shown })).body, { status: 'check_mail' });
+    assert.equal(await isProven(email), false);
+    assert.equal((await visitorOf(service, '', email).signIn()).status, 403);
+  });
+});
+
+test('a mail server that is away is no reason to answer otherwise; the operator hears of it', async () => {
+  const away = await openPost();
+  await away.close();
+  const { app } = await service.another({ FAREBOX_SMTP_URL: away.url });
+  const lonely = { ...service, app };
+  const { account_id } = await service.account();
+  const owner = await person(lonely, { [account_id]: 'owner' });
+  const reply = await stranger(lonely).call('POST', '/api/sign-up', {
+    name: 'Ada',
+    email: 'away@example.com',
+    password,
+  });
+  assert.deepEqual([reply.status, reply.body], [200, { status: 'check_mail' }]);
+  const made = await owner.of(account_id).call('POST', '/invitations', {
+    email: 'x@example.com',
+    role: 'owner',
+  });
+  assert.deepEqual([made.status, made.body.mailed], [200, false]);
+  await until('a line of the log', () =>
+    service.log.some((line) => line.includes('e-mail not sent')),
+  );
+});

@@ -1,0 +1,190 @@
+/** Money in a real browser. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, describe, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { parseUsd } from '../../src/core/money.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { createVouchers } from '../../src/operations/voucher.ts';
+import {
+  barriers,
+  desktop,
+  openBrowser,
+  overflowOf,
+  phone,
+  picture,
+  signIn,
+  visitor,
+  withoutBrowser,
+} from '../kit/browser.ts';
+import type { Service, TestAccount } from '../kit/service.ts';
+import { spendForMonths } from '../kit/spent.ts';
+import { originOf, password, person, startWebService } from '../kit/web.ts';
+
+const text = `Send USDT (TRC-20) to
+
+  TXyz8qA1fakeAddressForTheTest
+
+and write {account_id} into the memo. Within an hour it is here.
+Questions: https://help.example/paying.`;
+
+describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
+  let service: Service;
+  let browser: Browser;
+  let base: string;
+  let busy: TestAccount;
+  before(async () => {
+    service = await startWebService({ env: { FAREBOX_TOP_UP_TEXT: text } });
+    browser = await openBrowser();
+    base = originOf(service);
+    busy = await service.account({ usd: 5, monthly_limit_usd_micro: 40_000n });
+    await spendForMonths(service, busy);
+  });
+  after(async () => {
+    await browser?.close();
+    await service.stop();
+  });
+
+  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+    test(`leads from signing up to money in the account, at ${size} width`, async () => {
+      const { page, context, faults } = await visitor(browser, { viewport });
+      const email = `first-${size}@example.com`;
+      await page.goto(`${base}/sign-up`);
+      await page.getByLabel('Your name').fill('Ada');
+      await page.getByLabel('E-mail address').fill(email);
+      await page.locator('input[autocomplete=new-password]').fill(password);
+      await page.getByRole('button', { name: 'Create an account' }).click();
+      await page.getByRole('heading', { name: 'Three steps to the first result' }).waitFor();
+      assert.deepEqual(await barriers(page), []);
+      await picture(page, `overview-first-${size}`);
+      await page.getByRole('listitem').getByRole('link', { name: 'Top up' }).click();
+
+      await page.getByText('TXyz8qA1fakeAddressForTheTest').waitFor();
+      const made = { amount: 25_500_000n, count: 1, expires_at: null, note: null };
+      const [voucher] = await createVouchers(service.db, { ...made, created_by: null });
+      await page.getByLabel('Voucher code').fill('FB-0000-0000-0000-0000-0001');
+      await page.getByRole('button', { name: 'Redeem' }).click();
+      await page.getByText('there is a slip in it').waitFor();
+      assert.deepEqual(await barriers(page), []);
+      await page.getByLabel('Voucher code').fill(voucher!.code.toLowerCase());
+      await page.getByRole('button', { name: 'Redeem' }).click();
+      await page.getByText('$25.50 is booked. Available now: $25.50.').waitFor();
+      assert.equal(await overflowOf(page), 0);
+      assert.deepEqual(await barriers(page), []);
+      await picture(page, `top-up-${size}`);
+      await page.getByRole('link', { name: 'See the statement' }).click();
+      await page.getByText('Voucher', { exact: true }).waitFor();
+      await page.getByText('+$25.50').waitFor();
+      await page.goto(`${base}/cabinet`);
+      await page.getByText('$25.50').waitFor();
+      assert.equal(await page.getByText('Redeem a voucher or pay').count(), 0, 'step is not done');
+      assert.deepEqual(faults, []);
+      await context.close();
+    });
+
+    test(`filters the statement and exports what adds up, at ${size} width`, async () => {
+      const { email } = await person(service, { [busy.account_id]: 'read_only' });
+      const { page, context, faults } = await visitor(browser, { viewport });
+      await signIn(page, base, email, password);
+      await page.goto(`${base}/cabinet/money`);
+      await page.getByText('credited to the wrong account').waitFor();
+      await page.getByText('$0.01 charged, $0.01 of the reservation returned').waitFor();
+      assert.equal(await overflowOf(page), 0);
+      assert.deepEqual(await barriers(page), []);
+      await picture(page, `statement-${size}`);
+
+      await page.getByRole('button', { name: 'Export' }).click();
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('menuitem', { name: 'CSV, for spreadsheets' }).click(),
+      ]);
+      assert.match(download.suggestedFilename(), /^farebox-statement.*\.csv$/);
+      const [head, ...lines] = (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
+      const place = head!.replaceAll('"', '').split(',').indexOf('change_usd');
+      const sum = lines.reduce((all, line) => {
+        const amount = line.split(',')[place]!;
+        return all + (amount.startsWith('-') ? -parseUsd(amount.slice(1)) : parseUsd(amount));
+      }, 0n);
+      assert.equal(sum, (await service.balance(busy)).available);
+
+      await page.getByText('Corrections', { exact: true }).click();
+      await page.waitForURL(/kind=adjustment/);
+      await page
+        .getByText('$0.01 charged, $0.01 of the reservation returned')
+        .waitFor({ state: 'detached' });
+      await page.getByText('ticket 881').waitFor();
+      await page.reload();
+      await page.getByText('ticket 881').waitFor();
+      await page.getByRole('combobox', { name: 'Period' }).click();
+      await page.getByRole('option', { name: 'Last month' }).click();
+      await page.getByText('Nothing fits this filter').waitFor();
+      assert.deepEqual(await barriers(page), []);
+      await page.getByRole('button', { name: 'Clear the filter' }).click();
+      await page.getByText('$0.01 charged, $0.01 of the reservation returned').waitFor();
+      assert.equal(new URL(page.url()).search, '');
+      assert.deepEqual(faults, []);
+      await context.close();
+    });
+
+    test(`sets an alert, at ${size} width`, async () => {
+      const account = await service.account({ usd: 1 });
+      const { email } = await person(service, { [account.account_id]: 'billing' });
+      const { page, context, faults } = await visitor(browser, { viewport });
+      await signIn(page, base, email, password);
+      await page.goto(`${base}/cabinet/money/alerts`);
+      await page.getByLabel('Tell me when the balance is low').check();
+      const threshold = page.getByLabel('When less than this is available');
+      await threshold.fill('nothing');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('An amount above 0').waitFor();
+      await threshold.fill('7.5');
+      await page.getByLabel('By webhook').fill('http://10.0.0.1/hook');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('must lead to a public address').waitFor();
+      assert.equal(await overflowOf(page), 0);
+      assert.deepEqual(await barriers(page), []);
+      await picture(page, `alerts-${size}`);
+      await page.getByLabel('By webhook').fill('');
+      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('Saved. The balance is looked at every minute.').waitFor();
+      const [kept] = await service.db.run(
+        rawSql('select low_balance_usd_micro, webhook_url from alerts where account_id = $1', [
+          account.account_id,
+        ]),
+      );
+      assert.deepEqual(kept, { low_balance_usd_micro: 7_500_000n, webhook_url: null });
+      assert.deepEqual(faults, []);
+      await context.close();
+    });
+  }
+
+  test('shows who only looks no way to pay, and speaks Russian', async () => {
+    const { email } = await person(service, { [busy.account_id]: 'read_only' });
+    const { page, context, faults } = await visitor(browser, {
+      viewport: phone,
+      scheme: 'dark',
+      language: 'ru',
+    });
+    await page.goto(`${base}/sign-in?to=/cabinet/money/top-up`);
+    await page.locator('input[type=email]').fill(email);
+    await page.locator('input[autocomplete=current-password]').fill(password);
+    await page.keyboard.press('Enter');
+    await page.getByText('С вашей ролью деньги можно только смотреть').waitFor();
+    assert.equal(await page.getByLabel('Код ваучера').count(), 0);
+    assert.deepEqual(await barriers(page), []);
+    await picture(page, 'top-up-ru-dark');
+    await page.goto(`${base}/cabinet/money/alerts`);
+    await page.getByText('Никому не сообщается').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Сохранить' }).count(), 0);
+    assert.deepEqual(await barriers(page), []);
+    for (const path of ['/cabinet/money', '/cabinet']) {
+      await page.goto(`${base}${path}`);
+      await page.getByText(path === '/cabinet' ? 'Выполняется сейчас' : 'ticket 881').waitFor();
+      assert.equal(await overflowOf(page), 0);
+      assert.deepEqual(await barriers(page), []);
+      await picture(page, `${path.split('/').at(-1)}-ru-dark`);
+    }
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+});

@@ -1,0 +1,244 @@
+/** Signing in at an identity provider: who gets in, as whom, and what is kept of it. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { rawSql } from '../../src/lib/sql.ts';
+import { invite } from '../../src/operations/person.ts';
+import { client, openProvider, type IdentityProvider } from '../kit/provider.ts';
+import type { Service } from '../kit/service.ts';
+import { originOf, person, startWebService, stranger, visitorOf, type Person } from '../kit/web.ts';
+
+let provider: IdentityProvider;
+let open: Service;
+let closed: Service;
+let byInvitation: Service;
+before(async () => {
+  provider = await openProvider();
+  open = await startWebService({ env: envOf(provider.issuer) });
+  closed = await also({ FAREBOX_SIGN_UP: 'closed' });
+  byInvitation = await also({ FAREBOX_SIGN_UP: 'invite' });
+});
+after(async () => {
+  await open.stop();
+  await provider.close();
+});
+
+const envOf = (issuer: string) => ({
+  FAREBOX_OIDC_ISSUER: issuer,
+  FAREBOX_OIDC_CLIENT_ID: client.id,
+  FAREBOX_OIDC_CLIENT_SECRET: client.secret,
+});
+/** The same database with other settings. */
+async function also(env: Record<string, string>): Promise<Service> {
+  return { ...open, app: (await open.another(env)).app };
+}
+
+let subjects = 0;
+function sits(claims: Record<string, unknown>): void {
+  provider.claims = { sub: `subject-${++subjects}`, name: 'Ada', ...claims };
+}
+
+const social = (who: Person, callbackURL = '/cabinet') =>
+  who.call('POST', '/api/auth/sign-in/social', {
+    provider: 'oidc',
+    callbackURL,
+    errorCallbackURL: '/sign-in',
+  });
+
+/** Where somebody ends who signs in there: a path of the pages. */
+async function signIn(
+  service: Service,
+  who = stranger(service),
+): Promise<{ who: Person; to: URL }> {
+  const begun = await social(who);
+  assert.equal(begun.status, 200, begun.text);
+  const back = await provider.follow(begun.body.url);
+  assert.equal(back.origin, originOf(service));
+  const { status, headers } = await who.call('GET', back.pathname + back.search);
+  assert.equal(status, 302);
+  return { who, to: new URL(headers.get('location')!, originOf(service)) };
+}
+
+const meOf = async (who: Person) => (await who.call('GET', '/api/me')).body;
+const loginsOf = (email: string) =>
+  open.db.run<Record<string, unknown>>(
+    rawSql(
+      `select l.* from logins l join people p on p.id = l.person_id where p.email = $1
+       order by l.provider_id`,
+      [email],
+    ),
+  );
+const exists = async (email: string) =>
+  (await open.db.run(rawSql('select from people where email = $1', [email]))).length > 0;
+
+async function refuses(service: Service, error: string): Promise<void> {
+  const { who, to } = await signIn(service);
+  assert.deepEqual([to.pathname, to.searchParams.get('error')], ['/sign-in', error]);
+  assert.equal((await who.call('GET', '/api/me')).status, 401);
+}
+
+describe('where anybody may sign up', () => {
+  test('a newcomer owns an account, and no token of the provider is kept', async () => {
+    const email = 'new@example.com';
+    sits({ email, email_verified: true });
+    const { who, to } = await signIn(open);
+    assert.equal(to.pathname, '/cabinet');
+    const me = await meOf(who);
+    assert.deepEqual([me.email, me.name, me.email_verified], [email, 'Ada', true]);
+    assert.deepEqual(
+      me.accounts.map(({ role }: { role: string }) => role),
+      ['owner'],
+    );
+    const again = await signIn(open);
+    assert.equal((await meOf(again.who)).person_id, me.person_id);
+    const logins = await loginsOf(email);
+    assert.equal(logins.length, 1);
+    for (const column of ['access_token', 'refresh_token', 'id_token', 'access_token_expires_at'])
+      assert.equal(logins[0]![column], null, column);
+  });
+
+  test('somebody known with an address that the provider has proven is the same person', async () => {
+    const ada = await person(open);
+    sits({ email: ada.email, email_verified: true });
+    const { who } = await signIn(open);
+    assert.equal((await meOf(who)).person_id, ada.id);
+    const logins = await loginsOf(ada.email);
+    assert.deepEqual(
+      logins.map(({ provider_id, access_token, id_token }) => [
+        provider_id,
+        access_token,
+        id_token,
+      ]),
+      [
+        ['credential', null, null],
+        ['oidc', null, null],
+      ],
+    );
+    assert.equal((await ada.signIn()).status, 200);
+  });
+
+  for (const [what, email_verified] of Object.entries({
+    'has not proven': false,
+    'says nothing of': undefined,
+    'says "false" of': 'false',
+  })) {
+    test(`somebody known is not taken over with an address that the provider ${what}`, async () => {
+      const ada = await person(open);
+      sits({ email: ada.email, email_verified });
+      await refuses(open, 'account_not_linked');
+      assert.equal((await loginsOf(ada.email)).length, 1);
+    });
+  }
+
+  test('who signed up before with an address that is not theirs does not share it with its owner', async () => {
+    const eve = await person(open);
+    await open.db.run(rawSql('update people set email_verified = false where id = $1', [eve.id]));
+    sits({ email: eve.email, email_verified: true });
+    await refuses(open, 'account_not_linked');
+    assert.equal((await loginsOf(eve.email)).length, 1);
+  });
+
+  test('somebody is who they are at the provider, whatever address they have there by now', async () => {
+    const [ada, eve] = [await person(open), await person(open)];
+    sits({ email: ada.email, email_verified: true });
+    await signIn(open);
+    provider.claims = { ...provider.claims, email: eve.email };
+    const { who } = await signIn(open);
+    assert.equal((await meOf(who)).person_id, ada.id);
+    assert.equal((await loginsOf(eve.email)).length, 1);
+  });
+
+  test('a provider that tells no address lets nobody in', async () => {
+    sits({});
+    await refuses(open, 'email_not_found');
+  });
+});
+
+describe('where nobody may sign up', () => {
+  test('a stranger stays outside, and no person is made', async () => {
+    sits({ email: 'stranger1@example.com', email_verified: true });
+    await refuses(closed, 'sign_up_closed');
+    assert.equal(await exists('stranger1@example.com'), false);
+  });
+
+  test('an invitation does not help; who is known comes in', async () => {
+    const email = 'invited1@example.com';
+    await invite(open.db, { account_id: null, email, role: 'owner', invited_by: null });
+    sits({ email, email_verified: true });
+    await refuses(closed, 'sign_up_closed');
+    const ada = await person(open);
+    sits({ email: ada.email, email_verified: true });
+    assert.equal((await meOf((await signIn(closed)).who)).person_id, ada.id);
+  });
+});
+
+describe('where an invitation is needed', () => {
+  test('a stranger stays outside, and so does who only claims an invited address', async () => {
+    sits({ email: 'stranger2@example.com', email_verified: true });
+    await refuses(byInvitation, 'sign_up_closed');
+    const email = 'claimed@example.com';
+    await invite(open.db, { account_id: null, email, role: 'owner', invited_by: null });
+    sits({ email, email_verified: false });
+    await refuses(byInvitation, 'sign_up_closed');
+    assert.equal(await exists(email), false);
+  });
+
+  test('who is invited to an account comes in, and is asked before they join it', async () => {
+    const email = 'joins@example.com';
+    const { account_id } = await open.account();
+    const wanted = { account_id, email, role: 'developer' as const, invited_by: null };
+    const { token } = await invite(open.db, wanted);
+    sits({ email, email_verified: true });
+    const { who } = await signIn(byInvitation);
+    assert.deepEqual((await meOf(who)).accounts, []);
+    assert.equal((await who.call('POST', '/api/invitation/accept', { token })).status, 200);
+    const [account] = (await meOf(who)).accounts;
+    assert.deepEqual([account.account_id, account.role], [account_id, 'developer']);
+  });
+
+  test('who is invited to sign up gets an account, and the invitation is used up', async () => {
+    const email = 'own@example.com';
+    const wanted = { account_id: null, email, role: 'owner' as const, invited_by: null };
+    const { token } = await invite(open.db, wanted);
+    sits({ email, email_verified: true });
+    const { who } = await signIn(byInvitation);
+    assert.equal((await meOf(who)).accounts.length, 1);
+    assert.equal((await who.call('POST', '/api/invitation', { token })).status, 404);
+  });
+});
+
+describe('the way there and back', () => {
+  test('leads to no other site', async () => {
+    for (const url of ['https://evil.example/', '//evil.example/', '/\\evil.example']) {
+      const reply = await social(stranger(open), url);
+      assert.equal(reply.status, 403, url);
+    }
+  });
+
+  test('that began in another browser, or was made up, signs nobody in', async () => {
+    const ada = await person(open);
+    sits({ email: ada.email, email_verified: true });
+    const begun = await social(stranger(open));
+    const back = await provider.follow(begun.body.url);
+    for (const path of [back.pathname + back.search, '/api/auth/callback/oidc?code=x&state=y']) {
+      const other = stranger(open);
+      const reply = await other.call('GET', path);
+      assert.equal(reply.status, 302);
+      const to = new URL(reply.headers.get('location')!, originOf(open));
+      assert.deepEqual([to.origin, to.pathname], [originOf(open), '/sign-in']);
+      assert.equal((await other.call('GET', '/api/me')).status, 401);
+    }
+  });
+
+  test('to a provider that is away keeps nobody else out, and works once it is back', async () => {
+    const away = await openProvider();
+    const port = Number(new URL(away.issuer).port);
+    await away.close();
+    const service = await also(envOf(away.issuer));
+    const ada = await person(open);
+    assert.equal((await visitorOf(service, ada.id, ada.email).signIn()).status, 200);
+    assert.equal((await social(stranger(service))).status, 404);
+    const back = await openProvider(port);
+    assert.equal((await social(stranger(service))).status, 200);
+    await back.close();
+  });
+});

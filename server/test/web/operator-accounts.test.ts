@@ -1,0 +1,332 @@
+/** Accounts in the operator's console: finding them, booking money, prices, suspension, limits. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { rawSql } from '../../src/lib/sql.ts';
+import type { Service, TestAccount } from '../kit/service.ts';
+import { operatorOf, person, startWebService, stranger, type Person } from '../kit/web.ts';
+
+let service: Service;
+let operator: Person;
+before(async () => {
+  service = await startWebService();
+  operator = await operatorOf(service);
+});
+after(() => service.stop());
+
+const ask = async (path: string) => {
+  const { status, body, text } = await operator.call('GET', `/api/operator${path}`);
+  assert.equal(status, 200, text);
+  return body;
+};
+const act = (method: string, path: string, body: object = {}) =>
+  operator.call(method, `/api/operator${path}`, body);
+const at = ({ account_id }: TestAccount, path = '') => `/accounts/${account_id}${path}`;
+const found = async (q: string) => {
+  const { data } = await ask(`/accounts?q=${encodeURIComponent(q)}`);
+  return data.map((row: { email: string }) => row.email);
+};
+const named = async (email: string, name: string | null) => {
+  const made = await act('POST', '/accounts', { email, invite: false });
+  assert.equal(made.status, 200, made.text);
+  const { account_id } = made.body;
+  await service.db.run(rawSql('update accounts set name = $2 where id = $1', [account_id, name]));
+  return account_id as string;
+};
+
+describe('an account is found', () => {
+  let id: string;
+  before(async () => {
+    id = await named('olga.petrova@studio-nord.example', 'Студия Норд');
+    await named('peter@other.example', 'Peter & Sons');
+  });
+
+  for (const q of [
+    'olga',
+    'PETROVA',
+    'nord',
+    'студия',
+    'Нор',
+    'olga.petrova@studio-nord.example',
+  ]) {
+    test(`by "${q}"`, async () => {
+      assert.deepEqual(await found(q), ['olga.petrova@studio-nord.example']);
+    });
+  }
+
+  test('by the beginning of its id, and by the whole', async () => {
+    assert.deepEqual(await found(id), ['olga.petrova@studio-nord.example']);
+    assert.ok((await found(id.slice(0, 12))).includes('olga.petrova@studio-nord.example'));
+  });
+
+  test('by all words together, in any order, and by no other', async () => {
+    assert.deepEqual(await found('sons pet'), ['peter@other.example']);
+    assert.deepEqual(await found('sons olga'), []);
+    assert.deepEqual(await found('etrova'), []);
+  });
+
+  for (const q of [`o'l`, `\\ & | ! :* ( ) <-> '`, '%', '::', `'):*`, '🙂', 'a'.repeat(300)]) {
+    test(`by nothing that is odd: ${q.slice(0, 20)}`, async () => {
+      await found(q);
+    });
+  }
+
+  test('by a request, a key, a payment reference or a person of it', async () => {
+    const account = await service.account();
+    const body = { prompt: 'a cat' };
+    const sent = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
+    const { email, id: person_id } = await person(service, { [account.account_id]: 'owner' });
+    const traces = [sent.body.request_id, account.key_id, `test ${account.account_id}`];
+    for (const q of [...traces, email, person_id]) {
+      assert.deepEqual(await found(q), [account.email], q);
+    }
+  });
+
+  test('a page after the other, newest first, each once', async () => {
+    const seen: string[] = [];
+    let cursor = '';
+    do {
+      const page = await ask(`/accounts?limit=2${cursor && `&cursor=${cursor}`}`);
+      assert.ok(page.data.length <= 2);
+      seen.push(...page.data.map((row: { account_id: string }) => row.account_id));
+      cursor = page.next_cursor ?? '';
+    } while (cursor !== '');
+    assert.deepEqual(seen, [...new Set(seen)].sort().reverse());
+    assert.ok(seen.includes(id));
+  });
+
+  test('not by a parameter that is none', async () => {
+    for (const query of ['limit=0', 'limit=101', 'cursor=x', 'only=rich']) {
+      const { status } = await operator.call('GET', `/api/operator/accounts?${query}`);
+      assert.equal(status, 400, query);
+    }
+  });
+});
+
+describe('money that an operator books', () => {
+  test('twice under one reference, at once, is booked once', async () => {
+    const account = await service.account({ usd: 0 });
+    const body = { amount_usd_micro: '7000000', reference: 'storm' };
+    const replies = await Promise.all(
+      Array.from({ length: 8 }, () => act('POST', at(account, '/credit'), body)),
+    );
+    assert.deepEqual([...new Set(replies.map(({ status }) => status))], [200]);
+    assert.equal(replies.filter((reply) => !reply.body.replayed).length, 1);
+    assert.equal(new Set(replies.map((reply) => reply.body.transfer_id)).size, 1);
+    assert.equal((await service.balance(account)).available, 7_000_000n);
+    await service.audit();
+  });
+
+  test('for two accounts under one reference, at once, is booked for one and refused for the other', async () => {
+    const accounts = [await service.account({ usd: 0 }), await service.account({ usd: 0 })];
+    const body = { amount_usd_micro: '3000000', reference: 'contested' };
+    const replies = await Promise.all(
+      accounts.map((account) => act('POST', at(account, '/credit'), body)),
+    );
+    assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 400]);
+    const refused = replies.find(({ status }) => status === 400)!;
+    assert.match(refused.body.error.message, /was booked before for something else/);
+    const sums = await Promise.all(accounts.map((account) => service.balance(account)));
+    assert.equal(sums[0]!.available + sums[1]!.available, 3_000_000n);
+    const { data } = await ask('/log?action=account.credit&limit=100');
+    const logged = data.filter(
+      ({ details }: { details: { reference: string } }) => details.reference === 'contested',
+    );
+    assert.equal(logged.length, 1);
+  });
+
+  test('shows what a reference was booked for before', async () => {
+    const account = await service.account({ usd: 0 });
+    assert.deepEqual(await ask('/references?reference=once'), { booked: null });
+    const body = { amount_usd_micro: '1000000', reference: 'once' };
+    await act('POST', at(account, '/credit'), body);
+    const { booked } = await ask('/references?reference=%20once%20');
+    assert.equal(booked.email, account.email);
+    assert.equal(booked.amount_usd_micro, '1000000');
+    assert.equal(booked.kind, 'deposit');
+  });
+
+  test('is corrected with a reason, and never below zero', async () => {
+    const account = await service.account({ usd: 2 });
+    const body = { amount_usd_micro: '-1500000', reference: 'fix 1', reason: 'twice by bank' };
+    assert.equal((await act('POST', at(account, '/adjust'), body)).status, 200);
+    const again = { ...body, reference: 'fix 2' };
+    assert.equal((await act('POST', at(account, '/adjust'), again)).status, 400);
+    const nothing = { ...body, reference: 'fix 3', reason: '' };
+    assert.equal((await act('POST', at(account, '/adjust'), nothing)).status, 400);
+    assert.equal((await service.balance(account)).available, 500_000n);
+    const { data } = await ask(at(account, '/statement'));
+    assert.deepEqual(
+      data.map((row: { kind: string; reason: string | null }) => [row.kind, row.reason]),
+      [
+        ['adjustment', 'twice by bank'],
+        ['deposit', null],
+      ],
+    );
+    await service.audit();
+  });
+});
+
+describe('a price multiplier', () => {
+  test('is the same in estimate, reservation and charge, from the next call on', async () => {
+    const account = await service.account({ usd: 1 });
+    const { key } = account;
+    const input = { prompt: 'a cat', num_images: 1 };
+    const estimate = async () =>
+      (
+        await service.call('POST', '/v1/estimate', {
+          key,
+          body: { model_id: 'fake/image', input },
+        })
+      ).body;
+    assert.equal((await estimate()).price_multiplier, undefined);
+    const list = await service.call('POST', '/v1/queue/fake/image', { key, body: input });
+    assert.equal((await act('PUT', at(account, '/price'), { price_ppm: 333_333 })).status, 200);
+    const told = await estimate();
+    assert.equal(told.price_multiplier, 0.333333);
+    // 10,000 × 0.333333, rounded up once.
+    assert.equal(told.price_usd_micro, '3334');
+    const sent = await service.call('POST', '/v1/queue/fake/image', { key, body: input });
+    assert.equal(sent.body.quoted_usd_micro, '3334');
+    assert.equal((await service.balance(account)).reserved, 13_334n);
+    // What is queued keeps the price it was told, whatever changes meanwhile.
+    await act('PUT', at(account, '/price'), { price_ppm: 0 });
+    await service.work();
+    const card = async (id: string) =>
+      (await service.call('GET', `/v1/requests/${id}`, { key })).body;
+    assert.equal((await card(list.body.request_id)).charged_usd_micro, '10000');
+    const cheaper = await card(sent.body.request_id);
+    assert.equal(cheaper.charged_usd_micro, '3334');
+    assert.equal(cheaper.price.unit_price_usd_micro, '3334');
+    assert.equal((await estimate()).price_usd_micro, '0');
+    const { body: models } = await service.call('GET', '/v1/models');
+    assert.equal(models.data.find(({ id }: { id: string }) => id === 'fake/image').price, 0.01);
+    await service.audit();
+  });
+
+  test('of 0 makes chat free, with an empty balance too', async () => {
+    const account = await service.account({ usd: 0 });
+    const body = { model: 'fake/chat', messages: [{ role: 'user', content: 'hello' }] };
+    const call = () => service.call('POST', '/v1/chat/completions', { key: account.key, body });
+    assert.equal((await call()).status, 402);
+    await act('PUT', at(account, '/price'), { price_ppm: 0 });
+    const reply = await call();
+    assert.equal(reply.status, 200);
+    assert.equal(reply.headers.get('x-charge-usd-micro'), '0');
+    await service.audit();
+  });
+
+  for (const price_ppm of [-1, 100_000_001, 0.5, '1000000', null]) {
+    test(`of ${JSON.stringify(price_ppm)} millionths is none`, async () => {
+      const account = await service.account();
+      const reply = await act('PUT', at(account, '/price'), { price_ppm });
+      assert.equal(reply.status, 400);
+      assert.equal(reply.body.error.param, 'price_ppm');
+    });
+  }
+});
+
+describe('an account', () => {
+  test('that is suspended has no key and no deed, but looks; resumed, it has them again', async () => {
+    const account = await service.account();
+    const owner = await person(service, { [account.account_id]: 'owner' });
+    const use = async () =>
+      (await service.call('GET', '/v1/requests', { key: account.key })).status;
+    const estimate = async () => {
+      const body = { model_id: 'fake/image', input: { prompt: 'x' } };
+      return (await owner.of(account.account_id).call('POST', '/v1/estimate', body)).status;
+    };
+    assert.deepEqual([await use(), await estimate()], [200, 200]);
+    await act('POST', at(account, '/suspend'));
+    assert.deepEqual([await use(), await estimate()], [401, 403]);
+    assert.equal((await owner.of(account.account_id).call('GET', '/balance')).status, 200);
+    await act('POST', at(account, '/resume'));
+    assert.deepEqual([await use(), await estimate()], [200, 200]);
+  });
+
+  test('that makes an operator is not taken from them by themselves', async () => {
+    const { accounts } = (await operator.call('GET', '/api/me')).body;
+    const own = { account_id: accounts[0].account_id } as TestAccount;
+    const tries = [
+      await act('POST', at(own, '/suspend')),
+      await act('PUT', at(own, '/operator'), { is_operator: false }),
+    ];
+    assert.deepEqual(
+      tries.map(({ status }) => status),
+      [400, 400],
+    );
+    assert.equal((await ask(at(own))).is_operator, true);
+  });
+
+  test('that is made an operator’s opens the console to its owners only, until it is none', async () => {
+    const account = await service.account();
+    const owner = await person(service, { [account.account_id]: 'owner' });
+    const developer = await person(service, { [account.account_id]: 'developer' });
+    const look = async (who: Person) => (await who.call('GET', '/api/operator/overview')).status;
+    assert.deepEqual([await look(owner), await look(developer)], [404, 404]);
+    await act('PUT', at(account, '/operator'), { is_operator: true });
+    assert.deepEqual([await look(owner), await look(developer)], [200, 404]);
+    await act('PUT', at(account, '/operator'), { is_operator: false });
+    assert.deepEqual([await look(owner), await look(developer)], [404, 404]);
+  });
+
+  test('has the limits of a key changed by its own operator’s call, and no other’s key', async () => {
+    const [account, other] = [await service.account(), await service.account()];
+    const limits = { monthly_limit_usd_micro: '5000', rpm: null, open_jobs: 3 };
+    const wrong = await act('PUT', at(other, `/keys/${account.key_id}`), limits);
+    assert.equal(wrong.status, 404);
+    const right = await act('PUT', at(account, `/keys/${account.key_id}`), limits);
+    assert.deepEqual([right.status, right.body], [200, limits]);
+    const call = { key: account.key, body: { prompt: 'a cat' } };
+    const sent = await service.call('POST', '/v1/queue/fake/image', call);
+    assert.equal(sent.body.error.code, 'key_limit_reached');
+  });
+
+  test('shows its requests with upstream, cost and margin; its people never see them', async () => {
+    const account = await service.account();
+    const owner = await person(service, { [account.account_id]: 'owner' });
+    const call = { key: account.key, body: { prompt: 'a cat' } };
+    const sent = await service.call('POST', '/v1/queue/fake/image', call);
+    await service.work();
+    const [row] = (await ask(at(account, '/requests'))).data;
+    const { upstream, charged_usd_micro, cost_usd_micro, margin_usd_micro } = row;
+    assert.deepEqual(
+      [upstream, charged_usd_micro, cost_usd_micro, margin_usd_micro],
+      ['fake', '10000', '4000', '6000'],
+    );
+    const path = `/v1/requests/${sent.body.request_id}`;
+    const { text } = await owner.of(account.account_id).call('GET', path);
+    assert.doesNotMatch(text, /cost|margin|"upstream"/);
+  });
+
+  test('with a first credit and a link is there whole, or not at all', async () => {
+    const taken = await service.account();
+    const body = { email: 'whole@example.com', credit_usd_micro: '4000000', invite: true };
+    const reference = `test ${taken.account_id}`;
+    const refused = await act('POST', '/accounts', { ...body, reference });
+    assert.equal(refused.status, 400);
+    assert.deepEqual(await found('whole@example.com'), []);
+    const made = await act('POST', '/accounts', { ...body, reference: 'whole 1' });
+    assert.equal(made.status, 200, made.text);
+    const token = new URL(made.body.invitation_link).searchParams.get('token');
+    const form = { name: 'Ada', email: 'whole@example.com', password: 'a long password', token };
+    assert.equal((await stranger(service).call('POST', '/api/sign-up', form)).status, 200);
+    const { people, available_usd_micro } = await ask(`/accounts/${made.body.account_id}`);
+    assert.equal(people[0].role, 'owner');
+    assert.equal(available_usd_micro, '4000000');
+  });
+
+  test('gives a person of its own a link to a new password, and no one else’s', async () => {
+    const account = await service.account();
+    const ada = await person(service, { [account.account_id]: 'owner' });
+    const other = await person(service);
+    assert.equal((await act('POST', at(account, `/people/${other.id}/reset`))).status, 404);
+    const { body } = await act('POST', at(account, `/people/${ada.id}/reset`));
+    const token = new URL(body.link).searchParams.get('token');
+    const set = await stranger(service).call('POST', '/api/auth/reset-password', {
+      newPassword: 'a whole new one',
+      token,
+    });
+    assert.equal(set.status, 200);
+    assert.equal((await ada.signIn()).status, 401);
+  });
+});

@@ -1,0 +1,233 @@
+/** The people of an account: who may change them, and what can never happen. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Role } from '../../src/core/role.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { removeMember } from '../../src/operations/team.ts';
+import type { Service } from '../kit/service.ts';
+import { originOf, password, person, startWebService, stranger, visitorOf } from '../kit/web.ts';
+
+let service: Service;
+before(async () => {
+  service = await startWebService();
+});
+after(() => service.stop());
+
+/** An account with somebody of each role that is named. */
+async function teamOf<R extends string>(...names: R[]) {
+  const { account_id } = await service.account();
+  const people = await Promise.all(
+    names.map((name) => person(service, { [account_id]: name.replace(/\d$/, '') as Role })),
+  );
+  return { account_id, people, of: (i: number) => people[i]!.of(account_id) };
+}
+const rolesOf = async (account_id: string) =>
+  (
+    await service.db.run<{ role: Role }>(
+      rawSql('select role from members where account_id = $1 order by role', [account_id]),
+    )
+  ).map(({ role }) => role);
+
+describe('who looks', () => {
+  test('sees who belongs to the account; only its owners see who is invited', async () => {
+    const { people, of } = await teamOf('owner', 'read_only');
+    await of(0).call('POST', '/invitations', { email: 'New@Example.com', role: 'billing' });
+    const seen = (await of(1).call('GET', '/team')).body;
+    assert.deepEqual(
+      seen.members.map(({ email, role, is_me }: any) => [email, role, is_me]),
+      [
+        [people[0]!.email, 'owner', false],
+        [people[1]!.email, 'read_only', true],
+      ],
+    );
+    assert.deepEqual(seen.invitations, []);
+    assert.ok(!('two_factor_enabled' in seen.members[0]));
+    const owned = (await of(0).call('GET', '/team')).body;
+    assert.deepEqual(
+      owned.invitations.map(({ email, role }: any) => [email, role]),
+      [['new@example.com', 'billing']],
+    );
+    assert.doesNotMatch(JSON.stringify(owned), /token|url|hash/);
+  });
+});
+
+describe('an owner', () => {
+  test('gives roles, which hold from the next call on', async () => {
+    const { people, of } = await teamOf('owner', 'read_only');
+    assert.equal((await of(1).call('POST', '/invitations', {})).status, 403);
+    const path = `/members/${people[1]!.id}`;
+    assert.equal((await of(0).call('PATCH', path, { role: 'owner' })).status, 200);
+    assert.equal((await of(1).call('PATCH', '/account', { name: 'Ours' })).status, 200);
+    assert.equal((await people[0]!.call('GET', '/api/me')).body.accounts[0].name, 'Ours');
+    assert.equal((await of(0).call('PATCH', path, { role: 'billing' })).status, 200);
+    assert.equal((await of(1).call('PATCH', '/account', { name: 'Mine' })).status, 403);
+  });
+
+  test('takes people out, who then see nothing', async () => {
+    const { people, of, account_id } = await teamOf('owner', 'developer');
+    assert.equal((await of(0).call('DELETE', `/members/${people[1]!.id}`)).status, 200);
+    assert.equal((await of(1).call('GET', '/team')).status, 404);
+    assert.equal((await of(0).call('DELETE', `/members/${people[1]!.id}`)).status, 404);
+    assert.deepEqual(await rolesOf(account_id), ['owner']);
+  });
+
+  test('touches nobody of another account', async () => {
+    const { of } = await teamOf('owner');
+    const other = await teamOf('owner', 'developer');
+    const invited = await other.of(0).call('POST', '/invitations', {
+      email: 'z@example.com',
+      role: 'owner',
+    });
+    const path = `/members/${other.people[1]!.id}`;
+    const answers = [
+      await of(0).call('PATCH', path, { role: 'read_only' }),
+      await of(0).call('DELETE', path),
+      await of(0).call('DELETE', `/invitations/${invited.body.invitation_id}`),
+      await of(0).call('DELETE', '/members/x'),
+      await of(0).call('DELETE', '/invitations/x'),
+    ];
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [404, 404, 404, 404, 404],
+    );
+    assert.deepEqual(await rolesOf(other.account_id), ['developer', 'owner']);
+    assert.equal((await other.of(0).call('GET', '/team')).body.invitations.length, 1);
+  });
+
+  for (const [what, method, path, body, param] of [
+    ['a role that is none', 'PATCH', '/members/ID', { role: 'king' }, 'role'],
+    ['an invitation without a role', 'POST', '/invitations', { email: 'a@b.c' }, 'role'],
+    ['an invitation of no address', 'POST', '/invitations', { email: 'nobody', role: 'owner' }],
+    ['an account without a name', 'PATCH', '/account', { name: '' }, 'name'],
+    ['a name of blanks', 'PATCH', '/account', { name: '  ' }],
+    ['a name with a line break', 'PATCH', '/account', { name: 'a\nb' }],
+  ] as const) {
+    test(`hears what is wrong with ${what}`, async () => {
+      const { people, of } = await teamOf('owner');
+      const reply = await of(0).call(method, path.replace('ID', people[0]!.id), body);
+      assert.deepEqual([reply.status, reply.body.error.code], [400, 'bad_request']);
+      if (param) assert.equal(reply.body.error.param, param);
+    });
+  }
+});
+
+describe('the last owner', () => {
+  test('neither goes, nor is taken out, nor becomes something else', async () => {
+    const { people, of, account_id } = await teamOf('owner', 'developer');
+    const path = `/members/${people[0]!.id}`;
+    for (const reply of [
+      await of(0).call('PATCH', path, { role: 'billing' }),
+      await of(0).call('DELETE', path),
+      await of(0).call('POST', '/leave', {}),
+    ]) {
+      assert.equal(reply.status, 400);
+      assert.match(reply.body.error.message, /at least one owner/);
+    }
+    assert.deepEqual(await rolesOf(account_id), ['developer', 'owner']);
+  });
+
+  test('stays where two owners take each other out at the same time', async () => {
+    for (let i = 0; i < 5; i++) {
+      const { people, account_id } = await teamOf('owner1', 'owner2');
+      await Promise.allSettled(
+        people.map(({ id: person_id }) => removeMember(service.db, { account_id, person_id })),
+      );
+      assert.deepEqual(await rolesOf(account_id), ['owner']);
+    }
+  });
+
+  test('stays by law of the database, past all code', async () => {
+    const { people, account_id } = await teamOf('owner', 'developer');
+    const breaches = [
+      `update members set role = 'billing' where account_id = '${account_id}' and role = 'owner'`,
+      `delete from members where account_id = '${account_id}' and role = 'owner'`,
+      `delete from people where id = '${people[0]!.id}'`,
+    ];
+    for (const breach of breaches)
+      await assert.rejects(service.db.run(rawSql(breach)), { code: '23514' }, breach);
+    assert.deepEqual(await rolesOf(account_id), ['developer', 'owner']);
+    await service.db.run(rawSql('delete from members where account_id = $1', [account_id]));
+    assert.deepEqual(await rolesOf(account_id), []);
+  });
+
+  test('leaves once there is another, and may open an account of their own', async () => {
+    const { people, of } = await teamOf('owner1', 'owner2');
+    const early = await people[0]!.call('POST', '/api/me/account', {});
+    assert.equal(early.status, 400);
+    assert.equal((await of(0).call('POST', '/leave', {})).status, 200);
+    assert.equal((await of(0).call('GET', '/team')).status, 404);
+    assert.deepEqual((await people[0]!.call('GET', '/api/me')).body.accounts, []);
+    const opened = await Promise.all(
+      [1, 2, 3].map(() => people[0]!.call('POST', '/api/me/account', {})),
+    );
+    assert.deepEqual(opened.map(({ status }) => status).sort(), [200, 400, 400]);
+    const { accounts } = (await people[0]!.call('GET', '/api/me')).body;
+    assert.deepEqual(
+      accounts.map(({ role }: any) => role),
+      ['owner'],
+    );
+  });
+});
+
+describe('an invitation', () => {
+  const accept = (url: string, email: string) => {
+    const token = new URL(url).searchParams.get('token');
+    return stranger(service).call('POST', '/api/sign-up', {
+      name: 'Ada',
+      email,
+      password,
+      token,
+    });
+  };
+
+  test('shows its link once, which leads in with the role that it names', async () => {
+    const { of, account_id } = await teamOf('owner');
+    const email = 'comes@example.com';
+    const { body } = await of(0).call('POST', '/invitations', { email, role: 'billing' });
+    assert.equal(new URL(body.url).origin, originOf(service));
+    assert.equal(body.mailed, false);
+    assert.equal((await accept(body.url, email)).status, 200);
+    const ada = visitorOf(service, '', email);
+    await ada.signIn();
+    assert.deepEqual((await ada.call('GET', '/api/me')).body.accounts, [
+      {
+        account_id,
+        name: (await ada.call('GET', '/api/me')).body.accounts[0].name,
+        role: 'billing',
+        status: 'active',
+      },
+    ]);
+    assert.deepEqual((await of(0).call('GET', '/team')).body.invitations, []);
+  });
+
+  test('that is taken back, or made again, is worth nothing', async () => {
+    const { of } = await teamOf('owner');
+    const email = 'twice-invited@example.com';
+    const make = () => of(0).call('POST', '/invitations', { email, role: 'owner' });
+    const [first, second] = [(await make()).body, (await make()).body];
+    assert.equal((await of(0).call('GET', '/team')).body.invitations.length, 1);
+    assert.equal((await accept(first.url, email)).status, 400);
+    const path = `/invitations/${second.invitation_id}`;
+    assert.equal((await of(0).call('DELETE', path)).status, 200);
+    assert.equal((await of(0).call('DELETE', path)).status, 404);
+    assert.equal((await accept(second.url, email)).status, 400);
+  });
+
+  test('is not made for who belongs to the account, nor without end', async () => {
+    const { people, of } = await teamOf('owner', 'billing');
+    const make = (email: string) => of(0).call('POST', '/invitations', { email, role: 'owner' });
+    assert.match((await make(people[1]!.email)).body.error.message, /belongs to this account/);
+    const statuses = [];
+    for (let i = 0; i < 30; i++) statuses.push((await make(`many${i}@example.com`)).status);
+    assert.deepEqual([...new Set(statuses)], [200, 429]);
+    assert.equal(statuses.filter((status) => status === 200).length, 29);
+  });
+
+  test('is used by one of two who come at the same time', async () => {
+    const { of, account_id } = await teamOf('owner');
+    const email = 'races@example.com';
+    const { body } = await of(0).call('POST', '/invitations', { email, role: 'developer' });
+    await Promise.all([accept(body.url, email), accept(body.url, email)]);
+    assert.deepEqual(await rolesOf(account_id), ['developer', 'owner']);
+  });
+});

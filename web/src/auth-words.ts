@@ -1,0 +1,102 @@
+import { useTranslation } from 'react-i18next';
+import { ApiFailure } from './api.ts';
+import { messageOf } from './components/Failure.tsx';
+import { addWords } from './words.ts';
+
+/** What the sign-in calls refuse, in words: they answer with codes. */
+export function useAuthFailure(): (error: unknown) => string {
+  const { t, i18n } = useTranslation('auth');
+  return (error) => {
+    if (error instanceof ApiFailure) {
+      if (i18n.exists(`auth:${error.code}`)) return t(error.code);
+      if (error.status === 429) return t('too_many');
+    }
+    // The browser asked for the passkey, and the person said no.
+    if (error instanceof Error && error.name === 'NotAllowedError') return t('passkey_stopped');
+    if (error instanceof Error && error.name === 'InvalidStateError') return t('passkey_known');
+    return messageOf(error);
+  };
+}
+
+addWords('auth', {
+  en: {
+    too_many: 'Too many tries. Wait some minutes, then try again.',
+    INVALID_EMAIL_OR_PASSWORD: 'E-mail address or password is wrong.',
+    INVALID_EMAIL: 'This is no e-mail address.',
+    INVALID_PASSWORD: 'The password is wrong.',
+    PASSWORD_TOO_SHORT: 'The new password is too short.',
+    PASSWORD_TOO_LONG: 'The new password is too long.',
+    EMAIL_NOT_VERIFIED: 'Confirm your e-mail address first: we have sent you a link.',
+    INVALID_CODE: 'This code is wrong or over. Type the one that the app shows now.',
+    INVALID_BACKUP_CODE: 'This backup code is wrong or used up.',
+    TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE: 'Too many wrong codes. Sign in again from the start.',
+    ACCOUNT_TEMPORARILY_LOCKED: 'Too many wrong codes. Wait a quarter of an hour, then try again.',
+    INVALID_TWO_FACTOR_COOKIE: 'That took too long. Sign in again from the start.',
+    TOTP_ALREADY_ENABLED: 'An authenticator app is set up already.',
+    SESSION_NOT_FRESH:
+      'For this you have to have signed in within the last hour. Sign out and in again.',
+    INVALID_TOKEN: 'This link is used up or too old. Ask for another one.',
+    TOKEN_EXPIRED: 'This link is too old. Sign in, and another one can be sent.',
+    HOLDER_NOT_VERIFIED:
+      'The passkey did not ask who holds it. Set a PIN or a fingerprint up on the device.',
+    PASSKEY_NOT_FOUND: 'This passkey is not known here. Sign in with your password.',
+    AUTHENTICATION_FAILED: 'The passkey did not sign you in. Try again, or use your password.',
+    CHALLENGE_NOT_FOUND: 'That took too long. Try again.',
+    FAILED_TO_VERIFY_REGISTRATION: 'The passkey could not be added. Try again.',
+    PROVIDER_NOT_FOUND: 'The identity provider does not answer. Try again later.',
+    passkey_stopped:
+      'The browser did not get a passkey: it was stopped, or there is none for this site.',
+    passkey_known: 'This device has a passkey for you here already.',
+    account_not_linked:
+      'Somebody signs in with this address in another way. Sign in as you usually do; the provider has to confirm the address first.',
+    sign_up_closed: 'There is no account for you here. Ask for an invitation.',
+    email_not_found: 'The identity provider does not tell your e-mail address.',
+    access_denied: 'The identity provider did not let you in.',
+    state_mismatch: 'That took too long, or began in another browser. Try again.',
+    state_not_found: 'That took too long, or began in another browser. Try again.',
+    please_restart_the_process: 'That took too long, or began in another browser. Try again.',
+    unable_to_get_user_info: 'The identity provider did not tell who you are. Try again later.',
+    unable_to_create_user: 'That did not work. Try again later.',
+    invalid_code: 'The identity provider did not confirm the sign-in. Try again.',
+  },
+  ru: {
+    too_many: 'Слишком много попыток. Подождите несколько минут и повторите.',
+    INVALID_EMAIL_OR_PASSWORD: 'Неверный адрес или пароль.',
+    INVALID_EMAIL: 'Это не адрес электронной почты.',
+    INVALID_PASSWORD: 'Неверный пароль.',
+    PASSWORD_TOO_SHORT: 'Новый пароль слишком короткий.',
+    PASSWORD_TOO_LONG: 'Новый пароль слишком длинный.',
+    EMAIL_NOT_VERIFIED: 'Сначала подтвердите почту: мы отправили вам ссылку.',
+    INVALID_CODE: 'Код неверен или устарел. Введите тот, который приложение показывает сейчас.',
+    INVALID_BACKUP_CODE: 'Резервный код неверен или уже использован.',
+    TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE: 'Слишком много неверных кодов. Начните вход заново.',
+    ACCOUNT_TEMPORARILY_LOCKED: 'Слишком много неверных кодов. Подождите четверть часа.',
+    INVALID_TWO_FACTOR_COOKIE: 'Прошло слишком много времени. Начните вход заново.',
+    TOTP_ALREADY_ENABLED: 'Приложение-аутентификатор уже подключено.',
+    SESSION_NOT_FRESH: 'Для этого нужно было войти не больше часа назад. Выйдите и войдите снова.',
+    INVALID_TOKEN: 'Ссылка использована или устарела. Запросите другую.',
+    TOKEN_EXPIRED: 'Ссылка устарела. Войдите, и можно будет отправить другую.',
+    HOLDER_NOT_VERIFIED:
+      'Ключ доступа не проверил, кто его держит. Настройте на устройстве PIN или отпечаток.',
+    PASSKEY_NOT_FOUND: 'Этот ключ доступа здесь неизвестен. Войдите с паролем.',
+    AUTHENTICATION_FAILED: 'Войти с ключом доступа не удалось. Повторите или введите пароль.',
+    CHALLENGE_NOT_FOUND: 'Прошло слишком много времени. Повторите.',
+    FAILED_TO_VERIFY_REGISTRATION: 'Добавить ключ доступа не удалось. Повторите.',
+    PROVIDER_NOT_FOUND: 'Служба входа не отвечает. Повторите позже.',
+    passkey_stopped:
+      'Браузер не получил ключ доступа: запрос остановлен или ключа для этого сайта нет.',
+    passkey_known: 'На этом устройстве уже есть ваш ключ доступа для этого сайта.',
+    account_not_linked:
+      'С этим адресом уже входят другим способом. Войдите как обычно; служба входа должна сначала подтвердить адрес.',
+    sign_up_closed: 'Для вас здесь нет аккаунта. Попросите приглашение.',
+    email_not_found: 'Служба входа не сообщает ваш адрес почты.',
+    access_denied: 'Служба входа вас не пропустила.',
+    state_mismatch: 'Прошло слишком много времени, или вход начат в другом браузере. Повторите.',
+    state_not_found: 'Прошло слишком много времени, или вход начат в другом браузере. Повторите.',
+    please_restart_the_process:
+      'Прошло слишком много времени, или вход начат в другом браузере. Повторите.',
+    unable_to_get_user_info: 'Служба входа не сообщила, кто вы. Повторите позже.',
+    unable_to_create_user: 'Не получилось. Повторите позже.',
+    invalid_code: 'Служба входа не подтвердила вход. Повторите.',
+  },
+});

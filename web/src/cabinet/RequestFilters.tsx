@@ -1,0 +1,178 @@
+import { ActionIcon, Button, Collapse, Group, Select, SimpleGrid, TextInput } from '@mantine/core';
+import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
+import { IconFilter, IconSearch, IconX } from '@tabler/icons-react';
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { filterNames, statuses, type Search } from './request-entries.ts';
+
+export interface Choices {
+  keys: { value: string; label: string }[];
+  models: string[];
+}
+
+interface Props {
+  search: Search;
+  choices: Choices;
+  /** With another filter the list begins anew, at its newest. */
+  onChange: (filters: Search) => void;
+  isPhone: boolean;
+}
+
+/** What the list is narrowed to, and what it can be narrowed to. */
+export function RequestFilters(props: Props) {
+  const { search, isPhone, onChange } = props;
+  const { t } = useTranslation('requests');
+  const [open, { toggle }] = useDisclosure(false);
+  const set = (change: Search) => {
+    const { before: _before, after: _after, ...filters } = search;
+    onChange({ ...filters, ...change });
+  };
+  const fields = <Fields {...props} set={set} />;
+  return (
+    <>
+      {isPhone ? (
+        <>
+          <Button
+            variant="default"
+            fullWidth
+            mb="sm"
+            leftSection={<IconFilter size={16} />}
+            onClick={toggle}
+            aria-expanded={open}
+          >
+            {t('filters')}
+          </Button>
+          <Collapse expanded={open}>{fields}</Collapse>
+        </>
+      ) : (
+        fields
+      )}
+      <Chips {...props} set={set} />
+    </>
+  );
+}
+
+function Fields({ search, choices, set }: Props & { set: (change: Search) => void }) {
+  const { t } = useTranslation('requests');
+  const { t: common } = useTranslation('common');
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2, sm: 3, lg: 6 }} spacing="sm" verticalSpacing="xs" mb="sm">
+      <IdField id={search.id} set={set} />
+      <Select
+        label={t('status')}
+        placeholder={t('any')}
+        clearable
+        clearButtonProps={{ 'aria-label': t('remove', { what: t('status') }) }}
+        data={statuses.map((value) => ({ value, label: common(`status.${value}`) }))}
+        value={search.status ?? null}
+        onChange={(status) => set({ status: (status ?? undefined) as Search['status'] })}
+      />
+      <Select
+        label={t('model')}
+        placeholder={t('any')}
+        clearable
+        clearButtonProps={{ 'aria-label': t('remove', { what: t('model') }) }}
+        searchable
+        limit={100}
+        nothingFoundMessage={common('nothing_found')}
+        data={choices.models}
+        value={search.model ?? null}
+        onChange={(model) => set({ model: model ?? undefined })}
+        comboboxProps={{ width: 320, position: 'bottom-start' }}
+      />
+      <Select
+        label={t('key')}
+        placeholder={t('any')}
+        clearable
+        clearButtonProps={{ 'aria-label': t('remove', { what: t('key') }) }}
+        data={choices.keys}
+        value={search.key ?? null}
+        onChange={(key) => set({ key: key ?? undefined })}
+      />
+      {(['from', 'to'] as const).map((name) => (
+        <TextInput
+          key={name}
+          type="date"
+          label={t(name)}
+          value={search[name] ?? ''}
+          onChange={({ currentTarget }) => set({ [name]: currentTarget.value || undefined })}
+        />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+function IdField({ id, set }: { id: string | undefined; set: (change: Search) => void }) {
+  const { t } = useTranslation('requests');
+  const [typed, setTyped] = useState(id ?? '');
+  useEffect(() => setTyped(id ?? ''), [id]);
+  const isBad = !/^[0-9a-f-]{0,36}$/i.test(typed);
+  const tell = useDebouncedCallback((text: string) => set({ id: text || undefined }), 300);
+  return (
+    <TextInput
+      label={t('find_id')}
+      placeholder={t('find_id_hint')}
+      leftSection={<IconSearch size={16} />}
+      value={typed}
+      error={isBad && t('bad_id')}
+      onChange={({ currentTarget }) => {
+        const text = currentTarget.value.trim();
+        setTyped(text);
+        if (/^[0-9a-f-]{0,36}$/i.test(text)) tell(text);
+      }}
+      spellCheck={false}
+      autoComplete="off"
+    />
+  );
+}
+
+function Chips({ search, choices, set }: Props & { set: (change: Search) => void }) {
+  const { t } = useTranslation('requests');
+  const { t: common } = useTranslation('common');
+  const given = filterNames.filter((name) => search[name] !== undefined);
+  if (given.length === 0) return null;
+  const shown = (name: (typeof given)[number]) => {
+    const value = search[name]!;
+    if (name === 'status') return common(`status.${value}`);
+    if (name === 'key') return choices.keys.find((key) => key.value === value)?.label ?? value;
+    return value;
+  };
+  return (
+    <Group gap={6} mb="md">
+      {given.map((name) => {
+        const what = `${t(name === 'id' ? 'find_id' : name)}: ${shown(name)}`;
+        return (
+          <Group
+            key={name}
+            gap={2}
+            pl="xs"
+            pr={2}
+            fz="sm"
+            wrap="nowrap"
+            bg="var(--mantine-color-default-hover)"
+            style={{ borderRadius: 999, maxWidth: '100%' }}
+          >
+            <span style={{ overflow: 'hidden', textOverflow: 'ellipsis' }}>{what}</span>
+            <ActionIcon
+              size={24}
+              radius="xl"
+              variant="subtle"
+              color="gray"
+              onClick={() => set({ [name]: undefined })}
+              aria-label={t('remove', { what })}
+            >
+              <IconX size={14} />
+            </ActionIcon>
+          </Group>
+        );
+      })}
+      <Button
+        size="compact-sm"
+        variant="subtle"
+        onClick={() => set(Object.fromEntries(filterNames.map((name) => [name, undefined])))}
+      >
+        {t('clear')}
+      </Button>
+    </Group>
+  );
+}

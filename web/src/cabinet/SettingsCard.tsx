@@ -1,0 +1,36 @@
+import { Card, Group, Stack, Text, ThemeIcon, Title } from '@mantine/core';
+import type { ReactNode } from 'react';
+
+/** One matter of a page of settings: what it is, how it stands, and what can be changed. */
+export function SettingsCard(props: {
+  icon: ReactNode;
+  title: string;
+  text: ReactNode;
+  /** How it stands, beside the title. */
+  status?: ReactNode;
+  children?: ReactNode;
+}) {
+  return (
+    <Card withBorder component="section" p={{ base: 'md', sm: 'lg' }}>
+      <Group wrap="nowrap" align="flex-start" gap="md">
+        <ThemeIcon size={38} radius="md" variant="light" visibleFrom="xs">
+          {props.icon}
+        </ThemeIcon>
+        <Stack gap="md" flex={1} miw={0}>
+          <Stack gap={4}>
+            <Group gap="sm">
+              <Title order={2} fz="lg">
+                {props.title}
+              </Title>
+              {props.status}
+            </Group>
+            <Text size="sm" c="dimmed">
+              {props.text}
+            </Text>
+          </Stack>
+          {props.children}
+        </Stack>
+      </Group>
+    </Card>
+  );
+}

@@ -1,0 +1,45 @@
+/** What of the overview and of the statement stands in the address. */
+
+export const periods = [7, 30, 90];
+
+export interface SpendSearch {
+  days?: number;
+  by?: 'model';
+  view?: 'table';
+}
+
+export function spendSearch(given: Record<string, unknown>): SpendSearch {
+  return {
+    ...(periods.includes(Number(given.days)) && { days: Number(given.days) }),
+    ...(given.by === 'model' && { by: given.by }),
+    ...(given.view === 'table' && { view: given.view }),
+  };
+}
+
+export const kinds = ['deposit', 'adjustment', 'charge', 'reserve', 'release'] as const;
+export type MovementKind = (typeof kinds)[number];
+
+/** Days of the reader's own calendar, both inclusive; none: from the beginning. */
+export interface StatementSearch {
+  kind?: string;
+  from?: string;
+  to?: string;
+}
+
+export function statementSearch(given: Record<string, unknown>): StatementSearch {
+  const kind = kinds
+    .filter((each) =>
+      String(given.kind ?? '')
+        .split(',')
+        .includes(each),
+    )
+    .join(',');
+  const from = dayOf(given.from);
+  const to = dayOf(given.to);
+  return { ...(kind && { kind }), ...(from && { from }), ...(to && { to }) };
+}
+
+export function dayOf(text: unknown): string | undefined {
+  if (typeof text !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(text)) return undefined;
+  return Number.isNaN(Date.parse(`${text}T00:00:00Z`)) ? undefined : text;
+}

@@ -1,0 +1,69 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { call, withQuery } from '../api.ts';
+import { useAccount, useAccountPath } from '../session.tsx';
+import type { MovementKind, StatementSearch } from './money-search.ts';
+
+/** What the statement asks for. */
+
+export interface Movement {
+  transfer_id: string;
+  seq: number;
+  kind: MovementKind;
+  amount_usd_micro: string;
+  change_usd_micro: string;
+  reserved_usd_micro: string | null;
+  available_after_usd_micro: string;
+  request_id: string | null;
+  model_id: string | null;
+  reference: string | null;
+  reason: string | null;
+  created_at: string;
+}
+
+/** As the service takes it: from the first midnight to the one after the last day. */
+export function queryOf({ kind, from, to }: StatementSearch): Record<string, string | undefined> {
+  return { kind, from: from && midnight(from, 0), to: to && midnight(to, 1) };
+}
+
+function midnight(day: string, later: number): string {
+  const [year, month, date] = day.split('-').map(Number) as [number, number, number];
+  return new Date(year, month - 1, date + later).toISOString();
+}
+
+export function useStatement(search: StatementSearch) {
+  const { account_id } = useAccount();
+  const path = useAccountPath();
+  const query = queryOf(search);
+  return useInfiniteQuery({
+    queryKey: ['account', account_id, 'statement', query],
+    queryFn: ({ pageParam: cursor }) =>
+      call<{ data: Movement[]; next_cursor: string | null }>(path('/statement'), {
+        query: { ...query, cursor, limit: 50 },
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  });
+}
+
+/** Where the file of what is shown is. */
+export function useExportPath(search: StatementSearch): (format: 'csv' | 'json') => string {
+  const path = useAccountPath();
+  return (format) => withQuery(path('/statement/export'), { format, ...queryOf(search) });
+}
+
+/** Ready stretches of time, in the reader's own calendar. */
+export function periodsAt(now: Date): Record<string, Pick<StatementSearch, 'from' | 'to'>> {
+  const [year, month, date] = [now.getFullYear(), now.getMonth(), now.getDate()];
+  const text = (day: Date) =>
+    [day.getFullYear(), day.getMonth() + 1, day.getDate()]
+      .map((part) => String(part).padStart(2, '0'))
+      .join('-');
+  const today = text(now);
+  return {
+    all: {},
+    d7: { from: text(new Date(year, month, date - 6)), to: today },
+    d30: { from: text(new Date(year, month, date - 29)), to: today },
+    month: { from: text(new Date(year, month, 1)), to: text(new Date(year, month + 1, 0)) },
+    before: { from: text(new Date(year, month - 1, 1)), to: text(new Date(year, month, 0)) },
+  };
+}

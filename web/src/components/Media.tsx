@@ -1,0 +1,114 @@
+import { Anchor, Box, Button, Group, Text } from '@mantine/core';
+import { IconDownload, IconExternalLink, IconPhotoOff } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
+import { Empty } from './Empty.tsx';
+
+export interface Medium {
+  /** Null: it is gone. */
+  url: string | null;
+  content_type: string;
+  file_name: string;
+  size: number;
+  width: number | null;
+  height: number | null;
+  duration_seconds: number | null;
+}
+
+/** What a model made, as it is: seen, heard, read or taken away. */
+export function Media({ medium, alt, gone }: { medium: Medium; alt: string; gone: string }) {
+  const { t } = useTranslation('common');
+  const { url, file_name } = medium;
+  return (
+    <Box component="figure" m={0}>
+      {url === null ? (
+        <Box bg="var(--mantine-color-default-hover)" style={{ borderRadius: 8 }}>
+          <Empty icon={<IconPhotoOff />} title={file_name} text={gone} />
+        </Box>
+      ) : (
+        <Body medium={medium} url={url} alt={alt} />
+      )}
+      <Group component="figcaption" justify="space-between" mt={8} gap="xs">
+        <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          {factsOf(medium)}
+        </Text>
+        {url !== null && (
+          <Group gap="xs">
+            <Button
+              component="a"
+              href={url}
+              target="_blank"
+              rel="noreferrer"
+              size="compact-sm"
+              variant="subtle"
+              leftSection={<IconExternalLink size={15} />}
+            >
+              {t('open')}
+            </Button>
+            <Button
+              component="a"
+              href={url}
+              download={file_name}
+              size="compact-sm"
+              variant="light"
+              leftSection={<IconDownload size={15} />}
+            >
+              {t('download')}
+            </Button>
+          </Group>
+        )}
+      </Group>
+    </Box>
+  );
+}
+
+function Body({ medium, url, alt }: { medium: Medium; url: string; alt: string }) {
+  const { content_type, width, height, file_name } = medium;
+  const family = content_type.split('/')[0];
+  const frame = {
+    display: 'block',
+    width: '100%',
+    maxHeight: 620,
+    borderRadius: 8,
+    background: 'var(--mantine-color-default-hover)',
+  } as const;
+  const ratio = width && height ? { aspectRatio: `${width} / ${height}` } : {};
+  if (family === 'image')
+    return <img src={url} alt={alt} style={{ ...frame, ...ratio, objectFit: 'contain' }} />;
+  if (family === 'video')
+    return (
+      <video
+        src={url}
+        controls
+        playsInline
+        preload="metadata"
+        aria-label={alt}
+        style={{ ...frame, ...ratio, background: '#000' }}
+      />
+    );
+  if (family === 'audio')
+    return (
+      <audio src={url} controls preload="metadata" aria-label={alt} style={{ width: '100%' }} />
+    );
+  return (
+    <Anchor href={url} download={file_name}>
+      {file_name}
+    </Anchor>
+  );
+}
+
+function factsOf({ content_type, width, height, size, duration_seconds }: Medium): string {
+  return [
+    content_type,
+    width && height ? `${width} × ${height}` : null,
+    duration_seconds === null ? null : `${Math.round(duration_seconds * 100) / 100} s`,
+    formatBytes(size),
+  ]
+    .filter((fact) => fact !== null)
+    .join(' · ');
+}
+
+export function formatBytes(size: number): string {
+  if (size < 1024) return `${size} B`;
+  const [value, unit] = size < 1024 ** 2 ? [size / 1024, 'KiB'] : [size / 1024 ** 2, 'MiB'];
+  return `${value.toFixed(value < 10 ? 1 : 0)} ${unit}`;
+}

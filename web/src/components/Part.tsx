@@ -1,0 +1,19 @@
+import { Card, Text, Title } from '@mantine/core';
+import type { ReactNode } from 'react';
+
+/** A part of a page with a heading of its own. */
+export function Part(props: { title: string; text?: string | undefined; children: ReactNode }) {
+  return (
+    <Card withBorder component="section">
+      <Title order={2} fz="md" mb={props.text ? 4 : 'sm'}>
+        {props.title}
+      </Title>
+      {props.text && (
+        <Text size="sm" c="dimmed" mb="sm">
+          {props.text}
+        </Text>
+      )}
+      {props.children}
+    </Card>
+  );
+}

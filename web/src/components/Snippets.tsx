@@ -1,0 +1,46 @@
+import { Box, Code, Tabs } from '@mantine/core';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Copy } from './Copy.tsx';
+import { snippet, snippetLanguages, type Shown, type SnippetLanguage } from './snippets.ts';
+
+const names: Record<SnippetLanguage, string> = {
+  curl: 'curl',
+  javascript: 'JavaScript',
+  python: 'Python',
+};
+
+/** The same call in some languages, ready to be copied. */
+export function Snippets({ shown }: { shown: Shown }) {
+  const { t } = useTranslation('common');
+  const [language, setLanguage] = useState<SnippetLanguage>('curl');
+  return (
+    <Box pos="relative">
+      <Box pos="absolute" top={4} right={0} style={{ zIndex: 1 }}>
+        <Copy text={snippet(language, shown)} what={names[language]} />
+      </Box>
+      <Tabs
+        value={language}
+        onChange={(value) => setLanguage(value as SnippetLanguage)}
+        keepMounted={false}
+      >
+        <Tabs.List aria-label={t('code')}>
+          {snippetLanguages.map((each) => (
+            <Tabs.Tab key={each} value={each}>
+              {names[each]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {snippetLanguages.map((each) => {
+          return (
+            <Tabs.Panel key={each} value={each} pt="sm">
+              <Code block mah={420} tabIndex={0} role="region" aria-label={names[each]}>
+                {snippet(each, shown)}
+              </Code>
+            </Tabs.Panel>
+          );
+        })}
+      </Tabs>
+    </Box>
+  );
+}

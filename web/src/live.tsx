@@ -1,0 +1,170 @@
+import { useQueryClient, type QueryClient } from '@tanstack/react-query';
+import { useEffect, useSyncExternalStore } from 'react';
+import { placed, type Entry, type Page, type Search } from './cabinet/request-entries.ts';
+import { meQuery, useAccount } from './session.tsx';
+
+/**
+ * One stream a tab tells what changes in the account, so that every page shows it without asking
+ * again and again.
+ */
+
+export type LiveState = 'on' | 'waiting' | 'paused';
+
+/** A tab that nobody looks at gives its connection back: a browser has few of them. */
+const hiddenMs = 15_000;
+const retryMs = [1_000, 2_000, 5_000, 10_000, 30_000];
+/** Lists are not asked for more often than this, however much happens. */
+const refreshMs = 2_000;
+
+/** What has to be asked for again when something of the account has changed. */
+const touched = new Set(['requests', 'overview', 'statement', 'deliveries', 'keys']);
+/** What is told of one by one, or is summed up over days: only after a gap. */
+const afterGap = new Set(['spend', 'request']);
+
+let state: LiveState = 'waiting';
+const listeners = new Set<() => void>();
+
+function setState(next: LiveState): void {
+  if (state === next) return;
+  state = next;
+  for (const listener of listeners) listener();
+}
+
+export function useLiveState(): LiveState {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    () => state,
+  );
+}
+
+/** Once, around all pages of an account. */
+export function useLive(): void {
+  const queries = useQueryClient();
+  const { account_id } = useAccount();
+  useEffect(() => follow(account_id, queries), [account_id, queries]);
+}
+
+function follow(account_id: string, queries: QueryClient): () => void {
+  let source: EventSource | null = null;
+  let retry: number | undefined;
+  let hiding: number | undefined;
+  let tries = 0;
+  const refresh = refresher(account_id, queries);
+
+  function open(): void {
+    if (source !== null || document.hidden) return;
+    source = new EventSource(`/api/accounts/${account_id}/events`);
+    let first = true;
+    listen('balance', (balance) => {
+      queries.setQueryData(['account', account_id, 'balance'], balance);
+      if (!first) return;
+      // From here on nothing is missed; what was loaded before may have been.
+      first = false;
+      tries = 0;
+      setState('on');
+      refresh.all();
+    });
+    listen<{ data: Entry[] }>('requests', ({ data }) => {
+      place(account_id, queries, data);
+      refresh.soon();
+    });
+    listen('changed', () => refresh.soon(true));
+    listen<{ reason: string }>('end', ({ reason }) => {
+      close();
+      if (reason === 'access') void queries.invalidateQueries({ queryKey: meQuery.queryKey });
+      again();
+    });
+    source.addEventListener('error', () => {
+      close();
+      again();
+    });
+  }
+
+  function listen<T>(event: string, hear: (data: T) => void): void {
+    source?.addEventListener(event, (message: MessageEvent<string>) =>
+      hear(JSON.parse(message.data) as T),
+    );
+  }
+
+  function close(): void {
+    source?.close();
+    source = null;
+  }
+
+  function again(): void {
+    setState(document.hidden ? 'paused' : 'waiting');
+    const wait = retryMs[Math.min(tries++, retryMs.length - 1)]!;
+    clearTimeout(retry);
+    // Not all tabs at once, when a server comes back.
+    retry = window.setTimeout(open, wait * (0.5 + Math.random()));
+  }
+
+  function show(): void {
+    clearTimeout(hiding);
+    if (document.hidden) {
+      hiding = window.setTimeout(() => {
+        close();
+        setState('paused');
+      }, hiddenMs);
+    } else if (source === null) {
+      clearTimeout(retry);
+      setState('waiting');
+      open();
+    }
+  }
+
+  document.addEventListener('visibilitychange', show);
+  open();
+  return () => {
+    document.removeEventListener('visibilitychange', show);
+    for (const timer of [retry, hiding]) clearTimeout(timer);
+    refresh.stop();
+    close();
+    setState('waiting');
+  };
+}
+
+/** Puts what changed into the lists that are loaded, and has open details asked for again. */
+function place(account_id: string, queries: QueryClient, entries: Entry[]): void {
+  const key = ['account', account_id, 'requests', 'page'];
+  for (const query of queries.getQueryCache().findAll({ queryKey: key })) {
+    const search = query.queryKey[4] as Search;
+    queries.setQueryData<Page>(query.queryKey, (page) => page && placed(page, search, entries));
+    // An answer that is under way may be older than this.
+    if (query.state.fetchStatus === 'fetching')
+      void queries.invalidateQueries({ queryKey: query.queryKey, exact: true });
+  }
+  for (const { request_id } of entries)
+    void queries.invalidateQueries({ queryKey: ['account', account_id, 'request', request_id] });
+}
+
+function refresher(account_id: string, queries: QueryClient) {
+  let timer: number | undefined;
+  let pages = false;
+  const run = (withPages: boolean) => {
+    void queries.invalidateQueries({
+      predicate: ({ queryKey: [scope, id, noun, what] }) => {
+        if (scope !== 'account' || id !== account_id) return false;
+        if (noun === 'requests' && what === 'page') return withPages;
+        const name = String(noun);
+        return touched.has(name) || (withPages && afterGap.has(name));
+      },
+    });
+  };
+  return {
+    all: () => run(true),
+    /** What changed is in the lists already, unless `withPages` says that it is not. */
+    soon(withPages = false) {
+      pages ||= withPages;
+      timer ??= window.setTimeout(() => {
+        timer = undefined;
+        run(pages);
+        pages = false;
+      }, refreshMs);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}
