@@ -52,7 +52,8 @@ export function ended(db: Connection, filter: UnknownFilter): Promise<UnknownRow
       from requests r left join request_results s on s.request_id = r.id
       where r.error_code = 'outcome_unknown'
         and r.id < coalesce(${filter.below_id}::uuid, ${lastId}::uuid)
-        and (${filter.resolved}::bool is null or ${filter.resolved} = (s.cost_usd_micro is not null))
+        and (${filter.resolved}::bool is null
+          or ${filter.resolved} = (s.cost_usd_micro is not null))
       order by r.id desc limit ${filter.limit}
     ) r join accounts c on c.id = r.account_id
     left join resolutions n on n.request_id = r.id
@@ -87,7 +88,7 @@ export async function countOpen(db: Connection): Promise<number> {
     select count(*)::int as count from requests r
     join request_results s on s.request_id = r.id and s.cost_usd_micro is null
     where r.error_code = 'outcome_unknown'`);
-  return row!.count;
+  return row?.count ?? 0;
 }
 
 export interface Ended {

@@ -69,9 +69,8 @@ export function openUpstreams(
   hide: (secret: string) => void,
 ): Upstreams {
   const live = new Map(given);
-  const known = new Map<string, string>();
+  const known = new Map<string, UpstreamDefinition>();
   const missing = new Map<string, string>();
-  const definitions = new Map<string, UpstreamDefinition>();
   if (!given.has('sandbox'))
     missing.set('sandbox', 'the upstream "sandbox" is not set up: it needs FAREBOX_SANDBOX=on');
 
@@ -82,7 +81,6 @@ export function openUpstreams(
     live.delete(name);
     known.delete(name);
     missing.delete(name);
-    definitions.delete(name);
     void old?.close?.();
   }
 
@@ -110,7 +108,7 @@ export function openUpstreams(
     live,
     faultOf(definition) {
       const { name } = definition;
-      if (isGiven(name) || known.get(name) === JSON.stringify(definition)) return null;
+      if (isGiven(name) || isSame(known.get(name), definition)) return null;
       try {
         made(definition);
         return null;
@@ -120,23 +118,26 @@ export function openUpstreams(
     },
     misfitsOf: (definition) => (isGiven(definition.name) ? () => null : misfitsOf(definition)),
     define(newest) {
-      const wanted = new Map(newest.map((each) => [each.name, JSON.stringify(each)]));
+      const wanted = new Set(newest.map(({ name }) => name));
       for (const name of known.keys()) if (!wanted.has(name)) remove(name);
       for (const definition of newest) {
         const { name } = definition;
         if (isGiven(name)) continue;
-        if (known.get(name) === wanted.get(name)) continue;
+        if (isSame(known.get(name), definition)) continue;
         remove(name);
-        known.set(name, wanted.get(name)!);
-        definitions.set(name, definition);
+        known.set(name, definition);
         add(definition);
       }
     },
-    about: (name) => addressOf(definitions.get(name), variable),
+    about: (name) => addressOf(known.get(name), variable),
     usable: (name) =>
       live.has(name) || (missing.get(name) ?? `no catalog file defines the upstream "${name}"`),
     close: async () => void (await Promise.all([...live.values()].map((each) => each.close?.()))),
   };
+}
+
+function isSame(one: UpstreamDefinition | undefined, other: UpstreamDefinition): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 function addressOf(

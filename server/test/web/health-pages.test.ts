@@ -20,7 +20,14 @@ import {
 } from '../kit/browser.ts';
 import { createFake, type Fake } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
-import { operatorOf, originOf, password, person, startWebService, type Person } from '../kit/web.ts';
+import {
+  operatorOf,
+  originOf,
+  password,
+  person,
+  startWebService,
+  type Person,
+} from '../kit/web.ts';
 
 const key = 'a-key-that-nobody-may-see-0123456789';
 
@@ -125,7 +132,10 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
 
     test(`show the catalog with its problems, and one row, ${name}`, async () => {
       await at('/operator/catalog', options, async (page) => {
-        await page.getByText(/^broken.yaml:\d/).first().waitFor();
+        await page
+          .getByText(/^broken.yaml:\d/)
+          .first()
+          .waitFor();
         await page.getByText(say('needs UNSET_KEY', 'нужна UNSET_KEY')).first().waitFor();
         await checked(page, `catalog-${name}`);
         await page.getByRole('searchbox').fill('acme');
@@ -151,7 +161,9 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
         const card = page.getByRole('article', { name: 'fake', exact: true });
         await card.getByText('no room').waitFor();
         await checked(page, `upstreams-${name}`);
-        await card.getByRole('button', { name: say('End its rest now', 'Закончить паузу') }).click();
+        await card
+          .getByRole('button', { name: say('End its rest now', 'Закончить паузу') })
+          .click();
         await card.getByText(say('Working', 'Работает')).waitFor();
         const other = page.getByRole('article', { name: 'acme', exact: true });
         await other.getByRole('button', { name: say('Test', 'Проверить') }).click();
@@ -201,9 +213,13 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
       await submit('lossy/image');
       await service.work();
       await at('/operator/unknown', options, async (page) => {
-        await page.getByText(say('Waiting for the lost answer', 'Ждут потерянного ответа')).waitFor();
+        await page
+          .getByText(say('Waiting for the lost answer', 'Ждут потерянного ответа'))
+          .waitFor();
         await checked(page, `unknown-${name}`);
-        const note = page.getByRole('button', { name: say('Note what happened', 'Записать исход') });
+        const note = page.getByRole('button', {
+          name: say('Note what happened', 'Записать исход'),
+        });
         assert.equal(await note.count(), 1);
         await note.click();
         const dialog = page.getByRole('dialog');

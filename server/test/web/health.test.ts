@@ -114,9 +114,16 @@ test('to others none of it exists, and it does nothing', async () => {
   const owner = await person(service, { [customer.account_id]: 'owner' });
   const before = (await logged()).length;
   const paths = [
-    ...['/catalog', '/catalog/row?id=fake/image', '/upstreams', '/queue', '/queue/requests'],
-    ...['/unknown', '/upstreams/fake/wake', '/upstreams/acme/test'],
-    ...[`/queue/requests/${id}/cancel`, `/unknown/${id}/resolve`],
+    '/catalog',
+    '/catalog/row?id=fake/image',
+    '/upstreams',
+    '/queue',
+    '/queue/requests',
+    '/unknown',
+    '/upstreams/fake/wake',
+    '/upstreams/acme/test',
+    `/queue/requests/${id}/cancel`,
+    `/unknown/${id}/resolve`,
   ];
   for (const path of paths) {
     const method = /wake$|test$|cancel$|resolve$/.test(path) ? 'POST' : 'GET';

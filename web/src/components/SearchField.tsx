@@ -25,9 +25,7 @@ export function SearchField(props: {
       placeholder={props.hint}
       leftSection={<IconSearch size={18} />}
       rightSection={
-        typed !== '' && (
-          <CloseButton size="sm" aria-label={t('close')} onClick={() => change('')} />
-        )
+        typed !== '' && <CloseButton size="sm" aria-label={t('close')} onClick={() => change('')} />
       }
       value={typed}
       onChange={(event) => change(event.currentTarget.value)}

@@ -75,8 +75,7 @@ export function CatalogRow() {
   const { _splat: id = '' } = useParams({ strict: false }) as { _splat?: string };
   const found = useQuery({
     queryKey: ['operator', 'catalog-row', id],
-    queryFn: ({ signal }) =>
-      call<Detail>('/api/operator/catalog/row', { query: { id }, signal }),
+    queryFn: ({ signal }) => call<Detail>('/api/operator/catalog/row', { query: { id }, signal }),
   });
   const { data: row, error } = found;
   return (

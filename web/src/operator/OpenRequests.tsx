@@ -1,13 +1,4 @@
-import {
-  Anchor,
-  Button,
-  Group,
-  SegmentedControl,
-  Select,
-  Stack,
-  Text,
-  Title,
-} from '@mantine/core';
+import { Anchor, Button, Group, SegmentedControl, Select, Stack, Text, Title } from '@mantine/core';
 import { IconStack2 } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';

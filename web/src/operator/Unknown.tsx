@@ -230,11 +230,7 @@ function Facts({ doubt }: { doubt: Doubt }) {
         </Fact>
       )}
       <Fact label={t('cost')}>
-        {doubt.cost_usd_micro === null ? (
-          t('cost_unknown')
-        ) : (
-          <Usd micro={doubt.cost_usd_micro} />
-        )}
+        {doubt.cost_usd_micro === null ? t('cost_unknown') : <Usd micro={doubt.cost_usd_micro} />}
       </Fact>
     </SimpleGrid>
   );

@@ -289,7 +289,12 @@ function Troubles({ upstream }: { upstream: Upstream }) {
   const { resting_until, failures, last_error, last_error_at, resting_models, last_day } = upstream;
   if (resting_until === null && last_error === null && resting_models.length === 0) return null;
   return (
-    <Stack gap="xs" mt="md" pt="md" style={{ borderTop: '1px solid var(--mantine-color-default-border)' }}>
+    <Stack
+      gap="xs"
+      mt="md"
+      pt="md"
+      style={{ borderTop: '1px solid var(--mantine-color-default-border)' }}
+    >
       {(resting_until !== null || failures > 0) && (
         <Text size="sm" fw={550}>
           {resting_until !== null && (

@@ -82,7 +82,9 @@ export function Reason({ row }: { row: Row }) {
 
 /** The variables that are missing, where that is the reason; else the reason as it is told. */
 export function needed(reason: string, inWords: (variables: string) => string): string {
-  const reasons = reason.split('; ').map((each) => /: it needs ([A-Z][A-Z0-9_]+(?:=on)?)$/.exec(each)?.[1]);
+  const reasons = reason
+    .split('; ')
+    .map((each) => /: it needs ([A-Z][A-Z0-9_]+(?:=on)?)$/.exec(each)?.[1]);
   return reasons.every((name) => name !== undefined) ? inWords(reasons.join(', ')) : reason;
 }
 

@@ -27,7 +27,12 @@ addWords('operator_queue', {
     all_upstreams: 'All upstreams',
     all: 'All',
     any_age: 'Any age',
-    older: { '60': 'Older than 1 minute', '600': 'Older than 10 minutes', '3600': 'Older than 1 hour', '86400': 'Older than 1 day' },
+    older: {
+      '60': 'Older than 1 minute',
+      '600': 'Older than 10 minutes',
+      '3600': 'Older than 1 hour',
+      '86400': 'Older than 1 day',
+    },
     only_account: 'Only one account',
     clear: 'Show all',
     for: {
@@ -81,7 +86,12 @@ addWords('operator_queue', {
     all_upstreams: 'Все апстримы',
     all: 'Все',
     any_age: 'Любой возраст',
-    older: { '60': 'Старше минуты', '600': 'Старше 10 минут', '3600': 'Старше часа', '86400': 'Старше суток' },
+    older: {
+      '60': 'Старше минуты',
+      '600': 'Старше 10 минут',
+      '3600': 'Старше часа',
+      '86400': 'Старше суток',
+    },
     only_account: 'Только один аккаунт',
     clear: 'Показать все',
     for: {

@@ -41,7 +41,12 @@ export const read: VisitHandler = async (visit, _reply, deps) => {
     owned_by: model.owned_by,
     note: row.note,
     file_note: fileNote(contents, row.file),
-    ...{ extras, input_schema, example, max, max_unit, resolutions },
+    extras,
+    input_schema,
+    example,
+    max,
+    max_unit,
+    resolutions,
     rates: ratesShown(model, routeOf(model, deps)),
     job_age_seconds: model.job_age_seconds,
     ...(model.kind === 'text' && {
@@ -77,9 +82,20 @@ function rowShown(row: FiledRow, hidden: ReadonlyMap<string, string>, deps: WebD
 /** What stands in a file with a problem, and was never good. */
 function leftOutShown({ id, file, line, problem }: CatalogContents['left_out'][number]) {
   return {
-    ...{ id, name: null, kind: null, task: null, unit: null, uncensored: false },
-    ...{ file, line, state: 'left_out', reason: null, problem: problemShown(problem) },
-    ...{ price_varies: false, margins: [], upstreams: [] },
+    id,
+    name: null,
+    kind: null,
+    task: null,
+    unit: null,
+    uncensored: false,
+    file,
+    line,
+    state: 'left_out',
+    reason: null,
+    problem: problemShown(problem),
+    price_varies: false,
+    margins: [],
+    upstreams: [],
   };
 }
 
@@ -92,7 +108,11 @@ function routeShown(model: Model, route: ModelUpstream, { connected }: WebDeps) 
   const { upstream, model: theirs, weight, input_mapping, input_defaults } = route;
   const usable = connected.usable(upstream);
   return {
-    ...{ upstream, model: theirs, weight, input_mapping, input_defaults },
+    upstream,
+    model: theirs,
+    weight,
+    input_mapping,
+    input_defaults,
     set_up: usable === true,
     reason: usable === true ? null : usable,
     margins: marginsOf(model.price, route).map(marginShown),

@@ -62,7 +62,7 @@ function alarmSeconds({ catalog }: WebDeps): number {
   return Math.max(alarmMinSeconds, ...ages);
 }
 
-/** GET /queue/requests?upstream=&status=&account_id=&older_seconds=&limit=&cursor=: oldest first. */
+/** GET /queue/requests?upstream=&status=&account_id=&older_seconds=&limit=&cursor= */
 export const list: VisitHandler = async (visit, _reply, deps) => {
   const page = pageOf(visit, 50);
   const account_id = parameter(visit, 'account_id');
