@@ -430,3 +430,31 @@ comment on column verdicts.checked is 'How many rows of what were looked at.';
 comment on column verdicts.violations is 'The laws that are broken, with examples.';
 comment on column verdicts.took_ms is 'How long that took.';
 comment on column verdicts.created_at is 'When it ended.';
+
+alter table attempts add column answered_at timestamptz;
+comment on column attempts.answered_at is 'When its outcome was first known; null: it is not, or the answer was the end of the request.';
+
+create table resolutions (
+  request_id     uuid primary key,
+  account_id     uuid not null,
+  outcome        text not null check (outcome in ('ran', 'did_not_run')),
+  cost_usd_micro bigint not null check (cost_usd_micro >= 0),
+  note           text check (length(note) between 1 and 1000),
+  person_id      uuid,
+  by_email       text not null check (length(by_email) <= 254),
+  created_at     timestamptz not null default now(),
+  constraint what_did_not_run_is_free check (outcome = 'ran' or cost_usd_micro = 0)
+);
+create trigger resolutions_append_only before update or delete or truncate on resolutions
+  for each statement execute function refuse_change();
+-- Few end so: this costs the others nothing.
+create index requests_unknown on requests (id) where error_code = 'outcome_unknown';
+comment on table resolutions is 'What an operator found out about requests whose outcome was unknown. Append-only; the customer''s charge is not touched.';
+comment on column resolutions.request_id is 'requests.id; resolved once.';
+comment on column resolutions.account_id is 'requests.account_id.';
+comment on column resolutions.outcome is 'ran: the upstream made it and billed for it.';
+comment on column resolutions.cost_usd_micro is 'What it took from the operator; booked into request_results.';
+comment on column resolutions.note is 'How that was found out.';
+comment on column resolutions.person_id is 'Which operator.';
+comment on column resolutions.by_email is 'Their address at that time.';
+comment on column resolutions.created_at is 'Database clock.';

@@ -42,6 +42,8 @@ export interface Parts {
   storage: Storage;
   catalog: CatalogStore;
   upstreams: ReadonlyMap<string, Upstream>;
+  /** How they are set up. */
+  connected: Pick<Upstreams, 'about' | 'usable'>;
   hints: Hints;
   lanes: Lanes;
   happenings: Happenings;
@@ -112,7 +114,8 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   const shared = { db, log, metrics, storage, catalog, upstreams, hints, lanes, links, fetches };
   const { FAREBOX_SMTP_URL: url, FAREBOX_MAIL_FROM: from } = config;
   const mail = url === null ? null : createMail({ url, from }).send;
-  return { ...shared, happenings, circuit, secrets, mail, spaceLow: space.low, close };
+  const more = { happenings, circuit, secrets, mail, connected };
+  return { ...shared, ...more, spaceLow: space.low, close };
 }
 
 /** Where media bytes are kept. Throws `ConfigError` where that cannot be used. */
@@ -133,7 +136,8 @@ export function openMedia(config: Config): Storage {
 export function upstreamsOf(config: Config) {
   const fetches = openFetches(config);
   const connected = connect(config, fetches, new Map());
-  const { define, faultOf: definitionFault, misfitsOf, usable, live, close: hangUp } = connected;
+  const { define, faultOf: definitionFault, misfitsOf, usable, about, live } = connected;
+  const { close: hangUp } = connected;
   const isSandbox = (name: string) => name === 'sandbox' && config.FAREBOX_SANDBOX;
   const usableUpstreams = (name: string) => isSandbox(name) || usable(name);
   const close = async () => {
@@ -142,7 +146,7 @@ export function upstreamsOf(config: Config) {
   };
   const tools = toolsOf(config, fetches);
   const known = { knownUpstreams: builtIn, usableUpstreams };
-  return { ...known, definitionFault, misfitsOf, define, live, tools, close };
+  return { ...known, definitionFault, misfitsOf, define, about, live, tools, close };
 }
 
 function toolsOf(config: Config, fetches: Fetches): UpstreamTools {

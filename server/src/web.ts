@@ -14,10 +14,11 @@ import type { Parts } from './parts.ts';
 
 /** The web pages of a process: their calls, and what these are given. */
 export function openWeb(
-  { db, links, log, secrets, fetches, mail: send }: Parts,
+  parts: Parts,
   config: Config,
   deps: HttpDeps,
 ): { table: WebRoute[]; deps: WebDeps } {
+  const { db, links, log, secrets, fetches, mail: send } = parts;
   const origin = () => webOrigin(config, links);
   const { FAREBOX_SIGN_UP: signUp } = config;
   const mail = send && logged(send, log);
@@ -41,7 +42,10 @@ export function openWeb(
   const topUpText = config.FAREBOX_TOP_UP_TEXT;
   const hasMail = mail !== null;
   const web = { origin, signUp, hasMail, oidcName, topUpText, sendMail: mail, post };
-  const own = { auth, web, thumbnails, webhooks: fetches.webhooks };
+  const { webhooks, trusted } = fetches;
+  const { catalog: files, connected, hints, happenings } = parts;
+  const calls = { webhooks, trusted, thumbnails };
+  const own = { auth, web, ...calls, files, connected, hints, happenings };
   return { table: webRoutes(), deps: { ...deps, ...own } };
 }
 

@@ -11,6 +11,8 @@ export function usePages<Row, More = object>(
   queryKey: QueryKey,
   path: string,
   query: CallOptions['query'] = {},
+  /** How often it is read anew while somebody looks; left out: when something has changed. */
+  everyMs?: number,
 ) {
   const found = useInfiniteQuery({
     queryKey: [...queryKey, query],
@@ -19,6 +21,7 @@ export function usePages<Row, More = object>(
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.next_cursor,
     placeholderData: keepPreviousData,
+    ...(everyMs !== undefined && { refetchInterval: everyMs }),
   });
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = found;
   return {

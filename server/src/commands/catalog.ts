@@ -1,7 +1,8 @@
 import { catalogDir } from '../config.ts';
 import type { Problem } from '../core/catalog-file.ts';
 import type { CheckedFolder } from '../storage/catalog.ts';
-import { comparePrices, lookAt, readFolder, withUpstreams, type Opened } from './live-look.ts';
+import { comparePrices } from '../upstreams/look.ts';
+import { lookFrom, readFolder, withUpstreams, type Opened } from './live-look.ts';
 import { print, type Context } from './output.ts';
 
 /** What only the upstreams know. */
@@ -20,7 +21,7 @@ export async function check(
   const dir = given ?? catalogDir(context.config);
   const { folder, live } = await withUpstreams(context.config, async (opened) => {
     const folder = await readFolder(dir, opened);
-    return { folder, live: options.live ? await askAll(context, folder, opened) : null };
+    return { folder, live: options.live ? await askAll(folder, opened) : null };
   });
   const { files, rows, hidden } = folder;
   const problems = [...folder.problems, ...(live?.problems ?? [])];
@@ -50,11 +51,11 @@ function askedWords({ asked, warnings, prices_compared }: Live): string {
 }
 
 /** Asks each upstream that a file defines and that is set up. */
-async function askAll(context: Context, folder: CheckedFolder, opened: Opened): Promise<Live> {
+async function askAll(folder: CheckedFolder, opened: Opened): Promise<Live> {
   const names = folder.upstreams
     .map(({ definition }) => definition.name)
     .filter((name) => opened.live.has(name));
-  const found = await Promise.all(names.map((name) => askOne(context, name, folder, opened)));
+  const found = await Promise.all(names.map((name) => askOne(name, folder, opened)));
   return {
     asked: names,
     problems: found.flatMap(({ problems }) => problems),
@@ -63,8 +64,8 @@ async function askAll(context: Context, folder: CheckedFolder, opened: Opened): 
   };
 }
 
-async function askOne({ config }: Context, name: string, folder: CheckedFolder, opened: Opened) {
-  const look = await lookAt(config, name, folder, opened);
+async function askOne(name: string, folder: CheckedFolder, opened: Opened) {
+  const look = await lookFrom(name, folder, opened);
   const defined = folder.upstreams.find(({ definition }) => definition.name === name)!;
   const ofUpstream = (words: string) => defined.problemOf(`the upstream ${name}: ${words}.`);
   const problems = look.problems.map(ofUpstream);

@@ -1,6 +1,7 @@
 import { catalogDir } from '../config.ts';
 import { Refused } from '../operations/account.ts';
-import { isWell, lookAt, readFolder, told, withUpstreams } from './live-look.ts';
+import { isWell } from '../upstreams/look.ts';
+import { lookFrom, readFolder, told, withUpstreams } from './live-look.ts';
 import { print, type Context } from './output.ts';
 
 /** Asks one upstream, or all that are set up, whether they are well; nothing that costs. */
@@ -17,7 +18,7 @@ export async function test(context: Context, name: string | undefined): Promise<
       throw unknown(name, names, dir, folder.problems);
     const isSetUp = (each: string) => opened.usableUpstreams(each) === true;
     const wanted = name === undefined ? names.filter(isSetUp) : [name];
-    const looks = await Promise.all(wanted.map((each) => lookAt(config, each, folder, opened)));
+    const looks = await Promise.all(wanted.map((each) => lookFrom(each, folder, opened)));
     return { looks, owners: folder.owners, dir };
   });
   const ok = looks.every(isWell);

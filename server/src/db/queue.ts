@@ -468,3 +468,22 @@ export function noteSuccess(
     )
     select model from d where rested and is_over order by model`);
 }
+
+/** Lets an upstream be called again, with all its models or with one of them; true: it rested. */
+export async function endRest(
+  db: Connection,
+  upstream: string,
+  model: string | null,
+): Promise<boolean> {
+  const rows = await db.run<{ rested: boolean }>(sql`
+    with before as (
+      select name, model, paused_until > now() as rested from upstreams
+      where name = ${upstream} and (${model}::text is null or model = ${model}) for update
+    ), woken as (
+      update upstreams u set failures = 0, failed_account = null, other_failed_at = null,
+        paused_until = null
+      from before b where u.name = b.name and u.model = b.model
+    )
+    select coalesce(bool_or(rested), false) as rested from before`);
+  return rows[0]!.rested;
+}

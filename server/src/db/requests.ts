@@ -308,7 +308,7 @@ export function acceptMany(db: Connection, moves: To<'accepted'>[]): Promise<Ids
       -- A handle is worth keeping even from a claim that was overtaken: it names a job that is paid
       -- for.
       update attempts a set handle = coalesce(a.handle, d.handle::json), outcome = 'accepted',
-        called_back = false
+        answered_at = coalesce(a.answered_at, now()), called_back = false
       from d where a.request_id = d.id and a.attempt = d.started_in
       returning a.request_id as id, (select b.called_back from attempts b
         where b.request_id = d.id and b.attempt = d.started_in) as called_back
@@ -378,6 +378,7 @@ export function waitMany(db: Connection, moves: To<'wait'>[]): Promise<Ids> {
     ), told as (
       update attempts a set outcome = coalesce(d.outcome, a.outcome), message = coalesce(d.message,
         a.message),
+        answered_at = coalesce(a.answered_at, case when d.outcome is not null then now() end),
         progress = coalesce(d.progress::json, a.progress), called_back = false,
         missing = case when d.missing then least(a.missing + 1, 100) else 0 end
       from d join moved using (id)

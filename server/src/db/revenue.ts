@@ -128,3 +128,83 @@ export function topAccounts(db: Connection, days: number, limit: number): Promis
     ),
   );
 }
+
+export interface ModelRow extends Sum {
+  upstream: string;
+  uncosted: bigint;
+}
+
+/** Of one model in the last so many days, by upstream. */
+export function revenueOf(db: Connection, model_id: string, days: number): Promise<ModelRow[]> {
+  return db.run<ModelRow>(
+    rawSql(
+      `select upstream, sum(completed)::bigint as completed, sum(failed)::bigint as failed,
+        sum(charged_usd_micro)::bigint as charged_usd_micro,
+        sum(cost_usd_micro)::bigint as cost_usd_micro, sum(uncosted)::bigint as uncosted
+      from (
+        select upstream, completed, failed, charged_usd_micro, cost_usd_micro, uncosted
+        from revenue where day >= ${from(days)} and day < ${boundary} and model_id = $1
+        union all
+        select upstream, ${sums}, count(*) filter (where done and cost is null)
+        from (${fresh(days)} and r.model_id = $1) e group by upstream
+      ) both_parts group by upstream order by upstream`,
+      [model_id],
+    ),
+  );
+}
+
+export interface UpstreamCosts {
+  upstream: string;
+  /** Since midnight UTC, and since the first of the month. */
+  today_usd_micro: bigint;
+  month_usd_micro: bigint;
+  /** Of this month: COMPLETED at a cost that nobody knows. */
+  uncosted: bigint;
+}
+
+/** What upstreams took from the operator. */
+export function costsByUpstream(db: Connection): Promise<UpstreamCosts[]> {
+  const today = `date_trunc('day', now() at time zone 'utc')`;
+  const month = `date_trunc('month', now() at time zone 'utc')`;
+  return db.run<UpstreamCosts>(
+    rawSql(`
+    select upstream, coalesce(sum(cost) filter (where day = ${today}), 0)::bigint
+        as today_usd_micro,
+      coalesce(sum(cost), 0)::bigint as month_usd_micro, sum(uncosted)::bigint as uncosted
+    from (
+      select day, upstream, cost_usd_micro as cost, uncosted
+      from revenue where day >= ${month} and day < ${boundary}
+      union all
+      select (s.created_at at time zone 'utc')::date, r.upstream, sum(s.cost_usd_micro)::bigint,
+        count(*) filter (where r.status = 'COMPLETED' and s.cost_usd_micro is null)
+      from request_results s join requests r on r.id = s.request_id
+      where s.created_at >= greatest(${boundary}, ${month}) at time zone 'utc'
+      group by 1, 2
+    ) both_parts group by upstream`),
+  );
+}
+
+/**
+ * Books what an ended request turned out to cost, where nobody knew it; false where it was known.
+ * Its day may be summed up already: then the sums grow by as much.
+ */
+export async function bookCost(tx: Transaction, request_id: string, cost: bigint) {
+  await tx.run(sql`select pg_advisory_xact_lock(${rollUpLock})`);
+  const rows = await tx.run(sql`
+    with booked as (
+      update request_results set cost_usd_micro = ${cost}
+      where request_id = ${request_id} and cost_usd_micro is null
+      returning request_id, (created_at at time zone 'utc')::date as day
+    ), of_model as (
+      update revenue v set cost_usd_micro = v.cost_usd_micro + ${cost}
+      from booked b join requests r on r.id = b.request_id
+      where v.day = b.day and v.kind = r.kind and v.model_id = r.model_id
+        and v.upstream = r.upstream
+    ), of_account as (
+      update spending v set cost_usd_micro = v.cost_usd_micro + ${cost}
+      from booked b join requests r on r.id = b.request_id
+      where v.day = b.day and v.account_id = r.account_id
+    )
+    select request_id from booked`);
+  return rows.length > 0;
+}

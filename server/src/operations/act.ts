@@ -17,23 +17,27 @@ export interface Done {
   target?: string | null;
   /** Amounts, reasons, the values before and after. */
   details?: Record<string, unknown>;
+  /** Once all of it is written: hints to others. */
+  after?: () => void;
 }
 
 /**
  * An operator's action and its row in the log, in one transaction. Everything that `work` does with
  * the database it is given belongs to it; after a deadlock it is run again.
  */
-export function act(
+export async function act(
   db: Database,
   by: Operator,
   action: string,
   work: (db: Database) => Promise<Done>,
 ): Promise<unknown> {
-  return db.tx(async (tx) => {
+  const { answer, after } = await db.tx(async (tx) => {
     const done = await work(within(db, tx));
     const { account_id = null, target = null, details = null } = done;
     const who = { person_id: by.person_id, by_email: by.email };
     operatorLog.insert(tx, { id: newId(), ...who, action, account_id, target, details });
-    return done.answer;
+    return done;
   });
+  after?.();
+  return answer;
 }

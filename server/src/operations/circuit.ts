@@ -134,6 +134,14 @@ function lookCircuit(
   };
 }
 
+/**
+ * The operator knows better: it is called again at once, with all its models or with one of them.
+ * True: it rested.
+ */
+export function endRest(db: Database, upstream: string, model: string | null): Promise<boolean> {
+  return queue.endRest(db, upstream, model);
+}
+
 /** What an upstream says of itself in its answer to one caller, who may have led it to say so. */
 function isAlarm(why: Refusal): boolean {
   return why === 'model' || why === 'account' || why === 'credential';

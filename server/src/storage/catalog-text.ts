@@ -1,16 +1,29 @@
-import { LineCounter, parseDocument } from 'yaml';
-import type { Document } from 'yaml';
+import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
+import type { Document, Node } from 'yaml';
 import { parseCatalogFile } from '../core/catalog-file.ts';
 import type { ParsedFile, Problem } from '../core/catalog-file.ts';
 
 /** Uses of YAML aliases one file may make, so that a few lines cannot unfold into gigabytes. */
 const ALIASES_MAX = 1000;
+/** Of a comment, what is shown. */
+const noteMax = 2_000;
 
 export interface ParsedText extends ParsedFile {
   /** The name of the upstream that it defines, even where the rest of it is bad. */
   defines: string | null;
   /** Adds the line to a problem that was found later. */
   locate: (problem: Problem) => Problem;
+  /** What the file says of itself: the comment at its head. */
+  note: string;
+  /** Every row that stands in it, the bad ones too, in order. */
+  outline: RowOutline[];
+}
+
+export interface RowOutline {
+  id: string;
+  line: number;
+  /** What its comments say of its price and its cost. */
+  note: string;
 }
 
 /** Parses one file's text: YAML 1.2, strict, no key twice. Never throws. */
@@ -43,7 +56,8 @@ export function parseCatalogText(text: string, file: string): ParsedText {
       return nothing([{ file, path: '', message: 'the file is empty; it needs models.' }], null);
     }
     const { problems, ...parsed } = parseCatalogFile(content, file);
-    return { ...parsed, defines, problems: problems.map(locate), locate };
+    const said = { note: headNote(doc), outline: outlineOf(doc, lines) };
+    return { ...parsed, ...said, defines, problems: problems.map(locate), locate };
   } catch (error) {
     const message = `not a usable YAML: ${firstLine((error as Error).message)}.`;
     return nothing([{ file, path: '', message }], defines);
@@ -51,7 +65,48 @@ export function parseCatalogText(text: string, file: string): ParsedText {
 }
 
 function nothing(problems: Problem[], defines: string | null): ParsedText {
-  return { upstream: null, defines, rows: [], problems, locate: (problem) => problem };
+  const locate = (problem: Problem) => problem;
+  return { upstream: null, defines, rows: [], problems, locate, note: '', outline: [] };
+}
+
+/** Where no empty line follows it, the comment at the head belongs to the first key. */
+function headNote({ commentBefore, contents }: Document.Parsed): string {
+  const first = isMap(contents) ? contents.items[0]?.key : null;
+  return plain([commentBefore, contents?.commentBefore, isScalar(first) && first.commentBefore]);
+}
+
+function outlineOf(doc: Document.Parsed, lines: LineCounter): RowOutline[] {
+  const models = doc.get('models');
+  if (!isSeq(models)) return [];
+  return models.items.flatMap((row) => {
+    const id = isMap(row) ? row.get('id') : undefined;
+    if (!isMap(row) || typeof id !== 'string') return [];
+    return [{ id, line: lines.linePos(row.range![0]).line, note: rowNote(row) }];
+  });
+}
+
+/** The comment before it, and those beside its price and its cost. */
+function rowNote(row: Node): string {
+  const said: (string | null | undefined)[] = [row.commentBefore];
+  visit(row, {
+    Pair(_, { key, value }) {
+      if (!isScalar(key) || !/^(cost|price|usd|extras)/.test(String(key.value))) return;
+      said.push(key.commentBefore);
+      if (!isPair(value)) said.push((value as Node | null)?.comment);
+    },
+  });
+  return plain(said);
+}
+
+/** Comments as they are read: without what is there for editors. */
+function plain(comments: readonly (string | null | undefined | false)[]): string {
+  const text = comments.filter((each) => typeof each === 'string').join('\n');
+  const lines = text.split('\n').map((line) => line.trim());
+  return lines
+    .filter((line) => !/^yaml-language-server:|^──/.test(line))
+    .join('\n')
+    .trim()
+    .slice(0, noteMax);
 }
 
 /** The line of the problem's own node, or of the nearest node around it. */

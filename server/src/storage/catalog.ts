@@ -15,7 +15,7 @@ import { assembleCatalog } from '../core/catalog.ts';
 import type { Catalog, Model } from '../core/catalog.ts';
 import type { UpstreamDefinition } from '../core/upstream-definition.ts';
 import { parseCatalogText } from './catalog-text.ts';
-import type { ParsedText } from './catalog-text.ts';
+import type { ParsedText, RowOutline } from './catalog-text.ts';
 
 export interface CatalogOptions {
   /** Folder of the `.yaml` and `.yml` files; others in it and folders below are not looked at. */
@@ -63,6 +63,8 @@ export interface CatalogStore {
   current(): Catalog;
   /** What is wrong with the files as they are now; empty when all is well. */
   problems(): readonly Problem[];
+  /** All that the files say, also what callers do not see. */
+  contents(): CatalogContents;
   /**
    * Reads the folder again; resolves when the result is live. Never rejects: faults end in
    * `problems`.
@@ -71,6 +73,27 @@ export interface CatalogStore {
   /** Called after the live rows changed. Returns what takes the listener away again. */
   onChange(listener: (catalog: Catalog) => void): () => void;
   close(): Promise<void>;
+}
+
+/** What the files say, for the operator. */
+export interface CatalogContents {
+  /** Of each file the comment at its head, and whether it has a problem just now. */
+  files: { file: string; note: string; rows: number; has_problem: boolean }[];
+  rows: FiledRow[];
+  /** Rows that stand in a file and do not count, and the problem that keeps them out. */
+  left_out: { id: string; file: string; line: number; problem: Problem }[];
+  upstreams: { file: string; definition: UpstreamDefinition }[];
+}
+
+/** A row that counts, live or hidden. */
+export interface FiledRow {
+  model: Model;
+  file: string;
+  /** Null: it stands there no more, or the file cannot be read. */
+  line: number | null;
+  note: string;
+  /** What is wrong with its file just now: the row is as it was before. */
+  problem: Problem | null;
 }
 
 /** What a folder holds, for a check without a service. */
@@ -173,6 +196,7 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
   return {
     current: () => catalog,
     problems: () => folder.problems,
+    contents: () => contentsOf(folder),
     reload,
     onChange(listener) {
       listeners.add(listener);
@@ -299,7 +323,8 @@ async function readCatalogFile(path: string, file: string, old?: LoadedFile): Pr
     text = await readFile(path, 'utf8');
   } catch (error) {
     const problems = [unreadable(file, error as Error)];
-    const parsed = { ...nothing, defines: null, problems, locate: (problem: Problem) => problem };
+    const locate = (problem: Problem) => problem;
+    const parsed = { ...nothing, defines: null, problems, locate, note: '', outline: [] };
     return { file, text: null, parsed };
   }
   // The same rows, not equal ones: whatever is kept per row (a compiled schema) stays of use.
@@ -310,6 +335,42 @@ async function readCatalogFile(path: string, file: string, old?: LoadedFile): Pr
 async function catalogFiles(dir: string): Promise<string[]> {
   const names = await readdir(dir);
   return names.filter((name) => /^[^.].*\.ya?ml$/.test(name)).sort();
+}
+
+function contentsOf({ files, rows, owners, upstreams, upstreamOwners }: Folder): CatalogContents {
+  const outlines = new Map<string, RowOutline>();
+  for (const { file, parsed } of files) {
+    for (const row of parsed.outline) outlines.set(`${file} ${row.id}`, row);
+  }
+  const problems = new Map(files.map(({ file, problems: own }) => [file, own]));
+  const filed = rows.map((model): FiledRow => {
+    const file = owners.get(model.id)!;
+    const { line = null, note = '' } = outlines.get(`${file} ${model.id}`) ?? {};
+    return { model, file, line, note, problem: problems.get(file)?.[0] ?? null };
+  });
+  return {
+    files: files.map(({ file, parsed, rows: own, problems: wrong }) => {
+      return { file, note: parsed.note, rows: own.length, has_problem: wrong.length > 0 };
+    }),
+    rows: filed,
+    left_out: files.flatMap((file) => leftOutOf(file, owners)),
+    upstreams: upstreams.map((definition) => {
+      return { file: upstreamOwners.get(definition.name)!, definition };
+    }),
+  };
+}
+
+/** Only a file with a problem has such rows: its new ones, and while it was never good, all. */
+function leftOutOf(
+  { file, parsed, problems }: LoadedFile,
+  owners: Owners,
+): CatalogContents['left_out'] {
+  if (problems.length === 0) return [];
+  return parsed.outline.flatMap(({ id, line }, i) => {
+    if (owners.has(id)) return [];
+    const own = problems.find(({ path }) => `${path}/`.startsWith(`/models/${i}/`));
+    return [{ id, file, line, problem: own ?? problems[0]! }];
+  });
 }
 
 /** Changes whenever a file of the folder does, or the folder comes or goes. */

@@ -45,7 +45,17 @@ export interface Upstreams {
   define(definitions: readonly UpstreamDefinition[]): void;
   /** True, or what the operator has to do to set it up. */
   usable(name: string): true | string;
+  /** Where it is and whether it has a key to show; nothing secret is in it. */
+  about(name: string): UpstreamAddress;
   close(): Promise<void>;
+}
+
+export interface UpstreamAddress {
+  /** Null: it comes with Farebox. */
+  adapter: AdapterName | null;
+  /** Null: it needs none, or is not told yet. */
+  url: string | null;
+  has_credential: boolean;
 }
 
 /**
@@ -59,7 +69,7 @@ export function openUpstreams(
   hide: (secret: string) => void,
 ): Upstreams {
   const live = new Map(given);
-  const known = new Map<string, string>();
+  const known = new Map<string, UpstreamDefinition>();
   const missing = new Map<string, string>();
   if (!given.has('sandbox'))
     missing.set('sandbox', 'the upstream "sandbox" is not set up: it needs FAREBOX_SANDBOX=on');
@@ -98,7 +108,7 @@ export function openUpstreams(
     live,
     faultOf(definition) {
       const { name } = definition;
-      if (isGiven(name) || known.get(name) === JSON.stringify(definition)) return null;
+      if (isGiven(name) || isSame(known.get(name), definition)) return null;
       try {
         made(definition);
         return null;
@@ -107,20 +117,40 @@ export function openUpstreams(
       }
     },
     misfitsOf: (definition) => (isGiven(definition.name) ? () => null : misfitsOf(definition)),
-    define(definitions) {
-      const wanted = new Map(definitions.map((each) => [each.name, JSON.stringify(each)]));
+    define(newest) {
+      const wanted = new Set(newest.map(({ name }) => name));
       for (const name of known.keys()) if (!wanted.has(name)) remove(name);
-      for (const definition of definitions) {
+      for (const definition of newest) {
         const { name } = definition;
         if (isGiven(name)) continue;
-        if (known.get(name) === wanted.get(name)) continue;
+        if (isSame(known.get(name), definition)) continue;
         remove(name);
-        known.set(name, wanted.get(name)!);
+        known.set(name, definition);
         add(definition);
       }
     },
+    about: (name) => addressOf(known.get(name), variable),
     usable: (name) =>
       live.has(name) || (missing.get(name) ?? `no catalog file defines the upstream "${name}"`),
     close: async () => void (await Promise.all([...live.values()].map((each) => each.close?.()))),
+  };
+}
+
+function isSame(one: UpstreamDefinition | undefined, other: UpstreamDefinition): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function addressOf(
+  definition: UpstreamDefinition | undefined,
+  variable: (name: string) => string | null,
+): UpstreamAddress {
+  if (definition === undefined) return { adapter: null, url: null, has_credential: false };
+  const settings = settingsOf(definition, variable);
+  const isSet = typeof settings !== 'string';
+  return {
+    adapter: definition.adapter,
+    // Neither may have a name and a password in it.
+    url: isSet ? settings.url : definition.url,
+    has_credential: isSet && settings.key !== null,
   };
 }

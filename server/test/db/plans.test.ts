@@ -9,7 +9,10 @@ import * as operatorLog from '../../src/db/operator-log.ts';
 import * as queue from '../../src/db/queue.ts';
 import * as lines from '../../src/db/request-pages.ts';
 import * as deliveries from '../../src/db/deliveries.ts';
+import * as openRequests from '../../src/db/open-requests.ts';
+import * as pace from '../../src/db/pace.ts';
 import * as requests from '../../src/db/requests.ts';
+import * as resolutions from '../../src/db/resolutions.ts';
 import * as spend from '../../src/db/spend.ts';
 import * as vouchers from '../../src/db/vouchers.ts';
 import { openBooks } from '../../src/ledger/ledger.ts';
@@ -100,6 +103,16 @@ const booked = {
   limit: 50,
 } as const;
 
+const openFilter: openRequests.OpenFilter = {
+  upstream: null,
+  status: null,
+  account_id: null,
+  until_id: null,
+  above_id: null,
+  limit: 51,
+  alarm_seconds: 900,
+};
+
 /** The tables that grow with use; reading another whole one is fine. */
 const growing = new Set([
   'accounts',
@@ -164,6 +177,16 @@ const asked: Record<string, Ask> = {
   'heads of the queues': (c) => queue.queueStates(c, ['busy', 'idle'], 1_000),
   'figures of the upstreams': (c) => queue.upstreamStates(c, ['busy', 'idle']),
   'models that rest': (c) => queue.restingModels(c, ['busy', 'idle']),
+  'how upstreams did in the last day': (c) => pace.paces(c, 86_400, madeAt(19_900)),
+  'how starts went in the last day': (c) => pace.startPaces(c, 86_400, madeAt(19_900)),
+  'what is open': (c) => openRequests.list(c, openFilter),
+  'what is open at one upstream, the next page': (c) =>
+    openRequests.list(c, { ...openFilter, upstream: 'busy', above_id: sample.request }),
+  'who waits most': (c) => openRequests.depths(c, 20),
+  'what runs, of everybody': (c) => openRequests.running(c, 900),
+  'unknown outcomes': (c) => resolutions.ended(c, { resolved: false, below_id: null, limit: 26 }),
+  'outcomes that are waited for': (c) => resolutions.waiting(c),
+  'how many outcomes are unknown': (c) => resolutions.countOpen(c),
   'movements of a request': (c) => movementsOf(c, sample.request),
   'attempts of a request': (c) => requests.attemptsOf(c, sample.request),
   'notifications of an account': (c) =>

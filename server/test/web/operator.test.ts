@@ -61,6 +61,32 @@ const deeds: Record<string, () => Promise<[Record<string, string>, object]>> = {
   },
   'voucher.create': async () => [{}, { amount_usd_micro: '1000000', count: 2 }],
   'voucher.void': async () => [{ voucher_id: await newVoucher() }, {}],
+  'upstream.wake': async () => [{ upstream: 'fake' }, {}],
+  'upstream.test': async () => [{ upstream: 'fake' }, {}],
+  'request.cancel': async () => [{ request_id: await submitted() }, {}],
+  'request.resolve': async () => [
+    { request_id: await lost() },
+    { outcome: 'ran', cost_usd_micro: '7' },
+  ],
+};
+
+const submitted = async () => {
+  const { account_id } = customer;
+  await service.db.run(rawSql('update keys set rpm = null where account_id = $1', [account_id]));
+  const body = { prompt: 'a cat' };
+  const reply = await service.call('POST', '/v1/queue/fake/image', { key: customer.key, body });
+  assert.equal(reply.status, 202, reply.text);
+  return reply.body.request_id as string;
+};
+/** One that failed, and nobody knows whether it ran. */
+const lost = async () => {
+  const id = await submitted();
+  service.fake.behave = { start: () => ({ outcome: 'rejected', message: 'no' }) };
+  await service.work();
+  await service.db.run(
+    rawSql(`update requests set error_code = 'outcome_unknown' where id = $1`, [id]),
+  );
+  return id;
 };
 
 const pathWith = (path: string, ids: Record<string, string>) =>

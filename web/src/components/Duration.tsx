@@ -15,6 +15,12 @@ export function Duration({ from, to }: { from: string; to: string | null }) {
   return <span className="number">{formatDuration(ms, i18n.language, to === null)}</span>;
 }
 
+/** How long something took, or takes so far. */
+export function Took({ ms }: { ms: number }) {
+  const { i18n } = useTranslation();
+  return <span className="number">{formatDuration(ms, i18n.language)}</span>;
+}
+
 /** `1.4 s`, `2 min 5 s`, `3 h 10 min`; of what goes on, whole seconds. */
 export function formatDuration(ms: number, language: string, whole = false): string {
   const of = (value: number, unit: string, digits = 0) =>

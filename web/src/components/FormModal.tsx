@@ -53,7 +53,7 @@ export function FormModal(props: {
               type="submit"
               loading={busy}
               disabled={props.disabled ?? false}
-              color={props.danger ? 'red' : 'fare'}
+              color={props.danger ? 'red.9' : 'fare'}
             >
               {props.submit}
             </Button>

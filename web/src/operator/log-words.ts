@@ -53,6 +53,10 @@ addWords('operator_log', {
       invitation_withdraw: 'Withdrew an invitation',
       voucher_create: 'Made vouchers',
       voucher_void: 'Voided a voucher',
+      upstream_wake: 'Ended a rest',
+      upstream_test: 'Tested an upstream',
+      request_cancel: 'Cancelled a request',
+      request_resolve: 'Noted an outcome',
     },
   },
   ru: {
@@ -107,6 +111,10 @@ addWords('operator_log', {
       invitation_withdraw: 'Приглашение отозвано',
       voucher_create: 'Созданы ваучеры',
       voucher_void: 'Ваучер аннулирован',
+      upstream_wake: 'Закончена пауза',
+      upstream_test: 'Проверен апстрим',
+      request_cancel: 'Отменён запрос',
+      request_resolve: 'Записан исход',
     },
   },
 });

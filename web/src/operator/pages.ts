@@ -11,6 +11,11 @@ const search = (given: Record<string, unknown>) => ({
   by: text(given.by),
   action: text(given.action),
   account: text(given.account),
+  kind: text(given.kind),
+  state: text(given.state),
+  upstream: text(given.upstream),
+  status: text(given.status),
+  older: text(given.older),
 });
 
 /** The pages of who runs the service. */
@@ -35,6 +40,27 @@ export function operatorPages(parent: AnyRoute) {
       page(
         '/operator/accounts/$account_id',
         lazyRouteComponent(() => import('./Account.tsx'), 'Account'),
+      ),
+      page(
+        '/operator/catalog',
+        lazyRouteComponent(() => import('./Catalog.tsx'), 'Catalog'),
+      ),
+      // A model's id has slashes in it.
+      page(
+        '/operator/catalog/row/$',
+        lazyRouteComponent(() => import('./CatalogRow.tsx'), 'CatalogRow'),
+      ),
+      page(
+        '/operator/upstreams',
+        lazyRouteComponent(() => import('./Upstreams.tsx'), 'Upstreams'),
+      ),
+      page(
+        '/operator/queue',
+        lazyRouteComponent(() => import('./Queue.tsx'), 'Queue'),
+      ),
+      page(
+        '/operator/unknown',
+        lazyRouteComponent(() => import('./Unknown.tsx'), 'Unknown'),
       ),
       page(
         '/operator/vouchers',

@@ -1,11 +1,15 @@
 import type { VisitRow } from '../web/routes.ts';
 import * as account from './account.ts';
 import * as accounts from './accounts.ts';
+import * as catalog from './catalog.ts';
 import { operatorRows } from './deed.ts';
 import * as invitations from './invitations.ts';
 import * as log from './log.ts';
 import * as money from './money.ts';
 import * as overview from './overview.ts';
+import * as queue from './queue.ts';
+import * as unknown from './unknown.ts';
+import * as upstreams from './upstreams.ts';
 import * as vouchers from './vouchers.ts';
 
 /** The operator's pages, below /api/operator: what is looked at, and what is done and logged. */
@@ -20,6 +24,12 @@ export const operatorRoutes: VisitRow[] = operatorRows(
     ['/invitations', invitations.list],
     ['/vouchers', vouchers.list],
     ['/log', log.list],
+    ['/catalog', catalog.list],
+    ['/catalog/row', catalog.read],
+    ['/upstreams', upstreams.list],
+    ['/queue', queue.depth],
+    ['/queue/requests', queue.list],
+    ['/unknown', unknown.list],
   ],
   [
     ['POST', '/audit', 'books.prove', overview.prove],
@@ -37,5 +47,9 @@ export const operatorRoutes: VisitRow[] = operatorRows(
     ['DELETE', '/invitations/:invitation_id', 'invitation.withdraw', invitations.withdraw],
     ['POST', '/vouchers', 'voucher.create', vouchers.create],
     ['POST', '/vouchers/:voucher_id/void', 'voucher.void', vouchers.cancel],
+    ['POST', '/upstreams/:upstream/wake', 'upstream.wake', upstreams.wake],
+    ['POST', '/upstreams/:upstream/test', 'upstream.test', upstreams.test],
+    ['POST', '/queue/requests/:request_id/cancel', 'request.cancel', queue.cancel],
+    ['POST', '/unknown/:request_id/resolve', 'request.resolve', unknown.resolve],
   ],
 );

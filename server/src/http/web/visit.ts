@@ -3,11 +3,15 @@ import type { Readable } from 'node:stream';
 import { ApiError } from '../../core/errors.ts';
 import { may, type Right, type Role } from '../../core/role.ts';
 import * as people from '../../db/people.ts';
+import type { Hints } from '../../db/hints.ts';
 import type { Fetch } from '../../lib/fetch.ts';
 import { isUuid } from '../../lib/id.ts';
 import { parseJson } from '../../lib/json.ts';
 import type { Letter } from '../../lib/mail.ts';
 import { collect } from '../body.ts';
+import type { Ending } from '../../core/request.ts';
+import type { CatalogStore } from '../../storage/catalog.ts';
+import type { Upstreams } from '../../upstreams/index.ts';
 import type { Thumbnails } from '../../storage/thumbnail.ts';
 import type { HttpDeps } from '../deps.ts';
 import { addressHeader } from './auth-library.ts';
@@ -29,6 +33,15 @@ export interface WebDeps extends HttpDeps {
   web: WebSettings;
   /** To where callers want to be notified. */
   webhooks: Fetch;
+  /** To upstreams. */
+  trusted: Fetch;
+  /** What the catalog files say, and what is wrong with them. */
+  files: Pick<CatalogStore, 'contents' | 'problems' | 'current'>;
+  /** How upstreams are set up. */
+  connected: Pick<Upstreams, 'about' | 'usable'>;
+  hints: Pick<Hints, 'changed' | 'work'>;
+  /** For the log and the figures. */
+  happenings: { ended(ending: Ending): void };
   thumbnails: Thumbnails;
 }
 

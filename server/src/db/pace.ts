@@ -1,0 +1,61 @@
+import { leastIdAt } from '../lib/id.ts';
+import { sql, type Connection } from '../lib/sql.ts';
+
+/** How upstreams did lately. Ids carry the time, so that what is recent is found by its key. */
+
+export interface Pace {
+  upstream: string;
+  completed: number;
+  /** Failed through the upstream: also what took too long, and what nobody knows. */
+  failed: number;
+  /** Refused by it for good: bad input, or its policy. */
+  rejected: number;
+  /** Of completed runs, from the first call to the end. Null: there was none. */
+  run_median_ms: number | null;
+  run_p95_ms: number | null;
+}
+
+export interface StartPace {
+  upstream: string;
+  starts: number;
+  /** Not taken, or without a clear answer. */
+  refused: number;
+  /** Of those that were taken, from the intent to the handle. Null: there was none. */
+  start_median_ms: number | null;
+  start_p95_ms: number | null;
+}
+
+/** Requests that are looked at, at most, the newest: enough for the figures to stand still. */
+export const paceMax = 10_000;
+
+/** Requests made in the last so many seconds, by upstream. */
+export function paces(db: Connection, seconds: number, now: number): Promise<Pace[]> {
+  return db.run<Pace>(sql`
+    select upstream, count(*) filter (where status = 'COMPLETED')::int as completed,
+      count(*) filter (where status = 'FAILED' and error_code <> 'upstream_rejected')::int
+        as failed,
+      count(*) filter (where error_code = 'upstream_rejected')::int as rejected,
+      percentile_cont(0.5) within group (order by ms) as run_median_ms,
+      percentile_cont(0.95) within group (order by ms) as run_p95_ms
+    from (
+      select upstream, status, error_code, case when status = 'COMPLETED'
+        then extract(epoch from completed_at - started_at)::float8 * 1000 end as ms
+      from requests where id >= ${leastIdAt(now - seconds * 1000)} and started_at is not null
+      order by id desc limit ${paceMax}
+    ) recent group by upstream`);
+}
+
+/** Starts of requests made in the last so many seconds, by upstream. */
+export function startPaces(db: Connection, seconds: number, now: number): Promise<StartPace[]> {
+  return db.run<StartPace>(sql`
+    select upstream, count(*)::int as starts,
+      count(*) filter (where outcome in ('not_accepted', 'unknown', 'missing'))::int as refused,
+      percentile_cont(0.5) within group (order by ms) as start_median_ms,
+      percentile_cont(0.95) within group (order by ms) as start_p95_ms
+    from (
+      select upstream, outcome, case when outcome = 'accepted'
+        then extract(epoch from answered_at - created_at)::float8 * 1000 end as ms
+      from attempts where request_id >= ${leastIdAt(now - seconds * 1000)}
+      order by request_id desc, attempt desc limit ${paceMax}
+    ) recent group by upstream`);
+}

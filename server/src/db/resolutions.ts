@@ -1,0 +1,124 @@
+import { sql, type Connection, type Transaction } from '../lib/sql.ts';
+
+/** Requests of which nobody knows whether their upstream ran them, and what was found out. */
+
+export interface UnknownRow {
+  id: string;
+  account_id: string;
+  email: string;
+  model_id: string;
+  kind: 'video' | 'image' | 'text';
+  upstream: string;
+  status: 'IN_PROGRESS' | 'FAILED';
+  quoted_usd_micro: bigint;
+  cost_usd_micro: bigint | null;
+  error_message: string | null;
+  deadline_at: Date | null;
+  created_at: Date;
+  started_at: Date;
+  completed_at: Date | null;
+  /** Of the newest start; null: it is no longer kept, or it was a chat call. */
+  attempt: number | null;
+  class: string | null;
+  handle: Record<string, unknown> | null;
+  message: string | null;
+  attempted_at: Date | null;
+  /** What was found out; null: nothing yet. */
+  resolved: 'ran' | 'did_not_run' | null;
+  note: string | null;
+  by_email: string | null;
+  resolved_at: Date | null;
+}
+
+export interface UnknownFilter {
+  /** Null: all that have ended so. */
+  resolved: boolean | null;
+  below_id: string | null;
+  limit: number;
+}
+
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** Those that have ended so, newest first. One whose cost is known needs no resolution. */
+export function ended(db: Connection, filter: UnknownFilter): Promise<UnknownRow[]> {
+  return db.run<UnknownRow>(sql`
+    select r.id, r.account_id, c.email, r.model_id, r.kind, r.upstream, r.status,
+      r.quoted_usd_micro, r.cost_usd_micro, r.error_message, r.deadline_at, r.created_at,
+      r.started_at, r.completed_at, a.attempt, a.class, a.handle, a.message,
+      a.created_at as attempted_at, n.outcome as resolved, n.note, n.by_email,
+      n.created_at as resolved_at
+    from (
+      select r.*, s.cost_usd_micro, s.error_message
+      from requests r left join request_results s on s.request_id = r.id
+      where r.error_code = 'outcome_unknown'
+        and r.id < coalesce(${filter.below_id}::uuid, ${lastId}::uuid)
+        and (${filter.resolved}::bool is null
+          or ${filter.resolved} = (s.cost_usd_micro is not null))
+      order by r.id desc limit ${filter.limit}
+    ) r join accounts c on c.id = r.account_id
+    left join resolutions n on n.request_id = r.id
+    left join lateral (
+      select * from attempts where request_id = r.id order by attempt desc limit 1
+    ) a on true
+    order by r.id desc`);
+}
+
+/** Waiting ones that are looked at, at most: they are few, or something is very wrong. */
+const waitingMax = 200;
+
+/** Those that still run: their answer was lost, and it is waited for until their time is over. */
+export function waiting(db: Connection): Promise<UnknownRow[]> {
+  return db.run<UnknownRow>(sql`
+    with running as materialized (select * from requests where slot)
+    select r.id, r.account_id, c.email, r.model_id, r.kind, r.upstream, r.status,
+      r.quoted_usd_micro, null::bigint as cost_usd_micro, null as error_message, r.deadline_at,
+      r.created_at, r.started_at, r.completed_at, a.attempt, a.class, a.handle, a.message,
+      a.created_at as attempted_at, null as resolved, null as note, null as by_email,
+      null::timestamptz as resolved_at
+    from running r join accounts c on c.id = r.account_id
+    join lateral (
+      select * from attempts where request_id = r.id order by attempt desc limit 1
+    ) a on a.outcome in ('unknown', 'missing') and a.handle is null
+    where r.status = 'IN_PROGRESS'
+    order by r.id limit ${waitingMax}`);
+}
+
+export async function countOpen(db: Connection): Promise<number> {
+  const [row] = await db.run<{ count: number }>(sql`
+    select count(*)::int as count from requests r
+    join request_results s on s.request_id = r.id and s.cost_usd_micro is null
+    where r.error_code = 'outcome_unknown'`);
+  return row?.count ?? 0;
+}
+
+export interface Ended {
+  id: string;
+  account_id: string;
+  error_code: string | null;
+  is_final: boolean;
+}
+
+export async function findEnded(db: Connection, id: string): Promise<Ended | null> {
+  const rows = await db.run<Ended>(sql`
+    select id, account_id, error_code, completed_at is not null as is_final
+    from requests where id = ${id}`);
+  return rows[0] ?? null;
+}
+
+export interface NewResolution {
+  request_id: string;
+  account_id: string;
+  outcome: 'ran' | 'did_not_run';
+  cost_usd_micro: bigint;
+  note: string | null;
+  person_id: string;
+  by_email: string;
+}
+
+export function insert(tx: Transaction, row: NewResolution): void {
+  tx.send(sql`
+    insert into resolutions (request_id, account_id, outcome, cost_usd_micro, note, person_id,
+      by_email)
+    values (${row.request_id}, ${row.account_id}, ${row.outcome}, ${row.cost_usd_micro},
+      ${row.note}, ${row.person_id}, ${row.by_email})`);
+}

@@ -1,0 +1,167 @@
+import { catalogEntry } from '../../core/catalog-entry.ts';
+import type { Problem } from '../../core/catalog-file.ts';
+import type { Model, ModelUpstream } from '../../core/catalog.ts';
+import { ApiError } from '../../core/errors.ts';
+import { marginsOf, ratesOf, type Margin } from '../../core/margin.ts';
+import { revenueOf, type ModelRow } from '../../db/revenue.ts';
+import { rollUpDays } from '../../operations/roll-up.ts';
+import type { CatalogContents, FiledRow } from '../../storage/catalog.ts';
+import { parameter } from '../web/form.ts';
+import type { VisitHandler } from '../web/routes.ts';
+import type { WebDeps } from '../web/visit.ts';
+
+/** The catalog as its files say it: also what callers do not see, and what is left of a price. */
+
+const days = 30;
+
+/** GET /catalog: every row that stands in a file, and what is wrong with the files. */
+export const list: VisitHandler = async (_visit, _reply, deps) => {
+  const { rows, left_out, files: read } = deps.files.contents();
+  const hidden = new Map(deps.files.current().hidden.map(({ id, reason }) => [id, reason]));
+  return {
+    problems: deps.files.problems().map(problemShown),
+    files: read.map(({ note: _note, ...file }) => file),
+    data: [...rows.map((row) => rowShown(row, hidden, deps)), ...left_out.map(leftOutShown)],
+  };
+};
+
+/** GET /catalog/row?id=: one row, with its rates, its form, and what it brought lately. */
+export const read: VisitHandler = async (visit, _reply, deps) => {
+  const id = parameter(visit, 'id');
+  const contents = deps.files.contents();
+  const row = contents.rows.find(({ model }) => model.id === id);
+  if (!row) throw new ApiError('not_found');
+  await rollUpDays(deps.db);
+  const hidden = new Map(deps.files.current().hidden.map(({ id: of, reason }) => [of, reason]));
+  const { model } = row;
+  const { extras, input_schema, example, max, max_unit, resolutions } = catalogEntry(model);
+  return {
+    ...rowShown(row, hidden, deps),
+    description: model.description,
+    owned_by: model.owned_by,
+    note: row.note,
+    file_note: fileNote(contents, row.file),
+    extras,
+    input_schema,
+    example,
+    max,
+    max_unit,
+    resolutions,
+    rates: ratesShown(model, routeOf(model, deps)),
+    job_age_seconds: model.job_age_seconds,
+    ...(model.kind === 'text' && {
+      disconnect: model.disconnect,
+      context_tokens: model.context_tokens,
+      max_output_tokens: model.max_output_tokens,
+    }),
+    recent: recentShown(await revenueOf(deps.db, model.id, days)),
+  };
+};
+
+function rowShown(row: FiledRow, hidden: ReadonlyMap<string, string>, deps: WebDeps) {
+  const { model, file, line, problem } = row;
+  const reason = hidden.get(model.id) ?? null;
+  return {
+    id: model.id,
+    name: model.name,
+    kind: model.kind,
+    task: model.task,
+    unit: model.price.unit,
+    uncensored: model.uncensored,
+    file,
+    line,
+    state: reason === null ? 'live' : 'hidden',
+    reason,
+    problem: problem && problemShown(problem),
+    price_varies: new Set(ratesOf(model.price).map(({ price }) => price)).size > 1,
+    margins: marginsOf(model.price, routeOf(model, deps)).map(marginShown),
+    upstreams: model.upstreams.map((route) => routeShown(model, route, deps)),
+  };
+}
+
+/** What stands in a file with a problem, and was never good. */
+function leftOutShown({ id, file, line, problem }: CatalogContents['left_out'][number]) {
+  return {
+    id,
+    name: null,
+    kind: null,
+    task: null,
+    unit: null,
+    uncensored: false,
+    file,
+    line,
+    state: 'left_out',
+    reason: null,
+    problem: problemShown(problem),
+    price_varies: false,
+    margins: [],
+    upstreams: [],
+  };
+}
+
+/** Where a request goes first, as things are: what it costs there is its cost. */
+function routeOf({ upstreams }: Model, { connected }: WebDeps): ModelUpstream {
+  return upstreams.find(({ upstream }) => connected.usable(upstream) === true) ?? upstreams[0]!;
+}
+
+function routeShown(model: Model, route: ModelUpstream, { connected }: WebDeps) {
+  const { upstream, model: theirs, weight, input_mapping, input_defaults } = route;
+  const usable = connected.usable(upstream);
+  return {
+    upstream,
+    model: theirs,
+    weight,
+    input_mapping,
+    input_defaults,
+    set_up: usable === true,
+    reason: usable === true ? null : usable,
+    margins: marginsOf(model.price, route).map(marginShown),
+  };
+}
+
+function marginShown({ of, price, cost, margin, margin_ppm }: Margin) {
+  return {
+    of,
+    price_usd_micro: String(price),
+    cost_usd_micro: cost === null ? null : String(cost),
+    margin_usd_micro: margin === null ? null : String(margin),
+    margin_ppm,
+  };
+}
+
+function ratesShown({ price: rules }: Model, { cost_usd_micro: cost }: ModelUpstream) {
+  return ratesOf(rules).map(({ resolution, price }) => ({
+    resolution,
+    price_usd_micro: String(price),
+    margin_usd_micro: cost === null ? null : String(price - cost),
+  }));
+}
+
+function fileNote({ files }: CatalogContents, file: string): string {
+  return files.find((each) => each.file === file)?.note ?? '';
+}
+
+function problemShown({ file, path, message, line }: Problem) {
+  return { file, path, message, line: line ?? null };
+}
+
+function recentShown(rows: ModelRow[]) {
+  const sum = (pick: (row: ModelRow) => bigint) => rows.reduce((all, row) => all + pick(row), 0n);
+  const charged = sum((row) => row.charged_usd_micro);
+  const cost = sum((row) => row.cost_usd_micro);
+  return {
+    days,
+    completed: Number(sum((row) => row.completed)),
+    failed: Number(sum((row) => row.failed)),
+    uncosted: Number(sum((row) => row.uncosted)),
+    charged_usd_micro: String(charged),
+    cost_usd_micro: String(cost),
+    margin_usd_micro: String(charged - cost),
+    by_upstream: rows.map(({ upstream, completed, failed, cost_usd_micro }) => ({
+      upstream,
+      completed: Number(completed),
+      failed: Number(failed),
+      cost_usd_micro: String(cost_usd_micro),
+    })),
+  };
+}

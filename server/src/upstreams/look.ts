@@ -1,0 +1,163 @@
+import type { Model } from '../core/catalog.ts';
+import { isComparable, lossAt } from '../core/listed-price.ts';
+import { FetchError, type Fetch } from '../lib/fetch.ts';
+import type { UpstreamAddress } from './index.ts';
+import type { Upstream } from './upstream.ts';
+
+/** A look at an upstream that is set up, by calls that cost nothing. */
+
+const probeMs = 15_000;
+const probeBytes = 64 * 1024;
+/** Some list thousands of models, page by page. */
+const lookMs = 300_000;
+
+/** One of a row's upstreams: the model there, and its place among them. */
+interface Use {
+  id: string;
+  model: string;
+  at: number;
+}
+
+export interface Look extends UpstreamAddress {
+  name: string;
+  set_up: boolean;
+  /** Why it is not set up. */
+  reason: string | null;
+  /** Null: not asked. */
+  answers: boolean | null;
+  /** Null: not asked, or it has no call to try that with. */
+  credential_taken: boolean | null;
+  /** Models of the catalog that it serves. */
+  rows: number;
+  /** Models that it lists; null: it does not tell. */
+  listed: number | null;
+  /** Rows whose model it does not have. */
+  missing: Use[];
+  problems: string[];
+}
+
+/** What is looked at, and how it is called. */
+export interface Looked {
+  name: string;
+  about: UpstreamAddress;
+  /** True, or why it is not set up. */
+  usable: true | string;
+  /** Undefined: it is not set up, or comes with Farebox. */
+  upstream: Upstream | undefined;
+  /** Rows of the catalog, live or hidden. */
+  rows: readonly Model[];
+  fetch: Fetch;
+}
+
+/** Never throws on what the upstream does. */
+export async function lookAt(
+  { name, about, usable, upstream, rows, fetch }: Looked,
+  within: AbortSignal = AbortSignal.timeout(lookMs),
+): Promise<Look> {
+  const own = usesOf(name, rows);
+  const look: Look = {
+    name,
+    ...about,
+    set_up: usable === true,
+    reason: usable === true ? null : usable,
+    answers: null,
+    credential_taken: null,
+    rows: new Set(own.map(({ id }) => id)).size,
+    listed: null,
+    missing: [],
+    problems: [],
+  };
+  if (usable === true && upstream && look.url !== null)
+    await ask(look, upstream, own, fetch, within);
+  return look;
+}
+
+/** Each row's uses of the upstream; a row may fall back to another model of the same. */
+function usesOf(name: string, rows: readonly Model[]): (Use & { row: Model })[] {
+  return rows.flatMap((row) =>
+    row.upstreams.flatMap(({ upstream, model }, at) =>
+      upstream === name ? [{ row, id: row.id, model, at }] : [],
+    ),
+  );
+}
+
+async function ask(
+  look: Look,
+  upstream: Upstream,
+  uses: Use[],
+  fetch: Fetch,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const call = { url: look.url!, timeoutMs: probeMs, maxBytes: probeBytes, signal };
+    await fetch.request(call);
+    look.answers = true;
+  } catch (error) {
+    if (!(error instanceof FetchError)) throw error;
+    look.answers = false;
+    look.problems.push(`its address does not answer: ${error.message}`);
+    return;
+  }
+  const wrong = await upstream.check?.(signal).catch((error: Error) => error.message);
+  if (wrong !== undefined) look.credential_taken = wrong === null;
+  if (wrong) look.problems.push(wrong);
+  else await compareModels(look, upstream, uses, signal);
+}
+
+async function compareModels(
+  look: Look,
+  upstream: Upstream,
+  uses: Use[],
+  signal: AbortSignal,
+): Promise<void> {
+  if (!upstream.models) return;
+  try {
+    const listed = new Set(await upstream.models(signal));
+    look.listed = listed.size;
+    for (const { id, model, at } of uses) {
+      // Ollama's models are called without their tag as well.
+      if (listed.has(model) || listed.has(`${model}:latest`)) continue;
+      if (await upstream.hasModel?.(model, signal)) continue;
+      look.missing.push({ id, model, at });
+    }
+  } catch (error) {
+    look.problems.push(`its models could not be read: ${(error as Error).message}`);
+  }
+}
+
+export interface PriceLook {
+  /** Rows whose price is below their upstream's, by id, and in which way. */
+  losses: { id: string; message: string }[];
+  compared: number;
+  /** Why its prices could not be read. */
+  trouble: string | null;
+}
+
+/** Compares the prices of rows with what the upstream asks; null where it tells none. */
+export async function comparePrices(
+  name: string,
+  rows: readonly Model[],
+  upstream: Upstream,
+): Promise<PriceLook | null> {
+  if (!upstream.prices) return null;
+  const found: PriceLook = { losses: [], compared: 0, trouble: null };
+  const own = usesOf(name, rows);
+  try {
+    const models = [...new Set(own.map(({ model }) => model))];
+    const prices = await upstream.prices(models, AbortSignal.timeout(lookMs));
+    for (const { row, model } of own) {
+      const listed = prices.get(model);
+      if (listed === undefined || !isComparable(row.price, listed)) continue;
+      found.compared++;
+      const loss = lossAt(row.price, listed);
+      if (loss !== null) found.losses.push({ id: row.id, message: `${row.id}: ${loss}.` });
+    }
+  } catch (error) {
+    found.trouble = `its prices could not be read: ${(error as Error).message}`;
+  }
+  return found;
+}
+
+export function isWell({ set_up, problems, missing }: Look): boolean {
+  return set_up && problems.length === 0 && missing.length === 0;
+}

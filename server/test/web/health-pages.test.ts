@@ -1,0 +1,259 @@
+/** The operator's pages of catalog, upstreams, queue and unknown outcomes, in a real browser. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { rawSql } from '../../src/lib/sql.ts';
+import {
+  barriers,
+  desktop,
+  openBrowser,
+  phone,
+  picture,
+  signIn,
+  visitor,
+  withoutBrowser,
+  type VisitOptions,
+} from '../kit/browser.ts';
+import { createFake, type Fake } from '../kit/fake.ts';
+import type { Service, TestAccount } from '../kit/service.ts';
+import {
+  operatorOf,
+  originOf,
+  password,
+  person,
+  startWebService,
+  type Person,
+} from '../kit/web.ts';
+
+const key = 'a-key-that-nobody-may-see-0123456789';
+
+const acme = (host: string) => `
+# Costs are those of acme's own price list, read on 2026-11-01; prices are those plus 20 %.
+upstream: { name: acme, adapter: openai, url: "http://${host}/v1", key_from: ACME_KEY, concurrency: 3 }
+models:
+  - id: acme/large/chat
+    kind: text
+    task: chat
+    name: Acme large
+    description: For long answers.
+    # acme.example/prices, 2026-11-01
+    price: { unit: 1M tokens, input_usd: "2", output_usd: "4" }
+    context_tokens: 1000
+    max_output_tokens: 1000
+    upstreams: [{ model: large, cost_input_usd: "1.6", cost_output_usd: "5" }, { upstream: unset, model: other/large }]
+`;
+const unset = `upstream: { name: unset, adapter: openai, url: "https://unset.example/v1", key_from: UNSET_KEY }
+models:
+  - { id: unset/chat, kind: text, task: chat, name: Unset, price: { unit: 1M tokens, input_usd: "1", output_usd: "1" },
+      context_tokens: 1000, max_output_tokens: 1000 }
+`;
+const broken = `upstream: fake
+models:
+  - { id: broken/image, kind: image, task: text-to-image, name: Broken, price: { unit: image, usd: free },
+      input_schema: { type: object }, example: {} }
+`;
+
+describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? false }, () => {
+  let service: Service;
+  let browser: Browser;
+  let fake: Fake;
+  let lossy: Fake;
+  let operator: Person;
+  let customer: TestAccount;
+  let server: Server;
+  before(async () => {
+    server = createServer((req, res) => {
+      const taken = req.headers.authorization === `Bearer ${key}`;
+      res.writeHead(taken ? 200 : 401, { 'content-type': 'application/json' });
+      res.end(JSON.stringify({ object: 'list', data: [{ id: 'large' }] }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    fake = createFake({ concurrency: 1 });
+    lossy = createFake({ name: 'lossy', class: 'C', concurrency: 4 });
+    service = await startWebService({ fake, upstreams: [lossy], env: { ACME_KEY: key } });
+    const put = (name: string, text: string) =>
+      writeFileSync(join(service.dir, 'catalog', `${name}.yaml`), text);
+    put('acme', acme(`127.0.0.1:${(server.address() as AddressInfo).port}`));
+    put('unset', unset);
+    put('broken', broken);
+    put('lossy', lossyRow);
+    await service.app.catalog.reload();
+    operator = await operatorOf(service);
+    customer = await service.account({ usd: 10 });
+    browser = await openBrowser();
+    await submit('fake/image');
+    await service.work();
+  });
+  after(async () => {
+    await browser.close();
+    await service.stop();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  const submit = async (model: string) => {
+    const body = { prompt: 'a cat' };
+    const reply = await service.call('POST', `/v1/queue/${model}`, { key: customer.key, body });
+    assert.equal(reply.status, 202, reply.text);
+    return reply.body.request_id as string;
+  };
+
+  const sights: [string, VisitOptions][] = [
+    ['desktop-light', { viewport: desktop, scheme: 'light' }],
+    ['phone-dark', { viewport: phone, scheme: 'dark', language: 'ru' }],
+  ];
+
+  /** Opens the page as the operator; at its end nothing may have gone wrong in the browser. */
+  const at = async (path: string, options: VisitOptions, look: (page: Page) => Promise<void>) => {
+    const { language = 'en', ...how } = options;
+    const { page, context, faults } = await visitor(browser, how);
+    await signIn(page, originOf(service), operator.email, password);
+    await page.evaluate(`localStorage.setItem('farebox-language', '${language}')`);
+    await page.goto(`${originOf(service)}${path}`);
+    await look(page);
+    assert.deepEqual(faults, []);
+    await context.close();
+  };
+
+  const checked = async (page: Page, name: string) => {
+    await picture(page, name);
+    const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    assert.ok(Number(await page.evaluate(overflow)) <= 0, `${name} is wider than its window`);
+    assert.deepEqual(await barriers(page), []);
+    assert.ok(!(await page.content()).includes(key));
+  };
+
+  for (const [name, options] of sights) {
+    const isRussian = options.language === 'ru';
+    const say = (en: string, ru: string) => (isRussian ? ru : en);
+
+    test(`show the catalog with its problems, and one row, ${name}`, async () => {
+      await at('/operator/catalog', options, async (page) => {
+        await page
+          .getByText(/^broken.yaml:\d/)
+          .first()
+          .waitFor();
+        await page.getByText(say('needs UNSET_KEY', 'нужна UNSET_KEY')).first().waitFor();
+        await checked(page, `catalog-${name}`);
+        await page.getByRole('searchbox').fill('acme');
+        await page.waitForURL(/q=acme/);
+        await page.getByRole('link', { name: 'fake/image' }).waitFor({ state: 'detached' });
+        await page.getByRole('link', { name: 'acme/large/chat' }).click();
+        await page.waitForURL(/catalog\/row\/acme\/large\/chat/);
+        await page.getByText('acme.example/prices, 2026-11-01').waitFor();
+        await checked(page, `catalog-row-${name}`);
+        await page.goto(`${originOf(service)}/operator/catalog/row/fake/image`);
+        await page.getByText('$0.01').first().waitFor();
+        await checked(page, `catalog-sold-${name}`);
+      });
+    });
+
+    test(`show the upstreams, test one and end the rest of another, ${name}`, async () => {
+      fake.behave = {
+        start: () => ({ outcome: 'not_accepted', message: 'no room', retry_after_ms: 100_000 }),
+      };
+      await submit('fake/image');
+      await service.work();
+      await at('/operator/upstreams', options, async (page) => {
+        const card = page.getByRole('article', { name: 'fake', exact: true });
+        await card.getByText('no room').waitFor();
+        await checked(page, `upstreams-${name}`);
+        await card
+          .getByRole('button', { name: say('End its rest now', 'Закончить паузу') })
+          .click();
+        await card.getByText(say('Working', 'Работает')).waitFor();
+        const other = page.getByRole('article', { name: 'acme', exact: true });
+        await other.getByRole('button', { name: say('Test', 'Проверить') }).click();
+        await page.getByText(say('All is well', 'Всё в порядке')).waitFor();
+        await checked(page, `upstreams-test-${name}`);
+      });
+      fake.behave = {};
+      await service.wakeAll();
+      await service.work();
+    });
+
+    test(`show the queue, and cancel a request of somebody else, ${name}`, async () => {
+      fake.behave = { poll: () => ({ state: 'running', progress: 0.4 }) };
+      await submit('fake/image');
+      await service.app.worker!.runOnce();
+      const waiting = await submit('fake/image');
+      await at('/operator/queue', options, async (page) => {
+        const cancel = page.getByRole('button', { name: say('Cancel', 'Отменить'), exact: true });
+        await page.getByText(say('a place at its upstream', 'места у апстрима')).waitFor();
+        await checked(page, `queue-${name}`);
+        await cancel.click();
+        await page.getByRole('dialog').getByText('fake/image').waitFor();
+        await checked(page, `queue-cancel-${name}`);
+        const row = rawSql('select status from requests where id = $1', [waiting]);
+        const [before] = await service.db.run<{ status: string }>(row);
+        assert.equal(before!.status, 'IN_QUEUE');
+        const confirm = say('Cancel', 'Отменить');
+        await page.getByRole('dialog').getByRole('button', { name: confirm }).last().click();
+        await page.getByText(say('The request is cancelled', 'Запрос отменён')).waitFor();
+        const [now] = await service.db.run<{ status: string }>(row);
+        assert.equal(now!.status, 'CANCELLED');
+      });
+      fake.behave = {};
+      await service.wakeAll();
+      await service.work();
+    });
+
+    test(`show unknown outcomes, and note what happened, ${name}`, async () => {
+      lossy.behave = { start: () => ({ outcome: 'unknown', message: 'reset after 312 bytes' }) };
+      const id = await submit('lossy/image');
+      await service.work();
+      await service.db.run(
+        rawSql(`update requests set deadline_at = now() - interval '1 s' where id = $1`, [id]),
+      );
+      await service.wakeAll();
+      await service.work();
+      await submit('lossy/image');
+      await service.work();
+      await at('/operator/unknown', options, async (page) => {
+        await page
+          .getByText(say('Waiting for the lost answer', 'Ждут потерянного ответа'))
+          .waitFor();
+        await checked(page, `unknown-${name}`);
+        const note = page.getByRole('button', {
+          name: say('Note what happened', 'Записать исход'),
+        });
+        assert.equal(await note.count(), 1);
+        await note.click();
+        const dialog = page.getByRole('dialog');
+        await dialog.getByRole('textbox').first().fill('0.0042');
+        await dialog.getByRole('textbox').last().fill('invoice 17');
+        await checked(page, `unknown-note-${name}`);
+        await dialog.getByRole('button', { name: say('Note it', 'Записать') }).click();
+        await page.getByText(say('Noted.', 'Записано.')).waitFor();
+        await page.getByText(say('Resolved', 'Решённые'), { exact: true }).click();
+        await page.getByText('$0.0042').first().waitFor();
+        await checked(page, `unknown-resolved-${name}`);
+      });
+      const spent = await service.balance(customer);
+      const rows = await service.db.run(
+        rawSql('select from requests where id = $1 and charged_usd_micro = 0', [id]),
+      );
+      assert.equal(rows.length, 1);
+      assert.ok(spent.available > 0n);
+    });
+  }
+
+  test('do not exist for who is no operator', async () => {
+    const other = await person(service, { [customer.account_id]: 'owner' });
+    const { page, context } = await visitor(browser);
+    await signIn(page, originOf(service), other.email, password);
+    await page.goto(`${originOf(service)}/operator/upstreams`);
+    await page.getByText('There is no such page').waitFor();
+    assert.equal(await page.getByText('acme').count(), 0);
+    await context.close();
+  });
+});
+
+const lossyRow = `upstream: lossy
+models:
+  - { id: lossy/image, kind: image, task: text-to-image, name: Lossy, price: { unit: image, usd: "0.05" }, cost_usd: "0.04",
+      input_schema: { type: object, properties: { prompt: { type: string } } }, example: { prompt: a cat } }
+`;

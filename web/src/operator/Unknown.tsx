@@ -1,0 +1,250 @@
+import {
+  Anchor,
+  Badge,
+  Button,
+  Card,
+  Code,
+  Group,
+  SegmentedControl,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+  Title,
+} from '@mantine/core';
+import { IconCircleCheck } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { useState, type ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Copy } from '../components/Copy.tsx';
+import { Empty } from '../components/Empty.tsx';
+import { Failure } from '../components/Failure.tsx';
+import { More } from '../components/More.tsx';
+import { PageTitle } from '../components/PageTitle.tsx';
+import { Usd } from '../components/Usd.tsx';
+import { When } from '../components/When.tsx';
+import { usePages } from '../pages.ts';
+import { liveMs } from './live.ts';
+import { ResolveDialog } from './ResolveDialog.tsx';
+import { useAddress } from './search.ts';
+import './unknown-words.ts';
+
+export interface Doubt {
+  request_id: string;
+  account_id: string;
+  email: string;
+  model_id: string;
+  upstream: string;
+  status: 'IN_PROGRESS' | 'FAILED';
+  quoted_usd_micro: string;
+  cost_usd_micro: string | null;
+  error_message: string | null;
+  attempt: number | null;
+  class: string | null;
+  handle: string | null;
+  message: string | null;
+  started_at: string;
+  deadline_at: string | null;
+  completed_at: string | null;
+  resolution: {
+    outcome: 'ran' | 'did_not_run';
+    note: string | null;
+    by_email: string;
+    resolved_at: string;
+  } | null;
+}
+
+const states = ['open', 'resolved', 'all'];
+
+/** Requests of which nobody knows whether their upstream ran them. */
+export function Unknown() {
+  const { t } = useTranslation('operator_unknown');
+  const { t: common } = useTranslation('common');
+  const [{ state = 'open' }, setAddress] = useAddress();
+  const [chosen, setChosen] = useState<Doubt | null>(null);
+  const found = usePages<Doubt, { waiting: Doubt[]; open: number }>(
+    ['operator', 'unknown'],
+    '/api/operator/unknown',
+    { state },
+    liveMs,
+  );
+  const { rows, first } = found;
+  const waiting = first?.waiting ?? [];
+  return (
+    <>
+      <PageTitle title={common('nav.unknown')} text={t('text')}>
+        <SegmentedControl
+          aria-label={t('show')}
+          value={state}
+          onChange={(value) => setAddress({ state: value === 'open' ? undefined : value })}
+          data={states.map((value) => ({
+            value,
+            label: value === 'open' && first ? `${t('open')} · ${first.open}` : t(value),
+          }))}
+        />
+      </PageTitle>
+      {found.error && <Failure error={found.error} retry={found.retry} />}
+      {!rows && !found.error && (
+        <Stack gap="sm">
+          <Skeleton h={150} />
+          <Skeleton h={150} />
+        </Stack>
+      )}
+      <Stack gap="xl">
+        {waiting.length > 0 && (
+          <section>
+            <Title order={2} fz="lg">
+              {t('waiting')}
+            </Title>
+            <Text size="sm" c="dimmed" mb="sm" maw={640}>
+              {t('waiting_text')}
+            </Text>
+            <Doubts rows={waiting} label={t('waiting')} onResolve={null} />
+          </section>
+        )}
+        {rows?.length === 0 && (
+          <Empty
+            icon={<IconCircleCheck />}
+            title={t(state === 'resolved' ? 'none_resolved' : 'none_title')}
+            text={t('none_text')}
+          />
+        )}
+        {rows && rows.length > 0 && (
+          <section>
+            <Title order={2} fz="lg" mb="sm">
+              {t('ended')}
+            </Title>
+            <Doubts rows={rows} label={t('ended')} onResolve={setChosen} />
+            <More more={found.more} loading={found.isLoadingMore} />
+          </section>
+        )}
+      </Stack>
+      {chosen && <ResolveDialog doubt={chosen} onClose={() => setChosen(null)} />}
+    </>
+  );
+}
+
+function Doubts(props: {
+  rows: Doubt[];
+  label: string;
+  onResolve: ((doubt: Doubt) => void) | null;
+}) {
+  return (
+    <Stack gap="sm" role="list" aria-label={props.label}>
+      {props.rows.map((row) => (
+        <DoubtCard key={row.request_id} doubt={row} onResolve={props.onResolve} />
+      ))}
+    </Stack>
+  );
+}
+
+function DoubtCard(props: { doubt: Doubt; onResolve: ((doubt: Doubt) => void) | null }) {
+  const { t } = useTranslation('operator_unknown');
+  const { doubt, onResolve } = props;
+  const { resolution } = doubt;
+  return (
+    <Card withBorder padding="lg" role="listitem">
+      <Group justify="space-between" align="flex-start" gap="sm" mb="sm">
+        <Stack gap={0} style={{ minWidth: 0 }}>
+          <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
+            {doubt.model_id}
+          </Text>
+          <Group gap={2} wrap="nowrap">
+            <Text size="sm" c="dimmed" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+              {doubt.request_id}
+            </Text>
+            <Copy text={doubt.request_id} what={doubt.request_id} />
+          </Group>
+        </Stack>
+        {onResolve && resolution === null && doubt.cost_usd_micro === null && (
+          <Button size="xs" onClick={() => onResolve(doubt)}>
+            {t('resolve')}
+          </Button>
+        )}
+        {resolution && (
+          <Badge
+            variant="dot"
+            color={resolution.outcome === 'ran' ? 'orange' : 'fare'}
+            tt="none"
+            fw={500}
+          >
+            {t(resolution.outcome)}
+          </Badge>
+        )}
+      </Group>
+      <Facts doubt={doubt} />
+      {doubt.message !== null && (
+        <Text size="sm" mt="sm" style={{ overflowWrap: 'anywhere' }}>
+          <Text span fz="sm" c="dimmed">
+            {t('message')}:{' '}
+          </Text>
+          {doubt.message}
+        </Text>
+      )}
+      {resolution && (
+        <Text size="sm" mt="xs" style={{ overflowWrap: 'anywhere' }}>
+          <Text span fz="sm" c="dimmed">
+            {t('by', { email: resolution.by_email })}, <When at={resolution.resolved_at} />
+            {resolution.note !== null && ': '}
+          </Text>
+          {resolution.note}
+        </Text>
+      )}
+    </Card>
+  );
+}
+
+function Facts({ doubt }: { doubt: Doubt }) {
+  const { t } = useTranslation('operator_unknown');
+  const isOpen = doubt.status === 'IN_PROGRESS';
+  const end = isOpen ? doubt.deadline_at : doubt.completed_at;
+  return (
+    <SimpleGrid cols={{ base: 2, md: 4 }} spacing="xs" verticalSpacing="xs">
+      <Fact label={t('account')}>
+        <Anchor
+          component={Link}
+          to={`/operator/accounts/${doubt.account_id}`}
+          fz="sm"
+          style={{ overflowWrap: 'anywhere' }}
+        >
+          {doubt.email}
+        </Anchor>
+      </Fact>
+      <Fact label={t('upstream')}>
+        {doubt.upstream}
+        {doubt.class !== null && `, ${t('class', { name: doubt.class })}`}
+      </Fact>
+      <Fact label={t('started')}>
+        <When at={doubt.started_at} />
+      </Fact>
+      <Fact label={t(isOpen ? 'deadline' : 'over')}>{end === null ? '—' : <When at={end} />}</Fact>
+      <Fact label={doubt.attempt === null ? t('handle') : t('attempt', { n: doubt.attempt })}>
+        {doubt.handle === null ? t('no_handle') : <Code>{doubt.handle}</Code>}
+      </Fact>
+      <Fact label={t(isOpen ? 'reserved_now' : 'reserved')}>
+        <Usd micro={doubt.quoted_usd_micro} />
+      </Fact>
+      {!isOpen && (
+        <Fact label={t('charged')}>
+          <Usd micro="0" />
+        </Fact>
+      )}
+      <Fact label={t('cost')}>
+        {doubt.cost_usd_micro === null ? t('cost_unknown') : <Usd micro={doubt.cost_usd_micro} />}
+      </Fact>
+    </SimpleGrid>
+  );
+}
+
+function Fact({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <div style={{ minWidth: 0 }}>
+      <Text size="xs" c="dimmed">
+        {label}
+      </Text>
+      <Text component="div" size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {children}
+      </Text>
+    </div>
+  );
+}

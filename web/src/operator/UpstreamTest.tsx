@@ -1,0 +1,99 @@
+import { Alert, Group, List, Modal, Skeleton, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { Failure } from '../components/Failure.tsx';
+import { useDeed } from './acting.ts';
+import './upstreams-words.ts';
+
+interface Look {
+  ok: boolean;
+  answers: boolean | null;
+  has_credential: boolean;
+  credential_taken: boolean | null;
+  rows: number;
+  listed: number | null;
+  missing: { id: string; model: string }[];
+  problems: string[];
+}
+
+/** Asks an upstream whether it is well, and shows what came back. */
+export function UpstreamTest({ name, onClose }: { name: string; onClose: () => void }) {
+  const { t } = useTranslation('operator_upstreams');
+  const deed = useDeed();
+  // Once for each time the dialog is opened.
+  const found = useQuery({
+    queryKey: ['upstream-test', name],
+    queryFn: () => deed<Look>(`/upstreams/${name}/test`, {}),
+    gcTime: 0,
+    staleTime: Infinity,
+    retry: false,
+    refetchOnWindowFocus: false,
+  });
+  const { data: look, error } = found;
+  return (
+    <Modal opened onClose={onClose} title={t('test_title', { name })}>
+      {error && <Failure error={error} retry={() => void found.refetch()} />}
+      {!look && !error && (
+        <Stack gap="sm" role="status" aria-busy="true" aria-label={t('test')}>
+          <Skeleton h={44} />
+          <Skeleton h={20} />
+          <Skeleton h={20} />
+        </Stack>
+      )}
+      {look && <Result look={look} />}
+    </Modal>
+  );
+}
+
+function Result({ look }: { look: Look }) {
+  const { t } = useTranslation('operator_upstreams');
+  const { ok, answers, rows, listed, missing, problems } = look;
+  const wrong = [...problems, ...missing.map((each) => t('missing', { ...each }))];
+  return (
+    <Stack gap="sm">
+      <Alert color={ok ? 'fare' : 'red'} variant="light" role="status">
+        <Text fw={600} size="sm">
+          {t(ok ? 'test_ok' : 'test_bad')}
+        </Text>
+        <Text size="sm">{t('test_text')}</Text>
+      </Alert>
+      <Line
+        label={t('address')}
+        text={t(answers === null ? 'not_asked' : answers ? 'answers' : 'no_answer')}
+      />
+      {answers && <Line label={t('credential')} text={t(credentialWord(look))} />}
+      <Line
+        label={t('catalog')}
+        text={`${t('rows', { count: rows })}${listed === null ? '' : `; ${t('listed', { n: listed })}`}`}
+      />
+      {wrong.length > 0 && (
+        <List size="sm" spacing={4}>
+          {wrong.map((text) => (
+            <List.Item key={text} style={{ overflowWrap: 'anywhere' }}>
+              {text}
+            </List.Item>
+          ))}
+        </List>
+      )}
+    </Stack>
+  );
+}
+
+function credentialWord({ credential_taken, has_credential }: Look): string {
+  if (credential_taken === null) return 'not_tried';
+  if (!credential_taken) return 'not_confirmed';
+  return has_credential ? 'taken' : 'none_needed';
+}
+
+function Line({ label, text }: { label: string; text: string }) {
+  return (
+    <Group justify="space-between" gap="md" wrap="nowrap" align="baseline">
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Text size="sm" ta="right">
+        {text}
+      </Text>
+    </Group>
+  );
+}
