@@ -4,7 +4,7 @@
  * TEXT only pages whose name holds it.
  */
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -29,7 +29,7 @@ interface Look {
   path: string | ((life: Life) => string);
   who: 'nobody' | 'demo@farebox.local' | 'operator@farebox.local';
   /** What is done before the picture is taken. */
-  then?: (page: Page) => Promise<void>;
+  first?: (page: Page) => Promise<void>;
 }
 
 const demo = 'demo@farebox.local' as const;
@@ -59,7 +59,7 @@ const looks: Look[] = [
     name: 'palette',
     path: '/cabinet',
     who: demo,
-    then: (page) => page.keyboard.press('Control+k'),
+    first: (page) => page.keyboard.press('Control+k'),
   },
   { name: 'operator', path: '/operator', who: operator },
   { name: 'accounts', path: '/operator/accounts', who: operator },
@@ -87,10 +87,24 @@ try {
       await takeAll(browser, life, { size, viewport, scheme });
     }
   }
+  writeFileSync(join(root, 'docs/pictures.md'), page());
 } finally {
   await browser.close();
   await stop();
   rmSync(dir, { recursive: true, force: true });
+}
+
+/** docs/pictures.md: all of them, one under the other. */
+function page(): string {
+  const kinds = ['desktop-light', 'desktop-dark', 'phone-light', 'phone-dark'];
+  const rows = looks.map(({ name }) => {
+    const shown = kinds.map((kind) => {
+      const width = kind.startsWith('desktop') ? 420 : 120;
+      return `<img src="pictures/${name}-${kind}.webp" alt="${name}, ${kind}" width="${width}">`;
+    });
+    return `## ${name}\n\n${shown.join('\n')}\n`;
+  });
+  return `# The web pages\n\nEvery page of a trial, as \`npm run pictures\` takes them.\n\n${rows.join('\n')}`;
 }
 
 interface Manner {
@@ -103,11 +117,11 @@ async function takeAll(from: Browser, life: Life, { size, viewport, scheme }: Ma
   for (const who of ['nobody', demo, operator] as const) {
     const { page, context, faults } = await visitor(from, { viewport, scheme });
     if (who !== 'nobody') await signIn(page, trial.web.url, who, trial.web.password);
-    for (const { name, path, then } of looks.filter((look) => look.who === who)) {
+    for (const { name, path, first } of looks.filter((look) => look.who === who)) {
       if (!name.includes(only)) continue;
       await page.goto(`${trial.web.url}${typeof path === 'string' ? path : path(life)}`);
       await page.locator('h1').first().waitFor();
-      await then?.(page);
+      await first?.(page);
       await page.waitForTimeout(settleMs);
       const file = join(folder, `${name}-${size}-${scheme}.webp`);
       await sharp(await page.screenshot())

@@ -102,7 +102,12 @@ const table: Record<Need, string> = {
     POST /api/operator/accounts/:account_id/invitations
     POST /api/operator/accounts/:account_id/people/:person_id/reset
     POST /api/operator/invitations · DELETE /api/operator/invitations/:invitation_id
-    POST /api/operator/vouchers · POST /api/operator/vouchers/:voucher_id/void`,
+    POST /api/operator/vouchers · POST /api/operator/vouchers/:voucher_id/void
+    GET /api/operator/catalog · GET /api/operator/catalog/row · GET /api/operator/upstreams
+    GET /api/operator/queue · GET /api/operator/queue/requests · GET /api/operator/unknown
+    POST /api/operator/upstreams/:upstream/wake · POST /api/operator/upstreams/:upstream/test
+    POST /api/operator/queue/requests/:request_id/cancel
+    POST /api/operator/unknown/:request_id/resolve`,
 };
 
 const wanted = new Map<string, Need>();
