@@ -90,6 +90,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
                 label={t(`nav.${name}`)}
                 leftSection={<Icon size={18} stroke={1.6} />}
                 active={isActive(pathname, path, section)}
+                activeOptions={{ exact: path === section.path }}
                 aria-current={isActive(pathname, path, section) ? 'page' : undefined}
                 onClick={close}
                 fw={500}
