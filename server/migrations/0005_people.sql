@@ -220,7 +220,11 @@ alter table keys
   add column previous_hash  bytea check (length(previous_hash) = 32),
   add column previous_until timestamptz,
   add constraint overlap_has_end check ((previous_hash is null) = (previous_until is null)),
-  add constraint studio_stays check (not is_studio or (revoked_at is null and expires_at is null));
+  add constraint studio_stays check (not is_studio or (revoked_at is null and expires_at is null
+    and previous_hash is null and models is null));
+drop index keys_account;
+create index keys_account on keys (account_id, id);
+create index keys_living on keys (account_id, id) where revoked_at is null;
 create unique index keys_previous on keys (previous_hash) where previous_hash is not null;
 create unique index keys_studio on keys (account_id) where is_studio;
 comment on column keys.expires_at is 'Refused from then on; null: never.';
@@ -228,6 +232,12 @@ comment on column keys.models is 'The only models it may use; null: all.';
 comment on column keys.is_studio is 'Spends for the web pages; nobody has its text.';
 comment on column keys.previous_hash is 'SHA-256 of the text before the last rotation, which is still good for a while.';
 comment on column keys.previous_until is 'Until when.';
+
+alter table key_windows
+  add column used_at          timestamptz not null default now(),
+  add column previous_used_at timestamptz;
+comment on column key_windows.used_at is 'Newest call of the key.';
+comment on column key_windows.previous_used_at is 'Newest call with the text before the last rotation; null: none since.';
 
 create table alerts (
   account_id            uuid primary key references accounts (id),

@@ -222,6 +222,7 @@ function httpDeps(
     ),
     bodies: createBudget(config.FAREBOX_BODIES_MAX_BYTES, config.FAREBOX_BODIES_MAX_BYTES / 4),
     settings: {
+      rpm: config.FAREBOX_RPM,
       openJobs: config.FAREBOX_OPEN_JOBS,
       openChats: config.FAREBOX_OPEN_CHATS,
       openUploads: config.FAREBOX_OPEN_UPLOADS,

@@ -121,6 +121,8 @@ verb(key, 'create', 'make a key and print it, once')
   .option('--limit-usd <amount>', 'monthly spend limit')
   .option('--rpm <n>', 'calls a minute', count)
   .option('--open-jobs <n>', 'open jobs', count)
+  .option('--expires <date>', 'refused after this day (UTC), or from this moment on')
+  .option('--model <id...>', 'the only models it may use')
   .action(run(async () => (await import('./commands/key.ts')).create));
 verb(key, 'list', 'list keys')
   .option('--account <email>', 'of one account')
@@ -131,6 +133,10 @@ verb(key, 'limit', 'change the limits of a key; "none" takes one away')
   .option('--rpm <n>', 'calls a minute, or none')
   .option('--open-jobs <n>', 'open jobs, or none')
   .action(run(async () => (await import('./commands/key.ts')).limit));
+verb(key, 'rotate', 'give a key a new text and print it, once; its id and limits stay')
+  .argument('<key-id>')
+  .option('--overlap <hours>', 'how long the text before stays good: 0 to 168', '24')
+  .action(run(async () => (await import('./commands/key.ts')).rotate));
 verb(key, 'revoke', 'refuse a key from the next call on')
   .argument('<key-id>')
   .action(run(async () => (await import('./commands/key.ts')).revoke));

@@ -62,7 +62,8 @@ export function withQuery(path: string, query: CallOptions['query'] = {}): strin
   const given = Object.entries(query).filter(
     ([, value]) => value !== undefined && value !== null && value !== '',
   );
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const pairs = given.map(([name, value]): [string, string] => [name, String(value)]);
+  const text = new URLSearchParams(pairs).toString();
   return text === '' ? path : `${path}?${text}`;
 }
 

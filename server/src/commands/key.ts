@@ -1,9 +1,11 @@
+import { catalogDir } from '../config.ts';
 import { formatUsd } from '../core/money.ts';
 import * as keys from '../db/keys.ts';
 import { isUuid } from '../lib/id.ts';
 import { needAccount, Refused } from '../operations/account.ts';
-import { createKey } from '../operations/key.ts';
+import { createKey, rotateKey } from '../operations/key.ts';
 import { usd } from './account.ts';
+import { readFolder, withUpstreams } from './live-look.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 
 interface CreateOptions {
@@ -12,6 +14,8 @@ interface CreateOptions {
   limitUsd?: string;
   rpm?: number;
   openJobs?: number;
+  expires?: string;
+  model?: string[];
 }
 
 export async function create(context: Context, options: CreateOptions): Promise<void> {
@@ -19,6 +23,8 @@ export async function create(context: Context, options: CreateOptions): Promise<
     monthly_limit_usd_micro: options.limitUsd === undefined ? null : usd(options.limitUsd),
     rpm: options.rpm ?? null,
     open_jobs: options.openJobs ?? null,
+    expires_at: options.expires === undefined ? null : later(options.expires),
+    models: options.model === undefined ? null : await knownModels(context, options.model),
   };
   const shown = await withDatabase(context, async (db) => {
     const { id: account_id, email } = await needAccount(db, options.account);
@@ -37,6 +43,9 @@ const keyHead = [
   'NAME',
   'KEY',
   'STATUS',
+  'EXPIRES',
+  'OLD TEXT UNTIL',
+  'MODELS',
   'LIMIT USD',
   'SPENT THIS MONTH',
   'RPM',
@@ -55,7 +64,10 @@ export async function list(context: Context, options: { account?: string }): Pro
     row.id,
     row.name,
     `${row.prefix}…${row.last4}`,
-    row.revoked_at ? 'revoked' : 'active',
+    row.state,
+    row.expires_at?.toISOString() ?? '-',
+    row.previous_until?.toISOString() ?? '-',
+    row.models === null ? 'all' : row.models.join(' '),
     row.monthly_limit_usd_micro === null ? '-' : formatUsd(row.monthly_limit_usd_micro),
     formatUsd(row.spent_usd_micro),
     row.rpm === null ? '-' : String(row.rpm),
@@ -63,6 +75,28 @@ export async function list(context: Context, options: { account?: string }): Pro
     String(row.open_requests),
   ]);
   print(context, { data }, table(keyHead, cells));
+}
+
+export async function rotate(
+  context: Context,
+  keyId: string,
+  options: { overlap: string },
+): Promise<void> {
+  const overlap_hours = /^\d{1,3}$/.test(options.overlap) ? Number(options.overlap) : NaN;
+  const { key, previous_until } = await withDatabase(context, async (db) => {
+    const found = isUuid(keyId) ? await keys.findAny(db, keyId) : null;
+    if (!found)
+      throw new Refused(`There is no key with the id ${keyId}. "farebox key list" shows them.`);
+    return rotateKey(db, { key_id: keyId, last4: found.last4, overlap_hours });
+  });
+  const until = previous_until
+    ? `The text before is good until ${previous_until.toISOString()}.`
+    : 'The text before is refused from the next call on.';
+  print(
+    context,
+    { key, key_id: keyId, previous_until },
+    `${key}\n\nThis is the new text of ${keyId}, shown once. ${until}`,
+  );
 }
 
 export async function limit(
@@ -106,6 +140,30 @@ export async function revoke(context: Context, keyId: string): Promise<void> {
 /** Undefined: not touched; "none": taken away. */
 function given<T>(text: string | undefined, read: (text: string) => T): T | null | undefined {
   return text === undefined ? undefined : text === 'none' ? null : read(text);
+}
+
+const day = /^\d{4}-\d{2}-\d{2}$/;
+const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
+
+/** A moment to come, or a day, to its end in UTC. */
+function later(text: string): Date {
+  const isDay = day.test(text);
+  const at = Date.parse(isDay ? `${text}T23:59:59.999Z` : text);
+  if ((!isDay && !moment.test(text)) || !(at > Date.now())) {
+    throw new Refused(
+      `"${text}" is no day to come, such as 2030-12-31, nor a moment in ISO 8601 with its zone.`,
+    );
+  }
+  return new Date(at);
+}
+
+/** A slip in an id would make a key that can do nothing. */
+async function knownModels({ config }: Context, ids: string[]): Promise<string[]> {
+  const { rows } = await withUpstreams(config, (opened) => readFolder(catalogDir(config), opened));
+  const known = new Set(rows.map(({ id }) => id));
+  const unknown = ids.find((id) => !known.has(id));
+  if (unknown !== undefined) throw new Refused(`The catalog has no model "${unknown}".`);
+  return [...new Set(ids)];
 }
 
 function whole(text: string): number {

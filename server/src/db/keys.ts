@@ -1,4 +1,4 @@
-import { sql, type Connection } from '../lib/sql.ts';
+import { rawSql, sql, type Connection } from '../lib/sql.ts';
 
 /**
  * A key as a call sees it: whom it belongs to, what it may still do, and where its minute stands.
@@ -12,8 +12,19 @@ export interface Caller {
   price_ppm: number;
   monthly_limit_usd_micro: bigint | null;
   open_jobs: number | null;
+  /** The only ones it may use; null: all. */
+  models: string[] | null;
   open_requests: number;
   rate: Rate;
+}
+
+/**
+ * A key that is no longer good, though nobody has revoked it: its time is over, or that of the text
+ * before its last rotation.
+ */
+export interface Lapsed {
+  lapsed: 'expired' | 'replaced';
+  at: Date;
 }
 
 /** The running window of a key's calls. */
@@ -32,6 +43,7 @@ interface AuthRow {
   price_ppm: number;
   monthly_limit_usd_micro: bigint | null;
   open_jobs: number | null;
+  models: string[] | null;
   open_requests: number;
   quota: number;
   calls: number;
@@ -39,35 +51,70 @@ interface AuthRow {
   reset_seconds: number;
 }
 
+/** A text that one or more calls of a batch came with. */
+interface Shown {
+  hash: Buffer;
+  /** Places of those calls in the batch. */
+  members: number[];
+  /** It is the one before the key's last rotation. */
+  previous: boolean;
+}
+
 /**
  * Looks up the hashes of one batch of calls and counts each against its key's minute, exactly, over
- * all processes.
+ * all processes. Nearly all are the present text of a key, so that one statement does; those that
+ * are not are looked up once more, as the text before the last rotation.
  * Null for a hash that belongs to no living key. Order and length are those of `hashes`.
  */
 export async function authenticateMany(
   db: Connection,
   hashes: Buffer[],
   defaultRpm: number,
-): Promise<(Caller | null)[]> {
-  const groups = new Map<string, { hash: Buffer; members: number[] }>();
-  for (const [i, hash] of hashes.entries()) {
+): Promise<(Caller | Lapsed | null)[]> {
+  const shown = grouped(hashes.map((hash, i) => ({ hash, members: [i], previous: false })));
+  const found: (Caller | Lapsed | null)[] = Array.from({ length: hashes.length }, () => null);
+  const missing = await take(db, shown, defaultRpm, found);
+  if (missing.length === 0) return found;
+  const rows = await findOthers(
+    db,
+    missing.map(({ hash }) => hash),
+  );
+  const present: Shown[] = [];
+  for (const { n, hash, previous, lapsed, at } of rows) {
+    const { members } = missing[n]!;
+    if (lapsed === null) present.push({ hash, members, previous });
+    else for (const member of members) found[member] = { lapsed, at: at! };
+  }
+  if (present.length > 0) await take(db, grouped(present), defaultRpm, found);
+  return found;
+}
+
+/** One for each text: no statement may count a key twice. */
+function grouped(all: Shown[]): Shown[] {
+  const groups = new Map<string, Shown>();
+  for (const { hash, members, previous } of all) {
     const text = hash.toString('latin1');
     const group = groups.get(text);
-    if (group) group.members.push(i);
-    else groups.set(text, { hash, members: [i] });
+    if (group) group.members.push(...members);
+    else groups.set(text, { hash, members: [...members], previous });
   }
-  const list = [...groups.values()];
-  const rows = await countCalls(
-    db,
-    list.map((g) => g.hash),
-    list.map((g) => g.members.length),
-    defaultRpm,
-  );
-  const callers: (Caller | null)[] = Array.from({ length: hashes.length }, () => null);
+  return [...groups.values()];
+}
+
+/** Puts the callers at their places. Returns those whose text is not the present one of a key. */
+async function take(
+  db: Connection,
+  shown: Shown[],
+  defaultRpm: number,
+  found: (Caller | Lapsed | null)[],
+): Promise<Shown[]> {
+  const rows = await countCalls(db, shown, defaultRpm);
   for (const row of rows) {
-    list[row.n]!.members.forEach((member, i) => (callers[member] = callerOf(row, i)));
+    shown[row.n]!.members.forEach((member, i) => (found[member] = callerOf(row, i)));
   }
-  return callers;
+  if (rows.length === shown.length) return [];
+  const known = new Set(rows.map(({ n }) => n));
+  return shown.filter((_, n) => !known.has(n));
 }
 
 function callerOf(row: AuthRow, i: number): Caller {
@@ -79,6 +126,7 @@ function callerOf(row: AuthRow, i: number): Caller {
     price_ppm: row.price_ppm,
     monthly_limit_usd_micro: row.monthly_limit_usd_micro,
     open_jobs: row.open_jobs,
+    models: row.models,
     open_requests: row.open_requests,
     rate: {
       granted,
@@ -89,25 +137,27 @@ function callerOf(row: AuthRow, i: number): Caller {
   };
 }
 
-function countCalls(
-  db: Connection,
-  hashes: Buffer[],
-  counts: number[],
-  defaultRpm: number,
-): Promise<AuthRow[]> {
+function countCalls(db: Connection, shown: Shown[], defaultRpm: number): Promise<AuthRow[]> {
+  const hashes = shown.map(({ hash }) => hash);
+  const counts = shown.map(({ members }) => members.length);
+  const previous = shown.map((each) => each.previous);
   return db.run<AuthRow>(sql`
     with known as (
-      select c.n::int - 1 as n, c.asked, k.id as key_id, k.account_id,
-        a.status = 'active' as active, a.price_ppm,
+      select c.n::int - 1 as n, c.asked, c.previous, k.id as key_id, k.account_id,
+        a.status = 'active' as active, a.price_ppm, k.models,
         k.monthly_limit_usd_micro, k.open_jobs, u.open_requests, coalesce(k.rpm,
           ${defaultRpm}::int) as quota
-      from unnest(${hashes}::bytea[], ${counts}::int[]) with ordinality as c (hash, asked, n)
+      from unnest(${hashes}::bytea[], ${counts}::int[], ${previous}::boolean[])
+        with ordinality as c (hash, asked, previous, n)
       join keys k on k.hash = c.hash and k.revoked_at is null
+        and (k.expires_at is null or k.expires_at > now())
       join accounts a on a.id = k.account_id
       join key_usage u on u.key_id = k.id
     ), counted as (
-      insert into key_windows as w (key_id, started_at, calls, asked, granted, quota)
-      select key_id, now(), least(asked, quota), asked, least(asked, quota), quota from known
+      insert into key_windows as w (key_id, started_at, calls, asked, granted, quota, used_at,
+        previous_used_at)
+      select key_id, now(), least(asked, quota), asked, least(asked, quota), quota, now(),
+        case when previous then now() end from known
       -- In key order: two processes that count the same keys must not wait for each other.
       order by key_id
       on conflict (key_id) do update set
@@ -117,11 +167,12 @@ function countCalls(
           else greatest(w.calls, least(w.calls + excluded.asked, excluded.quota)) end,
         granted = case when w.started_at <= now() - interval '60 s' then excluded.calls
           else greatest(w.calls, least(w.calls + excluded.asked, excluded.quota)) - w.calls end,
-        asked = excluded.asked, quota = excluded.quota
+        asked = excluded.asked, quota = excluded.quota, used_at = excluded.used_at,
+        previous_used_at = coalesce(excluded.previous_used_at, w.previous_used_at)
       returning key_id, calls, granted, started_at
     )
     select k.n, k.key_id, k.account_id, k.active, k.price_ppm, k.monthly_limit_usd_micro,
-      k.open_jobs,
+      k.open_jobs, k.models,
       k.open_requests, k.quota,
       c.calls, c.granted,
       -- A call of another process that came first may have begun a moment later than this one.
@@ -130,19 +181,60 @@ function countCalls(
     from known k join counted c using (key_id)`);
 }
 
+interface OtherRow {
+  n: number;
+  /** Of the key's present text. */
+  hash: Buffer;
+  previous: boolean;
+  lapsed: 'expired' | 'replaced' | null;
+  at: Date | null;
+}
+
+/** Living keys by the text before their last rotation, and those whose time is over. */
+function findOthers(db: Connection, hashes: Buffer[]): Promise<OtherRow[]> {
+  return db.run<OtherRow>(sql`
+    with asked as (
+      select hash, n::int - 1 as n
+      from unnest(${hashes}::bytea[]) with ordinality as c (hash, n)
+    ), found as (
+      select c.n, k.hash, k.expires_at, false as previous, null::timestamptz as previous_until
+      from asked c join keys k on k.hash = c.hash where k.revoked_at is null
+      union all
+      select c.n, k.hash, k.expires_at, true, k.previous_until
+      from asked c join keys k on k.previous_hash = c.hash where k.revoked_at is null
+    )
+    select n, hash, previous,
+      case when expires_at <= now() then 'expired'
+        when previous_until <= now() then 'replaced' end as lapsed,
+      case when expires_at <= now() then expires_at else previous_until end as at
+    from found`);
+}
+
 export interface KeyRow {
   id: string;
   account_id: string;
   name: string;
   prefix: string;
   last4: string;
+  is_studio: boolean;
+  state: 'active' | 'expired' | 'revoked';
   monthly_limit_usd_micro: bigint | null;
   rpm: number | null;
   open_jobs: number | null;
+  models: string[] | null;
   created_at: Date;
+  expires_at: Date | null;
   revoked_at: Date | null;
+  /** Until when the text before the last rotation is good; null: it is not. */
+  previous_until: Date | null;
+  /** Its newest call, since the database last crashed. */
+  last_used_at: Date | null;
+  /** The newest call with the text before the last rotation. */
+  previous_used_at: Date | null;
   month: string;
+  /** Of the running month (UTC), what is reserved included. */
   spent_usd_micro: bigint;
+  reserved_usd_micro: bigint;
   open_requests: number;
 }
 
@@ -156,15 +248,18 @@ export interface NewKey {
   monthly_limit_usd_micro: bigint | null;
   rpm: number | null;
   open_jobs: number | null;
+  expires_at: Date | null;
+  models: string[] | null;
 }
 
 export async function insert(db: Connection, key: NewKey): Promise<void> {
   await db.run(sql`
     with k as (
       insert into keys (id, account_id, name, hash, prefix, last4, monthly_limit_usd_micro, rpm,
-        open_jobs)
+        open_jobs, expires_at, models)
       values (${key.id}, ${key.account_id}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.last4},
-        ${key.monthly_limit_usd_micro}, ${key.rpm}, ${key.open_jobs}) returning id, account_id
+        ${key.monthly_limit_usd_micro}, ${key.rpm}, ${key.open_jobs}, ${key.expires_at},
+        ${key.models}) returning id, account_id
     )
     insert into key_usage (key_id, account_id, month)
     select id, account_id, date_trunc('month', now() at time zone 'utc')::date from k`);
@@ -175,6 +270,32 @@ export async function findStudio(db: Connection, accountId: string): Promise<Buf
   const [row] = await db.run<{ hash: Buffer }>(sql`
     select hash from keys where account_id = ${accountId} and is_studio`);
   return row?.hash ?? null;
+}
+
+/** What the studio key may spend this month, and what it has; null before its first use. */
+export async function studioSpending(
+  db: Connection,
+  accountId: string,
+): Promise<StudioSpending | null> {
+  const [row] = await db.run<StudioSpending>(sql`
+    select k.monthly_limit_usd_micro, k.open_jobs, u.open_requests,
+      case when u.month = date_trunc('month', now() at time zone 'utc')::date
+        then u.pending_usd_micro + u.posted_usd_micro else 0 end as spent_usd_micro,
+      to_char(date_trunc('month', now() at time zone 'utc') + interval '1 month',
+        'YYYY-MM-DD"T"HH24:MI:SS".000Z"') as resets_at
+    from keys k join key_usage u on u.key_id = k.id
+    where k.account_id = ${accountId} and k.is_studio`);
+  return row ?? null;
+}
+
+export interface StudioSpending {
+  monthly_limit_usd_micro: bigint | null;
+  open_jobs: number | null;
+  open_requests: number;
+  /** Charged plus reserved. */
+  spent_usd_micro: bigint;
+  /** When the month (UTC) ends. */
+  resets_at: string;
 }
 
 /** Nothing where another process was faster. */
@@ -193,24 +314,98 @@ export async function insertStudio(
     select id, account_id, date_trunc('month', now() at time zone 'utc')::date from k`);
 }
 
+const columns = `
+  select k.id, k.account_id, k.name, k.prefix, k.last4, k.is_studio,
+    case when k.revoked_at is not null then 'revoked' when k.expires_at <= now() then 'expired'
+      else 'active' end as state, k.monthly_limit_usd_micro,
+    k.rpm, k.open_jobs, k.models, k.created_at, k.expires_at, k.revoked_at,
+    case when k.previous_until > now() then k.previous_until end as previous_until,
+    w.used_at as last_used_at,
+    case when k.previous_until > now() then w.previous_used_at end as previous_used_at,
+    to_char(now() at time zone 'utc', 'YYYY-MM') as month,
+    case when u.month = date_trunc('month', now() at time zone 'utc')::date
+      then u.pending_usd_micro + u.posted_usd_micro else 0 end as spent_usd_micro,
+    case when u.month = date_trunc('month', now() at time zone 'utc')::date
+      then u.pending_usd_micro else 0 end as reserved_usd_micro,
+    u.open_requests
+  from keys k join key_usage u on u.key_id = k.id left join key_windows w on w.key_id = k.id`;
+
 /** Keys of one account, newest first, or of all where `accountId` is null. */
 export function list(db: Connection, accountId: string | null): Promise<KeyRow[]> {
-  return db.run<KeyRow>(sql`
-    select k.id, k.account_id, k.name, k.prefix, k.last4, k.monthly_limit_usd_micro, k.rpm,
-      k.open_jobs,
-      k.created_at, k.revoked_at, to_char(now() at time zone 'utc', 'YYYY-MM') as month,
-      case when u.month = date_trunc('month', now() at time zone 'utc')::date
-        then u.pending_usd_micro + u.posted_usd_micro else 0 end as spent_usd_micro,
-      u.open_requests
-    from keys k join key_usage u on u.key_id = k.id
-    where (${accountId}::uuid is null or k.account_id = ${accountId}::uuid) order by k.id desc`);
+  return db.run<KeyRow>(
+    rawSql(
+      `${columns} where ($1::uuid is null or k.account_id = $1::uuid)
+       order by k.id desc`,
+      [accountId],
+    ),
+  );
 }
 
-/** Returns false where there is no such living key. */
+/** A page of an account's keys, newest first, its studio key left out. */
+export function page(
+  db: Connection,
+  filter: {
+    account_id: string;
+    /** Neither revoked nor expired. */
+    is_active: boolean;
+    below_id: string | null;
+    limit: number;
+  },
+): Promise<KeyRow[]> {
+  const { account_id, is_active, below_id, limit } = filter;
+  const active = 'and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())';
+  return db.run<KeyRow>(
+    rawSql(
+      `${columns} where k.account_id = $1 and not k.is_studio ${is_active ? active : ''}
+         and k.id < coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+       order by k.id desc limit $3`,
+      [account_id, below_id, limit],
+    ),
+  );
+}
+
+/** One of an account's keys, or null. */
+export async function find(db: Connection, accountId: string, id: string): Promise<KeyRow | null> {
+  const [row] = await db.run<KeyRow>(
+    rawSql(`${columns} where k.id = $1 and k.account_id = $2`, [id, accountId]),
+  );
+  return row ?? null;
+}
+
+/** By its present text, whatever its state. */
+export async function findByHash(db: Connection, hash: Buffer): Promise<KeyRow | null> {
+  const [row] = await db.run<KeyRow>(rawSql(`${columns} where k.hash = $1`, [hash]));
+  return row ?? null;
+}
+
+/** Whosever it is. */
+export async function findAny(db: Connection, id: string): Promise<KeyRow | null> {
+  const [row] = await db.run<KeyRow>(rawSql(`${columns} where k.id = $1`, [id]));
+  return row ?? null;
+}
+
+/** Whether an account has so many keys that are not revoked. */
+export async function hasLiving(db: Connection, accountId: string, count: number) {
+  const rows = await db.run(sql`
+    select from keys where account_id = ${accountId} and revoked_at is null
+    offset ${count - 1} limit 1`);
+  return rows.length > 0;
+}
+
+/** Returns false where there is no such living key, or it is a studio key, which stays. */
 export async function revoke(db: Connection, id: string): Promise<boolean> {
   const rows = await db.run(sql`
-    update keys set revoked_at = now() where id = ${id} and revoked_at is null returning id`);
+    update keys set revoked_at = now()
+    where id = ${id} and revoked_at is null and not is_studio returning id`);
   return rows.length > 0;
+}
+
+export interface Limits {
+  monthly_limit_usd_micro?: bigint | null;
+  rpm?: number | null;
+  open_jobs?: number | null;
+  expires_at?: Date | null;
+  models?: string[] | null;
 }
 
 /**
@@ -220,11 +415,7 @@ export async function revoke(db: Connection, id: string): Promise<boolean> {
 export async function setLimits(
   db: Connection,
   id: string,
-  limits: {
-    monthly_limit_usd_micro?: bigint | null;
-    rpm?: number | null;
-    open_jobs?: number | null;
-  },
+  limits: Limits,
 ): Promise<'changed' | 'revoked' | null> {
   const given = (name: keyof typeof limits) => limits[name] !== undefined;
   const [row] = await db.run<{ revoked: boolean }>(sql`
@@ -233,7 +424,10 @@ export async function setLimits(
         then ${limits.monthly_limit_usd_micro ?? null}::bigint else monthly_limit_usd_micro end,
       rpm = case when ${given('rpm')} then ${limits.rpm ?? null}::int else rpm end,
       open_jobs = case when ${given('open_jobs')} then ${limits.open_jobs ?? null}::int
-        else open_jobs end
+        else open_jobs end,
+      expires_at = case when ${given('expires_at')} then ${limits.expires_at ?? null}::timestamptz
+        else expires_at end,
+      models = case when ${given('models')} then ${limits.models ?? null}::text[] else models end
     where id = ${id} and revoked_at is null)
     select revoked_at is not null as revoked from keys where id = ${id}`);
   return row ? (row.revoked ? 'revoked' : 'changed') : null;
@@ -242,6 +436,7 @@ export async function setLimits(
 /** The account of a living key, or null. */
 export async function findLiving(db: Connection, hash: Buffer): Promise<string | null> {
   const [row] = await db.run<{ account_id: string }>(sql`
-    select account_id from keys where hash = ${hash} and revoked_at is null`);
+    select account_id from keys where hash = ${hash} and revoked_at is null
+      and (expires_at is null or expires_at > now())`);
   return row?.account_id ?? null;
 }

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { hashKey, parseAuthorization } from '../core/key.ts';
-import type { Caller, Rate } from '../db/keys.ts';
+import type { Caller, Lapsed, Rate } from '../db/keys.ts';
 import { headerValues } from '../lib/headers.ts';
 import type { HttpDeps } from './deps.ts';
 
@@ -23,6 +23,8 @@ export async function authenticate(
       headers: challenge,
     });
   }
+  if ('lapsed' in caller)
+    throw new ApiError('unauthorized', { message: lapsedWords(caller), headers: challenge });
   if (!caller.active) {
     throw new ApiError('unauthorized', {
       message: 'The account of this key is suspended. Ask the operator.',
@@ -32,6 +34,29 @@ export async function authenticate(
   setRateHeaders(reply, caller.rate);
   if (!caller.rate.granted) throw tooManyCalls(caller.rate);
   return caller;
+}
+
+/** Only who has the key hears this. */
+function lapsedWords({ lapsed, at }: Lapsed): string {
+  const when = at.toISOString();
+  return lapsed === 'expired'
+    ? `This key expired on ${when}. Use another one, or give it a later end in the cabinet.`
+    : `This key was rotated, and this text of it was good until ${when}. Use its newer text.`;
+}
+
+/** Throws `forbidden` where the key may use other models only. */
+export function demandModel(caller: Caller, model_id: string, param: 'model_id' | 'model'): void {
+  const { models } = caller;
+  if (models === null || models.includes(model_id)) return;
+  const [first, ...others] = models;
+  const listed = others.length === 0 ? first : `${first} and ${others.length} more`;
+  throw new ApiError('forbidden', {
+    message:
+      `This key may use ${listed}, but not ${model_id}. Use another key, or let this one use it: ` +
+      'in the cabinet.',
+    param,
+    details: { models },
+  });
 }
 
 export function tooManyCalls({ quota, reset_seconds }: Rate): ApiError {

@@ -6,14 +6,16 @@ import type { Model } from '../core/catalog.ts';
 import { chunksFromCompletion, isUnfinished } from '../core/completion.ts';
 import { ApiError } from '../core/errors.ts';
 import { fingerprint, idempotencyKey } from '../core/fingerprint.ts';
-import { price } from '../core/price.ts';
-import { quoteToJson } from '../core/quote-json.ts';
+import { price, type Quote } from '../core/price.ts';
+import { quoteToJson, shownQuote } from '../core/quote-json.ts';
 import { isFinal } from '../core/request.ts';
 import { estimatePromptTokens } from '../core/tokens.ts';
 import { headerValues } from '../lib/headers.ts';
 import { newId } from '../lib/id.ts';
 import { openEventStream, type EventStream } from '../lib/sse.ts';
 import * as chat from '../operations/chat.ts';
+import type { Caller } from '../db/keys.ts';
+import { demandModel } from './auth.ts';
 import { chatMaxBytes, readObject } from './body.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { asApiError, errorBody } from './errors.ts';
@@ -55,6 +57,7 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
   const body = await readObject(req, reply, chatMaxBytes, deps);
   const wanted = parseChat(body);
   const model = textModel(wanted.model, deps);
+  demandModel(req.caller, model.id, 'model');
   await checkMedia(chatMedia(wanted.messages), req.caller.account_id, deps, badMessages);
   for (;;) {
     const taken = await take(req, wanted, body, model, key, deps);
@@ -84,6 +87,28 @@ function textModel(id: string, deps: HttpDeps): Model {
   return model;
 }
 
+/** The most that a call can cost, and the tokens that its reply may have for it. */
+function ceiling(
+  wanted: Chat,
+  model: Model,
+  { price_ppm }: Pick<Caller, 'price_ppm'>,
+): { max_tokens: number; quote: Quote } {
+  const max_tokens = Math.min(wanted.max_tokens ?? maxTokensDefault, model.max_output_tokens);
+  const input_tokens = estimatePromptTokens(wanted.body, model.context_tokens);
+  return {
+    max_tokens,
+    quote: price(model, { input_tokens, output_tokens: max_tokens }, price_ppm),
+  };
+}
+
+/** What would be reserved for a chat call, without making it. */
+export async function quoteCall(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const wanted = parseChat(await readObject(req, reply, chatMaxBytes, deps));
+  const model = textModel(wanted.model, deps);
+  const { max_tokens, quote } = ceiling(wanted, model, req.caller);
+  return { model_id: model.id, max_tokens, ...shownQuote(quoteToJson(quote)) };
+}
+
 type Taken = { replayed: true; request_id: string } | { replayed: false; run: chat.ChatRun };
 
 /** Reserves the most that the call can cost. */
@@ -95,10 +120,8 @@ async function take(
   key: string | null,
   deps: HttpDeps,
 ): Promise<Taken> {
-  const max_tokens = Math.min(wanted.max_tokens ?? maxTokensDefault, model.max_output_tokens);
-  const input_tokens = estimatePromptTokens(wanted.body, model.context_tokens);
-  const { key_id, account_id, monthly_limit_usd_micro, price_ppm } = req.caller;
-  const quote = price(model, { input_tokens, output_tokens: max_tokens }, price_ppm);
+  const { max_tokens, quote } = ceiling(wanted, model, req.caller);
+  const { key_id, account_id, monthly_limit_usd_micro } = req.caller;
   const { routes, refusal } = await place(model, deps);
   const request_id = newId();
   const submitted = await deps.submit({

@@ -3,7 +3,7 @@ import type { Catalog } from '../core/catalog.ts';
 import type { Ending } from '../core/request.ts';
 import type { Links } from '../core/views.ts';
 import type { QueueView } from './queue-view.ts';
-import type { Caller } from '../db/keys.ts';
+import type { Caller, Lapsed } from '../db/keys.ts';
 import type { CalledBack, CardRow, StatusRow } from '../db/requests.ts';
 import type { Budget } from '../lib/budget.ts';
 import type { Database } from '../lib/sql.ts';
@@ -29,7 +29,7 @@ export interface HttpDeps {
   links: Links;
   /** Signing secrets that are honoured, newest first. */
   secrets: readonly Buffer[];
-  authenticate: (hash: Buffer) => Promise<Caller | null>;
+  authenticate: (hash: Buffer) => Promise<Caller | Lapsed | null>;
   submit: (submit: Submit) => Promise<Submitted>;
   status: (id: string) => Promise<StatusRow | null>;
   card: (id: string) => Promise<CardRow | null>;
@@ -70,6 +70,8 @@ export interface HttpDeps {
 }
 
 export interface HttpSettings {
+  /** Of a key that has no figures of its own, as the next one is. */
+  rpm: number;
   openJobs: number;
   openChats: number;
   /** Of one account. */

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { price } from '../core/price.ts';
 import { quoteToJson, shownQuote } from '../core/quote-json.ts';
+import { demandModel } from './auth.ts';
 import { jsonMaxBytes, readObject } from './body.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { findModel } from './models.ts';
@@ -10,6 +11,7 @@ import { findModel } from './models.ts';
 export async function estimate(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const body = await readObject(req, reply, jsonMaxBytes, deps);
   const model = findModel(deps, body.model_id);
+  demandModel(req.caller, model.id, 'model_id');
   const { input = {} } = body;
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw new ApiError('unpriceable', {

@@ -178,8 +178,19 @@ export async function read(
   const account = await holder(req, reply, deps, (link) =>
     id === null ? 'invalid' : verifyFile(deps.secrets, { ...link, id }),
   );
+  return sendFile(req, reply, id, account, deps);
+}
+
+/** The bytes of a file. An account that is given has to be the one whose file it is. */
+export async function sendFile(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  id: string | null,
+  account: string | null,
+  deps: HttpDeps,
+): Promise<unknown> {
   const file = id === null ? null : await files.findOne(deps.db, id);
   if (!file || (account !== null && file.account_id !== account)) throw new ApiError('not_found');
-  const file_name = `${file_id}.${extensionOf(file.content_type)}`;
+  const file_name = `${fileId(file.id)}.${extensionOf(file.content_type)}`;
   return sendStored(req, reply, { ...file, size: Number(file.size), file_name }, deps);
 }

@@ -10,6 +10,7 @@ import { submittedBody } from '../core/views.ts';
 import { headerValues } from '../lib/headers.ts';
 import { newId } from '../lib/id.ts';
 import { tooManyOpenJobs } from '../operations/submit.ts';
+import { demandModel } from './auth.ts';
 import { jsonMaxBytes, readObject } from './body.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { checkMedia, judgePublic } from './media.ts';
@@ -27,6 +28,7 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   const body = await readObject(req, reply, jsonMaxBytes, deps);
   const model = findModel(deps, (req.params as { '*': string })['*']);
   if (model.kind === 'text') throw new ApiError('use_chat_completions', { param: 'model_id' });
+  demandModel(caller, model.id, 'model_id');
   const { webhook_url, input } = await takeWebhook(req, body, deps);
   const quote = price(model, input, caller.price_ppm);
   await checkInput(model, input, caller.account_id, deps);

@@ -46,7 +46,8 @@ export const guards = {
       keys_previous_hash_check: 'CHECK ((length(previous_hash) = 32))',
       keys_rpm_check: 'CHECK ((rpm > 0))',
       overlap_has_end: 'CHECK (((previous_hash IS NULL) = (previous_until IS NULL)))',
-      studio_stays: 'CHECK (((NOT is_studio) OR ((revoked_at IS NULL) AND (expires_at IS NULL))))',
+      studio_stays:
+        'CHECK (((NOT is_studio) OR ((revoked_at IS NULL) AND (expires_at IS NULL) AND (previous_hash IS NULL) AND (models IS NULL))))',
     },
     request_inputs: {
       key_has_fingerprint: 'CHECK (((idempotency_key IS NULL) = (fingerprint IS NULL)))',

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hashKey, keyHint, newKey } from '../core/key.ts';
+import * as changes from '../db/key-changes.ts';
 import * as keys from '../db/keys.ts';
 import { newId } from '../lib/id.ts';
 import type { Database } from '../lib/sql.ts';
@@ -9,7 +10,16 @@ export interface KeyLimits {
   monthly_limit_usd_micro: bigint | null;
   rpm: number | null;
   open_jobs: number | null;
+  /** Refused from then on; null: never. */
+  expires_at?: Date | null;
+  /** The only models it may use; null: all. */
+  models?: string[] | null;
 }
+
+/** A week, so that who deploys on one day of it can follow. */
+export const overlapMaxHours = 168;
+/** So many that nobody meets it who does not make them in a loop. */
+export const livingKeysMax = 1_000;
 
 /**
  * The hash of the key with which an account's people spend on the web pages, made with its first
@@ -29,11 +39,101 @@ export async function createKey(
   db: Database,
   wanted: { account_id: string; name: string } & KeyLimits,
 ): Promise<{ key: string; key_id: string }> {
-  if (wanted.name.length < 1 || wanted.name.length > 100) {
-    throw new Refused("A key's name has 1 to 100 characters.");
+  demandName(wanted.name);
+  if (await keys.hasLiving(db, wanted.account_id, livingKeysMax)) {
+    throw new Refused(`An account has at most ${livingKeysMax} keys. Revoke one first.`);
   }
   const key = newKey(randomBytes);
   const key_id = newId();
-  await keys.insert(db, { id: key_id, hash: hashKey(key), ...keyHint(key), ...wanted });
+  const open = { expires_at: null, models: null };
+  await keys.insert(db, { id: key_id, hash: hashKey(key), ...keyHint(key), ...open, ...wanted });
   return { key, key_id };
+}
+
+/** What an account's people may give a key without asking the operator. */
+export interface Bounds {
+  rpm: number;
+  open_jobs: number;
+}
+
+/**
+ * Changes what is given of a key. Its people can go as high as the service's own figures, or as the
+ * operator has set this very key; they can always go lower. Throws `Refused`.
+ */
+export function changeKey(
+  db: Database,
+  wanted: { key_id: string; bounds: Bounds; name?: string; limits: keys.Limits },
+): Promise<void> {
+  const { key_id, bounds, name, limits } = wanted;
+  return db.tx(async (tx) => {
+    const now = await changes.lock(tx, key_id);
+    if (!now || now.revoked) throw new Refused('This key is revoked: nothing of it changes.');
+    const fixed = [name, limits.expires_at, limits.models].some((value) => value !== undefined);
+    if (now.is_studio && fixed) {
+      throw new Refused('The studio key keeps its name, never expires and may use all models.');
+    }
+    for (const field of ['rpm', 'open_jobs'] as const) {
+      const most = Math.max(bounds[field], now[field] ?? 0);
+      if ((limits[field] ?? 0) > most) {
+        throw new Refused(`${field} can be at most ${most}. Ask the operator for more.`);
+      }
+    }
+    if (name !== undefined) {
+      demandName(name);
+      await changes.rename(tx, key_id, name);
+    }
+    await keys.setLimits(tx, key_id, limits);
+  });
+}
+
+/**
+ * Gives a key a new text, told here and never again. The one before stays good for the overlap; id,
+ * limits and what was spent stay as they are. `last4` says which text is to be replaced, so that of
+ * two rotations at once only one happens. Throws `Refused`.
+ */
+export function rotateKey(
+  db: Database,
+  wanted: { key_id: string; last4: string; overlap_hours: number },
+): Promise<{ key: string; previous_until: Date | null }> {
+  const { key_id, last4, overlap_hours } = wanted;
+  if (!Number.isInteger(overlap_hours) || overlap_hours < 0 || overlap_hours > overlapMaxHours) {
+    throw new Refused(`An overlap has 0 to ${overlapMaxHours} whole hours.`);
+  }
+  return db.tx(async (tx) => {
+    const now = await changes.lock(tx, key_id);
+    if (!now || now.revoked) throw new Refused('This key is revoked. Make another one.');
+    if (now.is_studio) throw new Refused('Nobody has the text of the studio key to rotate it.');
+    if (now.expired) throw new Refused('This key has expired. Give it a later end first.');
+    if (now.last4 !== last4) {
+      throw new Refused(
+        'This key was rotated meanwhile, so that nothing was done now. Look at it again.',
+      );
+    }
+    const key = newKey(randomBytes);
+    const next = { hash: hashKey(key), ...keyHint(key), overlap_hours };
+    return { key, ...(await changes.rotate(tx, key_id, next)) };
+  });
+}
+
+/** Ends the overlap of the last rotation now. Throws `Refused`. */
+export async function endOverlap(db: Database, key_id: string): Promise<void> {
+  if (!(await changes.dropPrevious(db, key_id)))
+    throw new Refused('No earlier text of this key is good any more.');
+}
+
+/** Refuses a key from the next call on, for good. Throws `Refused`. */
+export async function revokeKey(db: Database, key_id: string): Promise<void> {
+  if (await keys.revoke(db, key_id)) return;
+  throw new Refused(
+    (await changes.isStudio(db, key_id))
+      ? 'The studio key is not revoked: set its monthly limit to 0 to stop it.'
+      : 'This key is revoked already.',
+  );
+}
+
+/** A line of its own, in lists and in what is typed to revoke it. */
+function demandName(name: string): void {
+  if (name.length < 1 || name.length > 100 || name.trim() !== name || /\p{Cc}/u.test(name)) {
+    throw new Refused("A key's name has 1 to 100 characters, on one line.");
+  }
 }

@@ -128,8 +128,9 @@ describe('a snapshot', () => {
       [hashKey(filled.key), hashKey('fbx_x')],
       600,
     );
-    assert.equal(caller?.account_id, filled.account_id);
-    assert.equal(caller?.monthly_limit_usd_micro, 9_007_199_254_740_993n);
+    assert.ok(caller && !('lapsed' in caller));
+    assert.equal(caller.account_id, filled.account_id);
+    assert.equal(caller.monthly_limit_usd_micro, 9_007_199_254_740_993n);
     assert.equal(stranger, null);
     assert.equal((await needAccount(target.db, 'ana@example.com')).status, 'active');
     const { queued, running, to_notify } = imported.unfinished;

@@ -24,7 +24,7 @@ const cents = (amount: number) => String(Math.round(amount * 1e6));
 describe('help', () => {
   const verbs = `trial, serve, worker, migrate, account create, account list, account show,
     account suspend, account resume, account price, account statement, account webhook-secret, credit, key create, key list, key limit,
-    key revoke, voucher create, voucher list, voucher void, adjust, upstream list, upstream test, request list, request show, catalog check,
+    key rotate, key revoke, voucher create, voucher list, voucher void, adjust, upstream list, upstream test, request list, request show, catalog check,
     catalog import, person list, person invite, person reset-link, person disable-2fa, audit, export,
     import`.split(/,\s+/);
 
@@ -78,6 +78,7 @@ describe('a call that is none', () => {
     ['key create --account a@x.y --open-jobs 1.5', /'1\.5' is invalid.*whole number above 0/],
     ['adjust a@x.y -5 --reference r', /required option '--reason <text>'/],
     ['request list --limit 0', /must be a whole number above 0/],
+    ['key rotate', /missing required argument 'key-id'/],
     ['key revoke', /missing required argument 'key-id'/],
     ['voucher create', /missing required argument 'usd'/],
     ['voucher create 5 --count 0', /must be a whole number above 0/],
@@ -235,15 +236,13 @@ describe('beside a running service', () => {
     const told = await said('account', 'price', 'price@example.com', '0.85');
     assert.deepEqual([told.account_id, told.price_multiplier], [account_id, 0.85]);
     assert.match(await human('account', 'show', 'price@example.com'), /prices {5}times 0\.85\n/);
-    const body = { model_id: 'sandbox/canvas/text-to-image', input: { resolution: '1k' } };
-    const reply = await fetch(`${service.base}/v1/estimate`, {
-      method: 'POST',
-      headers: { authorization: `Key ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const estimate = (await reply.json()) as Record<string, unknown>;
-    assert.deepEqual([estimate.price_usd_micro, estimate.price_multiplier], ['25500', 0.85]);
+    const wanted = { model_id: 'test/image', input: { prompt: 'a cat' } };
+    const estimate = async () =>
+      (await call(service.base, 'POST', '/v1/estimate', key, wanted)).body;
+    const { price_usd_micro, price_multiplier } = await estimate();
+    assert.deepEqual([price_usd_micro, price_multiplier], ['8500', 0.85]);
     assert.match(await human('account', 'price', account_id, '1'), /pays 1 of every list price/);
+    assert.equal((await estimate()).price_usd_micro, '10000');
   });
 
   test('credit is booked once for each reference', async () => {
@@ -435,12 +434,15 @@ describe('beside a running service', () => {
       monthly_limit_usd_micro: null,
       rpm: null,
       open_jobs: null,
+      expires_at: null,
+      models: null,
     });
     assert.equal(await status(key), 200);
     const id = await submit(service.base, key, 'once');
     await reaches(service.base, key, id, 'COMPLETED');
     const { data } = await said('key', 'list', '--account', 'key@example.com');
-    const { created_at, month, prefix, last4, ...row } = data[0];
+    const { created_at, last_used_at, month, prefix, last4, ...row } = data[0];
+    assert.ok(last_used_at >= created_at);
     assert.deepEqual([prefix, last4], [key.slice(0, prefix.length), key.slice(-4)]);
     assert.ok(created_at.startsWith(month));
     assert.deepEqual(row, {
@@ -450,8 +452,15 @@ describe('beside a running service', () => {
       monthly_limit_usd_micro: null,
       rpm: null,
       open_jobs: null,
+      is_studio: false,
+      state: 'active',
+      models: null,
+      expires_at: null,
       revoked_at: null,
+      previous_until: null,
+      previous_used_at: null,
       spent_usd_micro: cents(0.01),
+      reserved_usd_micro: '0',
       open_requests: 0,
     });
     const everything = [
@@ -462,6 +471,53 @@ describe('beside a running service', () => {
     assert.ok(everything.includes(key_id));
     assert.equal(everything.includes(key), false, 'the key was told a second time');
     assert.match(await human('key', 'create', '--account', 'key@example.com'), /^fbx_\w{38}\n/);
+  });
+
+  test('key create with an end and models makes a key that keeps to them', async () => {
+    await account('narrow@example.com');
+    const given = ['--expires', '2199-12-31', '--model', 'test/image'];
+    const { key, key_id, ...made } = await newKey('narrow@example.com', ...given);
+    assert.deepEqual([made.expires_at, made.models], ['2199-12-31T23:59:59.999Z', ['test/image']]);
+    await submit(service.base, key, 'allowed');
+    const list = await human('key', 'list', '--account', 'narrow@example.com');
+    assert.match(list, /active +2199-12-31T23:59:59\.999Z +- +test\/image /);
+    for (const [option, value, says] of [
+      ['--expires', '2020-01-01', /no day to come/],
+      ['--expires', '2199-13-01', /no day to come/],
+      ['--expires', 'soon', /no day to come/],
+      ['--model', 'test/imag', /The catalog has no model "test\/imag"/],
+    ] as const)
+      assertSaid(
+        await run('key', 'create', '--account', 'narrow@example.com', option, value),
+        says,
+      );
+    const { data } = await said('key', 'list', '--account', 'narrow@example.com');
+    assert.deepEqual(
+      data.map((row: any) => row.key_id),
+      [key_id],
+      'what was refused made none',
+    );
+  });
+
+  test('key rotate prints a text that works beside the one before, for the overlap', async () => {
+    await account('turn@example.com');
+    const { key, key_id } = await newKey('turn@example.com');
+    const next = await said('key', 'rotate', key_id, '--overlap', '2');
+    const hours = (Date.parse(next.previous_until) - Date.now()) / 3_600_000;
+    assert.ok(hours > 1.9 && hours <= 2, String(hours));
+    assert.deepEqual([await status(key), await status(next.key)], [200, 200]);
+    const last = await said('key', 'rotate', key_id, '--overlap', '0');
+    assert.equal(last.previous_until, null);
+    assert.deepEqual(
+      [await status(key), await status(next.key), await status(last.key)],
+      [401, 401, 200],
+    );
+    const told = await human('key', 'rotate', key_id);
+    assert.match(told, /^fbx_\w{38}\n\nThis is the new text of .+ is good until 20/);
+    assertSaid(await run('key', 'rotate', key_id, '--overlap', '169'), /0 to 168 whole hours/);
+    assertSaid(await run('key', 'rotate', '0123'), /There is no key with the id 0123/);
+    await said('key', 'revoke', key_id);
+    assertSaid(await run('key', 'rotate', key_id), /revoked/);
   });
 
   test('the limits of a key hold, and changed ones from the next call on', async () => {

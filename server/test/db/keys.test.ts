@@ -5,7 +5,7 @@ import { hashKey } from '../../src/core/key.ts';
 import { setStatus } from '../../src/db/accounts.ts';
 import * as keys from '../../src/db/keys.ts';
 import { rawSql } from '../../src/lib/sql.ts';
-import { createKey } from '../../src/operations/key.ts';
+import { createKey, endOverlap, rotateKey } from '../../src/operations/key.ts';
 import { customer, submit } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 
@@ -33,7 +33,11 @@ async function newKey(
   return { account_id, key_id, hash: hashKey(key) };
 }
 
-const call = (hashes: Buffer[], rpm = 600) => keys.authenticateMany(database.db, hashes, rpm);
+const call = async (hashes: Buffer[], rpm = 600) => {
+  const found = await keys.authenticateMany(database.db, hashes, rpm);
+  assert.ok(found.every((one) => one === null || !('lapsed' in one)));
+  return found as (keys.Caller | null)[];
+};
 const times = <T>(count: number, item: T) => Array.from({ length: count }, () => item);
 const granted = (callers: (keys.Caller | null)[]) =>
   callers.filter((caller) => caller?.rate.granted).length;
@@ -96,6 +100,151 @@ describe('who a key belongs to', () => {
     await submit(database.db, key);
     await submit(database.db, key, { call_seconds: 60 });
     assert.equal((await call([key.hash]))[0]!.open_requests, 1, 'a chat call is no job');
+  });
+});
+
+const change = (key: Key, set: string) =>
+  database.db.run(rawSql(`update keys set ${set} where id = $1`, [key.key_id]));
+/** What is said of one hash. */
+const judged = async (hash: Buffer) =>
+  (await keys.authenticateMany(database.db, [hash], 600))[0] ?? null;
+const lapsedOf = async (hash: Buffer) => {
+  const found = await judged(hash);
+  return found && 'lapsed' in found ? found.lapsed : null;
+};
+const callsOf = async ({ key_id }: Key) => {
+  const [row] = await database.db.run<{ calls: number }>(
+    rawSql('select calls from key_windows where key_id = $1', [key_id]),
+  );
+  return row?.calls ?? 0;
+};
+
+describe('the end of a key', () => {
+  test('holds from the call on that comes after it, and is not counted', async () => {
+    const key = await newKey();
+    await change(key, "expires_at = now() + interval '1 hour'");
+    assert.ok((await call([key.hash]))[0]);
+    await change(key, 'expires_at = now()');
+    const [one, two] = await keys.authenticateMany(database.db, [key.hash, key.hash], 600);
+    assert.ok(one && 'lapsed' in one && two && 'lapsed' in two);
+    assert.equal(one.lapsed, 'expired');
+    assert.ok(one.at.getTime() <= Date.now());
+    assert.equal(await callsOf(key), 1);
+    assert.equal(await keys.findLiving(database.db, key.hash), null);
+  });
+
+  test('that is moved on opens the way again', async () => {
+    const key = await newKey();
+    await change(key, "expires_at = now() - interval '1 day'");
+    assert.equal(await lapsedOf(key.hash), 'expired');
+    await change(key, "expires_at = now() + interval '1 day'");
+    assert.ok((await call([key.hash]))[0]!.rate.granted);
+    await change(key, 'expires_at = null');
+    assert.ok((await call([key.hash]))[0]!.rate.granted);
+  });
+
+  test('is not told of a key that is revoked as well', async () => {
+    const key = await newKey();
+    await change(key, "expires_at = now() - interval '1 day', revoked_at = now()");
+    assert.equal(await judged(key.hash), null);
+  });
+});
+
+describe('a rotation', () => {
+  const rotated = async (key: Key, overlap_hours: number) => {
+    const { last4 } = (await keys.findAny(database.db, key.key_id))!;
+    const next = await rotateKey(database.db, { key_id: key.key_id, last4, overlap_hours });
+    return { hash: hashKey(next.key), previous_until: next.previous_until };
+  };
+
+  test('makes two texts of one key: one id, one count of calls, in one batch too', async () => {
+    const key = await newKey({ rpm: 5 });
+    const { hash } = await rotated(key, 24);
+    const callers = await call([key.hash, hash, key.hash, hash]);
+    assert.deepEqual(
+      callers.map((caller) => caller!.key_id),
+      times(4, key.key_id),
+    );
+    assert.deepEqual(
+      callers.map((caller) => caller!.rate.remaining).toSorted(),
+      [1, 2, 3, 4],
+      'each call was counted once, whichever text it came with',
+    );
+    assert.equal(granted(await call([hash, key.hash, key.hash])), 1);
+    assert.equal(await callsOf(key), 5);
+  });
+
+  test('tells whether the earlier text is still in use', async () => {
+    const key = await newKey();
+    await call([key.hash]);
+    const { hash } = await rotated(key, 24);
+    const used = async () => {
+      const row = (await keys.findAny(database.db, key.key_id))!;
+      return [row.last_used_at !== null, row.previous_used_at !== null];
+    };
+    await call([hash]);
+    assert.deepEqual(await used(), [true, false]);
+    await call([key.hash]);
+    assert.deepEqual(await used(), [true, true]);
+  });
+
+  test('ends for the earlier text with its overlap, and the newer one goes on', async () => {
+    const key = await newKey();
+    const { hash, previous_until } = await rotated(key, 168);
+    const hours = (previous_until!.getTime() - Date.now()) / 3_600_000;
+    assert.ok(hours > 167.9 && hours <= 168);
+    await change(key, 'previous_until = now()');
+    assert.equal(await lapsedOf(key.hash), 'replaced');
+    assert.ok((await call([hash]))[0]);
+    assert.equal(await callsOf(key), 1);
+  });
+
+  test('without an overlap, and one that is cut short, end it at once', async () => {
+    const key = await newKey();
+    const { hash, previous_until } = await rotated(key, 0);
+    assert.equal(previous_until, null);
+    assert.equal(await judged(key.hash), null);
+    const next = await rotated(key, 1);
+    assert.ok((await call([hash]))[0]);
+    await endOverlap(database.db, key.key_id);
+    assert.equal(await judged(hash), null);
+    assert.ok((await call([next.hash]))[0]);
+    await assert.rejects(endOverlap(database.db, key.key_id), /No earlier text/);
+  });
+
+  test('during an overlap keeps the two newest texts and no older one', async () => {
+    const key = await newKey();
+    const second = await rotated(key, 24);
+    const third = await rotated(key, 24);
+    assert.equal(await judged(key.hash), null);
+    assert.ok((await call([second.hash]))[0]);
+    assert.ok((await call([third.hash]))[0]);
+  });
+
+  test('is over for both texts when the key is revoked, or ends', async () => {
+    const key = await newKey();
+    const { hash } = await rotated(key, 24);
+    await change(key, 'expires_at = now()');
+    assert.deepEqual([await lapsedOf(key.hash), await lapsedOf(hash)], times(2, 'expired'));
+    await change(key, 'expires_at = null');
+    await keys.revoke(database.db, key.key_id);
+    assert.deepEqual(await call([key.hash, hash]), [null, null]);
+  });
+
+  test('of one text happens once, however many ask for it at the same time', async () => {
+    const key = await newKey();
+    const { last4 } = (await keys.findAny(database.db, key.key_id))!;
+    const wanted = { key_id: key.key_id, last4, overlap_hours: 24 };
+    const all = await Promise.allSettled(
+      times(6, wanted).map((one) => rotateKey(database.db, one)),
+    );
+    const made = all.filter((one) => one.status === 'fulfilled');
+    assert.equal(made.length, 1);
+    for (const one of all) {
+      if (one.status === 'rejected') assert.match(String(one.reason), /rotated meanwhile/);
+    }
+    const callers = await call([key.hash, hashKey(made[0]!.value.key)]);
+    assert.ok(callers[0] && callers[1], 'the text that was in use before is not lost');
   });
 });
 

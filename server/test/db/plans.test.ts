@@ -47,6 +47,7 @@ let sample: Record<
   | 'idempotency_key'
   | 'big'
   | 'middle'
+  | 'midkey'
   | 'person',
   string
 > & { hash: Buffer };
@@ -58,7 +59,7 @@ before(async () => {
   [sample] = (await db.run(
     rawSql(`
     select r.account_id as account, r.key_id as key, r.id as request, k.hash, i.idempotency_key, t.reference, f.id as file,
-      uid(1, 7) as big, uid(3, 10000) as middle, uid(1, 10000) as person
+      uid(1, 7) as big, uid(3, 10000) as middle, uid(2, 10000) as midkey, uid(1, 10000) as person
     from requests r join keys k on k.id = r.key_id join request_inputs i on i.request_id = r.id
     join transfers t on t.account_id = r.account_id and t.reference is not null
     join files f on f.account_id = r.account_id where i.idempotency_key is not null limit 1`),
@@ -136,6 +137,13 @@ const growing = new Set([
 type Ask = (db: Database & Transaction) => unknown;
 const asked: Record<string, Ask> = {
   authenticate: (c) => keys.authenticateMany(c, [sample.hash, Buffer.alloc(32)], 600),
+  'a page of keys': (c) =>
+    keys.page(c, { account_id: sample.account, is_active: true, below_id: sample.key, limit: 51 }),
+  'a page of all keys': (c) =>
+    keys.page(c, { account_id: sample.account, is_active: false, below_id: null, limit: 51 }),
+  'one key of an account': (c) => keys.find(c, sample.account, sample.key),
+  'the studio key of an account': (c) => keys.findStudio(c, sample.account),
+  'whether an account has many keys': (c) => keys.hasLiving(c, sample.account, 1_000),
   'find a key': (c) => keys.findLiving(c, sample.hash),
   'find an account': (c) => accounts.find(c, sample.account),
   'list accounts': (c) => accounts.list(c, { limit: 20, before: sample.account }),
@@ -375,6 +383,10 @@ describe('a page reads no more rows than it shows, wherever it begins', () => {
     'no Idempotency-Key, while none is due': (c) => requests.forgetKeys(c, 300, 21),
     'files that are due': (c) => files.claimExpired(c, 21, 60),
     'no payloads, while none are due': (c) => requests.clearPayloads(c, 300, 21),
+    'keys of an account': (c) =>
+      keys.page(c, { account_id: sample.big, is_active: false, below_id: null, limit: 21 }),
+    'its active keys, from the middle, past those that are revoked': (c) =>
+      keys.page(c, { account_id: sample.big, is_active: true, below_id: sample.midkey, limit: 21 }),
     'the first of a statement': (c) => statement(c, sample.big, { limit: 21 }),
     'a statement from the middle': (c) => statement(c, sample.big, { limit: 21, before: 20_000n }),
     'the first of the movements': (c) =>
@@ -474,8 +486,9 @@ async function fill(): Promise<void> {
       from generate_series(0, 19999) n;
     insert into accounts (id, email, webhook_secrets) select uid(1, n), n || '@x.test', '{x}' from generate_series(0, 19999) n;
     insert into balances (account_id, credits_posted, last_seq) select id, 1000000, 20 from accounts;
-    insert into keys (id, account_id, name, hash, prefix, last4)
-      select key, account, 'x', sha256(n::text::bytea), 'fbx_', 'last' from n;
+    insert into keys (id, account_id, name, hash, prefix, last4, previous_hash, previous_until, revoked_at)
+      select key, account, 'x', sha256(n::text::bytea), 'fbx_', 'last', case when n % 7 = 0 then sha256(('p' || n)::bytea) end,
+        case when n % 7 = 0 then now() end, case when n between 2000 and 9990 then now() end from n;
     insert into key_usage (key_id, account_id, month) select id, account_id, '2026-01-01' from keys;
     insert into key_windows (key_id, started_at, calls, asked, granted, quota) select id, now(), 1, 1, 1, 600 from keys;
     insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id, amount_usd_micro,

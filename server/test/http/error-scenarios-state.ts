@@ -11,6 +11,11 @@ export const stateScenarios = {
       headers: { 'www-authenticate': 'Key realm="farebox"' },
     },
     {
+      name: 'a key whose time is over',
+      call: (w) => w.call('GET', '/v1/requests', { key: w.over.key }),
+      message: /expired on 2026-01-01T00:00:00\.000Z/,
+    },
+    {
       name: 'a link that was tampered with',
       call: (w) =>
         w.service.call(
@@ -53,6 +58,18 @@ export const stateScenarios = {
     },
   ],
   forbidden: [
+    {
+      name: 'a model that the key may not use',
+      call: (w) => w.queue({ prompt: 'x' }, { key: w.narrow.key }),
+      param: 'model_id',
+      message: /fake\/chat.*fake\/image/,
+      details: { models: ['fake/chat'] },
+    },
+    {
+      name: 'a chat model that the key may not use',
+      call: (w) => w.complete({ ...chat, model: 'fake/drain/chat' }, { key: w.narrow.key }),
+      param: 'model',
+    },
     {
       name: 'metrics without the token',
       call: (w) => w.service.call('GET', '/metrics', { base: w.strict.base }),

@@ -44,6 +44,8 @@ export async function createWorld(service: Service) {
     limited,
     poor: await service.account({ usd: 0.015 }),
     busy: await service.account({ rpm: 1 }),
+    narrow: await service.account({ models: ['fake/chat'] }),
+    over: await service.account({ expires_at: new Date('2026-01-01') }),
     completed,
     failed,
     cancelled,

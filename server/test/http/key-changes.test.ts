@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import * as accounts from '../../src/db/accounts.ts';
 import * as keys from '../../src/db/keys.ts';
-import { createKey } from '../../src/operations/key.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { createKey, rotateKey } from '../../src/operations/key.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
@@ -36,9 +37,17 @@ describe('a change holds from the next call on, on every process', () => {
   }
   const list = { method: 'GET', path: '/v1/requests' };
   const submit = { method: 'POST', path: '/v1/queue/fake/image', body: { prompt: 'a cat' } };
+  const rotate = (account: TestAccount, overlap_hours: number) =>
+    rotateKey(service.db, {
+      key_id: account.key_id,
+      last4: account.key.slice(-4),
+      overlap_hours,
+    });
   const limits = (account: TestAccount, given: Parameters<typeof keys.setLimits>[2]) =>
     keys.setLimits(service.db, account.key_id, given);
 
+  const inDatabase = (account: TestAccount, set: string) =>
+    service.db.run(rawSql(`update keys set ${set} where id = $1`, [account.key_id]));
   const changes: Change[] = [
     {
       name: 'a revocation',
@@ -76,6 +85,41 @@ describe('a change holds from the next call on, on every process', () => {
       expected: [200, 200, null],
       change: (account) => limits(account, { rpm: 77 }),
       shows: (reply) => assert.equal(reply.headers.get('ratelimit-limit'), '77'),
+    },
+    {
+      name: 'an end that is moved in the database',
+      call: submit,
+      expected: [202, 401, 'unauthorized'],
+      change: (account) => inDatabase(account, `expires_at = now()`),
+      shows: (reply) => assert.match(reply.body.error.message, /^This key expired on 20/),
+    },
+    {
+      name: 'a rotation without an overlap',
+      call: submit,
+      expected: [202, 401, 'unauthorized'],
+      change: (account) => rotate(account, 0),
+    },
+    {
+      name: 'the end of an overlap',
+      call: submit,
+      expected: [202, 401, 'unauthorized'],
+      change: async (account) => {
+        await rotate(account, 24);
+        await inDatabase(account, 'previous_until = now()');
+      },
+      shows: (reply) => assert.match(reply.body.error.message, /rotated.*Use its newer text/),
+    },
+    {
+      name: 'a list of models',
+      call: submit,
+      expected: [202, 403, 'forbidden'],
+      change: (account) => limits(account, { models: ['fake/chat', 'fake/film/text-to-video'] }),
+      shows: (reply) => {
+        const { message, param, details } = reply.body.error;
+        assert.match(message, /^This key may use fake\/chat and 1 more, but not fake\/image\./);
+        assert.equal(param, 'model_id');
+        assert.deepEqual(details, { models: ['fake/chat', 'fake/film/text-to-video'] });
+      },
     },
   ];
   for (const { name, call, change, expected, shows } of changes) {
@@ -125,6 +169,22 @@ describe('a change holds from the next call on, on every process', () => {
     });
   }
 
+  test('an earlier text goes on while its overlap lasts, on the same limits and money', async () => {
+    const account = await service.account({ monthly_limit_usd_micro: 30_000n, rpm: 50 });
+    const ask = (key: string, base: string) =>
+      service.call('POST', submit.path, { key, body: submit.body, base });
+    assert.equal((await ask(account.key, bases[0]!)).status, 202);
+    const { key } = await rotate(account, 1);
+    assert.equal((await ask(account.key, bases[1]!)).status, 202);
+    const third = await ask(key, bases[0]!);
+    assert.equal(third.status, 202);
+    assert.equal(third.headers.get('ratelimit-remaining'), '47');
+    for (const text of [account.key, key])
+      assertRefused(await ask(text, bases[1]!), 'key_limit_reached');
+    const [row] = await keys.list(service.db, account.account_id);
+    assert.deepEqual([row!.id, row!.spent_usd_micro], [account.key_id, 30_000n]);
+  });
+
   test('another key of the account goes on working when one is revoked', async () => {
     const account = await service.account();
     const second = await createKey(service.db, {
@@ -135,6 +195,36 @@ describe('a change holds from the next call on, on every process', () => {
     await keys.revoke(service.db, account.key_id);
     assertRefused(await service.call('GET', '/v1/requests', { key: account.key }), 'unauthorized');
     assert.equal((await service.call('GET', '/v1/requests', { key: second.key })).status, 200);
+  });
+
+  const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
+  const input = { prompt: 'a cat' };
+  const tokens = { input_tokens: 1, output_tokens: 1 };
+  const calls: [what: string, path: string, body: object, allowed: string][] = [
+    ['a submit', '/v1/queue/fake/image', input, 'fake/image'],
+    ['a chat', '/v1/chat/completions', chat, 'fake/chat'],
+    ['an estimate', '/v1/estimate', { model_id: 'fake/image', input }, 'fake/image'],
+    ['an estimate of text', '/v1/estimate', { model_id: 'fake/chat', input: tokens }, 'fake/chat'],
+  ];
+  for (const [what, path, body, allowed] of calls) {
+    test(`${what} is for the models of the key, and no other is priced or started`, async () => {
+      const account = await service.account();
+      const ask = () => service.call('POST', path, { key: account.key, body });
+      await limits(account, { models: [allowed, 'fake/film/text-to-video'] });
+      assert.ok((await ask()).status < 300);
+      await limits(account, { models: ['fake/film/text-to-video'] });
+      const earlier = await traces(service);
+      assertRefused(await ask(), 'forbidden');
+      assert.deepEqual(await traces(service), earlier);
+    });
+  }
+
+  test('a model that is none is unknown, whatever the key may use', async () => {
+    const account = await service.account();
+    await limits(account, { models: ['fake/image'] });
+    const body = { model_id: 'fake/none', input: {} };
+    const reply = await service.call('POST', '/v1/estimate', { key: account.key, body });
+    assertRefused(reply, 'unknown_model');
   });
 
   test('what a revoked key submitted stays with its account', async () => {

@@ -11,7 +11,7 @@ import {
   type Page,
 } from 'playwright-core';
 import { until } from './until.ts';
-import { newAddress } from './web.ts';
+import { newAddress, type Person } from './web.ts';
 import { pagesDir } from '../../src/http/web/pages.ts';
 
 /** A real Chromium from an npm package: nothing is installed by hand. CHROMIUM_PATH names another. */
@@ -92,6 +92,14 @@ export async function visitor(browser: Browser, options: VisitOptions = {}): Pro
     if (message.type() === 'error' && !isRefusal) faults.push(message.text());
   });
   return { context, page, faults };
+}
+
+/** As `signIn`, with what somebody has signed in for already: no page is opened. */
+export async function enter({ context }: Visitor, base: string, { cookies }: Person) {
+  // Secure cookies reach this machine without TLS as well, but cannot be set from there.
+  const url = base.replace(/^http:/, 'https:');
+  const kept = [...cookies].map(([name, value]) => ({ name, value, url, secure: true }));
+  await context.addCookies(kept);
 }
 
 export async function signIn(page: Page, base: string, email: string, password: string) {

@@ -62,6 +62,8 @@ const table: Record<Need, string> = {
     GET /api/me · PATCH /api/me · GET /api/me/security · DELETE /api/me/sessions
     DELETE /api/me/sessions/:session_id · POST /api/me/account · POST /api/invitation/accept`,
   view: `
+    GET account/events · GET account/requests · GET account/requests/choices
+    GET account/requests/:request_id · GET account/requests/:request_id/thumbnail
     GET account/overview · GET account/spend · GET account/statement
     GET account/statement/export · GET account/top-up · GET account/alerts
     GET account/balance · GET account/team · POST account/leave
@@ -93,10 +95,14 @@ for (const [need, text] of Object.entries(table)) {
   }
 }
 const routes = webRoutes();
+const known = () => routes.filter((route) => wanted.has(nameOf(route)));
 const nameOf = ({ method, path }: WebRoute) => `${method} ${path}`;
 
 test('every route has its cells, and no cell is of a route that is gone', () => {
-  assert.deepEqual(routes.map(nameOf).sort(), [...wanted.keys()].sort());
+  const names = routes.map(nameOf);
+  const without = names.filter((name) => !wanted.has(name));
+  const gone = [...wanted.keys()].filter((name) => !names.includes(name));
+  assert.deepEqual({ without, gone }, { without: [], gone: [] }, 'write them into the table above');
 });
 
 describe('the gate before the handlers', () => {
@@ -157,9 +163,9 @@ describe('the gate before the handlers', () => {
   for (const [i, column] of columns.entries()) {
     test(`lets ${column} to what is theirs, and to nothing else`, async () => {
       const answers = await Promise.all(
-        routes.map(async (route) => [nameOf(route), await knock(route, column)] as const),
+        known().map(async (route) => [nameOf(route), await knock(route, column)] as const),
       );
-      const expected = routes.map((route) => {
+      const expected = known().map((route) => {
         const need = wanted.get(nameOf(route))!;
         return [nameOf(route), cells[need].trim().split(/\s+/)[i]];
       });

@@ -35,6 +35,12 @@ export function cabinetPages(parent: AnyRoute) {
     }),
     createRoute({
       getParentRoute,
+      path: '/cabinet/keys',
+      validateSearch: ({ show }) => (show === 'all' ? { show } : {}),
+      component: lazyRouteComponent(() => import('./Keys.tsx'), 'Keys'),
+    }),
+    createRoute({
+      getParentRoute,
       path: '/cabinet/money',
       validateSearch: statementSearch,
       component: lazyRouteComponent(() => import('./Statement.tsx'), 'Statement'),

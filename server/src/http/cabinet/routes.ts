@@ -3,6 +3,7 @@ import { events } from './events.ts';
 import * as requests from './requests.ts';
 import { thumbnail } from './thumbnail.ts';
 import * as alerts from './alerts.ts';
+import * as keys from './keys.ts';
 import * as overview from './overview.ts';
 import * as team from './team.ts';
 import * as statement from './statement.ts';
@@ -24,6 +25,13 @@ export const cabinetRoutes: VisitRow[] = [
   ['GET', '/requests/choices', 'view', requests.choices],
   ['GET', '/requests/:request_id', 'view', requests.read],
   ['GET', '/requests/:request_id/thumbnail', 'view', thumbnail],
+  ['GET', '/keys', 'view', keys.list],
+  ['POST', '/keys', 'build', keys.create],
+  ['GET', '/keys/:key_id', 'view', keys.read],
+  ['PATCH', '/keys/:key_id', 'build', keys.change],
+  ['POST', '/keys/:key_id/rotate', 'build', keys.rotate],
+  ['DELETE', '/keys/:key_id/previous', 'build', keys.dropPrevious],
+  ['DELETE', '/keys/:key_id', 'build', keys.revoke],
   ['GET', '/overview', 'view', overview.overview],
   ['GET', '/spend', 'view', overview.spending],
   ['GET', '/statement', 'view', statement.list],

@@ -48,7 +48,8 @@ export const advice: Record<ErrorCode, Advice> = {
   },
   unauthorized: {
     when:
-      'The key is missing, misspelt or revoked, or its account is suspended; or an output link ' +
+      'The key is missing, misspelt, revoked, expired or replaced by a rotation, or its account ' +
+      'is suspended; or an output link ' +
       'has a wrong signature and no key came with it.',
     do:
       'Send `Authorization: Key <API_KEY>`. Do not repeat the call with the same key. For an ' +
@@ -62,13 +63,15 @@ export const advice: Record<ErrorCode, Advice> = {
   },
   key_limit_reached: {
     when: 'With this reservation the key would pass its spend limit of the month.',
-    do: 'Ask the operator to raise the limit, use another key, or wait until `details.resets_at`.',
+    do: 'Raise the limit in the cabinet, use another key, or wait until `details.resets_at`.',
   },
   forbidden: {
     when:
-      'You are known, but this is not for you; also metrics asked for from another machine ' +
-      'without their token.',
-    do: 'Ask the operator.',
+      'The key may use other models only; or metrics were asked for from another machine without ' +
+      'their token.',
+    do:
+      'Use one of `details.models`, or another key; what a key may use is set in the cabinet. ' +
+      'For metrics ask the operator.',
   },
   not_found: {
     when: 'There is no such address, model, request or output; or it belongs to another account.',

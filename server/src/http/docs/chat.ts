@@ -103,6 +103,7 @@ export const chat: RouteDocs = {
   errors: [
     'bad_request',
     'unknown_model',
+    'forbidden',
     'bad_messages',
     'invalid_input',
     'insufficient_balance',

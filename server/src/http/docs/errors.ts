@@ -17,6 +17,7 @@ const details: Partial<Record<ErrorCode, Record<string, unknown>>> = {
     spent_usd_micro: '4900000',
     resets_at: '2026-04-01T00:00:00.000Z',
   },
+  forbidden: { models: ['sandbox/canvas/text-to-image'] },
   request_not_ready: { status: 'IN_PROGRESS' },
   not_cancellable: { status: 'IN_PROGRESS' },
   payload_too_large: { max_bytes: 1_048_576 },
@@ -54,6 +55,7 @@ const detailFields: Record<string, Schema> = {
   limit_usd_micro: microUsd("The key's limit of the month."),
   spent_usd_micro: microUsd('Charged and reserved by the key this month.'),
   resets_at: time('When the month (UTC) ends.'),
+  models: { type: 'array', items: text('A model id.'), description: 'All that the key may use.' },
   status: ref('Status'),
   error: ref('Failure'),
   errors: {

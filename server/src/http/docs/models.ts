@@ -135,6 +135,7 @@ export const estimate: RouteDocs = {
   errors: [
     'bad_request',
     'unknown_model',
+    'forbidden',
     'unpriceable',
     'payload_too_large',
     'unsupported_media_type',

@@ -92,6 +92,7 @@ export const submit: RouteDocs = {
   errors: [
     'bad_request',
     'unknown_model',
+    'forbidden',
     'unpriceable',
     'invalid_input',
     'bad_webhook_url',

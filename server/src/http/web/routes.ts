@@ -8,7 +8,7 @@ import { authCalls } from './auth.ts';
 import * as entry from './entry.ts';
 import * as pages from './pages.ts';
 import * as profile from './profile.ts';
-import { studioCall } from './studio.ts';
+import { allowance, chatPrice, ownFile, studioCall } from './studio.ts';
 import type { Visit, WebDeps } from './visit.ts';
 
 /**
@@ -60,6 +60,7 @@ export function webRoutes(): WebRoute[] {
     ...rows('', personal),
     ...rows('/api/accounts/:account_id', cabinetRoutes),
     ...rows('/api/accounts/:account_id/v1', studioRows()),
+    ...rows('/api/accounts/:account_id', studioOwn),
     ...rows('/api/operator', operatorRoutes),
   ];
 }
@@ -70,11 +71,18 @@ function openRoute([method, path, handler]: (typeof open)[number]): WebRoute {
 
 /** The API itself for the people of an account, paid and limited as the account's studio key. */
 function studioRows(): VisitRow[] {
-  return keyedCalls.map(([method, path, , call]): VisitRow => {
+  const calls = keyedCalls.map(([method, path, , call]): VisitRow => {
     const right = method === 'GET' || path === '/estimate' ? 'view' : 'build';
     return [method, path, right, (visit, reply, deps) => studioCall(call, visit, reply, deps)];
   });
+  return [...calls, ['GET', '/files/:file_id', 'view', ownFile]];
 }
+
+/** What the studio asks besides, below /api/accounts/:account_id. */
+const studioOwn: VisitRow[] = [
+  ['GET', '/studio/allowance', 'view', allowance],
+  ['POST', '/studio/chat-price', 'view', chatPrice],
+];
 
 function rows(prefix: string, table: readonly VisitRow[]): WebRoute[] {
   return table.map(([method, path, need, handler]) => {

@@ -1,8 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
+import { parseFileId } from '../../core/id.ts';
+import * as accounts from '../../db/accounts.ts';
+import * as keys from '../../db/keys.ts';
 import { studioKey } from '../../operations/key.ts';
 import { setRateHeaders, tooManyCalls } from '../auth.ts';
+import { quoteCall } from '../chat.ts';
 import type { HttpDeps, Keyed, KeyedHandler } from '../deps.ts';
+import { sendFile } from '../files.ts';
 import type { Visit, WebDeps } from './visit.ts';
 
 type Call = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<unknown>;
@@ -16,10 +21,41 @@ export async function studioCall(
 ): Promise<unknown> {
   const hash = await studioKey(deps.db, visit.account_id);
   const caller = await deps.authenticate(hash);
-  if (!caller?.active)
+  // A studio key never lapses.
+  if (!caller || 'lapsed' in caller || !caller.active)
     throw new ApiError('forbidden', { message: 'This account is suspended. Ask the operator.' });
   setRateHeaders(reply, caller.rate);
   if (!caller.rate.granted) throw tooManyCalls(caller.rate);
   const keyed = Object.assign(visit, { caller }) as unknown as Keyed;
   return call(keyed, reply, deps);
+}
+
+/** GET /studio/allowance: all that decides whether the next request can be paid. */
+export async function allowance(
+  visit: Visit,
+  _reply: FastifyReply,
+  { db, settings }: WebDeps,
+): Promise<unknown> {
+  const account = (await accounts.find(db, visit.account_id))!;
+  const key = await keys.studioSpending(db, visit.account_id);
+  return {
+    available_usd_micro: String(account.available_usd_micro),
+    reserved_usd_micro: String(account.reserved_usd_micro),
+    limit_usd_micro: key?.monthly_limit_usd_micro?.toString() ?? null,
+    spent_usd_micro: String(key?.spent_usd_micro ?? 0n),
+    resets_at: key?.resets_at ?? null,
+    open_jobs: key?.open_requests ?? 0,
+    open_jobs_limit: key?.open_jobs ?? settings.openJobs,
+  };
+}
+
+/** POST /studio/chat-price: takes the body of a chat call and tells the most that it can cost. */
+export function chatPrice(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
+  return studioCall(quoteCall, visit, reply, deps);
+}
+
+/** GET /v1/files/:file_id: an upload of the account, to be looked at in the page. */
+export function ownFile(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
+  const { file_id } = visit.params as { file_id: string };
+  return sendFile(visit, reply, parseFileId(file_id), visit.account_id, deps);
 }

@@ -87,6 +87,36 @@ export const admission: Guard[] = [
     name: 'a revoked key is nobody',
   },
   {
+    guards: 'a key whose time is over is nobody’s',
+    file: 'src/db/keys.ts',
+    edits: [
+      ['and (k.expires_at is null or k.expires_at > now())\n      join accounts', 'join accounts'],
+    ],
+    test: 'test/db/keys.test.ts',
+    name: 'the end of a key',
+  },
+  {
+    guards: 'the text before a rotation is good for the overlap only',
+    file: 'src/db/keys.ts',
+    edits: [["when previous_until <= now() then 'replaced' end", 'end']],
+    test: 'test/db/keys.test.ts',
+    name: 'ends for the earlier text with its overlap',
+  },
+  {
+    guards: 'of two rotations at once one happens',
+    file: 'src/operations/key.ts',
+    edits: [['if (now.last4 !== last4)', 'if (now.last4.length !== last4.length)']],
+    test: 'test/db/keys.test.ts',
+    name: 'of one text happens once',
+  },
+  {
+    guards: 'a key keeps to its models',
+    file: 'src/http/auth.ts',
+    edits: [['models === null || models.includes(model_id)', 'models === null || model_id']],
+    test: 'test/http/key-changes.test.ts',
+    name: 'is for the models of the key',
+  },
+  {
     guards: 'a suspended account is refused',
     file: 'src/http/auth.ts',
     edits: [['if (!caller.active)', 'if (caller.active === null)']],

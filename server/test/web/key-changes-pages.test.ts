@@ -1,0 +1,162 @@
+/** Changing keys on their page, in a real browser; and what who may only look sees of it. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { rawSql } from '../../src/lib/sql.ts';
+import { createKey, rotateKey } from '../../src/operations/key.ts';
+import {
+  barriers,
+  desktop,
+  openBrowser,
+  phone,
+  picture,
+  signIn,
+  visitor,
+  withoutBrowser,
+  type VisitOptions,
+} from '../kit/browser.ts';
+import type { Service, TestAccount } from '../kit/service.ts';
+import { originOf, password, person, startWebService } from '../kit/web.ts';
+
+describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
+  let service: Service;
+  let browser: Browser;
+  let base: string;
+  before(async () => {
+    service = await startWebService({ env: { FAREBOX_RPM: '600' } });
+    browser = await openBrowser();
+    base = originOf(service);
+  });
+  after(async () => {
+    await browser.close();
+    await service.audit();
+    await service.stop();
+  });
+
+  const open = async (account: TestAccount, options: VisitOptions = {}) => {
+    const { email } = await person(service, { [account.account_id]: 'owner' });
+    const made = await visitor(browser, options);
+    await signIn(made.page, base, email, password);
+    await made.page.goto(`${base}/cabinet/keys`);
+    return made;
+  };
+  const statusOf = async (key: string) =>
+    (await service.call('GET', '/v1/requests', { key })).status;
+  const menu = async (page: Page, name: string, item: string) => {
+    await page.getByRole('button', { name: `What to do with ${name}` }).click();
+    await page.getByRole('menuitem', { name: item }).click();
+  };
+  /** Nothing hangs over the side of the page. */
+  const fits = (page: Page) =>
+    page.evaluate(() => {
+      const { scrollWidth, clientWidth } = (globalThis as any).document.documentElement;
+      return scrollWidth <= clientWidth;
+    });
+
+  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+    test(`edits and rotates a key, and ends the overlap, at ${size} width`, async () => {
+      const account = await service.account();
+      const { page, context, faults } = await open(account, {
+        viewport,
+        scheme: size === 'phone' ? 'light' : 'dark',
+      });
+      await menu(page, 'test', 'Edit');
+      const form = page.getByRole('dialog');
+      await form.getByLabel('Name').fill('Render farm');
+      await form.getByLabel('Monthly limit').fill('-1');
+      await form.getByRole('button', { name: 'Save' }).click();
+      await form.getByText('An amount from 0').waitFor();
+      await form.getByLabel('Monthly limit').fill('1250.5');
+      await form.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('of $1,250.50').waitFor();
+
+      await menu(page, 'Render farm', 'Rotate');
+      const asked = page.getByRole('dialog');
+      await asked.getByText('Both texts work until then').waitFor();
+      await picture(page, `keys-rotate-${size}`);
+      assert.deepEqual(await barriers(page), []);
+      await asked.getByRole('button', { name: 'Rotate' }).click();
+      const next = await page.getByTestId('key').innerText();
+      await page.getByRole('button', { name: 'I have kept it' }).click();
+      assert.notEqual(next, account.key);
+      for (const key of [account.key, next]) assert.equal(await statusOf(key), 200);
+      await page.reload();
+      await page.getByText(/The text before the last rotation works until/).waitFor();
+      await page.getByText(/It was used/).waitFor();
+      await picture(page, `keys-overlap-${size}`);
+      assert.deepEqual(await barriers(page), []);
+      assert.ok(await fits(page));
+      await page.getByRole('button', { name: 'End it now' }).click();
+      await page.getByText(/The text before the last rotation/).waitFor({ state: 'hidden' });
+      assert.deepEqual([await statusOf(account.key), await statusOf(next)], [401, 200]);
+
+      await menu(page, 'Studio key', 'Edit');
+      const studio = page.getByRole('dialog');
+      await studio.getByText('0 stops the studio').waitFor();
+      assert.equal(await studio.getByLabel('Name').count(), 0);
+      await studio.getByLabel('Monthly limit').fill('3');
+      await studio.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('of $3.00').waitFor();
+      assert.deepEqual(faults, []);
+      await context.close();
+    });
+  }
+
+  test('shows who may only look all of it, in Russian, and nothing to press', async () => {
+    const account = await service.account({ monthly_limit_usd_micro: 10_000n });
+    const { account_id } = account;
+    await service.call('POST', '/v1/queue/fake/image', {
+      key: account.key,
+      body: { prompt: 'a cat' },
+    });
+    const none = { monthly_limit_usd_micro: null, rpm: null, open_jobs: null };
+    const over = await createKey(service.db, { account_id, name: 'Old laptop', ...none });
+    const two = ['fake/image', 'fake/chat'];
+    const turned = await createKey(service.db, { account_id, name: 'CI', ...none, models: two });
+    const { key_id } = turned;
+    await rotateKey(service.db, { key_id, last4: turned.key.slice(-4), overlap_hours: 24 });
+    await service.db.run(rawSql('update keys set expires_at = now() where id = $1', [over.key_id]));
+    const options = { viewport: phone, language: 'ru' } as const;
+    const { email } = await person(service, { [account_id]: 'read_only' });
+    const { page, context, faults } = await visitor(browser, options);
+    await page.goto(`${base}/sign-in`);
+    await page.locator('input[autocomplete^=username]').fill(email);
+    await page.locator('input[autocomplete=current-password]').fill(password);
+    await page.locator('button[type=submit]').click();
+    await page.waitForURL(/cabinet/);
+    await page.goto(`${base}/cabinet/keys?show=all`);
+    await page.getByRole('heading', { name: 'Ключи' }).waitFor();
+    await page.getByText('Истёк', { exact: true }).waitFor();
+    await page.getByText('2 модели').waitFor();
+    assert.equal(await page.getByRole('button', { name: /Действия|Создать|Отключить/ }).count(), 0);
+    await picture(page, 'keys-russian-phone');
+    assert.deepEqual(await barriers(page), []);
+    assert.ok(await fits(page));
+    await page.setViewportSize(desktop);
+    await picture(page, 'keys-russian-desktop');
+    assert.ok(await fits(page));
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
+  test('reads on, page by page', async () => {
+    const account = await service.account();
+    await service.db.run(
+      rawSql(
+        `with k as (insert into keys (id, account_id, name, hash, prefix, last4)
+           select uuidv7(), $1::uuid, 'k' || n, sha256(('x' || n)::bytea), 'fbx_ab', 'last'
+           from generate_series(1, 60) n returning id, account_id)
+         insert into key_usage (key_id, account_id, month) select id, account_id, '2026-01-01' from k`,
+        [account.account_id],
+      ),
+    );
+    const { page, context } = await open(account);
+    const list = page.getByRole('list', { name: 'Keys' }).getByRole('listitem');
+    await page.getByRole('button', { name: 'Show more' }).waitFor();
+    assert.equal(await list.count(), 50);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await list.nth(60).waitFor();
+    assert.equal(await list.count(), 61);
+    await context.close();
+  });
+});

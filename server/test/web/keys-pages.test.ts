@@ -1,0 +1,130 @@
+/** The page of keys, in a real browser: what is done there holds for the API at once. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import * as keys from '../../src/db/keys.ts';
+import {
+  barriers,
+  desktop,
+  openBrowser,
+  phone,
+  picture,
+  signIn,
+  visitor,
+  withoutBrowser,
+  type VisitOptions,
+} from '../kit/browser.ts';
+import type { Service, TestAccount } from '../kit/service.ts';
+import { originOf, password, person, startWebService } from '../kit/web.ts';
+
+describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
+  let service: Service;
+  let browser: Browser;
+  let base: string;
+  before(async () => {
+    service = await startWebService({ env: { FAREBOX_RPM: '600' } });
+    browser = await openBrowser();
+    base = originOf(service);
+  });
+  after(async () => {
+    await browser.close();
+    await service.audit();
+    await service.stop();
+  });
+
+  const open = async (account: TestAccount, options: VisitOptions = {}) => {
+    const { email } = await person(service, { [account.account_id]: 'owner' });
+    const made = await visitor(browser, options);
+    await made.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await signIn(made.page, base, email, password);
+    await made.page.goto(`${base}/cabinet/keys`);
+    return made;
+  };
+  const statusOf = async (key: string) =>
+    (await service.call('GET', '/v1/requests', { key })).status;
+  const menu = async (page: Page, name: string, item: string) => {
+    await page.getByRole('button', { name: `What to do with ${name}` }).click();
+    await page.getByRole('menuitem', { name: item }).click();
+  };
+  /** Nothing hangs over the side of the page. */
+  const fits = (page: Page) =>
+    page.evaluate(() => {
+      const { scrollWidth, clientWidth } = (globalThis as any).document.documentElement;
+      return scrollWidth <= clientWidth;
+    });
+
+  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+    test(`makes a key that works, and revokes it at once, at ${size} width`, async () => {
+      const account = await service.account();
+      await keys.revoke(service.db, account.key_id);
+      const scheme = size === 'phone' ? 'dark' : 'light';
+      const { page, context, faults } = await open(account, { viewport, scheme });
+      await page.getByRole('heading', { name: 'No active key' }).waitFor();
+      await picture(page, `keys-empty-${size}`);
+      assert.deepEqual(await barriers(page), []);
+
+      await page.getByRole('button', { name: 'Create a key' }).first().click();
+      const form = page.getByRole('dialog');
+      await form.getByLabel('Name').fill('Web shop');
+      await form.getByLabel('Monthly limit').fill('0.015');
+      await form.getByRole('combobox', { name: 'Expires' }).click();
+      await page.getByRole('option', { name: 'In 30 days' }).click();
+      await form.getByRole('combobox', { name: 'Models' }).click();
+      await page.getByRole('option', { name: 'fake/image' }).click();
+      await form.getByLabel('Calls a minute').fill('40');
+      await picture(page, `keys-create-${size}`);
+      assert.deepEqual(await barriers(page), []);
+      await form.getByRole('button', { name: 'Create a key' }).click();
+
+      const shown = page.getByRole('dialog', { name: /Web shop/ });
+      await shown.getByRole('button', { name: 'Copy the key' }).click();
+      await shown.getByText('$0.01').waitFor();
+      await picture(page, `keys-shown-${size}`);
+      assert.deepEqual(await barriers(page), []);
+      const key = await page.evaluate(() => (globalThis as any).navigator.clipboard.readText());
+      assert.match(key, /^fbx_[0-9A-Za-z]{38}$/);
+      await page.keyboard.press('Escape');
+      assert.ok(await shown.isVisible(), 'it goes away only when somebody says so');
+      const line = await shown.getByRole('region', { name: 'curl' }).innerText();
+      const [, url, body] = /^curl (\S+) [^]*-d '(.*)'$/.exec(line)!;
+      assert.equal(url, `${service.app.baseUrl}/queue/fake/image`);
+      assert.ok(line.includes(`Authorization: Key ${key}`));
+      const path = new URL(url!).pathname;
+      const submitted = await service.call('POST', path, { key, body: JSON.parse(body!) });
+      assert.equal(submitted.status, 202, submitted.text);
+      await shown.getByRole('button', { name: 'I have kept it' }).click();
+      await shown.waitFor({ state: 'hidden' });
+      assert.equal((await page.content()).includes(key), false);
+
+      await page.reload();
+      const row = page.getByRole('listitem').filter({ hasText: 'Web shop' });
+      await row.getByText('$0.01 of $0.015').waitFor();
+      assert.equal(await row.getByRole('progressbar').getAttribute('aria-valuenow'), '66.66');
+      assert.match(
+        await row.innerText(),
+        /fake\/image[^]*Expires on[^]*40 calls a minute\s+1 of 50/,
+      );
+      await picture(page, `keys-one-${size}`);
+      assert.ok(await fits(page));
+
+      await menu(page, 'Web shop', 'Revoke');
+      const asked = page.getByRole('dialog');
+      const revoke = asked.getByRole('button', { name: 'Revoke' });
+      assert.ok(await revoke.isDisabled());
+      await asked.getByLabel('Type Web shop to go on').fill('web shop');
+      assert.ok(await revoke.isDisabled(), 'another name is not the name');
+      assert.equal(await statusOf(key), 200);
+      await asked.getByLabel('Type Web shop to go on').fill('Web shop');
+      await picture(page, `keys-revoke-${size}`);
+      assert.deepEqual(await barriers(page), []);
+      await revoke.click();
+      await page.getByRole('heading', { name: 'No active key' }).waitFor();
+      assert.equal(await statusOf(key), 401);
+      await page.getByText('All', { exact: true }).click();
+      await page.getByRole('listitem').filter({ hasText: 'Web shop' }).waitFor();
+      assert.match(page.url(), /\?show=all$/);
+      assert.deepEqual(faults, []);
+      await context.close();
+    });
+  }
+});

@@ -1,0 +1,235 @@
+/** Chat in the studio, in a real browser; and what waits in a queue. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { rawSql } from '../../src/lib/sql.ts';
+import type { ChatOutcome } from '../../src/upstreams/upstream.ts';
+import {
+  barriers,
+  desktop,
+  openBrowser,
+  phone,
+  enter,
+  picture,
+  visitor,
+  withoutBrowser,
+} from '../kit/browser.ts';
+import { tinyPng } from '../kit/fake.ts';
+import type { Service, TestAccount } from '../kit/service.ts';
+import { originOf, person, startWebService } from '../kit/web.ts';
+
+describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false }, () => {
+  let service: Service;
+  let browser: Browser | undefined;
+  let base: string;
+  before(async () => {
+    service = await startWebService();
+    browser = await openBrowser();
+    base = originOf(service);
+  });
+  after(async () => {
+    await browser?.close();
+    await service.audit();
+    await service.stop();
+  });
+
+  async function visit(viewport = desktop, scheme: 'light' | 'dark' = 'light') {
+    const account = await service.account({ usd: 10 });
+    const who = await person(service, { [account.account_id]: 'developer' });
+    const one = await visitor(browser!, { viewport, scheme });
+    await enter(one, base, who);
+    return { ...one, account };
+  }
+
+  /** What each request of the account was charged, the oldest first. */
+  async function charges({ account_id }: TestAccount): Promise<(bigint | null)[]> {
+    const rows = await service.db.run<{ charged_usd_micro: bigint | null }>(
+      rawSql('select charged_usd_micro from requests where account_id = $1 order by id', [
+        account_id,
+      ]),
+    );
+    return rows.map(({ charged_usd_micro }) => charged_usd_micro);
+  }
+
+  async function say(page: Page, text: string): Promise<void> {
+    await page.getByLabel('Write a message').fill(text);
+    await page.keyboard.press('Enter');
+  }
+
+  const reply = '**Bold** <img src=x onerror=alert(1)>\n\n```js\nlet a = 1;\n```\n';
+  /** Gives `reply` letter by letter; where `hold` is given, half of it and then nothing. */
+  const speak = (hold?: Promise<void>) => (): ChatOutcome => ({
+    outcome: 'stream',
+    chunks: (async function* () {
+      const head = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm' };
+      const chunk = (delta: object, finish_reason: string | null = null) => ({
+        ...head,
+        choices: [{ index: 0, delta, finish_reason }],
+      });
+      for (const [i, letter] of [...reply].entries()) {
+        if (hold && i === 8) await hold;
+        yield chunk({ content: letter });
+      }
+      yield chunk({}, 'stop');
+      yield { ...head, choices: [], usage: { prompt_tokens: 1000, completion_tokens: 500 } };
+    })(),
+  });
+
+  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+    test(`streams a reply, and tells what it costs before and after, at ${size} width`, async () => {
+      service.fake.behave = { chat: speak() };
+      const { page, context, faults, account } = await visit(viewport);
+      await page.goto(`${base}/studio/fake/chat`);
+      await page.waitForURL(/\/studio\/chat\?model=fake/);
+      await page.getByLabel('Write a message').fill('hello');
+      await page.locator('[data-ceiling]').filter({ hasText: '$' }).waitFor();
+      const dear = BigInt((await page.locator('[data-ceiling]').getAttribute('data-ceiling'))!);
+      await page.getByRole('button', { name: 'Settings' }).click();
+      await page.getByLabel('Most tokens of a reply').fill('2000');
+      await page.getByLabel('System prompt').fill('Be brief.');
+      await page.locator(`[data-ceiling]:not([data-ceiling="${dear}"])`).waitFor();
+      const less = BigInt((await page.locator('[data-ceiling]').getAttribute('data-ceiling'))!);
+      assert.ok(less < dear);
+      await page.getByLabel('Write a message').press('Enter');
+      // A dollar and two for a million tokens.
+      await page.locator('[data-cost="2000"]').waitFor({ timeout: 20_000 });
+      assert.deepEqual(await charges(account), [2000n]);
+      const sent = service.fake.chats.at(-1)!.body;
+      assert.deepEqual(sent.messages, [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'hello' },
+      ]);
+      await page.locator('strong', { hasText: 'Bold' }).waitFor();
+      assert.equal(await page.locator('img[src=x]').count(), 0);
+      assert.match(await page.locator('pre').innerText(), /let a = 1;/);
+      assert.deepEqual(await barriers(page), []);
+      await picture(page, `chat-${size}`);
+
+      await page.getByRole('combobox', { name: 'Model' }).click();
+      await page.getByRole('option', { name: 'Fake chat that is read to its end' }).click();
+      await say(page, 'and now?');
+      await page.locator('[data-conversation-cost="4000"]').waitFor();
+      assert.equal((service.fake.chats.at(-1)!.body.messages as unknown[]).length, 4);
+      await page.reload();
+      await page.locator('[data-conversation-cost="4000"]').waitFor();
+      assert.equal((await charges(account)).length, 2);
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      assert.equal(overflow, 0);
+      assert.deepEqual(faults, []);
+      await context.close();
+    });
+  }
+
+  test('stops when told to, keeps what came and tells what that cost', async () => {
+    let release = () => {};
+    service.fake.behave = { chat: speak(new Promise<void>((resolve) => (release = resolve))) };
+    const { page, context, account } = await visit(desktop, 'dark');
+    await page.goto(`${base}/studio/chat?model=fake/chat`);
+    await page.getByLabel('Write a message').fill('hello');
+    await page.locator('[data-ceiling]').filter({ hasText: '$' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.locator('strong', { hasText: 'Bold' }).waitFor();
+    assert.deepEqual(await barriers(page), []);
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    await page.getByText('Stopped').waitFor();
+    release();
+    const cost = page.locator('[data-cost]');
+    await cost.waitFor();
+    const [charged] = await charges(account);
+    assert.equal(await cost.getAttribute('data-cost'), String(charged));
+    assert.ok(charged! < 2000n);
+    await context.close();
+  });
+
+  test('says in words what went wrong, and asks again when told to', async () => {
+    service.fake.behave = {
+      chat: () => ({ outcome: 'rejected', message: 'No poems today.' }),
+    };
+    const { page, context, account, faults } = await visit();
+    await page.goto(`${base}/studio/chat?model=fake/chat`);
+    await page.getByLabel('Write a message').fill('a poem');
+    await page.locator('[data-ceiling]').filter({ hasText: '$' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    assert.match(
+      await page.getByRole('alert').innerText(),
+      /No poems today|[Nn]othing was charged/,
+    );
+    assert.deepEqual((await charges(account)).filter(Boolean), []);
+    service.fake.behave = { chat: speak() };
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('[data-cost="2000"]').waitFor();
+    assert.equal(await page.getByRole('alert').count(), 0);
+    assert.deepEqual(
+      faults.filter((fault) => !/status of 502/.test(fault)),
+      [],
+    );
+    await context.close();
+  });
+
+  test('takes a picture along, renames a conversation and deletes it', async () => {
+    service.fake.behave = { chat: speak() };
+    const { page, context, faults } = await visit();
+    await page.goto(`${base}/studio/chat?model=fake/chat`);
+    const choosing = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'Add a picture' }).click();
+    const file = { name: 'dot.png', mimeType: 'image/png', buffer: tinyPng };
+    await (await choosing).setFiles(file);
+    await page.getByAltText('dot.png').waitFor();
+    await page.getByLabel('Write a message').fill('what is it');
+    await page.locator('[data-ceiling]').filter({ hasText: '$' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.locator('[data-cost]').waitFor();
+    const [said] = service.fake.chats.at(-1)!.body.messages as { content: { type: string }[] }[];
+    assert.deepEqual(
+      said!.content.map(({ type }) => type),
+      ['text', 'image_url'],
+    );
+    await page.getByRole('button', { name: 'What to do with what is it' }).click();
+    await page.getByRole('menuitem', { name: 'Rename' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('A dot');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'What to do with A dot' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No conversations yet.').waitFor();
+    await page.reload();
+    await page.getByText('No conversations yet.').waitFor();
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
+  test('shows the place in the queue, and gives the money back where a run is cancelled', async () => {
+    service.fake.behave = {};
+    const { page, context, account, faults } = await visit(phone);
+    const other = await service.account();
+    const body = { prompt: 'first' };
+    await service.call('POST', '/v1/queue/fake/image', { key: other.key, body });
+    await page.goto(`${base}/studio/fake/image`);
+    await page.getByLabel('Prompt').fill('second');
+    await page.locator('[data-price="10000"][data-fresh]').waitFor();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByText('1 run ahead').waitFor();
+    assert.equal((await service.balance(account)).reserved, 10_000n);
+    await page.getByText('Balance $9.99').waitFor();
+    assert.deepEqual(await barriers(page), []);
+    await picture(page, 'queued-phone');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.locator('[data-status=CANCELLED]').getByText('Nothing was charged').waitFor();
+    await page.getByText('Balance $10.00').waitFor();
+    assert.equal((await service.balance(account)).reserved, 0n);
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.locator('[data-status=IN_QUEUE]').waitFor();
+    await service.work();
+    await service.wakeAll();
+    await service.work();
+    await page.locator('[data-status=COMPLETED] img').waitFor();
+    await page.locator('[data-charged="10000"]').waitFor();
+    assert.equal(
+      service.fake.starts.some(({ input }) => input.prompt === 'second'),
+      true,
+    );
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+});

@@ -1,0 +1,173 @@
+/** What goes into a model in the studio, and what is done with what came out, in a real browser. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import * as keys from '../../src/db/keys.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { barriers, picture, withoutBrowser } from '../kit/browser.ts';
+import { tinyPng } from '../kit/fake.ts';
+import { canvas, completed, counted, openStudio, price, run, type Studio } from './studio-kit.ts';
+
+const edit = 'sandbox/canvas/edit';
+
+/** How wide a picture is once the browser has read it. */
+const decoded = (node: any): Promise<number> => node.decode().then(() => node.naturalWidth);
+
+describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
+  let studio: Studio;
+  before(async () => {
+    studio = await openStudio();
+  });
+  after(() => studio?.close());
+
+  test('puts what the service refuses at its field, and reads the whole input as JSON', async () => {
+    const { page, context, account } = await studio.visit();
+    await studio.openModel(page, canvas);
+    await page.getByText('JSON', { exact: true }).click();
+    const json = page.getByLabel('The whole input as JSON');
+    await json.fill('{ "prompt": ');
+    await page.getByText('Correct the JSON first.').waitFor();
+    assert.equal(await run(page).isDisabled(), true);
+    await json.fill('{"prompt":"hills","num_images":9}');
+    await page.getByText('No price yet').waitFor();
+    assert.match(await page.locator('[data-reason]').innerText(), /num_images must be/);
+    await json.fill('{"prompt":"hills","resolution":"1k","aspect_ratio":"wide"}');
+    await price(page, '30000');
+    await page.getByText('Form', { exact: true }).click();
+    assert.equal(await page.getByLabel('Prompt').inputValue(), 'hills');
+    await run(page).click();
+    await page
+      .locator('[id$=-error]')
+      .getByText(/must match/)
+      .waitFor();
+    assert.deepEqual(await counted(studio.service, account), { requests: 0, transfers: 1 });
+    await context.close();
+  });
+
+  test('takes an uploaded file and an earlier result, and goes on with a result', async () => {
+    const { page, context, faults } = await studio.visit();
+    await studio.openModel(page, edit);
+    await page.getByLabel('Prompt').fill('sepia');
+    const choosing = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'Choose a file: Image', exact: true }).click();
+    await (await choosing).setFiles({ name: 'dot.png', mimeType: 'image/png', buffer: tinyPng });
+    await page.getByText('Your file').waitFor();
+    await price(page, '30000');
+    await run(page).click();
+    await completed(page).locator('img').waitFor();
+    await page.reload();
+    const preview = page.locator('img[src*="/v1/files/file_"]');
+    await preview.waitFor();
+    assert.equal(await preview.evaluate(decoded), 1);
+
+    await page.getByRole('button', { name: 'Remove Image', exact: true }).click();
+    await page.getByRole('button', { name: 'My results' }).first().click();
+    await page.getByRole('button', { name: /^Use / }).first().click();
+    await page.getByText('Your result').waitFor();
+
+    await page.getByRole('button', { name: 'What to do with it' }).click();
+    await page.getByRole('menuitem', { name: 'Use as input…' }).click();
+    await page
+      .getByRole('dialog')
+      .getByRole('link', { name: /^Canvas Upscale/ })
+      .click();
+    await page.waitForURL(/canvas\/upscale$/);
+    await page.getByText('Your result').waitFor();
+    await price(page, '20000');
+    await run(page).click();
+    await completed(page).locator('img').waitFor();
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
+  test('takes what is pasted or dropped, and says why it does not take something', async () => {
+    const { page, context, faults } = await studio.visit();
+    await studio.openModel(page, edit);
+    const bytes = `Uint8Array.from(atob('${tinyPng.toString('base64')}'), (c) => c.charCodeAt(0))`;
+    const given = (content: string) =>
+      `data = new DataTransfer(); data.items.add(new File([${content}], 'a.png', {type: 'image/png'}));`;
+    // Beside all fields: the first one that has room takes it.
+    await page.evaluate(
+      `{ let ${given(bytes)} dispatchEvent(new ClipboardEvent('paste', { clipboardData: data })) }`,
+    );
+    await page.getByRole('group', { name: 'Image', exact: true }).getByText('Your file').waitFor();
+    await page.evaluate(
+      `{ let ${given("'no picture'")} document.querySelector('[aria-label="Reference images"]')
+        .dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true })) }`,
+    );
+    await page.getByText('The Content-Type says image/png').waitFor();
+    await page.getByText('JSON', { exact: true }).click();
+    const input = await page.getByLabel('The whole input as JSON').inputValue();
+    assert.match(JSON.parse(input).image_url, /^file_/);
+    assert.equal(JSON.parse(input).reference_image_urls, undefined);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
+  test('fills the form from a request, and compares what came out', async () => {
+    const { page, context, account, faults } = await studio.visit({ scheme: 'dark' });
+    for (const seed of [1, 2]) {
+      const body = { prompt: `hills ${seed}`, resolution: '1k', seed };
+      const reply = await studio.service.call('POST', `/v1/queue/${canvas}`, {
+        key: account.key,
+        body,
+      });
+      assert.equal(reply.status, 202);
+      if (seed === 2) await studio.openModel(page, canvas, `?from=${reply.body.request_id}`);
+    }
+    await page.waitForURL((url) => url.search === '');
+    assert.equal(await page.getByLabel('Prompt').inputValue(), 'hills 2');
+    await page.locator('[data-status=COMPLETED] img').nth(1).waitFor();
+    for (const name of ['hills 1', 'hills 2'])
+      await page.getByRole('checkbox', { name: `Choose to compare: ${name}` }).check();
+    await page.getByRole('button', { name: 'Compare 2' }).click();
+    await page.locator('[data-compared]').nth(1).waitFor();
+    assert.equal(await page.getByRole('dialog').getByText('hills 1').count(), 1);
+    assert.deepEqual(await barriers(page), []);
+    await picture(page, 'compare-dark');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'What to do with it' }).first().click();
+    await page.getByRole('menuitem', { name: 'Run with another seed' }).click();
+    await page.locator('[data-status=COMPLETED]').nth(2).waitFor();
+    assert.equal((await counted(studio.service, account)).requests, 3);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
+  test('does not run what cannot be paid, and says why', async () => {
+    const { page, context, account } = await studio.visit({ usd: 0.05 });
+    await studio.openModel(page, canvas);
+    await page.getByLabel('Prompt').fill('hills');
+    await page.locator('[data-reason=balance]').waitFor();
+    assert.equal(await run(page).isDisabled(), true);
+    await page.getByText('1k', { exact: true }).last().click();
+    await price(page, '30000');
+    assert.equal(await run(page).isEnabled(), true);
+    const [row] = await studio.service.db.run<{ id: string }>(
+      rawSql('select id from keys where account_id = $1 and is_studio', [account.account_id]),
+    );
+    await keys.setLimits(studio.service.db, row!.id, { monthly_limit_usd_micro: 20_000n });
+    await page.reload();
+    await page.locator('[data-reason=limit]').waitFor();
+    assert.match(await page.locator('[data-reason=limit]').innerText(), /\$0\.02 a month/);
+    assert.equal(await run(page).isDisabled(), true);
+    assert.deepEqual(await counted(studio.service, account), { requests: 0, transfers: 1 });
+    await context.close();
+  });
+
+  test('lets who may only look look', async () => {
+    const { page, context, account, faults } = await studio.visit({ role: 'read_only' });
+    await studio.openModel(page, canvas);
+    await page.getByLabel('Prompt').fill('hills');
+    await price(page, '60000');
+    await page.locator('[data-reason=role]').waitFor();
+    assert.equal(await run(page).isDisabled(), true);
+    await page.keyboard.press('Control+Enter');
+    await page.goto(`${studio.base}/studio/chat`);
+    await page.getByLabel('Write a message').fill('hello');
+    await page.getByText('Your role may look').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Send' }).isDisabled(), true);
+    assert.equal((await counted(studio.service, account)).requests, 0);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+});

@@ -1,0 +1,192 @@
+/** What the studio decides from values alone: streams, texts of models, controls of a form. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { parse } from 'yaml';
+import { createEventParser } from '../../../web/src/sse.ts';
+import { choose, taking, type Model } from '../../../web/src/studio/models.ts';
+import { inline, parseMarkdown } from '../../../web/src/studio/parse-markdown.ts';
+import { controlOf, defaultsOf, fieldsOf, missing } from '../../../web/src/studio/schema.ts';
+
+describe('server-sent events', () => {
+  const text = ': hi\r\nevent: status\r\ndata: {"a":\r\ndata: 1}\r\n\r\ndata: x\n\ndata:y\r\r';
+  const events = [
+    { event: 'status', data: '{"a":\n1}' },
+    { event: 'message', data: 'x' },
+  ];
+
+  test('are the same wherever the stream is cut', () => {
+    for (let at = 0; at <= text.length; at++) {
+      const parser = createEventParser();
+      const found = [...parser(text.slice(0, at)), ...parser(text.slice(at)), ...parser('\n')];
+      assert.deepEqual(found, [...events, { event: 'message', data: 'y' }], `cut at ${at}`);
+    }
+  });
+
+  test('that are not complete are none', () => {
+    assert.deepEqual(createEventParser()('data: half\n'), []);
+  });
+});
+
+describe('the text of a model', () => {
+  test('becomes blocks', () => {
+    const blocks = parseMarkdown(
+      '# Title\n\nOne **two** `three`\n\n- a\n- b\n\n3. c\n4. d\n\n> said\n\n```ts\nlet a = 1;\n```\n\n| h | i |\n|---|---|\n| 1 | 2 |',
+    );
+    assert.deepEqual(
+      blocks.map(({ as }) => as),
+      ['heading', 'paragraph', 'list', 'list', 'quote', 'code', 'table'],
+    );
+    const [, paragraph, bullets, numbers, , code] = blocks;
+    assert.deepEqual(paragraph, {
+      as: 'paragraph',
+      text: [
+        { as: 'text', text: 'One ' },
+        { as: 'strong', text: [{ as: 'text', text: 'two' }] },
+        { as: 'text', text: ' ' },
+        { as: 'code', text: 'three' },
+      ],
+    });
+    assert.ok(bullets?.as === 'list' && !bullets.ordered && bullets.items.length === 2);
+    assert.ok(numbers?.as === 'list' && numbers.ordered && numbers.start === 3);
+    assert.deepEqual(code, { as: 'code', language: 'ts', code: 'let a = 1;' });
+  });
+
+  test('links only where a browser may be sent', () => {
+    for (const evil of [
+      '[x](javascript:alert(1))',
+      '[x](data:text/html,<b>)',
+      '[x](//evil.example)',
+      '<img src=x onerror=alert(1)>',
+      '<a href="javascript:x">y</a>',
+    ]) {
+      const links = inline(evil).filter(({ as }) => as === 'link');
+      assert.deepEqual(links, [], evil);
+    }
+    const [link] = inline('[docs](https://example.com/a?b=c)');
+    assert.deepEqual(link, { as: 'link', text: 'docs', href: 'https://example.com/a?b=c' });
+    assert.deepEqual(inline('see https://example.com.').at(-1), { as: 'text', text: '.' });
+  });
+
+  test('is never waited for long, whatever it is', () => {
+    const started = performance.now();
+    for (const piece of ['*', '**a', '_', '`', '[', '[a](', '> ', '- ', '|', 'http://', '# ']) {
+      parseMarkdown(piece.repeat(20_000 / piece.length));
+      parseMarkdown(`${piece}\n`.repeat(2_000));
+    }
+    assert.ok(performance.now() - started < 6_000);
+  });
+
+  test('that is still being written is shown as far as it is', () => {
+    const [block] = parseMarkdown('```js\nlet a');
+    assert.deepEqual(block, { as: 'code', language: 'js', code: 'let a' });
+  });
+});
+
+describe('the form of a model', () => {
+  test('has a control for each sort of field', () => {
+    const of = (name: string, schema: object) => controlOf(name, schema).as;
+    assert.equal(of('prompt', { type: 'string' }), 'text');
+    assert.equal(of('image_url', { type: 'string' }), 'media');
+    assert.equal(of('image_urls', { type: 'array', items: { type: 'string' } }), 'media_list');
+    assert.equal(of('tags', { type: 'array', items: { type: 'string' } }), 'text_list');
+    assert.equal(of('seed', { type: ['integer', 'null'] }), 'seed');
+    assert.equal(of('steps', { type: 'integer', minimum: 1, maximum: 50 }), 'number');
+    assert.equal(of('mute', { type: 'boolean' }), 'switch');
+    assert.equal(of('style', { enum: ['a', 'b'] }), 'choice');
+    assert.equal(of('aspect_ratio', { enum: ['1:1', '16:9'] }), 'ratio');
+    assert.equal(of('odd', { type: 'object' }), 'json');
+    assert.equal(of('odd', {}), 'json');
+  });
+
+  test('asks first for what must be there, and knows the defaults', () => {
+    const schema = {
+      required: ['b'],
+      properties: {
+        a: { type: 'integer', default: 4 },
+        b: { $ref: '#/$defs/text' },
+        c: { anyOf: [{ type: 'boolean' }, { type: 'null' }], default: false },
+      },
+      $defs: { text: { type: 'string' } },
+    };
+    const fields = fieldsOf(schema);
+    assert.deepEqual(
+      fields.map(({ name, control }) => [name, control.as]),
+      [
+        ['b', 'text'],
+        ['a', 'number'],
+        ['c', 'switch'],
+      ],
+    );
+    assert.deepEqual(defaultsOf(schema), { a: 4, c: false });
+    assert.deepEqual(
+      missing(fields, { a: 4 }).map(({ name }) => name),
+      ['b'],
+    );
+    assert.deepEqual(missing(fields, { b: 'x' }), []);
+  });
+
+  test('needs no JSON for any field of the catalogs that come along', () => {
+    const folder = join(import.meta.dirname, '../../../catalog');
+    const asJson = new Set<string>();
+    for (const file of readdirSync(folder).filter((name) => name.endsWith('.yaml'))) {
+      const { models } = parse(readFileSync(join(folder, file), 'utf8'), { merge: true });
+      for (const { id, input_schema, kind } of models) {
+        if (kind === 'text' || !input_schema) continue;
+        for (const { name, control } of fieldsOf(input_schema))
+          if (control.as === 'json') asJson.add(`${id} ${name}`);
+      }
+    }
+    assert.deepEqual([...asJson], []);
+  });
+});
+
+describe('the gallery', () => {
+  const model = (id: string, more: Partial<Model>): Model => ({
+    id,
+    created: 0,
+    owned_by: 'acme',
+    name: id,
+    description: '',
+    kind: 'image',
+    task: 'text-to-image',
+    price: 1,
+    unit: 'image',
+    extras: [],
+    max: 0,
+    max_unit: 'images',
+    resolutions: [],
+    uncensored: false,
+    input_schema: {},
+    example: {},
+    ...more,
+  });
+  const models = [
+    model('film', { kind: 'video', task: 'text-to-video' }),
+    model('dear', { price: 2 }),
+    model('cheap', { price: 0.5, description: 'a film look' }),
+    model('edit', { task: 'edit', input_schema: { properties: { image_url: {} } } }),
+    model('free', { uncensored: true, price: 3 }),
+  ];
+  const ids = (wish: object) => choose(models, wish).map(({ id }) => id);
+
+  test('puts making before changing and the cheap before the dear', () => {
+    assert.deepEqual(ids({}), ['cheap', 'dear', 'free', 'edit', 'film']);
+  });
+
+  test('finds by all words, in names before descriptions, and by filters', () => {
+    assert.deepEqual(ids({ q: 'FILM' }), ['film', 'cheap']);
+    assert.deepEqual(ids({ q: 'film text-to-video' }), ['film']);
+    assert.deepEqual(ids({ q: 'uncensored' }), ['free']);
+    assert.deepEqual(ids({ kind: 'image', task: 'edit' }), ['edit']);
+    assert.deepEqual(ids({ q: 'nothing' }), []);
+  });
+
+  test('knows which models take a picture', () => {
+    assert.deepEqual(
+      taking(models, 'image').map(({ id }) => id),
+      ['edit'],
+    );
+  });
+});

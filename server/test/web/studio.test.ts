@@ -1,0 +1,268 @@
+/** The API from within the web pages: whose money it spends, and who may spend it. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import * as accounts from '../../src/db/accounts.ts';
+import * as keys from '../../src/db/keys.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { images, tinyPng } from '../kit/fake.ts';
+import type { Service, TestAccount } from '../kit/service.ts';
+import { originOf, person, startWebService, stranger, type Person } from '../kit/web.ts';
+
+let service: Service;
+before(async () => {
+  service = await startWebService();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+const film = '/v1/queue/fake/film/text-to-video';
+const image = '/v1/queue/fake/image';
+const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hello' }] };
+
+async function world(usd = 10) {
+  const account = await service.account({ usd });
+  const owner = await person(service, { [account.account_id]: 'owner' });
+  return { account, owner, at: owner.of(account.account_id) };
+}
+
+/** Rows and movements of money, to see that nothing has happened. */
+async function traces({ account_id }: TestAccount) {
+  const [row] = await service.db.run<{ requests: bigint; transfers: bigint }>(
+    rawSql(
+      `select (select count(*) from requests where account_id = $1) as requests,
+        (select count(*) from transfers where account_id = $1) as transfers`,
+      [account_id],
+    ),
+  );
+  return row!;
+}
+
+async function finish(): Promise<void> {
+  await service.work();
+  await service.wakeAll();
+  await service.work();
+}
+
+async function studioKeyId({ account_id }: TestAccount): Promise<string> {
+  const [row] = await service.db.run<{ id: string }>(
+    rawSql('select id from keys where account_id = $1 and is_studio', [account_id]),
+  );
+  return row!.id;
+}
+
+function upload(who: Person, { account_id }: TestAccount, bytes = tinyPng) {
+  return fetch(`${originOf(service)}/api/accounts/${account_id}/v1/files`, {
+    method: 'POST',
+    headers: {
+      origin: originOf(service),
+      'content-type': 'image/png',
+      cookie: [...who.cookies].map((pair) => pair.join('=')).join('; '),
+    },
+    body: new Uint8Array(bytes),
+  });
+}
+
+describe('who may spend', () => {
+  for (const role of ['owner', 'developer'] as const) {
+    test(`${role}: runs a model and pays exactly what the estimate said`, async () => {
+      const { account } = await world();
+      const at = (await person(service, { [account.account_id]: role })).of(account.account_id);
+      const input = { prompt: 'a cat', num_images: 2 };
+      const estimate = await at.call('POST', '/v1/estimate', { model_id: 'fake/image', input });
+      service.fake.behave = { poll: () => ({ state: 'done', result: images(2) }) };
+      const sent = await at.call('POST', image, input);
+      assert.equal(sent.status, 202, sent.text);
+      assert.equal(sent.body.quoted_usd_micro, estimate.body.price_usd_micro);
+      await finish();
+      service.fake.behave = {};
+      const { body: card } = await at.call('GET', `/v1/requests/${sent.body.request_id}`);
+      assert.equal(card.status, 'COMPLETED');
+      assert.equal(card.charged_usd_micro, estimate.body.price_usd_micro);
+      assert.equal(card.key_id, await studioKeyId(account));
+      assert.equal((await service.balance(account)).available, 10_000_000n - 20_000n);
+    });
+  }
+
+  for (const role of ['billing', 'read_only'] as const) {
+    test(`${role}: looks and estimates, and spends nothing`, async () => {
+      const { account, at: owner } = await world();
+      const sent = await owner.call('POST', image, { prompt: 'a cat' });
+      const uploader = await person(service, { [account.account_id]: 'owner' });
+      const file = (await (await upload(uploader, account)).json()) as { file_id: string };
+      const before = await traces(account);
+      const who = await person(service, { [account.account_id]: role });
+      const at = who.of(account.account_id);
+      const id = sent.body.request_id;
+      for (const [method, path, body] of [
+        ['GET', '/v1/requests?model_id=fake/image'],
+        ['GET', `/v1/requests/${id}`],
+        ['GET', `/v1/requests/${id}/status`],
+        ['GET', '/studio/allowance'],
+        ['GET', `/v1/files/${file.file_id}`],
+        ['POST', '/v1/estimate', { model_id: 'fake/image', input: {} }],
+        ['POST', '/studio/chat-price', chat],
+      ] as const) {
+        assert.equal((await at.call(method, path, body)).status, 200, `${method} ${path}`);
+      }
+      for (const [method, path, body] of [
+        ['POST', image, { prompt: 'a cat' }],
+        ['POST', '/v1/chat/completions', chat],
+        ['POST', `/v1/requests/${id}/cancel`],
+        ['PUT', `/v1/requests/${id}/cancel`],
+      ] as const) {
+        assert.equal((await at.call(method, path, body)).status, 403, `${method} ${path}`);
+      }
+      assert.equal((await upload(who, account)).status, 403);
+      assert.deepEqual(await traces(account), before);
+    });
+  }
+
+  test('nobody else: for them the account is not there', async () => {
+    const { account, at } = await world();
+    const sent = await at.call('POST', image, { prompt: 'a cat' });
+    const other = await world();
+    const before = await traces(account);
+    for (const [method, path, body] of [
+      ['POST', image, { prompt: 'mine' }],
+      ['POST', '/v1/estimate', { model_id: 'fake/image', input: {} }],
+      ['GET', `/v1/requests/${sent.body.request_id}`],
+      ['GET', '/studio/allowance'],
+      ['POST', '/studio/chat-price', chat],
+    ] as const) {
+      const reply = await other.owner.of(account.account_id).call(method, path, body);
+      assert.equal(reply.status, 404, path);
+      const away = await stranger(service).of(account.account_id).call(method, path, body);
+      assert.equal(away.status, 401, path);
+    }
+    const own = await other.at.call('GET', `/v1/requests/${sent.body.request_id}`);
+    assert.equal(own.status, 404);
+    assert.deepEqual(await traces(account), before);
+  });
+
+  test('not a page of another site, nor anybody while the account is suspended', async () => {
+    const { account, at } = await world();
+    const evil = { origin: 'https://evil.example' };
+    assert.equal((await at.call('POST', image, { prompt: 'a cat' }, evil)).status, 403);
+    await accounts.setStatus(service.db, account.account_id, 'suspended');
+    assert.equal((await at.call('POST', image, { prompt: 'a cat' })).status, 403);
+    assert.equal((await at.call('POST', '/v1/chat/completions', chat)).status, 403);
+    assert.equal((await traces(account)).requests, 0n);
+  });
+});
+
+describe('one press', () => {
+  test('sent twice with its key is one request and one reservation', async () => {
+    const { account, at } = await world();
+    const headers = { 'idempotency-key': 'press-1' };
+    const replies = await Promise.all(
+      [1, 2].map(() => at.call('POST', image, { prompt: 'a cat' }, headers)),
+    );
+    assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 202]);
+    assert.equal(replies[0]!.text, replies[1]!.text);
+    assert.equal((await traces(account)).requests, 1n);
+    assert.equal((await service.balance(account)).reserved, 10_000n);
+    const other = await at.call('POST', image, { prompt: 'a dog' }, headers);
+    assert.equal(other.body.error.code, 'idempotency_conflict');
+    assert.equal((await traces(account)).requests, 1n);
+  });
+});
+
+describe('what there is to spend', () => {
+  test('is the balance, and no more than the monthly limit of the studio', async () => {
+    const { account, at } = await world(1);
+    const fresh = await at.call('GET', '/studio/allowance');
+    assert.deepEqual(fresh.body, {
+      available_usd_micro: '1000000',
+      reserved_usd_micro: '0',
+      limit_usd_micro: null,
+      spent_usd_micro: '0',
+      resets_at: null,
+      open_jobs: 0,
+      open_jobs_limit: 50,
+    });
+    await at.call('POST', film, { prompt: 'x', duration_seconds: 2, resolution: '480p' });
+    const id = await studioKeyId(account);
+    await keys.setLimits(service.db, id, { monthly_limit_usd_micro: 105_000n, open_jobs: 2 });
+    const { body } = await at.call('GET', '/studio/allowance');
+    assert.match(body.resets_at, /^\d{4}-\d{2}-01T00:00:00\.000Z$/);
+    assert.deepEqual(body, {
+      available_usd_micro: '900000',
+      reserved_usd_micro: '100000',
+      limit_usd_micro: '105000',
+      spent_usd_micro: '100000',
+      resets_at: body.resets_at,
+      open_jobs: 1,
+      open_jobs_limit: 2,
+    });
+    const before = await traces(account);
+    const over = await at.call('POST', image, { prompt: 'a cat' });
+    assert.equal(over.status, 402);
+    assert.equal(over.body.error.code, 'key_limit_reached');
+    assert.equal(over.body.error.details.resets_at, body.resets_at);
+    await keys.setLimits(service.db, id, { monthly_limit_usd_micro: null, open_jobs: 1 });
+    assert.equal((await at.call('POST', image, { prompt: 'a cat' })).status, 429);
+    await keys.setLimits(service.db, id, { open_jobs: null });
+    const dear = { prompt: 'x', duration_seconds: 10, resolution: '720p' };
+    const poor = await at.call('POST', film, dear);
+    assert.equal(poor.body.error.code, 'insufficient_balance');
+    assert.deepEqual(await traces(account), before);
+  });
+
+  test('calls a minute are counted as those of a key', async () => {
+    const { account, at } = await world();
+    await at.call('POST', '/v1/estimate', { model_id: 'fake/image', input: {} });
+    await keys.setLimits(service.db, await studioKeyId(account), { rpm: 3 });
+    const statuses = [];
+    for (let i = 0; i < 4; i++) {
+      const reply = await at.call('POST', '/v1/estimate', { model_id: 'fake/image', input: {} });
+      statuses.push(reply.status);
+    }
+    assert.deepEqual(statuses, [200, 200, 429, 429]);
+  });
+
+  test('the ceiling of a chat call is what the call reserves', async () => {
+    const { account, at } = await world();
+    const call = { ...chat, max_tokens: 50, stream: true };
+    const ceiling = await at.call('POST', '/studio/chat-price', call);
+    assert.equal(ceiling.status, 200, ceiling.text);
+    assert.equal(ceiling.body.max_tokens, 50);
+    assert.equal((await traces(account)).requests, 0n);
+    const reply = await at.call('POST', '/v1/chat/completions', { ...call, stream: false });
+    assert.equal(reply.status, 200, reply.text);
+    const { body } = await at.call('GET', '/v1/requests?limit=1');
+    assert.equal(body.data[0].quoted_usd_micro, ceiling.body.price_usd_micro);
+    assert.equal(body.data[0].charged_usd_micro, reply.body.usage.cost_usd_micro);
+  });
+
+  test('a ceiling that cannot be told says why', async () => {
+    const { at } = await world();
+    for (const [body, code] of [
+      [{ ...chat, model: 'fake/none' }, 'unknown_model'],
+      [{ ...chat, model: 'fake/image' }, 'unknown_model'],
+      [{ model: 'fake/chat', messages: [] }, 'bad_messages'],
+    ] as const) {
+      const reply = await at.call('POST', '/studio/chat-price', body);
+      assert.equal(reply.body.error.code, code);
+    }
+  });
+});
+
+describe('a file of the account', () => {
+  test('is shown to its people as it was uploaded, and to nobody else', async () => {
+    const { account, owner, at } = await world();
+    const sent = await upload(owner, account);
+    assert.equal(sent.status, 201);
+    const { file_id } = (await sent.json()) as { file_id: string };
+    const address = `${originOf(service)}/api/accounts/${account.account_id}/v1/files/${file_id}`;
+    const cookie = [...owner.cookies].map((pair) => pair.join('=')).join('; ');
+    const shown = await fetch(address, { headers: { cookie } });
+    assert.deepEqual(Buffer.from(await shown.arrayBuffer()), tinyPng);
+    assert.match(shown.headers.get('content-security-policy')!, /sandbox/);
+    assert.equal((await fetch(address)).status, 401);
+    const other = await world();
+    assert.equal((await other.at.call('GET', `/v1/files/${file_id}`)).status, 404);
+    assert.equal((await at.call('GET', '/v1/files/file_nonsense')).status, 404);
+  });
+});

@@ -1,0 +1,103 @@
+import {
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+  keepPreviousData,
+} from '@tanstack/react-query';
+import { call } from '../api.ts';
+import { useAccount, useAccountPath } from '../session.tsx';
+
+export interface Key {
+  key_id: string;
+  name: string;
+  hint: string;
+  last4: string;
+  is_studio: boolean;
+  state: 'active' | 'expired' | 'revoked';
+  monthly_limit_usd_micro: string | null;
+  spent_usd_micro: string;
+  reserved_usd_micro: string;
+  resets_at: string;
+  rpm: number | null;
+  open_jobs: number | null;
+  open_requests: number;
+  models: string[] | null;
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  /** Until when the text before the last rotation is good. */
+  previous_until: string | null;
+  last_used_at: string | null;
+  previous_used_at: string | null;
+}
+
+/** What a key that has no figures of its own may do. */
+export interface Defaults {
+  rpm: number;
+  open_jobs: number;
+}
+
+interface Page {
+  data: Key[];
+  next_cursor: string | null;
+  studio: Key;
+  defaults: Defaults;
+}
+
+/** A key with its text, which is told once. */
+export type NewKey = Key & { key: string };
+
+export interface KeyFields {
+  name?: string;
+  monthly_limit_usd_micro?: string | null;
+  expires_at?: string | null;
+  models?: string[] | null;
+  rpm?: number | null;
+  open_jobs?: number | null;
+}
+
+export function useKeys(state: 'active' | 'all') {
+  const { account_id } = useAccount();
+  const path = useAccountPath();
+  return useInfiniteQuery({
+    queryKey: ['account', account_id, 'keys', state],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      call<Page>(path('/keys'), { query: { state, cursor }, signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next_cursor,
+    placeholderData: keepPreviousData,
+    // Uses and last calls move by themselves.
+    refetchInterval: 20_000,
+  });
+}
+
+/** What can be done with keys; the list is read again after each. */
+export function useKeyChange<Given, Made = Key>(
+  work: (given: Given, path: (path: string) => string) => Promise<Made>,
+) {
+  const { account_id } = useAccount();
+  const path = useAccountPath();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (given: Given) => work(given, path),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['account', account_id, 'keys'] }),
+  });
+}
+
+export interface Model {
+  id: string;
+  name: string;
+  kind: 'image' | 'video' | 'text';
+  task: string;
+  example: Record<string, unknown>;
+}
+
+/** The live catalog. */
+export function useModels() {
+  return useQuery({
+    queryKey: ['models'],
+    queryFn: ({ signal }) => call<{ data: Model[] }>('/v1/models', { signal }),
+    staleTime: 60_000,
+  });
+}

@@ -1,0 +1,202 @@
+import './chat-words.ts';
+import './studio-words.ts';
+import { Box, Button, Drawer, Group, Select, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconList, IconMessage2, IconMessageOff, IconPlus } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Empty } from '../components/Empty.tsx';
+import { Failure } from '../components/Failure.tsx';
+import { PageTitle } from '../components/PageTitle.tsx';
+import { Usd } from '../components/Usd.tsx';
+import { useAccount, useAccountPath } from '../session.tsx';
+import classes from './Chat.module.css';
+import { ChatSettings } from './ChatSettings.tsx';
+import { Composer } from './Composer.tsx';
+import { costOf, type Conversation, type Picture } from './conversations.ts';
+import { Conversations } from './Conversations.tsx';
+import { MessageView } from './MessageView.tsx';
+import { modelsQuery, type Model } from './models.ts';
+import { useMoneyMoved } from './price.ts';
+import { Rate } from './Rate.tsx';
+import { again, begin, edit, say, stop, useTalk, type Ask } from './talk.ts';
+
+type Wanted = Omit<Conversation, 'id' | 'updated_at'>;
+
+/** Talking to text models. */
+export function Chat() {
+  const { t } = useTranslation('chat');
+  const { account_id } = useAccount();
+  const models = useQuery(modelsQuery);
+  if (models.error) return <Failure error={models.error} retry={() => void models.refetch()} />;
+  const texts = models.data?.filter(({ kind }) => kind === 'text');
+  if (texts?.length === 0) {
+    return (
+      <Empty icon={<IconMessageOff />} title={t('no_models_title')} text={t('no_models_text')} />
+    );
+  }
+  return texts ? <Talking key={account_id} models={texts} /> : null;
+}
+
+function Talking({ models }: { models: Model[] }) {
+  const { t } = useTranslation(['chat', 'studio']);
+  const { account_id } = useAccount();
+  const path = useAccountPath();
+  const navigate = useNavigate();
+  const moneyMoved = useMoneyMoved();
+  const { c, model: wantedModel } = useSearch({ strict: false }) as { c?: string; model?: string };
+  const talk = useTalk(account_id);
+  const [isListOpen, list] = useDisclosure(false);
+  const [fresh, setFresh] = useState<Wanted>(() => empty(wantedModel ?? models[0]!.id));
+  const kept = talk.list.find(({ id }) => id === c);
+  const conversation: Wanted = kept ?? fresh;
+  const model = models.find(({ id }) => id === conversation.model);
+  const isWriting = kept !== undefined && talk.writing.has(kept.id);
+
+  useEffect(() => {
+    if (wantedModel !== undefined) setFresh((before) => ({ ...before, model: wantedModel }));
+  }, [wantedModel]);
+
+  const set = (with_: Partial<Wanted>) => {
+    if (kept) edit(account_id, kept.id, with_);
+    else setFresh({ ...fresh, ...with_ });
+  };
+  const askIn = (id: string): Ask => ({
+    account_id,
+    id,
+    path,
+    words: { lost: t('lost') },
+    settled: moneyMoved,
+  });
+  const send = (text: string, pictures: Picture[]) => {
+    const id = kept?.id ?? begin(account_id, fresh);
+    say(askIn(id), text, pictures);
+    if (!kept) {
+      setFresh(empty(conversation.model));
+      void navigate({ to: '/studio/chat', search: { c: id } as never, replace: true });
+    }
+  };
+  const goTo = (id: string | undefined) => {
+    list.close();
+    void navigate({ to: '/studio/chat', search: { c: id } as never });
+  };
+  const side = <Conversations talk={talk} shown={kept?.id} goTo={goTo} />;
+  const cost = kept ? costOf(kept) : 0n;
+
+  return (
+    <>
+      <PageTitle title={t('title')}>
+        <Button
+          variant="default"
+          hiddenFrom="md"
+          leftSection={<IconList size={17} />}
+          onClick={list.open}
+        >
+          {t('conversations')}
+        </Button>
+        <Button
+          variant="default"
+          leftSection={<IconPlus size={17} />}
+          onClick={() => goTo(undefined)}
+        >
+          {t('new')}
+        </Button>
+      </PageTitle>
+      <div className={classes.chat}>
+        <Box visibleFrom="md" component="aside" className={classes.side}>
+          {side}
+        </Box>
+        <Drawer opened={isListOpen} onClose={list.close} title={t('conversations')} size="85%">
+          {side}
+        </Drawer>
+        <Stack gap="md" miw={0}>
+          <Group justify="space-between" align="end" gap="sm">
+            <Select
+              label={t('model')}
+              data={models.map(({ id, name }) => ({ value: id, label: name }))}
+              value={model?.id ?? null}
+              onChange={(id) => id !== null && set({ model: id })}
+              allowDeselect={false}
+              searchable
+              w={{ base: '100%', xs: 280 }}
+              placeholder={conversation.model}
+              error={model ? undefined : t('model_gone')}
+            />
+            <Stack gap={2} align="flex-end" className={classes.figures}>
+              {model && <Rate model={model} />}
+              {cost > 0n && (
+                <Text size="sm" c="dimmed" data-conversation-cost={String(cost)}>
+                  {t('conversation_cost')} <Usd micro={cost} />
+                </Text>
+              )}
+            </Stack>
+          </Group>
+          <ChatSettings conversation={conversation} model={model} set={set} />
+          <Messages
+            conversation={conversation}
+            models={models}
+            isWriting={isWriting}
+            onAgain={kept ? () => again(askIn(kept.id)) : null}
+          />
+          <Composer
+            key={kept?.id ?? 'new'}
+            conversation={conversation}
+            model={model}
+            isWriting={isWriting}
+            onSend={send}
+            onStop={() => kept && stop(account_id, kept.id)}
+          />
+        </Stack>
+      </div>
+    </>
+  );
+}
+
+function empty(model: string): Wanted {
+  return { title: '', model, system: '', messages: [] };
+}
+
+function Messages(props: {
+  conversation: Wanted;
+  models: Model[];
+  isWriting: boolean;
+  onAgain: (() => void) | null;
+}) {
+  const { conversation, models, isWriting, onAgain } = props;
+  const { t } = useTranslation('chat');
+  const { messages } = conversation;
+  const end = useRef<HTMLDivElement>(null);
+  const length = messages.reduce((sum, { content }) => sum + content.length, messages.length);
+  useEffect(() => {
+    const gap = document.documentElement.scrollHeight - window.scrollY - window.innerHeight;
+    // Who has scrolled up to read is left there.
+    if (isWriting && gap < 240) end.current?.scrollIntoView({ block: 'end' });
+  }, [length, isWriting]);
+  const last = messages.at(-1);
+  // A reload, or the browser's end, cut it off before there was anything.
+  const isUnanswered = last?.role === 'user' && !isWriting;
+  return (
+    <Stack gap="lg" className={classes.messages} role="log" aria-label={t('messages')}>
+      {messages.length === 0 && (
+        <Empty icon={<IconMessage2 />} title={t('empty_title')} text={t('empty_text')} />
+      )}
+      {messages.map((message, i) => (
+        <MessageView
+          key={message.id}
+          message={message}
+          modelName={models.find(({ id }) => id === message.model)?.name ?? message.model ?? ''}
+          isWriting={isWriting && i === messages.length - 1}
+          onAgain={!isWriting && i === messages.length - 1 ? onAgain : null}
+        />
+      ))}
+      {isUnanswered && onAgain && (
+        <Button variant="default" size="xs" onClick={onAgain} style={{ alignSelf: 'start' }}>
+          {t('ask_again')}
+        </Button>
+      )}
+      <div ref={end} />
+    </Stack>
+  );
+}

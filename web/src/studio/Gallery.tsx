@@ -1,0 +1,267 @@
+import './studio-words.ts';
+import {
+  Badge,
+  Box,
+  Button,
+  Chip,
+  Group,
+  SegmentedControl,
+  Select,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core';
+import { useHotkeys } from '@mantine/hooks';
+import { IconPhotoSearch, IconSearch } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
+import type { TFunction } from 'i18next';
+import { useTranslation } from 'react-i18next';
+import { Empty } from '../components/Empty.tsx';
+import { Failure } from '../components/Failure.tsx';
+import { PageTitle } from '../components/PageTitle.tsx';
+import { Cover } from './Cover.tsx';
+import classes from './Gallery.module.css';
+import { choose, kinds, modelsQuery, sorts, type Model, type Wish } from './models.ts';
+import { Rate } from './Rate.tsx';
+
+/** Every model that can be run here. */
+export function Gallery() {
+  const { t } = useTranslation('studio');
+  const wish = useSearch({ strict: false }) as Wish;
+  const navigate = useNavigate();
+  const models = useQuery(modelsQuery);
+  const change = (with_: Wish) =>
+    void navigate({ to: '/studio', search: { ...wish, ...with_ }, replace: true });
+  const shown = models.data ? choose(models.data, wish) : [];
+  const isNarrowed = Boolean(wish.q || wish.kind || wish.task);
+
+  return (
+    <>
+      <PageTitle title={t('gallery.title')} text={t('gallery.text')} />
+      <Filters models={models.data ?? []} wish={wish} change={change} first={shown[0]} />
+      {models.error && <Failure error={models.error} retry={() => void models.refetch()} />}
+      {models.isPending && (
+        <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>
+          {Array.from({ length: 9 }, (_, i) => (
+            <Skeleton key={i} h={222} radius="md" />
+          ))}
+        </SimpleGrid>
+      )}
+      {models.data && shown.length === 0 && (
+        <Empty
+          icon={<IconPhotoSearch />}
+          title={t('gallery.none_title')}
+          text={isNarrowed ? t('gallery.none_text') : t('gallery.no_models')}
+        >
+          {isNarrowed && (
+            <Button
+              variant="default"
+              onClick={() => change({ q: undefined, kind: undefined, task: undefined })}
+            >
+              {t('gallery.clear')}
+            </Button>
+          )}
+        </Empty>
+      )}
+      {isGrouped(wish) ? (
+        <Stack gap="xl">
+          {kinds.map((kind) => {
+            const group = shown.filter((model) => model.kind === kind);
+            return (
+              group.length > 0 && (
+                <section key={kind} aria-label={t(`gallery.kinds.${kind}`)}>
+                  <Group gap="xs" mb="sm" align="baseline">
+                    <Title order={2} fz="lg">
+                      {t(`gallery.kinds.${kind}`)}
+                    </Title>
+                    <Text c="dimmed" size="sm" className="number">
+                      {group.length}
+                    </Text>
+                  </Group>
+                  <Cards models={group} />
+                </section>
+              )
+            );
+          })}
+        </Stack>
+      ) : (
+        <Cards models={shown} />
+      )}
+    </>
+  );
+}
+
+function isGrouped({ q, kind, sort }: Wish): boolean {
+  return !q && !kind && (sort ?? 'suggested') === 'suggested';
+}
+
+function Filters(props: {
+  models: Model[];
+  wish: Wish;
+  change: (wish: Wish) => void;
+  first: Model | undefined;
+}) {
+  const { models, wish, change, first } = props;
+  const { t } = useTranslation(['studio', 'common']);
+  const navigate = useNavigate();
+  const field = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState(wish.q ?? '');
+  useHotkeys([['/', () => field.current?.focus()]]);
+  // The way back in the browser's history takes the words along.
+  useEffect(() => setText(wish.q ?? ''), [wish.q]);
+  const ofKind = models.filter(({ kind }) => !wish.kind || kind === wish.kind);
+  const tasks = [...new Set(ofKind.map(({ task }) => task))].toSorted();
+  return (
+    <Stack gap="sm" mb="lg">
+      <Group gap="sm" align="end">
+        <TextInput
+          ref={field}
+          flex={1}
+          miw={220}
+          aria-label={t('gallery.search')}
+          placeholder={t('gallery.search')}
+          leftSection={<IconSearch size={17} />}
+          rightSection={
+            <Text c="dimmed" size="xs" visibleFrom="sm" aria-hidden>
+              /
+            </Text>
+          }
+          value={text}
+          onChange={({ currentTarget }) => {
+            setText(currentTarget.value);
+            change({ q: currentTarget.value || undefined });
+          }}
+          onKeyDown={({ key }) => {
+            if (key === 'Enter' && first && wish.q) void navigate({ to: addressOf(first) });
+          }}
+        />
+        <Select
+          aria-label={t('gallery.sort_by')}
+          data={sorts.map((each) => ({ value: each, label: t(`gallery.sort.${each}`) }))}
+          value={wish.sort ?? 'suggested'}
+          allowDeselect={false}
+          w={{ base: '100%', xs: 170 }}
+          onChange={(sort) => change({ sort: sort === 'suggested' ? undefined : (sort ?? '') })}
+        />
+      </Group>
+      <SegmentedControl
+        aria-label={t('gallery.kind')}
+        style={{ alignSelf: 'start' }}
+        data={[
+          { value: '', label: t('gallery.all') },
+          ...kinds.map((kind) => ({ value: kind, label: t(`gallery.kinds.${kind}`) })),
+        ]}
+        value={wish.kind ?? ''}
+        onChange={(kind) => change({ kind: kind || undefined, task: undefined })}
+      />
+      {tasks.length > 1 && (
+        <Group gap={6} role="group" aria-label={t('gallery.task')} className={classes.tasks}>
+          {tasks.map((task) => (
+            <Chip
+              key={task}
+              size="xs"
+              variant="light"
+              checked={wish.task === task}
+              onChange={(on) => change({ task: on ? task : undefined })}
+            >
+              {t(`task.${task}`, { defaultValue: task })}
+            </Chip>
+          ))}
+        </Group>
+      )}
+    </Stack>
+  );
+}
+
+export function addressOf({ id }: Pick<Model, 'id'>): string {
+  return `/studio/${id.split('/').map(encodeURIComponent).join('/')}`;
+}
+
+function Cards({ models }: { models: Model[] }) {
+  return (
+    <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="md" onKeyDown={moveAmongCards}>
+      {models.map((model) => (
+        <ModelCard key={model.id} model={model} />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+/** Arrows go from card to card, over all groups. */
+function moveAmongCards(event: KeyboardEvent<HTMLElement>): void {
+  const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 0, ArrowUp: 0 }[event.key];
+  if (step === undefined) return;
+  const cards = [...document.querySelectorAll<HTMLElement>('[data-model-card]')];
+  const at = cards.indexOf(document.activeElement as HTMLElement);
+  if (at < 0) return;
+  const next =
+    step === 0 ? nearest(cards, cards[at]!, event.key === 'ArrowDown' ? 1 : -1) : cards[at + step];
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+}
+
+/** The closest card of the row above or below. */
+function nearest(cards: HTMLElement[], from: HTMLElement, way: 1 | -1): HTMLElement | undefined {
+  const { left, top } = from.getBoundingClientRect();
+  const beyond = cards
+    .map((card) => ({ card, box: card.getBoundingClientRect() }))
+    .filter(({ box }) => (box.top - top) * way > 4);
+  const row = Math.min(...beyond.map(({ box }) => Math.abs(box.top - top)));
+  const inRow = beyond.filter(({ box }) => Math.abs(box.top - top) < row + 4);
+  inRow.sort((a, b) => Math.abs(a.box.left - left) - Math.abs(b.box.left - left));
+  return inRow[0]?.card;
+}
+
+function ModelCard({ model }: { model: Model }) {
+  const { t } = useTranslation('studio');
+  return (
+    <Link to={addressOf(model)} className={classes.card} data-model-card>
+      <Cover model={model} />
+      <Stack gap={6} p="md" flex={1}>
+        <Group gap={8} justify="space-between" wrap="nowrap" align="start">
+          <Text fw={620} lh={1.3}>
+            {model.name}
+          </Text>
+          {model.uncensored && <Uncensored />}
+        </Group>
+        <Text size="sm" c="dimmed" lineClamp={2}>
+          {model.description}
+        </Text>
+        <Box mt="auto" pt={6}>
+          <Rate model={model} />
+          <Text size="xs" c="dimmed" mt={2} truncate>
+            {[
+              t(`task.${model.task}`, { defaultValue: model.task }),
+              model.owned_by,
+              ...facts(model, t),
+            ].join(' · ')}
+          </Text>
+        </Box>
+      </Stack>
+    </Link>
+  );
+}
+
+/** The most that one request may ask for, and the resolutions. */
+export function facts(
+  { max, max_unit, resolutions, kind }: Model,
+  t: TFunction<'studio'>,
+): string[] {
+  const most = max > 0 && kind !== 'text' ? [t(`up_to.${max_unit}`, { count: max })] : [];
+  return resolutions.length > 0 ? [...most, resolutions.join(', ')] : most;
+}
+
+export function Uncensored() {
+  const { t } = useTranslation('studio');
+  return (
+    <Badge variant="default" tt="none" title={t('uncensored_text')} flex="none">
+      {t('uncensored')}
+    </Badge>
+  );
+}

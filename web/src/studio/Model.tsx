@@ -1,0 +1,300 @@
+import './studio-words.ts';
+import { Anchor, Box, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { IconArrowLeft, IconMapQuestion } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link, Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ApiFailure } from '../api.ts';
+import { Copy } from '../components/Copy.tsx';
+import { Empty } from '../components/Empty.tsx';
+import { Failure, showFailure } from '../components/Failure.tsx';
+import { formatUsd } from '../money.ts';
+import { useAccount, useMay } from '../session.tsx';
+import { useDraft, type Input } from './draft.ts';
+import { anotherSeed } from './Field.tsx';
+import { addressOf, facts, Uncensored } from './Gallery.tsx';
+import { InputForm } from './InputForm.tsx';
+import classes from './Model.module.css';
+import { mediaOf, modelsQuery, usd, type Model as ModelRow } from './models.ts';
+import { shortage, useAllowance, useQuote } from './price.ts';
+import { Rate } from './Rate.tsx';
+import { RunBar, type Blocked } from './RunBar.tsx';
+import { Runs } from './Runs.tsx';
+import { shownAs, useCard, useOutput, usePresses } from './runs.ts';
+import { defaultsOf, fieldsOf, missing, type Field } from './schema.ts';
+
+/** One model: what goes in, what it will cost, and what came out. */
+export function Model() {
+  const { t } = useTranslation('studio');
+  const { _splat: id = '' } = useParams({ strict: false });
+  const search = useSearch({ strict: false }) as { from?: string; use?: string };
+  const { account_id } = useAccount();
+  const models = useQuery(modelsQuery);
+  if (models.error) return <Failure error={models.error} retry={() => void models.refetch()} />;
+  if (!models.data) return <Waiting />;
+  const model = models.data.find((each) => each.id === id);
+  if (!model) {
+    return (
+      <Empty icon={<IconMapQuestion />} title={t('no_model_title')} text={t('no_model_text')}>
+        <Button component={Link} to="/studio">
+          {t('all_models')}
+        </Button>
+      </Empty>
+    );
+  }
+  if (model.kind === 'text') {
+    return <Navigate to="/studio/chat" search={{ model: model.id }} replace />;
+  }
+  return <Workbench key={`${account_id} ${model.id}`} model={model} search={search} />;
+}
+
+function Waiting() {
+  return (
+    <Stack>
+      <Skeleton h={32} w={260} />
+      <div className={classes.workbench}>
+        <Skeleton h={420} radius="md" />
+        <Skeleton h={300} radius="md" />
+      </div>
+    </Stack>
+  );
+}
+
+type Wrong = Record<string, string>;
+
+function Workbench(props: { model: ModelRow; search: { from?: string; use?: string } }) {
+  const { model, search } = props;
+  const { t } = useTranslation('studio');
+  const { account_id } = useAccount();
+  const mayRun = useMay('build');
+  const fields = useMemo(() => fieldsOf(model.input_schema), [model]);
+  const priced = useMemo(() => pricedFields(model), [model]);
+  const draft = useDraft(`farebox-draft ${account_id} ${model.id}`, () =>
+    defaultsOf(model.input_schema),
+  );
+  const [isBroken, setBroken] = useState(false);
+  const [wrong, setWrong] = useState<Wrong>({});
+  const { quote, error: unpriced, isFresh } = useQuote(model.id, draft.input, fields, priced);
+  const allowance = useAllowance();
+  const { presses, press, again, drop } = usePresses(model.id, model.kind, (shown, fixed) =>
+    notifications.show({
+      color: 'orange',
+      message: t('price_moved', { shown: formatUsd(shown), fixed: formatUsd(fixed) }),
+    }),
+  );
+  useFilling(model, fields, search, draft.replace, draft.set);
+  useWrong(presses[0]?.error, setWrong);
+  const isWide = useMediaQuery('(min-width: 62em)') ?? true;
+
+  const lacking = missing(fields, draft.input);
+  const blocked = ((): Blocked | null => {
+    if (!mayRun) return { why: 'role' };
+    if (isBroken) return { why: 'json' };
+    if (lacking.length > 0) return { why: 'missing', fields: lacking };
+    if (unpriced) return { why: 'unpriced' };
+    if (!quote || !allowance) return { why: 'pricing' };
+    const short = shortage(allowance, quote.price_usd_micro);
+    if (short) return { why: short };
+    return isFresh ? null : { why: 'pricing' };
+  })();
+
+  const results = useRef<HTMLElement>(null);
+  const run = (input: Input = draft.input, shown = quote?.price_usd_micro) => {
+    setWrong({});
+    press(input, shown);
+    // Below the form, where nobody would see it begin.
+    if (!isWide) results.current?.scrollIntoView({ block: 'start' });
+  };
+  const set = (field: string, value: unknown) => {
+    setWrong(({ [field]: _gone, ...rest }) => rest);
+    draft.set(field, value);
+  };
+  const seed = fields.find(({ control }) => control.as === 'seed');
+  const actions = {
+    fill: (input: Input) => {
+      draft.replace(input);
+      setWrong({});
+      window.scrollTo({ top: 0, behavior: 'smooth' });
+      notifications.show({ message: t('filled') });
+    },
+    rerun:
+      seed?.control.as === 'seed' && mayRun
+        ? (input: Input, shown: string) => {
+            const { min, max } = seed.control as { min: number; max: number };
+            run({ ...input, [seed.name]: anotherSeed(min, max) }, shown);
+          }
+        : null,
+  };
+
+  const shown = unpriced instanceof ApiFailure && unpriced.param ? unpriced : null;
+  const errors = shown ? { [shown.param!]: shown.message, ...wrong } : wrong;
+  const bar = (
+    <RunBar
+      quote={quote}
+      unpriced={unpriced}
+      isFresh={isFresh}
+      allowance={allowance}
+      blocked={blocked}
+      onRun={() => run()}
+    />
+  );
+  return (
+    <>
+      <Heading model={model} />
+      <div className={classes.workbench}>
+        <section className={classes.side} aria-label={t('input')}>
+          <div className={classes.form}>
+            <InputForm
+              model={model}
+              fields={fields}
+              priced={priced}
+              input={draft.input}
+              set={set}
+              replace={(input) => {
+                setWrong({});
+                draft.replace(input);
+              }}
+              errors={errors}
+              onBroken={setBroken}
+              onRun={() => blocked === null && run()}
+            />
+          </div>
+          {isWide && bar}
+        </section>
+        <section ref={results} aria-label={t('results')} className={classes.results}>
+          <Runs model={model} presses={presses} again={again} drop={drop} actions={actions} />
+        </section>
+      </div>
+      {!isWide && <Box className={classes.bottom}>{bar}</Box>}
+    </>
+  );
+}
+
+/** Fields that the price hangs on. */
+function pricedFields(model: ModelRow): Set<string> {
+  const ofUnit = { sec: ['duration_seconds'], image: ['num_images'], request: [], MP: sizes };
+  const unit = model.unit === '1M tokens' ? [] : ofUnit[model.unit];
+  const extras = model.extras.map(({ field }) => field);
+  return new Set([...unit, ...extras, ...(model.resolutions.length > 0 ? ['resolution'] : [])]);
+}
+
+const sizes = ['num_images', 'image_size', 'width', 'height', 'resolution', 'aspect_ratio'];
+
+/** What the service refused, at the fields that it named. */
+function useWrong(error: unknown, setWrong: (wrong: Wrong) => void): void {
+  useEffect(() => {
+    if (!(error instanceof ApiFailure) || error.status !== 400) return;
+    const list = (error.details.errors ?? []) as { path: string; message: string }[];
+    const wrong: Wrong = {};
+    for (const { path, message } of list) {
+      const [, name = '', ...inside] = path.split('/').map(unescaped);
+      const place = inside.length > 0 ? `${inside.join('.')}: ` : '';
+      if (name !== '') wrong[name] ??= `${place}${message}`;
+    }
+    if (list.length === 0 && error.param) wrong[error.param] = error.message;
+    setWrong(wrong);
+  }, [error, setWrong]);
+}
+
+/** A step of a JSON pointer. */
+function unescaped(step: string): string {
+  return step.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+/** What the address brings along: the input of a request, or one of its outputs. */
+function useFilling(
+  model: ModelRow,
+  fields: Field[],
+  { from, use }: { from?: string; use?: string },
+  replace: (input: Input) => void,
+  set: (field: string, value: unknown) => void,
+): void {
+  const { t } = useTranslation('studio');
+  const navigate = useNavigate();
+  const card = useCard(from);
+  const [used, index = '0'] = use?.split('.') ?? [];
+  const output = useOutput(
+    used === undefined ? undefined : { request_id: used, status: 'COMPLETED' },
+  );
+  const failure = card.error ?? output.error;
+  const done = () => void navigate({ to: addressOf(model), search: {}, replace: true });
+
+  useEffect(() => {
+    if (!card.data) return;
+    if (card.data.model_id !== model.id) {
+      void navigate({ to: addressOf({ id: card.data.model_id }), search: { from }, replace: true });
+      return;
+    }
+    replace(card.data.input);
+    notifications.show({ message: t('filled') });
+    done();
+    // Once, when it has come.
+  }, [card.data]);
+  useEffect(() => {
+    const medium = output.data?.media[Number(index)];
+    if (!medium) return;
+    const field = fields.find(({ name }) => mediaOf(name) === shownAs(medium));
+    const isList = field?.control.as === 'media_list';
+    if (field) set(field.name, isList ? [medium.url] : medium.url);
+    done();
+    // Once, when it has come.
+  }, [output.data]);
+  useEffect(() => {
+    if (failure) showFailure(failure);
+  }, [failure]);
+}
+
+function Heading({ model }: { model: ModelRow }) {
+  const { t } = useTranslation('studio');
+  useEffect(() => {
+    document.title = `${model.name} · Farebox`;
+  }, [model.name]);
+  const extras = model.extras.map(
+    ({ label, add_usd }) => `${label} + ${usd(add_usd)} ${t(`rate.${model.unit}`)}`,
+  );
+  return (
+    <Stack gap={6} mb="lg">
+      <Anchor component={Link} to="/studio" size="sm" underline="hover" w="fit-content">
+        <Group gap={4}>
+          <IconArrowLeft size={15} />
+          {t('all_models')}
+        </Group>
+      </Anchor>
+      <Group gap="sm">
+        <Title order={1} fz={26}>
+          {model.name}
+        </Title>
+        {model.uncensored && <Uncensored />}
+      </Group>
+      <Group gap={4} wrap="nowrap" miw={0}>
+        <Text ff="monospace" size="sm" c="dimmed" truncate>
+          {model.id}
+        </Text>
+        <Copy text={model.id} what={t('model_id')} />
+      </Group>
+      <Text c="dimmed" maw={720}>
+        {model.description}
+      </Text>
+      <Group gap="xs">
+        <Rate model={model} size="md" />
+        <Text size="sm" c="dimmed">
+          {[
+            t(`task.${model.task}`, { defaultValue: model.task }),
+            model.owned_by,
+            ...facts(model, t),
+            ...extras,
+          ].join(' · ')}
+        </Text>
+      </Group>
+    </Stack>
+  );
+}
+
+export interface RunActions {
+  fill: (input: Input) => void;
+  /** With another seed; null where the model has none, or one may not. */
+  rerun: ((input: Input, shown: string) => void) | null;
+}

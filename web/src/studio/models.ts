@@ -1,0 +1,143 @@
+import { call } from '../api.ts';
+import { formatUsd } from '../money.ts';
+import type { Schema } from './schema.ts';
+
+/** The catalog, as the service publishes it. */
+
+export type Kind = 'image' | 'video' | 'text';
+
+export interface Model {
+  id: string;
+  created: number;
+  owned_by: string;
+  name: string;
+  description: string;
+  kind: Kind;
+  task: string;
+  price: number | { input: number; output: number };
+  unit: 'sec' | 'image' | 'request' | 'MP' | '1M tokens';
+  price_by_resolution?: Record<string, number>;
+  extras: Extra[];
+  max: number;
+  max_unit: string;
+  resolutions: string[];
+  uncensored: boolean;
+  input_schema: Schema;
+  example: Record<string, unknown>;
+  context_tokens?: number;
+  max_output_tokens?: number;
+}
+
+export interface Extra {
+  label: string;
+  field: string;
+  add_usd: number;
+  per_item?: true;
+  free?: number;
+}
+
+export const modelsQuery = {
+  queryKey: ['models'],
+  queryFn: async () => (await call<{ data: Model[] }>('/v1/models')).data,
+  staleTime: 60_000,
+};
+
+export const kinds: Kind[] = ['image', 'video', 'text'];
+
+/** A price of the catalog, which is a plain number of dollars, to its last micro-USD. */
+export function usd(price: number): string {
+  return `$${formatUsd(BigInt(Math.round(price * 1_000_000)))}`;
+}
+
+/** What a unit costs: one amount, or the least and the most where resolutions differ. */
+export function rates(model: Model): string[] {
+  if (typeof model.price === 'object') return [usd(model.price.input), usd(model.price.output)];
+  const all = Object.values(model.price_by_resolution ?? {});
+  const least = Math.min(model.price, ...all);
+  return least < model.price ? [usd(least), usd(model.price)] : [usd(model.price)];
+}
+
+export type Sort = 'suggested' | 'price' | 'name' | 'newest';
+export const sorts: Sort[] = ['suggested', 'price', 'name', 'newest'];
+
+export interface Wish {
+  q?: string | undefined;
+  kind?: string | undefined;
+  task?: string | undefined;
+  sort?: string | undefined;
+}
+
+/** Those that fit, the best first. */
+export function choose(models: Model[], { q = '', kind, task, sort = 'suggested' }: Wish): Model[] {
+  const words = fold(q).split(/\s+/).filter(Boolean);
+  const fitting = models.filter(
+    (model) =>
+      (kind === undefined || model.kind === kind) &&
+      (task === undefined || model.task === task) &&
+      words.every((word) => textOf(model).includes(word)),
+  );
+  const order = orders[sort as Sort] ?? orders.suggested;
+  return fitting.toSorted(
+    (a, b) =>
+      (sort === 'suggested' ? score(b, words) - score(a, words) : 0) ||
+      order(a, b) ||
+      a.id.localeCompare(b.id),
+  );
+}
+
+/** Images, videos, texts; making before changing; the cheap before the dear. */
+const orders: Record<Sort, (a: Model, b: Model) => number> = {
+  suggested: (a, b) =>
+    kinds.indexOf(a.kind) - kinds.indexOf(b.kind) ||
+    Number(isMaking(b)) - Number(isMaking(a)) ||
+    a.task.localeCompare(b.task) ||
+    leastPrice(a) - leastPrice(b),
+  price: (a, b) =>
+    a.unit.localeCompare(b.unit) || leastPrice(a) - leastPrice(b) || a.name.localeCompare(b.name),
+  name: (a, b) => a.name.localeCompare(b.name),
+  newest: (a, b) => b.created - a.created || a.name.localeCompare(b.name),
+};
+
+function isMaking({ task }: Model): boolean {
+  return task.startsWith('text-to-') || task === 'image-to-video';
+}
+
+export function leastPrice({ price, price_by_resolution }: Model): number {
+  if (typeof price === 'object') return price.input;
+  return Math.min(price, ...Object.values(price_by_resolution ?? {}));
+}
+
+/** Words in the name weigh more than words in the description. */
+function score(model: Model, words: string[]): number {
+  const name = fold(`${model.name} ${model.id}`);
+  return words.filter((word) => name.includes(word)).length;
+}
+
+function textOf({ id, name, description, kind, task, owned_by, uncensored }: Model): string {
+  const mark = uncensored ? 'uncensored' : '';
+  return fold(`${id} ${name} ${description} ${kind} ${task} ${owned_by} ${mark}`);
+}
+
+function fold(text: string): string {
+  return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+}
+
+/** Models of the queue that take such a medium in one of their fields. */
+export function taking(models: Model[], media: 'image' | 'video' | 'audio'): Model[] {
+  return models.filter(
+    (model) =>
+      model.kind !== 'text' &&
+      Object.keys(model.input_schema.properties ?? {}).some((field) => mediaOf(field) === media),
+  );
+}
+
+export type Media = 'image' | 'video' | 'audio' | 'any';
+
+/** What a field holds, by its name; null where it holds no address. */
+export function mediaOf(field: string): Media | null {
+  if (!/(^|_)urls?$/.test(field)) return null;
+  if (/video|film|clip/.test(field)) return 'video';
+  if (/audio|voice|sound|music|speech/.test(field)) return 'audio';
+  if (/image|img|mask|picture|photo|frame|face|reference/.test(field)) return 'image';
+  return 'any';
+}

@@ -1,0 +1,105 @@
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { call } from '../api.ts';
+import { useAccount, useAccountPath } from '../session.tsx';
+import type { Input } from './draft.ts';
+import type { Field } from './schema.ts';
+
+/** What the next request would cost, and whether it can be paid. */
+
+export interface Quote {
+  model_id: string;
+  price_usd_micro: string;
+  unit: string;
+  unit_price_usd_micro: string;
+  quantity: number;
+  breakdown: QuoteLine[];
+  assumptions: Record<string, unknown>;
+  unit_price_by_resolution_usd_micro?: Record<string, string>;
+}
+
+export interface QuoteLine {
+  label: string;
+  quantity: number;
+  unit_price_usd_micro: string;
+  amount_usd_micro: string;
+}
+
+export interface Allowance {
+  available_usd_micro: string;
+  reserved_usd_micro: string;
+  limit_usd_micro: string | null;
+  spent_usd_micro: string;
+  resets_at: string | null;
+  open_jobs: number;
+  open_jobs_limit: number;
+}
+
+const pauseMs = 250;
+
+/** Always of the input as it stands: `isFresh` says whether the quote is. */
+export function useQuote(model_id: string, input: Input, fields: Field[], priced: Set<string>) {
+  const { account_id } = useAccount();
+  const path = useAccountPath();
+  const pricing = useMemo(() => pricingInput(input, fields, priced), [input, fields, priced]);
+  const text = JSON.stringify(pricing);
+  const [settled] = useDebouncedValue(text, pauseMs);
+  const query = useQuery({
+    queryKey: ['account', account_id, 'estimate', model_id, settled],
+    queryFn: ({ signal }) =>
+      call<Quote>(path('/v1/estimate'), {
+        body: { model_id, input: JSON.parse(settled) as Input },
+        signal,
+      }),
+    placeholderData: keepPreviousData,
+    staleTime: 30_000,
+    retry: false,
+  });
+  const isFresh = settled === text && !query.isPlaceholderData && !query.isFetching;
+  return { quote: query.error ? undefined : query.data, error: query.error, isFresh };
+}
+
+/** Free texts have no price, so that typing a prompt asks for none. */
+function pricingInput(input: Input, fields: Field[], priced: Set<string>): Input {
+  const free = new Set(
+    fields.filter(({ name, control }) => control.as === 'text' && !priced.has(name)).map(nameOf),
+  );
+  return Object.fromEntries(Object.entries(input).filter(([name]) => !free.has(name)));
+}
+
+function nameOf({ name }: Field): string {
+  return name;
+}
+
+export function useAllowance() {
+  const { account_id } = useAccount();
+  const path = useAccountPath();
+  return useQuery({
+    queryKey: ['account', account_id, 'allowance'],
+    queryFn: () => call<Allowance>(path('/studio/allowance')),
+    refetchInterval: 20_000,
+  }).data;
+}
+
+/** After money has moved: every figure that shows it is asked for again. */
+export function useMoneyMoved(): () => void {
+  const { account_id } = useAccount();
+  const queries = useQueryClient();
+  return () => {
+    for (const name of ['allowance', 'balance'])
+      void queries.invalidateQueries({ queryKey: ['account', account_id, name] });
+  };
+}
+
+export type Shortage = 'balance' | 'limit' | 'jobs';
+
+/** Why the allowance does not reach; null where it does. */
+export function shortage(allowance: Allowance, price: string, opensJob = true): Shortage | null {
+  const { available_usd_micro, limit_usd_micro, spent_usd_micro } = allowance;
+  const amount = BigInt(price);
+  if (opensJob && allowance.open_jobs >= allowance.open_jobs_limit) return 'jobs';
+  if (limit_usd_micro !== null && BigInt(spent_usd_micro) + amount > BigInt(limit_usd_micro))
+    return 'limit';
+  return amount > BigInt(available_usd_micro) ? 'balance' : null;
+}
