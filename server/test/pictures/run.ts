@@ -53,7 +53,11 @@ const looks: Look[] = [
   { name: 'reference', path: '/cabinet/docs/reference', who: demo },
   { name: 'settings', path: '/cabinet/settings', who: demo },
   { name: 'studio', path: '/studio', who: demo },
-  { name: 'model', path: '/studio/sandbox/canvas/text-to-image', who: demo },
+  {
+    name: 'model',
+    path: (life) => `/studio/sandbox/canvas/text-to-image?from=${life.image}`,
+    who: demo,
+  },
   { name: 'chat', path: '/studio/chat', who: demo },
   {
     name: 'palette',

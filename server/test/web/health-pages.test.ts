@@ -118,11 +118,22 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
     await context.close();
   };
 
+  const schemes = ['light', 'dark'] as const;
+
+  /** Looked at, no wider than its window, and in nobody's way, in light and in dark. */
   const checked = async (page: Page, name: string) => {
     await picture(page, name);
     const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
     assert.ok(Number(await page.evaluate(overflow)) <= 0, `${name} is wider than its window`);
-    assert.deepEqual(await barriers(page), []);
+    for (const colorScheme of name.includes('dark') ? schemes : schemes.toReversed()) {
+      await page.emulateMedia({ colorScheme });
+      const html = page.locator(`html[data-mantine-color-scheme=${colorScheme}]`);
+      await html.waitFor({ state: 'attached' });
+      // A colour that is inherited arrives a frame later at each element further in.
+      const next = '(n) => (n > 0 ? requestAnimationFrame(() => next(n - 1)) : resolve())';
+      await page.evaluate(`new Promise((resolve) => { const next = ${next}; next(30); })`);
+      assert.deepEqual(await barriers(page), [], colorScheme);
+    }
     assert.ok(!(await page.content()).includes(key));
   };
 
