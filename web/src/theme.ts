@@ -27,6 +27,8 @@ export const theme = createTheme({
   fontFamilyMonospace: "ui-monospace, 'SF Mono', Menlo, Consolas, monospace",
   defaultRadius: 'md',
   autoContrast: true,
+  // Who has asked for less movement gets none.
+  respectReducedMotion: true,
   headings: { fontWeight: '650' },
   cursorType: 'pointer',
   // By name: to import them would load them with the first page.
