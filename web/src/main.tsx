@@ -1,15 +1,14 @@
 import '@fontsource-variable/inter/wght.css';
 import '@mantine/core/styles.css';
-import '@mantine/notifications/styles.css';
 import './app.css';
 import { MantineProvider } from '@mantine/core';
-import { Notifications } from '@mantine/notifications';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { ApiFailure, signedOut } from './api.ts';
 import { createPages } from './app.tsx';
+import { Beside } from './components/beside.tsx';
 import { theme } from './theme.ts';
 import './words.ts';
 
@@ -37,7 +36,7 @@ Object.assign(globalThis, { __webpack_nonce__: nonce });
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
-      <Notifications position="top-right" />
+      <Beside />
       <QueryClientProvider client={queries}>
         <RouterProvider router={router} />
       </QueryClientProvider>

@@ -1,5 +1,5 @@
 import { Button, Card, Group, TextInput, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
+import { notice } from '../components/notice.ts';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -22,7 +22,7 @@ export function AccountName() {
     try {
       await call(path('/account'), { method: 'PATCH', body: { name } });
       await queries.fetchQuery({ ...meQuery, staleTime: 0 });
-      notifications.show({ message: t('name_saved') });
+      notice({ message: t('name_saved') });
     } catch (error) {
       showFailure(error);
     } finally {

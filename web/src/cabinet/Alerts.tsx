@@ -12,7 +12,7 @@ import {
   TextInput,
   Title,
 } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
+import { notice } from '../components/notice.ts';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
@@ -83,7 +83,7 @@ function SettingsForm({ settings }: { settings: Settings }) {
       }),
     onSuccess: (data) => {
       queries.setQueryData(['account', account_id, 'alerts'], data);
-      notifications.show({ color: 'fare', message: t('saved') });
+      notice({ color: 'fare', message: t('saved') });
     },
   });
   const submit = (event: FormEvent) => {

@@ -1,5 +1,5 @@
 import { Alert, Anchor, Button, Group, PasswordInput, Stack } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
+import { notice } from '../components/notice.ts';
 import { IconLock } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -50,7 +50,7 @@ function PasswordForm() {
     try {
       await call('/api/auth/change-password', { body: { ...form, revokeOtherSessions: true } });
       setForm(nothing);
-      notifications.show({ message: t('password_changed') });
+      notice({ message: t('password_changed') });
       await queries.invalidateQueries({ queryKey: securityQuery.queryKey });
     } catch (error) {
       setProblem(inWords(error));

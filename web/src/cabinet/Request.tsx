@@ -14,7 +14,7 @@ import {
   Title,
 } from '@mantine/core';
 import { useDisclosure, useMediaQuery } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
+import { notice } from '../components/notice.ts';
 import { IconAlertTriangle, IconArrowLeft, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
@@ -324,7 +324,7 @@ function Cancel({ request }: { request: Detail }) {
   const amount = `$${formatUsd(request.quoted_usd_micro)}`;
   const cancel = useMutation({
     mutationFn: () => call(path(`/v1/requests/${request_id}/cancel`), { method: 'POST' }),
-    onSuccess: () => notifications.show({ message: t('cancelled', { amount }) }),
+    onSuccess: () => notice({ message: t('cancelled', { amount }) }),
     // It may have begun in this moment: the page shows it.
     onError: showFailure,
     onSettled: () => {

@@ -1,6 +1,6 @@
 import './settings-words.ts';
 import { Badge, Button, Group, Skeleton, Stack, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
+import { notice } from '../components/notice.ts';
 import { IconUser } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
@@ -55,7 +55,7 @@ function Profile({ me }: { me: Me }) {
     try {
       await call('/api/me', { method: 'PATCH', body: { name } });
       await queries.fetchQuery({ ...meQuery, staleTime: 0 });
-      notifications.show({ message: t('name_saved') });
+      notice({ message: t('name_saved') });
     } catch (error) {
       showFailure(error);
     } finally {

@@ -1,6 +1,6 @@
-import { Box, Card, Group, SegmentedControl, Skeleton, Table, Text, Title } from '@mantine/core';
+import { Box, Card, Group, SegmentedControl, Skeleton, Text, Title } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { Fragment, lazy, Suspense } from 'react';
+import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Failure } from '../components/Failure.tsx';
 import { useLocale } from '../components/locale.ts';
@@ -10,6 +10,7 @@ import { periods, type SpendSearch } from './money-search.ts';
 import { breakDown, useSpend, type Day, type Series } from './overview-data.ts';
 
 const SpendChart = lazy(() => import('./SpendChart.tsx'));
+const SpendTable = lazy(() => import('./SpendTable.tsx'));
 
 /** What was spent a day: bars, or the same as a table. */
 export function Spend() {
@@ -101,7 +102,9 @@ export function Spend() {
         </Suspense>
       )}
       {broken && broken.total > 0n && view === 'table' && (
-        <SpendTable {...broken} nameOf={nameOf} dayOf={dayOf} />
+        <Suspense fallback={<Skeleton h={300} />}>
+          <SpendTable {...broken} nameOf={nameOf} dayOf={dayOf} />
+        </Suspense>
       )}
     </Card>
   );
@@ -113,92 +116,4 @@ function labelOf(
 ): string {
   const most = days.reduce((best, each) => (each.total > best.total ? each : best));
   return say({ total: `$${formatUsd(total)}`, day: most.day, most: `$${formatUsd(most.total)}` });
-}
-
-function SpendTable(props: {
-  days: Day[];
-  series: Series[];
-  total: bigint;
-  nameOf: (series: Series) => string;
-  dayOf: (day: string, long?: boolean) => string;
-}) {
-  const { t } = useTranslation('overview');
-  const { days, series, total, nameOf, dayOf } = props;
-  const used = days.filter(({ requests }) => requests > 0).toReversed();
-  const requests = days.reduce((sum, day) => sum + day.requests, 0);
-  return (
-    <Table.ScrollContainer
-      type="native"
-      minWidth={260 + series.length * 120}
-      maxHeight={420}
-      tabIndex={0}
-      role="region"
-      aria-label={t('spend')}
-    >
-      <Table verticalSpacing={6} highlightOnHover stickyHeader>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t('day')}</Table.Th>
-            {series.map((each) => (
-              <Table.Th key={each.name} ta="right">
-                <Breakable text={nameOf(each)} />
-              </Table.Th>
-            ))}
-            <Table.Th ta="right">{t('total')}</Table.Th>
-            <Table.Th ta="right">{t('requests')}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {used.map((day) => (
-            <Table.Tr key={day.day}>
-              <Table.Th scope="row" fw={500} className="number">
-                {dayOf(day.day, true)}
-              </Table.Th>
-              {day.parts.map((part, i) => (
-                <Table.Td key={series[i]!.name} ta="right" c={part === 0n ? 'dimmed' : undefined}>
-                  <Usd micro={part} />
-                </Table.Td>
-              ))}
-              <Table.Td ta="right" fw={600}>
-                <Usd micro={day.total} />
-              </Table.Td>
-              <Table.Td ta="right" className="number">
-                {day.requests}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-        <Table.Tfoot>
-          <Table.Tr>
-            <Table.Th scope="row">{t('total')}</Table.Th>
-            {series.map((each) => (
-              <Table.Th key={each.name} ta="right">
-                <Usd micro={each.total} />
-              </Table.Th>
-            ))}
-            <Table.Th ta="right">
-              <Usd micro={total} />
-            </Table.Th>
-            <Table.Th ta="right" className="number">
-              {requests}
-            </Table.Th>
-          </Table.Tr>
-        </Table.Tfoot>
-      </Table>
-    </Table.ScrollContainer>
-  );
-}
-
-/** A model's name may go on in the next line after a slash. */
-function Breakable({ text }: { text: string }) {
-  const parts = text.split('/');
-  return parts.map((part, i) =>
-    i === parts.length - 1 ? (
-      part
-    ) : (
-      <Fragment key={i}>
-        {part}/<wbr />
-      </Fragment>
-    ),
-  );
 }

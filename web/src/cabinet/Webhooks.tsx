@@ -19,7 +19,7 @@ import {
   VisuallyHidden,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
+import { notice } from '../components/notice.ts';
 import { IconEye, IconEyeOff, IconSend, IconWebhook } from '@tabler/icons-react';
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
@@ -430,7 +430,7 @@ export function Resend({ request_id }: { request_id: string }) {
     onSuccess: (outcome) => {
       void queries.invalidateQueries({ queryKey: ['account', account_id, 'deliveries'] });
       void queries.invalidateQueries({ queryKey: ['account', account_id, 'request', request_id] });
-      notifications.show(
+      notice(
         outcome.delivered
           ? { message: t('resent') }
           : {

@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
+import { notice } from './notice.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 
@@ -32,5 +32,5 @@ export function messageOf(error: unknown): string {
 
 /** For what was asked with a button, where the page itself stays as it is. */
 export function showFailure(error: unknown): void {
-  notifications.show({ color: 'red', message: messageOf(error), autoClose: 8000 });
+  notice({ color: 'red', message: messageOf(error), autoClose: 8000 });
 }

@@ -6,7 +6,6 @@ import {
   Group,
   NativeSelect,
   NavLink,
-  ScrollArea,
   Text,
   UnstyledButton,
 } from '@mantine/core';
@@ -81,7 +80,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
             <AccountSelect me={me} chosen={account.account_id} />
           </AppShell.Section>
         )}
-        <AppShell.Section grow component={ScrollArea}>
+        <AppShell.Section grow style={{ overflowY: 'auto' }}>
           <nav aria-label={t(section.name)}>
             {section.pages.map(({ path, name, icon: Icon }) => (
               <NavLink

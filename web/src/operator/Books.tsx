@@ -1,5 +1,5 @@
 import { Badge, Button, Card, Code, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
+import { notice } from '../components/notice.ts';
 import { IconCheck } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -26,7 +26,7 @@ export function Books({ verdict }: { verdict: Verdict | null | undefined }) {
     setBusy(true);
     try {
       const { proved } = await deed<{ proved: boolean }>('/audit', { body: {} });
-      notifications.show({ message: t(proved ? 'proved_now' : 'proving') });
+      notice({ message: t(proved ? 'proved_now' : 'proving') });
     } catch (error) {
       showFailure(error);
     } finally {

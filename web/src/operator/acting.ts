@@ -1,4 +1,4 @@
-import { notifications } from '@mantine/notifications';
+import { notice } from '../components/notice.ts';
 import { useQueryClient } from '@tanstack/react-query';
 import { call, type CallOptions } from '../api.ts';
 
@@ -12,7 +12,7 @@ export function useDeed() {
   ): Promise<T> => {
     const answer = await call<T>(`/api/operator${path}`, { method: 'POST', ...options });
     const message = typeof done === 'function' ? done(answer) : done;
-    if (message !== undefined) notifications.show({ message, color: 'fare' });
+    if (message !== undefined) notice({ message, color: 'fare' });
     void queries.invalidateQueries({ queryKey: ['operator'] });
     void queries.invalidateQueries({ queryKey: ['account'] });
     return answer;

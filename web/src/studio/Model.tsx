@@ -1,7 +1,7 @@
 import './studio-words.ts';
 import { Anchor, Box, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
+import { notice } from '../components/notice.ts';
 import { IconArrowLeft, IconMapQuestion } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router';
@@ -80,7 +80,7 @@ function Workbench(props: { model: ModelRow; search: { from?: string; use?: stri
   const { quote, error: unpriced, isFresh } = useQuote(model.id, draft.input, fields, priced);
   const allowance = useAllowance();
   const { presses, press, again, drop } = usePresses(model.id, model.kind, (shown, fixed) =>
-    notifications.show({
+    notice({
       color: 'orange',
       message: t('price_moved', { shown: formatUsd(shown), fixed: formatUsd(fixed) }),
     }),
@@ -118,7 +118,7 @@ function Workbench(props: { model: ModelRow; search: { from?: string; use?: stri
       draft.replace(input);
       setWrong({});
       window.scrollTo({ top: 0, behavior: 'smooth' });
-      notifications.show({ message: t('filled') });
+      notice({ message: t('filled') });
     },
     rerun:
       seed?.control.as === 'seed' && mayRun
@@ -229,7 +229,7 @@ function useFilling(
       return;
     }
     replace(card.data.input);
-    notifications.show({ message: t('filled') });
+    notice({ message: t('filled') });
     done();
     // Once, when it has come.
   }, [card.data]);

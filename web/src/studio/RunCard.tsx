@@ -21,7 +21,7 @@ import {
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState, type MouseEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { notifications } from '@mantine/notifications';
+import { notice } from '../components/notice.ts';
 import { messageOf, showFailure } from '../components/Failure.tsx';
 import { StatusBadge } from '../components/StatusBadge.tsx';
 import { Usd } from '../components/Usd.tsx';
@@ -268,7 +268,7 @@ function Actions(props: {
   const { t } = useTranslation(['studio', 'common']);
   const copy = async () => {
     await navigator.clipboard.writeText(JSON.stringify(input, null, 2));
-    notifications.show({ message: t('common:copied') });
+    notice({ message: t('common:copied') });
   };
   const several = media.length > 1;
   return (

@@ -1,0 +1,14 @@
+import '@mantine/notifications/styles.css';
+import { notifications, Notifications, type NotificationData } from '@mantine/notifications';
+import { mountBeside } from './beside.tsx';
+
+let mounted = false;
+
+/** Mounts the place of notices with the first one. */
+export function show(told: NotificationData): void {
+  if (!mounted) {
+    mounted = true;
+    mountBeside(() => <Notifications position="top-right" />);
+  }
+  notifications.show(told);
+}

@@ -1,0 +1,23 @@
+import { useSyncExternalStore, type ComponentType } from 'react';
+
+/** What stands beside the pages once it is needed, and is loaded then. */
+const parts: ComponentType[] = [];
+const listeners = new Set<() => void>();
+let shown: readonly ComponentType[] = [];
+
+export function mountBeside(part: ComponentType): void {
+  parts.push(part);
+  shown = [...parts];
+  for (const listener of listeners) listener();
+}
+
+export function Beside() {
+  const mounted = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    () => shown,
+  );
+  return mounted.map((Part, i) => <Part key={i} />);
+}
