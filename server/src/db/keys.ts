@@ -18,6 +18,9 @@ export interface Caller {
   rate: Rate;
 }
 
+/** A key whose calls are counted elsewhere. */
+export type Spender = Omit<Caller, 'rate'>;
+
 /**
  * A key that is no longer good, though nobody has revoked it: its time is over, or that of the text
  * before its last rotation.
@@ -270,6 +273,16 @@ export async function findStudio(db: Connection, accountId: string): Promise<Buf
   const [row] = await db.run<{ hash: Buffer }>(sql`
     select hash from keys where account_id = ${accountId} and is_studio`);
   return row?.hash ?? null;
+}
+
+/** An account's studio key as a call sees it that is not counted; null before its first use. */
+export async function studioSpender(db: Connection, accountId: string): Promise<Spender | null> {
+  const [row] = await db.run<Spender>(sql`
+    select k.id as key_id, k.account_id, a.status = 'active' as active, a.price_ppm,
+      k.monthly_limit_usd_micro, k.open_jobs, k.models, u.open_requests
+    from keys k join accounts a on a.id = k.account_id join key_usage u on u.key_id = k.id
+    where k.account_id = ${accountId} and k.is_studio`);
+  return row ?? null;
 }
 
 /** What the studio key may spend this month, and what it has; null before its first use. */

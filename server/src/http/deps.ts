@@ -3,7 +3,7 @@ import type { Catalog } from '../core/catalog.ts';
 import type { Ending } from '../core/request.ts';
 import type { Links } from '../core/views.ts';
 import type { QueueView } from './queue-view.ts';
-import type { Caller, Lapsed } from '../db/keys.ts';
+import type { Caller, Lapsed, Spender } from '../db/keys.ts';
 import type { Viewer } from '../db/people.ts';
 import type { CalledBack, CardRow, StatusRow } from '../db/requests.ts';
 import type { Budget } from '../lib/budget.ts';
@@ -96,7 +96,7 @@ export interface HttpSettings {
 
 /** A call whose key was accepted. */
 export type Keyed = FastifyRequest & {
-  caller: Caller;
+  caller: Spender;
   /** Of a call from the pages: what it holds open ends with their right to it. */
   viewer?: Viewer;
   /** From now on it only waits: it makes room for a call that works. */
