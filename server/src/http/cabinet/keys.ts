@@ -70,7 +70,7 @@ export async function create(visit: Visit, reply: FastifyReply, deps: WebDeps): 
   return { key, ...shown((await keys.find(deps.db, visit.account_id, key_id))!) };
 }
 
-/** PATCH /keys/{key_id}: what is given changes; null takes a limit away. */
+/** PATCH /keys/{key_id}: what is given changes; null takes a limit away that is their own. */
 export async function change(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   const now = await need(visit, deps);
   const form = await readForm(visit, deps);
@@ -133,6 +133,7 @@ function shown(row: keys.KeyRow) {
     last4,
     ...rest,
     monthly_limit_usd_micro: row.monthly_limit_usd_micro?.toString() ?? null,
+    monthly_ceiling_usd_micro: row.monthly_ceiling_usd_micro?.toString() ?? null,
     spent_usd_micro: String(row.spent_usd_micro),
     reserved_usd_micro: String(row.reserved_usd_micro),
     resets_at: new Date(Date.UTC(year!, monthOfYear!)).toISOString(),
