@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hashKey, keyHint, newKey } from '../core/key.ts';
 import { formatUsd } from '../core/money.ts';
+import { unseen, unseenWords } from '../core/name.ts';
 import * as changes from '../db/key-changes.ts';
 import * as keys from '../db/keys.ts';
 import { newId } from '../lib/id.ts';
@@ -161,7 +162,7 @@ export async function revokeKey(db: Database, key_id: string): Promise<void> {
 
 /** A line of its own, in lists and in what is typed to revoke it. */
 function demandName(name: string): void {
-  if (name.length < 1 || name.length > 100 || name.trim() !== name || /\p{Cc}/u.test(name)) {
-    throw new Refused("A key's name has 1 to 100 characters, on one line.");
+  if (name.length < 1 || name.length > 100 || name.trim() !== name || unseen.test(name)) {
+    throw new Refused(`A key's name has 1 to 100 characters, on one line, ${unseenWords}.`);
   }
 }

@@ -88,6 +88,8 @@ describe('making a key', () => {
     ['no name', { name: undefined }, 'name', /1 to 100 characters/],
     ['a name of blanks', { name: '   ' }, 'name', /1 to 100 characters/],
     ['a name with a line break', { name: 'a\nb' }, 'name', /one line/],
+    ['a name that turns the text around', { name: 'a\u202Eb' }, 'name', /not seen/],
+    ['a name with a width of zero in it', { name: 'a\u200Bb' }, 'name', /not seen/],
     ['a name that is too long', { name: 'x'.repeat(101) }, 'name', /100/],
     ['a limit that is a number', { monthly_limit_usd_micro: 5 }, 'monthly_limit_usd_micro', /text/],
     ['a limit below 0', { monthly_limit_usd_micro: '-1' }, 'monthly_limit_usd_micro', /below 0/],

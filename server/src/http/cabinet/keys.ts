@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
+import { unseen, unseenWords } from '../../core/name.ts';
 import * as keys from '../../db/keys.ts';
 import {
   changeKey,
@@ -151,8 +152,8 @@ function only(form: Form, allowed: string[]): void {
 
 function nameOf(form: Form): string {
   const name = text(form, 'name', 100).trim();
-  if (name !== '' && !/\p{Cc}/u.test(name)) return name;
-  throw bad('name', '1 to 100 characters on one line');
+  if (name !== '' && !unseen.test(name)) return name;
+  throw bad('name', `1 to 100 characters on one line, ${unseenWords}`);
 }
 
 function limitsOf(form: Form, now: keys.KeyRow | null, deps: WebDeps): keys.Limits {
