@@ -62,6 +62,11 @@ export interface WebSettings {
 const bodyMaxBytes = 64 * 1024;
 const shape = { depth: 16, values: 10_000 };
 
+/** Anyone may make this call, and it is over only once their body has come. */
+export function isStranger(req: FastifyRequest): boolean {
+  return (req.routeOptions.config as { isStranger?: boolean } | undefined)?.isStranger === true;
+}
+
 /**
  * Refuses a change that another site's page could have sent: a browser names the page's origin with
  * each of them.
@@ -135,7 +140,8 @@ export async function readForm(
 function readBytes(req: FastifyRequest, deps: HttpDeps): Promise<Buffer> {
   if (req.method === 'GET' || req.method === 'HEAD') return Promise.resolve(Buffer.alloc(0));
   const stream = (req.body as Readable | undefined) ?? req.raw;
-  return collect(stream, deps.settings.times.bodyMs, bodyMaxBytes);
+  const { bodyMs, strangerBodyMs } = deps.settings.times;
+  return collect(stream, isStranger(req) ? strangerBodyMs : bodyMs, bodyMaxBytes);
 }
 
 /** As the sign-in library wants it. */
