@@ -81,6 +81,7 @@ export async function loginsOf(db: Connection, id: string): Promise<string[]> {
 
 /** A password alone signs them in again. */
 export async function dropTwoFactor(db: Connection, id: string): Promise<void> {
+  await forgetSteps(db, id);
   await db.run(sql`delete from two_factors where person_id = ${id}`);
   await db.run(sql`
     update people set two_factor_enabled = false, updated_at = now() where id = ${id}`);
@@ -98,14 +99,22 @@ export async function setPassword(
   return rows.length > 0;
 }
 
-/** A link that sets a new password: `token` stands in it. */
+/**
+ * Takes back what stands open in their name: browsers that are trusted without a code, links to a
+ * new password, sign-ins that wait for a code.
+ */
+export async function forgetSteps(db: Connection, personId: string): Promise<void> {
+  await db.run(sql`delete from verifications where value = ${personId}`);
+}
+
+/** A link that sets a new password. */
 export async function insertReset(
   db: Connection,
-  reset: { id: string; person_id: string; token: string; seconds: number },
+  reset: { id: string; person_id: string; identifier: string; seconds: number },
 ): Promise<void> {
   await db.run(sql`
     insert into verifications (id, identifier, value, expires_at)
-    values (${reset.id}, ${`reset-password:${reset.token}`}, ${reset.person_id},
+    values (${reset.id}, ${reset.identifier}, ${reset.person_id},
       now() + make_interval(secs => ${reset.seconds}))`);
 }
 

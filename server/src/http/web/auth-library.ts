@@ -3,6 +3,7 @@ import { newId } from '../../lib/id.ts';
 import type { Letter } from '../../lib/mail.ts';
 import { hashPassword, verifyPassword } from '../../lib/password.ts';
 import type { Database } from '../../lib/sql.ts';
+import { resetIdentifier } from '../../operations/person.ts';
 import { resetLetter, verificationLetter } from './letters.ts';
 import { oidcPlugin, type Oidc } from './oidc.ts';
 import { reseal, sealKeys } from './seal.ts';
@@ -51,6 +52,8 @@ function isSecure(origin: string): boolean {
   return protocol === 'https:' || hostname === 'localhost' || hostname.endsWith('.localhost');
 }
 
+/** How the library names a link to a new password; what stands in the link follows. */
+const resetPrefix = 'reset-password:';
 const daySeconds = 24 * 3600;
 /** Who adds a passkey has signed in within so many seconds: a found browser is not made theirs. */
 const freshAge = 3600;
@@ -80,6 +83,18 @@ export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
     onAPIError: { errorURL: `${origin}/sign-in` },
     ...passwords(options),
     ...tables,
+    verification: {
+      ...tables.verification,
+      storeIdentifier: {
+        default: 'plain',
+        overrides: {
+          [resetPrefix]: {
+            hash: async (identifier: string) =>
+              resetIdentifier(identifier.slice(resetPrefix.length)),
+          },
+        },
+      },
+    },
     // No provider is trusted with an address that it has not proven itself.
     account: { ...tables.account, accountLinking: { enabled: true }, updateAccountOnSignIn: false },
     session: { ...tables.session, expiresIn: 14 * daySeconds, updateAge: daySeconds, freshAge },

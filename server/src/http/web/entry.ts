@@ -12,7 +12,7 @@ import {
 import { authPath, passwordMax, passwordMin } from './auth-library.ts';
 import { knownLetter } from './letters.ts';
 import { mayTry, networkOf, throttle } from './throttle.ts';
-import { fetchRequest, passOn, readForm, type Visit, type WebDeps } from './visit.ts';
+import { fetchRequest, findSession, passOn, readForm, type Visit, type WebDeps } from './visit.ts';
 
 /** The way in: what a visitor may do before and right after signing in. */
 
@@ -22,6 +22,18 @@ const triesOfEmail: Record<string, { max: number; seconds: number }> = {
   '/request-password-reset': { max: 5, seconds: 3600 },
   '/send-verification-email': { max: 5, seconds: 3600 },
 };
+/** Calls of who is signed in that take a password or a code: a found browser must not guess it. */
+const guesses = new Set([
+  '/change-password',
+  '/two-factor/enable',
+  '/two-factor/disable',
+  '/two-factor/generate-backup-codes',
+  '/two-factor/verify-totp',
+  '/two-factor/verify-backup-code',
+]);
+const guessesOfPerson = { max: 20, seconds: 900 };
+/** Those that change how they sign in: what was trusted before is not trusted any more. */
+const changes = new Set(['/change-password', '/two-factor/verify-totp', '/two-factor/disable']);
 const signUpsOfAddress = { max: 10, seconds: 3600 };
 const letters = { max: 3, seconds: 3600 };
 const looksOfAddress = { max: 60, seconds: 600 };
@@ -48,15 +60,18 @@ export async function auth(
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<unknown> {
-  const request = await fetchRequest(req, deps);
-  const path = new URL(request.url).pathname.slice(authPath.length);
-  const tries = request.method === 'POST' ? triesOfEmail[path] : undefined;
-  if (tries) {
-    const body = request.clone();
-    const { email } = (await body.json().catch(() => ({}))) as { email?: unknown };
-    if (typeof email === 'string') await throttle(deps, path, email.toLowerCase(), tries);
-  }
-  return passOn(await deps.auth.handle(request), reply);
+  const path = (req.routeOptions.url ?? '').slice(authPath.length);
+  const form = await readForm(req, deps);
+  const tries = triesOfEmail[path];
+  if (tries && typeof form.email === 'string')
+    await throttle(deps, path, form.email.toLowerCase(), tries);
+  const person = guesses.has(path) ? (await findSession(req, deps.auth))?.session.person_id : null;
+  if (person) await throttle(deps, 'guess', person, guessesOfPerson);
+  const isNewPassword = path === '/change-password';
+  const wanted = isNewPassword ? { ...form, revokeOtherSessions: true } : form;
+  const answer = await deps.auth.handle(fetchRequest(req, deps, wanted));
+  if (person && answer.ok && changes.has(path)) await people.forgetSteps(deps.db, person);
+  return passOn(answer, reply);
 }
 
 /**

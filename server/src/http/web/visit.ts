@@ -82,13 +82,18 @@ export function demandOwnOrigin(req: FastifyRequest, { web }: WebDeps): void {
   });
 }
 
+/** Who is signed in; null: nobody. */
+export function findSession(req: FastifyRequest, auth: Auth): ReturnType<Auth['session']> {
+  return auth.session(fetchHeaders(req));
+}
+
 /** Who is signed in. Throws `unauthorized`. */
 export async function demandSession(
   req: FastifyRequest,
   reply: FastifyReply,
   { auth }: WebDeps,
 ): Promise<Session> {
-  const found = await auth.session(fetchHeaders(req));
+  const found = await findSession(req, auth);
   if (found) {
     if (found.cookies.length > 0) reply.header('set-cookie', found.cookies);
     return found.session;
@@ -144,13 +149,19 @@ function readBytes(req: FastifyRequest, deps: HttpDeps): Promise<Buffer> {
   return collect(stream, isStranger(req) ? strangerBodyMs : bodyMs, bodyMaxBytes);
 }
 
-/** As the sign-in library wants it. */
-export async function fetchRequest(req: FastifyRequest, deps: WebDeps): Promise<Request> {
-  const bytes = await readBytes(req, deps);
-  return new Request(new URL(req.url, deps.web.origin()), {
+/** As the sign-in library wants it; `form` is all that it gets to see of the body. */
+export function fetchRequest(
+  req: FastifyRequest,
+  { web }: WebDeps,
+  form: Record<string, unknown>,
+): Request {
+  const headers = fetchHeaders(req);
+  headers.delete('content-length');
+  const hasBody = req.method !== 'GET' && req.method !== 'HEAD' && headers.has('content-type');
+  return new Request(new URL(req.url, web.origin()), {
     method: req.method,
-    headers: fetchHeaders(req),
-    ...(bytes.length > 0 && { body: new Uint8Array(bytes) }),
+    headers,
+    ...(hasBody && { body: JSON.stringify(form) }),
   });
 }
 
