@@ -178,15 +178,16 @@ export async function isOperator(db: Connection, personId: string): Promise<bool
   return rows.length > 0;
 }
 
-/** Nothing where they belong to it already. */
+/** False where they belong to it already: nothing is changed then. */
 export async function join(
   db: Connection,
   member: { account_id: string; person_id: string; role: Role },
-): Promise<void> {
-  await db.run(sql`
+): Promise<boolean> {
+  const rows = await db.run(sql`
     insert into members (account_id, person_id, role)
     values (${member.account_id}, ${member.person_id}, ${member.role})
-    on conflict (account_id, person_id) do nothing`);
+    on conflict (account_id, person_id) do nothing returning person_id`);
+  return rows.length > 0;
 }
 
 export async function countMembers(db: Connection, accountId: string): Promise<number> {

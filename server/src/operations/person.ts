@@ -3,12 +3,14 @@ import { newWebhookSecret } from '../core/webhook.ts';
 import type { Role } from '../core/role.ts';
 import * as accounts from '../db/accounts.ts';
 import * as invitations from '../db/invitations.ts';
+import * as members from '../db/members.ts';
 import * as people from '../db/people.ts';
 import * as sessions from '../db/sessions.ts';
 import { newId } from '../lib/id.ts';
 import { hashPassword } from '../lib/password.ts';
 import type { Connection, Database, Transaction } from '../lib/sql.ts';
 import { emailOf, Refused } from './account.ts';
+import { noteTeam } from './act.ts';
 
 const nameMax = 100;
 const resetSeconds = 3600;
@@ -41,7 +43,7 @@ export async function signUp(
     const email_verified = wanted.email_verified || invitation?.proves === true;
     const person = { id, name, email, email_verified, login_id: newId(), password };
     if (!(await people.insert(tx, person))) return { made: false, email, email_verified };
-    if (invitation) await use(tx, invitation, id);
+    if (invitation) await use(tx, invitation, { id, email });
     if (!invitation?.account_id) await ownAccount(tx, { id, email });
     return { made: true, email, email_verified };
   });
@@ -55,7 +57,7 @@ export function acceptInvitation(
 ): Promise<invitations.Invitation> {
   return db.tx(async (tx) => {
     const invitation = await need(tx, token, person.email);
-    await use(tx, invitation, person.id);
+    await use(tx, invitation, person);
     // An invitation to an account of their own, for somebody who has none.
     if (!invitation.account_id && (await people.memberships(tx, person.id)).length === 0)
       await ownAccount(tx, person);
@@ -71,11 +73,26 @@ async function need(tx: Transaction, token: string, email: string) {
   return invitation;
 }
 
-async function use(tx: Transaction, invitation: invitations.Invitation, person_id: string) {
-  const { id, account_id, role } = invitation;
-  if (!(await invitations.accept(tx, id)))
+async function use(
+  tx: Transaction,
+  invitation: invitations.Found,
+  { id: person_id, email }: { id: string; email: string },
+) {
+  const { id, account_id, role, invited_by } = invitation;
+  // Whoever is about to take the inviter out has come before or comes after.
+  if (account_id) await members.lock(tx, account_id);
+  const mayInvite = !account_id || !invited_by || (await mayLetIn(tx, account_id, invited_by));
+  if (!mayInvite || !(await invitations.accept(tx, id)))
     throw new Refused('This invitation is used up or no longer good. Ask again.');
-  if (account_id) await people.join(tx, { account_id, person_id, role });
+  if (!account_id || !(await people.join(tx, { account_id, person_id, role }))) return;
+  const deed = { action: 'team.join', account_id, target: email, details: { role } };
+  await noteTeam(tx, { person_id, email }, deed);
+}
+
+/** Owners of the account, and operators: those who were it once have no say any more. */
+async function mayLetIn(tx: Transaction, account_id: string, person_id: string) {
+  const inviter = await members.find(tx, { account_id, person_id });
+  return inviter?.role === 'owner' || people.isOperator(tx, person_id);
 }
 
 /**
