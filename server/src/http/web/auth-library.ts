@@ -4,6 +4,7 @@ import type { Letter } from '../../lib/mail.ts';
 import { hashPassword, verifyPassword } from '../../lib/password.ts';
 import type { Database } from '../../lib/sql.ts';
 import { resetIdentifier } from '../../operations/person.ts';
+import { codesOnce } from './codes.ts';
 import { resetLetter, verificationLetter } from './letters.ts';
 import { oidcPlugin, type Oidc } from './oidc.ts';
 import { reseal, sealKeys } from './seal.ts';
@@ -107,6 +108,7 @@ export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
       customRules: throttles,
     },
     databaseHooks: hooks(options),
+    hooks: { before: await codesOnce(options.db) },
     advanced: {
       cookiePrefix: cookiePrefix(origin),
       useSecureCookies: false,
