@@ -93,6 +93,8 @@ describe('the way in', { skip: withoutBrowser() ?? false }, () => {
       'https://evil.example',
       'javascript:alert(1)',
       '/\t/evil.example',
+      '/a/..//evil.example',
+      '/.//evil.example',
     ]) {
       await page.goto(`${base}/sign-in?to=${encodeURIComponent(to)}`);
       await page.waitForURL(`${base}/cabinet`);

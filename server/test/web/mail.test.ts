@@ -47,7 +47,10 @@ describe('signing up', () => {
     assert.deepEqual((await signUp(email)).body, { status: 'check_mail' });
     const ada = visitorOf(service, '', email);
     const refused = await ada.signIn();
-    assert.deepEqual([refused.status, refused.body.code], [403, 'EMAIL_NOT_VERIFIED']);
+    assert.deepEqual(
+      [refused.status, refused.body.error.details.reason],
+      [403, 'EMAIL_NOT_VERIFIED'],
+    );
     assert.equal((await ada.call('GET', '/api/me')).status, 401);
     const { links } = await post.letterTo(email);
     const opened = await ada.call('GET', pathOf(links[0]!));

@@ -36,7 +36,9 @@ export function SignIn() {
   const [password, setPassword] = useState('');
   // An identity provider or a link in a letter led here, with the name of what went wrong.
   const [problem, setProblem] = useState<string | null>(() =>
-    failed === undefined ? null : inWords(new ApiFailure(0, { code: failed, message: failed })),
+    failed === undefined
+      ? null
+      : inWords(new ApiFailure(0, { message: failed, details: { reason: failed } })),
   );
   const [unproven, setUnproven] = useState<'no' | 'yes' | 'sent'>('no');
   const [busy, setBusy] = useState(false);
@@ -50,7 +52,7 @@ export function SignIn() {
       else await goOn();
     } catch (error) {
       setProblem(inWords(error));
-      if (error instanceof ApiFailure && error.code === 'EMAIL_NOT_VERIFIED') setUnproven('yes');
+      if (error instanceof ApiFailure && error.reason === 'EMAIL_NOT_VERIFIED') setUnproven('yes');
     } finally {
       setBusy(false);
     }

@@ -51,6 +51,11 @@ function isSecure(origin: string): boolean {
   return protocol === 'https:' || hostname === 'localhost' || hostname.endsWith('.localhost');
 }
 
+/** Behind a colon it repeats what callers sent: their addresses, or a page full of nonsense. */
+function ownWords(said: string): string {
+  return said.split(/[:\n]/, 1)[0]!.slice(0, 200);
+}
+
 const daySeconds = 24 * 3600;
 /** Who adds a passkey has signed in within so many seconds: a found browser is not made theirs. */
 const freshAge = 3600;
@@ -74,8 +79,10 @@ export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
     secrets,
     database,
     telemetry: { enabled: false },
-    // What people did is no fault of ours, and what else it tells may hold addresses.
-    logger: { log: (level, message) => log[level === 'error' ? 'warn' : 'debug']({}, message) },
+    // What people did is no fault of ours.
+    logger: {
+      log: (level, said) => log[level === 'error' ? 'warn' : 'debug']({}, ownWords(said)),
+    },
     trustedOrigins: [origin],
     onAPIError: { errorURL: `${origin}/sign-in` },
     ...passwords(options),

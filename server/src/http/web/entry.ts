@@ -9,10 +9,11 @@ import {
   resetLink,
   signUp as makePerson,
 } from '../../operations/person.ts';
-import { authPath, passwordMax, passwordMin } from './auth-library.ts';
+import { passwordMax, passwordMin } from './auth-library.ts';
 import { knownLetter } from './letters.ts';
+import { libraryCall, passOn } from './library-call.ts';
 import { mayTry, networkOf, throttle } from './throttle.ts';
-import { fetchRequest, passOn, readForm, type Visit, type WebDeps } from './visit.ts';
+import { readForm, type Visit, type WebDeps } from './visit.ts';
 
 /** The way in: what a visitor may do before and right after signing in. */
 
@@ -48,14 +49,10 @@ export async function auth(
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<unknown> {
-  const request = await fetchRequest(req, deps);
-  const path = new URL(request.url).pathname.slice(authPath.length);
+  const { path, form, request } = await libraryCall(req, deps);
   const tries = request.method === 'POST' ? triesOfEmail[path] : undefined;
-  if (tries) {
-    const body = request.clone();
-    const { email } = (await body.json().catch(() => ({}))) as { email?: unknown };
-    if (typeof email === 'string') await throttle(deps, path, email.toLowerCase(), tries);
-  }
+  const { email } = form;
+  if (tries && typeof email === 'string') await throttle(deps, path, email.toLowerCase(), tries);
   return passOn(await deps.auth.handle(request), reply);
 }
 
