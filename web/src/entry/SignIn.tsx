@@ -27,7 +27,7 @@ import {
 
 export function SignIn() {
   const { t } = useTranslation('entry');
-  const { to, error: failed } = useSearch({ strict: false });
+  const { to, error: failed, confirmed } = useSearch({ strict: false });
   const navigate = useNavigate();
   const inWords = useAuthFailure();
   const goOn = useGoOn(to);
@@ -84,6 +84,11 @@ export function SignIn() {
                   {t('send_again')}
                 </Anchor>
               )}
+            </Alert>
+          )}
+          {confirmed !== undefined && failed === undefined && (
+            <Alert color="green" role="status">
+              {t('confirmed')}
             </Alert>
           )}
           {unproven === 'sent' && <Text role="status">{t('link_sent', { email })}</Text>}

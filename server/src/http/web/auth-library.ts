@@ -162,7 +162,8 @@ function passwords({ mail, proven }: AuthOptions) {
       }),
     },
     emailVerification: {
-      autoSignInAfterVerification: true,
+      // The link proves the address; whose password it is, and the second factor, it does not.
+      autoSignInAfterVerification: false,
       ...(mail && {
         sendVerificationEmail: async ({ user, url }: Link) =>
           mail(verificationLetter(user.email, url)),
