@@ -64,6 +64,20 @@ export async function lock(db: Connection, id: string): Promise<void> {
   await db.run(sql`select from people where id = ${id} for no key update`);
 }
 
+/**
+ * Who has this address, has not proven it, and signs in with a password alone; locked as above.
+ */
+export async function lockUnproven(db: Connection, email: string): Promise<string | null> {
+  const [row] = await db.run<{ id: string }>(sql`
+    select p.id from people p
+    where p.email = ${email} and not p.email_verified and not p.two_factor_enabled
+      and not exists (select from logins l where l.person_id = p.id
+        and l.provider_id <> 'credential')
+      and not exists (select from passkeys k where k.person_id = p.id)
+    for no key update of p`);
+  return row?.id ?? null;
+}
+
 /** The address is theirs. */
 export async function verify(db: Connection, id: string): Promise<void> {
   await db.run(sql`
@@ -87,11 +101,11 @@ export async function dropTwoFactor(db: Connection, id: string): Promise<void> {
     update people set two_factor_enabled = false, updated_at = now() where id = ${id}`);
 }
 
-/** Returns false where they have no password to replace. */
+/** Null: none signs them in any more. Returns false where they have none to replace. */
 export async function setPassword(
   db: Connection,
   personId: string,
-  password: string,
+  password: string | null,
 ): Promise<boolean> {
   const rows = await db.run(sql`
     update logins set password = ${password}, updated_at = now()

@@ -23,17 +23,20 @@ export interface SignUp {
   /** What stood in the link they came by; null: they came by themselves. */
   token: string | null;
   email_verified: boolean;
+  /** There is mail: nobody is in before they have proven their address. */
+  has_mail: boolean;
 }
 
 /**
- * Makes a person, and an account of their own or a place in the one they were invited to. `made` is
- * false where the address is taken: who asks must not learn that. Throws `Refused` for an
- * invitation that is no longer good, or is for another address.
+ * Makes a person, and an account of their own or a place in the one they were invited to. The
+ * address may be taken, by somebody `known` or by one who has not proven it (`unproven`): who asks
+ * must not learn that. Throws `Refused` for an invitation that is no longer good, or is for another
+ * address.
  */
 export async function signUp(
   db: Database,
   wanted: SignUp,
-): Promise<{ made: boolean; email: string; email_verified: boolean }> {
+): Promise<{ person: 'new' | 'unproven' | 'known'; email: string; email_verified: boolean }> {
   const email = emailOf(wanted.email);
   const name = displayName(wanted.name);
   const password = await hashPassword(wanted.password);
@@ -42,11 +45,31 @@ export async function signUp(
     const invitation = wanted.token === null ? null : await need(tx, wanted.token, email);
     const email_verified = wanted.email_verified || invitation?.proves === true;
     const person = { id, name, email, email_verified, login_id: newId(), password };
-    if (!(await people.insert(tx, person))) return { made: false, email, email_verified };
+    if (!(await people.insert(tx, person))) {
+      const unproven = wanted.has_mail ? await people.lockUnproven(tx, email) : null;
+      if (unproven === null) return { person: 'known', email, email_verified };
+      await startAnew(tx, { ...person, id: unproven });
+      if (invitation && email_verified) {
+        await use(tx, invitation, { id: unproven, email });
+      }
+      return { person: 'unproven', email, email_verified };
+    }
     if (invitation) await use(tx, invitation, { id, email });
     if (!invitation?.account_id) await ownAccount(tx, { id, email });
-    return { made: true, email, email_verified };
+    return { person: 'new', email, email_verified };
   });
+}
+
+/**
+ * Of several who sign up with one address only its owner reads the letters, and nobody knows yet
+ * which one that is: no password counts but one that is set with a link that was sent there.
+ */
+async function startAnew(tx: Transaction, person: people.NewPerson): Promise<void> {
+  const { id, name, password, email_verified } = person;
+  await people.setPassword(tx, id, email_verified ? password : null);
+  await people.rename(tx, id, name);
+  await sessions.endAll(tx, id);
+  if (email_verified) await people.verify(tx, id);
 }
 
 /** Puts somebody who is signed in into the account they were invited to. Throws `Refused`. */

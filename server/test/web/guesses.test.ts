@@ -98,13 +98,16 @@ describe('who guesses is stopped', () => {
       const thief = visitorOf(service, ada.id, ada.email);
       assert.equal((await thief.signIn()).body.twoFactorRedirect, true);
       assert.equal((await thief.call('GET', '/api/me')).status, 401);
-      for (let i = 0; i < 5; i++) seen.add((await verify(thief, wrong)).body.code);
+      for (let i = 0; i < 5; i++) seen.add((await verify(thief, wrong)).body.error.details.reason);
     }
     assert.deepEqual([...seen], ['INVALID_CODE']);
     const thief = visitorOf(service, ada.id, ada.email);
     await thief.signIn();
     const right = await verify(thief, nextCode(secret));
-    assert.deepEqual([right.status, right.body.code], [429, 'ACCOUNT_TEMPORARILY_LOCKED']);
+    assert.deepEqual(
+      [right.status, right.body.error.details.reason],
+      [429, 'ACCOUNT_TEMPORARILY_LOCKED'],
+    );
     assert.equal((await thief.call('GET', '/api/me')).status, 401);
     await service.db.run(
       rawSql(`update two_factors set locked_until = now() - interval '1 s' where person_id = $1`, [

@@ -55,6 +55,12 @@ function isSecure(origin: string): boolean {
 
 /** How the library names a link to a new password; what stands in the link follows. */
 const resetPrefix = 'reset-password:';
+
+/** Behind a colon it repeats what callers sent: their addresses, or a page full of nonsense. */
+function ownWords(said: string): string {
+  return said.split(/[:\n]/, 1)[0]!.slice(0, 200);
+}
+
 const daySeconds = 24 * 3600;
 /** Who adds a passkey has signed in within so many seconds: a found browser is not made theirs. */
 const freshAge = 3600;
@@ -78,8 +84,10 @@ export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
     secrets,
     database,
     telemetry: { enabled: false },
-    // What people did is no fault of ours, and what else it tells may hold addresses.
-    logger: { log: (level, message) => log[level === 'error' ? 'warn' : 'debug']({}, message) },
+    // What people did is no fault of ours.
+    logger: {
+      log: (level, said) => log[level === 'error' ? 'warn' : 'debug']({}, ownWords(said)),
+    },
     trustedOrigins: [origin],
     onAPIError: { errorURL: `${origin}/sign-in` },
     ...passwords(options),
@@ -172,7 +180,8 @@ function passwords({ mail, proven }: AuthOptions) {
       }),
     },
     emailVerification: {
-      autoSignInAfterVerification: true,
+      // The link proves the address; whose password it is, and the second factor, it does not.
+      autoSignInAfterVerification: false,
       ...(mail && {
         sendVerificationEmail: async ({ user, url }: Link) =>
           mail(verificationLetter(user.email, url)),

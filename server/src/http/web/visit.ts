@@ -73,9 +73,7 @@ export function isStranger(req: FastifyRequest): boolean {
  */
 export function demandOwnOrigin(req: FastifyRequest, { web }: WebDeps): void {
   if (req.method === 'GET' || req.method === 'HEAD') return;
-  const { origin, host } = req.headers;
-  const sameHost = origin !== undefined && URL.canParse(origin) && new URL(origin).host === host;
-  if (origin === web.origin() || sameHost) return;
+  if (req.headers.origin === web.origin()) return;
   throw new ApiError('forbidden', {
     message:
       'Calls of the web pages come from the pages themselves: the Origin header is not ours.',
@@ -130,7 +128,7 @@ export async function readForm(
 ): Promise<Record<string, unknown>> {
   const bytes = await readBytes(req, deps);
   if (bytes.length === 0) return {};
-  if (!/^application\/json\b/i.test(req.headers['content-type'] ?? '')) {
+  if (!/^application\/json\s*(;|$)/i.test(req.headers['content-type'] ?? '')) {
     throw new ApiError('unsupported_media_type', {
       message: 'Send the body as application/json.',
       param: 'content-type',
@@ -149,46 +147,12 @@ function readBytes(req: FastifyRequest, deps: HttpDeps): Promise<Buffer> {
   return collect(stream, isStranger(req) ? strangerBodyMs : bodyMs, bodyMaxBytes);
 }
 
-/** As the sign-in library wants it; `form` is all that it gets to see of the body. */
-export function fetchRequest(
-  req: FastifyRequest,
-  { web }: WebDeps,
-  form: Record<string, unknown>,
-): Request {
-  const headers = fetchHeaders(req);
-  headers.delete('content-length');
-  const hasBody = req.method !== 'GET' && req.method !== 'HEAD' && headers.has('content-type');
-  return new Request(new URL(req.url, web.origin()), {
-    method: req.method,
-    headers,
-    ...(hasBody && { body: JSON.stringify(form) }),
-  });
-}
-
-function fetchHeaders(req: FastifyRequest): Headers {
+/** As the sign-in library wants them. */
+export function fetchHeaders(req: FastifyRequest): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(req.headers)) {
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
   }
   headers.set(addressHeader, req.ip);
   return headers;
-}
-
-/** Passes the reply of the sign-in library on, without the token that only the cookie may hold. */
-export async function passOn(response: Response, reply: FastifyReply): Promise<unknown> {
-  reply.code(response.status).header('cache-control', 'no-store');
-  for (const [name, value] of response.headers) {
-    if (name !== 'set-cookie' && name !== 'content-length') reply.header(name, value);
-  }
-  const cookies = response.headers.getSetCookie();
-  if (cookies.length > 0) reply.header('set-cookie', cookies);
-  const bytes = Buffer.from(await response.arrayBuffer());
-  const isJson = response.headers.get('content-type')?.includes('json') && bytes.length > 0;
-  return reply.send(isJson ? JSON.stringify(withoutToken(JSON.parse(bytes.toString()))) : bytes);
-}
-
-function withoutToken(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const { token: _token, session: _session, ...rest } = value as Record<string, unknown>;
-  return rest;
 }
