@@ -223,9 +223,22 @@ alter table keys
   add column is_studio      boolean not null default false,
   add column previous_hash  bytea check (length(previous_hash) = 32),
   add column previous_until timestamptz,
+  add column monthly_ceiling_usd_micro bigint,
+  add column rpm_ceiling       integer,
+  add column open_jobs_ceiling integer,
   add constraint overlap_has_end check ((previous_hash is null) = (previous_until is null)),
   add constraint studio_stays check (not is_studio or (revoked_at is null and expires_at is null
     and previous_hash is null and models is null));
+-- Until now only operators could set any.
+update keys set monthly_ceiling_usd_micro = monthly_limit_usd_micro, rpm_ceiling = rpm,
+  open_jobs_ceiling = open_jobs;
+alter table keys
+  add constraint below_monthly_ceiling check (monthly_ceiling_usd_micro is null
+    or coalesce(monthly_limit_usd_micro <= monthly_ceiling_usd_micro, false)),
+  add constraint below_rpm_ceiling check (rpm_ceiling is null
+    or coalesce(rpm <= rpm_ceiling, false)),
+  add constraint below_open_jobs_ceiling check (open_jobs_ceiling is null
+    or coalesce(open_jobs <= open_jobs_ceiling, false));
 drop index keys_account;
 create index keys_account on keys (account_id, id);
 create index keys_living on keys (account_id, id) where revoked_at is null;
@@ -236,6 +249,9 @@ comment on column keys.models is 'The only models it may use; null: all.';
 comment on column keys.is_studio is 'Spends for the web pages; nobody has its text.';
 comment on column keys.previous_hash is 'SHA-256 of the text before the last rotation, which is still good for a while.';
 comment on column keys.previous_until is 'Until when.';
+comment on column keys.monthly_ceiling_usd_micro is 'What an operator has set: its people may go lower. Null: nothing.';
+comment on column keys.rpm_ceiling is 'The same of rpm.';
+comment on column keys.open_jobs_ceiling is 'The same of open_jobs.';
 
 alter table key_windows
   add column used_at          timestamptz not null default now(),

@@ -16,6 +16,7 @@ import { createQueueView } from './http/queue-view.ts';
 import { outside, routes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
 import { usualTimes, type Times } from './http/times.ts';
+import { createViewers } from './http/viewers.ts';
 import { createWatch } from './http/watch.ts';
 import type { BatchBounds } from './lanes.ts';
 import { createBudget } from './lib/budget.ts';
@@ -120,12 +121,14 @@ export async function startApp(options: AppOptions): Promise<App> {
       await working;
       deps.watch.close();
       deps.live.close();
+      deps.viewers.close();
       await parts.close();
     };
     return { address, baseUrl: links.baseUrl, db, worker, catalog, metrics, stop };
   } catch (error) {
     deps.watch.close();
     deps.live.close();
+    deps.viewers.close();
     await server?.close();
     await parts.close();
     throw error;
@@ -208,6 +211,11 @@ function httpDeps(
       given.times,
     ),
     live: livePages(parts, given.times),
+    viewers: createViewers({
+      areStillThere: (viewers) => people.areStillThere(db, viewers),
+      onError: (err) => log.warn({ err }, 'could not look who is still there'),
+      everyMs: given.times.viewersMs,
+    }),
     queue: view,
     own: ownAddresses(ownNames(config)),
     publicHosts: config.FAREBOX_TEST_PUBLIC_HOSTS,
@@ -249,7 +257,6 @@ function livePages({ db, hints, links, log }: Parts, times: Times): Live {
       entries: (ids, accountIds) => pages.findEntries(db, ids, accountIds),
       moved: (known, limit) => movedSince(db, known, limit),
       open: (accountIds, newest) => pages.openAmongNewest(db, accountIds, newest),
-      areStillThere: (viewers) => people.areStillThere(db, viewers),
     },
     { links, times, onError: (err) => log.warn({ err }, 'could not look at what pages show') },
   );

@@ -28,7 +28,8 @@ export async function create(context: Context, options: CreateOptions): Promise<
   };
   const shown = await withDatabase(context, async (db) => {
     const { id: account_id, email } = await needAccount(db, options.account);
-    const { key, key_id } = await createKey(db, { account_id, name: options.name, ...limits });
+    const wanted = { account_id, name: options.name, is_fixed: true, ...limits };
+    const { key, key_id } = await createKey(db, wanted);
     return { key, key_id, account_id, email, name: options.name, ...limits };
   });
   print(

@@ -7,6 +7,10 @@ export interface KeyHead {
   is_studio: boolean;
   rpm: number | null;
   open_jobs: number | null;
+  /** What an operator has set. */
+  monthly_ceiling_usd_micro: bigint | null;
+  rpm_ceiling: number | null;
+  open_jobs_ceiling: number | null;
   revoked: boolean;
   expired: boolean;
 }
@@ -14,7 +18,8 @@ export interface KeyHead {
 /** What its changes are decided on; nobody else changes it until the transaction ends. */
 export async function lock(tx: Transaction, id: string): Promise<KeyHead | null> {
   const [row] = await tx.run<KeyHead>(sql`
-    select last4, is_studio, rpm, open_jobs,
+    select last4, is_studio, rpm, open_jobs, monthly_ceiling_usd_micro, rpm_ceiling,
+      open_jobs_ceiling,
       revoked_at is not null as revoked, coalesce(expires_at <= now(), false) as expired
     from keys where id = ${id} for update`);
   return row ?? null;

@@ -18,6 +18,9 @@ export interface Caller {
   rate: Rate;
 }
 
+/** A key whose calls are counted elsewhere. */
+export type Spender = Omit<Caller, 'rate'>;
+
 /**
  * A key that is no longer good, though nobody has revoked it: its time is over, or that of the text
  * before its last rotation.
@@ -221,6 +224,10 @@ export interface KeyRow {
   monthly_limit_usd_micro: bigint | null;
   rpm: number | null;
   open_jobs: number | null;
+  /** What an operator has set: its people may go lower. Null: nothing. */
+  monthly_ceiling_usd_micro: bigint | null;
+  rpm_ceiling: number | null;
+  open_jobs_ceiling: number | null;
   models: string[] | null;
   created_at: Date;
   expires_at: Date | null;
@@ -250,16 +257,20 @@ export interface NewKey {
   open_jobs: number | null;
   expires_at: Date | null;
   models: string[] | null;
+  /** By an operator: the limits are ceilings for its people. */
+  is_fixed: boolean;
 }
 
 export async function insert(db: Connection, key: NewKey): Promise<void> {
   await db.run(sql`
     with k as (
       insert into keys (id, account_id, name, hash, prefix, last4, monthly_limit_usd_micro, rpm,
-        open_jobs, expires_at, models)
+        open_jobs, expires_at, models, monthly_ceiling_usd_micro, rpm_ceiling, open_jobs_ceiling)
       values (${key.id}, ${key.account_id}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.last4},
         ${key.monthly_limit_usd_micro}, ${key.rpm}, ${key.open_jobs}, ${key.expires_at},
-        ${key.models}) returning id, account_id
+        ${key.models}, ${key.is_fixed ? key.monthly_limit_usd_micro : null},
+        ${key.is_fixed ? key.rpm : null}, ${key.is_fixed ? key.open_jobs : null})
+      returning id, account_id
     )
     insert into key_usage (key_id, account_id, month)
     select id, account_id, date_trunc('month', now() at time zone 'utc')::date from k`);
@@ -270,6 +281,16 @@ export async function findStudio(db: Connection, accountId: string): Promise<Buf
   const [row] = await db.run<{ hash: Buffer }>(sql`
     select hash from keys where account_id = ${accountId} and is_studio`);
   return row?.hash ?? null;
+}
+
+/** An account's studio key as a call sees it that is not counted; null before its first use. */
+export async function studioSpender(db: Connection, accountId: string): Promise<Spender | null> {
+  const [row] = await db.run<Spender>(sql`
+    select k.id as key_id, k.account_id, a.status = 'active' as active, a.price_ppm,
+      k.monthly_limit_usd_micro, k.open_jobs, k.models, u.open_requests
+    from keys k join accounts a on a.id = k.account_id join key_usage u on u.key_id = k.id
+    where k.account_id = ${accountId} and k.is_studio`);
+  return row ?? null;
 }
 
 /** What the studio key may spend this month, and what it has; null before its first use. */
@@ -318,7 +339,8 @@ const columns = `
   select k.id, k.account_id, k.name, k.prefix, k.last4, k.is_studio,
     case when k.revoked_at is not null then 'revoked' when k.expires_at <= now() then 'expired'
       else 'active' end as state, k.monthly_limit_usd_micro,
-    k.rpm, k.open_jobs, k.models, k.created_at, k.expires_at, k.revoked_at,
+    k.rpm, k.open_jobs, k.monthly_ceiling_usd_micro, k.rpm_ceiling, k.open_jobs_ceiling, k.models,
+    k.created_at, k.expires_at, k.revoked_at,
     case when k.previous_until > now() then k.previous_until end as previous_until,
     w.used_at as last_used_at,
     case when k.previous_until > now() then w.previous_used_at end as previous_used_at,
@@ -409,15 +431,18 @@ export interface Limits {
 }
 
 /**
- * Changes the limits that are given; `null` takes a limit away. Those of a revoked key stay.
+ * Changes the limits that are given; `null` takes a limit away. Those of a revoked key stay. What
+ * an operator sets is a ceiling for the key's people from then on.
  * Returns null where there is no such key.
  */
 export async function setLimits(
   db: Connection,
   id: string,
   limits: Limits,
+  by: 'operator' | 'people' = 'operator',
 ): Promise<'changed' | 'revoked' | null> {
   const given = (name: keyof typeof limits) => limits[name] !== undefined;
+  const fixed = (name: keyof typeof limits) => given(name) && by === 'operator';
   const [row] = await db.run<{ revoked: boolean }>(sql`
     with changed as (update keys set
       monthly_limit_usd_micro = case when ${given('monthly_limit_usd_micro')}
@@ -427,6 +452,12 @@ export async function setLimits(
         else open_jobs end,
       expires_at = case when ${given('expires_at')} then ${limits.expires_at ?? null}::timestamptz
         else expires_at end,
+      monthly_ceiling_usd_micro = case when ${fixed('monthly_limit_usd_micro')}
+        then ${limits.monthly_limit_usd_micro ?? null}::bigint else monthly_ceiling_usd_micro end,
+      rpm_ceiling = case when ${fixed('rpm')} then ${limits.rpm ?? null}::int
+        else rpm_ceiling end,
+      open_jobs_ceiling = case when ${fixed('open_jobs')} then ${limits.open_jobs ?? null}::int
+        else open_jobs_ceiling end,
       models = case when ${given('models')} then ${limits.models ?? null}::text[] else models end
     where id = ${id} and revoked_at is null)
     select revoked_at is not null as revoked from keys where id = ${id}`);

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { hashKey, parseAuthorization } from '../core/key.ts';
-import type { Caller, Lapsed, Rate } from '../db/keys.ts';
+import type { Caller, Lapsed, Rate, Spender } from '../db/keys.ts';
 import { headerValues } from '../lib/headers.ts';
 import type { HttpDeps } from './deps.ts';
 
@@ -45,7 +45,7 @@ function lapsedWords({ lapsed, at }: Lapsed): string {
 }
 
 /** Throws `forbidden` where the key may use other models only. */
-export function demandModel(caller: Caller, model_id: string, param: 'model_id' | 'model'): void {
+export function demandModel(caller: Spender, model_id: string, param: 'model_id' | 'model'): void {
   const { models } = caller;
   if (models === null || models.includes(model_id)) return;
   const [first, ...others] = models;

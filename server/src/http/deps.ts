@@ -3,7 +3,8 @@ import type { Catalog } from '../core/catalog.ts';
 import type { Ending } from '../core/request.ts';
 import type { Links } from '../core/views.ts';
 import type { QueueView } from './queue-view.ts';
-import type { Caller, Lapsed } from '../db/keys.ts';
+import type { Caller, Lapsed, Spender } from '../db/keys.ts';
+import type { Viewer } from '../db/people.ts';
 import type { CalledBack, CardRow, StatusRow } from '../db/requests.ts';
 import type { Budget } from '../lib/budget.ts';
 import type { Database } from '../lib/sql.ts';
@@ -15,6 +16,7 @@ import type { Upstream } from '../upstreams/upstream.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Live } from './live.ts';
 import type { Times } from './times.ts';
+import type { Viewers } from './viewers.ts';
 import type { Watch } from './watch.ts';
 
 /**
@@ -40,6 +42,7 @@ export interface HttpDeps {
   circuit: Circuit;
   watch: Watch;
   live: Live;
+  viewers: Viewers;
   queue: QueueView;
   lookup: Lookup;
   own: ReadonlySet<string>;
@@ -95,7 +98,9 @@ export interface HttpSettings {
 
 /** A call whose key was accepted. */
 export type Keyed = FastifyRequest & {
-  caller: Caller;
+  caller: Spender;
+  /** Of a call from the pages: what it holds open ends with their right to it. */
+  viewer?: Viewer;
   /** From now on it only waits: it makes room for a call that works. */
   rest: () => void;
 };

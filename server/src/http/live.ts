@@ -1,7 +1,6 @@
 import { pageEntry } from '../core/page-views.ts';
 import type { Links } from '../core/views.ts';
 import type { Hints } from '../db/hints.ts';
-import type { Viewer } from '../db/people.ts';
 import type { EntryRow } from '../db/request-pages.ts';
 import type { Moved } from '../ledger/statement.ts';
 
@@ -12,7 +11,7 @@ import type { Moved } from '../ledger/statement.ts';
  */
 export interface Live {
   /** Tells a page until the returned function is called. */
-  open(viewer: Viewer, page: Page): () => void;
+  open(accountId: string, page: Page): () => void;
   /** Pages that are open now. */
   size(): number;
   close(): void;
@@ -20,8 +19,6 @@ export interface Live {
 
 export interface Page {
   tell(event: 'requests' | 'balance' | 'changed', data: string): void;
-  /** Who looks has no right to it any more. */
-  over(): void;
 }
 
 export interface LiveReads {
@@ -29,7 +26,6 @@ export interface LiveReads {
   entries: (ids: string[], accountIds: string[]) => Promise<EntryRow[]>;
   moved: (known: { account_id: string; seq: bigint }[], limit: number) => Promise<Moved[]>;
   open: (accountIds: string[], newest: number) => Promise<{ account_id: string; id: string }[]>;
-  areStillThere: (viewers: Viewer[]) => Promise<boolean[]>;
 }
 
 /** Between two looks. Each tells a page two things at most, so that is four events a second. */
@@ -49,7 +45,7 @@ const openLookMax = 5_000;
 
 interface Account {
   id: string;
-  pages: Map<Page, Viewer>;
+  pages: Set<Page>;
   /** Movements up to here are told; null: not known yet. */
   seq: bigint | null;
   balance: string;
@@ -62,7 +58,7 @@ interface Account {
 interface LiveOptions {
   links: Links;
   onError: (error: unknown) => void;
-  times: { lookMs: number; viewersMs: number };
+  times: { lookMs: number };
 }
 
 export function createLive(
@@ -79,7 +75,7 @@ class Watcher implements Live {
   readonly #onError: (error: unknown) => void;
   readonly #accounts = new Map<string, Account>();
   readonly #offs: (() => void)[];
-  readonly #timers: NodeJS.Timeout[];
+  readonly #looks: NodeJS.Timeout;
   #size = 0;
   #wanted = new Set<string>();
   #wantsAll = false;
@@ -101,17 +97,13 @@ class Watcher implements Live {
     this.#onError = onError;
     const hear = (ids: string[] | 'any') => this.#hear(ids);
     this.#offs = [hints.onChanged(hear), hints.onCreated(hear)];
-    const judge = () => void this.#judgeViewers().catch(onError);
-    this.#timers = [
-      setInterval(() => hear('any'), times.lookMs).unref(),
-      setInterval(judge, times.viewersMs).unref(),
-    ];
+    this.#looks = setInterval(() => hear('any'), times.lookMs).unref();
   }
 
-  open(viewer: Viewer, page: Page): () => void {
-    const account = this.#accounts.get(viewer.account_id) ?? newAccount(viewer.account_id);
+  open(accountId: string, page: Page): () => void {
+    const account = this.#accounts.get(accountId) ?? newAccount(accountId);
     this.#accounts.set(account.id, account);
-    account.pages.set(page, viewer);
+    account.pages.add(page);
     this.#size++;
     if (account.seq === null) this.#hear('any');
     else page.tell('balance', account.balance);
@@ -128,7 +120,7 @@ class Watcher implements Live {
 
   close(): void {
     for (const off of this.#offs) off();
-    for (const timer of this.#timers) clearInterval(timer);
+    clearInterval(this.#looks);
     clearTimeout(this.#next);
   }
 
@@ -246,18 +238,11 @@ class Watcher implements Live {
     this.#turn = (this.#turn + openLookMax) % open.length;
     return [...open.slice(this.#turn), ...open.slice(0, this.#turn)].slice(0, openLookMax);
   }
-
-  async #judgeViewers(): Promise<void> {
-    const open = [...this.#accounts.values()].flatMap((account) => [...account.pages]);
-    if (open.length === 0) return;
-    const there = await this.#reads.areStillThere(open.map(([, viewer]) => viewer));
-    for (const [i, [page]] of open.entries()) if (!there[i]) page.over();
-  }
 }
 
 function newAccount(id: string): Account {
   const empty = { open: new Map(), told: new Map(), toldBefore: new Map() };
-  return { id, pages: new Map(), seq: null, balance: '', ...empty };
+  return { id, pages: new Set(), seq: null, balance: '', ...empty };
 }
 
 /** Keeps what the pages know of it; false where they know it already. */
@@ -281,10 +266,10 @@ function tellBalance(account: Account, row: Balance): void {
   });
   if (balance === account.balance) return;
   account.balance = balance;
-  for (const page of account.pages.keys()) page.tell('balance', balance);
+  for (const page of account.pages) page.tell('balance', balance);
 }
 
 function tell({ pages }: Account, event: 'requests' | 'changed', data: object): void {
   const text = JSON.stringify(data);
-  for (const page of pages.keys()) page.tell(event, text);
+  for (const page of pages) page.tell(event, text);
 }

@@ -25,6 +25,7 @@ import {
   optionalText,
   type Query,
 } from './query.ts';
+import { overWords } from './viewers.ts';
 
 const waitMaxSeconds = 60;
 const pageDefault = 20;
@@ -34,11 +35,15 @@ const pageMax = 100;
 export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const waitSeconds = readWait((req.query as Record<string, unknown>).wait);
   let row = own(req, await deps.status(requestId(req)));
-  if (waitSeconds > 0 && !isFinal(row.status) && !isFull(deps))
+  if (waitSeconds > 0 && !isFinal(row.status) && mayWait(req, deps))
     row = await changed(row, waitSeconds, req, deps);
   const again = pollAgainSeconds(row.status);
   if (again !== null) reply.header('retry-after', String(again));
   return view(row, deps);
+}
+
+function mayWait({ viewer }: Keyed, deps: HttpDeps): boolean {
+  return !isFull(deps) && !(viewer && deps.viewers.isFull(viewer));
 }
 
 /** GET /requests/{request_id}/status/stream */
@@ -167,10 +172,16 @@ async function view(row: StatusRow, deps: HttpDeps): Promise<StatusView> {
 
 /**
  * The row once its status is another one, or as it is when the time is over or the caller is gone.
+ * Throws `forbidden` where they have no right to it any more.
  */
 function changed(row: StatusRow, seconds: number, req: Keyed, deps: HttpDeps): Promise<StatusRow> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     let newest = row;
+    const over = () => {
+      reject(new ApiError('forbidden', { message: overWords }));
+      done();
+    };
+    const leave = req.viewer && deps.viewers.join(req.viewer, over);
     req.rest();
     const stop = deps.watch.watch(row, (newer) => {
       newest = newer;
@@ -183,6 +194,7 @@ function changed(row: StatusRow, seconds: number, req: Keyed, deps: HttpDeps): P
     function done(): void {
       clearTimeout(timer);
       stop();
+      leave?.();
       req.raw.removeListener('close', done);
       deps.draining.removeEventListener('abort', done);
       resolve(newest);

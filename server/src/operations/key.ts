@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hashKey, keyHint, newKey } from '../core/key.ts';
+import { formatUsd } from '../core/money.ts';
+import { unseen, unseenWords } from '../core/name.ts';
 import * as changes from '../db/key-changes.ts';
 import * as keys from '../db/keys.ts';
 import { newId } from '../lib/id.ts';
@@ -34,10 +36,13 @@ export async function studioKey(db: Database, account_id: string): Promise<Buffe
   return (await keys.findStudio(db, account_id))!;
 }
 
-/** Makes a key; its text is told here and never again. */
+/**
+ * Makes a key; its text is told here and never again. `is_fixed`: its people may lower the limits,
+ * and neither raise nor remove them.
+ */
 export async function createKey(
   db: Database,
-  wanted: { account_id: string; name: string } & KeyLimits,
+  wanted: { account_id: string; name: string; is_fixed?: boolean } & KeyLimits,
 ): Promise<{ key: string; key_id: string }> {
   demandName(wanted.name);
   if (await keys.hasLiving(db, wanted.account_id, livingKeysMax)) {
@@ -45,7 +50,7 @@ export async function createKey(
   }
   const key = newKey(randomBytes);
   const key_id = newId();
-  const open = { expires_at: null, models: null };
+  const open = { expires_at: null, models: null, is_fixed: false };
   await keys.insert(db, { id: key_id, hash: hashKey(key), ...keyHint(key), ...open, ...wanted });
   return { key, key_id };
 }
@@ -58,7 +63,8 @@ export interface Bounds {
 
 /**
  * Changes what is given of a key. Its people can go as high as the service's own figures, or as the
- * operator has set this very key; they can always go lower. Throws `Refused`.
+ * operator has set this very key, which they cannot take away; they can always go lower. Throws
+ * `Refused`.
  */
 export function changeKey(
   db: Database,
@@ -72,18 +78,41 @@ export function changeKey(
     if (now.is_studio && fixed) {
       throw new Refused('The studio key keeps its name, never expires and may use all models.');
     }
-    for (const field of ['rpm', 'open_jobs'] as const) {
-      const most = Math.max(bounds[field], now[field] ?? 0);
-      if ((limits[field] ?? 0) > most) {
-        throw new Refused(`${field} can be at most ${most}. Ask the operator for more.`);
-      }
-    }
+    demandBelow(limits, now, bounds);
     if (name !== undefined) {
       demandName(name);
       await changes.rename(tx, key_id, name);
     }
-    await keys.setLimits(tx, key_id, limits);
+    await keys.setLimits(tx, key_id, limits, 'people');
   });
+}
+
+function demandBelow(limits: keys.Limits, now: changes.KeyHead, bounds: Bounds): void {
+  for (const field of ['rpm', 'open_jobs'] as const) {
+    const { [field]: wanted } = limits;
+    demandCeiling(field, wanted, now[`${field}_ceiling`], String);
+    const most = now[`${field}_ceiling`] ?? Math.max(bounds[field], now[field] ?? 0);
+    if ((wanted ?? 0) > most)
+      throw new Refused(`${field} can be at most ${most}. Ask the operator for more.`);
+  }
+  const { monthly_limit_usd_micro: wanted } = limits;
+  const usd = (amount: bigint) => `${formatUsd(amount)} USD`;
+  demandCeiling('monthly_limit_usd_micro', wanted, now.monthly_ceiling_usd_micro, usd);
+}
+
+/** Refuses more than what the operator has set, and none. */
+function demandCeiling<T extends number | bigint>(
+  field: string,
+  wanted: T | null | undefined,
+  ceiling: T | null,
+  words: (ceiling: T) => string,
+): void {
+  if (ceiling === null || wanted === undefined) return;
+  if (wanted !== null && wanted <= ceiling) return;
+  throw new Refused(
+    `The operator has set ${field} to at most ${words(ceiling)}: you can lower it, and neither ` +
+      'raise it nor take it away.',
+  );
 }
 
 /**
@@ -133,7 +162,7 @@ export async function revokeKey(db: Database, key_id: string): Promise<void> {
 
 /** A line of its own, in lists and in what is typed to revoke it. */
 function demandName(name: string): void {
-  if (name.length < 1 || name.length > 100 || name.trim() !== name || /\p{Cc}/u.test(name)) {
-    throw new Refused("A key's name has 1 to 100 characters, on one line.");
+  if (name.length < 1 || name.length > 100 || name.trim() !== name || unseen.test(name)) {
+    throw new Refused(`A key's name has 1 to 100 characters, on one line, ${unseenWords}.`);
   }
 }

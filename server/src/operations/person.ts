@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { unseen, unseenWords } from '../core/name.ts';
 import { newWebhookSecret } from '../core/webhook.ts';
 import type { Role } from '../core/role.ts';
 import * as accounts from '../db/accounts.ts';
@@ -288,8 +289,8 @@ export function hashToken(token: string): Buffer {
 /** What a person or an account is called. Throws `Refused`. */
 export function displayName(given: string): string {
   const name = given.trim();
-  if (name.length < 1 || name.length > nameMax || /\p{Cc}/u.test(name)) {
-    throw new Refused(`A name has 1 to ${nameMax} characters.`);
+  if (name.length < 1 || name.length > nameMax || unseen.test(name)) {
+    throw new Refused(`A name has 1 to ${nameMax} characters, ${unseenWords}.`);
   }
   return name;
 }

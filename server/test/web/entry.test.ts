@@ -39,6 +39,13 @@ describe('signing up', () => {
     assert.deepEqual(balance.body, { available_usd_micro: '0', reserved_usd_micro: '0' });
   });
 
+  test('is refused with a name that holds what is not seen', async () => {
+    const { status, body } = await signUp('odd@example.com', { name: 'A\u202Eda' });
+    assert.equal(status, 400);
+    assert.match(body.error.message, /not seen/);
+    assert.deepEqual(await accountsOf('odd@example.com'), []);
+  });
+
   test('with an address that is taken answers the same, and changes nothing', async () => {
     const first = await signUp('twice@example.com');
     const second = await signUp('Twice@Example.com', { password: 'another password' });

@@ -88,6 +88,8 @@ describe('making a key', () => {
     ['no name', { name: undefined }, 'name', /1 to 100 characters/],
     ['a name of blanks', { name: '   ' }, 'name', /1 to 100 characters/],
     ['a name with a line break', { name: 'a\nb' }, 'name', /one line/],
+    ['a name that turns the text around', { name: 'a\u202Eb' }, 'name', /not seen/],
+    ['a name with a width of zero in it', { name: 'a\u200Bb' }, 'name', /not seen/],
     ['a name that is too long', { name: 'x'.repeat(101) }, 'name', /100/],
     ['a limit that is a number', { monthly_limit_usd_micro: 5 }, 'monthly_limit_usd_micro', /text/],
     ['a limit below 0', { monthly_limit_usd_micro: '-1' }, 'monthly_limit_usd_micro', /below 0/],
@@ -154,9 +156,34 @@ describe('changing a key', () => {
     refused(await patch(601), null, /at most 600/);
     await keys.setLimits(service.db, key_id, { rpm: 2_000 });
     assert.equal((await patch(1_500)).status, 200);
-    refused(await patch(1_501), null, /at most 1500/);
+    refused(await patch(2_001), null, /at most 2000/);
     assert.equal((await patch(10)).status, 200);
-    assert.equal((await patch(600)).status, 200);
+    assert.equal((await patch(2_000)).status, 200);
+  });
+
+  test('lowers what the operator has set on it, and neither raises nor removes it', async () => {
+    const { key_id } = await create();
+    const patch = (limits: object) => mine.call('PATCH', `/keys/${key_id}`, limits);
+    const set = { monthly_limit_usd_micro: 20_000n, rpm: 30, open_jobs: 3 };
+    await keys.setLimits(service.db, key_id, set);
+    const tries: [object, RegExp][] = [
+      [{ monthly_limit_usd_micro: null }, /operator has set .* at most 0\.02 USD/],
+      [{ monthly_limit_usd_micro: '20001' }, /operator has set .* at most 0\.02 USD/],
+      [{ rpm: null }, /operator has set .* at most 30/],
+      [{ rpm: 31 }, /operator has set .* at most 30/],
+      [{ open_jobs: null }, /operator has set .* at most 3/],
+      [{ open_jobs: 4 }, /operator has set .* at most 3/],
+    ];
+    for (const [limits, words] of tries) refused(await patch(limits), null, words);
+    const lower = { monthly_limit_usd_micro: '0', rpm: 1, open_jobs: 1 };
+    const { body } = await patch(lower);
+    assert.deepEqual([body.monthly_limit_usd_micro, body.rpm, body.open_jobs], ['0', 1, 1]);
+    const { rpm_ceiling, open_jobs_ceiling, monthly_ceiling_usd_micro: most } = body;
+    assert.deepEqual([rpm_ceiling, open_jobs_ceiling, most], [30, 3, '20000']);
+    assert.equal((await patch({ rpm: 30 })).status, 200);
+    await keys.setLimits(service.db, key_id, { rpm: null, monthly_limit_usd_micro: null });
+    const free = await patch({ rpm: null, monthly_limit_usd_micro: '50000' });
+    assert.deepEqual([free.body.rpm, free.body.monthly_limit_usd_micro], [null, '50000']);
   });
 
   test('of one that is revoked is refused', async () => {

@@ -6,6 +6,7 @@ import { deposit } from '../../src/operations/deposit.ts';
 import { openEvents, type Events } from '../kit/events.ts';
 import { accept } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
+import { held } from '../kit/held.ts';
 import { wake } from '../kit/states.ts';
 import { until } from '../kit/until.ts';
 import { person, startWebService, stranger, type Person } from '../kit/web.ts';
@@ -220,6 +221,54 @@ describe('a stream of the pages', () => {
     await heard(stays, 'IN_QUEUE', id);
     await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
     stays.events.leave();
+  });
+
+  test('of a request ends with its right too, as a wait does', async () => {
+    const eve = await person(service, { [account.account_id]: 'developer' });
+    const id = await submit();
+    const path = `/v1/requests/${id}/status`;
+    const stream = await openEvents(
+      service.base,
+      `/api/accounts/${account.account_id}${path}/stream`,
+      { headers: { cookie: cookieOf(eve) } },
+    );
+    assert.equal((await stream.next())?.event, 'status');
+    const mine = eve.of(account.account_id);
+    const wait = await held(
+      service.app,
+      () => mine.call('GET', `${path}?wait=60`),
+      () => mine.call('GET', path),
+    );
+    await service.db.run(rawSql('delete from members where person_id = $1', [eve.id]));
+    const [end] = await stream.rest();
+    assert.equal(JSON.parse(end!.data).reason, 'access');
+    assert.equal((await wait.reply).status, 403);
+    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+  });
+
+  test('is open twenty times for one person, and no more; others are let in', async () => {
+    const eve = await person(service, { [account.account_id]: 'read_only' });
+    const again = await person(service, { [account.account_id]: 'read_only' });
+    const many = await Promise.all(Array.from({ length: 20 }, () => open(eve)));
+    const reply = await eve.of(account.account_id).call('GET', '/events');
+    assert.equal(reply.status, 429);
+    assert.match(reply.body.error.message, /Close a page/);
+    assert.ok(Number(reply.headers.get('retry-after')) > 0);
+    const id = await submit();
+    const path = `/v1/requests/${id}/status`;
+    const wait = await eve.of(account.account_id).call('GET', `${path}?wait=60`);
+    assert.equal(wait.body.status, 'IN_QUEUE', 'answered at once');
+    await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+    (await open(again)).events.leave();
+    many.pop()!.events.leave();
+    const later = await until('there is room', async () => {
+      const events = await openEvents(service.base, `/api/accounts/${account.account_id}/events`, {
+        headers: { cookie: cookieOf(eve) },
+      });
+      return events.status === 200 ? events : null;
+    });
+    later.leave();
+    for (const { events } of many) events.leave();
   });
 
   test('counts against the bound of streams, and gives its place back', async () => {

@@ -79,7 +79,7 @@ async function refuses(service: Service, error: string): Promise<void> {
 describe('where anybody may sign up', () => {
   test('a newcomer owns an account, and no token of the provider is kept', async () => {
     const email = 'new@example.com';
-    sits({ email, email_verified: true });
+    sits({ email, email_verified: true, name: 'Ada\u202E' });
     const { who, to } = await signIn(open);
     assert.equal(to.pathname, '/cabinet');
     const me = await meOf(who);

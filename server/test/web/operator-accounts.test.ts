@@ -279,6 +279,10 @@ describe('an account', () => {
     const call = { key: account.key, body: { prompt: 'a cat' } };
     const sent = await service.call('POST', '/v1/queue/fake/image', call);
     assert.equal(sent.body.error.code, 'key_limit_reached');
+    const path = at(account, `/keys/${account.key_id}`);
+    assert.deepEqual((await act('PUT', path, { rpm: 7 })).body, { rpm: 7 });
+    const key = (await ask(at(account))).keys[0];
+    assert.deepEqual([key.rpm, key.open_jobs, key.monthly_limit_usd_micro], [7, 3, '5000']);
   });
 
   test('shows its requests with upstream, cost and margin; its people never see them', async () => {

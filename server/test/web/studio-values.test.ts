@@ -78,6 +78,40 @@ describe('the text of a model', () => {
     assert.ok(performance.now() - started < 6_000);
   });
 
+  const size = 100_000;
+  const heavy: [string, string][] = [
+    ['**a', '**a'],
+    ['**a without an end', '**a '],
+    ['emphasis', '*a* '],
+    ['marks of emphasis', '_a'],
+    ['code without an end', '``a `'],
+    ['marks of links', '['],
+    ['links', '[a](http://a.b) '],
+  ].map(([name, piece]) => [name!, piece!.repeat(size / piece!.length)]);
+  heavy.push(
+    ['the line below a table, with an odd end', `|\n${'|-'.repeat(size / 2)}x`],
+    ['a heading with a gap', `# a${' '.repeat(size)}x`],
+    ['a heading of marks', `# ${'#'.repeat(size)}x`],
+    ['a run of marks of code', '`'.repeat(size)],
+  );
+  for (const [name, text] of heavy) {
+    test(`is read at once though it is long: ${name}`, { timeout: 20_000 }, () => {
+      const started = performance.now();
+      parseMarkdown(text);
+      const took = performance.now() - started;
+      assert.ok(took < 1_000, `${took} ms`);
+    });
+  }
+
+  test('has headings with and without marks behind, and tables of one column', () => {
+    const of = (text: string) => parseMarkdown(text)[0];
+    const title = { as: 'heading', level: 2, text: [{ as: 'text', text: 'a # b' }] };
+    assert.deepEqual([of('## a # b'), of('##  a # b ##  ')], [title, title]);
+    assert.equal(of('| a |\n| - |\n| 1 |')?.as, 'table');
+    assert.equal(of('a | b\n--- | ---\n1 | 2')?.as, 'table');
+    assert.equal(of('a | b\n---')?.as, 'paragraph');
+  });
+
   test('that is still being written is shown as far as it is', () => {
     const [block] = parseMarkdown('```js\nlet a');
     assert.deepEqual(block, { as: 'code', language: 'js', code: 'let a' });

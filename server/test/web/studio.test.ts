@@ -210,16 +210,47 @@ describe('what there is to spend', () => {
     assert.deepEqual(await traces(account), before);
   });
 
-  test('calls a minute are counted as those of a key', async () => {
+  test('what spends is counted a minute as calls of a key, and what looks is not', async () => {
     const { account, at } = await world();
-    await at.call('POST', '/v1/estimate', { model_id: 'fake/image', input: {} });
-    await keys.setLimits(service.db, await studioKeyId(account), { rpm: 3 });
+    const estimate = () => at.call('POST', '/v1/estimate', { model_id: 'fake/image', input: {} });
+    await estimate();
+    await keys.setLimits(service.db, await studioKeyId(account), { rpm: 2 });
+    const looks = await Promise.all(Array.from({ length: 5 }, estimate));
+    assert.ok(looks.every(({ status }) => status === 200));
     const statuses = [];
-    for (let i = 0; i < 4; i++) {
-      const reply = await at.call('POST', '/v1/estimate', { model_id: 'fake/image', input: {} });
-      statuses.push(reply.status);
+    for (let i = 0; i < 3; i++)
+      statuses.push((await at.call('POST', image, { prompt: 'a cat' })).status);
+    assert.deepEqual(statuses, [202, 202, 429]);
+    assert.equal((await estimate()).status, 200);
+  });
+
+  test('who looks too often is held back in every process, and nobody else', async () => {
+    const small = await startWebService({ env: { FAREBOX_RPM: '4' } });
+    try {
+      const { account_id } = await small.account();
+      const [eve, ada] = [
+        await person(small, { [account_id]: 'read_only' }),
+        await person(small, { [account_id]: 'developer' }),
+      ];
+      const other = await small.another({ FAREBOX_RPM: '4' });
+      const list = (base: string) =>
+        fetch(`${base}/api/accounts/${account_id}/v1/requests`, {
+          headers: { cookie: [...eve.cookies].map((pair) => pair.join('=')).join('; ') },
+        });
+      const replies = [];
+      for (const base of [small.base, other.base, small.base, other.base, small.base, other.base])
+        replies.push(await list(base));
+      assert.deepEqual(
+        replies.map(({ status }) => status),
+        [200, 200, 200, 200, 429, 429],
+      );
+      assert.ok(Number(replies.at(-1)!.headers.get('retry-after')) > 0);
+      const mine = ada.of(account_id);
+      assert.equal((await mine.call('POST', image, { prompt: 'a cat' })).status, 202);
+      assert.equal((await mine.call('GET', '/v1/requests')).status, 200);
+    } finally {
+      await small.stop();
     }
-    assert.deepEqual(statuses, [200, 200, 429, 429]);
   });
 
   test('the ceiling of a chat call is what the call reserves', async () => {

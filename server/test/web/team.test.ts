@@ -112,6 +112,8 @@ describe('an owner', () => {
     ['an account without a name', 'PATCH', '/account', { name: '' }, 'name'],
     ['a name of blanks', 'PATCH', '/account', { name: '  ' }],
     ['a name with a line break', 'PATCH', '/account', { name: 'a\nb' }],
+    ['a name that turns the text around', 'PATCH', '/account', { name: 'a\u202Eb' }],
+    ['a name with a width of zero in it', 'PATCH', '/account', { name: 'a\u200Bb' }],
   ] as const) {
     test(`hears what is wrong with ${what}`, async () => {
       const { people, of } = await teamOf('owner');

@@ -95,6 +95,7 @@ function Fields(props: {
   const limit = typed.limit.trim() === '' ? null : parseUsd(typed.limit);
   const isWrong = typed.limit.trim() !== '' && (limit === null || limit < 0n);
   const isStudio = changed?.is_studio ?? false;
+  const ceiling = changed?.monthly_ceiling_usd_micro ?? null;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (isWrong) return;
@@ -120,8 +121,13 @@ function Fields(props: {
         )}
         <TextInput
           label={t('limit')}
-          description={t(isStudio ? 'limit_hint_studio' : 'limit_hint')}
+          description={
+            ceiling === null
+              ? t(isStudio ? 'limit_hint_studio' : 'limit_hint')
+              : t('ceiling', { most: `$${formatUsd(ceiling)}` })
+          }
           placeholder={t('no_limit_placeholder')}
+          required={ceiling !== null}
           leftSection="$"
           inputMode="decimal"
           autoComplete="off"
@@ -221,6 +227,9 @@ function Rates({
   defaults,
 }: PartProps & { changed: Key | null; defaults: Defaults }) {
   const { t } = useTranslation('keys');
+  const ceilingOf = (name: keyof Defaults) => changed?.[`${name}_ceiling`] ?? null;
+  const mostOf = (name: keyof Defaults) =>
+    ceilingOf(name) ?? Math.max(defaults[name], changed?.[name] ?? 0);
   return (
     <SimpleGrid cols={2}>
       {(['rpm', 'open_jobs'] as const).map((name) => (
@@ -228,11 +237,12 @@ function Rates({
           key={name}
           label={t(name)}
           placeholder={String(defaults[name])}
-          description={t('at_most', { most: Math.max(defaults[name], changed?.[name] ?? 0) })}
+          description={t(ceilingOf(name) === null ? 'at_most' : 'ceiling', { most: mostOf(name) })}
+          required={ceilingOf(name) !== null}
           value={typed[name]}
           onChange={(value) => set({ [name]: value })}
           min={1}
-          max={Math.max(defaults[name], changed?.[name] ?? 0)}
+          max={mostOf(name)}
           clampBehavior="blur"
           allowDecimal={false}
           allowNegative={false}

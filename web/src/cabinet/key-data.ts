@@ -22,6 +22,10 @@ export interface Key {
   rpm: number | null;
   open_jobs: number | null;
   open_requests: number;
+  /** What the operator has set: it can be lowered, not raised or removed. Null: nothing. */
+  monthly_ceiling_usd_micro: string | null;
+  rpm_ceiling: number | null;
+  open_jobs_ceiling: number | null;
   models: string[] | null;
   created_at: string;
   expires_at: string | null;

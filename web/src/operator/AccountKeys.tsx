@@ -113,11 +113,15 @@ function Limits(props: { account_id: string; chosen: Key; onClose: () => void })
   const [rpm, setRpm] = useState(String(chosen.rpm ?? ''));
   const [jobs, setJobs] = useState(String(chosen.open_jobs ?? ''));
   const submit = async () => {
-    const body = {
+    const wanted = {
       monthly_limit_usd_micro: limit.trim() === '' ? null : String(parseUsd(limit)),
       rpm: countOf(rpm),
       open_jobs: countOf(jobs),
     };
+    // What nobody has touched may be the customer's own, and stays that.
+    const body = Object.fromEntries(
+      Object.entries(wanted).filter(([name, value]) => value !== chosen[name as keyof Key]),
+    );
     const path = `/accounts/${account_id}/keys/${chosen.key_id}`;
     await deed(path, { method: 'PUT', body }, t('limits_set'));
     onClose();

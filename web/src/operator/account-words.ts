@@ -94,7 +94,7 @@ addWords('operator_account', {
     change_limits: 'Limits',
     limits_title: 'Limits of {{name}}',
     limits_text:
-      'They hold from the next call on. What is left empty falls back to the service’s own limit; of money, to none.',
+      'They hold from the next call on. What is left empty falls back to the service’s own limit; of money, to none. The customer can lower what you set, and neither raise nor remove it.',
     limit_usd: 'Spending a calendar month, in USD',
     limits_set: 'The limits hold from the next call on.',
     bad_count: 'A whole number from 1 to 1,000,000',
@@ -215,7 +215,7 @@ addWords('operator_account', {
     change_limits: 'Лимиты',
     limits_title: 'Лимиты ключа {{name}}',
     limits_text:
-      'Действуют со следующего вызова. Пустое поле — лимит сервиса; для денег — без лимита.',
+      'Действуют со следующего вызова. Пустое поле — лимит сервиса; для денег — без лимита. Клиент может снизить то, что вы задали, но не поднять и не снять.',
     limit_usd: 'Расход за календарный месяц, USD',
     limits_set: 'Лимиты действуют со следующего вызова.',
     bad_count: 'Целое число от 1 до 1 000 000',

@@ -1,5 +1,5 @@
 import { Anchor, Box, Code, Group, Table, Text } from '@mantine/core';
-import { memo, type ReactNode } from 'react';
+import { memo, useDeferredValue, useMemo, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Copy } from '../components/Copy.tsx';
 import { parseMarkdown, type Block, type Inline } from './parse-markdown.ts';
@@ -7,7 +7,10 @@ import classes from './Markdown.module.css';
 
 /** A text of a model. Only elements that stand here can come of it. */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
-  return <div className={classes.text}>{parseMarkdown(text).map(drawn)}</div>;
+  // While it comes in, pieces that come faster than they are drawn are read together.
+  const late = useDeferredValue(text);
+  const blocks = useMemo(() => parseMarkdown(late), [late]);
+  return <div className={classes.text}>{blocks.map(drawn)}</div>;
 });
 
 function drawn(block: Block, key: number): ReactNode {

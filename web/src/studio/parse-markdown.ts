@@ -19,7 +19,7 @@ export type Inline =
   | { as: 'link'; text: string; href: string };
 
 const fence = /^\s{0,3}(```+|~~~+)\s*([\w+#.-]*)/;
-const item = /^\s*(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/;
+const item = /^\s*(?:[-*+]|(\d{1,9})[.)])\s+([^]*)$/;
 /** Quotes within quotes beyond this are texts. */
 const depthMax = 6;
 
@@ -40,8 +40,9 @@ function blockAt(lines: string[], at: number, depth: number): [Block | null, num
   const line = lines[at]!;
   if (line.trim() === '') return [null, at + 1];
   if (fence.test(line)) return codeAt(lines, at);
-  const [, marks, title] = /^\s{0,3}(#{1,6})\s+(.*?)\s*#*$/.exec(line) ?? [];
-  if (marks) return [{ as: 'heading', level: marks.length, text: inline(title ?? '') }, at + 1];
+  const [, marks, title = ''] = /^\s{0,3}(#{1,6})\s+([^]*)$/.exec(line) ?? [];
+  if (marks)
+    return [{ as: 'heading', level: marks.length, text: inline(withoutMarks(title)) }, at + 1];
   if (/^\s{0,3}([-*_])(\s*\1){2,}\s*$/.test(line)) return [{ as: 'rule' }, at + 1];
   if (/^\s{0,3}>/.test(line) && depth < depthMax) {
     const end = endOf(lines, at, (each) => /^\s{0,3}>/.test(each));
@@ -52,6 +53,13 @@ function blockAt(lines: string[], at: number, depth: number): [Block | null, num
   if (isTable(lines, at)) return tableAt(lines, at);
   const end = endOf(lines, at, (each, i) => i === at || !beginsBlock(each));
   return [{ as: 'paragraph', text: inline(lines.slice(at, end).join('\n')) }, end];
+}
+
+/** A heading may be closed with the marks that it begins with. */
+function withoutMarks(title: string): string {
+  let end = title.trimEnd().length;
+  while (title[end - 1] === '#') end--;
+  return title.slice(0, end).trimEnd();
 }
 
 function endOf(lines: string[], at: number, goesOn: (line: string, i: number) => boolean): number {
@@ -93,8 +101,13 @@ function listAt(lines: string[], at: number): [Block, number] {
 }
 
 function isTable(lines: string[], at: number): boolean {
+  const marks = lines[at + 1] ?? '';
+  const first = marks.indexOf('-');
   return (
-    lines[at]!.includes('|') && /^\s*\|?[\s:|-]*-[\s:|-]*\|[\s:|-]*$/.test(lines[at + 1] ?? '')
+    lines[at]!.includes('|') &&
+    first !== -1 &&
+    first < marks.lastIndexOf('|') &&
+    /^[\s:|-]*$/.test(marks)
   );
 }
 
@@ -112,8 +125,12 @@ function cells(line: string): Inline[][] {
     .map((cell) => inline(cell.trim()));
 }
 
+/** Every one of them looks a bounded way ahead: a text may be long, and is read at each piece. */
 const patterns: [RegExp, (found: RegExpExecArray, depth: number) => Inline][] = [
-  [/(`+)([^`]|[^`][\s\S]*?[^`])\1(?!`)/g, ([, , code]) => ({ as: 'code', text: code!.trim() })],
+  [
+    /(?<!`)(`{1,16})(?!`)([^`]|[^`][\s\S]{0,2000}?[^`])\1(?!`)/g,
+    ([, , code]) => ({ as: 'code', text: code!.trim() }),
+  ],
   [
     /\[([^\]\n]{1,500})\]\((https?:\/\/[^\s()]{1,2000}|mailto:[^\s()]{1,300})\)/g,
     ([, text, href]) => ({ as: 'link', text: text!, href: href! }),
@@ -123,7 +140,7 @@ const patterns: [RegExp, (found: RegExpExecArray, depth: number) => Inline][] = 
     ([url]) => ({ as: 'link', text: url, href: url }),
   ],
   [
-    /\*\*(?=\S)([\s\S]*?\S)\*\*|__(?=\S)([\s\S]*?\S)__(?!\w)/g,
+    /\*\*(?=\S)([\s\S]{0,1000}?\S)\*\*|__(?=\S)([\s\S]{0,1000}?\S)__(?!\w)/g,
     ([, a, b], depth) => ({ as: 'strong', text: inline((a ?? b)!, depth + 1) }),
   ],
   [
@@ -137,9 +154,10 @@ export function inline(text: string, depth = 0): Inline[] {
   if (text === '') return [];
   if (depth > depthMax) return [{ as: 'text', text }];
   const parts: Inline[] = [];
+  const next: Next = [];
   let at = 0;
   while (at < text.length) {
-    const found = firstIn(text, at);
+    const found = firstIn(text, at, next);
     if (!found) break;
     if (found.match.index > at) parts.push({ as: 'text', text: text.slice(at, found.match.index) });
     parts.push(found.make(found.match, depth));
@@ -149,11 +167,18 @@ export function inline(text: string, depth = 0): Inline[] {
   return parts;
 }
 
-function firstIn(text: string, at: number) {
+/** What each pattern finds next; null: nothing any more. */
+type Next = (RegExpExecArray | null)[];
+
+function firstIn(text: string, at: number, next: Next) {
   let first: { match: RegExpExecArray; make: (typeof patterns)[number][1] } | null = null;
-  for (const [pattern, make] of patterns) {
-    pattern.lastIndex = at;
-    const match = pattern.exec(text);
+  for (const [i, [pattern, make]] of patterns.entries()) {
+    let match = next[i];
+    // One that is still ahead is the same, wherever it is looked for from.
+    if (match === undefined || (match !== null && match.index < at)) {
+      pattern.lastIndex = at;
+      next[i] = match = pattern.exec(text);
+    }
     if (match && (first === null || match.index < first.match.index)) first = { match, make };
   }
   return first;

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { endStream, holdStream } from '../event-streams.ts';
+import { holdStream } from '../event-streams.ts';
 import type { Visit, WebDeps } from '../web/visit.ts';
 
 /**
@@ -8,16 +8,10 @@ import type { Visit, WebDeps } from '../web/visit.ts';
  */
 export async function events(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   if (visit.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();
-  const { session, account_id } = visit;
-  const { session_id, person_id } = session;
   const stream = holdStream(visit, reply, deps, 'Load the page again in a while.');
-  const stop = deps.live.open(
-    { session_id, person_id, account_id },
-    {
-      tell: (event, data) => void stream.send(data, event),
-      over: () => endStream(stream, 'access', 'You are signed out, or belong there no more.'),
-    },
-  );
+  const stop = deps.live.open(visit.account_id, {
+    tell: (event, data) => void stream.send(data, event),
+  });
   stream.closed.addEventListener('abort', stop);
   return reply;
 }

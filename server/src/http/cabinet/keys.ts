@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
+import { unseen, unseenWords } from '../../core/name.ts';
 import * as keys from '../../db/keys.ts';
 import {
   changeKey,
@@ -70,7 +71,7 @@ export async function create(visit: Visit, reply: FastifyReply, deps: WebDeps): 
   return { key, ...shown((await keys.find(deps.db, visit.account_id, key_id))!) };
 }
 
-/** PATCH /keys/{key_id}: what is given changes; null takes a limit away. */
+/** PATCH /keys/{key_id}: what is given changes; null takes a limit away that is their own. */
 export async function change(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   const now = await need(visit, deps);
   const form = await readForm(visit, deps);
@@ -133,6 +134,7 @@ function shown(row: keys.KeyRow) {
     last4,
     ...rest,
     monthly_limit_usd_micro: row.monthly_limit_usd_micro?.toString() ?? null,
+    monthly_ceiling_usd_micro: row.monthly_ceiling_usd_micro?.toString() ?? null,
     spent_usd_micro: String(row.spent_usd_micro),
     reserved_usd_micro: String(row.reserved_usd_micro),
     resets_at: new Date(Date.UTC(year!, monthOfYear!)).toISOString(),
@@ -150,8 +152,8 @@ function only(form: Form, allowed: string[]): void {
 
 function nameOf(form: Form): string {
   const name = text(form, 'name', 100).trim();
-  if (name !== '' && !/\p{Cc}/u.test(name)) return name;
-  throw bad('name', '1 to 100 characters on one line');
+  if (name !== '' && !unseen.test(name)) return name;
+  throw bad('name', `1 to 100 characters on one line, ${unseenWords}`);
 }
 
 function limitsOf(form: Form, now: keys.KeyRow | null, deps: WebDeps): keys.Limits {

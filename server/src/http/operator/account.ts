@@ -172,13 +172,18 @@ async function demandOther(db: Database, { session }: Visit, account_id: string)
 
 const countMax = 1_000_000;
 
-/** PUT /keys/:key_id {monthly_limit_usd_micro, rpm, open_jobs}: null takes a limit away. */
+/**
+ * PUT /keys/:key_id {monthly_limit_usd_micro?, rpm?, open_jobs?}: null takes a limit away, and what
+ * is left out stays. The key's people can only go lower.
+ */
 export const limits: Deed = async (form, visit, deps) => {
   const count = (given: typeof form, name: string) => whole(given, name, 1, countMax);
+  const given = <T>(name: string, read: (given: typeof form, name: string) => T) =>
+    form[name] === undefined ? undefined : optional(form, name, read);
   const wanted = {
-    monthly_limit_usd_micro: optional(form, 'monthly_limit_usd_micro', amount),
-    rpm: optional(form, 'rpm', count),
-    open_jobs: optional(form, 'open_jobs', count),
+    monthly_limit_usd_micro: given('monthly_limit_usd_micro', amount),
+    rpm: given('rpm', count),
+    open_jobs: given('open_jobs', count),
   };
   const account = await need(deps.db, visit);
   const key_id = idOf(params(visit).key_id);
@@ -186,7 +191,7 @@ export const limits: Deed = async (form, visit, deps) => {
   if (!key) throw new ApiError('not_found');
   const plain = (limits: typeof wanted) => {
     const { monthly_limit_usd_micro: limit, rpm, open_jobs } = limits;
-    return { monthly_limit_usd_micro: limit === null ? null : String(limit), rpm, open_jobs };
+    return { monthly_limit_usd_micro: limit?.toString() ?? limit, rpm, open_jobs };
   };
   return async (db) => {
     if ((await keys.setLimits(db, key_id, wanted)) !== 'changed')

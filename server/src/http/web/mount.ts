@@ -13,7 +13,11 @@ import {
 
 /** Puts the calls of the web pages behind their checks, before anything of a body is read. */
 export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps): void {
-  app.decorateRequest('session').decorateRequest('account_id').decorateRequest('role');
+  app
+    .decorateRequest('session')
+    .decorateRequest('account_id')
+    .decorateRequest('role')
+    .decorateRequest('viewer');
   app.register(fastifyStatic, { root: pagesDir, serve: false, preCompressed: true });
   for (const route of table) {
     app.route({

@@ -1,4 +1,5 @@
 import type { GenericOAuthConfig } from 'better-auth/plugins/generic-oauth';
+import { unseen } from '../../core/name.ts';
 
 /** Signing in at an identity provider (OpenID Connect). */
 export interface Oidc {
@@ -43,10 +44,7 @@ function person(profile: Record<string, unknown>) {
     (value): value is string => typeof value === 'string' && value.trim() !== '',
   );
   return {
-    name: (said ?? 'Somebody')
-      .replace(/\p{Cc}/gu, ' ')
-      .trim()
-      .slice(0, nameMax),
+    name: (said ?? 'Somebody').replace(new RegExp(unseen, 'gu'), ' ').trim().slice(0, nameMax),
     // Some providers write it as a text, of which "false" would count as true.
     emailVerified: email_verified === true || email_verified === 'true',
     image: undefined,

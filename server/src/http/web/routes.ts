@@ -8,7 +8,7 @@ import { authCalls } from './auth.ts';
 import * as entry from './entry.ts';
 import * as pages from './pages.ts';
 import * as profile from './profile.ts';
-import { allowance, chatPrice, ownFile, studioCall } from './studio.ts';
+import { allowance, chatPrice, ownFile, studioCall, studioLook } from './studio.ts';
 import type { Visit, WebDeps } from './visit.ts';
 
 /**
@@ -69,11 +69,14 @@ function openRoute([method, path, handler]: (typeof open)[number]): WebRoute {
   return { method, path, need: 'anyone', handler };
 }
 
-/** The API itself for the people of an account, paid and limited as the account's studio key. */
+/** The API itself for the people of an account; what spends is limited as its studio key. */
 function studioRows(): VisitRow[] {
   const calls = keyedCalls.map(([method, path, , call]): VisitRow => {
-    const right = method === 'GET' || path === '/estimate' ? 'view' : 'build';
-    return [method, path, right, (visit, reply, deps) => studioCall(call, visit, reply, deps)];
+    const looks = method === 'GET' || path === '/estimate';
+    const [right, make] = looks
+      ? (['view', studioLook] as const)
+      : (['build', studioCall] as const);
+    return [method, path, right, (visit, reply, deps) => make(call, visit, reply, deps)];
   });
   return [...calls, ['GET', '/files/:file_id', 'view', ownFile]];
 }

@@ -8,6 +8,7 @@ import { setRateHeaders, tooManyCalls } from '../auth.ts';
 import { quoteCall } from '../chat.ts';
 import type { HttpDeps, Keyed, KeyedHandler } from '../deps.ts';
 import { sendFile } from '../files.ts';
+import { throttle } from './throttle.ts';
 import type { Visit, WebDeps } from './visit.ts';
 
 type Call = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<unknown>;
@@ -22,12 +23,40 @@ export async function studioCall(
   const hash = await studioKey(deps.db, visit.account_id);
   const caller = await deps.authenticate(hash);
   // A studio key never lapses.
-  if (!caller || 'lapsed' in caller || !caller.active)
-    throw new ApiError('forbidden', { message: 'This account is suspended. Ask the operator.' });
+  if (!caller || 'lapsed' in caller || !caller.active) throw suspended();
   setRateHeaders(reply, caller.rate);
   if (!caller.rate.granted) throw tooManyCalls(caller.rate);
-  const keyed = Object.assign(visit, { caller }) as unknown as Keyed;
-  return call(keyed, reply, deps);
+  return call(keyed(visit, caller), reply, deps);
+}
+
+/**
+ * The same where nothing is spent. Each person has a minute of their own for it: who only looks
+ * must not use up the calls of those who spend.
+ */
+export async function studioLook(
+  call: Call,
+  visit: Visit,
+  reply: FastifyReply,
+  deps: WebDeps,
+): Promise<unknown> {
+  const { db, settings } = deps;
+  const { person_id } = visit.session;
+  await throttle(deps, 'studio-look', person_id, { max: settings.rpm, seconds: 60 });
+  let caller = await keys.studioSpender(db, visit.account_id);
+  if (!caller) {
+    await studioKey(db, visit.account_id);
+    caller = await keys.studioSpender(db, visit.account_id);
+  }
+  if (!caller?.active) throw suspended();
+  return call(keyed(visit, caller), reply, deps);
+}
+
+function keyed(visit: Visit, caller: keys.Spender): Keyed {
+  return Object.assign(visit, { caller }) as unknown as Keyed;
+}
+
+function suspended(): ApiError {
+  return new ApiError('forbidden', { message: 'This account is suspended. Ask the operator.' });
 }
 
 /** GET /studio/allowance: all that decides whether the next request can be paid. */
@@ -51,7 +80,7 @@ export async function allowance(
 
 /** POST /studio/chat-price: takes the body of a chat call and tells the most that it can cost. */
 export function chatPrice(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  return studioCall(quoteCall, visit, reply, deps);
+  return studioLook(quoteCall, visit, reply, deps);
 }
 
 /** GET /v1/files/:file_id: an upload of the account, to be looked at in the page. */

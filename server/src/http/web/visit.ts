@@ -23,6 +23,8 @@ export interface Visit extends FastifyRequest {
   /** The account that the path names; of calls outside an account, empty. */
   account_id: string;
   role: Role;
+  /** Of calls inside an account. */
+  viewer?: people.Viewer;
   /** From now on it only waits: it makes room for a call that works. */
   rest: () => void;
 }
@@ -114,6 +116,8 @@ export async function demandRight(visit: Visit, right: Right, { db }: WebDeps): 
   }
   visit.account_id = account_id;
   visit.role = found.role;
+  const { session_id, person_id } = visit.session;
+  visit.viewer = { session_id, person_id, account_id };
 }
 
 /** To others the operator's calls do not exist. */
