@@ -73,7 +73,7 @@ function openRoute([method, path, handler]: (typeof open)[number]): WebRoute {
 function studioRows(): VisitRow[] {
   const calls = keyedCalls.map(([method, path, , call]): VisitRow => {
     const right = method === 'GET' || path === '/estimate' ? 'view' : 'build';
-    return [method, path, right, (visit, reply, deps) => studioCall(call, visit, reply, deps)];
+    return [method, path, right, (...visited) => studioCall(call, right, ...visited)];
   });
   return [...calls, ['GET', '/files/:file_id', 'view', ownFile]];
 }

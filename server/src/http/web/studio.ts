@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { parseFileId } from '../../core/id.ts';
+import type { Right } from '../../core/role.ts';
 import * as accounts from '../../db/accounts.ts';
 import * as keys from '../../db/keys.ts';
 import { studioKey } from '../../operations/key.ts';
@@ -12,9 +13,13 @@ import type { Visit, WebDeps } from './visit.ts';
 
 type Call = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<unknown>;
 
-/** A call of the API by somebody who is signed in: it spends as the account's studio key. */
+/**
+ * A call of the API by somebody who is signed in: it spends as the account's studio key. In a
+ * suspended account people still look.
+ */
 export async function studioCall(
   call: Call,
+  right: Right,
   visit: Visit,
   reply: FastifyReply,
   deps: WebDeps,
@@ -22,7 +27,7 @@ export async function studioCall(
   const hash = await studioKey(deps.db, visit.account_id);
   const caller = await deps.authenticate(hash);
   // A studio key never lapses.
-  if (!caller || 'lapsed' in caller || !caller.active)
+  if (!caller || 'lapsed' in caller || (!caller.active && right !== 'view'))
     throw new ApiError('forbidden', { message: 'This account is suspended. Ask the operator.' });
   setRateHeaders(reply, caller.rate);
   if (!caller.rate.granted) throw tooManyCalls(caller.rate);
@@ -51,7 +56,7 @@ export async function allowance(
 
 /** POST /studio/chat-price: takes the body of a chat call and tells the most that it can cost. */
 export function chatPrice(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  return studioCall(quoteCall, visit, reply, deps);
+  return studioCall(quoteCall, 'view', visit, reply, deps);
 }
 
 /** GET /v1/files/:file_id: an upload of the account, to be looked at in the page. */
