@@ -83,6 +83,8 @@ create table verifications (
 );
 create index verifications_identifier on verifications (identifier);
 create index verifications_end on verifications (expires_at);
+-- Of a person or a step: what steps keep may be longer than another index takes.
+create index verifications_value on verifications using hash (value);
 comment on table verifications is 'Steps that wait for their second half: links to reset a password, challenges of passkeys.';
 comment on column verifications.id is 'UUIDv7.';
 comment on column verifications.identifier is 'What is being proven.';
@@ -97,6 +99,7 @@ create table two_factors (
   secret                    text not null,
   backup_codes              text not null,
   verified                  boolean,
+  last_step                 integer,
   failed_verification_count integer not null default 0,
   locked_until              timestamptz
 );
@@ -107,6 +110,7 @@ comment on column two_factors.person_id is 'Whose.';
 comment on column two_factors.secret is 'Encrypted with the signing secret.';
 comment on column two_factors.backup_codes is 'Encrypted; each good once.';
 comment on column two_factors.verified is 'A first code was right.';
+comment on column two_factors.last_step is 'Half minute since 1970 of the newest code that was used: it and older ones are good no more.';
 comment on column two_factors.failed_verification_count is 'Wrong codes in a row.';
 comment on column two_factors.locked_until is 'After too many of them.';
 

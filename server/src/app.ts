@@ -228,6 +228,7 @@ function httpDeps(
       Math.ceil(config.FAREBOX_IN_FLIGHT_MAX / 4),
       config.FAREBOX_OPEN_UPLOADS,
     ),
+    strangers: createBudget(Math.ceil(config.FAREBOX_IN_FLIGHT_MAX / 8), null),
     bodies: createBudget(config.FAREBOX_BODIES_MAX_BYTES, config.FAREBOX_BODIES_MAX_BYTES / 4),
     settings: {
       rpm: config.FAREBOX_RPM,

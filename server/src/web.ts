@@ -5,10 +5,9 @@ import { createAuth } from './http/web/auth.ts';
 import type { Oidc } from './http/web/oidc.ts';
 import { webRoutes, type WebRoute } from './http/web/routes.ts';
 import type { WebDeps } from './http/web/visit.ts';
-import * as people from './db/people.ts';
 import * as sessions from './db/sessions.ts';
 import type { Letter } from './lib/mail.ts';
-import { isInvited, settlePerson } from './operations/person.ts';
+import { isInvited, resetPassword, settlePerson } from './operations/person.ts';
 import { createThumbnails } from './storage/thumbnail.ts';
 import type { Parts } from './parts.ts';
 
@@ -34,7 +33,7 @@ export function openWeb(
     admits: async ({ email, emailVerified }) =>
       signUp === 'open' || (signUp === 'invite' && emailVerified && (await isInvited(db, email))),
     settle: (person) => settlePerson(db, person),
-    proven: (id) => people.verify(db, id),
+    proven: (id) => resetPassword(db, id),
     signedIn: (id) => sessions.sweep(db, id),
   });
   const oidcName = oidc && config.FAREBOX_OIDC_NAME;

@@ -6,6 +6,8 @@ export class ApiFailure extends Error {
   readonly code: string;
   readonly param: string | null;
   readonly details: Record<string, unknown>;
+  /** The sign-in library's own word for it. */
+  readonly reason: string | null;
 
   constructor(status: number, error: Partial<FailureBody>) {
     super(error.message ?? `HTTP ${status}`);
@@ -14,6 +16,7 @@ export class ApiFailure extends Error {
     this.code = error.code ?? 'unknown';
     this.param = error.param ?? null;
     this.details = error.details ?? {};
+    this.reason = typeof this.details.reason === 'string' ? this.details.reason : null;
   }
 }
 
@@ -68,13 +71,8 @@ export function withQuery(path: string, query: CallOptions['query'] = {}): strin
 }
 
 async function failureOf(reply: Response, path: string): Promise<ApiFailure> {
-  const said = (await reply.json().catch(() => ({}))) as {
-    error?: Partial<FailureBody>;
-    code?: string;
-    message?: string;
-  };
-  // The sign-in library writes its errors without an envelope.
-  const failure = new ApiFailure(reply.status, said.error ?? said);
+  const said = (await reply.json().catch(() => ({}))) as { error?: Partial<FailureBody> };
+  const failure = new ApiFailure(reply.status, said.error ?? {});
   const asks = path === '/api/me' || path.startsWith('/api/auth/');
   if (reply.status === 401 && !asks) signedOut.dispatchEvent(new Event('signed-out'));
   return failure;

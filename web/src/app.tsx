@@ -50,6 +50,7 @@ const search = (given: Record<string, unknown>) => ({
   to: text(given.to),
   token: text(given.token),
   error: text(given.error),
+  confirmed: text(given.confirmed),
 });
 
 const entryPages = (

@@ -3,12 +3,13 @@ import { ApiFailure } from './api.ts';
 import { messageOf } from './components/Failure.tsx';
 import { addWords } from './words.ts';
 
-/** What the sign-in calls refuse, in words: they answer with codes. */
+/** What the sign-in calls refuse, in words: they answer with reasons. */
 export function useAuthFailure(): (error: unknown) => string {
   const { t, i18n } = useTranslation('auth');
   return (error) => {
     if (error instanceof ApiFailure) {
-      if (i18n.exists(`auth:${error.code}`)) return t(error.code);
+      const { reason } = error;
+      if (reason !== null && i18n.exists(`auth:${reason}`)) return t(reason);
       if (error.status === 429) return t('too_many');
     }
     // The browser asked for the passkey, and the person said no.

@@ -22,3 +22,11 @@ export function parseUsd(text: string): bigint | null {
   const size = BigInt(whole) * micro + BigInt(decimals.padEnd(6, '0'));
   return sign ? -size : size;
 }
+
+/** An amount as `parseUsd` reads it, but for more digits than it takes. */
+export function isTooLarge(text: string): boolean {
+  return (
+    parseUsd(text.replace(/^(?<sign>\s*[-−]?)\d{10,}/, '$<sign>1')) !== null &&
+    parseUsd(text) === null
+  );
+}

@@ -2,7 +2,9 @@
 export function ownPath(to: string | undefined): string {
   const home = '/cabinet';
   if (to === undefined || !URL.canParse(to, location.origin)) return home;
-  // As the browser reads it: //host, /\host and https:host are other sites.
+  // As the browser reads it: //host, /\host and https:host are other sites, and so is /a/..//host
+  // once it is tidied up.
   const { origin, pathname, search, hash } = new URL(to, location.origin);
-  return origin === location.origin && to.startsWith('/') ? pathname + search + hash : home;
+  const isOwn = origin === location.origin && to.startsWith('/') && !pathname.startsWith('//');
+  return isOwn ? pathname + search + hash : home;
 }

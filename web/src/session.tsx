@@ -75,9 +75,10 @@ export function useAccount(): Account {
   return account;
 }
 
-/** Whether who is signed in may do this with the account that the pages show. */
+/** Whether who is signed in may do this with the account; in a suspended one they only look. */
 export function useMay(right: Right): boolean {
-  return rights[useAccount().role].includes(right);
+  const { role, status } = useAccount();
+  return rights[role].includes(right) && (right === 'view' || status === 'active');
 }
 
 /** `/keys` → the address of that call for the account that the pages show. */

@@ -41,6 +41,7 @@ const UNIQUE_ITEMS_MAX = 1000;
 /** Everything wrong with a row; empty where it may go live. */
 export function checkRow(model: Model): Fault[] {
   const faults = [...kindFaults(model), ...maxFaults(model), ...resolutionFaults(model)];
+  faults.push(...costFaults(model));
   const unsafe = schemaFaults(model.input_schema, '/input_schema');
   faults.push(...unsafe, ...extraFaults(model), ...defaultFaults(model));
   // The example is judged by the schema and the price rules; with faults in those it would only
@@ -119,6 +120,23 @@ function resolutionFaults({ price: rules, input_schema }: Model): Fault[] {
     faults.push({ path: '/input_schema/properties/resolution/enum', message });
   }
   return faults;
+}
+
+/** A cost of each offered resolution, or of none: a gap would be booked at another's. */
+function costFaults({ price: { resolutions: offered }, upstreams }: Model): Fault[] {
+  return upstreams.flatMap(({ cost_by_resolution: own }, at): Fault[] => {
+    if (own === undefined) return [];
+    const path = `${upstreams.length > 1 ? `/upstreams/${at}` : ''}/cost_usd_by_resolution`;
+    const unknown = (Object.keys(own) as Resolution[]).find((name) => !offered.includes(name));
+    if (unknown !== undefined) {
+      const message = `cost_usd_by_resolution has ${unknown}, which the row does not offer.`;
+      return [{ path: `${path}/${unknown}`, message }];
+    }
+    const missing = offered.filter((name) => own[name] === undefined);
+    if (missing.length === 0) return [];
+    const message = `${missing.join(', ')} in resolutions has no cost in cost_usd_by_resolution.`;
+    return [{ path, message }];
+  });
 }
 
 function extraFaults({ price: { extras }, input_schema }: Model): Fault[] {

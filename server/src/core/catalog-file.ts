@@ -21,6 +21,7 @@ import { schemaFaults } from './catalog-words.ts';
 import type { Fault } from './catalog-words.ts';
 import { chatExample, chatInputSchema } from './chat-schema.ts';
 import { parseUsd } from './money.ts';
+import type { Rates } from './rates.ts';
 import { definitionOf } from './upstream-definition.ts';
 import type { DefinitionForm, UpstreamDefinition } from './upstream-definition.ts';
 
@@ -46,6 +47,7 @@ interface UpstreamForm {
   input_mapping?: Record<string, string>;
   input_defaults?: Record<string, unknown>;
   cost_usd?: string;
+  cost_usd_by_resolution?: Partial<Record<Resolution, string>>;
   cost_input_usd?: string;
   cost_output_usd?: string;
 }
@@ -275,6 +277,10 @@ function formFaults(row: RowForm, file: FileForm): Fault[] {
     faults.push({ path: '/created', message });
   }
   (row.upstreams ?? [row]).forEach((form, i) => {
+    if (form.cost_usd !== undefined && form.cost_usd_by_resolution !== undefined) {
+      const message = 'cost_usd is the cost of no resolution beside cost_usd_by_resolution.';
+      faults.push({ path: `${row.upstreams ? `/upstreams/${i}` : ''}/cost_usd`, message });
+    }
     if (form.upstream !== undefined || file.upstream !== undefined) return;
     const message = 'upstream is missing; name it in the row or once at the top of the file.';
     faults.push({ path: row.upstreams ? `/upstreams/${i}` : '', message });
@@ -311,18 +317,16 @@ function modelOf(row: RowForm, file: FileForm): Model {
 
 function priceOf(row: RowForm, input_schema: Record<string, unknown>): PriceRules {
   const { unit, usd, usd_by_resolution, input_usd, output_usd } = row.price;
-  const rates = Object.entries(usd_by_resolution ?? {}) as [Resolution, string][];
+  const rates = ratesIn(usd_by_resolution);
   return {
     unit,
     ...(usd !== undefined && { unit_price_usd_micro: parseUsd(usd) }),
-    ...(rates.length > 0 && {
-      by_resolution: Object.fromEntries(rates.map(([name, rate]) => [name, parseUsd(rate)])),
-    }),
+    ...(rates && { by_resolution: rates }),
     ...(input_usd !== undefined && { input_usd_micro: parseUsd(input_usd) }),
     ...(output_usd !== undefined && { output_usd_micro: parseUsd(output_usd) }),
     extras: (row.extras ?? []).map((form) => extraOf(form, input_schema)),
     max: row.max ?? 0,
-    resolutions: row.resolutions ?? rates.map(([name]) => name),
+    resolutions: row.resolutions ?? (Object.keys(rates ?? {}) as Resolution[]),
   };
 }
 
@@ -359,16 +363,27 @@ function upstreamOf(
   file: FileForm,
 ): ModelUpstream {
   const cost = form.cost_usd ?? form.cost_input_usd;
+  const own = ratesIn(form.cost_usd_by_resolution);
   return {
     upstream: form.upstream ?? nameOf(file)!,
     model,
     weight: form.weight ?? null,
     input_mapping: form.input_mapping ?? {},
     input_defaults: form.input_defaults ?? {},
-    cost_usd_micro: cost === undefined ? null : parseUsd(cost),
+    cost_usd_micro: own ? highestOf(own) : cost === undefined ? null : parseUsd(cost),
+    ...(own && { cost_by_resolution: own }),
     cost_output_usd_micro:
       form.cost_output_usd === undefined ? null : parseUsd(form.cost_output_usd),
   };
+}
+
+function ratesIn(form: Partial<Record<Resolution, string>> | undefined): Rates | undefined {
+  if (form === undefined) return undefined;
+  return Object.fromEntries(Object.entries(form).map(([name, rate]) => [name, parseUsd(rate)]));
+}
+
+function highestOf(rates: Rates): bigint {
+  return Object.values(rates).reduce((most, rate) => (rate > most ? rate : most), 0n);
 }
 
 function nameOf({ upstream }: FileForm): string | undefined {

@@ -165,6 +165,16 @@ describe('a row', () => {
     );
   });
 
+  test('may tell a cost of each resolution, of which the highest stands for what is not known', () => {
+    const price = { unit: 'image', usd_by_resolution: { '1k': '0.01', '2k': '0.02' } };
+    const costs = { '1k': '0.004', '2k': '0.009' };
+    const [route] = rowOf({ ...image, price, cost_usd_by_resolution: costs }).upstreams;
+    assert.deepEqual(
+      [route!.cost_usd_micro, route!.cost_by_resolution],
+      [9000n, { '1k': 4000n, '2k': 9000n }],
+    );
+  });
+
   test('of text gets the schema and example of a chat, and keeps both costs', () => {
     const model = rowOf({
       ...chat,
@@ -351,6 +361,33 @@ describe('what is wrong with a file', () => {
       { price: byResolution, resolutions: ['1k', '2k', '4k'] },
       '/models/0/price/usd_by_resolution',
       /4k in resolutions has no price/,
+    ],
+    [
+      'a cost of a resolution that is not offered',
+      { price: byResolution, cost_usd_by_resolution: { '1k': '1', '2k': '1', '4k': '1' } },
+      '/models/0/cost_usd_by_resolution/4k',
+      /4k, which the row does not offer/,
+    ],
+    [
+      'an offered resolution without a cost',
+      { price: byResolution, cost_usd_by_resolution: { '1k': '1' } },
+      '/models/0/cost_usd_by_resolution',
+      /2k in resolutions has no cost/,
+    ],
+    [
+      'of several upstreams one whose costs have a gap',
+      {
+        price: byResolution,
+        upstreams: [{}, { upstream: 'fal', cost_usd_by_resolution: { '2k': '1' } }],
+      },
+      '/models/0/upstreams/1/cost_usd_by_resolution',
+      /1k in resolutions has no cost/,
+    ],
+    [
+      'two sorts of costs',
+      { price: byResolution, cost_usd: '1', cost_usd_by_resolution: { '1k': '1', '2k': '1' } },
+      '/models/0/cost_usd',
+      /cost of no resolution/,
     ],
     [
       'a price that nothing can have',
@@ -759,9 +796,7 @@ describe('the published schema', () => {
     const row = fileSchema.$defs.model.properties;
     assert.deepEqual(row.task.enum, [...tasks]);
     assert.deepEqual(fileSchema.$defs.resolution.enum, [...resolutions]);
-    assert.deepEqual(Object.keys(fileSchema.$defs.price.properties.usd_by_resolution.properties), [
-      ...resolutions,
-    ]);
+    assert.deepEqual(Object.keys(fileSchema.$defs.byResolution.properties), [...resolutions]);
   });
 
   test('takes a row of each task', () => {

@@ -93,8 +93,13 @@ export interface ModelUpstream {
   input_mapping: Record<string, string>;
   /** Fixed fields added to what is sent. */
   input_defaults: Record<string, unknown>;
-  /** What one unit costs the operator, micro-USD; null where unknown. For text per 1M tokens. */
+  /**
+   * What one unit costs the operator, micro-USD; null where unknown. For text per 1M tokens. Where
+   * resolutions have costs of their own the highest of them.
+   */
   cost_usd_micro: bigint | null;
+  /** Of each offered resolution, where they are told one by one. */
+  cost_by_resolution?: Partial<Record<Resolution, bigint>>;
   cost_output_usd_micro: bigint | null;
 }
 

@@ -2,12 +2,26 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chatCost, costMaxUsdMicro, mediaCost, toldCost } from './cost.ts';
 
-const route = { cost_usd_micro: 1n, cost_output_usd_micro: null };
+const route = { cost_usd_micro: 1n as bigint | null, cost_output_usd_micro: null };
 
 test('a cost is rounded up to whole micro-USD', () => {
   assert.equal(mediaCost(route, 2.000001), 3n);
   assert.equal(toldCost(0.0000015), 2n);
 });
+
+const own = { ...route, cost_usd_micro: 9n, cost_by_resolution: { '480p': 4n, '720p': 9n } };
+const byResolution: [what: string, of: typeof route, resolution: unknown, expected: bigint][] = [
+  ['the cost of what was asked', own, '480p', 8n],
+  ['the dearest has its own too', own, '720p', 18n],
+  ['the dearest where nothing was asked', own, undefined, 18n],
+  ['the dearest where the row tells none of it', own, '4k', 18n],
+  ['the dearest for what every object has', own, 'constructor', 18n],
+  ['the dearest for what is no text', own, ['480p'], 18n],
+  ['the one cost of a row that has one', route, '480p', 2n],
+];
+for (const [what, of, resolution, expected] of byResolution) {
+  test(`by resolution: ${what}`, () => assert.equal(mediaCost(of, 2, resolution), expected));
+}
 
 test('what is too large to be a cost is not known, and throws nothing', () => {
   for (const quantity of [1e16, 1e30, 1e308, Infinity, NaN])

@@ -1,13 +1,32 @@
-import type { ModelUpstream } from './catalog.ts';
+import type { ModelUpstream, Resolution } from './catalog.ts';
 
 /** What requests cost the operator, so that the margin is known. Micro-USD. Pure. */
 
-type Costs = Pick<ModelUpstream, 'cost_usd_micro' | 'cost_output_usd_micro'>;
+export type Costs = Pick<
+  ModelUpstream,
+  'cost_usd_micro' | 'cost_output_usd_micro' | 'cost_by_resolution'
+>;
 
-/** Of media: so many units at the row's cost; null where the row tells none, or it cannot be. */
-export function mediaCost(route: Costs | undefined, quantity: number): bigint | null {
-  const rate = route?.cost_usd_micro ?? null;
+/**
+ * Of media: so many units at the row's cost for what was asked; null where the row tells none, or
+ * it cannot be.
+ */
+export function mediaCost(
+  route: Costs | undefined,
+  quantity: number,
+  resolution?: unknown,
+): bigint | null {
+  const rate = route ? unitCost(route, resolution) : null;
   return rate === null ? null : microOf(Number(rate) * quantity);
+}
+
+/** Of one unit; of a resolution that has no cost of its own the highest. */
+export function unitCost(
+  { cost_usd_micro, cost_by_resolution: own }: Costs,
+  resolution: unknown,
+): bigint | null {
+  const isKnown = typeof resolution === 'string' && own && Object.hasOwn(own, resolution);
+  return isKnown ? own[resolution as Resolution]! : cost_usd_micro;
 }
 
 /** Of a chat call, by the row's costs of a million tokens; null where the row tells none. */

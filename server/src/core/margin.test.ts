@@ -66,13 +66,26 @@ test('of text both sorts of tokens have a margin; one cost may stand for both', 
   assert.equal(marginsOf(rules, costs(1n))[1]!.margin, 7n);
 });
 
+const seen = (...args: Parameters<typeof ratesOf>) =>
+  ratesOf(...args).map(({ resolution, price, cost, margin }) => [resolution, price, cost, margin]);
+
 test('rates are those of each resolution, or the one that there is', () => {
   const one = { ...base, unit_price_usd_micro: 7n };
-  assert.deepEqual(ratesOf(one), [{ resolution: null, price: 7n }]);
+  assert.deepEqual(seen(one, costs(2n)), [[null, 7n, 2n, 5n]]);
   const two = { ...base, by_resolution: { '1k': 1n, '2k': 2n } };
-  assert.deepEqual(ratesOf(two), [
-    { resolution: '1k', price: 1n },
-    { resolution: '2k', price: 2n },
+  assert.deepEqual(seen(two, costs(null)), [
+    ['1k', 1n, null, null],
+    ['2k', 2n, null, null],
   ]);
-  assert.deepEqual(ratesOf({ ...base, unit: '1M tokens', input_usd_micro: 1n }), []);
+  assert.deepEqual(seen({ ...base, unit: '1M tokens', input_usd_micro: 1n }, costs(1n)), []);
+});
+
+test('each resolution is set against its own cost, the dearest price against that of its own', () => {
+  const rules = { ...base, by_resolution: { '1k': 96n, '4k': 192n } };
+  const route = { ...costs(160n), cost_by_resolution: { '1k': 80n, '4k': 150n } };
+  assert.deepEqual(seen(rules, route), [
+    ['1k', 96n, 80n, 16n],
+    ['4k', 192n, 150n, 42n],
+  ]);
+  assert.equal(marginsOf(rules, route)[0]!.cost, 150n);
 });

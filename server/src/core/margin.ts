@@ -1,4 +1,5 @@
-import type { ModelUpstream, PriceRules } from './catalog.ts';
+import type { PriceRules, Resolution } from './catalog.ts';
+import { unitCost, type Costs } from './cost.ts';
 import { dearest, offeredResolutions, rateOf } from './rates.ts';
 
 /** What a row of the catalog is sold for, what its upstream takes, and what is left. Pure. */
@@ -15,9 +16,7 @@ export interface Margin {
   margin_ppm: number | null;
 }
 
-type Costs = Pick<ModelUpstream, 'cost_usd_micro' | 'cost_output_usd_micro'>;
-
-/** At the list price; of several the highest, which is what the row's cost stands beside. */
+/** At the list price; of several the highest, and what that one costs. */
 export function marginsOf(rules: PriceRules, route: Costs): Margin[] {
   const { cost_usd_micro: cost, cost_output_usd_micro: output } = route;
   if (rules.unit === '1M tokens') {
@@ -27,15 +26,20 @@ export function marginsOf(rules: PriceRules, route: Costs): Margin[] {
     ];
   }
   const highest = dearest(rules, (rate) => rate);
-  return [marginAt('unit', rateOf(rules, highest), cost)];
+  return [marginAt('unit', rateOf(rules, highest), unitCost(route, highest))];
 }
 
-/** Each rate that a unit may have, the extras left out. */
-export function ratesOf(rules: PriceRules): { resolution: string | null; price: bigint }[] {
+/** Each rate that a unit may have, the extras left out, with what is left of it. */
+export function ratesOf(
+  rules: PriceRules,
+  route: Costs,
+): (Margin & { resolution: Resolution | null })[] {
   if (rules.unit === '1M tokens') return [];
   const offered = offeredResolutions(rules);
-  if (offered.length === 0) return [{ resolution: null, price: rateOf(rules, undefined) }];
-  return offered.map((resolution) => ({ resolution, price: rateOf(rules, resolution) }));
+  return (offered.length === 0 ? [undefined] : offered).map((resolution) => ({
+    resolution: resolution ?? null,
+    ...marginAt('unit', rateOf(rules, resolution), unitCost(route, resolution)),
+  }));
 }
 
 function marginAt(of: Margin['of'], price: bigint, cost: bigint | null): Margin {

@@ -14,6 +14,8 @@ export interface Invitation {
 
 /** What came of a link. */
 export interface Found extends Invitation {
+  /** Null: the command line, or somebody who is gone. */
+  invited_by: string | null;
   /** The link proves that the address is theirs. */
   proves: boolean;
 }
@@ -43,7 +45,7 @@ export async function insert(
 export async function findOpen(db: Connection, hash: Buffer): Promise<Found | null> {
   const [row] = await db.run<Found>(sql`
     select i.id, i.account_id, coalesce(a.name, a.email) as account_name, i.email, i.role,
-      i.expires_at, coalesce(i.proof_hash = ${hash}, false) as proves
+      i.expires_at, i.invited_by, coalesce(i.proof_hash = ${hash}, false) as proves
     from invitations i left join accounts a on a.id = i.account_id
     where (i.token_hash = ${hash} or i.proof_hash = ${hash})
       and i.accepted_at is null and i.expires_at > now()`);
@@ -68,16 +70,16 @@ export function listOpen(db: Connection, accountId: string | null): Promise<Invi
       and i.expires_at > now() order by i.id desc limit 200`);
 }
 
-/** Takes an open one back; false where there is none of this account. */
+/** Takes an open one back, and tells whose it was; null where there is none of this account. */
 export async function withdraw(
   db: Connection,
   id: string,
   accountId: string | null,
-): Promise<boolean> {
-  const rows = await db.run(sql`
+): Promise<{ email: string; role: Role } | null> {
+  const [row] = await db.run<{ email: string; role: Role }>(sql`
     delete from invitations where id = ${id} and accepted_at is null
-      and account_id is not distinct from ${accountId}::uuid returning id`);
-  return rows.length > 0;
+      and account_id is not distinct from ${accountId}::uuid returning email, role`);
+  return row ?? null;
 }
 
 /** Open ones of an address, wherever they lead. */
@@ -95,4 +97,15 @@ export async function withdrawOf(db: Connection, accountId: string, email: strin
   await db.run(sql`
     delete from invitations
     where account_id = ${accountId} and email = ${email} and accepted_at is null`);
+}
+
+/** Takes all open ones back that somebody made into an account. */
+export async function withdrawBy(
+  db: Connection,
+  inviter: { account_id: string; person_id: string },
+): Promise<void> {
+  await db.run(sql`
+    delete from invitations
+    where account_id = ${inviter.account_id} and invited_by = ${inviter.person_id}
+      and accepted_at is null`);
 }

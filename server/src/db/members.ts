@@ -24,6 +24,17 @@ export async function lock(db: Connection, accountId: string): Promise<void> {
   await db.run(sql`select from accounts where id = ${accountId} for no key update`);
 }
 
+/** One of them; null where they do not belong to it. */
+export async function find(
+  db: Connection,
+  { account_id, person_id }: { account_id: string; person_id: string },
+): Promise<{ email: string; role: Role } | null> {
+  const [row] = await db.run<{ email: string; role: Role }>(sql`
+    select p.email, m.role from members m join people p on p.id = m.person_id
+    where m.account_id = ${account_id} and m.person_id = ${person_id}`);
+  return row ?? null;
+}
+
 /** False where they do not belong to it. */
 export async function setRole(
   db: Connection,

@@ -64,6 +64,20 @@ export async function lock(db: Connection, id: string): Promise<void> {
   await db.run(sql`select from people where id = ${id} for no key update`);
 }
 
+/**
+ * Who has this address, has not proven it, and signs in with a password alone; locked as above.
+ */
+export async function lockUnproven(db: Connection, email: string): Promise<string | null> {
+  const [row] = await db.run<{ id: string }>(sql`
+    select p.id from people p
+    where p.email = ${email} and not p.email_verified and not p.two_factor_enabled
+      and not exists (select from logins l where l.person_id = p.id
+        and l.provider_id <> 'credential')
+      and not exists (select from passkeys k where k.person_id = p.id)
+    for no key update of p`);
+  return row?.id ?? null;
+}
+
 /** The address is theirs. */
 export async function verify(db: Connection, id: string): Promise<void> {
   await db.run(sql`
@@ -81,16 +95,17 @@ export async function loginsOf(db: Connection, id: string): Promise<string[]> {
 
 /** A password alone signs them in again. */
 export async function dropTwoFactor(db: Connection, id: string): Promise<void> {
+  await forgetSteps(db, id);
   await db.run(sql`delete from two_factors where person_id = ${id}`);
   await db.run(sql`
     update people set two_factor_enabled = false, updated_at = now() where id = ${id}`);
 }
 
-/** Returns false where they have no password to replace. */
+/** Null: none signs them in any more. Returns false where they have none to replace. */
 export async function setPassword(
   db: Connection,
   personId: string,
-  password: string,
+  password: string | null,
 ): Promise<boolean> {
   const rows = await db.run(sql`
     update logins set password = ${password}, updated_at = now()
@@ -98,14 +113,22 @@ export async function setPassword(
   return rows.length > 0;
 }
 
-/** A link that sets a new password: `token` stands in it. */
+/**
+ * Takes back what stands open in their name: browsers that are trusted without a code, links to a
+ * new password, sign-ins that wait for a code.
+ */
+export async function forgetSteps(db: Connection, personId: string): Promise<void> {
+  await db.run(sql`delete from verifications where value = ${personId}`);
+}
+
+/** A link that sets a new password. */
 export async function insertReset(
   db: Connection,
-  reset: { id: string; person_id: string; token: string; seconds: number },
+  reset: { id: string; person_id: string; identifier: string; seconds: number },
 ): Promise<void> {
   await db.run(sql`
     insert into verifications (id, identifier, value, expires_at)
-    values (${reset.id}, ${`reset-password:${reset.token}`}, ${reset.person_id},
+    values (${reset.id}, ${reset.identifier}, ${reset.person_id},
       now() + make_interval(secs => ${reset.seconds}))`);
 }
 
@@ -169,15 +192,16 @@ export async function isOperator(db: Connection, personId: string): Promise<bool
   return rows.length > 0;
 }
 
-/** Nothing where they belong to it already. */
+/** False where they belong to it already: nothing is changed then. */
 export async function join(
   db: Connection,
   member: { account_id: string; person_id: string; role: Role },
-): Promise<void> {
-  await db.run(sql`
+): Promise<boolean> {
+  const rows = await db.run(sql`
     insert into members (account_id, person_id, role)
     values (${member.account_id}, ${member.person_id}, ${member.role})
-    on conflict (account_id, person_id) do nothing`);
+    on conflict (account_id, person_id) do nothing returning person_id`);
+  return rows.length > 0;
 }
 
 export async function countMembers(db: Connection, accountId: string): Promise<number> {

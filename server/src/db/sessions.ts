@@ -30,6 +30,11 @@ export async function endOthers(db: Connection, personId: string, keptId: string
   return rows.length;
 }
 
+/** Signs all browsers out. */
+export async function endAll(db: Connection, personId: string): Promise<void> {
+  await db.run(sql`delete from sessions where person_id = ${personId}`);
+}
+
 /** Throws away what is over: sessions of a person, and a part of all steps that nobody finished. */
 export async function sweep(db: Connection, personId: string): Promise<void> {
   await db.run(sql`delete from sessions where person_id = ${personId} and expires_at < now()`);

@@ -22,3 +22,19 @@ export async function replace(db: Connection, before: Sealed, after: Sealed): Pr
     where id = ${before.id} and secret = ${before.secret}
       and backup_codes = ${before.backup_codes}`);
 }
+
+/** The sealed secret of their app; null where there is none, or it takes no codes for a while. */
+export async function secretOf(db: Connection, personId: string): Promise<string | null> {
+  const [row] = await db.run<{ secret: string }>(sql`
+    select secret from two_factors
+    where person_id = ${personId} and (locked_until is null or locked_until <= now())`);
+  return row?.secret ?? null;
+}
+
+/** Uses the code of this step up; false where it, or a newer one, was used before. */
+export async function useStep(db: Connection, personId: string, step: number): Promise<boolean> {
+  const rows = await db.run(sql`
+    update two_factors set last_step = ${step}
+    where person_id = ${personId} and (last_step is null or last_step < ${step}) returning id`);
+  return rows.length > 0;
+}

@@ -59,6 +59,8 @@ export interface HttpDeps {
   openChats: Budget;
   /** Uploads that are open here, by account. */
   openUploads: Budget;
+  /** Calls of the web pages that nobody has signed in for, by network. */
+  strangers: Budget;
   /** Bytes of JSON bodies, until their calls are over. */
   bodies: Budget;
   /** True while the disk is nearly full. */

@@ -18,7 +18,8 @@ import { errorBody, sendError } from './errors.ts';
 import type { Route } from './routes.ts';
 import { mountWeb } from './web/mount.ts';
 import type { WebRoute } from './web/routes.ts';
-import type { WebDeps } from './web/visit.ts';
+import { networkOf } from './web/throttle.ts';
+import { isStranger, type WebDeps } from './web/visit.ts';
 import { createShedLog } from './shed.ts';
 
 /** Longer than load balancers keep an idle connection: the side that closes it must be theirs. */
@@ -83,9 +84,14 @@ export function createServer(
 }
 
 const tooMuch = 'This server has too much to do. Nothing was charged; retry with backoff.';
+const tooManyStrangers =
+  'Too many calls are under way that nobody has signed in for. Retry with backoff.';
 const tooManyHere = `A connection takes ${callsPerConnectionMax} calls at once. Nothing was charged; wait for a reply, or open another connection.`;
 
-/** Counts the calls under way, refuses those beyond the bound, and measures all of them. */
+/**
+ * Counts the calls under way, refuses those beyond the bound, and measures all of them. Strangers
+ * have places of their own: who has neither key nor session takes none of those who pay.
+ */
 function bound(app: FastifyInstance, deps: HttpDeps): void {
   let inFlight = 0;
   const connections = watchConnections(app, deps.settings.times);
@@ -105,15 +111,20 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
     if (inFlight >= deps.settings.inFlightMax && !isOutside(req))
       return refuse('in_flight', tooMuch);
     if (calls.size >= callsPerConnectionMax) return refuse('connection', tooManyHere);
+    const network = isStranger(req) ? networkOf(req.ip) : null;
+    if (network !== null && !deps.strangers.take(network, 1))
+      return refuse('strangers', tooManyStrangers);
     calls.add(reply.raw);
-    inFlight++;
-    deps.metrics.counts.inFlight = inFlight;
+    const count = (one: 1 | -1) => {
+      if (network === null) deps.metrics.counts.inFlight = inFlight += one;
+      else if (one === -1) deps.strangers.give(network, 1);
+    };
+    count(1);
     let working = true;
     const rest = () => {
       if (!working) return;
       working = false;
-      inFlight--;
-      deps.metrics.counts.inFlight = inFlight;
+      count(-1);
     };
     (req as Keyed).rest = rest;
     reply.raw.once('close', () => {
@@ -154,7 +165,7 @@ function logCalls(app: FastifyInstance, logger: FastifyBaseLogger): void {
 /** By the route, not by the target's text: that may be written as a whole URL. */
 function isOutside(req: FastifyRequest): boolean {
   const { url } = req.routeOptions;
-  return url !== undefined && !/^\/(v1|api)\//.test(url);
+  return isStranger(req) || (url !== undefined && !/^\/(v1|api)\//.test(url));
 }
 
 /** What Node would serve, or refuse with an empty body. */

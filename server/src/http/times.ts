@@ -11,6 +11,8 @@ export interface Times {
   connectionsCheckMs: number;
   /** A JSON body that has not come whole by then is cut off. */
   bodyMs: number;
+  /** The same of a call of the web pages that anyone may make: nobody has signed in for it yet. */
+  strangerBodyMs: number;
   /** How long the rest of a body that was refused may still come. */
   lingerMs: number;
   /** An upload of which fewer than `uploadLeastBytes` come in so long is cut off. */
@@ -46,6 +48,7 @@ export const usualTimes: Times = {
   headersMs: 15_000,
   connectionsCheckMs: 2_000,
   bodyMs: 30_000,
+  strangerBodyMs: 5_000,
   lingerMs: 2_000,
   uploadWindowMs: 20_000,
   uploadLeastBytes: 8 * 1024,

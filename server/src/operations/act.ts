@@ -1,6 +1,7 @@
+import * as accounts from '../db/accounts.ts';
 import * as operatorLog from '../db/operator-log.ts';
 import { newId } from '../lib/id.ts';
-import { within, type Database } from '../lib/sql.ts';
+import { within, type Database, type Transaction } from '../lib/sql.ts';
 
 /** Who does it. */
 export interface Operator {
@@ -19,6 +20,19 @@ export interface Done {
   details?: Record<string, unknown>;
   /** Once all of it is written: hints to others. */
   after?: () => void;
+}
+
+/**
+ * A row about the people of an account, where it is an operator's: who owns that runs the service,
+ * so nobody becomes or ceases to be an operator without one. `account_id` is locked by now.
+ */
+export async function noteTeam(
+  tx: Transaction,
+  by: Operator,
+  deed: { action: string; account_id: string; target: string; details: Record<string, unknown> },
+): Promise<void> {
+  if (!(await accounts.lock(tx, deed.account_id)).is_operator) return;
+  operatorLog.insert(tx, { id: newId(), person_id: by.person_id, by_email: by.email, ...deed });
 }
 
 /**

@@ -4,11 +4,14 @@ import { newWebhookSecret } from '../core/webhook.ts';
 import type { Role } from '../core/role.ts';
 import * as accounts from '../db/accounts.ts';
 import * as invitations from '../db/invitations.ts';
+import * as members from '../db/members.ts';
 import * as people from '../db/people.ts';
+import * as sessions from '../db/sessions.ts';
 import { newId } from '../lib/id.ts';
 import { hashPassword } from '../lib/password.ts';
 import type { Connection, Database, Transaction } from '../lib/sql.ts';
 import { emailOf, Refused } from './account.ts';
+import { noteTeam } from './act.ts';
 
 const nameMax = 100;
 const resetSeconds = 3600;
@@ -21,17 +24,20 @@ export interface SignUp {
   /** What stood in the link they came by; null: they came by themselves. */
   token: string | null;
   email_verified: boolean;
+  /** There is mail: nobody is in before they have proven their address. */
+  has_mail: boolean;
 }
 
 /**
- * Makes a person, and an account of their own or a place in the one they were invited to. `made` is
- * false where the address is taken: who asks must not learn that. Throws `Refused` for an
- * invitation that is no longer good, or is for another address.
+ * Makes a person, and an account of their own or a place in the one they were invited to. The
+ * address may be taken, by somebody `known` or by one who has not proven it (`unproven`): who asks
+ * must not learn that. Throws `Refused` for an invitation that is no longer good, or is for another
+ * address.
  */
 export async function signUp(
   db: Database,
   wanted: SignUp,
-): Promise<{ made: boolean; email: string; email_verified: boolean }> {
+): Promise<{ person: 'new' | 'unproven' | 'known'; email: string; email_verified: boolean }> {
   const email = emailOf(wanted.email);
   const name = displayName(wanted.name);
   const password = await hashPassword(wanted.password);
@@ -40,11 +46,31 @@ export async function signUp(
     const invitation = wanted.token === null ? null : await need(tx, wanted.token, email);
     const email_verified = wanted.email_verified || invitation?.proves === true;
     const person = { id, name, email, email_verified, login_id: newId(), password };
-    if (!(await people.insert(tx, person))) return { made: false, email, email_verified };
-    if (invitation) await use(tx, invitation, id);
+    if (!(await people.insert(tx, person))) {
+      const unproven = wanted.has_mail ? await people.lockUnproven(tx, email) : null;
+      if (unproven === null) return { person: 'known', email, email_verified };
+      await startAnew(tx, { ...person, id: unproven });
+      if (invitation && email_verified) {
+        await use(tx, invitation, { id: unproven, email });
+      }
+      return { person: 'unproven', email, email_verified };
+    }
+    if (invitation) await use(tx, invitation, { id, email });
     if (!invitation?.account_id) await ownAccount(tx, { id, email });
-    return { made: true, email, email_verified };
+    return { person: 'new', email, email_verified };
   });
+}
+
+/**
+ * Of several who sign up with one address only its owner reads the letters, and nobody knows yet
+ * which one that is: no password counts but one that is set with a link that was sent there.
+ */
+async function startAnew(tx: Transaction, person: people.NewPerson): Promise<void> {
+  const { id, name, password, email_verified } = person;
+  await people.setPassword(tx, id, email_verified ? password : null);
+  await people.rename(tx, id, name);
+  await sessions.endAll(tx, id);
+  if (email_verified) await people.verify(tx, id);
 }
 
 /** Puts somebody who is signed in into the account they were invited to. Throws `Refused`. */
@@ -55,7 +81,7 @@ export function acceptInvitation(
 ): Promise<invitations.Invitation> {
   return db.tx(async (tx) => {
     const invitation = await need(tx, token, person.email);
-    await use(tx, invitation, person.id);
+    await use(tx, invitation, person);
     // An invitation to an account of their own, for somebody who has none.
     if (!invitation.account_id && (await people.memberships(tx, person.id)).length === 0)
       await ownAccount(tx, person);
@@ -71,11 +97,26 @@ async function need(tx: Transaction, token: string, email: string) {
   return invitation;
 }
 
-async function use(tx: Transaction, invitation: invitations.Invitation, person_id: string) {
-  const { id, account_id, role } = invitation;
-  if (!(await invitations.accept(tx, id)))
+async function use(
+  tx: Transaction,
+  invitation: invitations.Found,
+  { id: person_id, email }: { id: string; email: string },
+) {
+  const { id, account_id, role, invited_by } = invitation;
+  // Whoever is about to take the inviter out has come before or comes after.
+  if (account_id) await members.lock(tx, account_id);
+  const mayInvite = !account_id || !invited_by || (await mayLetIn(tx, account_id, invited_by));
+  if (!mayInvite || !(await invitations.accept(tx, id)))
     throw new Refused('This invitation is used up or no longer good. Ask again.');
-  if (account_id) await people.join(tx, { account_id, person_id, role });
+  if (!account_id || !(await people.join(tx, { account_id, person_id, role }))) return;
+  const deed = { action: 'team.join', account_id, target: email, details: { role } };
+  await noteTeam(tx, { person_id, email }, deed);
+}
+
+/** Owners of the account, and operators: those who were it once have no say any more. */
+async function mayLetIn(tx: Transaction, account_id: string, person_id: string) {
+  const inviter = await members.find(tx, { account_id, person_id });
+  return inviter?.role === 'owner' || people.isOperator(tx, person_id);
 }
 
 /**
@@ -189,9 +230,43 @@ export async function resetLink(db: Database, email: string): Promise<string> {
   const person = await people.find(db, email.trim());
   if (!person) throw new Refused(`Nobody signs in with ${email}.`);
   const token = randomBytes(24).toString('base64url');
-  const reset = { id: newId(), person_id: person.id, token, seconds: resetSeconds };
+  const identifier = resetIdentifier(token);
+  const reset = { id: newId(), person_id: person.id, identifier, seconds: resetSeconds };
   await people.insertReset(db, reset);
   return token;
+}
+
+/**
+ * What is kept of such a link. The sign-in library looks for links by other names too, but none of
+ * them begins so: what stands in the database opens nothing.
+ */
+export function resetIdentifier(token: string): string {
+  return `reset:${hashToken(token).toString('base64url')}`;
+}
+
+/** They have set a new password with such a link: the address is theirs, older links are void. */
+export async function resetPassword(db: Database, id: string): Promise<void> {
+  await db.tx(async (tx) => {
+    await people.verify(tx, id);
+    await people.forgetSteps(tx, id);
+  });
+}
+
+/** Signs all other browsers out, for good: none of them is trusted. Returns how many. */
+export function endOtherSessions(db: Database, id: string, keptId: string): Promise<number> {
+  return db.tx(async (tx) => {
+    await people.forgetSteps(tx, id);
+    return sessions.endOthers(tx, id, keptId);
+  });
+}
+
+/** The same for one of them; false where it is none of theirs. */
+export function endSession(db: Database, id: string, endedId: string): Promise<boolean> {
+  return db.tx(async (tx) => {
+    if (!(await sessions.end(tx, id, endedId))) return false;
+    await people.forgetSteps(tx, id);
+    return true;
+  });
 }
 
 /** Throws `Refused` for what is no name. */

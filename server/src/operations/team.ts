@@ -5,25 +5,47 @@ import * as members from '../db/members.ts';
 import * as people from '../db/people.ts';
 import type { Database, Transaction } from '../lib/sql.ts';
 import { emailOf, Refused } from './account.ts';
+import { noteTeam, type Operator } from './act.ts';
 import { displayName, insertInvitation, type NewInvitation } from './person.ts';
 
 /** The people of one account together with who is invited. */
 const peopleMax = 100;
 
-/** False where they do not belong to the account. Throws `Refused` for its last owner. */
+/**
+ * False where they do not belong to the account. Throws `Refused` for its last owner. Who owns it no
+ * more lets nobody in: their open invitations are withdrawn.
+ */
 export function setRole(
   db: Database,
   member: { account_id: string; person_id: string; role: Role },
+  by: Operator,
 ): Promise<boolean> {
-  return change(db, member.account_id, (tx) => members.setRole(tx, member));
+  const { account_id, role } = member;
+  return change(db, account_id, async (tx) => {
+    const before = await members.find(tx, member);
+    if (!before || !(await members.setRole(tx, member))) return false;
+    if (role !== 'owner') await invitations.withdrawBy(tx, member);
+    const details = { role, before: { role: before.role } };
+    await noteTeam(tx, by, { action: 'team.role', account_id, target: before.email, details });
+    return true;
+  });
 }
 
 /** Somebody is taken out, or leaves. False and `Refused` as above. */
 export function removeMember(
   db: Database,
   member: { account_id: string; person_id: string },
+  by: Operator,
 ): Promise<boolean> {
-  return change(db, member.account_id, (tx) => members.remove(tx, member));
+  const { account_id } = member;
+  return change(db, account_id, async (tx) => {
+    const before = await members.find(tx, member);
+    if (!before || !(await members.remove(tx, member))) return false;
+    await invitations.withdrawBy(tx, member);
+    const { email: target, role } = before;
+    await noteTeam(tx, by, { action: 'team.remove', account_id, target, details: { role } });
+    return true;
+  });
 }
 
 /** The database knows the law as well; here it is said in words. */
@@ -46,7 +68,8 @@ function change(
  */
 export async function inviteMember(
   db: Database,
-  wanted: { account_id: string; email: string; role: Role; invited_by: string },
+  wanted: { account_id: string; email: string; role: Role },
+  by: Operator,
 ): Promise<NewInvitation> {
   const email = emailOf(wanted.email);
   const { account_id } = wanted;
@@ -58,7 +81,26 @@ export async function inviteMember(
     const open = await invitations.listOpen(tx, account_id);
     if ((await people.countMembers(tx, account_id)) + open.length >= peopleMax)
       throw new Refused(`An account has at most ${peopleMax} people, invited ones included.`);
-    return insertInvitation(tx, { ...wanted, email, vouched: false });
+    const { role } = wanted;
+    await noteTeam(tx, by, { action: 'team.invite', account_id, target: email, details: { role } });
+    const made = { account_id, email, role, invited_by: by.person_id, vouched: false };
+    return insertInvitation(tx, made);
+  });
+}
+
+/** Takes an open invitation back; false where there is none. */
+export function withdrawInvitation(
+  db: Database,
+  { account_id, id }: { account_id: string; id: string },
+  by: Operator,
+): Promise<boolean> {
+  return db.tx(async (tx) => {
+    await members.lock(tx, account_id);
+    const withdrawn = await invitations.withdraw(tx, id, account_id);
+    if (!withdrawn) return false;
+    const { email: target, role } = withdrawn;
+    await noteTeam(tx, by, { action: 'team.withdraw', account_id, target, details: { role } });
+    return true;
   });
 }
 

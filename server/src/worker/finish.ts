@@ -1,7 +1,9 @@
+import type { Model } from '../core/catalog.ts';
 import { extensionOf } from '../core/content-type.ts';
 import { deliveredQuantity, isDelivered } from '../core/delivered.ts';
 import { costMaxUsdMicro, mediaCost } from '../core/cost.ts';
 import { failures, type FailureCode } from '../core/errors.ts';
+import { withDefaults } from '../core/model-input.ts';
 import { charge } from '../core/price.ts';
 import { withoutInput } from '../core/quiet.ts';
 import { quoteFromJson } from '../core/quote-json.ts';
@@ -140,9 +142,15 @@ function complete(row: Claimed, result: Result, outputs: Output[], deps: StepDep
     output: result.fields,
     outputs,
     quantity: billed,
-    cost_usd_micro: costOf(result) ?? mediaCost(route, billed),
+    cost_usd_micro: costOf(result) ?? mediaCost(route, billed, resolutionOf(row, model)),
     ttl_seconds: deps.settings.outputTtlSeconds,
   };
+}
+
+/** What the upstream was asked for, as `upstreamInput` has it. */
+function resolutionOf({ input, quote }: Claimed, model: Model | undefined): unknown {
+  const full = model ? withDefaults(model, input) : input;
+  return full.resolution ?? quote.assumptions.resolution;
 }
 
 function costOf({ cost_usd_micro: cost = -1n }: Result): bigint | null {

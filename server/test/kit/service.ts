@@ -102,7 +102,7 @@ models:
     max: 10
     max_unit: seconds
     resolutions: [480p, 720p]
-    cost_usd: "0.02"
+    cost_usd_by_resolution: { 480p: "0.01", 720p: "0.02" }
     upstream_model: film
     input_schema:
       type: object

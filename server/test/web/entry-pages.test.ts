@@ -68,6 +68,17 @@ describe('the way in', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
+  test('says that an address is confirmed, and what is wrong with a link that does not', async () => {
+    const { page, context, faults } = await visitor(browser);
+    await page.goto(`${base}/sign-in?confirmed=yes`);
+    assert.match(await page.getByRole('status').innerText(), /is confirmed. Sign in/);
+    await page.goto(`${base}/sign-in?confirmed=yes&error=INVALID_TOKEN`);
+    assert.match(await page.getByRole('alert').innerText(), /^This link is used up/);
+    assert.equal(await page.getByRole('status').count(), 0);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
   test('speaks Russian to whom prefers it, in the dark as well', async () => {
     const { page, context, faults } = await visitor(browser, { language: 'ru', scheme: 'dark' });
     await page.goto(`${base}/sign-in`);
@@ -93,6 +104,8 @@ describe('the way in', { skip: withoutBrowser() ?? false }, () => {
       'https://evil.example',
       'javascript:alert(1)',
       '/\t/evil.example',
+      '/a/..//evil.example',
+      '/.//evil.example',
     ]) {
       await page.goto(`${base}/sign-in?to=${encodeURIComponent(to)}`);
       await page.waitForURL(`${base}/cabinet`);

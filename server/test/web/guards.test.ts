@@ -88,7 +88,7 @@ describe('the calls of the sign-in library', () => {
       ]),
     );
     const late = await ada.call('GET', path);
-    assert.deepEqual([late.status, late.body.code], [403, 'SESSION_NOT_FRESH']);
+    assert.deepEqual([late.status, late.body.error.details.reason], [403, 'SESSION_NOT_FRESH']);
   });
 });
 

@@ -17,6 +17,9 @@ import {
   type Person,
 } from '../kit/web.ts';
 
+/** What the app shows next, which is taken already: each is good once. */
+const nextCode = (secret: string) => totp(secret, Date.now() + 30_000);
+
 let service: Service;
 before(async () => {
   service = await startWebService();
@@ -95,13 +98,16 @@ describe('who guesses is stopped', () => {
       const thief = visitorOf(service, ada.id, ada.email);
       assert.equal((await thief.signIn()).body.twoFactorRedirect, true);
       assert.equal((await thief.call('GET', '/api/me')).status, 401);
-      for (let i = 0; i < 5; i++) seen.add((await verify(thief, wrong)).body.code);
+      for (let i = 0; i < 5; i++) seen.add((await verify(thief, wrong)).body.error.details.reason);
     }
     assert.deepEqual([...seen], ['INVALID_CODE']);
     const thief = visitorOf(service, ada.id, ada.email);
     await thief.signIn();
-    const right = await verify(thief, totp(secret));
-    assert.deepEqual([right.status, right.body.code], [429, 'ACCOUNT_TEMPORARILY_LOCKED']);
+    const right = await verify(thief, nextCode(secret));
+    assert.deepEqual(
+      [right.status, right.body.error.details.reason],
+      [429, 'ACCOUNT_TEMPORARILY_LOCKED'],
+    );
     assert.equal((await thief.call('GET', '/api/me')).status, 401);
     await service.db.run(
       rawSql(`update two_factors set locked_until = now() - interval '1 s' where person_id = $1`, [
@@ -110,7 +116,30 @@ describe('who guesses is stopped', () => {
     );
     const later = visitorOf(service, ada.id, ada.email);
     await later.signIn();
-    assert.equal((await verify(later, totp(secret))).status, 200);
+    assert.equal((await verify(later, nextCode(secret))).status, 200);
+  });
+
+  test('at a code that was used, or is older than one: by who has read it along', async () => {
+    const ada = await person(service);
+    const { body } = await ada.call('POST', '/api/auth/two-factor/enable', { password });
+    const secret = new URL(body.totpURI).searchParams.get('secret')!;
+    const use = async (who: Person, code: string) => {
+      const path = '/api/auth/two-factor/verify-totp';
+      const from = { 'x-forwarded-for': newAddress() };
+      const { status, body: said } = await who.call('POST', path, { code }, from);
+      return status === 200 ? 'in' : said.code;
+    };
+    const comes = async () => {
+      const who = visitorOf(service, ada.id, ada.email);
+      await who.signIn();
+      return who;
+    };
+    const [older, newer] = [totp(secret), nextCode(secret)];
+    assert.equal(await use(ada, older), 'in');
+    assert.equal(await use(await comes(), older), 'INVALID_CODE');
+    const both = await Promise.all([await comes(), await comes()].map((who) => use(who, newer)));
+    assert.deepEqual(both.sort(), ['INVALID_CODE', 'in']);
+    for (const code of [older, newer]) assert.equal(await use(await comes(), code), 'INVALID_CODE');
   });
 
   test('at a backup code, which is good once', async () => {
@@ -214,7 +243,7 @@ test('an authenticator app and its backup codes outlive the secret that sealed t
   const again = visitorOf(after, ada.id, ada.email);
   assert.equal((await again.signIn()).body.twoFactorRedirect, true);
   const answer = await again.call('POST', '/api/auth/two-factor/verify-totp', {
-    code: totp(secret),
+    code: nextCode(secret),
   });
   assert.equal(answer.status, 200);
   const other = visitorOf(after, ada.id, ada.email);

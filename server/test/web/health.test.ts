@@ -152,6 +152,20 @@ describe('the catalog', () => {
       },
     ]);
     assert.equal(row('fake/image').state, 'live');
+    const { rates } = await look('/catalog/row?id=fake/film/text-to-video');
+    assert.deepEqual(
+      rates.map(
+        (rate: { resolution: string; cost_usd_micro: string; margin_usd_micro: string }) => [
+          rate.resolution,
+          rate.cost_usd_micro,
+          rate.margin_usd_micro,
+        ],
+      ),
+      [
+        ['480p', '10000', '40000'],
+        ['720p', '20000', '80000'],
+      ],
+    );
     const [input, output] = row('acme/chat').margins;
     assert.deepEqual([input.margin_usd_micro, output.margin_usd_micro], ['1000000', '-1000000']);
     const hidden = row('unset/chat');

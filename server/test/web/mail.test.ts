@@ -34,6 +34,10 @@ const askReset = (email: string) =>
     email,
     redirectTo: '/reset',
   });
+const accountsOf = (email: string) =>
+  service.db.run(
+    rawSql('select from members m join people p on p.id = m.person_id where p.email = $1', [email]),
+  );
 const isProven = async (email: string) => {
   const [row] = await service.db.run<{ email_verified: boolean }>(
     rawSql('select email_verified from people where email = $1', [email]),
@@ -42,17 +46,23 @@ const isProven = async (email: string) => {
 };
 
 describe('signing up', () => {
-  test('waits for the link in the letter, which signs in', async () => {
+  test('waits for the link in the letter, and then for the password', async () => {
     const email = 'ada@example.com';
     assert.deepEqual((await signUp(email)).body, { status: 'check_mail' });
     const ada = visitorOf(service, '', email);
     const refused = await ada.signIn();
-    assert.deepEqual([refused.status, refused.body.code], [403, 'EMAIL_NOT_VERIFIED']);
+    assert.deepEqual(
+      [refused.status, refused.body.error.details.reason],
+      [403, 'EMAIL_NOT_VERIFIED'],
+    );
     assert.equal((await ada.call('GET', '/api/me')).status, 401);
     const { links } = await post.letterTo(email);
     const opened = await ada.call('GET', pathOf(links[0]!));
     assert.equal(opened.status, 302);
-    assert.equal(new URL(opened.headers.get('location')!, originOf(service)).pathname, '/sign-in');
+    assert.equal(opened.headers.get('location'), '/sign-in?confirmed=yes');
+    assert.equal(opened.headers.getSetCookie().length, 0);
+    assert.equal((await ada.call('GET', '/api/me')).status, 401);
+    assert.equal((await ada.signIn()).status, 200);
     const { body } = await ada.call('GET', '/api/me');
     assert.equal(body.email_verified, true);
     assert.equal(body.accounts.length, 1);
@@ -68,25 +78,81 @@ describe('signing up', () => {
     assert.equal((await known.signIn()).status, 200);
   });
 
-  test('by somebody before, with a password of theirs, does not keep the owner of the address out', async () => {
-    const email = 'victim@example.com';
-    await signUp(email, { password: 'of the attacker' });
-    await post.letterTo(email);
-    await signUp(email);
-    await until(
-      'a second letter',
-      () => post.letters.filter(({ to }) => to === email).length === 2,
+  for (const [who, passwords] of Object.entries({
+    before: ['of the attacker', password],
+    afterwards: [password, 'of the attacker'],
+  })) {
+    test(`by somebody else ${who} leaves them no password, whichever letter is read`, async () => {
+      const email = `victim-${who}@example.com`;
+      for (const each of passwords)
+        assert.deepEqual((await signUp(email, { password: each, name: each })).body, {
+          status: 'check_mail',
+        });
+      const sent = await until('two letters', () => {
+        const all = post.letters.filter(({ to }) => to === email);
+        return all.length === 2 && all;
+      });
+      const link = (kind: RegExp) => sent.flatMap(({ links }) => links).find((l) => kind.test(l))!;
+      assert.equal((await stranger(service).call('GET', pathOf(link(/verify/)))).status, 302);
+      assert.equal(await isProven(email), true);
+      const signIn = (given: string) =>
+        stranger(service).call('POST', '/api/auth/sign-in/email', { email, password: given });
+      for (const each of passwords) assert.equal((await signIn(each)).status, 401);
+      const token = new URL(link(/reset/)).searchParams.get('token');
+      const body = { newPassword: 'what the reader chose', token };
+      const set = await stranger(service).call('POST', '/api/auth/reset-password', body);
+      assert.equal(set.status, 200);
+      assert.equal((await signIn('of the attacker')).status, 401);
+      assert.equal((await signIn('what the reader chose')).status, 200);
+      assert.equal((await accountsOf(email)).length, 1);
+    });
+  }
+
+  test('again ends what is open of somebody unproven, and nothing of who is proven', async () => {
+    const [unproven, proven] = [await person(service), await person(service)];
+    await service.db.run(
+      rawSql('update people set email_verified = false where id = $1', [unproven.id]),
     );
-    const { links } = await post.letterTo(email);
-    const token = new URL(links[1]!).searchParams.get('token');
-    const body = { newPassword: password, token };
-    const set = await stranger(service).call('POST', '/api/auth/reset-password', body);
-    assert.equal(set.status, 200);
-    const victim = visitorOf(service, '', email);
-    assert.equal((await victim.signIn()).status, 200);
-    const attacker = visitorOf(service, '', email);
-    const wrong = { email, password: 'of the attacker' };
-    assert.equal((await attacker.call('POST', '/api/auth/sign-in/email', wrong)).status, 401);
+    for (const { email } of [unproven, proven]) await signUp(email, { name: 'Eve' });
+    assert.equal((await unproven.call('GET', '/api/me')).status, 401);
+    const { status, body } = await proven.call('GET', '/api/me');
+    assert.deepEqual([status, body.name], [200, 'Somebody']);
+    assert.equal((await proven.signIn()).status, 200);
+  });
+
+  for (const [what, way] of Object.entries({
+    'the identity provider': `insert into logins (id, person_id, provider_id, provider_account_id)
+      values (gen_random_uuid(), $1, 'oidc', gen_random_uuid()::text)`,
+    'a passkey': `insert into passkeys (id, person_id, public_key, credential_id, counter,
+      device_type, backed_up) values (gen_random_uuid(), $1, 'x', gen_random_uuid()::text, 0, 'x', false)`,
+    'an authenticator app': 'update people set two_factor_enabled = true where id = $1',
+  })) {
+    test(`again leaves somebody alone who signs in with ${what} as well`, async () => {
+      const ada = await person(service);
+      await service.db.run(rawSql(way, [ada.id]));
+      await service.db.run(
+        rawSql('update people set email_verified = false where id = $1', [ada.id]),
+      );
+      assert.deepEqual((await signUp(ada.email)).body, { status: 'check_mail' });
+      const { status, body } = await ada.call('GET', '/api/me');
+      assert.deepEqual([status, body.name], [200, 'Somebody']);
+    });
+  }
+
+  test('takes as long with a known address as with a free one', async () => {
+    const known = await person(service);
+    const median = async (emails: string[]) => {
+      const times = [];
+      for (const email of emails) {
+        const started = performance.now();
+        assert.equal((await signUp(email)).status, 200);
+        times.push(performance.now() - started);
+      }
+      return times.sort((a, b) => a - b)[2]!;
+    };
+    const free = await median([1, 2, 3, 4, 5].map((i) => `free${i}@example.com`));
+    const taken = await median(Array(5).fill(known.email));
+    assert.ok(free < 3 * taken && taken < 3 * free, `${free} ms, ${taken} ms`);
   });
 
   test('sends a link again to who has not opened it, and nothing to who has', async () => {
@@ -186,6 +252,20 @@ describe('an invitation', () => {
     const joined = visitorOf(service, '', email);
     await joined.signIn();
     assert.equal((await joined.of(account_id).call('GET', '/balance')).status, 200);
+  });
+
+  test('that came by mail makes who read it the owner of what was begun with the address', async () => {
+    const email = 'begun@example.com';
+    await signUp(email, { password: 'of the attacker', name: 'Eve' });
+    const { account_id, mailed } = await invited(email);
+    assert.deepEqual((await signUp(email, { token: mailed })).body, { status: 'sign_in' });
+    const reader = visitorOf(service, '', email);
+    assert.equal((await reader.signIn()).status, 200);
+    assert.equal((await reader.call('GET', '/api/me')).body.name, 'Ada');
+    assert.equal((await reader.of(account_id).call('GET', '/balance')).status, 200);
+    const wrong = { email, password: 'of the attacker' };
+    const other = await stranger(service).call('POST', '/api/auth/sign-in/email', wrong);
+    assert.equal(other.status, 401);
   });
 
   test('that its maker opens by themselves proves nothing: the address has to answer', async () => {

@@ -71,7 +71,12 @@ describe('signing in by way of others', { skip: withoutBrowser() ?? false }, () 
     await page.getByRole('button', { name: 'Send the link again' }).waitFor();
     assert.deepEqual(await barriers(page), []);
     await page.goto((await post.letterTo(email)).links[0]!);
-    await page.waitForURL(`${base}/cabinet`);
+    await page.waitForURL(`${base}/sign-in?confirmed=yes`);
+    await page.getByRole('status').getByText('is confirmed').waitFor();
+    assert.deepEqual(await barriers(page), []);
+    await page.getByLabel('E-mail address').fill(email);
+    await page.locator('input[autocomplete=current-password]').fill(password);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
 
     await context.clearCookies();

@@ -231,16 +231,16 @@ describe('an account', () => {
     const owner = await person(service, { [account.account_id]: 'owner' });
     const use = async () =>
       (await service.call('GET', '/v1/requests', { key: account.key })).status;
-    const estimate = async () => {
-      const body = { model_id: 'fake/image', input: { prompt: 'x' } };
-      return (await owner.of(account.account_id).call('POST', '/v1/estimate', body)).status;
+    const run = async () => {
+      const path = '/v1/queue/fake/image';
+      return (await owner.of(account.account_id).call('POST', path, { prompt: 'x' })).status;
     };
-    assert.deepEqual([await use(), await estimate()], [200, 200]);
+    assert.deepEqual([await use(), await run()], [200, 202]);
     await act('POST', at(account, '/suspend'));
-    assert.deepEqual([await use(), await estimate()], [401, 403]);
+    assert.deepEqual([await use(), await run()], [401, 403]);
     assert.equal((await owner.of(account.account_id).call('GET', '/balance')).status, 200);
     await act('POST', at(account, '/resume'));
-    assert.deepEqual([await use(), await estimate()], [200, 200]);
+    assert.deepEqual([await use(), await run()], [200, 202]);
   });
 
   test('that makes an operator is not taken from them by themselves', async () => {
@@ -300,6 +300,23 @@ describe('an account', () => {
     const path = `/v1/requests/${sent.body.request_id}`;
     const { text } = await owner.of(account.account_id).call('GET', path);
     assert.doesNotMatch(text, /cost|margin|"upstream"/);
+  });
+
+  test('shows what each movement changed, so that no request looks taken twice', async () => {
+    const account = await service.account({ usd: 5 });
+    const call = { key: account.key, body: { prompt: 'a cat' } };
+    const { body } = await service.call('POST', '/v1/queue/fake/image', call);
+    await service.work();
+    const { data } = await ask(at(account, '/statement'));
+    type Row = Record<string, string | null>;
+    assert.deepEqual(
+      data.map((row: Row) => [row.kind, row.change_usd_micro, row.model_id, row.request_id]),
+      [
+        ['charge', '0', 'fake/image', body.request_id],
+        ['reserve', '-10000', 'fake/image', body.request_id],
+        ['deposit', '5000000', null, null],
+      ],
+    );
   });
 
   test('with a first credit and a link is there whole, or not at all', async () => {

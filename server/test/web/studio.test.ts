@@ -150,6 +150,25 @@ describe('who may spend', () => {
     assert.equal((await at.call('POST', '/v1/chat/completions', chat)).status, 403);
     assert.equal((await traces(account)).requests, 0n);
   });
+
+  test('nobody in a suspended account, where people still look and see prices', async () => {
+    const { account, at } = await world();
+    const { body } = await at.call('POST', image, { prompt: 'a cat' });
+    await accounts.setStatus(service.db, account.account_id, 'suspended');
+    for (const [method, path, asked] of [
+      ['GET', '/v1/requests'],
+      ['GET', `/v1/requests/${body.request_id}`],
+      ['GET', '/studio/allowance'],
+      ['POST', '/v1/estimate', { model_id: 'fake/image', input: {} }],
+      ['POST', '/studio/chat-price', chat],
+    ] as const) {
+      assert.equal((await at.call(method, path, asked)).status, 200, `${method} ${path}`);
+    }
+    const before = await traces(account);
+    assert.equal((await at.call('POST', `/v1/requests/${body.request_id}/cancel`)).status, 403);
+    assert.equal((await at.call('POST', image, { prompt: 'a cat' })).status, 403);
+    assert.deepEqual(await traces(account), before);
+  });
 });
 
 describe('one press', () => {

@@ -5,7 +5,18 @@ import type { Role } from '../../src/core/role.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import { removeMember } from '../../src/operations/team.ts';
 import type { Service } from '../kit/service.ts';
-import { originOf, password, person, startWebService, stranger, visitorOf } from '../kit/web.ts';
+import { createAccount } from '../../src/operations/account.ts';
+import { invite } from '../../src/operations/person.ts';
+import {
+  operatorOf,
+  originOf,
+  password,
+  person,
+  startWebService,
+  stranger,
+  visitorOf,
+  type Person,
+} from '../kit/web.ts';
 
 let service: Service;
 before(async () => {
@@ -132,7 +143,9 @@ describe('the last owner', () => {
     for (let i = 0; i < 5; i++) {
       const { people, account_id } = await teamOf('owner1', 'owner2');
       await Promise.allSettled(
-        people.map(({ id: person_id }) => removeMember(service.db, { account_id, person_id })),
+        people.map(({ id: person_id, email }) =>
+          removeMember(service.db, { account_id, person_id }, { person_id, email }),
+        ),
       );
       assert.deepEqual(await rolesOf(account_id), ['owner']);
     }
@@ -231,5 +244,128 @@ describe('an invitation', () => {
     const { body } = await of(0).call('POST', '/invitations', { email, role: 'developer' });
     await Promise.all([accept(body.url, email), accept(body.url, email)]);
     assert.deepEqual(await rolesOf(account_id), ['developer', 'owner']);
+  });
+});
+
+describe('an invitation of somebody who may invite no more', () => {
+  const invited = async (of: (i: number) => Pick<Person, 'call'>, email: string) => {
+    const { body } = await of(1).call('POST', '/invitations', { email, role: 'owner' });
+    return new URL(body.url).searchParams.get('token')!;
+  };
+  const use = async (who: Person, token: string) =>
+    (await who.call('POST', '/api/invitation/accept', { token })).status;
+
+  const ends: [
+    string,
+    (of: (i: number) => Pick<Person, 'call'>, id: string) => Promise<unknown>,
+  ][] = [
+    ['was taken out', (of, id) => of(0).call('DELETE', `/members/${id}`)],
+    ['left', (of) => of(1).call('POST', '/leave', {})],
+    [
+      'became something else',
+      (of, id) => of(0).call('PATCH', `/members/${id}`, { role: 'read_only' }),
+    ],
+  ];
+  for (const [what, end] of ends) {
+    test(`and ${what}, makes no owner and is not shown`, async () => {
+      const { people, of, account_id } = await teamOf('owner1', 'owner2');
+      const mole = await person(service);
+      const token = await invited(of, mole.email);
+      await end(of, people[1]!.id);
+      assert.equal(await use(mole, token), 400);
+      assert.equal((await rolesOf(account_id)).filter((role) => role === 'owner').length, 1);
+      assert.deepEqual((await of(0).call('GET', '/team')).body.invitations, []);
+    });
+  }
+
+  test('is worth nothing where it outlived that; an operator’s own is good', async () => {
+    const { of, account_id, people } = await teamOf('owner1', 'owner2');
+    const mole = await person(service);
+    const token = await invited(of, mole.email);
+    await service.db.run(
+      rawSql('delete from members where account_id = $1 and person_id = $2', [
+        account_id,
+        people[1]!.id,
+      ]),
+    );
+    assert.equal(await use(mole, token), 400);
+    const { id: invited_by } = await operatorOf(service);
+    const wanted = { account_id, email: mole.email, role: 'billing', invited_by } as const;
+    assert.equal(await use(mole, (await invite(service.db, wanted)).token), 200);
+  });
+
+  test('of others stays good', async () => {
+    const { of, people } = await teamOf('owner1', 'owner2');
+    const friend = await person(service);
+    const { body } = await of(0).call('POST', '/invitations', {
+      email: friend.email,
+      role: 'billing',
+    });
+    await of(0).call('DELETE', `/members/${people[1]!.id}`);
+    assert.equal(await use(friend, new URL(body.url).searchParams.get('token')!), 200);
+  });
+});
+
+describe('the people of an operator’s account', () => {
+  const logOf = async (account_id: string) =>
+    service.db.run(
+      rawSql(
+        `select action, by_email, target, details from operator_log where account_id = $1
+         order by id`,
+        [account_id],
+      ),
+    );
+
+  test('are changed with a row in the operator’s log', async () => {
+    const email = `operators${Date.now()}@example.com`;
+    const { id } = await createAccount(service.db, { email, is_operator: true });
+    const ada = await person(service, { [id]: 'owner' });
+    const grace = await person(service);
+    const of = ada.of(id);
+    const made = async (to: string) =>
+      (await of.call('POST', '/invitations', { email: to, role: 'owner' })).body;
+    const withdrawn = await made('never@example.com');
+    await of.call('DELETE', `/invitations/${withdrawn.invitation_id}`);
+    const { url } = await made(grace.email);
+    const token = new URL(url).searchParams.get('token');
+    assert.equal((await grace.call('POST', '/api/invitation/accept', { token })).status, 200);
+    await of.call('PATCH', `/members/${grace.id}`, { role: 'billing' });
+    await of.call('DELETE', `/members/${grace.id}`);
+    const signed = await made('signs-up@example.com');
+    await stranger(service).call('POST', '/api/sign-up', {
+      name: 'Eve',
+      email: 'signs-up@example.com',
+      password,
+      token: new URL(signed.url).searchParams.get('token'),
+    });
+    assert.equal((await of.call('POST', '/leave', {})).status, 200);
+    const rows = await logOf(id);
+    const role = { role: 'owner' };
+    const changed = { role: 'billing', before: role };
+    assert.deepEqual(
+      rows.map(({ action, by_email: by, target, details }) => [action, by, target, details]),
+      [
+        ['team.invite', ada.email, 'never@example.com', role],
+        ['team.withdraw', ada.email, 'never@example.com', role],
+        ['team.invite', ada.email, grace.email, role],
+        ['team.join', grace.email, grace.email, role],
+        ['team.role', ada.email, grace.email, changed],
+        ['team.remove', ada.email, grace.email, { role: 'billing' }],
+        ['team.invite', ada.email, 'signs-up@example.com', role],
+        ['team.join', 'signs-up@example.com', 'signs-up@example.com', role],
+        ['team.remove', ada.email, ada.email, role],
+      ],
+    );
+  });
+
+  test('that change nothing, and those of other accounts, leave none', async () => {
+    const email = `operators-alone${Date.now()}@example.com`;
+    const { id } = await createAccount(service.db, { email, is_operator: true });
+    const ada = await person(service, { [id]: 'owner' });
+    assert.equal((await ada.of(id).call('POST', '/leave', {})).status, 400);
+    assert.deepEqual(await logOf(id), []);
+    const { of, people, account_id } = await teamOf('owner', 'billing');
+    await of(0).call('DELETE', `/members/${people[1]!.id}`);
+    assert.deepEqual(await logOf(account_id), []);
   });
 });

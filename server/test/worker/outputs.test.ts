@@ -255,6 +255,22 @@ describe('a generation that worked', () => {
     assert.doesNotMatch(JSON.stringify(await card(service, account, id)), /4321/);
   });
 
+  test('tells the operator what the resolution cost that was made', async () => {
+    const made = { ...result([bytes('video', await film(new Mp4OutputFormat()))]), quantity: 2 };
+    for (const [input, cost] of [
+      [{ resolution: '480p', duration_seconds: 2 }, 20_000n],
+      [{ resolution: '720p', duration_seconds: 2 }, 40_000n],
+      // Left out, it is the dearest that is reserved and asked for.
+      [{ duration_seconds: 2 }, 40_000n],
+    ] as const) {
+      const id = await finished(made, { prompt: 'x', ...input }, 'fake/film/text-to-video');
+      const [row] = await service.db.run(
+        rawSql('select cost_usd_micro from request_results where request_id = $1', [id]),
+      );
+      assert.deepEqual(row, { cost_usd_micro: cost }, JSON.stringify(input));
+    }
+  });
+
   test('in the very first reply needs no poll', async () => {
     service.fake.behave.start = () => ({ outcome: 'done', result: images(1) });
     const id = await submitted(service, account);

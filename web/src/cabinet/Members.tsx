@@ -124,7 +124,7 @@ function MemberRow(props: {
   return (
     <Group component="li" justify="space-between" gap="sm">
       <Group gap="sm" wrap="nowrap" miw={0} flex="1 1 260px">
-        <Avatar name={member.name} color="initials" radius="xl" aria-hidden />
+        <Avatar name={member.name} radius="xl" aria-hidden />
         <Box miw={0}>
           <Group gap="xs">
             <Text fw={600} size="sm">

@@ -25,7 +25,7 @@ import { Failure, showFailure } from '../components/Failure.tsx';
 import { JsonView } from '../components/JsonView.tsx';
 import { useLocale } from '../components/locale.ts';
 import { Media } from '../components/Media.tsx';
-import { NotFound } from '../components/NotFound.tsx';
+import { NothingHere } from '../components/NotFound.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { Part } from '../components/Part.tsx';
 import { Snippets } from '../components/Snippets.tsx';
@@ -43,7 +43,7 @@ export function Request() {
   const { t } = useTranslation('request');
   const { request_id } = useParams({ strict: false }) as { request_id: string };
   const { data: request, error, refetch } = useRequest(request_id);
-  if (error instanceof ApiFailure && error.status === 404) return <NotFound />;
+  if (error instanceof ApiFailure && error.status === 404) return <NothingHere />;
   return (
     <>
       <Anchor component={Link} to="/cabinet/requests" size="sm" c="dimmed" underline="hover">

@@ -6,6 +6,8 @@ export function Empty(props: {
   icon: ReactNode;
   title: string;
   text: string;
+  /** 1 where it stands for the page itself. */
+  order?: 1 | 2;
   children?: ReactNode;
 }) {
   return (
@@ -13,7 +15,7 @@ export function Empty(props: {
       <ThemeIcon size={56} radius="xl" variant="light">
         {props.icon}
       </ThemeIcon>
-      <Title order={2} fz="lg">
+      <Title order={props.order ?? 2} fz="lg">
         {props.title}
       </Title>
       <Text c="dimmed" maw={460}>

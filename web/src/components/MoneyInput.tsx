@@ -1,6 +1,6 @@
 import { TextInput, type TextInputProps } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { parseUsd } from '../money.ts';
+import { isTooLarge, parseUsd } from '../money.ts';
 
 /** An amount in USD as somebody types it; `parseUsd` reads it. */
 export function MoneyInput(
@@ -13,6 +13,11 @@ export function MoneyInput(
 ) {
   const { t } = useTranslation('common');
   const { value, onChange, signed = false, ...rest } = props;
+  const fault = isTooLarge(value)
+    ? 'too_large_amount'
+    : signed
+      ? 'bad_signed_amount'
+      : 'bad_amount';
   const isWrong = value.trim() !== '' && !isAmount(value, signed);
   return (
     <TextInput
@@ -21,7 +26,7 @@ export function MoneyInput(
       inputMode={signed ? 'text' : 'decimal'}
       autoComplete="off"
       leftSection="$"
-      error={isWrong ? t(signed ? 'bad_signed_amount' : 'bad_amount') : null}
+      error={isWrong ? t(fault) : null}
       onChange={(event) => onChange(event.currentTarget.value)}
     />
   );

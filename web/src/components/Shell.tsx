@@ -1,5 +1,6 @@
 import {
   ActionIcon,
+  Alert,
   AppShell,
   Box,
   Burger,
@@ -10,7 +11,7 @@ import {
   UnstyledButton,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconSearch, IconUserCircle } from '@tabler/icons-react';
+import { IconAlertTriangle, IconSearch, IconUserCircle } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useLocation, useRouter } from '@tanstack/react-router';
 import { lazy, Suspense, type ReactNode } from 'react';
@@ -102,6 +103,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
       </AppShell.Navbar>
       <AppShell.Main id="content">
         <Box maw={1180} mx="auto">
+          {account?.status === 'suspended' && section.path !== '/operator' && <Suspended />}
           {account || ownPages.some((path) => pathname.startsWith(path)) ? (
             children
           ) : (
@@ -120,6 +122,21 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
       <Live />
       {page}
     </AccountScope>
+  );
+}
+
+function Suspended() {
+  const { t } = useTranslation('common');
+  return (
+    <Alert
+      color="red"
+      variant="light"
+      icon={<IconAlertTriangle />}
+      title={t('suspended.title')}
+      mb="lg"
+    >
+      {t('suspended.text')}
+    </Alert>
   );
 }
 

@@ -1,11 +1,10 @@
-import { useTranslation } from 'react-i18next';
+import { useLocale } from './locale.ts';
 
 /** A moment in local time; hovering shows it in UTC. */
 export function When({ at, brief = false }: { at: string; brief?: boolean }) {
-  const { i18n } = useTranslation();
-  const locale = navigator.languages.find((each) => each.startsWith(i18n.language));
+  const locale = useLocale();
   const moment = new Date(at);
-  const shown = new Intl.DateTimeFormat(locale ?? i18n.language, {
+  const shown = new Intl.DateTimeFormat(locale, {
     dateStyle: 'medium',
     ...(!brief && { timeStyle: 'medium' }),
   }).format(moment);

@@ -27,7 +27,7 @@ import {
 
 export function SignIn() {
   const { t } = useTranslation('entry');
-  const { to, error: failed } = useSearch({ strict: false });
+  const { to, error: failed, confirmed } = useSearch({ strict: false });
   const navigate = useNavigate();
   const inWords = useAuthFailure();
   const goOn = useGoOn(to);
@@ -36,7 +36,9 @@ export function SignIn() {
   const [password, setPassword] = useState('');
   // An identity provider or a link in a letter led here, with the name of what went wrong.
   const [problem, setProblem] = useState<string | null>(() =>
-    failed === undefined ? null : inWords(new ApiFailure(0, { code: failed, message: failed })),
+    failed === undefined
+      ? null
+      : inWords(new ApiFailure(0, { message: failed, details: { reason: failed } })),
   );
   const [unproven, setUnproven] = useState<'no' | 'yes' | 'sent'>('no');
   const [busy, setBusy] = useState(false);
@@ -50,7 +52,7 @@ export function SignIn() {
       else await goOn();
     } catch (error) {
       setProblem(inWords(error));
-      if (error instanceof ApiFailure && error.code === 'EMAIL_NOT_VERIFIED') setUnproven('yes');
+      if (error instanceof ApiFailure && error.reason === 'EMAIL_NOT_VERIFIED') setUnproven('yes');
     } finally {
       setBusy(false);
     }
@@ -82,6 +84,11 @@ export function SignIn() {
                   {t('send_again')}
                 </Anchor>
               )}
+            </Alert>
+          )}
+          {confirmed !== undefined && failed === undefined && (
+            <Alert color="green" role="status">
+              {t('confirmed')}
             </Alert>
           )}
           {unproven === 'sent' && <Text role="status">{t('link_sent', { email })}</Text>}

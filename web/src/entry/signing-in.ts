@@ -63,5 +63,7 @@ export async function signInElsewhere(to: string | undefined): Promise<void> {
 }
 
 export async function sendVerification(email: string): Promise<void> {
-  await call('/api/auth/send-verification-email', { body: { email, callbackURL: '/sign-in' } });
+  await call('/api/auth/send-verification-email', {
+    body: { email, callbackURL: '/sign-in?confirmed=yes' },
+  });
 }

@@ -21,7 +21,7 @@ export function AccountKeys(props: { account_id: string; keys: Key[] | undefined
       label: t('key'),
       cell: (row) => (
         <Group gap={8}>
-          <Text fw={550} fz="sm">
+          <Text fw={550} fz="sm" maw={260} style={{ overflowWrap: 'break-word' }}>
             {row.name}
           </Text>
           <Text size="sm" c="dimmed" ff="monospace" fw={400}>

@@ -1,5 +1,6 @@
-import { Stack, Text } from '@mantine/core';
+import { Anchor, Stack, Text } from '@mantine/core';
 import { IconCoins } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { Empty } from '../components/Empty.tsx';
@@ -7,16 +8,19 @@ import { Failure } from '../components/Failure.tsx';
 import { More } from '../components/More.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
+import { formatUsd } from '../money.ts';
 import { usePages } from '../pages.ts';
 import './account-words.ts';
 
 interface Movement {
   transfer_id: string;
   kind: 'deposit' | 'adjustment' | 'reserve' | 'charge' | 'release';
-  direction: 'in' | 'out';
   amount_usd_micro: string;
+  /** What it did to the available balance; of a charge, what of its reservation came back. */
+  change_usd_micro: string;
   available_after_usd_micro: string;
   request_id: string | null;
+  model_id: string | null;
   reference: string | null;
   reason: string | null;
   created_at: string;
@@ -44,6 +48,11 @@ export function AccountStatement({ account_id }: { account_id: string }) {
       label: t('what_for'),
       cell: (row) => (
         <Stack gap={0}>
+          {row.model_id !== null && (
+            <Anchor component={Link} to={`/operator/catalog/row/${row.model_id}`} fz="sm">
+              {row.model_id}
+            </Anchor>
+          )}
           <Text
             fz="sm"
             ff={row.request_id === null ? undefined : 'monospace'}
@@ -51,6 +60,11 @@ export function AccountStatement({ account_id }: { account_id: string }) {
           >
             {row.request_id ?? row.reference}
           </Text>
+          {row.kind === 'charge' && (
+            <Text fz="sm" c="dimmed">
+              {t('charged_of', { amount: `$${formatUsd(row.amount_usd_micro)}` })}
+            </Text>
+          )}
           {row.reason !== null && (
             <Text fz="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
               {row.reason}
@@ -60,15 +74,10 @@ export function AccountStatement({ account_id }: { account_id: string }) {
       ),
     },
     {
-      name: 'amount',
-      label: t('amount'),
+      name: 'change',
+      label: t('change'),
       number: true,
-      cell: (row) => (
-        <Usd
-          micro={row.direction === 'in' ? row.amount_usd_micro : `-${row.amount_usd_micro}`}
-          signed
-        />
-      ),
+      cell: (row) => <Usd micro={row.change_usd_micro} signed />,
     },
     {
       name: 'after',

@@ -26,7 +26,7 @@ import { Snippet } from '../components/Snippet.tsx';
 import { Stat } from '../components/Stat.tsx';
 import { Usd } from '../components/Usd.tsx';
 import './catalog-words.ts';
-import { MarginLines, needed, StateBadge, type Route, type Row } from './margin.tsx';
+import { MarginLines, needed, StateBadge, type Margin, type Route, type Row } from './margin.tsx';
 
 interface Recent {
   days: number;
@@ -47,10 +47,8 @@ interface Extra {
   equals?: unknown;
 }
 
-interface Rate {
+interface Rate extends Margin {
   resolution: string | null;
-  price_usd_micro: string;
-  margin_usd_micro: string | null;
 }
 
 interface Detail extends Row {
@@ -300,11 +298,16 @@ function Rates({ row }: { row: Detail }) {
       cell: (rate) => <Usd micro={rate.price_usd_micro} />,
     },
     {
+      name: 'cost',
+      label: t('cost'),
+      number: true,
+      cell: (rate) => <MarginLines margins={[rate]} what="cost" />,
+    },
+    {
       name: 'margin',
       label: t('margin'),
       number: true,
-      cell: (rate) =>
-        rate.margin_usd_micro === null ? '—' : <Usd micro={rate.margin_usd_micro} />,
+      cell: (rate) => <MarginLines margins={[rate]} what="margin" />,
     },
   ];
   return (

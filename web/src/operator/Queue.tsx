@@ -50,7 +50,7 @@ export function Queue() {
           <>
             <Lanes lanes={data?.upstreams} />
             {data && data.accounts.length > 0 && (
-              <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
+              <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
                 <Section title={t('accounts')}>
                   <DataList
                     label={t('accounts')}
@@ -174,9 +174,11 @@ function accountColumn<Row extends { account_id: string; email: string }>(
       <Anchor
         component={Link}
         to={`/operator/queue?account=${account_id}`}
+        display="block"
+        maw={260}
         fz="sm"
         fw={550}
-        style={{ overflowWrap: 'anywhere' }}
+        style={{ overflowWrap: 'break-word' }}
       >
         {email}
       </Anchor>

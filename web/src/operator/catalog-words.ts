@@ -57,7 +57,7 @@ addWords('operator_catalog', {
     no_requests: 'No requests yet',
     rates: 'Rates',
     rates_text:
-      'List prices of one unit. The cost is the one that the row states, which stands for its dearest rate; a cheaper one may cost you less.',
+      'List prices of one unit. The cost is the one that the row states for the rate; where it states one for all, that stands for the dearest, and a cheaper one may cost you less.',
     rate: 'Rate',
     any: 'Every size',
     extras: 'What adds to the rate',
@@ -140,7 +140,7 @@ addWords('operator_catalog', {
     no_requests: 'Запросов ещё не было',
     rates: 'Расценки',
     rates_text:
-      'Цены за единицу. Затраты взяты из строки и относятся к самой дорогой расценке; более дешёвая может стоить вам меньше.',
+      'Цены за единицу. Затраты для каждой расценки взяты из строки; если в ней одна сумма на все, она относится к самой дорогой, и более дешёвая может стоить вам меньше.',
     rate: 'Расценка',
     any: 'Любой размер',
     extras: 'Что добавляется к расценке',

@@ -29,6 +29,7 @@ export function Composer(props: {
   const { conversation, model, isWriting, onSend, onStop } = props;
   const { t } = useTranslation(['chat', 'studio']);
   const mayRun = useMay('build');
+  const { status } = useAccount();
   const [text, setText] = useState('');
   const [pictures, setPictures] = useState<Picture[]>([]);
   const { coming, take, dismiss } = useUploads((file_id, { name }) =>
@@ -41,6 +42,7 @@ export function Composer(props: {
   const short = price && allowance ? shortage(allowance, price, false) : null;
   const isUploading = coming.some(({ failure }) => failure === null);
   const reason = ((): string | null => {
+    if (status !== 'active') return t('studio:blocked.suspended');
     if (!mayRun) return t('studio:blocked.role');
     if (!model) return t('model_gone');
     if (ceiling.error) return messageOf(ceiling.error);

@@ -38,7 +38,12 @@ export function Model() {
   const model = models.data.find((each) => each.id === id);
   if (!model) {
     return (
-      <Empty icon={<IconMapQuestion />} title={t('no_model_title')} text={t('no_model_text')}>
+      <Empty
+        order={1}
+        icon={<IconMapQuestion />}
+        title={t('no_model_title')}
+        text={t('no_model_text')}
+      >
         <Button component={Link} to="/studio">
           {t('all_models')}
         </Button>
@@ -68,7 +73,7 @@ type Wrong = Record<string, string>;
 function Workbench(props: { model: ModelRow; search: { from?: string; use?: string } }) {
   const { model, search } = props;
   const { t } = useTranslation('studio');
-  const { account_id } = useAccount();
+  const { account_id, status } = useAccount();
   const mayRun = useMay('build');
   const fields = useMemo(() => fieldsOf(model.input_schema), [model]);
   const priced = useMemo(() => pricedFields(model), [model]);
@@ -91,6 +96,7 @@ function Workbench(props: { model: ModelRow; search: { from?: string; use?: stri
 
   const lacking = missing(fields, draft.input);
   const blocked = ((): Blocked | null => {
+    if (status !== 'active') return { why: 'suspended' };
     if (!mayRun) return { why: 'role' };
     if (isBroken) return { why: 'json' };
     if (lacking.length > 0) return { why: 'missing', fields: lacking };

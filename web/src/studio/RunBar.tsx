@@ -25,7 +25,7 @@ import type { Field } from './schema.ts';
 
 /** Why nothing can be run now. */
 export type Blocked =
-  | { why: 'role' | 'json' | 'unpriced' | 'pricing' | Shortage }
+  | { why: 'role' | 'suspended' | 'json' | 'unpriced' | 'pricing' | Shortage }
   | { why: 'missing'; fields: Field[] };
 
 /** What it will cost, what there is, and the button. */

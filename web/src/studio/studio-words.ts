@@ -140,6 +140,7 @@ addWords('studio', {
     top_up: 'Top up',
     price_moved: 'The price was ${{fixed}} by the time you pressed Run, not ${{shown}}.',
     blocked: {
+      suspended: 'This account is suspended. Ask the operator.',
       role: 'Your role may look, but not run models. Ask an owner of the account.',
       json: 'Correct the JSON first.',
       missing: 'Still to fill in: {{fields}}',
@@ -335,6 +336,7 @@ addWords('studio', {
     top_up: 'Пополнить',
     price_moved: 'К моменту запуска цена стала ${{fixed}}, а не ${{shown}}.',
     blocked: {
+      suspended: 'Аккаунт приостановлен. Обратитесь к оператору.',
       role: 'С вашей ролью можно смотреть, но не запускать. Попросите владельца аккаунта.',
       json: 'Сначала исправьте JSON.',
       missing: 'Осталось заполнить: {{fields}}',

@@ -34,8 +34,13 @@ export const everywhere = {
     available: 'Available',
     reserved: 'Reserved',
     bad_amount: 'An amount in USD above 0, such as 25 or 0.50',
+    too_large_amount: 'Too large: at most 999,999,999.999999 USD',
     bad_signed_amount: 'An amount in USD, such as 25 or −0.50',
     went_wrong: 'That did not work',
+    suspended: {
+      title: 'This account is suspended',
+      text: 'You can look, but its keys are refused and nothing can be run or changed. Ask the operator.',
+    },
     no_account: {
       title: 'You belong to no account',
       text: 'Open the link of an invitation to join one, or open an account of your own.',
@@ -115,8 +120,13 @@ export const everywhere = {
     available: 'Доступно',
     reserved: 'В резерве',
     bad_amount: 'Сумма в USD больше 0, например 25 или 0.50',
+    too_large_amount: 'Слишком много: не больше 999,999,999.999999 USD',
     bad_signed_amount: 'Сумма в USD, например 25 или −0.50',
     went_wrong: 'Не получилось',
+    suspended: {
+      title: 'Аккаунт приостановлен',
+      text: 'Можно смотреть, но его ключи не принимаются, и ничего нельзя запустить или изменить. Обратитесь к оператору.',
+    },
     no_account: {
       title: 'Вы не состоите ни в одном аккаунте',
       text: 'Откройте ссылку из приглашения или откройте собственный аккаунт.',

@@ -6,11 +6,13 @@ import * as invitations from '../../db/invitations.ts';
 import * as members from '../../db/members.ts';
 import * as people from '../../db/people.ts';
 import { isUuid } from '../../lib/id.ts';
+import type { Operator } from '../../operations/act.ts';
 import {
   inviteMember,
   removeMember,
   renameAccount,
   setRole as giveRole,
+  withdrawInvitation,
 } from '../../operations/team.ts';
 import { inWords, text } from '../web/entry.ts';
 import { invitationLetter } from '../web/letters.ts';
@@ -59,32 +61,33 @@ export async function rename(visit: Visit, _reply: FastifyReply, deps: WebDeps):
 export async function setRole(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   const role = roleOf(await readForm(visit, deps));
   const member = memberOf(visit);
-  if (!(await inWords(giveRole(deps.db, { ...member, role })))) throw nobody();
+  if (!(await inWords(giveRole(deps.db, { ...member, role }, byOf(visit))))) throw nobody();
   return { person_id: member.person_id, role };
 }
 
 /** DELETE /members/:person_id. */
 export async function remove(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   const member = memberOf(visit);
-  if (!(await inWords(removeMember(deps.db, member)))) throw nobody();
+  if (!(await inWords(removeMember(deps.db, member, byOf(visit))))) throw nobody();
   return { person_id: member.person_id };
 }
 
 /** POST /leave: who is signed in goes. */
 export async function leave(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   const { account_id } = visit;
-  const { person_id } = visit.session;
-  if (!(await inWords(removeMember(deps.db, { account_id, person_id })))) throw nobody();
+  const by = byOf(visit);
+  const member = { account_id, person_id: by.person_id };
+  if (!(await inWords(removeMember(deps.db, member, by)))) throw nobody();
   return { account_id };
 }
 
 /** POST /invitations {email, role}: the link is told here and never again. */
 export async function invite(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  const { account_id, session } = visit;
+  const { account_id } = visit;
   const form = await readForm(visit, deps);
   const wanted = { account_id, email: text(form, 'email', 254), role: roleOf(form) };
   await throttle(deps, 'invite', account_id, invitationsOfAccount);
-  const made = await inWords(inviteMember(deps.db, { ...wanted, invited_by: session.person_id }));
+  const made = await inWords(inviteMember(deps.db, wanted, byOf(visit)));
   const link = (token: string) => `${deps.web.origin()}/invitation?token=${token}`;
   return {
     invitation_id: made.id,
@@ -118,13 +121,18 @@ export async function withdraw(
   { db }: WebDeps,
 ): Promise<unknown> {
   const { invitation_id: id } = visit.params as { invitation_id: string };
-  const withdrawn = isUuid(id) && (await invitations.withdraw(db, id, visit.account_id));
+  const withdrawn =
+    isUuid(id) && (await withdrawInvitation(db, { account_id: visit.account_id, id }, byOf(visit)));
   if (!withdrawn) {
     throw new ApiError('not_found', {
       message: 'This invitation is accepted or withdrawn already.',
     });
   }
   return { invitation_id: id };
+}
+
+function byOf({ session }: Visit): Operator {
+  return { person_id: session.person_id, email: session.email };
 }
 
 function memberOf({ account_id, params }: Visit): { account_id: string; person_id: string } {

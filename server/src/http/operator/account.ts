@@ -5,7 +5,7 @@ import * as invitations from '../../db/invitations.ts';
 import * as keys from '../../db/keys.ts';
 import * as people from '../../db/people.ts';
 import { requestsOf, type MarginRow } from '../../db/margins.ts';
-import { statement, type StatementRow } from '../../ledger/statement.ts';
+import { movements as movementsOf, type Movement } from '../../ledger/statement.ts';
 import type { Database } from '../../lib/sql.ts';
 import { Refused, setPrice } from '../../operations/account.ts';
 import { invite, resetLink } from '../../operations/person.ts';
@@ -102,21 +102,32 @@ export const movements: VisitHandler = async (visit, _reply, { db }) => {
     throw new ApiError('bad_request', { message, param: 'cursor' });
   }
   const limit = 50;
-  const before = cursor === null ? undefined : BigInt(cursor);
-  const rows = await statement(db, idOf(params(visit).account_id), { limit: limit + 1, before });
+  const rows = await movementsOf(db, {
+    account_id: idOf(params(visit).account_id),
+    kinds: [],
+    from_seq: 1n,
+    below_seq: cursor === null ? lastSeq : BigInt(cursor),
+    from: null,
+    to: null,
+    limit: limit + 1,
+  });
   const data = rows.slice(0, limit);
   const next_cursor = rows.length > limit ? String(data.at(-1)!.seq) : null;
   return { data: data.map(movementShown), next_cursor };
 };
 
-function movementShown(row: StatementRow) {
+/** Higher than the number of any movement. */
+const lastSeq = 2n ** 63n - 1n;
+
+function movementShown(row: Movement) {
   return {
     transfer_id: row.id,
     kind: row.kind,
-    direction: row.direction,
     amount_usd_micro: String(row.amount_usd_micro),
+    change_usd_micro: String(row.change_usd_micro),
     available_after_usd_micro: String(row.available_after_usd_micro),
     request_id: row.request_id,
+    model_id: row.model_id,
     reference: row.reference,
     reason: row.reason,
     created_at: row.created_at.toISOString(),

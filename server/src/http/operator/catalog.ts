@@ -61,6 +61,7 @@ export const read: VisitHandler = async (visit, _reply, deps) => {
 function rowShown(row: FiledRow, hidden: ReadonlyMap<string, string>, deps: WebDeps) {
   const { model, file, line, problem } = row;
   const reason = hidden.get(model.id) ?? null;
+  const route = routeOf(model, deps);
   return {
     id: model.id,
     name: model.name,
@@ -73,9 +74,9 @@ function rowShown(row: FiledRow, hidden: ReadonlyMap<string, string>, deps: WebD
     state: reason === null ? 'live' : 'hidden',
     reason,
     problem: problem && problemShown(problem),
-    price_varies: new Set(ratesOf(model.price).map(({ price }) => price)).size > 1,
-    margins: marginsOf(model.price, routeOf(model, deps)).map(marginShown),
-    upstreams: model.upstreams.map((route) => routeShown(model, route, deps)),
+    price_varies: new Set(ratesOf(model.price, route).map(({ price }) => price)).size > 1,
+    margins: marginsOf(model.price, route).map(marginShown),
+    upstreams: model.upstreams.map((each) => routeShown(model, each, deps)),
   };
 }
 
@@ -129,11 +130,10 @@ function marginShown({ of, price, cost, margin, margin_ppm }: Margin) {
   };
 }
 
-function ratesShown({ price: rules }: Model, { cost_usd_micro: cost }: ModelUpstream) {
-  return ratesOf(rules).map(({ resolution, price }) => ({
+function ratesShown({ price: rules }: Model, route: ModelUpstream) {
+  return ratesOf(rules, route).map(({ resolution, ...rate }) => ({
     resolution,
-    price_usd_micro: String(price),
-    margin_usd_micro: cost === null ? null : String(price - cost),
+    ...marginShown(rate),
   }));
 }
 

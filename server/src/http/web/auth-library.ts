@@ -3,6 +3,8 @@ import { newId } from '../../lib/id.ts';
 import type { Letter } from '../../lib/mail.ts';
 import { hashPassword, verifyPassword } from '../../lib/password.ts';
 import type { Database } from '../../lib/sql.ts';
+import { resetIdentifier } from '../../operations/person.ts';
+import { codesOnce } from './codes.ts';
 import { resetLetter, verificationLetter } from './letters.ts';
 import { oidcPlugin, type Oidc } from './oidc.ts';
 import { reseal, sealKeys } from './seal.ts';
@@ -51,6 +53,14 @@ function isSecure(origin: string): boolean {
   return protocol === 'https:' || hostname === 'localhost' || hostname.endsWith('.localhost');
 }
 
+/** How the library names a link to a new password; what stands in the link follows. */
+const resetPrefix = 'reset-password:';
+
+/** Behind a colon it repeats what callers sent: their addresses, or a page full of nonsense. */
+function ownWords(said: string): string {
+  return said.split(/[:\n]/, 1)[0]!.slice(0, 200);
+}
+
 const daySeconds = 24 * 3600;
 /** Who adds a passkey has signed in within so many seconds: a found browser is not made theirs. */
 const freshAge = 3600;
@@ -74,12 +84,26 @@ export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
     secrets,
     database,
     telemetry: { enabled: false },
-    // What people did is no fault of ours, and what else it tells may hold addresses.
-    logger: { log: (level, message) => log[level === 'error' ? 'warn' : 'debug']({}, message) },
+    // What people did is no fault of ours.
+    logger: {
+      log: (level, said) => log[level === 'error' ? 'warn' : 'debug']({}, ownWords(said)),
+    },
     trustedOrigins: [origin],
     onAPIError: { errorURL: `${origin}/sign-in` },
     ...passwords(options),
     ...tables,
+    verification: {
+      ...tables.verification,
+      storeIdentifier: {
+        default: 'plain',
+        overrides: {
+          [resetPrefix]: {
+            hash: async (identifier: string) =>
+              resetIdentifier(identifier.slice(resetPrefix.length)),
+          },
+        },
+      },
+    },
     // No provider is trusted with an address that it has not proven itself.
     account: { ...tables.account, accountLinking: { enabled: true }, updateAccountOnSignIn: false },
     session: { ...tables.session, expiresIn: 14 * daySeconds, updateAge: daySeconds, freshAge },
@@ -92,6 +116,7 @@ export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
       customRules: throttles,
     },
     databaseHooks: hooks(options),
+    hooks: { before: await codesOnce(options.db) },
     advanced: {
       cookiePrefix: cookiePrefix(origin),
       useSecureCookies: false,
@@ -155,7 +180,8 @@ function passwords({ mail, proven }: AuthOptions) {
       }),
     },
     emailVerification: {
-      autoSignInAfterVerification: true,
+      // The link proves the address; whose password it is, and the second factor, it does not.
+      autoSignInAfterVerification: false,
       ...(mail && {
         sendVerificationEmail: async ({ user, url }: Link) =>
           mail(verificationLetter(user.email, url)),

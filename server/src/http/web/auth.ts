@@ -72,7 +72,7 @@ export function createAuth(options: AuthOptions): Auth {
     },
     async sendVerification(email) {
       if (options.mail === null) return;
-      const body = { email, callbackURL: '/sign-in' };
+      const body = { email, callbackURL: '/sign-in?confirmed=yes' };
       await (await get()).api.sendVerificationEmail({ body });
     },
   };

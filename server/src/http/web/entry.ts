@@ -9,10 +9,11 @@ import {
   resetLink,
   signUp as makePerson,
 } from '../../operations/person.ts';
-import { authPath, passwordMax, passwordMin } from './auth-library.ts';
-import { knownLetter } from './letters.ts';
+import { passwordMax, passwordMin } from './auth-library.ts';
+import { againLetter, knownLetter } from './letters.ts';
+import { libraryCall, passOn } from './library-call.ts';
 import { mayTry, networkOf, throttle } from './throttle.ts';
-import { fetchRequest, passOn, readForm, type Visit, type WebDeps } from './visit.ts';
+import { findSession, readForm, type Visit, type WebDeps } from './visit.ts';
 
 /** The way in: what a visitor may do before and right after signing in. */
 
@@ -22,6 +23,18 @@ const triesOfEmail: Record<string, { max: number; seconds: number }> = {
   '/request-password-reset': { max: 5, seconds: 3600 },
   '/send-verification-email': { max: 5, seconds: 3600 },
 };
+/** Calls of who is signed in that take a password or a code: a found browser must not guess it. */
+const guesses = new Set([
+  '/change-password',
+  '/two-factor/enable',
+  '/two-factor/disable',
+  '/two-factor/generate-backup-codes',
+  '/two-factor/verify-totp',
+  '/two-factor/verify-backup-code',
+]);
+const guessesOfPerson = { max: 20, seconds: 900 };
+/** Those that change how they sign in: what was trusted before is not trusted any more. */
+const changes = new Set(['/change-password', '/two-factor/verify-totp', '/two-factor/disable']);
 const signUpsOfAddress = { max: 10, seconds: 3600 };
 const letters = { max: 3, seconds: 3600 };
 const looksOfAddress = { max: 60, seconds: 600 };
@@ -48,15 +61,15 @@ export async function auth(
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<unknown> {
-  const request = await fetchRequest(req, deps);
-  const path = new URL(request.url).pathname.slice(authPath.length);
+  const { path, form, request } = await libraryCall(req, deps);
   const tries = request.method === 'POST' ? triesOfEmail[path] : undefined;
-  if (tries) {
-    const body = request.clone();
-    const { email } = (await body.json().catch(() => ({}))) as { email?: unknown };
-    if (typeof email === 'string') await throttle(deps, path, email.toLowerCase(), tries);
-  }
-  return passOn(await deps.auth.handle(request), reply);
+  const { email } = form;
+  if (tries && typeof email === 'string') await throttle(deps, path, email.toLowerCase(), tries);
+  const person = guesses.has(path) ? (await findSession(req, deps.auth))?.session.person_id : null;
+  if (person) await throttle(deps, 'guess', person, guessesOfPerson);
+  const answer = await deps.auth.handle(request);
+  if (person && answer.ok && changes.has(path)) await people.forgetSteps(deps.db, person);
+  return passOn(answer, reply);
 }
 
 /**
@@ -76,6 +89,7 @@ export async function signUp(
     password: text(form, 'password', passwordMax, passwordMin),
     token: form.token === undefined || form.token === null ? null : text(form, 'token', 100),
     email_verified: false,
+    has_mail: deps.web.hasMail,
   };
   const { signUp: mode } = deps.web;
   if (mode === 'closed') throw closed('Nobody can sign up here. Ask the operator for an account.');
@@ -83,16 +97,25 @@ export async function signUp(
     throw closed('Signing up needs an invitation. Ask the operator for one.');
   const made = await inWords(makePerson(deps.db, wanted));
   const { hasMail } = deps.web;
-  if (hasMail && !made.made) await writeToKnown(made.email, deps);
-  else if (hasMail && !made.email_verified) await deps.auth.sendVerification(made.email);
+  // Not waited for: how long a letter takes would tell which one it is.
+  if (hasMail) {
+    write(made, deps).catch((error: Error) =>
+      deps.log.error({ cause: error.message }, 'e-mail not sent'),
+    );
+  }
   return { status: hasMail && !made.email_verified ? 'check_mail' : 'sign_in' };
 }
 
-/** The answer does not tell them that they are known, so a letter does. */
-async function writeToKnown(email: string, { db, web }: WebDeps): Promise<void> {
+/** The answer does not tell whether they are known, so a letter does. */
+async function write(
+  { person, email, email_verified }: Awaited<ReturnType<typeof makePerson>>,
+  { db, web, auth: library }: WebDeps,
+): Promise<void> {
+  if (person !== 'known' && email_verified) return;
+  if (person === 'new') return library.sendVerification(email);
   if (!(await mayTry(db, 'known', email, letters))) return;
   const url = `${web.origin()}/reset?token=${await resetLink(db, email)}`;
-  web.post?.(knownLetter(email, web.origin(), url));
+  web.post?.(person === 'known' ? knownLetter(email, web.origin(), url) : againLetter(email, url));
 }
 
 /** POST /api/invitation {token}: what the link is good for. */

@@ -47,6 +47,22 @@ If it was not you, do nothing: nothing has changed.
   };
 }
 
+/** Where somebody signed up with the address before, and nobody has proven it. */
+export function againLetter(to: string, url: string): Letter {
+  return {
+    to,
+    subject: 'Set your Farebox password',
+    text: `Somebody, hopefully you, signed up more than once with ${to}.
+So that only you get in, none of the passwords given then is good.
+
+Open this link within an hour to confirm that the address is yours and to set your password:
+${url}
+
+If you did not sign up, do nothing.
+`,
+  };
+}
+
 export function invitationLetter(
   to: string,
   url: string,

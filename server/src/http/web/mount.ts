@@ -25,6 +25,7 @@ export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps)
       url: route.path,
       exposeHeadRoute: false,
       bodyLimit: Number.MAX_SAFE_INTEGER,
+      config: { isStranger: route.need === 'anyone' && route.method !== 'GET' },
       onRequest: async (req, reply) => {
         if (route.path.startsWith('/api/')) reply.header('cache-control', 'no-store');
         demandOwnOrigin(req, deps);

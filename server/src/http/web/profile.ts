@@ -3,7 +3,12 @@ import { ApiError } from '../../core/errors.ts';
 import * as people from '../../db/people.ts';
 import * as sessions from '../../db/sessions.ts';
 import { isUuid } from '../../lib/id.ts';
-import { openAccount as makeAccount, renamePerson } from '../../operations/person.ts';
+import {
+  endOtherSessions as endOthers,
+  endSession as end,
+  openAccount as makeAccount,
+  renamePerson,
+} from '../../operations/person.ts';
 import { inWords, text } from './entry.ts';
 import { readForm, type Visit, type WebDeps } from './visit.ts';
 
@@ -46,7 +51,7 @@ export async function endSession(
   { db }: WebDeps,
 ): Promise<unknown> {
   const { session_id: id } = params as { session_id: string };
-  const ended = isUuid(id) && (await sessions.end(db, session.person_id, id));
+  const ended = isUuid(id) && (await end(db, session.person_id, id));
   if (!ended) throw new ApiError('not_found', { message: 'This browser is signed out already.' });
   return { session_id: id };
 }
@@ -57,7 +62,7 @@ export async function endOtherSessions(
   _reply: FastifyReply,
   { db }: WebDeps,
 ): Promise<unknown> {
-  return { ended: await sessions.endOthers(db, session.person_id, session.session_id) };
+  return { ended: await endOthers(db, session.person_id, session.session_id) };
 }
 
 /** POST /api/me/account: for who belongs to none. */

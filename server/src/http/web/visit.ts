@@ -64,19 +64,27 @@ export interface WebSettings {
 const bodyMaxBytes = 64 * 1024;
 const shape = { depth: 16, values: 10_000 };
 
+/** Anyone may make this call, and it is over only once their body has come. */
+export function isStranger(req: FastifyRequest): boolean {
+  return (req.routeOptions.config as { isStranger?: boolean } | undefined)?.isStranger === true;
+}
+
 /**
  * Refuses a change that another site's page could have sent: a browser names the page's origin with
  * each of them.
  */
 export function demandOwnOrigin(req: FastifyRequest, { web }: WebDeps): void {
   if (req.method === 'GET' || req.method === 'HEAD') return;
-  const { origin, host } = req.headers;
-  const sameHost = origin !== undefined && URL.canParse(origin) && new URL(origin).host === host;
-  if (origin === web.origin() || sameHost) return;
+  if (req.headers.origin === web.origin()) return;
   throw new ApiError('forbidden', {
     message:
       'Calls of the web pages come from the pages themselves: the Origin header is not ours.',
   });
+}
+
+/** Who is signed in; null: nobody. */
+export function findSession(req: FastifyRequest, auth: Auth): ReturnType<Auth['session']> {
+  return auth.session(fetchHeaders(req));
 }
 
 /** Who is signed in. Throws `unauthorized`. */
@@ -85,7 +93,7 @@ export async function demandSession(
   reply: FastifyReply,
   { auth }: WebDeps,
 ): Promise<Session> {
-  const found = await auth.session(fetchHeaders(req));
+  const found = await findSession(req, auth);
   if (found) {
     if (found.cookies.length > 0) reply.header('set-cookie', found.cookies);
     return found.session;
@@ -124,7 +132,7 @@ export async function readForm(
 ): Promise<Record<string, unknown>> {
   const bytes = await readBytes(req, deps);
   if (bytes.length === 0) return {};
-  if (!/^application\/json\b/i.test(req.headers['content-type'] ?? '')) {
+  if (!/^application\/json\s*(;|$)/i.test(req.headers['content-type'] ?? '')) {
     throw new ApiError('unsupported_media_type', {
       message: 'Send the body as application/json.',
       param: 'content-type',
@@ -139,43 +147,16 @@ export async function readForm(
 function readBytes(req: FastifyRequest, deps: HttpDeps): Promise<Buffer> {
   if (req.method === 'GET' || req.method === 'HEAD') return Promise.resolve(Buffer.alloc(0));
   const stream = (req.body as Readable | undefined) ?? req.raw;
-  return collect(stream, deps.settings.times.bodyMs, bodyMaxBytes);
+  const { bodyMs, strangerBodyMs } = deps.settings.times;
+  return collect(stream, isStranger(req) ? strangerBodyMs : bodyMs, bodyMaxBytes);
 }
 
-/** As the sign-in library wants it. */
-export async function fetchRequest(req: FastifyRequest, deps: WebDeps): Promise<Request> {
-  const bytes = await readBytes(req, deps);
-  return new Request(new URL(req.url, deps.web.origin()), {
-    method: req.method,
-    headers: fetchHeaders(req),
-    ...(bytes.length > 0 && { body: new Uint8Array(bytes) }),
-  });
-}
-
-function fetchHeaders(req: FastifyRequest): Headers {
+/** As the sign-in library wants them. */
+export function fetchHeaders(req: FastifyRequest): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(req.headers)) {
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
   }
   headers.set(addressHeader, req.ip);
   return headers;
-}
-
-/** Passes the reply of the sign-in library on, without the token that only the cookie may hold. */
-export async function passOn(response: Response, reply: FastifyReply): Promise<unknown> {
-  reply.code(response.status).header('cache-control', 'no-store');
-  for (const [name, value] of response.headers) {
-    if (name !== 'set-cookie' && name !== 'content-length') reply.header(name, value);
-  }
-  const cookies = response.headers.getSetCookie();
-  if (cookies.length > 0) reply.header('set-cookie', cookies);
-  const bytes = Buffer.from(await response.arrayBuffer());
-  const isJson = response.headers.get('content-type')?.includes('json') && bytes.length > 0;
-  return reply.send(isJson ? JSON.stringify(withoutToken(JSON.parse(bytes.toString()))) : bytes);
-}
-
-function withoutToken(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  const { token: _token, session: _session, ...rest } = value as Record<string, unknown>;
-  return rest;
 }

@@ -1,0 +1,124 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError, type ErrorCode } from '../../core/errors.ts';
+import { authPath } from './auth-library.ts';
+import { fetchHeaders, readForm, type WebDeps } from './visit.ts';
+
+/** A call of the sign-in library: judged before it is handed over, and its answer made ours. */
+export interface LibraryCall {
+  /** Below /api/auth. */
+  path: string;
+  form: Record<string, unknown>;
+  request: Request;
+}
+
+/** Throws `unsupported_media_type`, `bad_request`, `forbidden`, `not_found`. */
+export async function libraryCall(req: FastifyRequest, deps: WebDeps): Promise<LibraryCall> {
+  const origin = deps.web.origin();
+  const url = new URL(req.url, origin);
+  const route = req.routeOptions.url!;
+  // The library reads the address by rules of its own: only what both read alike is handed over.
+  if (url.origin !== origin || !isOf(url.pathname, route)) throw new ApiError('not_found');
+  // It takes forms as well, which no limit of ours would see into.
+  const form = await readForm(req, deps);
+  demandOwnTargets([...url.searchParams, ...Object.entries(form)], origin);
+  const path = route.slice(authPath.length);
+  // Whoever may have learnt the old password is signed in no more.
+  const sent = path === '/change-password' ? { ...form, revokeOtherSessions: true } : form;
+  const headers = fetchHeaders(req);
+  headers.delete('content-length');
+  const hasBody = req.method === 'POST' && Object.keys(sent).length > 0;
+  const request = new Request(url, {
+    method: req.method,
+    headers,
+    // What was judged, to the letter.
+    ...(hasBody && { body: JSON.stringify(sent) }),
+  });
+  return { path, form, request };
+}
+
+/** `/reset-password/:token`: any one part stands for what begins with a colon. */
+function isOf(path: string, route: string): boolean {
+  const parts = path.split('/');
+  const wanted = route.split('/');
+  return (
+    parts.length === wanted.length &&
+    wanted.every((part, i) => part === parts[i] || (part.startsWith(':') && parts[i] !== ''))
+  );
+}
+
+const targets = new Set(['callbackURL', 'redirectTo', 'errorCallbackURL', 'newUserCallbackURL']);
+
+/** Nobody is led on to another site, however the browser or the library tidies the address up. */
+function demandOwnTargets(fields: [string, unknown][], origin: string): void {
+  const wrong = fields.find(([name, value]) => targets.has(name) && !isOwn(value, origin));
+  if (!wrong) return;
+  throw new ApiError('forbidden', {
+    message: `${wrong[0]} must be an address of these pages.`,
+    param: wrong[0],
+  });
+}
+
+function isOwn(value: unknown, origin: string): boolean {
+  if (typeof value !== 'string' || !URL.canParse(value, origin)) return false;
+  const url = new URL(value, origin);
+  return url.origin === origin && !url.pathname.startsWith('//');
+}
+
+/** Passes the library's answer on, without the token that only the cookie may hold. */
+export async function passOn(response: Response, reply: FastifyReply): Promise<unknown> {
+  const cookies = response.headers.getSetCookie();
+  if (cookies.length > 0) reply.header('set-cookie', cookies);
+  const text = await response.text();
+  if (response.status >= 400) throw refusalOf(response, text);
+  reply.code(response.status).header('cache-control', 'no-store');
+  for (const [name, value] of response.headers) {
+    if (name !== 'set-cookie' && name !== 'content-length') reply.header(name, value);
+  }
+  const isJson = response.headers.get('content-type')?.includes('json') && text !== '';
+  return reply.send(isJson ? JSON.stringify(withoutToken(JSON.parse(text))) : text);
+}
+
+const codes: Record<number, ErrorCode> = {
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  413: 'payload_too_large',
+  415: 'unsupported_media_type',
+  429: 'rate_limited',
+};
+/** How long somebody is locked out after too many wrong codes: that the library does not tell. */
+const lockSeconds = 900;
+
+/** Our error for the library's, whose own code is the reason. */
+function refusalOf({ status, headers }: Response, text: string): ApiError {
+  const said = parse(text);
+  const reason = typeof said.code === 'string' ? said.code.slice(0, 100) : undefined;
+  const message = typeof said.message === 'string' ? said.message.slice(0, 300) : '';
+  const details = { ...(reason !== undefined && { details: { reason } }) };
+  if (status >= 500) {
+    const cause = new Error(`the sign-in library: ${reason ?? status}`);
+    return new ApiError('internal_error', { ...details, cause });
+  }
+  const wait = headers.get('x-retry-after') ?? String(lockSeconds);
+  return new ApiError(codes[status] ?? 'bad_request', {
+    ...details,
+    ...((message || status === 401) && { message: message || 'Sign in first.' }),
+    ...(status === 429 && { headers: { 'retry-after': wait } }),
+  });
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    return (JSON.parse(text) ?? {}) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+function withoutToken(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutToken);
+  if (typeof value !== 'object' || value === null) return value;
+  const { token: _token, session: _session, ...rest } = value as Record<string, unknown>;
+  return Object.fromEntries(Object.entries(rest).map(([name, each]) => [name, withoutToken(each)]));
+}

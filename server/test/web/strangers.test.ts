@@ -1,0 +1,87 @@
+/** Who has neither key nor session, against those who pay. */
+import assert from 'node:assert/strict';
+import { connect, type Socket } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { password, newAddress, originOf, person, startWebService, stranger } from '../kit/web.ts';
+import type { Service, TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+
+/** Sixteen calls at once are two of strangers, and one of each network. */
+const most = 16;
+const open = ['/api/auth/sign-out', '/api/auth/sign-in/email', '/api/sign-up', '/api/invitation'];
+
+let service: Service;
+let account: TestAccount;
+before(async () => {
+  const env = { FAREBOX_IN_FLIGHT_MAX: String(most) };
+  service = await startWebService({ env, times: { strangerBodyMs: 3_600_000 } });
+  account = await service.account();
+});
+after(() => service.stop());
+
+/** The head of a call whose body does not come. */
+function hold(base: string, path: string, address: string, origin: string): Socket {
+  const { hostname, port } = new URL(base);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {});
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nhost: x\r\norigin: ${origin}\r\nx-forwarded-for: ${address}\r\n` +
+      'content-type: application/json\r\ncontent-length: 5000\r\n\r\n',
+  );
+  return socket;
+}
+
+const refused = async ({ app }: Service) =>
+  (await app.metrics.shed.get()).values.find(({ labels }) => labels.reason === 'strangers')
+    ?.value ?? 0;
+
+describe('strangers whose bodies do not come', () => {
+  test('hold up nobody who has a key or a session, nor strangers of other networks', async () => {
+    const { account_id, key } = account;
+    const ada = await person(service, { [account_id]: 'owner' });
+    const address = newAddress();
+    const origin = originOf(service);
+    const sockets = Array.from({ length: 2 * most }, (_, i) =>
+      hold(service.base, open[i % open.length]!, address, origin),
+    );
+    try {
+      await until('all but one are refused', async () => (await refused(service)) >= 2 * most - 1);
+      const keyed = await service.call('GET', '/v1/requests', { key });
+      assert.equal(keyed.status, 200);
+      assert.equal((await ada.of(account_id).call('GET', '/balance')).status, 200);
+      assert.equal((await ada.signIn()).status, 200);
+      const same = { 'x-forwarded-for': address };
+      const { email } = ada;
+      const more = await stranger(service).call(
+        'POST',
+        '/api/auth/sign-in/email',
+        { email, password },
+        same,
+      );
+      assert.deepEqual([more.status, more.body.error.code], [503, 'capacity_unavailable']);
+      for (const socket of sockets) socket.destroy();
+      await until('their place is free again', async () => {
+        const { status } = await stranger(service).call('POST', open[3]!, { token: 'x' }, same);
+        return status === 404;
+      });
+    } finally {
+      for (const socket of sockets) socket.destroy();
+    }
+  });
+
+  test('are cut off sooner than callers with a key', async () => {
+    const times = { strangerBodyMs: 50, lingerMs: 50, bodyMs: 3_600_000 };
+    const strict = await startWebService({ times });
+    try {
+      for (const path of open) {
+        const socket = hold(strict.base, path, newAddress(), originOf(strict));
+        let text = '';
+        socket.on('data', (chunk) => (text += chunk.toString()));
+        await new Promise((resolve) => socket.once('close', resolve));
+        assert.match(text, /^HTTP\/1\.1 400 [^]*too slowly/, path);
+      }
+    } finally {
+      await strict.stop();
+    }
+  });
+});
