@@ -36,6 +36,7 @@ export const everywhere = {
     bad_amount: 'An amount in USD above 0, such as 25 or 0.50',
     bad_signed_amount: 'An amount in USD, such as 25 or −0.50',
     went_wrong: 'That did not work',
+    page_missing: 'This page could not be loaded. Check the connection and try again.',
     no_account: {
       title: 'You belong to no account',
       text: 'Open the link of an invitation to join one, or open an account of your own.',
@@ -117,6 +118,7 @@ export const everywhere = {
     bad_amount: 'Сумма в USD больше 0, например 25 или 0.50',
     bad_signed_amount: 'Сумма в USD, например 25 или −0.50',
     went_wrong: 'Не получилось',
+    page_missing: 'Страница не загрузилась. Проверьте соединение и повторите.',
     no_account: {
       title: 'Вы не состоите ни в одном аккаунте',
       text: 'Откройте ссылку из приглашения или откройте собственный аккаунт.',
