@@ -4,12 +4,12 @@ import {
   createRootRouteWithContext,
   createRoute,
   createRouter,
-  lazyRouteComponent,
   Outlet,
   redirect,
 } from '@tanstack/react-router';
 import { cabinetPages } from './cabinet/pages.ts';
 import { Failure } from './components/Failure.tsx';
+import { lazyPage } from './components/lazy-page.tsx';
 import { NotFound } from './components/NotFound.tsx';
 import { Shell } from './components/Shell.tsx';
 import { operatorPages } from './operator/pages.ts';
@@ -72,7 +72,7 @@ const entryPages = (
       if (path !== '/sign-in' || error !== undefined) return;
       if (await context.queries.ensureQueryData(meQuery)) throw redirect({ href: ownPath(to) });
     },
-    component: lazyRouteComponent(entry, name),
+    component: lazyPage(entry, name),
   }),
 );
 

@@ -33,6 +33,11 @@ export const guards = {
       key_usage_posted_usd_micro_check: 'CHECK ((posted_usd_micro >= 0))',
     },
     keys: {
+      below_monthly_ceiling:
+        'CHECK (((monthly_ceiling_usd_micro IS NULL) OR COALESCE((monthly_limit_usd_micro <= monthly_ceiling_usd_micro), false)))',
+      below_open_jobs_ceiling:
+        'CHECK (((open_jobs_ceiling IS NULL) OR COALESCE((open_jobs <= open_jobs_ceiling), false)))',
+      below_rpm_ceiling: 'CHECK (((rpm_ceiling IS NULL) OR COALESCE((rpm <= rpm_ceiling), false)))',
       keys_account_id_fkey: 'FOREIGN KEY (account_id) REFERENCES accounts(id)',
       keys_hash_check: 'CHECK ((length(hash) = 32))',
       keys_hash_key: 'UNIQUE (hash)',

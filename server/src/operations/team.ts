@@ -12,8 +12,8 @@ import { displayName, insertInvitation, type NewInvitation } from './person.ts';
 const peopleMax = 100;
 
 /**
- * False where they do not belong to the account. Throws `Refused` for its last owner. Who owns it no
- * more lets nobody in: their open invitations are withdrawn.
+ * False where they do not belong to the account. Throws `Refused` for its last owner. Who owns it
+ * no more lets nobody in: their open invitations are withdrawn.
  */
 export function setRole(
   db: Database,

@@ -127,7 +127,7 @@ describe('who guesses is stopped', () => {
       const path = '/api/auth/two-factor/verify-totp';
       const from = { 'x-forwarded-for': newAddress() };
       const { status, body: said } = await who.call('POST', path, { code }, from);
-      return status === 200 ? 'in' : said.code;
+      return status === 200 ? 'in' : said.error.details.reason;
     };
     const comes = async () => {
       const who = visitorOf(service, ada.id, ada.email);

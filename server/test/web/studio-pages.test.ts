@@ -87,6 +87,40 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
+  test('keeps an unanswered press when its page is left, and sends it as the same run', async () => {
+    const { page, context, account } = await studio.visit();
+    await studio.openModel(page, canvas);
+    await page.getByLabel('Prompt').fill('hills at night');
+    await price(page, '60000');
+    const keysSent = new Set<string | undefined>();
+    const lose = '**/v1/queue/**';
+    await page.route(lose, async (route) => {
+      keysSent.add(route.request().headers()['idempotency-key']);
+      await route.fetch();
+      await route.abort('connectionreset');
+    });
+    await run(page).click();
+    const lost = page.getByText('The answer was lost');
+    await lost.waitFor({ timeout: 30_000 });
+    await page.getByRole('link', { name: 'All models' }).click();
+    await page.getByRole('heading', { name: 'Models' }).waitFor();
+    await page.goBack();
+    await lost.waitFor();
+    await page.reload();
+    await lost.waitFor();
+    await page.unroute(lose);
+    page.on('request', (request) => {
+      const { 'idempotency-key': key } = request.headers();
+      if (key !== undefined) keysSent.add(key);
+    });
+    await page.getByRole('alert').getByRole('button', { name: 'Try again' }).click();
+    await lost.waitFor({ state: 'detached' });
+    await completed(page).waitFor();
+    assert.equal(keysSent.size, 1);
+    assert.deepEqual(await counted(studio.service, account), { requests: 1, transfers: 3 });
+    await context.close();
+  });
+
   test('shows why a run failed, and that nothing was charged', async () => {
     const { page, context, account, faults } = await studio.visit();
     await studio.openModel(page, canvas);

@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent, type AnyRoute } from '@tanstack/react-router';
+import { createRoute, type AnyRoute } from '@tanstack/react-router';
+import { lazyPage } from '../components/lazy-page.tsx';
 import { readSearch } from './request-entries.ts';
 import { spendSearch, statementSearch } from './money-search.ts';
 
@@ -10,64 +11,64 @@ export function cabinetPages(parent: AnyRoute) {
       getParentRoute,
       path: '/cabinet',
       validateSearch: spendSearch,
-      component: lazyRouteComponent(() => import('./Overview.tsx'), 'Overview'),
+      component: lazyPage(() => import('./Overview.tsx'), 'Overview'),
     }),
     createRoute({
       getParentRoute,
       path: '/cabinet/team',
-      component: lazyRouteComponent(() => import('./Team.tsx'), 'Team'),
+      component: lazyPage(() => import('./Team.tsx'), 'Team'),
     }),
     createRoute({
       getParentRoute,
       path: '/cabinet/settings',
-      component: lazyRouteComponent(() => import('./Settings.tsx'), 'Settings'),
+      component: lazyPage(() => import('./Settings.tsx'), 'Settings'),
     }),
     createRoute({
       getParentRoute,
       path: '/cabinet/requests',
       validateSearch: readSearch,
-      component: lazyRouteComponent(() => import('./Requests.tsx'), 'Requests'),
+      component: lazyPage(() => import('./Requests.tsx'), 'Requests'),
     }),
     createRoute({
       getParentRoute,
       path: '/cabinet/requests/$request_id',
-      component: lazyRouteComponent(() => import('./Request.tsx'), 'Request'),
+      component: lazyPage(() => import('./Request.tsx'), 'Request'),
     }),
     createRoute({
       getParentRoute,
       path: '/cabinet/keys',
       validateSearch: ({ show }) => (show === 'all' ? { show } : {}),
-      component: lazyRouteComponent(() => import('./Keys.tsx'), 'Keys'),
+      component: lazyPage(() => import('./Keys.tsx'), 'Keys'),
     }),
     createRoute({
       getParentRoute,
       path: '/cabinet/money',
       validateSearch: statementSearch,
-      component: lazyRouteComponent(() => import('./Statement.tsx'), 'Statement'),
+      component: lazyPage(() => import('./Statement.tsx'), 'Statement'),
     }),
     createRoute({
       getParentRoute,
       path: '/cabinet/money/top-up',
-      component: lazyRouteComponent(() => import('./TopUp.tsx'), 'TopUp'),
+      component: lazyPage(() => import('./TopUp.tsx'), 'TopUp'),
     }),
     createRoute({
       getParentRoute,
       path: '/cabinet/money/alerts',
-      component: lazyRouteComponent(() => import('./Alerts.tsx'), 'Alerts'),
+      component: lazyPage(() => import('./Alerts.tsx'), 'Alerts'),
     }),
     createRoute({
       getParentRoute,
       path: '/cabinet/webhooks',
       validateSearch: ({ failed }: Record<string, unknown>) =>
         failed === true ? { failed: true } : {},
-      component: lazyRouteComponent(() => import('./Webhooks.tsx'), 'Webhooks'),
+      component: lazyPage(() => import('./Webhooks.tsx'), 'Webhooks'),
     }),
     ...['/cabinet/docs', '/cabinet/docs/reference'].map((path) =>
       createRoute({
         getParentRoute,
         path,
         validateSearch: ({ op }: Record<string, unknown>) => (typeof op === 'string' ? { op } : {}),
-        component: lazyRouteComponent(() => import('./Docs.tsx'), 'Docs'),
+        component: lazyPage(() => import('./Docs.tsx'), 'Docs'),
       }),
     ),
   ];

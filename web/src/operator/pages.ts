@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent, type AnyRoute } from '@tanstack/react-router';
+import { createRoute, type AnyRoute } from '@tanstack/react-router';
+import { lazyPage } from '../components/lazy-page.tsx';
 
 const text = (value: unknown) =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
@@ -23,56 +24,56 @@ export function operatorPages(parent: AnyRoute) {
   const operators = createRoute({
     getParentRoute: () => parent,
     id: 'operators',
-    component: lazyRouteComponent(() => import('./Operators.tsx'), 'Operators'),
+    component: lazyPage(() => import('./Operators.tsx'), 'Operators'),
   });
-  const page = (path: string, component: ReturnType<typeof lazyRouteComponent>) =>
+  const page = (path: string, component: ReturnType<typeof lazyPage>) =>
     createRoute({ getParentRoute: () => operators, path, component, validateSearch: search });
   return [
     operators.addChildren([
       page(
         '/operator',
-        lazyRouteComponent(() => import('./Overview.tsx'), 'Overview'),
+        lazyPage(() => import('./Overview.tsx'), 'Overview'),
       ),
       page(
         '/operator/accounts',
-        lazyRouteComponent(() => import('./Accounts.tsx'), 'Accounts'),
+        lazyPage(() => import('./Accounts.tsx'), 'Accounts'),
       ),
       page(
         '/operator/accounts/$account_id',
-        lazyRouteComponent(() => import('./Account.tsx'), 'Account'),
+        lazyPage(() => import('./Account.tsx'), 'Account'),
       ),
       page(
         '/operator/catalog',
-        lazyRouteComponent(() => import('./Catalog.tsx'), 'Catalog'),
+        lazyPage(() => import('./Catalog.tsx'), 'Catalog'),
       ),
       // A model's id has slashes in it.
       page(
         '/operator/catalog/row/$',
-        lazyRouteComponent(() => import('./CatalogRow.tsx'), 'CatalogRow'),
+        lazyPage(() => import('./CatalogRow.tsx'), 'CatalogRow'),
       ),
       page(
         '/operator/upstreams',
-        lazyRouteComponent(() => import('./Upstreams.tsx'), 'Upstreams'),
+        lazyPage(() => import('./Upstreams.tsx'), 'Upstreams'),
       ),
       page(
         '/operator/queue',
-        lazyRouteComponent(() => import('./Queue.tsx'), 'Queue'),
+        lazyPage(() => import('./Queue.tsx'), 'Queue'),
       ),
       page(
         '/operator/unknown',
-        lazyRouteComponent(() => import('./Unknown.tsx'), 'Unknown'),
+        lazyPage(() => import('./Unknown.tsx'), 'Unknown'),
       ),
       page(
         '/operator/vouchers',
-        lazyRouteComponent(() => import('./Vouchers.tsx'), 'Vouchers'),
+        lazyPage(() => import('./Vouchers.tsx'), 'Vouchers'),
       ),
       page(
         '/operator/invitations',
-        lazyRouteComponent(() => import('./Invitations.tsx'), 'Invitations'),
+        lazyPage(() => import('./Invitations.tsx'), 'Invitations'),
       ),
       page(
         '/operator/log',
-        lazyRouteComponent(() => import('./Log.tsx'), 'Log'),
+        lazyPage(() => import('./Log.tsx'), 'Log'),
       ),
     ]),
   ];

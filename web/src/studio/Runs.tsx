@@ -7,9 +7,10 @@ import { Empty } from '../components/Empty.tsx';
 import { Failure, messageOf } from '../components/Failure.tsx';
 import type { RunActions } from './Model.tsx';
 import type { Model } from './models.ts';
+import type { Press } from './presses.ts';
 import { RunCard } from './RunCard.tsx';
 import classes from './Runs.module.css';
-import { useRuns, type Press, type Run } from './runs.ts';
+import { useRuns, type Run } from './runs.ts';
 
 const Compare = lazy(() => import('./Compare.tsx'));
 

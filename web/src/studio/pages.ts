@@ -1,4 +1,5 @@
-import { createRoute, lazyRouteComponent, type AnyRoute } from '@tanstack/react-router';
+import { createRoute, type AnyRoute } from '@tanstack/react-router';
+import { lazyPage } from '../components/lazy-page.tsx';
 
 const text = (value: unknown) =>
   value === undefined || value === null || value === '' ? undefined : String(value);
@@ -17,19 +18,19 @@ export function studioPages(parent: AnyRoute) {
         getParentRoute,
         path: '/',
         validateSearch: search(['q', 'kind', 'task', 'sort']),
-        component: lazyRouteComponent(() => import('./Gallery.tsx'), 'Gallery'),
+        component: lazyPage(() => import('./Gallery.tsx'), 'Gallery'),
       }),
       createRoute({
         getParentRoute,
         path: 'chat',
         validateSearch: search(['c', 'model']),
-        component: lazyRouteComponent(() => import('./Chat.tsx'), 'Chat'),
+        component: lazyPage(() => import('./Chat.tsx'), 'Chat'),
       }),
       createRoute({
         getParentRoute,
         path: '$',
         validateSearch: search(['from', 'use']),
-        component: lazyRouteComponent(() => import('./Model.tsx'), 'Model'),
+        component: lazyPage(() => import('./Model.tsx'), 'Model'),
       }),
     ]),
   ];

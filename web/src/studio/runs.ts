@@ -10,6 +10,7 @@ import type { Status } from '../components/StatusBadge.tsx';
 import { useAccount, useAccountPath } from '../session.tsx';
 import { eventsOf } from '../sse.ts';
 import type { Input } from './draft.ts';
+import { isRefused, useKept, type Press } from './presses.ts';
 import { useMoneyMoved } from './price.ts';
 
 /** Requests of a model: sent, watched, listed. The service keeps them; this page only looks. */
@@ -100,16 +101,6 @@ function isSame(a: { request_id: string }, b: { request_id: string }): boolean {
   return a.request_id === b.request_id;
 }
 
-/** One press of the button, as long as the service has not answered it. */
-export interface Press {
-  /** The Idempotency-Key: however often it is sent, it is one request. */
-  key: string;
-  input: Input;
-  shown_usd_micro: string | undefined;
-  error: unknown;
-  isSending: boolean;
-}
-
 interface Submitted {
   request_id: string;
   status: Status;
@@ -122,13 +113,19 @@ export function usePresses(
   kind: string,
   onPriced: (shown: string, fixed: string) => void,
 ) {
-  const [presses, setPresses] = useState<Press[]>([]);
+  const { account_id } = useAccount();
+  const [presses, setPresses] = useKept(`farebox-presses ${account_id} ${model_id}`);
   const path = useAccountPath();
   const note = useNote(model_id);
   const queries = useQueryClient();
   const runsKey = useRunsKey(model_id);
   const moneyMoved = useMoneyMoved();
 
+  // A refusal has been read when its page is left.
+  useEffect(
+    () => () => setPresses((all) => all.filter((press) => !isRefused(press))),
+    [setPresses],
+  );
   const change = (key: string, with_: Partial<Press> | null) =>
     setPresses((all) =>
       all.flatMap((each) =>

@@ -41,6 +41,7 @@ export const everywhere = {
       title: 'This account is suspended',
       text: 'You can look, but its keys are refused and nothing can be run or changed. Ask the operator.',
     },
+    page_missing: 'This page could not be loaded. Check the connection and try again.',
     no_account: {
       title: 'You belong to no account',
       text: 'Open the link of an invitation to join one, or open an account of your own.',
@@ -127,6 +128,7 @@ export const everywhere = {
       title: 'Аккаунт приостановлен',
       text: 'Можно смотреть, но его ключи не принимаются, и ничего нельзя запустить или изменить. Обратитесь к оператору.',
     },
+    page_missing: 'Страница не загрузилась. Проверьте соединение и повторите.',
     no_account: {
       title: 'Вы не состоите ни в одном аккаунте',
       text: 'Откройте ссылку из приглашения или откройте собственный аккаунт.',

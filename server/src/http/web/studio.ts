@@ -1,7 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { parseFileId } from '../../core/id.ts';
-import type { Right } from '../../core/role.ts';
 import * as accounts from '../../db/accounts.ts';
 import * as keys from '../../db/keys.ts';
 import { studioKey } from '../../operations/key.ts';
@@ -20,7 +19,6 @@ type Call = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<unknow
  */
 export async function studioCall(
   call: Call,
-  right: Right,
   visit: Visit,
   reply: FastifyReply,
   deps: WebDeps,
