@@ -72,7 +72,9 @@ const deeds: Record<string, () => Promise<[Record<string, string>, object]>> = {
 
 const submitted = async () => {
   const { account_id } = customer;
-  await service.db.run(rawSql('update keys set rpm = null where account_id = $1', [account_id]));
+  await service.db.run(
+    rawSql('update keys set rpm = null, rpm_ceiling = null where account_id = $1', [account_id]),
+  );
   const body = { prompt: 'a cat' };
   const reply = await service.call('POST', '/v1/queue/fake/image', { key: customer.key, body });
   assert.equal(reply.status, 202, reply.text);
