@@ -1,13 +1,13 @@
-import { Badge, Button, Group, Modal, Stack, Text, Title } from '@mantine/core';
+import { Badge, Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { FormModal } from '../components/FormModal.tsx';
-import { ShownOnce } from '../components/ShownOnce.tsx';
 import { When } from '../components/When.tsx';
 import type { AccountDetail, Person } from './Account.tsx';
 import './account-words.ts';
 import { useDeed } from './acting.ts';
+import { LinkMade } from './LinkMade.tsx';
 
 /** Who signs in to the account, and who is invited. */
 export function AccountPeople(props: { account_id: string; account: AccountDetail | undefined }) {
@@ -100,7 +100,6 @@ export function AccountPeople(props: { account_id: string; account: AccountDetai
 
 function ResetLink(props: { account_id: string; person: Person; onClose: () => void }) {
   const { t } = useTranslation('operator_account');
-  const { t: common } = useTranslation('common');
   const { account_id, person, onClose } = props;
   const { email } = person;
   const deed = useDeed();
@@ -111,19 +110,14 @@ function ResetLink(props: { account_id: string; person: Person; onClose: () => v
   };
   if (link !== null) {
     return (
-      <Modal
-        opened
-        onClose={onClose}
+      <LinkMade
         title={t('reset_link')}
-        closeButtonProps={{ 'aria-label': common('close') }}
-      >
-        <ShownOnce
-          title={t('once_title')}
-          text={t('reset_made', { email })}
-          secret={link}
-          what={t('reset_link')}
-        />
-      </Modal>
+        once={t('once_title')}
+        text={t('reset_made', { email })}
+        link={link}
+        what={t('reset_link')}
+        onClose={onClose}
+      />
     );
   }
   return (

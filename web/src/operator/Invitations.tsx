@@ -1,4 +1,4 @@
-import { Alert, Button, Modal, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconInfoCircle, IconMailPlus, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -10,9 +10,9 @@ import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { FormModal } from '../components/FormModal.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
-import { ShownOnce } from '../components/ShownOnce.tsx';
 import { When } from '../components/When.tsx';
 import { useDeed } from './acting.ts';
+import { LinkMade } from './LinkMade.tsx';
 import './invitations-words.ts';
 
 interface Invitation {
@@ -93,7 +93,6 @@ export function Invitations() {
 
 function NewInvitation({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation('operator_invitations');
-  const { t: common } = useTranslation('common');
   const deed = useDeed();
   const [email, setEmail] = useState('');
   const [link, setLink] = useState<string | null>(null);
@@ -102,19 +101,14 @@ function NewInvitation({ onClose }: { onClose: () => void }) {
   };
   if (link !== null) {
     return (
-      <Modal
-        opened
-        onClose={onClose}
+      <LinkMade
         title={t('new')}
-        closeButtonProps={{ 'aria-label': common('close') }}
-      >
-        <ShownOnce
-          title={t('once_title')}
-          text={t('once_text', { email })}
-          secret={link}
-          what={t('link')}
-        />
-      </Modal>
+        once={t('once_title')}
+        text={t('once_text', { email })}
+        link={link}
+        what={t('link')}
+        onClose={onClose}
+      />
     );
   }
   return (

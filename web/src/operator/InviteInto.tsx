@@ -1,11 +1,11 @@
-import { Modal, Select, TextInput } from '@mantine/core';
+import { Select, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { FormModal } from '../components/FormModal.tsx';
-import { ShownOnce } from '../components/ShownOnce.tsx';
 import type { AccountDetail } from './Account.tsx';
 import './account-words.ts';
 import { useDeed } from './acting.ts';
+import { LinkMade } from './LinkMade.tsx';
 
 const roles = ['owner', 'developer', 'billing', 'read_only'];
 
@@ -22,19 +22,14 @@ export function InviteInto({ account, onClose }: { account: AccountDetail; onClo
   };
   if (link !== null) {
     return (
-      <Modal
-        opened
-        onClose={onClose}
+      <LinkMade
         title={t('invite_title')}
-        closeButtonProps={{ 'aria-label': common('close') }}
-      >
-        <ShownOnce
-          title={t('once_title')}
-          text={t('invite_text', { email })}
-          secret={link}
-          what={t('invite_link')}
-        />
-      </Modal>
+        once={t('once_title')}
+        text={t('invite_text', { email })}
+        link={link}
+        what={t('invite_link')}
+        onClose={onClose}
+      />
     );
   }
   return (

@@ -1,0 +1,22 @@
+import { Modal } from '@mantine/core';
+import { useTranslation } from 'react-i18next';
+import { ShownOnce } from '../components/ShownOnce.tsx';
+
+/** A link that was made for somebody, to be handed over: it is shown once. */
+export function LinkMade(props: {
+  title: string;
+  /** Over the link, and what it is for. */
+  once: string;
+  text: string;
+  link: string;
+  what: string;
+  onClose: () => void;
+}) {
+  const { t } = useTranslation('common');
+  const { title, once, text, link, what, onClose } = props;
+  return (
+    <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': t('close') }}>
+      <ShownOnce title={once} text={text} secret={link} what={what} />
+    </Modal>
+  );
+}
