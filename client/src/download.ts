@@ -103,10 +103,10 @@ function incomplete(have: number, total: number): FareboxError {
 }
 
 function memory(): Sink {
-  let parts: BlobPart[] = [];
+  let parts: Uint8Array<ArrayBuffer>[] = [];
   return {
     restart: async () => void (parts = []),
-    write: async (chunk) => void parts.push(chunk as BlobPart),
+    write: async (chunk) => void parts.push(chunk as Uint8Array<ArrayBuffer>),
     finish: async (type) => new Blob(parts, { type }),
     drop: async () => void (parts = []),
   };

@@ -37,6 +37,9 @@ export interface UploadOptions extends Call {
   onProgress?(progress: Progress): void;
 }
 
+/** Bytes that no other thread shares, as Blobs ask. */
+type Part = Uint8Array<ArrayBuffer>;
+
 const uploadLimitMs = 30 * 60_000;
 const uploadsAtOnce = 4;
 const sniffBytes = 32;
@@ -89,7 +92,7 @@ async function sendStream(
     },
     cancel: (reason) => reader.cancel(reason),
   });
-  const contentType = options.contentType ?? (await sniff(new Blob([head as BlobPart]), ''));
+  const contentType = options.contentType ?? (await sniff(new Blob([head as Part]), ''));
   const headers = { 'content-type': contentType };
   const body = () => counting(whole, null, options.onProgress);
   return transport.json({ ...wanted, headers, body, repeatable: false }, options);
@@ -116,11 +119,11 @@ async function blobOf(source: Media): Promise<Blob> {
   if (source instanceof Blob) return source;
   if (source instanceof LocalFile) return openFile(source.path);
   if (source instanceof ReadableStream) {
-    const parts: BlobPart[] = [];
-    for await (const chunk of chunksOfStream(source)) parts.push(chunk as BlobPart);
+    const parts: Part[] = [];
+    for await (const chunk of chunksOfStream(source)) parts.push(chunk as Part);
     return new Blob(parts);
   }
-  return new Blob([source as BlobPart]);
+  return new Blob([source as Part]);
 }
 
 async function openFile(path: string): Promise<Blob> {

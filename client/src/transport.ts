@@ -25,7 +25,7 @@ export interface Wanted {
   query?: Record<string, string | number | Date | undefined | null>;
   headers?: Record<string, string>;
   json?: unknown;
-  body?: () => BodyInit;
+  body?: () => Blob | ReadableStream<Uint8Array>;
   /** False: sent once. A GET, a call with an idempotency key and a body that is still there may be repeated. */
   repeatable: boolean;
   idempotencyKey?: string;
