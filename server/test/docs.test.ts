@@ -112,7 +112,7 @@ describe('docs/api.md', () => {
         assert.equal(wrong, null, `${method} ${path}`);
       }
     }
-    assert.equal(seen, 11);
+    assert.equal(seen, 12);
   });
 
   test('sends only JSON that parses', () => {

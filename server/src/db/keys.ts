@@ -309,6 +309,33 @@ export async function studioSpending(
   return row ?? null;
 }
 
+/** What a key can spend from: its account's balance and its month, as of one moment. */
+export interface Funds {
+  available_usd_micro: bigint;
+  reserved_usd_micro: bigint;
+  name: string;
+  limit_usd_micro: bigint | null;
+  /** Charged plus reserved. */
+  spent_usd_micro: bigint;
+  /** When the month (UTC) ends. */
+  resets_at: string;
+}
+
+export async function funds(db: Connection, keyId: string): Promise<Funds> {
+  const [row] = await db.run<Funds>(sql`
+    select b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
+      b.debits_pending as reserved_usd_micro, k.name,
+      k.monthly_limit_usd_micro as limit_usd_micro,
+      case when u.month = date_trunc('month', now() at time zone 'utc')::date
+        then u.pending_usd_micro + u.posted_usd_micro else 0 end as spent_usd_micro,
+      to_char(date_trunc('month', now() at time zone 'utc') + interval '1 month',
+        'YYYY-MM-DD"T"HH24:MI:SS".000Z"') as resets_at
+    from keys k join key_usage u on u.key_id = k.id
+      join balances b on b.account_id = k.account_id
+    where k.id = ${keyId}`);
+  return row!;
+}
+
 export interface StudioSpending {
   monthly_limit_usd_micro: bigint | null;
   open_jobs: number | null;

@@ -1,3 +1,4 @@
+import { balance } from './balance.ts';
 import * as callbacks from './callbacks.ts';
 import * as chat from './chat.ts';
 import type { Handler, HttpDeps, KeyedHandler } from './deps.ts';
@@ -28,6 +29,7 @@ type KeyedCall = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<u
 
 /** Below /v1, with a key. */
 export const keyedCalls: [...Row, KeyedCall][] = [
+  ['GET', '/balance', docs.balance, balance],
   ['POST', '/estimate', docs.estimate, estimate],
   ['POST', '/chat/completions', docs.chat, chat.completions],
   ['POST', '/queue/*', docs.submit, queue.submit],

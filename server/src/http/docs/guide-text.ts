@@ -164,9 +164,12 @@ A stream that broke off is repeated as it was, its error too; for a new reply us
 image_url.url of a message takes a public http(s) address, a base64 data: address or a file_id.`;
 }
 
-function moneyAndLimits({ uploadMaxBytes }: GuideSettings): string {
+function moneyAndLimits({ baseUrl, uploadMaxBytes }: GuideSettings): string {
   return `## Money
 
+    curl -s ${baseUrl}/balance ${auth}
+
+- What the account can spend, what its open requests hold, and how this key's month stands.
 - *_usd_micro is a whole number of micro-USD, as a string: 1 USD = 1 USDT = "1000000".
 - A submit reserves its price. COMPLETED charges what was delivered, never more than that. FAILED
   and CANCELLED cost nothing.
