@@ -67,7 +67,6 @@ function addUpload(desk: Desk): void {
         const { tell, end } = openProgress(call);
         try {
           const uploaded = await desk.client.upload(file, {
-            contentType: typeOf(file),
             signal: call.signal,
             onProgress: ({ sent, total }) =>
               tell(`${sent} bytes sent`, total === null ? 0 : sent / total),
@@ -112,37 +111,4 @@ async function allowedFile(named: string, roots: string[]): Promise<string> {
 function isWithin(place: string, file: string): boolean {
   const parts = path.relative(place, file).split(path.sep);
   return !path.isAbsolute(parts.join(path.sep)) && !parts.some((part) => part.startsWith('.'));
-}
-
-const types: Record<string, string> = {
-  '.png': 'image/png',
-  '.jpg': 'image/jpeg',
-  '.jpeg': 'image/jpeg',
-  '.webp': 'image/webp',
-  '.gif': 'image/gif',
-  '.avif': 'image/avif',
-  '.tiff': 'image/tiff',
-  '.mp4': 'video/mp4',
-  '.mov': 'video/quicktime',
-  '.webm': 'video/webm',
-  '.mkv': 'video/x-matroska',
-  '.wav': 'audio/wav',
-  '.mp3': 'audio/mpeg',
-  '.m4a': 'audio/mp4',
-  '.ogg': 'audio/ogg',
-  '.flac': 'audio/flac',
-  '.aac': 'audio/aac',
-  '.pdf': 'application/pdf',
-  '.txt': 'text/plain',
-  '.md': 'text/plain',
-};
-
-function typeOf(file: string): string {
-  const ending = path.extname(file).toLowerCase();
-  const type = types[ending];
-  if (type !== undefined) return type;
-  throw new ToolError(
-    'unsupported_media_type',
-    `A file that ends in ${Object.keys(types).join(', ')} can be uploaded.`,
-  );
 }

@@ -23,7 +23,7 @@ export class Budget {
 
   /** Charged, and reserved by what has not ended yet. */
   get spent(): bigint {
-    return this.#holds.values().reduce((sum, { amount }) => sum + amount, this.#charged);
+    return [...this.#holds].reduce((sum, { amount }) => sum + amount, this.#charged);
   }
 
   get left(): bigint {

@@ -1,7 +1,7 @@
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js';
-import type { Farebox, Status } from '../../index.ts';
+import { isFinal, type Farebox, type Status } from '../../index.ts';
 import type { Budget } from './budget.ts';
 
 /** What every tool works with. */
@@ -62,10 +62,6 @@ function grown(before: number, part: number): number {
   return Math.max(Math.min(part, 0.99), before + (1 - before) / 1000);
 }
 
-export function isFinal(status: Status['status']): boolean {
-  return status === 'COMPLETED' || status === 'FAILED' || status === 'CANCELLED';
-}
-
 /** Waits for the end of a request, at most so long, and tells how it goes. */
 export async function waitFor(
   { client }: Desk,
@@ -77,7 +73,7 @@ export async function waitFor(
   const { tell, end } = openProgress(call);
   let status = await client.status(requestId, { signal: call.signal });
   try {
-    if (isFinal(status.status)) return status;
+    if (isFinal(status)) return status;
     for await (status of client.watch(requestId, { signal })) {
       const ahead = status.queue_position;
       const place = ahead === undefined ? '' : `, ${ahead} ahead`;

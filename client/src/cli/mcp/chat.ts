@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { formatUsd, type ChatMessage, type Farebox } from '../../index.ts';
+import { formatUsd, type ChatMessage, type ChatUsage, type Farebox } from '../../index.ts';
 import type { Hold } from './budget.ts';
 import { openProgress, type Call, type Desk } from './calls.ts';
 import { modelIdSchema } from './models.ts';
@@ -80,21 +80,20 @@ async function talk(desk: Desk, wish: Wish, call: Call, hold: Hold): Promise<Ans
       messages,
       max_tokens,
       stream: true,
-      stream_options: { include_usage: true },
     },
     { signal: call.signal },
   );
   const { tell, end } = openProgress(call);
   let text = '';
   let finish_reason: string | null = null;
-  let usage: Usage = { prompt_tokens: 0, completion_tokens: 0, cost_usd_micro: 0n };
+  let usage: ChatUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cost_usd_micro: 0n };
   try {
     for await (const chunk of stream) {
       hold.requestId ??= chunk.id.replace(/^chatcmpl-/, '');
       const [choice] = chunk.choices;
       if (typeof choice?.delta.content === 'string') text += choice.delta.content;
       finish_reason = choice?.finish_reason ?? finish_reason;
-      if (chunk.usage) usage = chunk.usage as Usage;
+      if (chunk.usage) usage = chunk.usage as ChatUsage;
       tell(`${text.length} characters so far`);
     }
   } finally {
@@ -114,10 +113,4 @@ async function talk(desk: Desk, wish: Wish, call: Call, hold: Hold): Promise<Ans
       session: desk.budget.view(),
     },
   };
-}
-
-interface Usage {
-  prompt_tokens: number;
-  completion_tokens: number;
-  cost_usd_micro: bigint;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { FareboxError, formatUsd, type Job, type Status } from '../../index.ts';
+import { FareboxError, formatUsd, isFinal, type Job, type RequestCard, type Status } from '../../index.ts';
 import type { Hold } from './budget.ts';
-import { isFinal, waitFor, type Call, type Desk } from './calls.ts';
+import { waitFor, type Call, type Desk } from './calls.ts';
 import { inputSchema, modelIdSchema } from './models.ts';
 import { isExpired, readOutputs, type Outputs } from './outputs.ts';
 import { answer, ToolError, type Answer } from './replies.ts';
@@ -82,7 +82,7 @@ async function generate(desk: Desk, wish: Wish, call: Call): Promise<Answer> {
       if (!call.signal.aborted) throw named(error, job.requestId);
       return null;
     });
-    if (status?.status === 'COMPLETED' || (status && !isFinal(status.status))) {
+    if (status?.status === 'COMPLETED' || (status && !isFinal(status))) {
       return describeRequest(desk, status);
     }
     if (status) throw await unfinished(desk, status);
@@ -165,7 +165,7 @@ export async function describeRequest(desk: Desk, status: Status): Promise<Answe
         })
       : none;
   const { queue_position, progress } = status;
-  const running = !isFinal(card.status);
+  const running = !isFinal(card);
   return {
     fields: {
       request_id,
@@ -187,11 +187,7 @@ export async function describeRequest(desk: Desk, status: Status): Promise<Answe
 }
 
 function messageOf(
-  card: {
-    status: Status['status'];
-    charged_usd_micro: bigint | null;
-    error: { message: string } | null;
-  },
+  card: Pick<RequestCard, 'status' | 'charged_usd_micro' | 'error'>,
   gone: boolean,
 ): string {
   if (gone) return 'It is completed, but its outputs were kept for a day only and are deleted.';
