@@ -103,6 +103,28 @@ export type Estimate = {
   unit_price_by_resolution_usd_micro?: Record<string, bigint>;
 };
 
+export type Balance = {
+  /** What the account is paid in: 1 USDT counts as 1 USD, `"1000000"`. */
+  currency: 'USDT';
+  /** What the account can spend; all its keys share it. */
+  available_usd_micro: bigint;
+  /** What its open requests hold, beside that. */
+  reserved_usd_micro: bigint;
+  /** The key that asks. A submit needs room in both: balance and limit. */
+  key: {
+    /** Names the key of this call; not secret. */
+    key_id: string;
+    /** As it was given. */
+    name: string;
+    /** The key's limit of the month; null: it has none. */
+    limit_usd_micro: bigint | null;
+    /** Charged and reserved by the key this month. */
+    spent_usd_micro: bigint;
+    /** When the month (UTC) ends, and with it what was spent in it. */
+    resets_at: string;
+  };
+};
+
 export type QueuedRequest = {
   status: 'IN_QUEUE';
   /** Names the request in every later path. */
