@@ -70,8 +70,8 @@ export async function waitFor(
   call: Call,
 ): Promise<Status> {
   const signal = AbortSignal.any([call.signal, AbortSignal.timeout(seconds * 1000)]);
-  const { tell, end } = openProgress(call);
   let status = await client.status(requestId, { signal: call.signal });
+  const { tell, end } = openProgress(call);
   try {
     if (isFinal(status)) return status;
     for await (status of client.watch(requestId, { signal })) {
@@ -81,7 +81,8 @@ export async function waitFor(
       tell(`${status.status}${place}${news ? `: ${news}` : ''}`, status.progress);
     }
   } catch (error) {
-    if (!signal.aborted) throw error;
+    // That the time is over is no mistake; that nobody waits any more is for the caller to know.
+    if (!signal.aborted || call.signal.aborted) throw error;
   } finally {
     end();
   }
