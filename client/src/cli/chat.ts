@@ -140,7 +140,7 @@ async function converse(talk: Talk): Promise<void> {
     input: process.stdin,
     output: process.stderr,
     prompt: paint(process.stderr, 'bold', '> '),
-    completer: (line: string) => [candidates(talk, line), line],
+    completer: (line: string): [string[], string] => [candidates(talk, line), line],
     historySize: 200,
   });
   tell(dim(`${modelLine(talk)}. /help for more, Ctrl-D to end.`));

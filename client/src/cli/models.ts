@@ -18,8 +18,8 @@ export async function models(
   if (json) for (const model of found) printJson(model);
   else if (found.length > 0)
     printTable(
-      ['MODEL', 'KIND', 'PRICE', 'NAME'],
-      found.map((model) => [model.id, model.kind, priceText(model), model.name]),
+      ['MODEL', 'KIND', 'PRICE'],
+      found.map((model) => [model.id, model.kind, priceText(model)]),
     );
   if (found.length === 0) {
     throw new Stop(
@@ -37,7 +37,7 @@ export async function findModel(id: string): Promise<Model> {
   try {
     return await client.models.get(id);
   } catch (error) {
-    if ((error as { code?: string }).code !== 'unknown_model') throw error;
+    if ((error as { status?: number }).status !== 404) throw error;
     const all = await client.models.list();
     const near = nearest(id, all.map((each) => each.id));
     throw new Stop(

@@ -4,7 +4,7 @@ import { keyed } from './account.ts';
 import { readInput, type InputOptions } from './input.ts';
 import { findModel } from './models.ts';
 import type { Context } from './program.ts';
-import { jsonOf, oneLine, paint, print, printJson, printTable } from './terminal.ts';
+import { columnsOf, jsonOf, oneLine, paint, print, printJson, printTable, wrap } from './terminal.ts';
 
 export async function price(
   { json }: Context,
@@ -22,17 +22,19 @@ export async function price(
   if (estimate.breakdown.length > 0) {
     print('');
     printTable(
-      ['UNITS', 'PRICE', 'AMOUNT', 'FOR'],
+      ['FOR', 'UNITS', 'EACH', 'AMOUNT'],
       estimate.breakdown.map((line) => [
+        line.label,
         String(line.quantity),
         formatUsd(line.unit_price_usd_micro),
         formatUsd(line.amount_usd_micro),
-        line.label,
       ]),
     );
   }
   const taken = assumed(estimate, model);
-  if (taken) print(`\n${paint(process.stdout, 'dim', taken)}`);
+  if (!taken) return;
+  print('');
+  for (const line of wrap(taken, columnsOf(process.stdout))) print(paint(process.stdout, 'dim', line));
 }
 
 /** What the price takes for fields that were left out. */

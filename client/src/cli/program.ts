@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { exitMeanings } from './exits.ts';
+import { wrap } from './terminal.ts';
 
 /**
  * All verbs of `fare`: what they take and what is said of them. Help, completions, the man page and
@@ -40,25 +41,32 @@ export function buildProgram(): Command {
     .exitOverride();
   remark(program, {
     says: [
-      'Results go to stdout, everything else to stderr, so that a verb can stand in a pipe.',
-      `How it ends: ${exitMeanings.map(([code, says]) => `${code} ${says}`).join(' ')}`,
+      'Results go to stdout, everything else to stderr, so that a verb can stand in a pipe. `fare VERB --help` has more on each.',
     ],
     examples: [
       ['fare login', 'keep a key'],
-      ['fare models cat', 'look for a model'],
+      ['fare models video', 'look for a model'],
       ['fare run sandbox-sketch --prompt "a cat"', 'make a picture'],
     ],
   });
-  addAccount(program);
+  program.addHelpText('after', exitHelp);
+  program.commandsGroup('Models:');
   addModels(program);
   addRuns(program);
+  program.commandsGroup('Requests:');
   addRequests(program);
+  program.commandsGroup('Account:');
+  addAccount(program);
+  program.commandsGroup('Tools:');
   addRest(program);
+  program.addHelpCommand(
+    new Command('help').argument('[verb]').description('show the help of a verb').helpGroup('Tools:'),
+  );
   return program;
 }
 
 function addAccount(program: Command): void {
-  const login = verb(program, 'login', 'keep the address of a service and a key for it')
+  const login = verb(program, 'login', 'keep a key and its address')
     .option('--key-stdin', 'read the key from stdin instead of asking')
     .option('--base-url <address>', 'the service; default: the one kept, or this machine')
     .action(run(async () => (await import('./login.ts')).login));
@@ -75,7 +83,7 @@ function addAccount(program: Command): void {
   verb(program, 'logout', 'forget the key').action(
     run(async () => (await import('./login.ts')).logout),
   );
-  const balance = verb(program, 'balance', 'show what can be spent, and the limit of the key');
+  const balance = verb(program, 'balance', 'show what can be spent');
   balance.action(run(async () => (await import('./balance.ts')).balance));
   const settings = verb(program, 'settings', 'show or change what is kept')
     .argument('[name]', 'ask-above-usd, max-usd or chat-model')
@@ -104,10 +112,10 @@ function addModels(program: Command): void {
       ['fare models --kind text --json', 'all text models, one JSON object a line'],
     ],
   });
-  verb(program, 'model', 'show one model: its inputs, price and an example')
+  verb(program, 'model', 'show inputs, price and an example')
     .argument('<model>', 'its id, as `fare models` lists it')
     .action(run(async () => (await import('./models.ts')).model));
-  const price = withInput(verb(program, 'price', 'tell exactly what a call of a model costs'))
+  const price = withInput(verb(program, 'price', 'tell exactly what a call costs'))
     .action(run(async () => (await import('./price.ts')).price));
   remark(price, {
     says: [
@@ -121,7 +129,7 @@ function addModels(program: Command): void {
 }
 
 function addRuns(program: Command): void {
-  const runs = withInput(verb(program, 'run', 'run a model: price, submit, wait, save the outputs'))
+  const runs = withInput(verb(program, 'run', 'make something: price, wait, save'))
     .option('-o, --out <path>', 'file or folder for the outputs; "-" writes one to stdout')
     .option('-f, --force', 'replace files that are there')
     .option('-y, --yes', 'do not ask about the price')
@@ -140,11 +148,11 @@ function addRuns(program: Command): void {
     ],
     examples: [
       ['fare run sandbox-sketch --prompt "a lighthouse at dawn" -o dawn.png', 'a picture'],
-      ['fare run sandbox/lens/upscale --image ./a.png --set scale=2', 'a file of yours'],
+      ['fare run sandbox/canvas/upscale --image ./a.png scale=2', 'a file of yours'],
       ['fare run sandbox/film/text-to-video --input film.json --max-usd 1 --json', 'in a script'],
     ],
   });
-  const resume = verb(program, 'resume', 'go on with a run that was left: wait, save the outputs')
+  const resume = verb(program, 'resume', 'go on with a run that was left')
     .argument('[id]', 'its id; default: the newest that has not ended')
     .option('-o, --out <path>', 'file or folder for the outputs; default: as it was run')
     .option('-f, --force', 'replace files that are there')
@@ -173,7 +181,7 @@ function addRuns(program: Command): void {
 }
 
 function addRequests(program: Command): void {
-  const list = verb(program, 'list', 'list requests of the account, newest first')
+  const list = verb(program, 'list', 'list requests, newest first')
     .addOption(new Option('--status <status>', 'only those').choices(statuses))
     .option('--model <model>', 'only of this model')
     .option('-n, --limit <n>', 'how many', count, 20)
@@ -189,13 +197,17 @@ function addRequests(program: Command): void {
     says: ['Ends with 0 where it was completed, with 1 where it failed or was cancelled.'],
     examples: [['fare wait last && fare download last', 'the newest of this computer']],
   });
-  one('cancel', 'cancel a request that still waits in the queue').action(
+  const cancelling = one('cancel', 'cancel one that still waits').action(
     run(async () => (await import('./requests.ts')).cancel),
   );
-  one('result', 'print the output of a request, as JSON').action(
+  remark(cancelling, {
+    says: ['Only a request that is IN_QUEUE can be cancelled. It costs nothing then.'],
+    examples: [],
+  });
+  one('result', 'print the output as JSON').action(
     run(async () => (await import('./requests.ts')).result),
   );
-  const download = one('download', 'save the outputs of a request')
+  const download = one('download', 'save the outputs')
     .option('-o, --out <path>', 'file or folder; "-" writes one output to stdout')
     .option('-f, --force', 'replace files that are there')
     .option('--no-preview', 'do not show pictures in the terminal')
@@ -208,15 +220,15 @@ function addRequests(program: Command): void {
 }
 
 function addRest(program: Command): void {
-  const upload = verb(program, 'upload', 'upload a file and print its id, for any URL field')
+  const upload = verb(program, 'upload', 'upload a file, print its id')
     .argument('<file>', 'picture, film, sound, PDF or text')
     .action(run(async () => (await import('./upload.ts')).upload));
   remark(upload, {
-    says: ['Files are kept for 7 days. `fare run` uploads local files by itself.'],
+    says: ['The id goes into any URL field of an input. Files are kept for 7 days. `fare run` uploads local files by itself.'],
     examples: [['ID=$(fare upload photo.jpg)', 'upload once, use often']],
   });
   const webhook = program.command('webhook').description('notifications of ended requests');
-  const listen = verb(webhook, 'listen', 'receive notifications on this machine and show them')
+  const listen = verb(webhook, 'listen', 'receive notifications here')
     .option('-p, --port <n>', 'where to listen, on this machine only', count, 4040)
     .option('--secret <whsec>', 'verify with this secret; better: FAREBOX_WEBHOOK_SECRET')
     .action(run(async () => (await import('./webhook.ts')).listen));
@@ -227,13 +239,20 @@ function addRest(program: Command): void {
     ],
     examples: [['FAREBOX_WEBHOOK_SECRET=whsec_... fare webhook listen', 'until Ctrl-C']],
   });
-  const mcp = verb(program, 'mcp', 'offer the models to an assistant (Model Context Protocol)')
-    .option('--http <port>', 'over HTTP on this machine; default: stdin and stdout', count)
-    .option('--max-usd <amount>', 'what one session may spend in all', usd)
+  const mcp = verb(program, 'mcp', 'offer the models to an assistant')
+    .option('--max-usd <amount>', 'what it may spend in all; default: 1', usd)
+    .option('-y, --yes', 'do not ask its user before money is spent')
     .option('--root <folder...>', 'files below these may be uploaded; default: none')
+    .option('--http <port>', 'over HTTP in place of stdin and stdout', count)
+    .option('--host <address>', 'where HTTP listens; default: 127.0.0.1')
     .action(run(async () => (await import('./mcp-verb.ts')).mcp));
-  remark(mcp, { says: ['An assistant starts this by itself; see docs/mcp.md.'], examples: [] });
-  const completions = verb(program, 'completions', 'print what makes a shell complete `fare`')
+  remark(mcp, {
+    says: [
+      'Speaks the Model Context Protocol. The assistant starts this by itself; docs/mcp.md says how to tell it. Over HTTP it needs a token, that of FAREBOX_MCP_TOKEN or the one that is printed.',
+    ],
+    examples: [['fare mcp --max-usd 5 --root ~/Pictures', 'over stdin and stdout']],
+  });
+  const completions = verb(program, 'completions', 'let a shell complete `fare`')
     .argument('<shell>', 'bash, zsh or fish')
     .action(run(async () => (await import('./completions.ts')).completions));
   remark(completions, {
@@ -244,6 +263,14 @@ function addRest(program: Command): void {
       ['fare completions fish | source', 'in ~/.config/fish/config.fish'],
     ],
   });
+}
+
+function exitHelp(): string {
+  const rows = exitMeanings.map(([code, says]) => {
+    const [first, ...rest] = linesOf(says, 8);
+    return [`  ${String(code).padEnd(5)} ${first}`, ...rest.map((line) => `        ${line}`)].join('\n');
+  });
+  return `\n${bold('How it ends:')}\n${rows.join('\n')}`;
 }
 
 const statuses = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'];
@@ -267,7 +294,7 @@ function withInput(command: Command): Command {
 
 function remark(command: Command, what: Remarks): void {
   remarks.set(command, what);
-  const parts = what.says.map((text) => `\n${wrapped(text)}`);
+  const parts = what.says.map((text) => `\n${linesOf(text).join('\n')}`);
   const calls = what.examples.map(([call, says]) => `  ${call}\n      ${says}`);
   if (calls.length > 0) parts.push(`\n${bold('Examples:')}\n${calls.join('\n')}`);
   command.addHelpText('after', parts.join('\n'));
@@ -283,15 +310,8 @@ function run(load: () => Promise<Verb>) {
   };
 }
 
-function wrapped(text: string): string {
-  const width = Math.min(100, process.stdout.columns || 80);
-  const lines: string[] = [''];
-  for (const word of text.split(' ')) {
-    const longer = lines.at(-1) === '' ? word : `${lines.at(-1)} ${word}`;
-    if (longer.length > width && lines.at(-1) !== '') lines.push(word);
-    else lines[lines.length - 1] = longer;
-  }
-  return lines.join('\n');
+function linesOf(text: string, indent = 0): string[] {
+  return wrap(text, Math.min(100, process.stdout.columns || 80) - indent);
 }
 
 /** Commander takes it away again where the stream has no colours. */

@@ -102,8 +102,9 @@ export function jsonOf(value: unknown, indent?: number): string {
   );
 }
 
-/** Room that the last column needs before a table is worth its lines. */
-const lastMin = 16;
+/** Room that the last and the first column need, before a table is worth its lines. */
+const lastMin = 24;
+const firstMin = 12;
 
 /**
  * Rows on stdout: aligned on a terminal, and stacked where it is too narrow for that; in a pipe the
@@ -119,28 +120,35 @@ export function printTable(headings: string[], rows: string[][]): void {
 }
 
 export function layOut(headings: string[], rows: string[][], columns: number): string[] {
+  const last = headings.length - 1;
   const widths = headings.map((heading, at) =>
     Math.max(widthOf(heading), ...rows.map((row) => widthOf(row[at]!))),
   );
-  const last = widths.length - 1;
-  const before = widths.slice(0, last).reduce((sum, width) => sum + width + 2, 0);
-  const room = columns - before;
+  const middle = widths.slice(1, last).reduce((sum, width) => sum + width + 2, 0);
+  const lastWidth = Math.min(widths[last]!, lastMin);
+  // A first cell that is longer than most gets a line of its own.
+  const first = Math.min(widths[0]!, columns - middle - lastWidth - 2);
   const bold = (text: string) => paint(process.stdout, 'bold', text);
-  const faint = (text: string) => paint(process.stdout, 'dim', text);
-  if (room < Math.min(widths[last]!, lastMin)) {
+  if (first < Math.min(firstMin, widths[0]!)) {
     return rows.flatMap((row) => [
-      bold(cut(row[0]!, columns)),
+      ...wrap(row[0]!, columns).map(bold),
       ...wrap(row.slice(1).filter(Boolean).join(' · '), columns - 2).map((line) => `  ${line}`),
     ]);
   }
-  const lineOf = (row: string[]) =>
-    row
-      .map((cell, at) =>
-        at === last ? cut(cell, room) : cell + ' '.repeat(widths[at]! - widthOf(cell) + 2),
-      )
-      .join('')
-      .trimEnd();
-  return [faint(lineOf(headings)), ...rows.map(lineOf)];
+  const starts = first + 2 + middle;
+  const linesOf = (row: string[]) => {
+    const rest = row.slice(1, last).map((cell, at) => padded(cell, widths[at + 1]! + 2));
+    const [begin = '', ...more] = wrap(row[last]!, columns - starts);
+    const own = widthOf(row[0]!) > first;
+    const line = (own ? ' '.repeat(first + 2) : padded(row[0]!, first + 2)) + rest.join('') + begin;
+    return [...(own ? [row[0]!] : []), line, ...more.map((text) => ' '.repeat(starts) + text)];
+  };
+  const faint = (text: string) => paint(process.stdout, 'dim', text);
+  return [...linesOf(headings).map(faint), ...rows.flatMap(linesOf)].map((line) => line.trimEnd());
+}
+
+function padded(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(0, columns - widthOf(text)));
 }
 
 /** `label  value` lines on stdout; values break below themselves. */

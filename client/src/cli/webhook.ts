@@ -12,7 +12,7 @@ export async function listen(
   context: Context,
   options: { port: number; secret?: string },
 ): Promise<void> {
-  const secret = options.secret ?? process.env.FAREBOX_WEBHOOK_SECRET;
+  const secret = options.secret ?? process.env.FAREBOX_WEBHOOK_SECRET?.split(/\s+/).filter(Boolean);
   const server = createServer(async (req, res) => {
     const body = req.method === 'POST' ? await bodyOf(req) : null;
     if (body === null) {
@@ -51,7 +51,7 @@ interface Said {
   event: WebhookEvent | null;
 }
 
-async function judge(body: Buffer, req: IncomingMessage, secret: string | undefined): Promise<Said> {
+async function judge(body: Buffer, req: IncomingMessage, secret: string | string[] | undefined): Promise<Said> {
   const webhook_id = String(req.headers['webhook-id'] ?? '') || null;
   if (secret === undefined) return { verified: null, why: null, webhook_id, event: parsed(body) };
   try {
