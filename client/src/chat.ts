@@ -1,6 +1,7 @@
 import { FareboxError } from './error.ts';
-import { eventsOf } from './events.ts';
+import { eventsOf, parsed } from './events.ts';
 import { withAmounts } from './money.ts';
+import { newKey } from './runtime.ts';
 import {
   chunksOf,
   errorFrom,
@@ -22,17 +23,20 @@ export interface ChatOptions extends Call {
 const replyMs = 10 * 60_000;
 
 export interface Chat {
-  create(input: ChatInput & { stream: true }, options?: ChatOptions): Promise<AsyncIterable<ChatChunk>>;
-  create(input: ChatInput & { stream?: false | null }, options?: ChatOptions): Promise<Completion>;
   create(
-    input: ChatInput,
+    input: ChatInput & { stream: true },
     options?: ChatOptions,
-  ): Promise<Completion | AsyncIterable<ChatChunk>>;
+  ): Promise<AsyncIterable<ChatChunk>>;
+  create(input: ChatInput & { stream?: false | null }, options?: ChatOptions): Promise<Completion>;
+  create(input: ChatInput, options?: ChatOptions): Promise<Completion | AsyncIterable<ChatChunk>>;
 }
 
 export function createChat(transport: Transport): Chat {
-  async function create(input: ChatInput, options: ChatOptions = {}): Promise<any> {
-    const idempotencyKey = options.idempotencyKey ?? crypto.randomUUID();
+  async function create(
+    input: ChatInput,
+    options: ChatOptions = {},
+  ): Promise<Completion | AsyncIterable<ChatChunk>> {
+    const { idempotencyKey = newKey() } = options;
     const wanted: Wanted = {
       method: 'POST',
       path: '/chat/completions',
@@ -50,7 +54,7 @@ export function createChat(transport: Transport): Chat {
     const held = await transport.open({ ...wanted, json: { ...input, stream_options } }, options);
     return chunksFrom(eventsOf(chunksOf(held, usualSilenceMs)), idempotencyKey);
   }
-  return { create };
+  return { create: create as Chat['create'] };
 }
 
 async function* chunksFrom(
@@ -60,7 +64,7 @@ async function* chunksFrom(
   let cost: bigint | undefined;
   for await (const { data } of events) {
     if (data === '[DONE]') return;
-    const chunk = JSON.parse(data) as ChatChunk & Partial<ErrorBody>;
+    const chunk = parsed<ChatChunk & Partial<ErrorBody>>(data);
     if (chunk.error) throw brokenOff(chunk.error, cost, idempotencyKey);
     withAmounts(chunk.usage);
     cost = chunk.usage?.cost_usd_micro ?? cost;
@@ -73,7 +77,7 @@ async function* chunksFrom(
   );
 }
 
-/** `details.charged_usd_micro`: what had been delivered by then cost so much, where that was told. */
+/** Before the fault comes what was charged. */
 function brokenOff(
   error: ErrorBody['error'],
   cost: bigint | undefined,

@@ -1,7 +1,14 @@
 import { FareboxError, badArgument } from './error.ts';
 import type { Progress } from './media.ts';
 import { isServerSide } from './runtime.ts';
-import { backoffMs, chunksOf, isPassing, usualSilenceMs, type Call, type Transport } from './transport.ts';
+import {
+  backoffMs,
+  chunksOf,
+  isPassing,
+  usualSilenceMs,
+  type Call,
+  type Transport,
+} from './transport.ts';
 import { pause } from './scope.ts';
 
 /** Outputs, whole or not at all. */
@@ -46,8 +53,10 @@ async function fetchInto(
   { signal, timeoutMs, onProgress }: DownloadOptions,
 ): Promise<string> {
   let have = 0;
+  let total: number | null = null;
   let etag: string | null = null;
-  for (let failed = 0; ; ) {
+  let contentType = '';
+  for (let failed = 0; ;) {
     const before = have;
     try {
       const headers: Record<string, string> = {};
@@ -55,21 +64,23 @@ async function fetchInto(
       const call = { signal, timeoutMs, maxRetries: 0 };
       const held = await transport.open({ ...target(url, transport), headers }, call);
       const { response } = held;
-      const goesOn = response.status === 206;
-      if (!goesOn) {
+      if (!goesOnAt(response, have)) {
         await sink.restart();
         have = 0;
       }
       etag = response.headers.get('etag');
-      const total = sizeOf(response, have);
+      contentType = response.headers.get('content-type') ?? '';
+      total = sizeOf(response, have);
       for await (const chunk of chunksOf(held, timeoutMs ?? usualSilenceMs)) {
         await sink.write(chunk);
         have += chunk.length;
         onProgress?.({ sent: have, total });
       }
       if (total !== null && have !== total) throw incomplete(have, total);
-      return response.headers.get('content-type') ?? '';
+      return contentType;
     } catch (error) {
+      // It broke behind the last byte.
+      if (have > 0 && have === total) return contentType;
       if (!(error instanceof FareboxError) || signal?.aborted) throw error;
       failed = have > before ? 1 : failed + 1;
       if (!isPassing(error.status, error.code) || failed >= triesWithoutProgress) throw error;
@@ -90,6 +101,11 @@ function target(url: string, { baseUrl }: Transport) {
   return { method: 'GET', path: link.href, repeatable: true, keyed } as const;
 }
 
+function goesOnAt({ status, headers }: Response, have: number): boolean {
+  const from = /^bytes (\d+)-/.exec(headers.get('content-range') ?? '')?.[1];
+  return status === 206 && Number(from) === have;
+}
+
 function sizeOf({ headers }: Response, have: number): number | null {
   const encoding = headers.get('content-encoding');
   const length = headers.get('content-length');
@@ -103,29 +119,42 @@ function incomplete(have: number, total: number): FareboxError {
 }
 
 function memory(): Sink {
-  let parts: BlobPart[] = [];
+  let parts: Uint8Array<ArrayBuffer>[] = [];
   return {
     restart: async () => void (parts = []),
-    write: async (chunk) => void parts.push(chunk as BlobPart),
+    write: async (chunk) => void parts.push(chunk as Uint8Array<ArrayBuffer>),
     finish: async (type) => new Blob(parts, { type }),
     drop: async () => void (parts = []),
   };
 }
 
 async function onDisk(to: string): Promise<Sink> {
-  if (!isServerSide) throw badArgument('A page has no paths: leave `to` out and save the Blob.', 'to');
+  if (!isServerSide)
+    throw badArgument('A page has no paths: leave `to` out and save the Blob.', 'to');
   const { promises: fs, openAsBlob } = await import('node:fs');
   // Beside it, as a rename does not cross disks.
   const aside = `${to}.${crypto.randomUUID().slice(0, 8)}.part`;
-  const handle = await fs.open(aside, 'wx').catch((error: Error) => {
+  const unwritable = (error: Error) => {
     throw badArgument(`Nothing can be written to "${to}": ${error.message}`, 'to');
-  });
+  };
+  const handle = await fs.open(aside, 'wx').catch(unwritable);
+  let place = 0;
   return {
-    restart: () => handle.truncate(0),
-    write: async (chunk) => void (await handle.appendFile(chunk)),
+    async restart() {
+      await handle.truncate(0).catch(unwritable);
+      place = 0;
+    },
+    async write(chunk) {
+      for (let from = 0; from < chunk.length;) {
+        const length = chunk.length - from;
+        const { bytesWritten } = await handle.write(chunk, from, length, place).catch(unwritable);
+        from += bytesWritten;
+        place += bytesWritten;
+      }
+    },
     async finish(type) {
-      await handle.close();
-      await fs.rename(aside, to);
+      await handle.close().catch(unwritable);
+      await fs.rename(aside, to).catch(unwritable);
       if (typeof openAsBlob === 'function') return openAsBlob(to, { type });
       return new Blob([await fs.readFile(to)], { type });
     },

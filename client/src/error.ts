@@ -1,4 +1,4 @@
-import type { ErrorCode, ErrorType } from './types.ts';
+import type { ErrorBody, ErrorCode, ErrorType } from './types.ts';
 
 /** Codes of this library itself, for what the service did not say. */
 export type ClientCode =
@@ -21,8 +21,13 @@ export type ClientCode =
   /** An argument that cannot work: no key, no such file. Nothing was sent. */
   | 'bad_argument';
 
-/** Facts that belong to the code: figures, allowed values. Amounts are bigint. */
-export type ErrorDetails = Record<string, any>;
+/** Facts that belong to the code: figures, allowed values. */
+export type ErrorDetails = NonNullable<ErrorBody['error']['details']> & {
+  /** Of `price_above_limit`. */
+  price_usd_micro?: bigint;
+  /** Of a chat stream that broke off: what had been delivered by then cost so much. */
+  charged_usd_micro?: bigint;
+};
 
 export interface ErrorFacts {
   status?: number | null;

@@ -28,6 +28,16 @@ export async function* eventsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerato
   }
 }
 
+/** What an event carries. */
+export function parsed<T>(data: string): T {
+  try {
+    return JSON.parse(data) as T;
+  } catch (cause) {
+    const text = 'The address sent an event that is no JSON.';
+    throw new FareboxError('unexpected_reply', text, { cause });
+  }
+}
+
 async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';

@@ -2,15 +2,9 @@ import { createChat, type Chat } from './chat.ts';
 import { download, type DownloadOptions } from './download.ts';
 import { FareboxError, about, badArgument } from './error.ts';
 import { createJob, resultOf, type Job, type Result } from './job.ts';
-import {
-  upload,
-  withUploads,
-  type Media,
-  type Progress,
-  type UploadOptions,
-} from './media.ts';
+import { upload, withUploads, type Media, type Progress, type UploadOptions } from './media.ts';
 import { formatUsd, withAmounts } from './money.ts';
-import { environment } from './runtime.ts';
+import { environment, newKey } from './runtime.ts';
 import { openScope } from './scope.ts';
 import { createTransport, segments, type Call, type Transport, type Wanted } from './transport.ts';
 import type {
@@ -121,7 +115,7 @@ export class Farebox {
     this.requests = {
       list: page,
       async *all(filter, call) {
-        for (let cursor = filter?.cursor; ; ) {
+        for (let cursor = filter?.cursor; ;) {
           const { data, next_cursor } = await page({ ...filter, cursor }, call);
           yield* data;
           if (next_cursor === null) return;
@@ -153,7 +147,7 @@ export class Farebox {
       path,
       query: { webhook_url: options.webhookUrl },
       json: await this.#uploaded(input, options),
-      idempotencyKey: options.idempotencyKey ?? crypto.randomUUID(),
+      idempotencyKey: options.idempotencyKey ?? newKey(),
       repeatable: true,
     } as const;
     const submitted = withAmounts<QueuedRequest>(await this.#transport.json(wanted, options));
@@ -167,18 +161,21 @@ export class Farebox {
     options: RunOptions = {},
   ): Promise<Result<T>> {
     const { maxUsdMicro, onSubmit, onStatus, signal, timeoutMs, ...rest } = options;
-    const late = `There is no result after ${(timeoutMs ?? 0) / 1000} s.`;
+    const late = `There is no result after ${(timeoutMs ?? 0) / 1000} s. A request that was submitted goes on: attach(requestId) follows it.`;
     const limit = openScope(signal, timeoutMs ?? Infinity, late);
     const call = { ...rest, signal: limit.signal };
     let requestId: string | undefined;
     try {
       if (maxUsdMicro !== undefined) {
         const { price_usd_micro } = await this.estimate(modelId, input, call);
-        if (price_usd_micro > maxUsdMicro) throw aboveLimit(price_usd_micro, maxUsdMicro);
+        if (price_usd_micro > maxUsdMicro) {
+          throw aboveLimit(price_usd_micro, maxUsdMicro, 'Nothing was submitted.');
+        }
       }
       const job = await this.submit(modelId, input, call);
       requestId = job.requestId;
       onSubmit?.(job);
+      if (maxUsdMicro !== undefined) await refuseDearer(job, maxUsdMicro);
       let last: Status | undefined;
       for await (const status of job.watch(call)) {
         last = status;
@@ -201,10 +198,11 @@ export class Farebox {
   /** With `waitSeconds`, up to 60, the service answers when the status has changed. */
   async status(
     requestId: string,
-    { waitSeconds, ...call }: Call & { waitSeconds?: number } = {},
+    { waitSeconds = 0, ...call }: Call & { waitSeconds?: number } = {},
   ): Promise<Status> {
-    const wait = waitSeconds && Math.min(waitMostSeconds, Math.max(0, waitSeconds));
-    const wanted = { ...get(`${requestPath(requestId)}/status`), query: { wait } };
+    const wait = Math.min(waitMostSeconds, Math.max(0, waitSeconds));
+    const query = wait > 0 ? { wait } : {};
+    const wanted = { ...get(`${requestPath(requestId)}/status`), query, waitMs: wait * 1000 };
     return this.#transport.json(wanted, call);
   }
 
@@ -242,16 +240,20 @@ export class Farebox {
 
   async #uploaded(input: Input, { onUpload, signal }: SubmitOptions): Promise<Input> {
     const parts = new Map<Media, Progress>();
-    return withUploads(input, async (source) => {
+    const scope = openScope(signal, Infinity, '');
+    const replaced = withUploads(input, async (source) => {
       const onProgress =
         onUpload &&
         ((progress: Progress) => {
           parts.set(source, progress);
           onUpload(sum([...parts.values()]));
         });
-      const { file_id } = await this.upload(source, { signal, onProgress });
-      return file_id;
+      const call = { signal: scope.signal, onProgress };
+      return (await this.upload(source, call)).file_id;
     });
+    // Where one fails, the others are of no use.
+    replaced.catch(scope.abort);
+    return replaced.finally(scope.end);
   }
 }
 
@@ -270,10 +272,21 @@ function sum(parts: Progress[]): Progress {
   }));
 }
 
-function aboveLimit(price: bigint, limit: bigint): FareboxError {
+/** The price can have changed since it was asked. */
+async function refuseDearer(job: Job, limit: bigint): Promise<void> {
+  const price = job.submitted!.quoted_usd_micro;
+  if (price <= limit) return;
+  const undone = await job.cancel().then(
+    () => 'The request was cancelled, nothing is charged.',
+    () => 'The request runs already; see requestId.',
+  );
+  throw aboveLimit(price, limit, undone);
+}
+
+function aboveLimit(price: bigint, limit: bigint, so: string): FareboxError {
   return new FareboxError(
     'price_above_limit',
-    `It costs ${formatUsd(price)}, more than the ${formatUsd(limit)} allowed. Nothing was submitted. Raise maxUsdMicro, or ask for less.`,
+    `It costs ${formatUsd(price)}, more than the ${formatUsd(limit)} allowed. ${so} Raise maxUsdMicro, or ask for less.`,
     { details: { price_usd_micro: price, limit_usd_micro: limit } },
   );
 }
@@ -286,7 +299,10 @@ function addressOf(text: string): string {
     throw badArgument(`baseUrl is no address: ${text}. It looks like ${usualBaseUrl}.`, 'baseUrl');
   }
   if (!/^https?:$/.test(url.protocol) || url.username || url.password)
-    throw badArgument(`baseUrl is an http(s) address without a name in it, such as ${usualBaseUrl}.`, 'baseUrl');
+    throw badArgument(
+      `baseUrl is an http(s) address without a name in it, such as ${usualBaseUrl}.`,
+      'baseUrl',
+    );
   return url.origin + url.pathname.replace(/\/+$/, '');
 }
 

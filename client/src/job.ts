@@ -48,18 +48,21 @@ export function createJob(calls: JobCalls, requestId: string, submitted?: Queued
   };
 }
 
+/** The output is paid for: a restart of the service in this moment is waited out. */
+const patience = 10;
+
 /** Of a final request. */
 export async function resultOf<T>(
   calls: JobCalls,
   status: Status,
-  { signal }: Call = {},
+  { signal, maxRetries = patience }: Call = {},
 ): Promise<Result<T>> {
   const { request_id: requestId } = status;
   if (status.status !== 'COMPLETED') throw unsuccessful(status);
   try {
     const [output, card] = await Promise.all([
-      calls.response<T>(requestId, { signal }),
-      calls.requests.get(requestId, { signal }),
+      calls.response<T>(requestId, { signal, maxRetries }),
+      calls.requests.get(requestId, { signal, maxRetries }),
     ]);
     return { requestId, output, card };
   } catch (error) {

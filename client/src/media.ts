@@ -37,6 +37,9 @@ export interface UploadOptions extends Call {
   onProgress?(progress: Progress): void;
 }
 
+/** Bytes that no other thread shares, as Blobs ask. */
+type Part = Uint8Array<ArrayBuffer>;
+
 const uploadLimitMs = 30 * 60_000;
 const uploadsAtOnce = 4;
 const sniffBytes = 32;
@@ -89,7 +92,7 @@ async function sendStream(
     },
     cancel: (reason) => reader.cancel(reason),
   });
-  const contentType = options.contentType ?? (await sniff(new Blob([head as BlobPart]), ''));
+  const contentType = options.contentType ?? (await sniff(new Blob([head as Part]), ''));
   const headers = { 'content-type': contentType };
   const body = () => counting(whole, null, options.onProgress);
   return transport.json({ ...wanted, headers, body, repeatable: false }, options);
@@ -116,11 +119,11 @@ async function blobOf(source: Media): Promise<Blob> {
   if (source instanceof Blob) return source;
   if (source instanceof LocalFile) return openFile(source.path);
   if (source instanceof ReadableStream) {
-    const parts: BlobPart[] = [];
-    for await (const chunk of chunksOfStream(source)) parts.push(chunk as BlobPart);
+    const parts: Part[] = [];
+    for await (const chunk of chunksOfStream(source)) parts.push(chunk as Part);
     return new Blob(parts);
   }
-  return new Blob([source as BlobPart]);
+  return new Blob([source as Part]);
 }
 
 async function openFile(path: string): Promise<Blob> {
@@ -171,29 +174,35 @@ async function sniff(bytes: Blob, name: string): Promise<string> {
     : 'application/octet-stream';
 }
 
-/** The same value with all that has to be uploaded replaced; the rest is not copied deeper than needed. */
+/** A copy with all that has to be uploaded replaced, each of them once. */
 export async function withUploads(
   input: Record<string, unknown>,
   replace: (source: Media) => Promise<string>,
 ): Promise<Record<string, unknown>> {
-  const ids = new Map<Media, string>();
-  collect(input, ids);
-  const waiting = [...ids.keys()];
+  const found = new Map<unknown, Media>();
+  collect(input, found);
+  const waiting = [...found];
+  const ids = new Map<unknown, string>();
   const lane = async () => {
-    for (let source; (source = waiting.shift());) ids.set(source, await replace(source));
+    for (let next; (next = waiting.shift());) ids.set(next[0], await replace(next[1]));
   };
   await Promise.all(Array.from({ length: uploadsAtOnce }, lane));
   return (ids.size === 0 ? input : swap(input, ids)) as Record<string, unknown>;
 }
 
-function collect(value: unknown, found: Map<Media, string>): void {
-  if (isMedia(value)) found.set(value, '');
+/** Two marks of one path mean one file. */
+function identity(media: Media): unknown {
+  return media instanceof LocalFile ? media.path : media;
+}
+
+function collect(value: unknown, found: Map<unknown, Media>): void {
+  if (isMedia(value)) found.set(identity(value), value);
   else if (typeof value === 'object' && value !== null)
     for (const each of Object.values(value)) collect(each, found);
 }
 
-function swap(value: unknown, ids: Map<Media, string>): unknown {
-  if (isMedia(value)) return ids.get(value);
+function swap(value: unknown, ids: Map<unknown, string>): unknown {
+  if (isMedia(value)) return ids.get(identity(value));
   if (Array.isArray(value)) return value.map((each) => swap(each, ids));
   if (!isPlain(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, swap(each, ids)]));

@@ -18,6 +18,12 @@ export function environment(name: string): string | undefined {
   }
 }
 
+/** 128 random bits. `crypto.randomUUID` is missing on pages without https. */
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
 /** Safari cannot loop over a stream. */
 export async function* chunksOfStream(
   stream: ReadableStream<Uint8Array>,

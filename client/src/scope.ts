@@ -10,11 +10,7 @@ export interface Scope {
   end(): void;
 }
 
-export function openScope(
-  outer: AbortSignal | undefined,
-  limitMs: number,
-  late: string,
-): Scope {
+export function openScope(outer: AbortSignal | undefined, limitMs: number, late: string): Scope {
   const controller = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const follow = () => controller.abort(reasonOf(outer!));

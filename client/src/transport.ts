@@ -25,12 +25,14 @@ export interface Wanted {
   query?: Record<string, string | number | Date | undefined | null>;
   headers?: Record<string, string>;
   json?: unknown;
-  body?: () => BodyInit;
+  body?: () => string | Blob | ReadableStream<Uint8Array>;
   /** False: sent once. A GET, a call with an idempotency key and a body that is still there may be repeated. */
   repeatable: boolean;
   idempotencyKey?: string;
   /** In place of the usual limit. */
   limitMs?: number;
+  /** What the service was asked to wait, on top of the limit. */
+  waitMs?: number;
   /** False: no key goes along, and redirects are followed. */
   keyed?: boolean;
 }
@@ -43,7 +45,7 @@ export interface Held {
 
 export interface Transport {
   baseUrl: string;
-  json<T>(wanted: Wanted, call?: Call): Promise<T>;
+  json<T>(wanted: Wanted, call?: Call, look?: (response: Response) => void): Promise<T>;
   /** The reply as soon as its head is there; time is then measured from chunk to chunk. */
   open(wanted: Wanted, call?: Call): Promise<Held>;
 }
@@ -58,19 +60,26 @@ export interface TransportOptions {
 }
 
 const usualLimitMs = 60_000;
-/** Between two pieces of a stream: the service says something every 15 seconds. */
+/** Between two pieces of a reply: streams say something every 15 seconds. */
 export const usualSilenceMs = 60_000;
 const pauseLeastMs = 500;
 const pauseMostMs = 8_000;
+/** What the service said itself about sending it again. */
+const advice = new WeakMap<FareboxError, boolean>();
 /** A longer wait is the caller's to decide on. */
 const retryAfterMostSeconds = 120;
 
 export function createTransport(options: TransportOptions): Transport {
   const { baseUrl } = options;
 
-  async function json<T>(wanted: Wanted, call: Call = {}): Promise<T> {
+  async function json<T>(
+    wanted: Wanted,
+    call: Call = {},
+    look?: (response: Response) => void,
+  ): Promise<T> {
     return tries(wanted, call, async ({ response, scope }) => {
       try {
+        look?.(response);
         const text = await response.text().catch((error: unknown) => {
           throw fault(error, scope, wanted);
         });
@@ -82,7 +91,11 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   function open(wanted: Wanted, call: Call = {}): Promise<Held> {
-    return tries(wanted, call, async (held) => held);
+    return tries(wanted, call, async (held) => {
+      // Nobody may ever read it.
+      held.scope.alive(usualSilenceMs);
+      return held;
+    });
   }
 
   async function tries<T>(
@@ -91,9 +104,10 @@ export function createTransport(options: TransportOptions): Transport {
     read: (held: Held) => Promise<T>,
   ): Promise<T> {
     const most = call.maxRetries ?? options.maxRetries;
+    const body = bodyOf(wanted);
     for (let tried = 0; ; tried++) {
       try {
-        return await read(await once(wanted, call));
+        return await read(await once({ ...wanted, body }, call));
       } catch (error) {
         if (!(error instanceof FareboxError) || call.signal?.aborted) throw error;
         const first = tried === 0;
@@ -104,7 +118,9 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   async function once(wanted: Wanted, call: Call): Promise<Held> {
-    const limitMs = call.timeoutMs ?? options.timeoutMs ?? wanted.limitMs ?? usualLimitMs;
+    const { waitMs = 0 } = wanted;
+    const limitMs =
+      (call.timeoutMs ?? options.timeoutMs ?? wanted.limitMs ?? usualLimitMs) + waitMs;
     const late = `No answer from ${originOf(wanted, baseUrl)} within ${limitMs / 1000} s. ${again(wanted)}`;
     const scope = openScope(call.signal, limitMs, late);
     try {
@@ -119,14 +135,14 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   function initOf(wanted: Wanted, scope: Scope): RequestInit {
-    const { method, json, idempotencyKey, keyed = true } = wanted;
+    const { method, idempotencyKey, keyed = true } = wanted;
     const headers: Record<string, string> = { ...(keyed && options.headers), ...wanted.headers };
     if (keyed) {
       if (options.apiKey) headers.authorization = `Key ${options.apiKey}`;
       if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
     }
-    if (json !== undefined) headers['content-type'] = 'application/json';
-    const body = json === undefined ? wanted.body?.() : JSON.stringify(json);
+    if (wanted.json !== undefined) headers['content-type'] = 'application/json';
+    const body = wanted.body?.();
     return {
       method,
       headers,
@@ -154,6 +170,17 @@ export function createTransport(options: TransportOptions): Transport {
   return { baseUrl, json, open };
 }
 
+function bodyOf({ json, body }: Wanted): Wanted['body'] {
+  if (json === undefined) return body;
+  let text: string;
+  try {
+    text = JSON.stringify(json);
+  } catch (error) {
+    throw badArgument(`The input cannot be written as JSON: ${(error as Error).message}`, 'input');
+  }
+  return () => text;
+}
+
 /** What to do when it is not known whether the call came through. */
 function again({ idempotencyKey, method }: Wanted): string {
   if (idempotencyKey !== undefined) {
@@ -177,7 +204,7 @@ export function urlOf({ path, query }: Pick<Wanted, 'path' | 'query'>, baseUrl: 
     search.set(name, value instanceof Date ? value.toISOString() : String(value));
   }
   const address = path.startsWith('/') ? baseUrl + path : path;
-  return search.size > 0 ? `${address}?${search}` : address;
+  return `${address}${search.size > 0 ? `?${search}` : ''}`;
 }
 
 function originOf({ path }: Wanted, baseUrl: string): string {
@@ -193,12 +220,12 @@ export function segments(id: string, what: string): string {
 }
 
 function mayRepeat(error: FareboxError, first: boolean): boolean {
-  const { code, status, retryAfterSeconds, details } = error;
+  const { code, status, retryAfterSeconds } = error;
   if (retryAfterSeconds !== undefined && retryAfterSeconds > retryAfterMostSeconds) return false;
   // Our own first try is still running: its reply is what we want.
   if (code === 'idempotency_conflict') return !first && retryAfterSeconds !== undefined;
-  if (details.should_retry !== undefined) return details.should_retry === true;
-  return isPassing(status, code);
+  if (status === 402 || status === 409) return false;
+  return advice.get(error) ?? isPassing(status, code);
 }
 
 /** True for what may be better in a moment. */
@@ -251,18 +278,16 @@ export function errorFrom(
   const { headers } = about;
   const retryAfterSeconds = retryAfterOf(headers);
   const should = headers?.get('x-should-retry');
-  const known = { ...withAmounts<Record<string, unknown>>(details ?? {}) };
   const error = new FareboxError(code, message, {
     status: about.status,
     type,
     callId: request_id,
     param,
-    details: known,
+    details: withAmounts(details ?? {}),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
     ...(about.idempotencyKey !== undefined && { idempotencyKey: about.idempotencyKey }),
   });
-  // Not the caller's business, so not among what is shown.
-  if (should) Object.defineProperty(known, 'should_retry', { value: should === 'true' });
+  if (should) advice.set(error, should === 'true');
   return error;
 }
 
@@ -284,7 +309,9 @@ function unexpected(response: Response, how: string, cause?: unknown): FareboxEr
 export function retryAfterOf(headers: Headers | undefined): number | undefined {
   const text = headers?.get('retry-after');
   if (!text) return undefined;
-  const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
+  const seconds = /^\d+(\.\d+)?$/.test(text)
+    ? Number(text)
+    : (Date.parse(text) - Date.now()) / 1000;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
 }
 

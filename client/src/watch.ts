@@ -1,5 +1,5 @@
 import { FareboxError, about } from './error.ts';
-import { eventsOf } from './events.ts';
+import { eventsOf, parsed } from './events.ts';
 import { openScope, pause } from './scope.ts';
 import {
   backoffMs,
@@ -9,6 +9,7 @@ import {
   segments,
   type Call,
   type Transport,
+  type Wanted,
 } from './transport.ts';
 import type { Status } from './types.ts';
 
@@ -41,26 +42,29 @@ export async function* watch(
   let fruitless = 0;
   let failed = 0;
   try {
-    for (let streaming = true; ; streaming = !streaming && fruitless < streamTries) {
-      const round = streaming ? streamed : polled;
+    for (;;) {
+      const round = fruitless < streamTries ? streamed : polled;
       let heard = false;
       try {
-        for await (const status of round(transport, path, limit.signal, !streaming && fruitless >= streamTries)) {
+        for await (const status of round(transport, path, limit.signal)) {
           heard = true;
           heardAt = Date.now();
-          failed = 0;
           const text = JSON.stringify(status);
-          if (text !== shown) yield status;
+          if (text === shown) continue;
           shown = text;
+          failed = 0;
+          yield status;
           if (isFinal(status)) return;
         }
-        if (streaming) fruitless = heard ? 0 : fruitless + 1;
+        if (round === polled) continue;
+        // The service ended the stream, as it does before it stops.
+        await pause(backoffMs(failed++), limit.signal);
       } catch (error) {
-        if (streaming) fruitless = heard ? 0 : fruitless + 1;
         if (limit.signal.aborted) throw limit.signal.reason;
         if (!isTransient(error) || Date.now() - heardAt > lostMs) throw error;
-        // A stream that broke is asked about at once.
-        if (!streaming || !heard) await pause(restMs(error, failed++), limit.signal);
+        // Who was not reached at all says nothing about streams.
+        if (!heard && error.code !== 'connection_error') fruitless++;
+        await pause(restMs(error, failed++), limit.signal);
       }
     }
   } catch (error) {
@@ -84,34 +88,27 @@ async function* streamed(
   path: string,
   signal: AbortSignal,
 ): AsyncGenerator<Status> {
-  const wanted = { method: 'GET', path: `${path}/stream`, repeatable: false } as const;
+  const wanted: Wanted = { method: 'GET', path: `${path}/stream`, repeatable: false };
   const held = await transport.open(wanted, { signal, timeoutMs: firstEventMs });
   for await (const { event, data } of eventsOf(chunksOf(held, silenceMs)))
-    if (event === 'status') yield JSON.parse(data) as Status;
+    if (event === 'status') yield parsed<Status>(data);
 }
 
-/** One look; `patient`: the service answers when something has changed. */
+/** One look, which the service answers when the status has changed. */
 async function* polled(
   transport: Transport,
   path: string,
   signal: AbortSignal,
-  patient: boolean,
 ): AsyncGenerator<Status> {
   const askedAt = Date.now();
-  const query = patient ? { wait: pollSeconds } : {};
-  const wanted = { method: 'GET', path, query, repeatable: false } as const;
-  const { response, scope } = await transport.open(wanted, { signal });
-  let status: Status;
-  try {
-    status = (await response.json()) as Status;
-  } catch (cause) {
-    if (signal.aborted) throw signal.reason;
-    throw new FareboxError('connection_error', 'The connection broke in mid-reply.', { cause });
-  } finally {
-    scope.end();
-  }
+  const query = { wait: pollSeconds };
+  const waitMs = pollSeconds * 1000;
+  const wanted: Wanted = { method: 'GET', path, query, repeatable: false, waitMs };
+  let again = 0;
+  const status = await transport.json<Status>(wanted, { signal }, ({ headers }) => {
+    again = retryAfterOf(headers) ?? 2;
+  });
   yield status;
-  // Full servers answer at once.
-  if (patient && !isFinal(status) && Date.now() - askedAt < 1_000)
-    await pause((retryAfterOf(response.headers) ?? 2) * 1000, signal);
+  // A full service holds no calls, it answers at once.
+  if (Date.now() - askedAt < 1_000) await pause(again * 1000, signal);
 }
