@@ -1,4 +1,9 @@
-import { NoSuchModelError, type ImageModelV4, type LanguageModelV4, type ProviderV4 } from '@ai-sdk/provider';
+import {
+  NoSuchModelError,
+  type ImageModelV4,
+  type LanguageModelV4,
+  type ProviderV4,
+} from '@ai-sdk/provider';
 import type { Experimental_VideoModelV4 } from '@ai-sdk/provider';
 import { ChatModel } from './ai/chat.ts';
 import { imageModel } from './ai/image.ts';

@@ -66,13 +66,11 @@ export function videoModel(client: () => Farebox, modelId: string): VideoModelV4
 /** As bytes: the SDK itself would not fetch from a service on the caller's own network. */
 function videosOf({ files, metadata }: Made) {
   const films = files.filter(({ media }) => media.content_type.startsWith('video/'));
-  const videos = films.map(
-    ({ media, bytes }): VideoData => ({
-      type: 'binary',
-      data: bytes,
-      mediaType: media.content_type,
-    }),
-  );
+  const videos = films.map(({ media, bytes }): VideoData => ({
+    type: 'binary',
+    data: bytes,
+    mediaType: media.content_type,
+  }));
   return { videos, providerMetadata: { farebox: metadata } };
 }
 

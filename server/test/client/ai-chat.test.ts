@@ -1,7 +1,15 @@
 import { after, before, beforeEach, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { APICallError, generateText, jsonSchema, RetryError, stepCountIs, streamText, tool } from 'ai';
+import {
+  APICallError,
+  generateText,
+  jsonSchema,
+  RetryError,
+  stepCountIs,
+  streamText,
+  tool,
+} from 'ai';
 import { createFarebox } from '../../../client/src/ai.ts';
 import { completion } from '../kit/fake.ts';
 import { startFaulty, type Faulty } from '../kit/faulty.ts';

@@ -97,7 +97,9 @@ describe('pictures', () => {
 
   test('that cannot be paid are refused once', async () => {
     const poor = await service.account({ usd: 0 });
-    const model = createFarebox({ apiKey: poor.key, baseUrl: `${proxy.base}/v1` }).image('ai/picture');
+    const model = createFarebox({ apiKey: poor.key, baseUrl: `${proxy.base}/v1` }).image(
+      'ai/picture',
+    );
     const error = await generateImage({ model, prompt: 'a cat' }).catch((e: unknown) => e);
     assert.ok(APICallError.isInstance(error), String(error));
     assert.equal(error.statusCode, 402);
@@ -120,7 +122,8 @@ describe('pictures', () => {
   });
 
   test('whose submit got lost are asked for again under the same key, and made once', async () => {
-    proxy.spoil = () => (submits().length === 1 && !spoilt ? ((spoilt = true), { cutAt: 0 }) : undefined);
+    proxy.spoil = () =>
+      submits().length === 1 && !spoilt ? ((spoilt = true), { cutAt: 0 }) : undefined;
     let spoilt = false;
     const model = farebox.image('ai/picture');
     await generateImage({ model, prompt: 'a cat' });

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { tinyPng } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { image } from '../storage/media-fixtures.ts';
-import { startAgent } from './mcp-kit.ts';
+import { commandOf, startAgent } from './mcp-kit.ts';
 
 /** Files that an agent hands in and gets out, and what it may not see. */
 
@@ -40,7 +40,7 @@ async function files(): Promise<number> {
 
 describe('an upload', () => {
   test('of a file in an allowed folder gives what an input takes', async () => {
-    const agent = await startAgent(service, account, { root: [join(dir, 'open')] });
+    const agent = await startAgent(service, account, ['--root', join(dir, 'open')]);
     for (const path of ['a.png', 'deep/a.png', join(dir, 'open', 'a.png')]) {
       const { fields } = await agent.use('upload_file', { path });
       assert.equal(fields.content_type, 'image/png');
@@ -52,7 +52,7 @@ describe('an upload', () => {
   });
 
   test('of anything else is refused alike, and nothing is sent', async () => {
-    const agent = await startAgent(service, account, { root: [join(dir, 'open')] });
+    const agent = await startAgent(service, account, ['--root', join(dir, 'open')]);
     const before = await files();
     const paths = [
       'none.png',
@@ -88,7 +88,7 @@ describe('an upload', () => {
     assert.match(message, /--root/);
     await none.close();
 
-    const agent = await startAgent(service, account, {}, { roots: [join(dir, 'open')] });
+    const agent = await startAgent(service, account, [], { roots: [join(dir, 'open')] });
     await agent.use('upload_file', { path: join(dir, 'open', 'a.png') });
     const path = join(dir, 'closed', 'a.png');
     assert.equal((await agent.refused('upload_file', { path })).code, 'not_allowed');
@@ -120,10 +120,8 @@ test('a picture too large to show is linked, and read as a resource', async () =
 });
 
 test('standard output carries the protocol and nothing else, and the end of input is the end', async () => {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'mcp-child.ts'), '{}'], {
-    env: { FAREBOX_API_KEY: account.key, FAREBOX_BASE_URL: `${service.base}/v1` },
-    stdio: 'pipe',
-  });
+  const { command, args, env } = commandOf(service, account.key, []);
+  const child = spawn(command, args, { env, stdio: 'pipe' });
   let [out, err] = ['', ''];
   child.stdout.on('data', (chunk) => (out += String(chunk)));
   child.stderr.on('data', (chunk) => (err += String(chunk)));
@@ -146,7 +144,10 @@ test('standard output carries the protocol and nothing else, and the end of inpu
   await answered;
   child.stdin.end();
   assert.equal(await ended, 0, err);
-  const said = out.trimEnd().split('\n').map((line) => JSON.parse(line));
+  const said = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
   assert.ok(said.every(({ jsonrpc }) => jsonrpc === '2.0'));
   assert.ok(!(out + err).includes(account.key));
   assert.match(err, /may spend \$1\.00/);

@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { request } from 'node:http';
-import { join } from 'node:path';
+import { createServer, type AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
-import { createAgent, type Agent, type AgentOptions } from './mcp-kit.ts';
+import { commandOf, createAgent, type Agent, type AgentOptions } from './mcp-kit.ts';
 
 /** `fare mcp --http`: the same over Streamable HTTP, and who may use it. */
 
@@ -19,11 +19,9 @@ let stderr = '';
 before(async () => {
   service = await startService();
   account = await service.account();
-  const options = JSON.stringify({ http: 0, maxUsd: '0.03' });
-  child = spawn(process.execPath, [join(import.meta.dirname, 'mcp-child.ts'), options], {
-    env: { FAREBOX_API_KEY: account.key, FAREBOX_BASE_URL: `${service.base}/v1` },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const flags = ['--http', String(await freePort()), '--max-usd', '0.03'];
+  const { command, args, env } = commandOf(service, account.key, flags);
+  child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   child.stderr!.on('data', (chunk) => (stderr += String(chunk)));
   const said = await until(
     'it listens',
@@ -41,6 +39,16 @@ after(async () => {
   await service.audit();
   await service.stop();
 });
+
+function freePort(): Promise<number> {
+  const probe = createServer();
+  return new Promise((resolve) => {
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as AddressInfo;
+      probe.close(() => resolve(port));
+    });
+  });
+}
 
 async function connect(options: AgentOptions = {}): Promise<Agent> {
   const agent = createAgent(options);
@@ -140,7 +148,8 @@ describe('sessions', () => {
     const stop = new AbortController();
     const call = agent.use('generate', cat, { signal: stop.signal });
     const queued = async () =>
-      (await service.call('GET', '/v1/requests?status=IN_QUEUE', { key: account.key })).body.data[0];
+      (await service.call('GET', '/v1/requests?status=IN_QUEUE', { key: account.key })).body
+        .data[0];
     const { request_id } = await until('it is submitted', queued);
     stop.abort();
     await assert.rejects(call);

@@ -33,7 +33,10 @@ const tickMs = 10_000;
  * Tells how a call goes, where the agent's program asked for it. Told again from time to time, as
  * many programs give up a call that is silent for a minute.
  */
-export function openProgress(call: Call): { tell(message: string, part?: number): void; end(): void } {
+export function openProgress(call: Call): {
+  tell(message: string, part?: number): void;
+  end(): void;
+} {
   const progressToken = call._meta?.progressToken;
   if (progressToken === undefined) return { tell: () => {}, end: () => {} };
   let progress = 0;

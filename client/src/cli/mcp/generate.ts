@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { FareboxError, formatUsd, isFinal, type Job, type RequestCard, type Status } from '../../index.ts';
+import {
+  FareboxError,
+  formatUsd,
+  isFinal,
+  type Job,
+  type RequestCard,
+  type Status,
+} from '../../index.ts';
 import type { Hold } from './budget.ts';
 import { waitFor, type Call, type Desk } from './calls.ts';
 import { inputSchema, modelIdSchema } from './models.ts';
@@ -78,10 +85,12 @@ async function generate(desk: Desk, wish: Wish, call: Call): Promise<Answer> {
   const job = await submit(desk, wish, hold);
   // The submit is not cut short, or nobody would know its id.
   if (!call.signal.aborted) {
-    const status = await waitFor(desk, job.requestId, wait_seconds, call).catch((error: unknown) => {
-      if (!call.signal.aborted) throw named(error, job.requestId);
-      return null;
-    });
+    const status = await waitFor(desk, job.requestId, wait_seconds, call).catch(
+      (error: unknown) => {
+        if (!call.signal.aborted) throw named(error, job.requestId);
+        return null;
+      },
+    );
     if (status?.status === 'COMPLETED' || (status && !isFinal(status))) {
       return describeRequest(desk, status);
     }

@@ -69,7 +69,11 @@ function microOf(usd: number): bigint {
  */
 export function releaseIfRefused({ budget }: Desk, hold: Hold, error: unknown): void {
   if (!(error instanceof FareboxError) || error.status === null) return;
-  if (error.status < 500 || error.code === 'capacity_unavailable' || error.code === 'submit_failed') {
+  if (
+    error.status < 500 ||
+    error.code === 'capacity_unavailable' ||
+    error.code === 'submit_failed'
+  ) {
     budget.settle(hold, 0n);
   }
 }
