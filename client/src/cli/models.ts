@@ -50,32 +50,31 @@ export async function findModel(id: string): Promise<Model> {
   }
 }
 
+/** Share of a wanted id that may be mistyped. */
+const slipMost = 0.34;
+
 export function nearest(wanted: string, ids: string[]): string[] {
-  const parts = wanted.toLowerCase().split(/[^a-z0-9.]+/).filter(Boolean);
-  const scored = ids.map((id) => {
-    const text = id.toLowerCase();
-    const shared = parts.filter((part) => text.includes(part)).length / Math.max(1, parts.length);
-    return { id, score: shared - distance(text, wanted.toLowerCase()) / (text.length * 4) };
-  });
-  return scored
-    .filter(({ score }) => score > 0.3 || (parts.length === 0 && score > 0))
-    .sort((a, b) => b.score - a.score)
+  const text = wanted.toLowerCase();
+  return ids
+    .map((id) => ({ id, slip: id.includes(text) ? 0 : distance(text, id) / text.length }))
+    .filter(({ slip }) => slip <= slipMost)
+    .sort((a, b) => a.slip - b.slip || a.id.length - b.id.length)
     .slice(0, 3)
     .map(({ id }) => id);
 }
 
-/** Signs to change, add or leave out. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= a.length; i++) {
+/** Signs to change, add or leave out until `typed` is the beginning of `id`. */
+function distance(typed: string, id: string): number {
+  let row = Array.from({ length: id.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= typed.length; i++) {
     const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const change = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+    for (let j = 1; j <= id.length; j++) {
+      const change = row[j - 1]! + (typed[i - 1] === id[j - 1] ? 0 : 1);
       next.push(Math.min(change, row[j]! + 1, next[j - 1]! + 1));
     }
     row = next;
   }
-  return row[b.length]!;
+  return Math.min(...row);
 }
 
 export async function model({ json }: Context, id: string): Promise<void> {

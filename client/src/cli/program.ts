@@ -242,7 +242,7 @@ function addRest(program: Command): void {
   const mcp = verb(program, 'mcp', 'offer the models to an assistant')
     .option('--max-usd <amount>', 'what it may spend in all; default: 1', usd)
     .option('-y, --yes', 'do not ask its user before money is spent')
-    .option('--root <folder...>', 'files below these may be uploaded; default: none')
+    .option('--root <folder>', 'files below it may be uploaded; may be repeated', several)
     .option('--http <port>', 'over HTTP in place of stdin and stdout', count)
     .option('--host <address>', 'where HTTP listens; default: 127.0.0.1')
     .action(run(async () => (await import('./mcp-verb.ts')).mcp));
@@ -285,10 +285,10 @@ function withInput(command: Command): Command {
     .argument('<model>', 'its id, as `fare models` lists it')
     .argument('[values...]', 'inputs as key=value; key=@path for a local file')
     .option('--prompt <text>', 'what is to be made; "-" reads it from stdin')
-    .option('--image <file...>', 'a picture: path, address or file id')
-    .option('--video <file...>', 'a film, likewise')
-    .option('--audio <file...>', 'a sound, likewise')
-    .option('--set <key=value...>', 'one more input, as the values after the model')
+    .option('--image <file>', 'a picture: path, address or file id; may be repeated', several)
+    .option('--video <file>', 'a film, likewise', several)
+    .option('--audio <file>', 'a sound, likewise', several)
+    .option('--set <key=value>', 'one more input, as the values after the model', several)
     .option('--input <file>', 'the input as a JSON file; "-" reads it from stdin');
 }
 
@@ -317,6 +317,11 @@ function linesOf(text: string, indent = 0): string[] {
 /** Commander takes it away again where the stream has no colours. */
 function bold(text: string): string {
   return `\u001B[1m${text}\u001B[0m`;
+}
+
+/** A list option would take the values after it for its own. */
+function several(text: string, before: string[] = []): string[] {
+  return [...before, text];
 }
 
 function count(text: string): number {
