@@ -147,7 +147,10 @@ function watched(child: ChildProcess): Running {
         return JSON.parse(stdout);
       },
       get lines() {
-        return stdout.split('\n').filter(Boolean).map((line) => JSON.parse(line));
+        return stdout
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => JSON.parse(line));
       },
     };
   });
@@ -164,7 +167,11 @@ export function well(ran: Ran): Ran {
 export function refused(ran: Ran, code: number, says: RegExp): Ran {
   assert.equal(ran.code, code, ran.all);
   assert.match(ran.stderr, says, ran.all);
-  assert.doesNotMatch(ran.stdout + ran.stderr, /\n\s+at |node:internal|fbx_[0-9A-Za-z]{8}/, ran.all);
+  assert.doesNotMatch(
+    ran.stdout + ran.stderr,
+    /\n\s+at |node:internal|fbx_[0-9A-Za-z]{8}/,
+    ran.all,
+  );
   return ran;
 }
 
@@ -186,7 +193,11 @@ export interface Terminal {
 }
 
 /** The command on a real terminal. Stdout and stderr are that one. */
-export function onTerminal(home: Home, args: string[], more: Record<string, string> = {}): Terminal {
+export function onTerminal(
+  home: Home,
+  args: string[],
+  more: Record<string, string> = {},
+): Terminal {
   const call = [process.execPath, program, ...args].map((each) => `'${each}'`).join(' ');
   const command = `stty cols 80 rows 30; exec ${call}`;
   const child = spawn('script', ['-qfec', command, '/dev/null'], {
@@ -202,10 +213,12 @@ export function onTerminal(home: Home, args: string[], more: Record<string, stri
     shown: running.stdout,
     async see(what) {
       const look = () => what.exec(running.stdout().slice(seenTo));
-      const found = await until(`the terminal shows ${what}`, look, 10_000).catch((error: Error) => {
-        error.message += `; it shows ${JSON.stringify(running.stdout().slice(seenTo))}`;
-        throw error;
-      });
+      const found = await until(`the terminal shows ${what}`, look, 10_000).catch(
+        (error: Error) => {
+          error.message += `; it shows ${JSON.stringify(running.stdout().slice(seenTo))}`;
+          throw error;
+        },
+      );
       seenTo += found.index + found[0].length;
     },
     type: (text) => void child.stdin.write(text),

@@ -139,17 +139,32 @@ test('fare chat keeps the conversation, changes models, adds the cost up', { ski
 
 describe('on the screen', { skip }, () => {
   const done = async (more: Record<string, string>) => {
-    const id = (await service.call('POST', '/v1/queue/fake/image', { key: account.key, body: { prompt: 'x' } })).body.request_id;
+    const id = (
+      await service.call('POST', '/v1/queue/fake/image', {
+        key: account.key,
+        body: { prompt: 'x' },
+      })
+    ).body.request_id;
     await service.work();
-    const terminal = onTerminal(home, ['download', id, '-o', path.join(home.dir, `${id}.png`)], more);
+    const terminal = onTerminal(
+      home,
+      ['download', id, '-o', path.join(home.dir, `${id}.png`)],
+      more,
+    );
     assert.equal(await terminal.ended, 0, terminal.shown());
     return terminal.shown();
   };
   const base64 = tinyPng.toString('base64');
 
   test('a picture is shown by the protocol of the terminal, and not where there is none', async () => {
-    assert.ok((await done({ TERM_PROGRAM: 'iTerm.app' })).includes(`\u001B]1337;File=inline=1;size=70;`));
-    assert.ok((await done({ TERM: 'xterm-kitty' })).includes(`\u001B_Ga=T,f=100,r=16,m=0;${base64}\u001B\\`));
+    assert.ok(
+      (await done({ TERM_PROGRAM: 'iTerm.app' })).includes(`\u001B]1337;File=inline=1;size=70;`),
+    );
+    assert.ok(
+      (await done({ TERM: 'xterm-kitty' })).includes(
+        `\u001B_Ga=T,f=100,r=16,m=0;${base64}\u001B\\`,
+      ),
+    );
     for (const none of [{}, { TERM: 'xterm-kitty', TMUX: '/tmp/x' }])
       assert.ok(!(await done(none)).includes(base64));
   });

@@ -50,13 +50,18 @@ describe('an address', () => {
 describe('a table', () => {
   const rows = [
     ['sandbox/a', 'image', '$0.01 an image'],
-    ['sandbox/a/very/long/id/that/is/longer/than/others', 'video', 'a price of many words, told at length'],
+    [
+      'sandbox/a/very/long/id/that/is/longer/than/others',
+      'video',
+      'a price of many words, told at length',
+    ],
   ];
   for (const columns of [120, 80, 60, 40, 20]) {
     test(`at ${columns} columns loses no word and breaks no line but between words`, () => {
       const lines = layOut(['MODEL', 'KIND', 'PRICE'], rows, columns);
       const text = lines.join(' ').replaceAll(/\s+/g, ' ');
-      for (const word of rows.flat().flatMap((cell) => cell.split(' '))) assert.ok(text.includes(word), word);
+      for (const word of rows.flat().flatMap((cell) => cell.split(' ')))
+        assert.ok(text.includes(word), word);
       const over = lines.filter((line) => widthOf(line) > columns && line.trim() !== rows[1]![0]);
       assert.deepEqual(over, []);
     });
@@ -64,7 +69,10 @@ describe('a table', () => {
 });
 
 test('widths: what is wide counts twice, what has no room of its own not at all', () => {
-  assert.deepEqual(['abc', '日本', 'e\u0301', '🎬', '\u001B[1mab\u001B[0m'].map(widthOf), [3, 4, 1, 2, 2]);
+  assert.deepEqual(
+    ['abc', '日本', 'e\u0301', '🎬', '\u001B[1mab\u001B[0m'].map(widthOf),
+    [3, 4, 1, 2, 2],
+  );
   assert.equal(cut('日本語', 5), '日本…');
   assert.deepEqual(wrap('one two three', 7), ['one two', 'three']);
   assert.equal(bar(0.5, 4), '██░░');
@@ -90,7 +98,10 @@ test('pictures: which terminal takes which protocol, in parts that it takes', ()
   assert.equal(protocolOf({ TERM: 'tmux-256color', KITTY_WINDOW_ID: '1' }), null);
   assert.equal(protocolOf({ TERM: 'xterm-256color' }), null);
   const parts = pictureText('kitty', Buffer.alloc(7000)).split('\u001B\\').filter(Boolean);
-  assert.deepEqual(parts.map((part) => /m=\d/.exec(part)![0]), ['m=1', 'm=1', 'm=0']);
+  assert.deepEqual(
+    parts.map((part) => /m=\d/.exec(part)![0]),
+    ['m=1', 'm=1', 'm=0'],
+  );
 });
 
 describe('help', () => {
@@ -115,7 +126,11 @@ describe('help', () => {
   });
 
   test('comes at once, without a network and without loading what verbs need', () => {
-    const env = { PATH: process.env.PATH, NODE_NO_WARNINGS: '1', FAREBOX_BASE_URL: 'http://127.0.0.1:9' };
+    const env = {
+      PATH: process.env.PATH,
+      NODE_NO_WARNINGS: '1',
+      FAREBOX_BASE_URL: 'http://127.0.0.1:9',
+    };
     const run = (...args: string[]) =>
       execFileSync(process.execPath, [program, ...args], { env, encoding: 'utf8' });
     assert.match(run('--help'), /How it ends:/);
@@ -132,6 +147,9 @@ describe('help', () => {
       );
     const bare = best(() => execFileSync(process.execPath, ['-e', '0'], { env }));
     const help = best(() => run('--help'));
-    assert.ok(help - bare < 110, `${Math.round(help - bare)} ms above Node's own ${Math.round(bare)}`);
+    assert.ok(
+      help - bare < 110,
+      `${Math.round(help - bare)} ms above Node's own ${Math.round(bare)}`,
+    );
   });
 });
