@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { configurationPage } from '../config.ts';
 import type { HttpDeps } from '../http/deps.ts';
+import { schemas } from '../http/docs.ts';
+import { clientTypes } from '../http/docs/client-types.ts';
 import { errorsPage } from '../http/docs/errors-page.ts';
 import { openapiDocument } from '../http/openapi.ts';
 import { routes } from '../http/routes.ts';
@@ -13,6 +15,7 @@ export function generatedFiles(): Map<string, string> {
   const table = routes({} as HttpDeps);
   return new Map([
     ['openapi.json', `${JSON.stringify(openapiDocument(table), null, 2)}\n`],
+    ['client/src/types.ts', clientTypes(schemas)],
     ['docs/errors.md', errorsPage(table)],
     ['docs/configuration.md', configurationPage()],
   ]);
