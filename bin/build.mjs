@@ -104,6 +104,6 @@ function filesOf(place) {
   if (!fs.statSync(place).isDirectory()) return [place];
   return fs
     .readdirSync(place, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !/\.test\.ts$/.test(entry.name))
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
     .map((entry) => path.join(entry.parentPath, entry.name));
 }
