@@ -57,12 +57,17 @@ export async function chat(
 /** A single word with a slash is meant as a model, not as a message. */
 function refuseNoModel(text: string, models: Model[]): void {
   if (!/^[^\s/]+(\/[^\s/]+)+$/.test(text)) return;
-  const near = nearest(text, models.map(({ id }) => id));
+  const near = nearest(
+    text,
+    models.map(({ id }) => id),
+  );
   throw new Stop(
     exits.usage,
     'unknown_model',
     `There is no text model ${text}.`,
-    near.length > 0 ? `Did you mean ${near.join(' or ')}?` : '`fare models --kind text` lists them.',
+    near.length > 0
+      ? `Did you mean ${near.join(' or ')}?`
+      : '`fare models --kind text` lists them.',
   );
 }
 
