@@ -29,8 +29,8 @@ export async function login(
   writeSettings({ ...kept, base_url: baseUrl, api_key: apiKey });
   if (json) printJson({ base_url: baseUrl, ...found });
   else {
-    const available = formatUsd(found.available_usd_micro);
-    print(`Signed in to ${baseUrl} with the key "${found.key.name}". ${available} can be spent.`);
+    print(`Signed in to ${baseUrl} with the key "${found.key.name}".`);
+    print(`${formatUsd(found.available_usd_micro)} can be spent.`);
     remark(quiet, `Kept in ${settingsPath()}, which only you can read.`);
   }
   for (const name of ['FAREBOX_API_KEY', 'FAREBOX_BASE_URL'])

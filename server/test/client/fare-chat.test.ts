@@ -26,7 +26,7 @@ after(async () => {
 
 async function* words(...texts: string[]) {
   for (const text of texts) yield delta(text);
-  yield usageChunk({ prompt_tokens: 5, completion_tokens: 2 });
+  yield usageChunk(5, 2);
 }
 
 const sent = () => service.fake.chats.at(-1)!.body;

@@ -10,8 +10,9 @@ import { until } from '../kit/until.ts';
 const client = path.join(import.meta.dirname, '../../../client');
 const built = path.join(client, 'dist/cli/main.js');
 
+export const notBuilt = !fs.existsSync(built) && 'the client is not built: npm run build';
 /** What is published, where it was built; else its source. */
-export const program = fs.existsSync(built) ? built : path.join(client, 'src/cli/main.ts');
+export const program = notBuilt === false ? built : path.join(client, 'src/cli/main.ts');
 
 /** The fake upstream's models, one that is dear, and one whose output is a text. */
 export const catalog = `${fakeCatalog}

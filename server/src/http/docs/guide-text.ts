@@ -1,5 +1,6 @@
 import type { Catalog, Model } from '../../core/catalog.ts';
 import { errors, failures, type ErrorCode, type FailureCode } from '../../core/errors.ts';
+import { falBase } from '../../core/fal.ts';
 import { advice, failureAdvice } from './advice.ts';
 import { catalogLines } from './guide-catalog.ts';
 
@@ -127,6 +128,18 @@ While IN_QUEUE; the whole reservation is released. Later: 409 not_cancellable.
 
 The card of one request has status, quoted_usd_micro, charged_usd_micro, output_urls and error.
 A list goes on with cursor=<next_cursor>.
+
+## Code written for fal
+
+@fal-ai/client works here with your key as its credentials and this in its config; subscribe,
+queue.* and storage.upload do, run does not:
+
+    requestMiddleware: async (request) => ({
+      ...request,
+      url: request.url.replace('https://', '${falBase({ baseUrl })}/'),
+    }),
+
+It repeats submits by itself, so give each an Idempotency-Key among its headers.
 
 ## Webhook instead of polling
 
