@@ -30,7 +30,7 @@ export function guideText(catalog: Catalog, settings: GuideSettings): string {
   return `${parts.filter((part) => part !== undefined).join('\n\n')}\n`;
 }
 
-const auth = '-H "Authorization: Key $FAREBOX_KEY"';
+const auth = '-H "Authorization: Key $FAREBOX_API_KEY"';
 const jsonType = "-H 'Content-Type: application/json'";
 
 function intro(baseUrl: string): string {
@@ -51,7 +51,7 @@ key:
 
 "Bearer <API_KEY>" means the same. Keys begin with fbx_. The lines below expect it in a variable:
 
-    export FAREBOX_KEY=fbx_...
+    export FAREBOX_API_KEY=fbx_...
 
 ## Choose a model
 
