@@ -37,7 +37,10 @@ export function cabinetPages(parent: AnyRoute) {
     createRoute({
       getParentRoute,
       path: '/cabinet/keys',
-      validateSearch: ({ show }) => (show === 'all' ? { show } : {}),
+      validateSearch: ({ show, create }: Record<string, unknown>) => ({
+        ...(show === 'all' && { show }),
+        ...(create === true && { create }),
+      }),
       component: lazyPage(() => import('./Keys.tsx'), 'Keys'),
     }),
     createRoute({

@@ -118,7 +118,8 @@ function textOf({ id, name, description, kind, task, owned_by, uncensored }: Mod
   return fold(`${id} ${name} ${description} ${kind} ${task} ${owned_by} ${mark}`);
 }
 
-function fold(text: string): string {
+/** As it is compared: without case and accents. */
+export function fold(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 }
 
