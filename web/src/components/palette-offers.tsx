@@ -1,11 +1,11 @@
 import { useMantineColorScheme } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import {
-  IconActivity,
+  IconHash,
   IconBell,
-  IconBook,
+  IconCode,
   IconBuilding,
-  IconCoins,
+  IconWallet,
   IconContrast,
   IconLanguage,
   IconLogout,
@@ -121,9 +121,9 @@ function useActionOffers(me: Me, account: Account | null): Offer[] {
       : []),
     ...(account
       ? [
-          go('top_up', IconCoins, '/cabinet/money/top-up'),
+          go('top_up', IconWallet, '/cabinet/money/top-up'),
           go('alerts', IconBell, '/cabinet/money/alerts'),
-          go('reference', IconBook, '/cabinet/docs/reference'),
+          go('reference', IconCode, '/cabinet/docs/reference'),
         ]
       : []),
     ...me.accounts
@@ -189,7 +189,7 @@ function useRequestOffers(account: Account | null, typed: string) {
     id: `request ${request_id}`,
     label: t('open_request', { id: request_id }),
     note: `${model_id} · ${t(`common:status.${status}`)}`,
-    icon: drawn(IconActivity),
+    icon: drawn(IconHash),
     run: () =>
       void navigate({ to: '/cabinet/requests/$request_id', params: { request_id } as never }),
   }));
