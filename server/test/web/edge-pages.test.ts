@@ -98,30 +98,6 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
-  test('say at an address that names nothing that there is no page, and calls get JSON', async () => {
-    const { page, context, faults } = await open();
-    const reply = await page.goto(`${base}/no/such?page=1`);
-    assert.equal(reply!.status(), 404);
-    await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
-    assert.deepEqual(await barriers(page), []);
-    await page.getByRole('link', { name: 'To the overview' }).click();
-    await page.waitForURL(`${base}/cabinet`);
-    assert.deepEqual(faults, []);
-    await context.close();
-
-    const ask = async (path: string, accept: string, method = 'GET') => {
-      const { status, headers } = await fetch(`${base}${path}`, { method, headers: { accept } });
-      return [status, headers.get('content-type')!.split(';')[0]];
-    };
-    const html = 'text/html,application/xhtml+xml,*/*;q=0.8';
-    const json = 'application/json';
-    assert.deepEqual(await ask('/nope', html, 'HEAD'), [404, 'text/html']);
-    assert.deepEqual(await ask('/nope', '*/*'), [404, json]);
-    assert.deepEqual(await ask('/nope', html, 'POST'), [404, json]);
-    for (const path of ['/v1', '/v1/nope', '/v1?a', '/api', '/api/nope'])
-      assert.deepEqual(await ask(path, html), [404, json], path);
-  });
-
   test('tell an operator that an amount is too large', async () => {
     const { page, context, account } = await open(operator);
     await page.goto(`${base}/operator/accounts/${account.account_id}`);

@@ -18,7 +18,7 @@ import { usePages } from '../pages.ts';
 import { useDeed } from './acting.ts';
 import { liveMs } from './live.ts';
 import './queue-words.ts';
-import { useAddress } from './search.ts';
+import { offered, useAddress } from './search.ts';
 
 interface OpenRequest {
   request_id: string;
@@ -33,8 +33,6 @@ interface OpenRequest {
   message: string | null;
   waits_for: { what: string; until: string | null };
 }
-
-const ages = ['60', '600', '3600', '86400'];
 
 /** Every request that has not ended, the oldest first. */
 export function OpenRequests({ upstreams }: { upstreams: string[] }) {
@@ -77,7 +75,7 @@ export function OpenRequests({ upstreams }: { upstreams: string[] }) {
         <Select
           aria-label={t('age')}
           placeholder={t('any_age')}
-          data={ages.map((value) => ({ value, label: t(`older.${value}`) }))}
+          data={offered.ages.map((value) => ({ value, label: t(`older.${value}`) }))}
           value={older ?? null}
           clearable
           clearButtonProps={{ 'aria-label': t('any_age') }}

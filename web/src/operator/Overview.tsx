@@ -16,11 +16,9 @@ import { Books, type Verdict } from './Books.tsx';
 import { Breakdown } from './Breakdown.tsx';
 import { sumColumns, type Day, type Figures, type Sum } from './figures.tsx';
 import './overview-words.ts';
-import { useAddress } from './search.ts';
+import { offered, useAddress } from './search.ts';
 
 const RevenueChart = lazy(() => import('./RevenueChart.tsx'));
-
-const periods = ['7', '30', '90'];
 
 /** What the service earns. */
 export function Overview() {
@@ -40,7 +38,7 @@ export function Overview() {
           aria-label={t('period')}
           value={days}
           onChange={(value) => setAddress({ days: value === '30' ? undefined : value })}
-          data={periods.map((value) => ({ value, label: t('days', { n: value }) }))}
+          data={offered.periods.map((value) => ({ value, label: t('days', { n: value }) }))}
         />
       </PageTitle>
       {error ? (

@@ -1,10 +1,9 @@
 import { call } from '../api.ts';
 import { formatUsd } from '../money.ts';
 import type { Schema } from './schema.ts';
+import { kinds, type Kind, type Sort, type Wish } from './wish.ts';
 
 /** The catalog, as the service publishes it. */
-
-export type Kind = 'image' | 'video' | 'text';
 
 export interface Model {
   id: string;
@@ -42,8 +41,6 @@ export const modelsQuery = {
   staleTime: 60_000,
 };
 
-export const kinds: Kind[] = ['image', 'video', 'text'];
-
 /** A price of the catalog, which is a plain number of dollars, to its last micro-USD. */
 export function usd(price: number): string {
   return `$${formatUsd(BigInt(Math.round(price * 1_000_000)))}`;
@@ -57,16 +54,6 @@ export function rates(model: Model): string[] {
   return least < model.price ? [usd(least), usd(model.price)] : [usd(model.price)];
 }
 
-export type Sort = 'suggested' | 'price' | 'name' | 'newest';
-export const sorts: Sort[] = ['suggested', 'price', 'name', 'newest'];
-
-export interface Wish {
-  q?: string | undefined;
-  kind?: string | undefined;
-  task?: string | undefined;
-  sort?: string | undefined;
-}
-
 /** Those that fit, the best first. */
 export function choose(models: Model[], { q = '', kind, task, sort = 'suggested' }: Wish): Model[] {
   const words = fold(q).split(/\s+/).filter(Boolean);
@@ -76,7 +63,7 @@ export function choose(models: Model[], { q = '', kind, task, sort = 'suggested'
       (task === undefined || model.task === task) &&
       words.every((word) => textOf(model).includes(word)),
   );
-  const order = orders[sort as Sort] ?? orders.suggested;
+  const order = orders[sort];
   return fitting.toSorted(
     (a, b) =>
       (sort === 'suggested' ? score(b, words) - score(a, words) : 0) ||
