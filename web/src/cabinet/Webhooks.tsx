@@ -26,6 +26,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
+import { Clipped } from '../components/Clipped.tsx';
 import { Copy } from '../components/Copy.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure, messageOf, showFailure } from '../components/Failure.tsx';
@@ -385,19 +386,14 @@ function DeliveryTable({ rows }: { rows: Delivery[] }) {
                 )}
               </Table.Td>
               <Table.Td maw={280}>
-                <Text size="sm" truncate title={row.url}>
-                  {row.url}
-                </Text>
+                <Clipped text={row.url} />
               </Table.Td>
-              <Table.Td>
-                <Badge
-                  variant="light"
-                  color={isTaken(row) ? 'fare' : 'red'}
-                  title={row.error ?? ''}
-                  tt="none"
-                >
+              <Table.Td maw={220}>
+                <Badge variant="light" color={isTaken(row) ? 'fare' : 'red'} tt="none">
                   {row.status ?? t('no_answer')}
                 </Badge>
+                {/* Where there was an answer, its status is the reason. */}
+                {row.status === null && row.error && <Clipped text={row.error} dimmed />}
               </Table.Td>
               <Table.Td ta="right" className="number">
                 {row.duration_ms} ms
