@@ -8,7 +8,6 @@ import {
   Card,
   Code,
   Group,
-  Modal,
   SegmentedControl,
   Skeleton,
   Stack,
@@ -27,6 +26,7 @@ import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
 import { Clipped } from '../components/Clipped.tsx';
+import { Confirm } from '../components/Confirm.tsx';
 import { Copy } from '../components/Copy.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure, messageOf, showFailure } from '../components/Failure.tsx';
@@ -66,7 +66,6 @@ function Secrets() {
     mutationFn: (verb: 'rotate' | 'retire') =>
       call<Signing>(path(`/webhooks/${verb}`), { method: 'POST' }),
     onSuccess: (data) => queries.setQueryData(queryKey, data),
-    onError: showFailure,
   });
   const [asks, { open, close }] = useDisclosure(false);
   const known = secrets.data?.secrets;
@@ -106,7 +105,7 @@ function Secrets() {
           {known.length === 1 ? (
             <Button
               variant="default"
-              onClick={() => change.mutate('rotate')}
+              onClick={() => change.mutate('rotate', { onError: showFailure })}
               loading={change.isPending}
             >
               {t('rotate')}
@@ -121,42 +120,13 @@ function Secrets() {
       <Confirm
         opened={asks}
         title={t('retire_title')}
-        text={t('retire_text')}
         action={t('retire')}
         onClose={close}
-        onConfirm={() => change.mutate('retire')}
-      />
+        onConfirm={() => change.mutateAsync('retire')}
+      >
+        {t('retire_text')}
+      </Confirm>
     </Card>
-  );
-}
-
-function Confirm(props: {
-  opened: boolean;
-  title: string;
-  text: string;
-  action: string;
-  onClose: () => void;
-  onConfirm: () => void;
-}) {
-  const { t } = useTranslation('common');
-  return (
-    <Modal opened={props.opened} onClose={props.onClose} title={props.title}>
-      <Text>{props.text}</Text>
-      <Group justify="flex-end" mt="lg">
-        <Button variant="default" onClick={props.onClose} data-autofocus>
-          {t('cancel')}
-        </Button>
-        <Button
-          color="red"
-          onClick={() => {
-            props.onConfirm();
-            props.onClose();
-          }}
-        >
-          {props.action}
-        </Button>
-      </Group>
-    </Modal>
   );
 }
 
