@@ -206,6 +206,11 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     );
     await touch('язык', /Русский/);
     await page.waitForFunction('document.documentElement.lang === "ru"');
+    // What was loaded before speaks the other language at once as well.
+    await touch('создать', /Создать ключ/);
+    const form = page.getByRole('dialog', { name: 'Создать ключ' });
+    await form.getByRole('button', { name: 'Закрыть' }).tap();
+    await form.waitFor({ state: 'hidden' });
     await touch('выйти', /Выйти/);
     await page.waitForURL(/\/sign-in/);
     assert.deepEqual(faults, []);
