@@ -10,7 +10,7 @@ import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { FormModal } from '../components/FormModal.tsx';
 import { More } from '../components/More.tsx';
-import { percentText } from '../components/Percent.tsx';
+import { usePercent } from '../components/Percent.tsx';
 import { StatusBadge } from '../components/StatusBadge.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
@@ -188,14 +188,14 @@ function RequestName({ row }: { row: OpenRequest }) {
 }
 
 function WaitsFor({ row }: { row: OpenRequest }) {
-  const { t, i18n } = useTranslation('operator_queue');
+  const { t } = useTranslation('operator_queue');
+  const percent = usePercent();
   const { what, until } = row.waits_for;
   return (
     <Stack gap={0}>
       <Text fz="sm">
         {t(`for.${what}`)}
-        {row.progress !== null &&
-          `, ${t('progress', { n: percentText(row.progress * 1_000_000, i18n.language) })}`}
+        {row.progress !== null && `, ${t('progress', { n: percent(row.progress * 1_000_000) })}`}
       </Text>
       {until !== null && (
         <Text size="xs" c="dimmed">
