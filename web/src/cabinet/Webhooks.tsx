@@ -78,7 +78,7 @@ function Secrets() {
         {t('secrets_text')}
       </Text>
       {secrets.error && <Failure error={secrets.error} retry={() => void secrets.refetch()} />}
-      {secrets.isPending && <Skeleton h={36} />}
+      {secrets.isPending && <Skeleton h={{ base: 57, sm: 36 }} />}
       <Stack gap="sm">
         {known?.map((secret, i) => (
           <Secret
@@ -100,12 +100,13 @@ function Secrets() {
           {t('secret_hidden')}
         </Text>
       )}
-      {builds && known && (
+      {builds && !secrets.error && (
         <Group mt="md">
-          {known.length === 1 ? (
+          {known?.length !== 2 ? (
             <Button
               variant="default"
               onClick={() => change.mutate('rotate', { onError: showFailure })}
+              disabled={!known}
               loading={change.isPending}
             >
               {t('rotate')}
