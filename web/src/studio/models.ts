@@ -1,8 +1,7 @@
-import { call } from '../api.ts';
 import { formatUsd } from '../money.ts';
 import type { Schema } from './schema.ts';
 
-/** The catalog, as the service publishes it. */
+/** The catalog, as the service shows it to an account. */
 
 export type Kind = 'image' | 'video' | 'text';
 
@@ -35,12 +34,6 @@ export interface Extra {
   per_item?: true;
   free?: number;
 }
-
-export const modelsQuery = {
-  queryKey: ['models'],
-  queryFn: async () => (await call<{ data: Model[] }>('/v1/models')).data,
-  staleTime: 60_000,
-};
 
 export const kinds: Kind[] = ['image', 'video', 'text'];
 
