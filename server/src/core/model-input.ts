@@ -104,8 +104,8 @@ export function withDefaults(model: Pick<Model, 'input_schema'>, input: Input): 
 
 /**
  * What an upstream is sent for an input: in the upstream's names, with everything said that the
- * price rests on. An omitted field is its schema's default, else what the quote assumed where the
- * schema knows the field. Nothing of the caller's passes under a name that the row itself fills, or
+ * price rests on. An omitted field is its schema's default, which the catalog's check holds to what
+ * a quote assumes, else what the quote assumed where the schema knows the field. Nothing of the caller's passes under a name that the row itself fills, or
  * it would get what was not priced.
  */
 export function upstreamInput(

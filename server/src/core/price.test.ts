@@ -1156,7 +1156,7 @@ function exampleModel(part: { price: { unit: string } }): Priceable {
   const unit = part.price.unit;
   const kind = unit === '1M tokens' ? 'text' : unit === 'sec' ? 'video' : 'image';
   const tasks = { text: 'chat', video: 'text-to-video', image: 'text-to-image' };
-  const names = ['reference_image_urls', 'generate_audio'];
+  const names = ['reference_image_urls', 'generate_audio', 'resolution'];
   const media = {
     example: { image_size: 'square' },
     input_schema: {

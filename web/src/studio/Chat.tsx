@@ -17,7 +17,7 @@ import { Composer } from './Composer.tsx';
 import { costOf, type Conversation, type Picture } from './conversations.ts';
 import { Conversations } from './Conversations.tsx';
 import { MessageView } from './MessageView.tsx';
-import { type Model } from './models.ts';
+import type { Model } from './models.ts';
 import { useModels, useMoneyMoved } from './price.ts';
 import { Rate } from './Rate.tsx';
 import { again, begin, edit, say, stop, useTalk, type Ask } from './talk.ts';
