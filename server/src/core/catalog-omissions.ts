@@ -1,7 +1,7 @@
 /**
- * That a request is made as it was priced where it leaves a field out. Such a field goes upstream as
- * the schema's default, else as the quote assumed it: so a default must be what the quote assumes,
- * and what the quote assumes must be something that the model takes. Pure.
+ * That a request is made as it was priced where it leaves a field out. Such a field goes upstream
+ * as the schema's default, else as the quote assumed it: so a default must be what the quote
+ * assumes, and what the quote assumes must be something that the model takes. Pure.
  */
 
 import type { Model, Resolution } from './catalog.ts';
