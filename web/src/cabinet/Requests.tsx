@@ -326,7 +326,7 @@ function Price({ entry }: { entry: Entry }) {
   return (
     <>
       <Text size="sm" span c={charged === null ? 'dimmed' : undefined}>
-        <Usd micro={charged ?? quoted} />
+        <Usd micro={charged ?? quoted} column />
       </Text>
       {charged !== quoted && (
         <Text size="xs" c="dimmed" className="number">
