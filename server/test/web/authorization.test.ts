@@ -65,7 +65,7 @@ const table: Record<Need, string> = {
     GET account/events · GET account/requests · GET account/requests/choices
     GET account/requests/:request_id · GET account/requests/:request_id/thumbnail
     GET account/overview · GET account/spend · GET account/statement
-    GET account/statement/export · GET account/top-up · GET account/alerts
+    GET account/statement/totals · GET account/statement/export · GET account/top-up · GET account/alerts
     GET account/keys · GET account/keys/:key_id
     GET account/studio/allowance · GET account/studio/models
     POST account/studio/chat-price · GET account/v1/files/:file_id
