@@ -45,7 +45,15 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
       assert.deepEqual(await barriers(page), []);
       await picture(page, `model-${size}`);
 
-      const address = (await card.locator('img').getAttribute('src'))!;
+      const small = (await card.locator('img').getAttribute('src'))!;
+      assert.match(small, /^\/api\/accounts\/.*\/thumbnail\?index=0&size=card$/);
+      const original = page.locator('img[src*="/output/"]');
+      assert.equal(await original.count(), 0, 'nothing is loaded in full');
+      await card.getByRole('button', { name: /^Open / }).click();
+      await original.waitFor();
+      const address = (await original.getAttribute('src'))!;
+      await page.keyboard.press('Escape');
+      await original.waitFor({ state: 'detached' });
       const made = Buffer.from(await (await fetch(address)).arrayBuffer());
       const saving = page.waitForEvent('download');
       await card.getByRole('link', { name: /^Download/ }).click();

@@ -26,6 +26,7 @@ import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { useLocale } from '../components/locale.ts';
 import { PageTitle } from '../components/PageTitle.tsx';
+import { isShrunk } from '../components/shrunk.ts';
 import { StatusBadge } from '../components/StatusBadge.tsx';
 import { Thumb } from '../components/Thumb.tsx';
 import { Usd } from '../components/Usd.tsx';
@@ -241,14 +242,11 @@ function Cards({ entries }: { entries: Entry[] }) {
   );
 }
 
-/** Pictures that the service makes small; drawings and films as they are. */
-const shrunk = /^image\/(png|jpeg|webp)$/;
-
 function Small({ entry, size = 44 }: { entry: Entry; size?: number }) {
   const path = useAccountPath();
   const { preview, request_id, kind } = entry;
-  const isShrunk = preview !== null && shrunk.test(preview.content_type);
-  const url = isShrunk ? path(`/requests/${request_id}/thumbnail`) : preview?.url;
+  const isSmall = preview !== null && isShrunk(preview);
+  const url = isSmall ? path(`/requests/${request_id}/thumbnail`) : preview?.url;
   return <Thumb preview={preview && { ...preview, url: url! }} kind={kind} size={size} />;
 }
 
