@@ -14,7 +14,7 @@ type Input = Record<string, unknown>;
 const plain = { input_mapping: {}, input_defaults: {} };
 const folder = new URL('../../../catalog/', import.meta.url);
 
-/** The charge for exactly what the upstream is asked for, and the price of asking for it by name. */
+/** The charge for just what the upstream is asked for, and the price of asking for it by name. */
 function outcome(model: Model, input: Input) {
   const quote = price(model, input);
   const made = upstreamInput(model, plain, input, quote.assumptions);

@@ -1,6 +1,6 @@
 /**
  * That a request is made as it was priced where it leaves a field out. Such a field goes upstream
- * as the schema's default, else as the quote assumed it: so a default must be what the quote
+ * as the quote assumed it, else as the schema's default: so a default must be what the quote
  * assumes, and what the quote assumes must be something that the model takes. Pure.
  */
 
@@ -8,7 +8,7 @@ import type { Model, Resolution } from './catalog.ts';
 import type { Fault } from './catalog-words.ts';
 import { upstreamInput, validateInput } from './model-input.ts';
 import { price } from './price.ts';
-import { dearest, offeredResolutions, rateOf, ratesByResolution } from './rates.ts';
+import { dearest, offeredResolutions, ratesByResolution } from './rates.ts';
 
 type Schema = Record<string, unknown>;
 type Check = (field: string, fits: (value: unknown) => boolean, allowed: string) => void;
@@ -56,13 +56,12 @@ function checkResolution({ price: rules }: Model, check: Check): void {
   // By the megapixel other fields have a say in which one is dearest.
   if (rules.unit === 'MP' && offered.length > 1)
     return check('resolution', () => false, 'left out');
-  const most = rateOf(rules, top);
-  const isOffered = (value: unknown): value is Resolution => offered.includes(value as Resolution);
-  const fits = (value: unknown) => isOffered(value) && rateOf(rules, value) === most;
-  const words = ratesByResolution(rules)
-    ? `${top}, the dearest, or left out`
-    : `one of ${offered.join(', ')}`;
-  check('resolution', fits, words);
+  // Of several that cost the same the first offered is assumed.
+  if (rules.by_resolution) check('resolution', (value) => value === top, `${top}, or left out`);
+  else {
+    const fits = (value: unknown) => offered.includes(value as Resolution);
+    check('resolution', fits, `one of ${offered.join(', ')}`);
+  }
 }
 
 function isNoWider(model: Model, aspect_ratio: unknown): boolean {

@@ -435,13 +435,13 @@ describe('what is wrong with a file', () => {
       'a default resolution that is not offered',
       { price: byResolution, ...schemaWith({ resolution: { default: '4k' } }) },
       '/models/0/input_schema/properties/resolution/default',
-      /must be 2k, the dearest, or left out/,
+      /must be 2k, or left out, as a request without it is priced/,
     ],
     [
       'a default resolution that is made for less than is reserved',
       { price: byResolution, ...schemaWith({ resolution: { default: '1k' } }) },
       '/models/0/input_schema/properties/resolution/default',
-      /must be 2k, the dearest, or left out/,
+      /must be 2k, or left out, as a request without it is priced/,
     ],
     [
       'a default resolution that is not offered, where all cost the same',
