@@ -57,12 +57,17 @@ export async function chat(
 /** A single word with a slash is meant as a model, not as a message. */
 function refuseNoModel(text: string, models: Model[]): void {
   if (!/^[^\s/]+(\/[^\s/]+)+$/.test(text)) return;
-  const near = nearest(text, models.map(({ id }) => id));
+  const near = nearest(
+    text,
+    models.map(({ id }) => id),
+  );
   throw new Stop(
     exits.usage,
     'unknown_model',
     `There is no text model ${text}.`,
-    near.length > 0 ? `Did you mean ${near.join(' or ')}?` : '`fare models --kind text` lists them.',
+    near.length > 0
+      ? `Did you mean ${near.join(' or ')}?`
+      : '`fare models --kind text` lists them.',
   );
 }
 
@@ -103,9 +108,11 @@ async function reply(
   const shown = process.stdout.isTTY ? plain : (text: string) => text;
   let text = '';
   let cost = '';
+  let id = '';
   try {
     const request = { model, messages: sent(talk), max_tokens, stream: true } as const;
     for await (const chunk of await client.chat.create(request, { signal })) {
+      id = chunk.id;
       const part: unknown = chunk.choices[0]?.delta.content;
       if (typeof part === 'string') {
         text += part;
@@ -119,12 +126,25 @@ async function reply(
     }
   } catch (error) {
     if (!signal.aborted) throw error;
-    cost = 'Broken off. What had come by then is charged.';
+    const charged = await chargeOf(client, id);
+    talk.spent += charged ?? 0n;
+    cost = `Broken off; ${charged === null ? 'what had come by then is charged' : formatUsd(charged)}`;
   } finally {
     if (text !== '' && !text.endsWith('\n')) process.stdout.write('\n');
     if (text !== '') talk.messages.push({ role: 'assistant', content: text });
   }
   return { cost, interrupted: signal.aborted };
+}
+
+/** Null where the service does not tell it at once. */
+async function chargeOf(client: Farebox, completionId: string): Promise<bigint | null> {
+  const requestId = completionId.replace('chatcmpl-', '');
+  try {
+    await client.status(requestId, { waitSeconds: 2, timeoutMs: 4_000, maxRetries: 0 });
+    return (await client.requests.get(requestId, { timeoutMs: 2_000 })).charged_usd_micro;
+  } catch {
+    return null;
+  }
 }
 
 const helpRows = [

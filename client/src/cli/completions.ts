@@ -102,7 +102,9 @@ async function modelIds(): Promise<string[]> {
   const kept = readIds(file, client.baseUrl);
   if (kept) return kept;
   try {
-    const ids = (await client.models.list({ timeoutMs: idsWaitMs, maxRetries: 0 })).map(({ id }) => id);
+    const ids = (await client.models.list({ timeoutMs: idsWaitMs, maxRetries: 0 })).map(
+      ({ id }) => id,
+    );
     writePrivately(file, JSON.stringify({ base_url: client.baseUrl, ids }));
     return ids;
   } catch {

@@ -39,7 +39,8 @@ export async function follow(
   } catch (error) {
     if (by === null || !(error instanceof FareboxError) || error.code !== 'aborted') throw error;
     show.end();
-    if (cancels && by === 'SIGINT' && last?.status === 'IN_QUEUE') await cancelQueued(client, requestId);
+    if (cancels && by === 'SIGINT' && last?.status === 'IN_QUEUE')
+      await cancelQueued(client, requestId);
     throw detached(requestId);
   } finally {
     show.end();

@@ -118,7 +118,9 @@ function placeMedia(
   const ofMedium = names.filter(
     (name) => name.includes(medium) && /_?urls?$/.test(name) && !/^(end|mask)_/.test(name),
   );
-  const single = [`${medium}_url`, ...ofMedium].find((name) => names.includes(name) && !lists(name));
+  const single = [`${medium}_url`, ...ofMedium].find(
+    (name) => names.includes(name) && !lists(name),
+  );
   const list = [`${medium}_urls`, ...ofMedium].find((name) => names.includes(name) && lists(name));
   const files = given.map(mediaOf);
   if (list !== undefined && (files.length > 1 || single === undefined)) input[list] = files;

@@ -13,9 +13,13 @@ export async function login(
   const kept = readSettings();
   const isAsked = !options.keyStdin;
   if (isAsked && !canAsk())
-    throw usage('Nobody can be asked for the key here.', 'Send it in: fare login --key-stdin < key.txt');
+    throw usage(
+      'Nobody can be asked for the key here.',
+      'Send it in: fare login --key-stdin < key.txt',
+    );
   const usual = process.env.FAREBOX_BASE_URL || kept.base_url || usualBaseUrl;
-  const address = options.baseUrl ?? (isAsked ? await askText('Address of the service', usual) : usual);
+  const address =
+    options.baseUrl ?? (isAsked ? await askText('Address of the service', usual) : usual);
   const baseUrl = baseUrlOf(address);
   warnOfPlainHttp(baseUrl);
   const apiKey = (isAsked ? await askSecret('API key') : readFileSync(0, 'utf8')).trim();
@@ -25,8 +29,8 @@ export async function login(
   writeSettings({ ...kept, base_url: baseUrl, api_key: apiKey });
   if (json) printJson({ base_url: baseUrl, ...found });
   else {
-    const available = formatUsd(found.available_usd_micro);
-    print(`Signed in to ${baseUrl} with the key "${found.key.name}". ${available} can be spent.`);
+    print(`Signed in to ${baseUrl} with the key "${found.key.name}".`);
+    print(`${formatUsd(found.available_usd_micro)} can be spent.`);
     remark(quiet, `Kept in ${settingsPath()}, which only you can read.`);
   }
   for (const name of ['FAREBOX_API_KEY', 'FAREBOX_BASE_URL'])
@@ -41,8 +45,7 @@ function warnOfPlainHttp(baseUrl: string): void {
 
 export async function logout({ json }: Context): Promise<void> {
   const { api_key, ...rest } = readSettings();
-  if (api_key === undefined)
-    throw new Stop(exits.failed, 'no_key', 'No key was kept.');
+  if (api_key === undefined) throw new Stop(exits.failed, 'no_key', 'No key was kept.');
   writeSettings(rest);
   if (json) printJson({ base_url: rest.base_url ?? null });
   else print('The key is forgotten here. Revoke it in the cabinet if it may be known to others.');

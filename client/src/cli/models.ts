@@ -2,7 +2,18 @@ import { formatUsd, parseUsd, type Model } from '../index.ts';
 import { open } from './account.ts';
 import { exits, Stop } from './exits.ts';
 import type { Context } from './program.ts';
-import { columnsOf, jsonOf, oneLine, paint, plain, print, printFields, printJson, printTable, wrap } from './terminal.ts';
+import {
+  columnsOf,
+  jsonOf,
+  oneLine,
+  paint,
+  plain,
+  print,
+  printFields,
+  printJson,
+  printTable,
+  wrap,
+} from './terminal.ts';
 
 export async function models(
   { json }: Context,
@@ -39,7 +50,10 @@ export async function findModel(id: string): Promise<Model> {
   } catch (error) {
     if ((error as { status?: number }).status !== 404) throw error;
     const all = await client.models.list();
-    const near = nearest(id, all.map((each) => each.id));
+    const near = nearest(
+      id,
+      all.map((each) => each.id),
+    );
     throw new Stop(
       exits.usage,
       'unknown_model',
@@ -160,7 +174,8 @@ function inputRows({ input_schema }: Model): string[][] {
 function typeText(field: Field): string {
   if (field.enum) return field.enum.map(String).join('|');
   const parts = [...(field.anyOf ?? []), ...(field.oneOf ?? [])];
-  if (parts.length > 0) return [...new Set(parts.map((part) => [part.type ?? 'string'].flat()[0]))].join('|');
+  if (parts.length > 0)
+    return [...new Set(parts.map((part) => [part.type ?? 'string'].flat()[0]))].join('|');
   if (field.type === 'array') return `list of ${field.items ? typeText(field.items) : 'any'}`;
   const { minimum, maximum } = field;
   const bounds =

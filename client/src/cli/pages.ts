@@ -36,7 +36,10 @@ const beginMark = '<!-- From here on made by `npm run generate`. -->';
 
 const environment: [string, string][] = [
   ['FAREBOX_API_KEY', 'The key; goes before the one that is kept.'],
-  ['FAREBOX_BASE_URL', 'The address of the service, such as `https://fare.example.com/v1`; likewise.'],
+  [
+    'FAREBOX_BASE_URL',
+    'The address of the service, such as `https://fare.example.com/v1`; likewise.',
+  ],
   ['FAREBOX_WEBHOOK_SECRET', 'What `fare webhook listen` verifies with; several parted by spaces.'],
   ['FAREBOX_MCP_TOKEN', 'What `fare mcp --http` asks its callers for.'],
   ['NO_COLOR', 'No colours. In pipes there are none anyway.'],
@@ -65,11 +68,20 @@ export function referencePage(page: string): string {
     `With every verb: ${program.options.map((option) => `\`${option.flags}\` (${option.description})`).join('; ')}; \`-h, --help\`.`,
     ...verbsOf(program).flatMap(section),
     '## How it ends',
-    table(['exit code', 'meaning'], exitMeanings.map(([code, says]) => [`\`${code}\``, says])),
+    table(
+      ['exit code', 'meaning'],
+      exitMeanings.map(([code, says]) => [`\`${code}\``, says]),
+    ),
     '## Environment',
-    table(['variable', 'meaning'], environment.map(([name, says]) => [code(name), says])),
+    table(
+      ['variable', 'meaning'],
+      environment.map(([name, says]) => [code(name), says]),
+    ),
     '## Files',
-    table(['path', 'what'], files.map(([name, says]) => [code(name), says])),
+    table(
+      ['path', 'what'],
+      files.map(([name, says]) => [code(name), says]),
+    ),
   ];
   return `${parts.join('\n\n')}\n`;
 }
@@ -143,7 +155,13 @@ function verbLines(verb: Command): string[] {
       roff(one.description),
     ]),
     ...verb.options.flatMap(optionLines),
-    ...examples.flatMap(([call, what]) => ['.PP', `${roff(sentence(what))}`, '.EX', roff(call), '.EE']),
+    ...examples.flatMap(([call, what]) => [
+      '.PP',
+      `${roff(sentence(what))}`,
+      '.EX',
+      roff(call),
+      '.EE',
+    ]),
   ];
 }
 

@@ -14,8 +14,10 @@ export type Protocol = 'iterm' | 'kitty';
 export function protocolOf(env: NodeJS.ProcessEnv): Protocol | null {
   const { TERM = '', TERM_PROGRAM = '', LC_TERMINAL = '' } = env;
   if (env.TMUX || env.STY || /^(screen|tmux|dumb)/.test(TERM)) return null;
-  if (env.KITTY_WINDOW_ID || /kitty|ghostty/.test(TERM) || TERM_PROGRAM === 'ghostty') return 'kitty';
-  const isIterm = /^(iTerm\.app|WezTerm|mintty|rio)$/.test(TERM_PROGRAM) || LC_TERMINAL === 'iTerm2';
+  if (env.KITTY_WINDOW_ID || /kitty|ghostty/.test(TERM) || TERM_PROGRAM === 'ghostty')
+    return 'kitty';
+  const isIterm =
+    /^(iTerm\.app|WezTerm|mintty|rio)$/.test(TERM_PROGRAM) || LC_TERMINAL === 'iTerm2';
   return isIterm ? 'iterm' : null;
 }
 
@@ -23,7 +25,8 @@ export async function showPicture(path: string, type: string, size: number): Pro
   const protocol = protocolOf(process.env);
   if (protocol === null || size > bytesMost || !process.stdout.isTTY) return;
   // Kitty takes PNG, raw pixels and nothing else.
-  if (protocol === 'kitty' ? type !== 'image/png' : !/^image\/(png|jpeg|gif|webp)$/.test(type)) return;
+  if (protocol === 'kitty' ? type !== 'image/png' : !/^image\/(png|jpeg|gif|webp)$/.test(type))
+    return;
   process.stdout.write(`${pictureText(protocol, await readFile(path))}\n`);
 }
 

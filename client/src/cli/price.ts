@@ -4,7 +4,16 @@ import { keyed } from './account.ts';
 import { readInput, type InputOptions } from './input.ts';
 import { findModel } from './models.ts';
 import type { Context } from './program.ts';
-import { columnsOf, jsonOf, oneLine, paint, print, printJson, printTable, wrap } from './terminal.ts';
+import {
+  columnsOf,
+  jsonOf,
+  oneLine,
+  paint,
+  print,
+  printJson,
+  printTable,
+  wrap,
+} from './terminal.ts';
 
 export async function price(
   { json }: Context,
@@ -18,7 +27,9 @@ export async function price(
   const estimate = await client.estimate(model.id, input);
   if (json) return printJson(estimate);
   if (!process.stdout.isTTY) return print(formatUsd(estimate.price_usd_micro).slice(1));
-  print(`${paint(process.stdout, 'bold', formatUsd(estimate.price_usd_micro))} for ${oneLine(model.name)}`);
+  print(
+    `${paint(process.stdout, 'bold', formatUsd(estimate.price_usd_micro))} for ${oneLine(model.name)}`,
+  );
   if (estimate.breakdown.length > 0) {
     print('');
     printTable(
@@ -34,7 +45,8 @@ export async function price(
   const taken = assumed(estimate, model);
   if (!taken) return;
   print('');
-  for (const line of wrap(taken, columnsOf(process.stdout))) print(paint(process.stdout, 'dim', line));
+  for (const line of wrap(taken, columnsOf(process.stdout)))
+    print(paint(process.stdout, 'dim', line));
 }
 
 /** What the price takes for fields that were left out. */

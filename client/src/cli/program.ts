@@ -33,7 +33,9 @@ export function remarksOf(command: Command): Remarks {
 
 export function buildProgram(): Command {
   const program = new Command('fare')
-    .description('Text, image and video models from the command line, at a price that is told first.')
+    .description(
+      'Text, image and video models from the command line, at a price that is told first.',
+    )
     .option('--json', 'print JSON on stdout: one object, or one a line where there are several')
     .option('-q, --quiet', 'no progress and no remarks on stderr')
     .version(manifest.version, '--version', 'print the version')
@@ -60,7 +62,10 @@ export function buildProgram(): Command {
   program.commandsGroup('Tools:');
   addRest(program);
   program.addHelpCommand(
-    new Command('help').argument('[verb]').description('show the help of a verb').helpGroup('Tools:'),
+    new Command('help')
+      .argument('[verb]')
+      .description('show the help of a verb')
+      .helpGroup('Tools:'),
   );
   return program;
 }
@@ -115,8 +120,9 @@ function addModels(program: Command): void {
   verb(program, 'model', 'show inputs, price and an example')
     .argument('<model>', 'its id, as `fare models` lists it')
     .action(run(async () => (await import('./models.ts')).model));
-  const price = withInput(verb(program, 'price', 'tell exactly what a call costs'))
-    .action(run(async () => (await import('./price.ts')).price));
+  const price = withInput(verb(program, 'price', 'tell exactly what a call costs')).action(
+    run(async () => (await import('./price.ts')).price),
+  );
   remark(price, {
     says: [
       'Spends nothing and uploads nothing. For a text model give input_tokens and output_tokens.',
@@ -215,7 +221,10 @@ function addRequests(program: Command): void {
   remark(download, { says: ['Outputs are kept for 24 hours after the end.'], examples: [] });
 
   function one(name: string, says: string): Command {
-    return verb(program, name, says).argument('<id>', 'of a request; "last" is your newest run here');
+    return verb(program, name, says).argument(
+      '<id>',
+      'of a request; "last" is your newest run here',
+    );
   }
 }
 
@@ -224,7 +233,9 @@ function addRest(program: Command): void {
     .argument('<file>', 'picture, film, sound, PDF or text')
     .action(run(async () => (await import('./upload.ts')).upload));
   remark(upload, {
-    says: ['The id goes into any URL field of an input. Files are kept for 7 days. `fare run` uploads local files by itself.'],
+    says: [
+      'The id goes into any URL field of an input. Files are kept for 7 days. `fare run` uploads local files by itself.',
+    ],
     examples: [['ID=$(fare upload photo.jpg)', 'upload once, use often']],
   });
   const webhook = program.command('webhook').description('notifications of ended requests');
@@ -268,7 +279,9 @@ function addRest(program: Command): void {
 function exitHelp(): string {
   const rows = exitMeanings.map(([code, says]) => {
     const [first, ...rest] = linesOf(says, 8);
-    return [`  ${String(code).padEnd(5)} ${first}`, ...rest.map((line) => `        ${line}`)].join('\n');
+    return [`  ${String(code).padEnd(5)} ${first}`, ...rest.map((line) => `        ${line}`)].join(
+      '\n',
+    );
   });
   return `\n${bold('How it ends:')}\n${rows.join('\n')}`;
 }

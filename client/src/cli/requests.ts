@@ -5,7 +5,15 @@ import { follow, unsuccessful } from './follow.ts';
 import { requestIdOf } from './jobs.ts';
 import type { Context } from './program.ts';
 import { checkOut, mediaIn, saveOutput } from './save.ts';
-import { jsonOf, print, printFields, printJson, printTable, remark, secondsText } from './terminal.ts';
+import {
+  jsonOf,
+  print,
+  printFields,
+  printJson,
+  printTable,
+  remark,
+  secondsText,
+} from './terminal.ts';
 
 /** Verbs on requests that were submitted, here or elsewhere. */
 
@@ -46,7 +54,12 @@ export async function status({ json }: Context, id: string): Promise<void> {
   const client = keyed();
   const card = await client.requests.get(requestIdOf(id));
   const now = await client.status(card.request_id);
-  if (json) return printJson({ ...now, quoted_usd_micro: card.quoted_usd_micro, charged_usd_micro: card.charged_usd_micro });
+  if (json)
+    return printJson({
+      ...now,
+      quoted_usd_micro: card.quoted_usd_micro,
+      charged_usd_micro: card.charged_usd_micro,
+    });
   const { error } = now;
   printFields([
     ['request', card.request_id],
@@ -59,7 +72,12 @@ export async function status({ json }: Context, id: string): Promise<void> {
     ['charged', card.charged_usd_micro === null ? 'not yet' : formatUsd(card.charged_usd_micro)],
     ['submitted', card.created_at],
     ['ended', card.completed_at],
-    ['outputs', card.output_urls.length > 0 ? `${card.output_urls.length}, kept until ${card.expires_at}` : null],
+    [
+      'outputs',
+      card.output_urls.length > 0
+        ? `${card.output_urls.length}, kept until ${card.expires_at}`
+        : null,
+    ],
     ['said', now.logs?.at(-1)],
   ]);
 }
@@ -86,7 +104,11 @@ export async function result({ json }: Context, id: string): Promise<void> {
 export async function download(
   { json, quiet }: Context,
   id: string,
-  { out = null, force = false, preview }: { out?: string | null; force?: boolean; preview: boolean },
+  {
+    out = null,
+    force = false,
+    preview,
+  }: { out?: string | null; force?: boolean; preview: boolean },
 ): Promise<void> {
   const client = keyed();
   const requestId = requestIdOf(id);
@@ -99,5 +121,9 @@ export async function download(
   const files = await saveOutput(client, card, output, how);
   if (json) return printJson({ request_id: requestId, files });
   if (mediaIn(output).length === 0 && typeof output.text !== 'string')
-    throw new Stop(exits.failed, 'no_output', 'It has no files; `fare result ID` shows what it has.');
+    throw new Stop(
+      exits.failed,
+      'no_output',
+      'It has no files; `fare result ID` shows what it has.',
+    );
 }

@@ -130,7 +130,11 @@ function usualName({ input, model_id, request_id }: RequestCard, media: Media): 
 }
 
 function slug(text: string): string {
-  const words = text.toLowerCase().normalize('NFC').match(/[\p{L}\p{N}]+/gu) ?? [];
+  const words =
+    text
+      .toLowerCase()
+      .normalize('NFC')
+      .match(/[\p{L}\p{N}]+/gu) ?? [];
   let kept = '';
   for (const word of words) {
     if (kept.length + word.length > promptMost) break;
@@ -193,11 +197,12 @@ async function say(media: Media, target: string, size: number, options: SaveOpti
     media.duration ? `${media.duration} s` : '',
     bytesText(size),
   ].filter(Boolean);
-  print(`${paint(process.stdout, 'green', '✔')} ${plain(shown)}  ${paint(process.stdout, 'dim', facts.join(' · '))}`);
+  print(
+    `${paint(process.stdout, 'green', '✔')} ${plain(shown)}  ${paint(process.stdout, 'dim', facts.join(' · '))}`,
+  );
 }
 
 /** What a charge looked like against its quote. */
 export function chargeText(charged: string, quoted: string): string {
   return charged === quoted ? `Charged ${charged}` : `Charged ${charged} of ${quoted} reserved`;
 }
-

@@ -1,7 +1,14 @@
 import { formatUsd, parseUsd } from '../index.ts';
 import { usage } from './exits.ts';
 import type { Context } from './program.ts';
-import { connection, readSettings, settingsPath, usualAskAboveUsd, writeSettings, type Settings } from './settings.ts';
+import {
+  connection,
+  readSettings,
+  settingsPath,
+  usualAskAboveUsd,
+  writeSettings,
+  type Settings,
+} from './settings.ts';
 import { print, printFields, printJson } from './terminal.ts';
 
 type Name = 'ask_above_usd' | 'max_usd' | 'chat_model';

@@ -25,7 +25,8 @@ function folderOf(xdg: string, unix: string, windows: string): string {
   const own = env[xdg];
   if (own && path.isAbsolute(own)) return path.join(own, 'farebox');
   if (platform === 'win32' && env[windows]) return path.join(env[windows], 'farebox');
-  if (platform === 'darwin') return path.join(homedir(), 'Library', 'Application Support', 'farebox');
+  if (platform === 'darwin')
+    return path.join(homedir(), 'Library', 'Application Support', 'farebox');
   return path.join(homedir(), unix, 'farebox');
 }
 

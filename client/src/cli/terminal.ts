@@ -18,8 +18,7 @@ export function paint(stream: Stream, style: Style, text: string): string {
 
 /** What others wrote may hold sequences that move the cursor or retitle the window. */
 export function plain(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- these are what must not reach a terminal
-  return text.replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g, '');
+  return text.replaceAll(/(?![\t\n])\p{Cc}|[\u202A-\u202E\u2066-\u2069]/gu, '');
 }
 
 export function oneLine(text: string): string {

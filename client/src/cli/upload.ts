@@ -29,7 +29,9 @@ async function uploadFile(client: Farebox, path: string, quiet: boolean) {
   try {
     const uploaded = await client.upload(path, {
       onProgress: ({ sent, total }) =>
-        line.show(`${bar(sent / (total || 1))} ${bytesText(sent)} of ${bytesText(total ?? 0)}  ${name}`),
+        line.show(
+          `${bar(sent / (total || 1))} ${bytesText(sent)} of ${bytesText(total ?? 0)}  ${name}`,
+        ),
     });
     line.end();
     remark(quiet, `Uploaded ${name}, ${bytesText(uploaded.size)}, ${uploaded.content_type}`);

@@ -25,14 +25,18 @@ export async function listen(
   });
   const refused = new Promise<never>((_resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(usage(`Port ${options.port} cannot be used: ${error.message}`, 'Give another with --port.')),
+      reject(
+        usage(`Port ${options.port} cannot be used: ${error.message}`, 'Give another with --port.'),
+      ),
     );
   });
   server.listen(options.port, '127.0.0.1');
   await Promise.race([new Promise((go) => server.once('listening', go)), refused]);
   remark(context.quiet, `Listening on http://127.0.0.1:${options.port}. Ctrl-C ends it.`);
   if (secret === undefined)
-    tell('Without FAREBOX_WEBHOOK_SECRET nothing is verified: anybody could have sent what is shown.');
+    tell(
+      'Without FAREBOX_WEBHOOK_SECRET nothing is verified: anybody could have sent what is shown.',
+    );
   await Promise.race([
     new Promise((end) => {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end);
@@ -51,7 +55,11 @@ interface Said {
   event: WebhookEvent | null;
 }
 
-async function judge(body: Buffer, req: IncomingMessage, secret: string | string[] | undefined): Promise<Said> {
+async function judge(
+  body: Buffer,
+  req: IncomingMessage,
+  secret: string | string[] | undefined,
+): Promise<Said> {
   const webhook_id = String(req.headers['webhook-id'] ?? '') || null;
   if (secret === undefined) return { verified: null, why: null, webhook_id, event: parsed(body) };
   try {

@@ -21,7 +21,9 @@ describe('fare login', () => {
     const home = homeOf(service, null);
     const address = service.base.replace('http://', '');
     const ran = well(
-      await home.run(['login', '--base-url', address, '--key-stdin'], { stdin: `${account.key}\n` }),
+      await home.run(['login', '--base-url', address, '--key-stdin'], {
+        stdin: `${account.key}\n`,
+      }),
     );
     assert.match(ran.stdout, /\$12\.50 can be spent/);
     assert.doesNotMatch(ran.all, /fbx_/);
@@ -72,7 +74,10 @@ describe('the environment', () => {
     const other = await service.account({ usd: 1 });
     const home = homeOf(service, account.key);
     const env = { FAREBOX_API_KEY: other.key };
-    assert.equal(well(await home.run(['balance', '--json'], { env })).json.available_usd_micro, '1000000');
+    assert.equal(
+      well(await home.run(['balance', '--json'], { env })).json.available_usd_micro,
+      '1000000',
+    );
     const bare = homeOf(service, null);
     const both = { ...env, FAREBOX_BASE_URL: service.base };
     assert.equal(well(await bare.run(['balance', '--json'], { env: both })).code, 0);
@@ -85,7 +90,9 @@ describe('the environment', () => {
       res.writeHead(200, { 'content-type': 'application/json' }).end('{"object":"list","data":[]}');
     });
     await new Promise<void>((go) => stranger.listen(0, '127.0.0.1', go));
-    const env = { FAREBOX_BASE_URL: `http://127.0.0.1:${(stranger.address() as AddressInfo).port}` };
+    const env = {
+      FAREBOX_BASE_URL: `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`,
+    };
     const home = homeOf(service, account.key);
     refused(await home.run(['balance'], { env }), 3, /no key for http:\/\/127[^]*kept is for/);
     refused(await home.run(['models'], { env }), 1, /offers no models/);
@@ -103,7 +110,10 @@ describe('the environment', () => {
 test('fare balance shows the account and the month of the key', async () => {
   const home = homeOf(service, account.key);
   const shown = well(await home.run(['balance'])).stdout;
-  assert.match(shown, /^available\t\$12\.50\nreserved\t\$0\.00\nkey\ttest\nthis month\t\$0\.00 of \$3\.00, anew on /);
+  assert.match(
+    shown,
+    /^available\t\$12\.50\nreserved\t\$0\.00\nkey\ttest\nthis month\t\$0\.00 of \$3\.00, anew on /,
+  );
   const { key, ...rest } = well(await home.run(['balance', '--json'])).json;
   assert.deepEqual(rest, {
     currency: 'USDT',

@@ -26,7 +26,7 @@ after(async () => {
 
 async function* words(...texts: string[]) {
   for (const text of texts) yield delta(text);
-  yield usageChunk({ prompt_tokens: 5, completion_tokens: 2 });
+  yield usageChunk(5, 2);
 }
 
 const sent = () => service.fake.chats.at(-1)!.body;
@@ -65,7 +65,11 @@ describe('fare chat', () => {
   });
 
   test('a wrong model, nothing to say, no balance: said, and nobody is called', async () => {
-    refused(await home.run(['chat', 'fake/caht', 'Hi']), 2, /no text model fake\/caht[^]*fake\/chat/);
+    refused(
+      await home.run(['chat', 'fake/caht', 'Hi']),
+      2,
+      /no text model fake\/caht[^]*fake\/chat/,
+    );
     refused(await home.run(['chat', 'fake/chat']), 2, /nothing to say/);
     const poor = homeOf(service, (await service.account({ usd: 0 })).key);
     refused(await poor.run(['chat', 'fake/chat', 'Hi']), 4, /Top up/);

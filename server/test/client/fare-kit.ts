@@ -10,8 +10,9 @@ import { until } from '../kit/until.ts';
 const client = path.join(import.meta.dirname, '../../../client');
 const built = path.join(client, 'dist/cli/main.js');
 
+export const notBuilt = !fs.existsSync(built) && 'the client is not built: npm run build';
 /** What is published, where it was built; else its source. */
-export const program = fs.existsSync(built) ? built : path.join(client, 'src/cli/main.ts');
+export const program = notBuilt === false ? built : path.join(client, 'src/cli/main.ts');
 
 /** The fake upstream's models, one that is dear, and one whose output is a text. */
 export const catalog = `${fakeCatalog}
@@ -147,7 +148,10 @@ function watched(child: ChildProcess): Running {
         return JSON.parse(stdout);
       },
       get lines() {
-        return stdout.split('\n').filter(Boolean).map((line) => JSON.parse(line));
+        return stdout
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => JSON.parse(line));
       },
     };
   });
@@ -164,7 +168,11 @@ export function well(ran: Ran): Ran {
 export function refused(ran: Ran, code: number, says: RegExp): Ran {
   assert.equal(ran.code, code, ran.all);
   assert.match(ran.stderr, says, ran.all);
-  assert.doesNotMatch(ran.stdout + ran.stderr, /\n\s+at |node:internal|fbx_[0-9A-Za-z]{8}/, ran.all);
+  assert.doesNotMatch(
+    ran.stdout + ran.stderr,
+    /\n\s+at |node:internal|fbx_[0-9A-Za-z]{8}/,
+    ran.all,
+  );
   return ran;
 }
 
@@ -186,7 +194,11 @@ export interface Terminal {
 }
 
 /** The command on a real terminal. Stdout and stderr are that one. */
-export function onTerminal(home: Home, args: string[], more: Record<string, string> = {}): Terminal {
+export function onTerminal(
+  home: Home,
+  args: string[],
+  more: Record<string, string> = {},
+): Terminal {
   const call = [process.execPath, program, ...args].map((each) => `'${each}'`).join(' ');
   const command = `stty cols 80 rows 30; exec ${call}`;
   const child = spawn('script', ['-qfec', command, '/dev/null'], {
@@ -202,10 +214,12 @@ export function onTerminal(home: Home, args: string[], more: Record<string, stri
     shown: running.stdout,
     async see(what) {
       const look = () => what.exec(running.stdout().slice(seenTo));
-      const found = await until(`the terminal shows ${what}`, look, 10_000).catch((error: Error) => {
-        error.message += `; it shows ${JSON.stringify(running.stdout().slice(seenTo))}`;
-        throw error;
-      });
+      const found = await until(`the terminal shows ${what}`, look, 10_000).catch(
+        (error: Error) => {
+          error.message += `; it shows ${JSON.stringify(running.stdout().slice(seenTo))}`;
+          throw error;
+        },
+      );
       seenTo += found.index + found[0].length;
     },
     type: (text) => void child.stdin.write(text),

@@ -46,7 +46,10 @@ describe('fare status', () => {
     );
     const failed = well(await home.run(['status', ids.failed])).stdout;
     assert.match(failed, /^status\tFAILED\nerror\t.*\(upstream_failed\)\n.*\ncharged\t\$0\.00$/m);
-    assert.match(well(await home.run(['status', ids.completed])).stdout, /^outputs\t2, kept until/m);
+    assert.match(
+      well(await home.run(['status', ids.completed])).stdout,
+      /^outputs\t2, kept until/m,
+    );
   });
 
   test('of what is no id, or nobody has: said, and told apart', async () => {
@@ -59,7 +62,11 @@ describe('fare status', () => {
 test('fare wait ends with 0 for what was completed, with 1 for what was not', async () => {
   assert.equal(well(await home.run(['wait', ids.completed])).stdout, 'COMPLETED\n');
   assert.equal(well(await home.run(['wait', ids.completed, '--json'])).json.status, 'COMPLETED');
-  const { json } = refused(await home.run(['wait', ids.failed, '--json']), 1, /Nothing was charged/);
+  const { json } = refused(
+    await home.run(['wait', ids.failed, '--json']),
+    1,
+    /Nothing was charged/,
+  );
   assert.equal(json.error.code, 'upstream_failed');
 });
 
@@ -81,7 +88,10 @@ test('fare result prints the output as JSON, and says when there is none yet', a
 
 test('fare list: parted by tabs in a pipe, JSON a line, filtered, no more than asked', async () => {
   const rows = well(await home.run(['list', '--status', 'FAILED'])).stdout.split('\n');
-  assert.match(rows[0]!, new RegExp(`^${ids.failed}\tFAILED upstream_failed\t\\$0\\.00\t20.*Z\tfake/image$`));
+  assert.match(
+    rows[0]!,
+    new RegExp(`^${ids.failed}\tFAILED upstream_failed\t\\$0\\.00\t20.*Z\tfake/image$`),
+  );
   const { lines } = well(await home.run(['list', '--json', '-n', '2', '--model', 'fake/image']));
   assert.equal(lines.length, 2);
   assert.equal(typeof lines[0].quoted_usd_micro, 'string');
@@ -93,14 +103,20 @@ test('fare list: parted by tabs in a pipe, JSON a line, filtered, no more than a
 
 describe('fare download', () => {
   test('saves all outputs under names of their own, and never twice over one', async () => {
-    const paths = well(await home.run(['download', ids.completed])).stdout.trim().split('\n');
+    const paths = well(await home.run(['download', ids.completed]))
+      .stdout.trim()
+      .split('\n');
     const end = ids.completed.slice(-6);
     assert.deepEqual(paths, [`a-cat-on-a-mat-${end}-1.png`, `a-cat-on-a-mat-${end}-2.png`]);
     const { files } = well(await home.run(['download', ids.completed, '--json'])).json;
     assert.equal(path.basename(files[0].path), `a-cat-on-a-mat-${end}-1_2.png`);
     for (const name of fs.readdirSync(home.dir))
       assert.deepEqual(fs.readFileSync(path.join(home.dir, name)), tinyPng, name);
-    refused(await home.run(['download', ids.completed, '-o', '-']), 2, /2 outputs: stdout takes one/);
+    refused(
+      await home.run(['download', ids.completed, '-o', '-']),
+      2,
+      /2 outputs: stdout takes one/,
+    );
     refused(await home.run(['download', ids.waiting]), 1, /still in the queue/);
   });
 });
@@ -119,7 +135,11 @@ describe('fare models', () => {
   test('needs no key; words and kind narrow it down', async () => {
     const stranger = homeOf(service, null);
     const env = { FAREBOX_BASE_URL: service.base };
-    const ids = (text: string) => text.split('\n').map((line) => line.split('\t')[0]).filter(Boolean);
+    const ids = (text: string) =>
+      text
+        .split('\n')
+        .map((line) => line.split('\t')[0])
+        .filter(Boolean);
     const all = well(await stranger.run(['models'], { env })).stdout;
     assert.deepEqual(ids(all).length, 4);
     assert.match(all, /^fake\/film\/text-to-video\tvideo\t\$0\.05 to \$0\.10 a second$/m);
@@ -127,14 +147,20 @@ describe('fare models', () => {
       'fake/drain/chat',
     ]);
     const { lines } = well(await stranger.run(['models', '--kind', 'text', '--json'], { env }));
-    assert.deepEqual(lines.map((line) => line.kind), ['text', 'text']);
+    assert.deepEqual(
+      lines.map((line) => line.kind),
+      ['text', 'text'],
+    );
     refused(await stranger.run(['models', 'xyzzy'], { env }), 1, /No model is like that/);
   });
 
   test('fare model shows the inputs and a call that can be pasted', async () => {
     const shown = well(await home.run(['model', 'fake/film/text-to-video'])).stdout;
     assert.match(shown, /^prompt \*\tstring\tneeded\t$/m);
-    assert.match(shown, /^fare run fake\/film\/text-to-video --prompt 'a cat runs' duration_seconds=5 resolution=480p$/m);
+    assert.match(
+      shown,
+      /^fare run fake\/film\/text-to-video --prompt 'a cat runs' duration_seconds=5 resolution=480p$/m,
+    );
     assert.equal(well(await home.run(['model', 'fake/chat', '--json'])).json.kind, 'text');
     refused(await home.run(['model', 'fake/flim']), 2, /no model fake\/flim[^]*fake\/film/);
   });
@@ -142,7 +168,9 @@ describe('fare models', () => {
 
 describe('completions', () => {
   const complete = async (...words: string[]) =>
-    well(await home.run(['__complete', ...words])).stdout.split('\n').filter(Boolean);
+    well(await home.run(['__complete', ...words]))
+      .stdout.split('\n')
+      .filter(Boolean);
 
   test('of verbs, models, options and their values', async () => {
     assert.deepEqual(await complete('mo'), ['models', 'model']);

@@ -1,7 +1,6 @@
 /** `fare` where somebody sits before it: questions, Ctrl-C, a conversation, pictures. */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import path from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { images, tinyPng } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
@@ -112,7 +111,7 @@ test('fare chat keeps the conversation, changes models, adds the cost up', { ski
   service.fake.behave.chat = () => ({ outcome: 'stream', chunks: evil() });
   async function* evil() {
     yield delta('Hel\u001B]0;owned\u0007lo');
-    yield usageChunk({ prompt_tokens: 5, completion_tokens: 2 });
+    yield usageChunk(5, 2);
   }
   const terminal = onTerminal(home, ['chat', 'fake/chat']);
   await terminal.see(/fake\/chat, \$1\.00 in, \$2\.00 out per 1M tokens/);
@@ -126,36 +125,42 @@ test('fare chat keeps the conversation, changes models, adds the cost up', { ski
   terminal.type(ctrlD);
   await terminal.see(/\$0\.000018 in all/);
   assert.equal(await terminal.ended, 0);
-  const { model, messages } = service.fake.chats.at(-1)!.body;
-  assert.equal(model, 'chat');
+  const { messages } = service.fake.chats.at(-1)!.body;
   assert.deepEqual(
     (messages as { role: string }[]).map(({ role }) => role),
     ['user', 'assistant', 'user'],
   );
   assert.equal(service.fake.chats.length, 2);
   // What a model writes moves no cursor and names no window.
-  assert.doesNotMatch(terminal.shown(), /\u001B\]0;owned/);
+  assert.ok(!terminal.shown().includes('\u001B]0;owned'));
 });
 
 describe('on the screen', { skip }, () => {
   const done = async (more: Record<string, string>) => {
-    const id = (await service.call('POST', '/v1/queue/fake/image', { key: account.key, body: { prompt: 'x' } })).body.request_id;
+    const call = { key: account.key, body: { prompt: 'x' } };
+    const id: string = (await service.call('POST', '/v1/queue/fake/image', call)).body.request_id;
     await service.work();
-    const terminal = onTerminal(home, ['download', id, '-o', path.join(home.dir, `${id}.png`)], more);
+    const terminal = onTerminal(home, ['download', id, '-o', `${id}.png`], more);
     assert.equal(await terminal.ended, 0, terminal.shown());
     return terminal.shown();
   };
   const base64 = tinyPng.toString('base64');
 
   test('a picture is shown by the protocol of the terminal, and not where there is none', async () => {
-    assert.ok((await done({ TERM_PROGRAM: 'iTerm.app' })).includes(`\u001B]1337;File=inline=1;size=70;`));
-    assert.ok((await done({ TERM: 'xterm-kitty' })).includes(`\u001B_Ga=T,f=100,r=16,m=0;${base64}\u001B\\`));
-    for (const none of [{}, { TERM: 'xterm-kitty', TMUX: '/tmp/x' }])
-      assert.ok(!(await done(none)).includes(base64));
+    assert.ok(
+      (await done({ TERM_PROGRAM: 'iTerm.app' })).includes(`\u001B]1337;File=inline=1;size=70;`),
+    );
+    assert.ok(
+      (await done({ TERM: 'xterm-kitty' })).includes(
+        `\u001B_Ga=T,f=100,r=16,m=0;${base64}\u001B\\`,
+      ),
+    );
+    assert.ok(!(await done({})).includes(base64));
+    assert.ok(!(await done({ TERM: 'xterm-kitty', TMUX: '/tmp/x' })).includes(base64));
   });
 
   test('colours, but for NO_COLOR', async () => {
-    assert.match(await done({}), /\u001B\[32m/);
-    assert.doesNotMatch(await done({ NO_COLOR: '1' }), /\u001B\[\d+m/);
+    assert.ok((await done({})).includes('\u001B[32m✔'));
+    assert.ok(!(await done({ NO_COLOR: '1' })).includes('\u001B[32m'));
   });
 });

@@ -13,25 +13,22 @@ after(() => scene.stop());
 const cat = { model_id: 'fake/image', input: { prompt: 'a cat' }, max_usd: 0.01 };
 
 describe('a person who can be asked', () => {
-  test('is told the price and what is left, and their yes is enough', async () => {
+  test('is told the price and what is left; their yes is enough, their no is the end', async () => {
     const work = async (agent: Agent) => {
-      await agent.use('generate', { ...cat, max_usd: undefined, wait_seconds: 0 });
+      const blind = { ...cat, max_usd: undefined, wait_seconds: 0 };
+      await agent.use('generate', blind);
       assert.deepEqual(agent.asked, [
         'fake/image costs at most $0.01. After it $0.99 of $1.00 are left. Spend it?',
       ]);
+      for (const action of ['decline', 'cancel'] as const) {
+        agent.answers(action);
+        assert.equal((await agent.refused('generate', cat)).code, 'declined');
+      }
+      assert.equal(agent.asked.length, 3);
+      assert.equal((await scene.submits()).length, 1);
+      assert.equal((await agent.use('get_balance')).fields.session.spent_usd, '$0.01');
     };
     await scene.withAgent([], work, { answer: 'accept' });
-  });
-
-  test('stops it by a no, or by looking away', async () => {
-    for (const answer of ['decline', 'cancel'] as const) {
-      const work = async (agent: Agent) => {
-        assert.equal((await agent.refused('generate', cat)).code, 'declined');
-        assert.equal((await scene.submits()).length, 0);
-        assert.equal((await agent.use('get_balance')).fields.session.spent_usd, '$0.00');
-      };
-      await scene.withAgent([], work, { answer });
-    }
   });
 
   test('cannot be talked past the limit, and is not asked about what is above it', async () => {

@@ -25,6 +25,8 @@ export interface Agent {
   asked: string[];
   /** What could not be understood as protocol. */
   strayed: Error[];
+  /** What the person answers from now on. */
+  answers(action: ElicitResult['action']): void;
   /** What the server wrote for people. */
   stderr(): string;
   /** Calls a tool; fails where it refuses. */
@@ -75,7 +77,7 @@ export function createAgent({ answer, roots }: AgentOptions = {}): Agent {
   if (answer) {
     client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
       asked.push(params.message);
-      return { action: answer, ...(answer === 'accept' && { content: {} }) };
+      return { action: answer!, ...(answer === 'accept' && { content: {} }) };
     });
   }
   if (roots) {
@@ -92,6 +94,7 @@ export function createAgent({ answer, roots }: AgentOptions = {}): Agent {
     told,
     asked,
     strayed,
+    answers: (action) => (answer = action),
     stderr: () => '',
     async use(name, args, options) {
       const { content, structuredContent, isError } = await call(name, args, options);

@@ -4,7 +4,7 @@ import type { Hold } from './budget.ts';
 import { openProgress, type Call, type Desk } from './calls.ts';
 import { modelIdSchema } from './models.ts';
 import { answer, type Answer } from './replies.ts';
-import { agree, maxUsdText, releaseIfRefused } from './spending.ts';
+import { afterSubmit, agree, maxUsdText } from './spending.ts';
 
 /** What the service adds at most for a call and for each message, whatever their text. */
 const callTokens = 128;
@@ -57,8 +57,8 @@ async function chat(desk: Desk, wish: Wish, call: Call): Promise<Answer> {
   try {
     return await talk(desk, wish, call, hold);
   } catch (error) {
-    if (hold.requestId === null) releaseIfRefused(desk, hold, error);
-    else await desk.budget.settleEnded(desk.client);
+    if (hold.requestId === null) throw afterSubmit(desk, hold, error);
+    await desk.budget.settleEnded(desk.client);
     throw error;
   }
 }

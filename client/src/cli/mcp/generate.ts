@@ -12,7 +12,7 @@ import { waitFor, type Call, type Desk } from './calls.ts';
 import { inputSchema, modelIdSchema } from './models.ts';
 import { isExpired, readOutputs, type Outputs } from './outputs.ts';
 import { answer, ToolError, type Answer } from './replies.ts';
-import { agree, maxUsdText, releaseIfRefused } from './spending.ts';
+import { afterSubmit, agree, maxUsdText } from './spending.ts';
 
 export const waitSchema = z.number().min(0).max(3600);
 
@@ -117,8 +117,7 @@ async function submit(desk: Desk, { model_id, input }: Wish, hold: Hold): Promis
   try {
     job = await desk.client.submit(model_id, input);
   } catch (error) {
-    releaseIfRefused(desk, hold, error);
-    throw error;
+    throw afterSubmit(desk, hold, error);
   }
   hold.requestId = job.requestId;
   const quoted = job.submitted?.quoted_usd_micro ?? hold.amount;
@@ -199,7 +198,7 @@ function messageOf(
   card: Pick<RequestCard, 'status' | 'charged_usd_micro' | 'error'>,
   gone: boolean,
 ): string {
-  if (gone) return 'It is completed, but its outputs were kept for a day only and are deleted.';
+  if (gone) return 'Completed, but what came out is not kept any more.';
   switch (card.status) {
     case 'COMPLETED':
       return `Completed and charged ${formatUsd(card.charged_usd_micro ?? 0n)}.`;

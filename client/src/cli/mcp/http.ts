@@ -90,7 +90,7 @@ function refusalOf(req: IncomingMessage, host: string, token: string): [number, 
 }
 
 function nameOf(url: string): string | null {
-  return URL.parse(url)?.hostname ?? null;
+  return URL.canParse(url) ? new URL(url).hostname : null;
 }
 
 function isAddress(name: string): boolean {
