@@ -18,6 +18,7 @@ import { errorBody, sendError } from './errors.ts';
 import { falOffer, speaksFal } from './fal/refusal.ts';
 import type { Call } from './routes.ts';
 import { mountWeb } from './web/mount.ts';
+import { asksForPage, noPage } from './web/pages.ts';
 import type { WebRoute } from './web/routes.ts';
 import { networkOf } from './web/throttle.ts';
 import { isStranger, type WebDeps } from './web/visit.ts';
@@ -68,7 +69,9 @@ export function createServer(
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler(sendError);
   app.setNotFoundHandler((req, reply) =>
-    sendError(new ApiError('not_found', { message: nothingAt(req) }), req, reply),
+    web && asksForPage(req)
+      ? noPage(req, reply, web.deps)
+      : sendError(new ApiError('not_found', { message: nothingAt(req) }), req, reply),
   );
   if (logger.level === 'debug') logCalls(app, logger);
   bound(app, deps);

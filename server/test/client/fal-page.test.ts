@@ -17,7 +17,7 @@ test('the code on the page about fal, as it stands, brings a job to its picture'
   const lines: string[] = [];
   const body = new Function('fal', 'process', 'console', `return (async () => {${here}})();`);
   const log = (line: string) => void lines.push(line);
-  await body(fal, { env: { FAREBOX_KEY: key } }, { log });
+  await body(fal, { env: { FAREBOX_API_KEY: key } }, { log });
   assert.equal(lines.at(-2), 'COMPLETED');
   assert.equal((await service.call('GET', lines.at(-1)!)).status, 200);
   const [job, ...others] = (await service.call('GET', '/v1/requests', { key })).body.data;
