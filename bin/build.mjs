@@ -51,9 +51,7 @@ function pages(folder, aside) {
 
 /** The library in both module forms with types of each, and the command. */
 function library(folder, aside) {
-  const hasCommand = fs.existsSync(path.join(folder, 'src', 'cli', 'main.ts'));
-  for (const mode of ['es', 'cjs', ...(hasCommand ? ['cli'] : [])])
-    vite(folder, ['--mode', mode, '--outDir', aside]);
+  for (const mode of ['es', 'cjs', 'cli']) vite(folder, ['--mode', mode, '--outDir', aside]);
   const types = path.join(folder, aside, 'types');
   run('tsc', ['-p', 'tsconfig.build.json', '--outDir', types], folder);
   for (const file of filesOf(types)) {
@@ -104,6 +102,6 @@ function filesOf(place) {
   if (!fs.statSync(place).isDirectory()) return [place];
   return fs
     .readdirSync(place, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !/\.test\.ts$/.test(entry.name))
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
     .map((entry) => path.join(entry.parentPath, entry.name));
 }

@@ -1,11 +1,10 @@
-import { existsSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 
 /**
  * Three builds of one package: the library as an ES module and as CommonJS, which load nothing but
  * what a caller installed, and the command, which brings all that it needs.
  */
-const entries: Record<string, string> = { index: 'src/index.ts', ai: 'src/ai.ts' };
+const entries = { index: 'src/index.ts', ai: 'src/ai.ts' };
 const builtin = [/^node:/, ...builtinModules];
 
 export default ({ mode }: { mode: string }) =>
@@ -20,7 +19,7 @@ function library(format: 'es' | 'cjs') {
       minify: false,
       emptyOutDir: false,
       reportCompressedSize: false,
-      lib: { entry: present(), formats: [format] },
+      lib: { entry: entries, formats: [format] },
       rolldownOptions: {
         external: [...builtin, /^@ai-sdk\//],
         output: {
@@ -48,11 +47,4 @@ function command() {
       },
     },
   };
-}
-
-function present(): Record<string, string> {
-  const here = new URL('./', import.meta.url);
-  return Object.fromEntries(
-    Object.entries(entries).filter(([, file]) => existsSync(new URL(file, here))),
-  );
 }

@@ -1,6 +1,6 @@
 import { FareboxError, badArgument } from './error.ts';
 import type { Progress } from './media.ts';
-import { isServerSide } from './runtime.ts';
+import { isServerSide, newKey, nodeFs } from './runtime.ts';
 import {
   backoffMs,
   chunksOf,
@@ -131,9 +131,9 @@ function memory(): Sink {
 async function onDisk(to: string): Promise<Sink> {
   if (!isServerSide)
     throw badArgument('A page has no paths: leave `to` out and save the Blob.', 'to');
-  const { promises: fs, openAsBlob } = await import('node:fs');
+  const { promises: fs, openAsBlob } = await nodeFs();
   // Beside it, as a rename does not cross disks.
-  const aside = `${to}.${crypto.randomUUID().slice(0, 8)}.part`;
+  const aside = `${to}.${newKey().slice(0, 8)}.part`;
   const unwritable = (error: Error) => {
     throw badArgument(`Nothing can be written to "${to}": ${error.message}`, 'to');
   };

@@ -106,7 +106,7 @@ export class Farebox {
     this.chat = createChat(transport);
     this.models = {
       list: async (call) => (await transport.json<{ data: Model[] }>(get('/models'), call)).data,
-      get: (id, call) => transport.json(get(`/models/${segments(id, 'model id')}`), call),
+      get: async (id, call) => transport.json(get(`/models/${segments(id, 'model id')}`), call),
     };
     const page = async (filter: RequestFilter = {}, call?: Call) =>
       withAmounts<RequestPage>(
@@ -212,7 +212,7 @@ export class Farebox {
   }
 
   /** The model's output. Before the request is COMPLETED: `request_not_ready`. */
-  response<T = Output>(requestId: string, options?: Call): Promise<T> {
+  async response<T = Output>(requestId: string, options?: Call): Promise<T> {
     return this.#transport.json(get(`${requestPath(requestId)}/response`), options);
   }
 

@@ -1,5 +1,5 @@
 import { badArgument } from './error.ts';
-import { chunksOfStream, isServerSide } from './runtime.ts';
+import { chunksOfStream, isServerSide, nodeFs } from './runtime.ts';
 import type { Call, Transport, Wanted } from './transport.ts';
 import type { UploadedFile } from './types.ts';
 
@@ -58,7 +58,7 @@ export async function upload(
   const contentType =
     options.contentType ??
     (local instanceof LocalFile ? local.contentType : undefined) ??
-    (bytes.type || (await sniff(bytes, nameOf(local))));
+    (bytes.type || (await sniff(bytes)));
   const { onProgress } = options;
   const total = bytes.size;
   const counted = onProgress && isServerSide;
@@ -92,7 +92,7 @@ async function sendStream(
     },
     cancel: (reason) => reader.cancel(reason),
   });
-  const contentType = options.contentType ?? (await sniff(new Blob([head as Part]), ''));
+  const contentType = options.contentType ?? (await sniff(new Blob([head as Part])));
   const headers = { 'content-type': contentType };
   const body = () => counting(whole, null, options.onProgress);
   return transport.json({ ...wanted, headers, body, repeatable: false }, options);
@@ -130,7 +130,7 @@ async function openFile(path: string): Promise<Blob> {
   if (!isServerSide) {
     throw badArgument(`A page cannot open "${path}": give the File or Blob itself.`, 'file');
   }
-  const fs = await import('node:fs');
+  const fs = await nodeFs();
   try {
     // Read while it is sent, where the runtime can.
     if (typeof fs.openAsBlob === 'function') return await fs.openAsBlob(path);
@@ -138,11 +138,6 @@ async function openFile(path: string): Promise<Blob> {
   } catch (error) {
     throw badArgument(`The file "${path}" cannot be read: ${(error as Error).message}`, 'file');
   }
-}
-
-function nameOf(source: Media): string {
-  if (source instanceof LocalFile) return source.path;
-  return source instanceof Blob && 'name' in source ? String(source.name) : '';
 }
 
 /** First bytes, as Latin-1, of what the service takes. */
@@ -156,7 +151,7 @@ const marks: [RegExp, string][] = [
   [/^.{4}ftypqt/s, 'video/quicktime'],
   [/^.{4}ftypM4A/s, 'audio/mp4'],
   [/^.{4}ftyp/s, 'video/mp4'],
-  [/^\x1aE\xdf\xa3/, 'video/webm'],
+  [/^.E\xdf\xa3/s, 'video/webm'],
   [/^RIFF.{4}WAVE/s, 'audio/wav'],
   [/^(?:ID3|\xff[\xe2-\xfb])/, 'audio/mpeg'],
   [/^OggS/, 'audio/ogg'],
@@ -164,14 +159,23 @@ const marks: [RegExp, string][] = [
   [/^%PDF-/, 'application/pdf'],
 ];
 
-async function sniff(bytes: Blob, name: string): Promise<string> {
+async function sniff(bytes: Blob): Promise<string> {
   const head = new Uint8Array(await bytes.slice(0, sniffBytes).arrayBuffer());
-  const text = String.fromCharCode(...head);
-  const mark = marks.find(([pattern]) => pattern.test(text));
+  const latin1 = String.fromCharCode(...head);
+  const mark = marks.find(([pattern]) => pattern.test(latin1));
   if (mark) return mark[1];
-  return /\.(txt|md|csv)$/i.test(name) || !/[\0-\x08]/.test(text)
-    ? 'text/plain'
-    : 'application/octet-stream';
+  return isText(head) ? 'text/plain' : 'application/octet-stream';
+}
+
+function isText(head: Uint8Array): boolean {
+  if (head.includes(0)) return false;
+  try {
+    // The last character may be cut in two.
+    new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A copy with all that has to be uploaded replaced, each of them once. */

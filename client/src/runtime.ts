@@ -1,7 +1,13 @@
 /** What differs between Node, Deno, Bun and browsers. */
 
+type Files = typeof import('node:fs');
+
 interface Surroundings {
-  process?: { versions?: { node?: string }; env?: Record<string, string | undefined> };
+  process?: {
+    versions?: { node?: string };
+    env?: Record<string, string | undefined>;
+    getBuiltinModule?(name: string): Files | undefined;
+  };
 }
 
 const { process } = globalThis as Surroundings;
@@ -16,6 +22,13 @@ export function environment(name: string): string | undefined {
     // Deno, where reading it was not allowed.
     return undefined;
   }
+}
+
+/** Named in two parts, so that who bundles for pages does not look for it. */
+export async function nodeFs(): Promise<Files> {
+  const name = ['node', 'fs'].join(':');
+  const known = process?.getBuiltinModule?.(name);
+  return known ?? ((await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as Files);
 }
 
 /** 128 random bits. `crypto.randomUUID` is missing on pages without https. */

@@ -67,7 +67,7 @@ const pauseMostMs = 8_000;
 /** What the service said itself about sending it again. */
 const advice = new WeakMap<FareboxError, boolean>();
 /** A longer wait is the caller's to decide on. */
-const retryAfterMostSeconds = 120;
+const retryAfterMostSeconds = 60;
 
 export function createTransport(options: TransportOptions): Transport {
   const { baseUrl } = options;

@@ -58,7 +58,7 @@ export async function* watch(
         }
         if (round === polled) continue;
         // The service ended the stream, as it does before it stops.
-        await pause(backoffMs(failed++), limit.signal);
+        await pause(backoffMs(Math.min(failed++, 2)), limit.signal);
       } catch (error) {
         if (limit.signal.aborted) throw limit.signal.reason;
         if (!isTransient(error) || Date.now() - heardAt > lostMs) throw error;
@@ -79,7 +79,7 @@ function isTransient(error: unknown): error is FareboxError {
 }
 
 function restMs({ retryAfterSeconds = 0 }: FareboxError, failed: number): number {
-  return Math.max(backoffMs(failed), retryAfterSeconds * 1000);
+  return Math.max(backoffMs(Math.min(failed, 2)), retryAfterSeconds * 1000);
 }
 
 /** Every change, until the service or the connection ends it. */

@@ -40,7 +40,8 @@ export async function runMcp(options: McpOptions): Promise<void> {
 
   if (options.http === undefined) {
     const server = open();
-    server.server.onclose = stop;
+    // However the connection ends; the SDK itself does not notice the end of the input.
+    Object.assign(server.server, { onclose: stop });
     process.stdin.once('end', stop);
     await server.connect(new StdioServerTransport());
     say(`Farebox is ready for an agent and may spend ${formatUsd(budget.limit)}.`);

@@ -213,6 +213,15 @@ function findOthers(db: Connection, hashes: Buffer[]): Promise<OtherRow[]> {
     from found`);
 }
 
+/** The account of a key that may be used now; null where it may not. */
+export async function accountOf(db: Connection, keyId: string): Promise<string | null> {
+  const [row] = await db.run<{ account_id: string }>(sql`
+    select k.account_id from keys k join accounts a on a.id = k.account_id
+    where k.id = ${keyId} and k.revoked_at is null and a.status = 'active'
+      and (k.expires_at is null or k.expires_at > now())`);
+  return row?.account_id ?? null;
+}
+
 export interface KeyRow {
   id: string;
   account_id: string;

@@ -17,10 +17,12 @@ import * as requests from './requests.ts';
  * only the holder of a signed address. The handler judges signatures itself. `prefixed` paths lie
  * below /v1.
  */
-export type Route = { method: Method; path: string; prefixed: boolean; docs: docs.RouteDocs } & (
+export type Call = { method: Method; path: string; prefixed: boolean } & (
   | { who: 'anyone' | 'key_or_signature' | 'signature'; handler: Handler }
   | { who: 'key'; handler: KeyedHandler }
 );
+/** A call of the API, which the OpenAPI document describes. */
+export type Route = Call & { docs: docs.RouteDocs };
 
 type Method = 'GET' | 'POST' | 'PUT';
 type Row = [Method, string, docs.RouteDocs];

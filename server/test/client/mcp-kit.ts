@@ -10,7 +10,7 @@ import {
   type ContentBlock,
   type ElicitResult,
 } from '@modelcontextprotocol/sdk/types.js';
-import type { Service, TestAccount } from '../kit/service.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
 
 export interface Told {
   level: string;
@@ -25,6 +25,8 @@ export interface Agent {
   asked: string[];
   /** What could not be understood as protocol. */
   strayed: Error[];
+  /** What the person answers from now on. */
+  answers(action: ElicitResult['action']): void;
   /** What the server wrote for people. */
   stderr(): string;
   /** Calls a tool; fails where it refuses. */
@@ -68,14 +70,14 @@ export function createAgent({ answer, roots }: AgentOptions = {}): Agent {
     { name: 'test', version: '1.0.0' },
     { capabilities: { ...(answer && { elicitation: {} }), ...(roots && { roots: {} }) } },
   );
-  client.onerror = (error) => strayed.push(error);
+  Object.assign(client, { onerror: (error: Error) => strayed.push(error) });
   client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => {
     told.push({ level: params.level, data: params.data });
   });
   if (answer) {
     client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
       asked.push(params.message);
-      return { action: answer, ...(answer === 'accept' && { content: {} }) };
+      return { action: answer!, ...(answer === 'accept' && { content: {} }) };
     });
   }
   if (roots) {
@@ -92,6 +94,7 @@ export function createAgent({ answer, roots }: AgentOptions = {}): Agent {
     told,
     asked,
     strayed,
+    answers: (action) => (answer = action),
     stderr: () => '',
     async use(name, args, options) {
       const { content, structuredContent, isError } = await call(name, args, options);
@@ -113,27 +116,75 @@ export function createAgent({ answer, roots }: AgentOptions = {}): Agent {
   };
 }
 
-const child = join(import.meta.dirname, 'mcp-child.ts');
+const fare = join(import.meta.dirname, '../../../client/src/cli/main.ts');
+
+/** How the server is started, and with what around it. */
+export function commandOf(service: Service, key: string, flags: string[]) {
+  return {
+    command: process.execPath,
+    args: [fare, 'mcp', ...flags],
+    env: {
+      FAREBOX_API_KEY: key,
+      FAREBOX_BASE_URL: `${service.base}/v1`,
+      // Nothing that was kept for a person counts here.
+      XDG_CONFIG_HOME: service.dir,
+    },
+  };
+}
 
 /** An agent's program that has started the server for itself, as most do. */
 export async function startAgent(
   service: Service,
   account: TestAccount,
-  server: Record<string, unknown> = {},
+  flags: string[] = [],
   options: AgentOptions = {},
 ): Promise<Agent> {
   const agent = createAgent(options);
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [child, JSON.stringify(server)],
-    env: {
-      FAREBOX_API_KEY: options.key ?? account.key,
-      FAREBOX_BASE_URL: `${service.base}/v1`,
-    },
-    stderr: 'pipe',
-  });
+  const command = commandOf(service, options.key ?? account.key, flags);
+  const transport = new StdioClientTransport({ ...command, stderr: 'pipe' });
   let stderr = '';
   transport.stderr!.on('data', (chunk) => (stderr += String(chunk)));
   await agent.client.connect(transport);
   return { ...agent, stderr: () => stderr };
+}
+
+/** A service in which nothing runs until a test says so, and agents with an account of their own. */
+export interface Scene {
+  service: Service;
+  account: TestAccount;
+  withAgent(
+    flags: string[],
+    work: (agent: Agent) => Promise<void>,
+    person?: AgentOptions,
+  ): Promise<void>;
+  /** What this account has submitted, newest first. */
+  submits(): Promise<{ request_id: string; status: string }[]>;
+  stop(): Promise<void>;
+}
+
+export async function openScene(): Promise<Scene> {
+  const service = await startService();
+  const scene: Scene = {
+    service,
+    account: await service.account(),
+    async withAgent(flags, work, person) {
+      scene.account = await service.account();
+      const agent = await startAgent(service, scene.account, flags, person);
+      try {
+        await work(agent);
+        assert.deepEqual(agent.strayed, []);
+      } finally {
+        await agent.close();
+      }
+    },
+    async submits() {
+      const { key } = scene.account;
+      return (await service.call('GET', '/v1/requests?limit=100', { key })).body.data;
+    },
+    async stop() {
+      await service.audit();
+      await service.stop();
+    },
+  };
+  return scene;
 }

@@ -13,7 +13,7 @@ let agent: Agent;
 before(async () => {
   service = await startService({ running: true });
   account = await service.account();
-  agent = await startAgent(service, account, { maxUsd: '5' });
+  agent = await startAgent(service, account, ['--max-usd', '5']);
 });
 after(async () => {
   await agent.close();
@@ -56,7 +56,10 @@ describe('what it offers', () => {
 
   test('finds models by words and kind, and tells one with its input and an example', async () => {
     const { fields: films } = await agent.use('list_models', { search: 'FAKE film' });
-    assert.deepEqual(films.models.map(({ id }: { id: string }) => id), ['fake/film/text-to-video']);
+    assert.deepEqual(
+      films.models.map(({ id }: { id: string }) => id),
+      ['fake/film/text-to-video'],
+    );
     const { fields: texts } = await agent.use('list_models', { kind: 'text', limit: 1 });
     assert.equal(texts.models.length, 1);
     assert.equal(texts.total, 2);
@@ -89,7 +92,10 @@ describe('a generation', () => {
     assert.equal(fields.charged_usd, '$0.01');
     assert.equal(fields.charged_usd_micro, '10000');
     assert.deepEqual(fields.output, { seed: 7 });
-    assert.ok(news.some((each) => /^IN_(QUEUE|PROGRESS)/.test(each)), news.join(' | '));
+    assert.ok(
+      news.some((each) => /^IN_(QUEUE|PROGRESS)/.test(each)),
+      news.join(' | '),
+    );
 
     const uri = `farebox://requests/${fields.request_id}/outputs/0`;
     assert.equal(fields.outputs[0].uri, uri);
@@ -101,9 +107,7 @@ describe('a generation', () => {
     });
     assert.ok(link?.type === 'resource_link' && link.uri === uri && link.size === tinyPng.length);
     const { contents } = await agent.client.readResource({ uri });
-    assert.deepEqual(contents, [
-      { uri, mimeType: 'image/png', blob: tinyPng.toString('base64') },
-    ]);
+    assert.deepEqual(contents, [{ uri, mimeType: 'image/png', blob: tinyPng.toString('base64') }]);
     const { resources } = await agent.client.listResources();
     assert.equal(resources[0]!.uri, uri);
     const signed = await fetch(fields.outputs[0].url);
@@ -265,7 +269,7 @@ describe('beside that', () => {
 
   test('a wrong key is told with what to do, and shown nowhere', async () => {
     const key = `${account.key.slice(0, -1)}${account.key.endsWith('a') ? 'b' : 'a'}`;
-    const stranger = await startAgent(service, account, {}, { key });
+    const stranger = await startAgent(service, account, [], { key });
     const refusal = await stranger.refused('get_balance');
     assert.equal(refusal.code, 'unauthorized');
     const said = JSON.stringify([refusal, stranger.stderr()]);

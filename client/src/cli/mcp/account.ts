@@ -109,6 +109,6 @@ async function allowedFile(named: string, roots: string[]): Promise<string> {
 
 /** Names that begin with a dot hold settings and keys, even where a folder is allowed. */
 function isWithin(place: string, file: string): boolean {
-  const parts = path.relative(place, file).split(path.sep);
-  return !path.isAbsolute(parts.join(path.sep)) && !parts.some((part) => part.startsWith('.'));
+  const way = path.relative(place, file);
+  return !path.isAbsolute(way) && !way.split(path.sep).some((part) => part.startsWith('.'));
 }

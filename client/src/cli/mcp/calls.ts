@@ -33,7 +33,10 @@ const tickMs = 10_000;
  * Tells how a call goes, where the agent's program asked for it. Told again from time to time, as
  * many programs give up a call that is silent for a minute.
  */
-export function openProgress(call: Call): { tell(message: string, part?: number): void; end(): void } {
+export function openProgress(call: Call): {
+  tell(message: string, part?: number): void;
+  end(): void;
+} {
   const progressToken = call._meta?.progressToken;
   if (progressToken === undefined) return { tell: () => {}, end: () => {} };
   let progress = 0;
@@ -70,8 +73,8 @@ export async function waitFor(
   call: Call,
 ): Promise<Status> {
   const signal = AbortSignal.any([call.signal, AbortSignal.timeout(seconds * 1000)]);
-  const { tell, end } = openProgress(call);
   let status = await client.status(requestId, { signal: call.signal });
+  const { tell, end } = openProgress(call);
   try {
     if (isFinal(status)) return status;
     for await (status of client.watch(requestId, { signal })) {
@@ -81,7 +84,8 @@ export async function waitFor(
       tell(`${status.status}${place}${news ? `: ${news}` : ''}`, status.progress);
     }
   } catch (error) {
-    if (!signal.aborted) throw error;
+    // That the time is over is no mistake; that nobody waits any more is for the caller to know.
+    if (!signal.aborted || call.signal.aborted) throw error;
   } finally {
     end();
   }

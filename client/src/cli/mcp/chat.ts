@@ -4,7 +4,7 @@ import type { Hold } from './budget.ts';
 import { openProgress, type Call, type Desk } from './calls.ts';
 import { modelIdSchema } from './models.ts';
 import { answer, type Answer } from './replies.ts';
-import { agree, maxUsdText, releaseIfRefused } from './spending.ts';
+import { afterSubmit, agree, maxUsdText } from './spending.ts';
 
 /** What the service adds at most for a call and for each message, whatever their text. */
 const callTokens = 128;
@@ -57,15 +57,18 @@ async function chat(desk: Desk, wish: Wish, call: Call): Promise<Answer> {
   try {
     return await talk(desk, wish, call, hold);
   } catch (error) {
-    if (hold.requestId === null) releaseIfRefused(desk, hold, error);
-    else await desk.budget.settleEnded(desk.client);
+    if (hold.requestId === null) throw afterSubmit(desk, hold, error);
+    await desk.budget.settleEnded(desk.client);
     throw error;
   }
 }
 
 /** Bounded from above: a token has at least a byte. The service reserves no more than this. */
 async function mostItCosts(client: Farebox, wish: Wish, signal: AbortSignal): Promise<bigint> {
-  const bytes = wish.messages.reduce((sum, { content }) => sum + Buffer.byteLength(`${content}`), 0);
+  const bytes = wish.messages.reduce(
+    (sum, { content }) => sum + Buffer.byteLength(`${content}`),
+    0,
+  );
   const input_tokens = callTokens + wish.messages.length * messageTokens + bytes;
   const input = { input_tokens, output_tokens: wish.max_tokens };
   return (await client.estimate(wish.model_id, input, { signal })).price_usd_micro;
@@ -86,7 +89,12 @@ async function talk(desk: Desk, wish: Wish, call: Call, hold: Hold): Promise<Ans
   const { tell, end } = openProgress(call);
   let text = '';
   let finish_reason: string | null = null;
-  let usage: ChatUsage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cost_usd_micro: 0n };
+  let usage: ChatUsage = {
+    prompt_tokens: 0,
+    completion_tokens: 0,
+    total_tokens: 0,
+    cost_usd_micro: 0n,
+  };
   try {
     for await (const chunk of stream) {
       hold.requestId ??= chunk.id.replace(/^chatcmpl-/, '');

@@ -1,11 +1,18 @@
 import { z } from 'zod';
-import { FareboxError, formatUsd, isFinal, type Job, type RequestCard, type Status } from '../../index.ts';
+import {
+  FareboxError,
+  formatUsd,
+  isFinal,
+  type Job,
+  type RequestCard,
+  type Status,
+} from '../../index.ts';
 import type { Hold } from './budget.ts';
 import { waitFor, type Call, type Desk } from './calls.ts';
 import { inputSchema, modelIdSchema } from './models.ts';
 import { isExpired, readOutputs, type Outputs } from './outputs.ts';
 import { answer, ToolError, type Answer } from './replies.ts';
-import { agree, maxUsdText, releaseIfRefused } from './spending.ts';
+import { afterSubmit, agree, maxUsdText } from './spending.ts';
 
 export const waitSchema = z.number().min(0).max(3600);
 
@@ -78,10 +85,12 @@ async function generate(desk: Desk, wish: Wish, call: Call): Promise<Answer> {
   const job = await submit(desk, wish, hold);
   // The submit is not cut short, or nobody would know its id.
   if (!call.signal.aborted) {
-    const status = await waitFor(desk, job.requestId, wait_seconds, call).catch((error: unknown) => {
-      if (!call.signal.aborted) throw named(error, job.requestId);
-      return null;
-    });
+    const status = await waitFor(desk, job.requestId, wait_seconds, call).catch(
+      (error: unknown) => {
+        if (!call.signal.aborted) throw named(error, job.requestId);
+        return null;
+      },
+    );
     if (status?.status === 'COMPLETED' || (status && !isFinal(status))) {
       return describeRequest(desk, status);
     }
@@ -108,8 +117,7 @@ async function submit(desk: Desk, { model_id, input }: Wish, hold: Hold): Promis
   try {
     job = await desk.client.submit(model_id, input);
   } catch (error) {
-    releaseIfRefused(desk, hold, error);
-    throw error;
+    throw afterSubmit(desk, hold, error);
   }
   hold.requestId = job.requestId;
   const quoted = job.submitted?.quoted_usd_micro ?? hold.amount;
@@ -190,7 +198,7 @@ function messageOf(
   card: Pick<RequestCard, 'status' | 'charged_usd_micro' | 'error'>,
   gone: boolean,
 ): string {
-  if (gone) return 'It is completed, but its outputs were kept for a day only and are deleted.';
+  if (gone) return 'Completed, but what came out is not kept any more.';
   switch (card.status) {
     case 'COMPLETED':
       return `Completed and charged ${formatUsd(card.charged_usd_micro ?? 0n)}.`;

@@ -38,13 +38,13 @@ export async function listen(
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (made) => {
         sessions.set(made, { transport, mcp });
-        const [oldest] = sessions.values();
-        if (sessions.size > sessionsAtOnce) oldest?.mcp.close().catch(() => {});
+        const [oldest] = sessions;
+        if (!oldest || sessions.size <= sessionsAtOnce) return;
+        sessions.delete(oldest[0]);
+        oldest[1].mcp.close().catch(() => {});
       },
+      onsessionclosed: (ended) => void sessions.delete(ended),
     });
-    transport.onclose = () => {
-      if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
-    };
     await mcp.connect(transport);
     await transport.handleRequest(req, res);
     // What did not begin a session, such as a stray GET, leaves nothing behind.
@@ -90,7 +90,7 @@ function refusalOf(req: IncomingMessage, host: string, token: string): [number, 
 }
 
 function nameOf(url: string): string | null {
-  return URL.parse(url)?.hostname ?? null;
+  return URL.canParse(url) ? new URL(url).hostname : null;
 }
 
 function isAddress(name: string): boolean {

@@ -5,7 +5,10 @@ import { answer } from './replies.ts';
 
 const readOnly = { readOnlyHint: true, openWorldHint: false };
 
-export const modelIdSchema = z.string().min(1).describe('As list_models tells it, slashes and all.');
+export const modelIdSchema = z
+  .string()
+  .min(1)
+  .describe('As list_models tells it, slashes and all.');
 export const inputSchema = z
   .record(z.string(), z.unknown())
   .describe("The model's input; get_model tells its fields and an example.");
@@ -53,7 +56,7 @@ export function addModelTools(desk: Desk): void {
     'get_model',
     {
       title: 'Get a model',
-      description: "One model: its price, its input as a JSON Schema, and an input that works.",
+      description: 'One model: its price, its input as a JSON Schema, and an input that works.',
       inputSchema: { model_id: modelIdSchema },
       outputSchema: z.looseObject({
         ...modelLine.shape,

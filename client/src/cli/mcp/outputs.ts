@@ -122,7 +122,7 @@ async function download({ client }: Desk, url: string): Promise<string> {
   return Buffer.from(await blob.arrayBuffer()).toString('base64');
 }
 
-/** True where the outputs are gone: they are kept for a day. */
+/** True where the outputs are gone: files are kept for a day, replies of chats only if asked for. */
 export function isExpired(error: unknown): boolean {
   return error instanceof FareboxError && error.code === 'expired';
 }

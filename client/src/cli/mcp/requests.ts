@@ -30,7 +30,9 @@ function addGetRequest(desk: Desk): void {
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
     ({ request_id, wait_seconds }, call) =>
-      answer(async () => describeRequest(desk, await waitFor(desk, request_id, wait_seconds, call))),
+      answer(async () =>
+        describeRequest(desk, await waitFor(desk, request_id, wait_seconds, call)),
+      ),
   );
 }
 

@@ -21,7 +21,7 @@ export async function agree(
   maxUsd: number | undefined,
   call: Call,
 ): Promise<Hold> {
-  const canAsk = desk.ask && desk.server.server.getClientCapabilities()?.elicitation !== undefined;
+  const canAsk = desk.ask && !!desk.server.server.getClientCapabilities()?.elicitation?.form;
   if (maxUsd === undefined ? !canAsk : price > microOf(maxUsd)) {
     const named = maxUsd === undefined ? '' : `, more than the max_usd of ${maxUsd}`;
     throw new ToolError(
@@ -64,12 +64,24 @@ function microOf(usd: number): bigint {
 }
 
 /**
- * A submit that was answered with a refusal has cost nothing. Of one whose answer was lost nobody
- * knows, so its price stays taken aside.
+ * What a submit that failed means. One that was refused has cost nothing. Of one whose answer was
+ * lost nobody knows, so its price stays taken aside.
  */
-export function releaseIfRefused({ budget }: Desk, hold: Hold, error: unknown): void {
-  if (!(error instanceof FareboxError) || error.status === null) return;
-  if (error.status < 500 || error.code === 'capacity_unavailable' || error.code === 'submit_failed') {
+export function afterSubmit({ budget }: Desk, hold: Hold, error: unknown): unknown {
+  if (error instanceof FareboxError && isRefusal(error)) {
     budget.settle(hold, 0n);
+    return error;
   }
+  return new ToolError(
+    error instanceof FareboxError ? error.code : 'internal_error',
+    'The answer to the submit was lost, so it may have been accepted. Look with list_requests ' +
+      `before you try again. Until then its price, ${formatUsd(hold.amount)}, counts as spent. ` +
+      `(${(error as Error).message})`,
+    { price_usd_micro: hold.amount },
+  );
+}
+
+function isRefusal({ status, code }: FareboxError): boolean {
+  if (status === null) return code === 'bad_argument';
+  return status < 500 || code === 'capacity_unavailable' || code === 'submit_failed';
 }

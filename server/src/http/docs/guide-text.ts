@@ -1,5 +1,6 @@
 import type { Catalog, Model } from '../../core/catalog.ts';
 import { errors, failures, type ErrorCode, type FailureCode } from '../../core/errors.ts';
+import { falBase } from '../../core/fal.ts';
 import { advice, failureAdvice } from './advice.ts';
 import { catalogLines } from './guide-catalog.ts';
 
@@ -29,7 +30,7 @@ export function guideText(catalog: Catalog, settings: GuideSettings): string {
   return `${parts.filter((part) => part !== undefined).join('\n\n')}\n`;
 }
 
-const auth = '-H "Authorization: Key $FAREBOX_KEY"';
+const auth = '-H "Authorization: Key $FAREBOX_API_KEY"';
 const jsonType = "-H 'Content-Type: application/json'";
 
 function intro(baseUrl: string): string {
@@ -50,7 +51,7 @@ key:
 
 "Bearer <API_KEY>" means the same. Keys begin with fbx_. The lines below expect it in a variable:
 
-    export FAREBOX_KEY=fbx_...
+    export FAREBOX_API_KEY=fbx_...
 
 ## Choose a model
 
@@ -127,6 +128,31 @@ While IN_QUEUE; the whole reservation is released. Later: 409 not_cancellable.
 
 The card of one request has status, quoted_usd_micro, charged_usd_micro, output_urls and error.
 A list goes on with cursor=<next_cursor>.
+
+## The command and the library
+
+The package @farebox/client has both: fare, and a library for JavaScript that uploads, waits and
+repeats by itself. It comes with the source of this service (npm run build && npm pack
+--workspace=client), not from the npm registry. Both read FAREBOX_API_KEY and FAREBOX_BASE_URL.
+
+    export FAREBOX_BASE_URL=${baseUrl}
+    printf %s ${shellJson(model.example)} |
+      fare run ${model.id} --yes --input -
+
+    import { Farebox } from '@farebox/client';
+    const { output, card } = await new Farebox().run('${model.id}', {...});
+
+## Code written for fal
+
+@fal-ai/client works here with your key as its credentials and this in its config; subscribe,
+queue.* and storage.upload do, run does not:
+
+    requestMiddleware: async (request) => ({
+      ...request,
+      url: request.url.replace('https://', '${falBase({ baseUrl })}/'),
+    }),
+
+It repeats submits by itself, so give each an Idempotency-Key among its headers.
 
 ## Webhook instead of polling
 
