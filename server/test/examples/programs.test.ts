@@ -33,7 +33,11 @@ const programs: Record<string, Program> = {
     command: 'python3',
     args: (prompt, file, job, most) => [
       join(examples, 'python/farebox_example.py'),
-      ...['picture', prompt, file, '--idempotency-key', job, '--max-usd-micro', most],
+      'picture',
+      prompt,
+      file,
+      `--idempotency-key=${job}`,
+      `--max-usd-micro=${most}`,
     ],
   },
   go: {
