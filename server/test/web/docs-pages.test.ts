@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { Farebox } from '@farebox/client';
+import { Farebox } from '../../../client/src/index.ts';
 import type { Browser } from 'playwright-core';
 import {
   barriers,

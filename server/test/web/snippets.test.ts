@@ -1,6 +1,6 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { Farebox } from '@farebox/client';
+import { Farebox } from '../../../client/src/index.ts';
 import {
   snippet,
   snippetLanguages,
