@@ -17,6 +17,7 @@ import { discardRest } from './discard.ts';
 import { errorBody, sendError } from './errors.ts';
 import type { Route } from './routes.ts';
 import { mountWeb } from './web/mount.ts';
+import { asksForPage, noPage } from './web/pages.ts';
 import type { WebRoute } from './web/routes.ts';
 import { networkOf } from './web/throttle.ts';
 import { isStranger, type WebDeps } from './web/visit.ts';
@@ -66,15 +67,11 @@ export function createServer(
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler(sendError);
-  app.setNotFoundHandler((req, reply) =>
-    sendError(
-      new ApiError('not_found', {
-        message: `There is nothing at ${req.url.split('?')[0]!.slice(0, 200)}. GET /v1/openapi.json lists the routes.`,
-      }),
-      req,
-      reply,
-    ),
-  );
+  app.setNotFoundHandler((req, reply) => {
+    if (web && asksForPage(req)) return noPage(req, reply, web.deps);
+    const message = `There is nothing at ${req.url.split('?')[0]!.slice(0, 200)}. GET /v1/openapi.json lists the routes.`;
+    return sendError(new ApiError('not_found', { message }), req, reply);
+  });
   if (logger.level === 'debug') logCalls(app, logger);
   bound(app, deps);
   refuseMisfits(app);

@@ -26,6 +26,7 @@ import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { useLocale } from '../components/locale.ts';
 import { PageTitle } from '../components/PageTitle.tsx';
+import { usePercent } from '../components/Percent.tsx';
 import { isShrunk } from '../components/shrunk.ts';
 import { StatusBadge } from '../components/StatusBadge.tsx';
 import { Thumb } from '../components/Thumb.tsx';
@@ -280,6 +281,7 @@ function ModelLink({ entry, wide = false }: { entry: Entry; wide?: boolean }) {
 
 function State({ entry }: { entry: Entry }) {
   const { t } = useTranslation('common');
+  const percent = usePercent();
   const { status, progress } = entry;
   return (
     <Stack gap={4} align="flex-start">
@@ -289,7 +291,7 @@ function State({ entry }: { entry: Entry }) {
           value={progress * 100}
           w={100}
           size="sm"
-          aria-label={`${t('status.IN_PROGRESS')}: ${Math.round(progress * 100)} %`}
+          aria-label={`${t('status.IN_PROGRESS')}: ${percent(progress * 1_000_000)}`}
         />
       )}
     </Stack>
