@@ -73,7 +73,8 @@ const table: Record<Need, string> = {
     GET account/webhooks · GET account/deliveries · GET account/requests/:request_id/deliveries
     GET account/events · GET account/requests · GET account/requests/choices
     GET account/requests/:request_id · GET account/requests/:request_id/thumbnail
-    POST account/v1/estimate · GET account/v1/requests · GET account/v1/requests/:request_id
+    GET account/v1/balance · POST account/v1/estimate · GET account/v1/requests
+    GET account/v1/requests/:request_id
     GET account/v1/requests/:request_id/status · GET account/v1/requests/:request_id/status/stream
     GET account/v1/requests/:request_id/response · GET account/v1/files/:file_id
     GET account/studio/allowance · GET account/studio/models · POST account/studio/chat-price`,

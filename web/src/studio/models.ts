@@ -35,7 +35,10 @@ export interface Extra {
   free?: number;
 }
 
-/** At list prices. Who shows prices takes `useModels`, which has those of the account. */
+/**
+ * The public catalog: which models there are, at list prices. Who shows prices takes `useModels`,
+ * which has those of the account.
+ */
 export const modelsQuery = {
   queryKey: ['models'],
   queryFn: async () => (await call<{ data: Model[] }>('/v1/models')).data,
