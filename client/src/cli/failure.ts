@@ -12,7 +12,6 @@ const exitOf: Record<string, Exit> = {
   insufficient_balance: exits.money,
   key_limit_reached: exits.money,
   price_above_limit: exits.money,
-  bad_argument: exits.usage,
   bad_request: exits.usage,
   unknown_model: exits.usage,
   unpriceable: exits.usage,
@@ -67,13 +66,19 @@ function tellJson(code: string, message: string, details: Record<string, unknown
 async function stopOf(error: unknown): Promise<Stop | null> {
   // Loaded already where one was thrown.
   const { FareboxError } = await import('../error.ts');
-  if (!(error instanceof FareboxError)) return null;
+  if (!(error instanceof FareboxError)) return systemStop(error);
   const exit = exitOf[error.code] ?? exits.failed;
   const details: Record<string, unknown> = { type: error.type, status: error.status };
   if (error.requestId) details.request_id = error.requestId;
   if (error.param) details.param = error.param;
   if (Object.keys(error.details).length > 0) details.details = error.details;
   return new Stop(exit, error.code, messageOf(error), hintOf(error), details);
+}
+
+/** A full disk, a folder that may not be written: no fault of ours, so no stack. */
+function systemStop(error: unknown): Stop | null {
+  const { code, syscall, message } = error as NodeJS.ErrnoException;
+  return code && syscall ? new Stop(exits.failed, code.toLowerCase(), message) : null;
 }
 
 function messageOf(error: FareboxError): string {

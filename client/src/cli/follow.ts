@@ -20,6 +20,34 @@ export async function follow(
   requestId: string,
   { quiet, cancels }: FollowOptions,
 ): Promise<Status> {
+  const show = display(quiet);
+  let last: Status | undefined;
+  const work = async (signal: AbortSignal) => {
+    for await (const status of client.watch(requestId, { signal })) {
+      last = status;
+      show.status(status);
+    }
+    return last!;
+  };
+  return leavable(work, async (by) => {
+    show.end();
+    if (cancels && by === 'SIGINT' && last?.status === 'IN_QUEUE')
+      await cancelQueued(client, requestId);
+    throw detached(requestId);
+  }).finally(show.end);
+}
+
+// A closed terminal is no wish to cancel.
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * Works until somebody wants to leave, and then lets `left` say how it ended. Who asks twice is let
+ * go at once.
+ */
+export async function leavable<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  left: (by: NodeJS.Signals) => Promise<never>,
+): Promise<T> {
   const leaving = new AbortController();
   let by: NodeJS.Signals | null = null;
   const leave = (signal: NodeJS.Signals) => {
@@ -28,28 +56,15 @@ export async function follow(
     leaving.abort();
   };
   for (const signal of signals) process.on(signal, leave);
-  const show = display(quiet);
-  let last: Status | undefined;
   try {
-    for await (const status of client.watch(requestId, { signal: leaving.signal })) {
-      last = status;
-      show.status(status);
-    }
-    return last!;
+    return await work(leaving.signal);
   } catch (error) {
     if (by === null || !(error instanceof FareboxError) || error.code !== 'aborted') throw error;
-    show.end();
-    if (cancels && by === 'SIGINT' && last?.status === 'IN_QUEUE')
-      await cancelQueued(client, requestId);
-    throw detached(requestId);
+    return await left(by);
   } finally {
-    show.end();
     for (const signal of signals) process.off(signal, leave);
   }
 }
-
-// A closed terminal is no wish to cancel.
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 async function cancelQueued(client: Farebox, requestId: string): Promise<void> {
   try {
@@ -68,14 +83,13 @@ async function cancelQueued(client: Farebox, requestId: string): Promise<void> {
   );
 }
 
-export function detached(requestId: string): Stop {
-  return new Stop(
-    exits.open,
-    'still_running',
-    `${requestId} goes on without this command.`,
-    `Take it up again: fare resume ${requestId}`,
-    { request_id: requestId },
-  );
+export function detached(
+  requestId: string,
+  says = 'The request goes on without this command.',
+): Stop {
+  return new Stop(exits.open, 'still_running', says, `Take it up again: fare resume ${requestId}`, {
+    request_id: requestId,
+  });
 }
 
 function display(quiet: boolean) {

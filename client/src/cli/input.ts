@@ -137,7 +137,7 @@ function mediaOf(text: string): unknown {
 }
 
 /** Is uploaded once the price is agreed upon; asked about now, before anything is. */
-function localFile(path: string): ReturnType<typeof file> {
+export function localFile(path: string): ReturnType<typeof file> {
   if (!statSync(path, { throwIfNoEntry: false })?.isFile())
     throw usage(`There is no file ${path}.`, 'Give a path, a public http(s) address or a file id.');
   return file(path);

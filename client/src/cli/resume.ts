@@ -1,7 +1,7 @@
 import { formatUsd, type Farebox } from '../index.ts';
 import { keyed } from './account.ts';
 import { exits, Stop, usage } from './exits.ts';
-import { follow, unsuccessful } from './follow.ts';
+import { detached, follow, leavable, unsuccessful } from './follow.ts';
 import { keepJob, keptJobs, requestIdOf, type KeptJob } from './jobs.ts';
 import type { Context } from './program.ts';
 import { checkOut, chargeText, saveOutput } from './save.ts';
@@ -88,7 +88,15 @@ export async function finish(
   const { output, card } = await client.attach(requestId).result();
   const { out, folder } = job;
   const how = { out, folder, force, quiet, json, preview };
-  const files = job.save ? await saveOutput(client, card, output, how) : [];
+  const saved = job.save
+    ? leavable(
+        (signal) => saveOutput(client, card, output, { ...how, signal }),
+        async () => {
+          throw detached(requestId, 'It is done, but not all of its outputs are saved.');
+        },
+      )
+    : [];
+  const files = await saved;
   end();
   const { quoted_usd_micro, charged_usd_micro, model_id } = card;
   if (json) {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Farebox, Output, RequestCard } from '../index.ts';
 import { usage } from './exits.ts';
@@ -24,6 +24,7 @@ export interface SaveOptions {
   quiet: boolean;
   json: boolean;
   preview: boolean;
+  signal?: AbortSignal;
 }
 
 export interface SavedFile {
@@ -50,8 +51,17 @@ export function checkOut(out: string | null, force: boolean, folder = '.'): void
   if (out !== null && found?.isFile() && !force)
     throw usage(`${out} is there already.`, 'Give another name, or --force to replace it.');
   const parent = found?.isDirectory() || isFolder(out) ? target : path.dirname(target);
-  if (!existsSync(parent) && !isFolder(out))
+  if (existsSync(parent)) checkWritable(parent);
+  else if (!isFolder(out))
     throw usage(`There is no folder ${path.dirname(out!)}.`, `Make it, or end the path with "/".`);
+}
+
+function checkWritable(folder: string): void {
+  try {
+    accessSync(folder, constants.W_OK);
+  } catch {
+    throw usage(`Nothing can be written to ${folder}.`, 'Give another place with --out.');
+  }
 }
 
 function isFolder(out: string | null): boolean {
@@ -67,13 +77,13 @@ export async function saveOutput(
 ): Promise<SavedFile[]> {
   const media = mediaIn(output);
   if (options.out === '-') {
-    await toStdout(client, media, output);
+    await toStdout(client, media, output, options.signal);
     return [];
   }
   const saved: SavedFile[] = [];
   for (const [at, one] of media.entries()) {
     const target = targetOf(card, one, at, media.length, options);
-    const size = await fetchOne(client, one, target, options.quiet);
+    const size = await fetchOne(client, one, target, options);
     saved.push({ path: target, url: one.url, content_type: one.content_type, size });
     if (!options.json) await say(one, target, size, options);
   }
@@ -82,13 +92,18 @@ export async function saveOutput(
   return saved;
 }
 
-async function toStdout(client: Farebox, media: Media[], output: Output): Promise<void> {
+async function toStdout(
+  client: Farebox,
+  media: Media[],
+  output: Output,
+  signal?: AbortSignal,
+): Promise<void> {
   if (media.length === 0 && typeof output.text === 'string') return print(output.text);
   if (media.length !== 1)
     throw usage(`There are ${media.length} outputs: stdout takes one. Give a folder with --out.`);
   if (process.stdout.isTTY)
     throw usage('A terminal cannot show these bytes.', 'Send stdout into a file or a pipe.');
-  const bytes = await client.download(media[0]!.url);
+  const bytes = await client.download(media[0]!.url, { signal });
   for await (const chunk of bytes.stream()) {
     if (!process.stdout.write(chunk)) await new Promise((go) => process.stdout.once('drain', go));
   }
@@ -166,13 +181,14 @@ async function fetchOne(
   client: Farebox,
   { url }: Media,
   to: string,
-  quiet: boolean,
+  { quiet, signal }: SaveOptions,
 ): Promise<number> {
   const line = new LiveLine(quiet);
   const name = path.basename(to);
   try {
     const written = await client.download(url, {
       to,
+      signal,
       onProgress: ({ sent, total }) =>
         line.show(
           total === null

@@ -30,9 +30,15 @@ export async function settings(
   }
   const changed: Settings = { ...kept };
   if (value === 'none') delete changed[field];
-  else changed[field] = field === 'chat_model' ? value : formatUsd(parseUsd(value)).slice(1);
+  else changed[field] = field === 'chat_model' ? value : amountOf(value);
   writeSettings(changed);
   if (json) printJson({ [field]: changed[field] ?? null });
+}
+
+function amountOf(text: string): string {
+  if (!/^\$?\d{1,9}(\.\d{1,6})?$/.test(text))
+    throw usage(`${JSON.stringify(text)} is no amount in USD, such as 0.50.`);
+  return formatUsd(parseUsd(text)).slice(1);
 }
 
 function shownNames(): string {

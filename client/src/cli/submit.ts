@@ -1,16 +1,16 @@
 import { formatUsd, type Farebox, type QueuedRequest } from '../index.ts';
 import { exits, Stop } from './exits.ts';
+import { leavable } from './follow.ts';
 import { dropJob, keepJob, type KeptJob } from './jobs.ts';
 
 /** Submits under the kept idempotency key: again and again it is one request. */
 export async function submitKept(client: Farebox, job: KeptJob): Promise<QueuedRequest> {
   let submitted: QueuedRequest;
   try {
-    const sent = await client.submit(job.model_id, job.input!, {
-      idempotencyKey: job.idempotency_key,
-      webhookUrl: job.webhook_url,
-    });
-    submitted = sent.submitted!;
+    const how = { idempotencyKey: job.idempotency_key, webhookUrl: job.webhook_url };
+    const submit = (signal: AbortSignal) =>
+      client.submit(job.model_id, job.input!, { ...how, signal });
+    submitted = (await leavable(submit, unknown)).submitted!;
   } catch (error) {
     // Refused: there is no request. Without an answer nobody knows, so it stays.
     const { status } = error as { status?: number | null };
@@ -33,4 +33,13 @@ export async function submitKept(client: Farebox, job: KeptJob): Promise<QueuedR
     );
   }
   return submitted;
+}
+
+async function unknown(): Promise<never> {
+  throw new Stop(
+    exits.open,
+    'outcome_unknown',
+    'The service had not answered yet: whether the request was submitted is not known.',
+    'Go on with it: fare resume. However often that is done, it is one request.',
+  );
 }

@@ -2,12 +2,12 @@ import { basename } from 'node:path';
 import { LocalFile, type Farebox } from '../index.ts';
 import { withUploads } from '../media.ts';
 import { keyed } from './account.ts';
-import type { Fields } from './input.ts';
+import { localFile, type Fields } from './input.ts';
 import type { Context } from './program.ts';
 import { bar, bytesText, LiveLine, print, printJson, remark } from './terminal.ts';
 
 export async function upload({ json, quiet }: Context, path: string): Promise<void> {
-  const uploaded = await uploadFile(keyed(), path, quiet);
+  const uploaded = await uploadFile(keyed(), localFile(path).path, quiet);
   if (json) printJson(uploaded);
   else print(uploaded.file_id);
 }

@@ -1,7 +1,13 @@
 import { after, before, beforeEach, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import * as bunny from 'mediabunny';
-import { APICallError, experimental_generateVideo, generateImage, NoSuchModelError } from 'ai';
+import { NoSuchModelError } from '@ai-sdk/provider';
+import {
+  APICallError,
+  createProviderRegistry,
+  experimental_generateVideo,
+  generateImage,
+} from 'ai';
 import { createFarebox, type FareboxProvider } from '../../../client/src/ai.ts';
 import { images, tinyPng } from '../kit/fake.ts';
 import { startFaulty, type Faulty } from '../kit/faulty.ts';
@@ -43,6 +49,14 @@ function giveFilm(): void {
   const media = [{ field: 'video', source: { bytes } }];
   service.fake.behave.poll = () => ({ state: 'done', result: { media, fields: {} } });
 }
+
+test('a registry of providers finds models of each sort by their ids, slashes and all', async () => {
+  const registry = createProviderRegistry({ farebox });
+  assert.equal(registry.languageModel('farebox:ai/chat').modelId, 'ai/chat');
+  assert.equal(registry.videoModel('farebox:ai/film').modelId, 'ai/film');
+  const model = registry.imageModel('farebox:ai/picture');
+  assert.equal((await generateImage({ model, prompt: 'a cat' })).images.length, 1);
+});
 
 describe('pictures', () => {
   test('come as bytes, with what they cost', async () => {

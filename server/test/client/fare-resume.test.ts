@@ -1,9 +1,11 @@
 /** A run that was left at any moment is taken up again as the same request. */
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import { createServer, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { images } from '../kit/fake.ts';
+import { images, tinyPng } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 import { homeOf, refused, well, type Home } from './fare-kit.ts';
@@ -11,8 +13,11 @@ import { homeOf, refused, well, type Home } from './fare-kit.ts';
 let service: Service;
 let account: TestAccount;
 let home: Home;
+let proxy: Proxy;
 before(async () => {
-  service = await startService({ running: true });
+  proxy = await openProxy();
+  service = await startService({ running: true, env: { FAREBOX_BASE_URL: proxy.base } });
+  proxy.port = Number(new URL(service.base).port);
   account = await service.account({ usd: 50 });
 });
 beforeEach(() => {
@@ -22,6 +27,8 @@ beforeEach(() => {
 after(async () => {
   await service.audit();
   await service.stop();
+  proxy.server.close();
+  proxy.server.closeAllConnections();
 });
 
 let startsBefore = 0;
@@ -65,6 +72,19 @@ describe('an interrupted run', () => {
     });
   }
 
+  test('Ctrl-C while an output is on its way: no half of a file, and resume saves all of it', async () => {
+    proxy.stalls = true;
+    const env = { FAREBOX_BASE_URL: proxy.base, FAREBOX_API_KEY: account.key };
+    const running = home.start([...cat, '-o', 'x.png'], { env });
+    await until('the download has begun', () => proxy.stalled === 1, 10_000);
+    running.child.kill('SIGINT');
+    refused(await running.ended, 5, /not all of its outputs are saved[^]*fare resume/);
+    assert.deepEqual(fs.readdirSync(home.dir), []);
+    proxy.stalls = false;
+    assert.equal(well(await home.run(['resume'], { env })).stdout, 'x.png\n');
+    assert.deepEqual(fs.readFileSync(path.join(home.dir, 'x.png')), tinyPng);
+  });
+
   test('another computer takes it up by its id', async () => {
     const { running, id, finish } = await begun();
     running.child.kill('SIGKILL');
@@ -74,24 +94,25 @@ describe('an interrupted run', () => {
     assert.match(well(await home.run(['resume', id])).stdout, /^a-cat-on-a-mat-/);
   });
 
-  test('killed before the answer to its submit came: resumed as one request, not two', async () => {
-    const before = await service.balance(account);
-    const proxy = await openProxy();
-    proxy.swallows = true;
-    const env = { FAREBOX_BASE_URL: proxy.base, FAREBOX_API_KEY: account.key };
-    const running = home.start(cat, { env });
-    await until('the submit has arrived', () => proxy.swallowed === 1, 10_000);
-    running.child.kill('SIGKILL');
-    await running.ended;
-    assert.doesNotMatch(running.stderr(), /Request/);
-    proxy.swallows = false;
-    const ran = well(await home.run(['resume'], { env }));
-    assert.match(ran.stderr, /same idempotency key/);
-    assert.match(ran.stdout, /^a-cat-on-a-mat-/);
-    assert.equal(service.fake.starts.length, startsBefore + 1);
-    assert.equal(before.available - (await service.balance(account)).available, 10_000n);
-    proxy.server.close();
-  });
+  for (const how of ['SIGKILL', 'SIGINT'] as const) {
+    test(`${how} before the answer to its submit came: resumed as one request, not two`, async () => {
+      const before = await service.balance(account);
+      Object.assign(proxy, { swallows: true, swallowed: 0 });
+      const env = { FAREBOX_BASE_URL: proxy.base, FAREBOX_API_KEY: account.key };
+      const running = home.start(cat, { env });
+      await until('the submit has arrived', () => proxy.swallowed === 1, 10_000);
+      running.child.kill(how);
+      const left = await running.ended;
+      assert.doesNotMatch(left.stderr, /Request /);
+      if (how === 'SIGINT') refused(left, 5, /is not known[^]*fare resume/);
+      proxy.swallows = false;
+      const ran = well(await home.run(['resume'], { env }));
+      assert.match(ran.stderr, /same idempotency key/);
+      assert.match(ran.stdout, /^a-cat-on-a-mat-/);
+      assert.equal(service.fake.starts.length, startsBefore + 1);
+      assert.equal(before.available - (await service.balance(account)).available, 10_000n);
+    });
+  }
 
   test('--no-wait prints the id alone; `fare resume` does the rest', async () => {
     const ran = well(await home.run([...cat, '--no-wait']));
@@ -100,23 +121,38 @@ describe('an interrupted run', () => {
   });
 });
 
-/** Passes everything on; while it swallows, the answers to submits do not come back. */
-async function openProxy(): Promise<{
+interface Proxy {
   base: string;
+  /** Of the service. */
+  port: number;
   swallows: boolean;
   swallowed: number;
+  stalls: boolean;
+  stalled: number;
   server: Server;
-}> {
-  const { port } = new URL(service.base);
-  const proxy = { base: '', swallows: false, swallowed: 0, server: createServer() };
+}
+
+/**
+ * Passes everything on; while it swallows, the answers to submits do not come back; while it stalls,
+ * outputs stop after ten bytes.
+ */
+async function openProxy(): Promise<Proxy> {
+  const switches = { swallows: false, swallowed: 0, stalls: false, stalled: 0 };
+  const proxy: Proxy = { base: '', port: 0, ...switches, server: createServer() };
   proxy.server.on('request', (req, res) => {
     const { method, url, headers } = req;
-    const onwards = httpRequest({ port, method, path: url, headers }, (reply) => {
+    const onwards = httpRequest({ port: proxy.port, method, path: url, headers }, (reply) => {
       if (proxy.swallows && url!.includes('/queue/')) {
         reply.resume().once('end', () => proxy.swallowed++);
         return;
       }
       res.writeHead(reply.statusCode!, reply.headers);
+      if (proxy.stalls && url!.includes('/output/')) {
+        res.flushHeaders();
+        reply.once('data', (part: Buffer) => res.write(part.subarray(0, 10)));
+        proxy.stalled++;
+        return;
+      }
       reply.pipe(res);
     });
     onwards.on('error', () => res.destroy());

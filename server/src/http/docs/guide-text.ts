@@ -129,6 +129,19 @@ While IN_QUEUE; the whole reservation is released. Later: 409 not_cancellable.
 The card of one request has status, quoted_usd_micro, charged_usd_micro, output_urls and error.
 A list goes on with cursor=<next_cursor>.
 
+## The command and the library
+
+The package @farebox/client has both: fare, and a library for JavaScript that uploads, waits and
+repeats by itself. It comes with the source of this service (npm run build && npm pack
+--workspace=client), not from the npm registry. Both read FAREBOX_API_KEY and FAREBOX_BASE_URL.
+
+    export FAREBOX_BASE_URL=${baseUrl}
+    printf %s ${shellJson(model.example)} |
+      fare run ${model.id} --yes --input -
+
+    import { Farebox } from '@farebox/client';
+    const { output, card } = await new Farebox().run('${model.id}', {...});
+
 ## Code written for fal
 
 @fal-ai/client works here with your key as its credentials and this in its config; subscribe,
