@@ -24,7 +24,7 @@ import { PageTitle } from '../components/PageTitle.tsx';
 import { Snippet } from '../components/Snippet.tsx';
 import { useSettings } from '../entry/signing-in.ts';
 import { modelsQuery, type Model } from '../studio/models.ts';
-import { examples, type StepName } from './examples.ts';
+import { examples, tools, type StepName } from './examples.ts';
 
 const Reference = lazy(() => import('./Reference.tsx'));
 
@@ -68,6 +68,8 @@ function QuickStart() {
   const settings = useSettings();
   const models = useQuery(modelsQuery);
   const [key, setKey] = useSessionStorage({ key: 'farebox-docs-key', defaultValue: '' });
+  const [language, onLanguage] = useState('curl');
+  const spoken = { language, onLanguage };
   const [wanted, setWanted] = useState<string | null>(null);
   if (models.error) return <Failure error={models.error} retry={() => void models.refetch()} />;
   if (!models.data || !settings) return <Skeleton h={400} />;
@@ -131,9 +133,18 @@ function QuickStart() {
           <Text c="dimmed" mb="sm">
             {t(`steps.${name}.text`)}
           </Text>
-          <Snippet what={t(`steps.${name}.title`)} code={filled[name]} />
+          <Snippet what={t(`steps.${name}.title`)} code={filled[name]} {...spoken} />
         </section>
       ))}
+      <section>
+        <Title order={2} fz="lg" mb={4}>
+          {t('tools')}
+        </Title>
+        <Text c="dimmed" mb="sm">
+          {t('tools_text')}
+        </Text>
+        <Snippet what={t('tools')} code={tools({ base: settings.base_url })} {...spoken} />
+      </section>
       <Text size="sm">
         <Trans
           t={t}

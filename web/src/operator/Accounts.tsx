@@ -143,19 +143,19 @@ function AccountList({ rows }: { rows: AccountRow[] | undefined }) {
       name: 'available',
       label: common('available'),
       number: true,
-      cell: (row) => <Usd micro={row.available_usd_micro} />,
+      cell: (row) => <Usd micro={row.available_usd_micro} column />,
     },
     {
       name: 'reserved',
       label: common('reserved'),
       number: true,
-      cell: (row) => <Usd micro={row.reserved_usd_micro} />,
+      cell: (row) => <Usd micro={row.reserved_usd_micro} column />,
     },
     {
       name: 'month',
       label: t('month'),
       number: true,
-      cell: (row) => <Usd micro={row.month_usd_micro} />,
+      cell: (row) => <Usd micro={row.month_usd_micro} column />,
     },
     {
       name: 'made',

@@ -148,7 +148,7 @@ function Requests({ rows, label }: { rows: OpenRequest[] | undefined; label: str
       name: 'reserved',
       label: t('reserved'),
       number: true,
-      cell: (row) => <Usd micro={row.quoted_usd_micro} />,
+      cell: (row) => <Usd micro={row.quoted_usd_micro} column />,
     },
     {
       name: 'do',

@@ -16,7 +16,6 @@ import {
 } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { IconPhotoSearch, IconSearch } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
 import type { TFunction } from 'i18next';
@@ -26,7 +25,8 @@ import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { Cover } from './Cover.tsx';
 import classes from './Gallery.module.css';
-import { choose, modelsQuery, type Model } from './models.ts';
+import { choose, type Model } from './models.ts';
+import { useModels } from './price.ts';
 import { Rate } from './Rate.tsx';
 import { kinds, sorts, type Kind, type Wish } from './wish.ts';
 
@@ -35,7 +35,7 @@ export function Gallery() {
   const { t } = useTranslation('studio');
   const wish = useSearch({ strict: false }) as Wish;
   const navigate = useNavigate();
-  const models = useQuery(modelsQuery);
+  const models = useModels();
   const change = (with_: Wish) =>
     void navigate({ to: '/studio', search: { ...wish, ...with_ }, replace: true });
   const shown = models.data ? choose(models.data, wish) : [];

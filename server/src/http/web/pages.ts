@@ -52,7 +52,7 @@ export async function page(
 /** Somebody with a browser, who has gone astray outside the calls. */
 export function asksForPage({ method, url, headers }: FastifyRequest): boolean {
   const isLook = method === 'GET' || method === 'HEAD';
-  const isPage = url.startsWith('/') && !/^\/(v1|api)([/?]|$)/.test(url);
+  const isPage = url.startsWith('/') && !/^\/(v1|api|fal)([/?]|$)/.test(url);
   return isLook && isPage && headers.accept?.includes('text/html') === true;
 }
 
