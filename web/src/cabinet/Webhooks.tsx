@@ -33,6 +33,7 @@ import { PageTitle } from '../components/PageTitle.tsx';
 import { Snippet } from '../components/Snippet.tsx';
 import { When } from '../components/When.tsx';
 import { useAccount, useAccountPath, useMay } from '../session.tsx';
+import { said } from '../words.ts';
 
 export function Webhooks() {
   const { t } = useTranslation('webhooks');
@@ -242,7 +243,7 @@ function TestSend() {
           {data
             ? t(data.delivered ? 'test_ok' : 'test_bad', {
                 status: data.status,
-                error: data.error,
+                error: said(data.error ?? ''),
                 ms: data.duration_ms,
               })
             : messageOf(send.error)}
@@ -393,7 +394,7 @@ function DeliveryTable({ rows }: { rows: Delivery[] }) {
                 <Badge
                   variant="light"
                   color={isTaken(row) ? 'fare' : 'red'}
-                  title={row.error ?? ''}
+                  title={said(row.error ?? '')}
                   tt="none"
                 >
                   {row.status ?? t('no_answer')}
@@ -435,7 +436,7 @@ export function Resend({ request_id }: { request_id: string }) {
           ? { message: t('resent') }
           : {
               color: 'red',
-              message: t('test_bad', { error: outcome.error, ms: outcome.duration_ms }),
+              message: t('test_bad', { error: said(outcome.error ?? ''), ms: outcome.duration_ms }),
             },
       );
     },

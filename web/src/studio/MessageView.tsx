@@ -7,6 +7,7 @@ import classes from './Chat.module.css';
 import type { Message, Picture } from './conversations.ts';
 import { Markdown } from './Markdown.tsx';
 import { useSource } from './MediaField.tsx';
+import { said } from '../words.ts';
 
 /** One message, with what it cost. */
 export function MessageView(props: {
@@ -57,7 +58,7 @@ export function MessageView(props: {
           title={t('common:went_wrong')}
           role="alert"
         >
-          <Text size="sm">{failure}</Text>
+          <Text size="sm">{said(failure)}</Text>
         </Alert>
       )}
       {!isWriting && (

@@ -1,6 +1,5 @@
 import { useSyncExternalStore } from 'react';
 import { ApiFailure, call, send } from '../api.ts';
-import { messageOf } from '../components/Failure.tsx';
 import { eventsOf } from '../sse.ts';
 import {
   bodyOf,
@@ -164,7 +163,7 @@ async function answer(ask: Ask): Promise<void> {
     draw({}, true);
   } catch (error) {
     if (abort.signal.aborted) draw({ stopped: true }, true);
-    else draw({ failure: error instanceof ApiFailure ? messageOf(error) : ask.words.lost }, true);
+    else draw({ failure: error instanceof ApiFailure ? error.message : ask.words.lost }, true);
   } finally {
     const left = new Map(storeOf(account_id).talk.writing);
     left.delete(id);
