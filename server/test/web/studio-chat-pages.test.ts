@@ -7,11 +7,11 @@ import type { ChatOutcome } from '../../src/upstreams/upstream.ts';
 import {
   barriers,
   desktop,
-  openBrowser,
-  phone,
   enter,
+  openBrowser,
+  overflowOf,
+  phone,
   picture,
-  visitor,
   withoutBrowser,
 } from '../kit/browser.ts';
 import { tinyPng } from '../kit/fake.ts';
@@ -20,7 +20,7 @@ import { originOf, person, startWebService } from '../kit/web.ts';
 
 describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
-  let browser: Browser | undefined;
+  let browser: Browser;
   let base: string;
   before(async () => {
     service = await startWebService();
@@ -36,8 +36,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
   async function visit(viewport = desktop, scheme: 'light' | 'dark' = 'light') {
     const account = await service.account({ usd: 10 });
     const who = await person(service, { [account.account_id]: 'developer' });
-    const one = await visitor(browser!, { viewport, scheme });
-    await enter(one, base, who);
+    const one = await enter(browser, base, who, { viewport, scheme });
     return { ...one, account };
   }
 
@@ -113,8 +112,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
       await page.reload();
       await page.locator('[data-conversation-cost="4000"]').waitFor();
       assert.equal((await charges(account)).length, 2);
-      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-      assert.equal(overflow, 0);
+      assert.equal(await overflowOf(page), 0);
       assert.deepEqual(faults, []);
       await context.close();
     });
