@@ -25,7 +25,7 @@ describe('help', () => {
   const verbs = `trial, serve, worker, migrate, account create, account list, account show,
     account suspend, account resume, account price, account statement, account webhook-secret, credit, key create, key list, key limit,
     key rotate, key revoke, voucher create, voucher list, voucher void, adjust, upstream list, upstream test, request list, request show, catalog check,
-    catalog import, person list, person invite, person reset-link, person disable-2fa, audit, export,
+    catalog import, person list, person invite, person reset-link, person email, person disable-2fa, audit, export,
     import`.split(/,\s+/);
 
   test('is given for every verb, and asking for it does nothing', async (t) => {

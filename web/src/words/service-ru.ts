@@ -463,6 +463,20 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ],
 
   // Who may do what.
+  [
+    'This service sends no mail. Ask the operator to change your e-mail address.',
+    'Этот сервис не отправляет писем. Попросите оператора сменить адрес.',
+  ],
+  ['This is your address already.', 'Это уже ваш адрес.'],
+  [
+    'This link is used up or too old. Ask for another one.',
+    'Ссылка использована или устарела. Запросите другую.',
+  ],
+  ['The password is wrong.', 'Неверный пароль.'],
+  [
+    'For this you have to have signed in within the last hour.',
+    'Для этого нужно было войти не больше часа назад. Выйдите и войдите снова.',
+  ],
   ['Sign in first.', 'Сначала войдите.'],
   [
     'Calls of the web pages come from the pages themselves: the Origin header is not ours.',
