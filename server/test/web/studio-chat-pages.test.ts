@@ -1,5 +1,6 @@
 /** Chat in the studio, in a real browser; and what waits in a queue. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { rawSql } from '../../src/lib/sql.ts';
@@ -163,6 +164,42 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
       [],
     );
     await context.close();
+  });
+
+  test('tells of a service that was started anew in mid-reply, what it cost, and asks again', async () => {
+    const restarted = await startWebService();
+    restarted.fake.behave = {
+      chat: ({ signal }) =>
+        speak(once(signal, 'abort').then(() => Promise.reject(new Error('cut off'))))(),
+    };
+    const account = await restarted.account({ usd: 10 });
+    const who = await person(restarted, { [account.account_id]: 'developer' });
+    const origin = originOf(restarted);
+    const { page, context } = await enter(browser, origin, who, { viewport: phone });
+    await page.goto(`${origin}/studio/chat?model=fake/chat`);
+    await say(page, 'hello');
+    await page.locator('strong', { hasText: 'Bold' }).waitFor();
+    await restarted.app.stop(400);
+    const told = await page.getByRole('alert').innerText();
+    assert.match(told, /The service stopped in mid-reply/);
+    assert.equal(await page.getByText('Idempotency-Key').count(), 0);
+    await restarted.another({ PORT: new URL(origin).port });
+    const cost = page.locator('[data-cost]');
+    await cost.waitFor();
+    const [row] = await restarted.db.run<{ charged_usd_micro: bigint }>(
+      rawSql('select charged_usd_micro from requests where account_id = $1', [account.account_id]),
+    );
+    assert.equal(await cost.getAttribute('data-cost'), String(row!.charged_usd_micro));
+    assert.equal((await restarted.balance(account)).reserved, 0n);
+    assert.deepEqual(await barriers(page), []);
+    await picture(page, 'chat-restarted-phone');
+    restarted.fake.behave = { chat: speak() };
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('[data-cost="2000"]').waitFor();
+    assert.equal(await page.getByRole('alert').count(), 0);
+    await context.close();
+    await restarted.audit();
+    await restarted.stop();
   });
 
   test('takes a picture along, renames a conversation and deletes it', async () => {
