@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
-import { operatorOf, startWebService, type Person } from '../kit/web.ts';
+import { operatorOf, person, startWebService, type Person } from '../kit/web.ts';
 
 let service: Service;
 let operator: Person;
@@ -83,6 +83,20 @@ describe('the overview', () => {
       rawSql(`select sum(amount_usd_micro)::bigint as sum from transfers where kind = 'charge'`),
     );
     assert.equal(told[0].totals.charged_usd_micro, String(row!.sum));
+  });
+
+  test('says of an account what its own people see, who count by the day it was made', async () => {
+    const { account_id } = account;
+    const own = (await person(service, { [account_id]: 'read_only' })).of(account_id);
+    const { body: spend } = await own.call('GET', '/spend?days=90');
+    const { top_accounts, by_day } = await ask('/overview?days=90');
+    const sum = (rows: { charged_usd_micro: string }[]) =>
+      rows.reduce((all, row) => all + BigInt(row.charged_usd_micro), 0n);
+    assert.equal(String(sum(spend.data)), top_accounts[0].charged_usd_micro);
+    const days = (rows: any[], name: string) =>
+      rows.filter((row) => row.charged_usd_micro !== '0').map((row) => row[name]);
+    assert.equal(new Set(days(spend.data, 'day')).size, 1);
+    assert.equal(days(by_day, 'name').length, 3);
   });
 
   test('keeps a cost that nobody knows out of the sum, and says so', async () => {

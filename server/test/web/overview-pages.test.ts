@@ -1,7 +1,7 @@
 /** The overview in a real browser. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { assertClear, desktop, enter, openBrowser, phone, withoutBrowser } from '../kit/browser.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { spendForMonths } from '../kit/spent.ts';
@@ -41,6 +41,9 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
       await page.getByText('As a table').click();
       await page.getByRole('columnheader', { name: 'fal/veo/text-to-video' }).waitFor();
       await assertClear(page, `overview-table-${size}`);
+      assert.ok((await pointsOf(page)).length > 4);
+      for (const spread of await pointsOf(page))
+        assert.ok(spread < 1, `points are ${spread} apart`);
 
       // What ends while one looks on is gone from what runs.
       await service.call('POST', `/v1/requests/${await waiting(busy)}/cancel`, { key: busy.key });
@@ -52,6 +55,23 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
       assert.deepEqual(faults, []);
       await context.close();
     });
+  }
+
+  /** Of each column of amounts, how far apart its decimal points stand, in pixels. */
+  async function pointsOf(page: Page): Promise<number[]> {
+    return page.evaluate(`(() => {
+      const places = new Map();
+      for (const amount of document.querySelectorAll('table [data-unseen]')) {
+        const text = amount.firstChild;
+        const range = document.createRange();
+        range.setStart(text, text.data.indexOf('.'));
+        range.setEnd(text, text.data.indexOf('.') + 1);
+        const column = amount.closest('td, th').cellIndex;
+        const place = range.getBoundingClientRect().left;
+        places.set(column, [...(places.get(column) ?? []), place]);
+      }
+      return [...places.values()].map((each) => Math.max(...each) - Math.min(...each));
+    })()`);
   }
 
   async function waiting({ key }: TestAccount): Promise<string> {

@@ -17,6 +17,7 @@ import {
 } from '../kit/browser.ts';
 import { tinyPng } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
 import { originOf, person, startWebService } from '../kit/web.ts';
 
 describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false }, () => {
@@ -87,9 +88,9 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
       await page.getByRole('button', { name: 'Settings' }).click();
       await page.getByLabel('Most tokens of a reply').fill('2000');
       await page.getByLabel('System prompt').fill('Be brief.');
-      await page.locator(`[data-ceiling]:not([data-ceiling="${dear}"])`).waitFor();
-      const less = BigInt((await page.locator('[data-ceiling]').getAttribute('data-ceiling'))!);
-      assert.ok(less < dear);
+      const ceiling = page.locator('[data-ceiling]');
+      const now = async () => BigInt((await ceiling.getAttribute('data-ceiling'))!);
+      await until('the reply may cost less', async () => (await now()) < dear);
       await page.getByLabel('Write a message').press('Enter');
       // A dollar and two for a million tokens.
       await page.locator('[data-cost="2000"]').waitFor({ timeout: 20_000 });

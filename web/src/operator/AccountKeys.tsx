@@ -39,7 +39,7 @@ export function AccountKeys(props: { account_id: string; keys: Key[] | undefined
       name: 'used',
       label: t('used'),
       number: true,
-      cell: (row) => <Usd micro={row.month_usd_micro} />,
+      cell: (row) => <Usd micro={row.month_usd_micro} column />,
     },
     {
       name: 'limit',
@@ -49,7 +49,7 @@ export function AccountKeys(props: { account_id: string; keys: Key[] | undefined
         row.monthly_limit_usd_micro === null ? (
           t('no_limit')
         ) : (
-          <Usd micro={row.monthly_limit_usd_micro} />
+          <Usd micro={row.monthly_limit_usd_micro} column />
         ),
     },
     {

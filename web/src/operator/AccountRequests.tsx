@@ -71,7 +71,7 @@ export function AccountRequests({ account_id }: { account_id: string }) {
             <Usd micro={row.quoted_usd_micro} /> {t('quoted')}
           </Text>
         ) : (
-          <Usd micro={row.charged_usd_micro} />
+          <Usd micro={row.charged_usd_micro} column />
         ),
     },
     { name: 'cost', label: t('cost'), number: true, cell: (row) => known(row.cost_usd_micro, row) },
@@ -84,7 +84,7 @@ export function AccountRequests({ account_id }: { account_id: string }) {
     { name: 'time', label: t('time'), number: true, cell: (row) => <When at={row.created_at} /> },
   ];
   const known = (micro: string | null, { status }: RequestRow) => {
-    if (micro !== null) return <Usd micro={micro} />;
+    if (micro !== null) return <Usd micro={micro} column />;
     return (
       <Text span c="dimmed" fz="sm">
         {status === 'COMPLETED' ? t('unknown') : '—'}

@@ -24,7 +24,7 @@ import { usePages } from '../pages.ts';
 import { AccountBadges } from './AccountBadges.tsx';
 import './accounts-words.ts';
 import { NewAccount } from './NewAccount.tsx';
-import { useAddress } from './search.ts';
+import { offered, useAddress } from './search.ts';
 
 export interface AccountRow {
   account_id: string;
@@ -62,7 +62,7 @@ export function Accounts() {
           aria-label={t('status')}
           value={only ?? 'all'}
           onChange={(value) => setAddress({ only: value === 'all' ? undefined : value })}
-          data={['all', 'active', 'suspended', 'operators'].map((value) => {
+          data={['all', ...offered.accounts].map((value) => {
             return { value, label: t(value) };
           })}
           style={{ maxWidth: '100%' }}
@@ -143,19 +143,19 @@ function AccountList({ rows }: { rows: AccountRow[] | undefined }) {
       name: 'available',
       label: common('available'),
       number: true,
-      cell: (row) => <Usd micro={row.available_usd_micro} />,
+      cell: (row) => <Usd micro={row.available_usd_micro} column />,
     },
     {
       name: 'reserved',
       label: common('reserved'),
       number: true,
-      cell: (row) => <Usd micro={row.reserved_usd_micro} />,
+      cell: (row) => <Usd micro={row.reserved_usd_micro} column />,
     },
     {
       name: 'month',
       label: t('month'),
       number: true,
-      cell: (row) => <Usd micro={row.month_usd_micro} />,
+      cell: (row) => <Usd micro={row.month_usd_micro} column />,
     },
     {
       name: 'made',

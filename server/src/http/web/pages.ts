@@ -32,7 +32,7 @@ export async function page(
   deps: WebDeps,
 ): Promise<unknown> {
   const home = homeOf(req, deps.web.origin());
-  if (home !== null) return reply.header('cache-control', 'no-store').redirect(home);
+  if (home !== null) return reply.header('cache-control', 'no-store').redirect(home, 302);
   const nonce = randomBytes(16).toString('base64');
   const html = (await readDocument()).replaceAll(nonceMark, nonce);
   return reply
@@ -65,6 +65,18 @@ function homeOf({ headers, url }: FastifyRequest, origin: string): string | null
 
 function isLoopback({ hostname }: URL): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.[\d.]+$/.test(hostname);
+}
+
+/** Somebody with a browser, who has gone astray outside the calls. */
+export function asksForPage({ method, url, headers }: FastifyRequest): boolean {
+  const isLook = method === 'GET' || method === 'HEAD';
+  const isPage = url.startsWith('/') && !/^\/(v1|api|fal)([/?]|$)/.test(url);
+  return isLook && isPage && headers.accept?.includes('text/html') === true;
+}
+
+/** The same document: it says that there is no such page. */
+export function noPage(req: FastifyRequest, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
+  return page(req, reply.code(404).header('vary', 'accept'), deps);
 }
 
 /** A file of the build; its name changes with its content. */
