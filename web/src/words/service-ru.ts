@@ -415,6 +415,10 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['There is no field {} here. Allowed: {}.', 'Поля {1} здесь нет. Можно: {2}.'],
 
   // Files, outputs, requests, models.
+  [
+    'An address for an upload takes one file, and this one has taken it. Ask for another.',
+    'По этому адресу файл уже загружен. Запросите другой.',
+  ],
   ['Send the Content-Type of the file.', 'Укажите Content-Type файла.'],
   ['Send the bytes without Content-Encoding.', 'Отправьте файл без Content-Encoding.'],
   ['The body is empty; send the bytes of the file.', 'Файл пуст.'],
