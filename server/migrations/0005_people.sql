@@ -451,6 +451,9 @@ comment on column verdicts.violations is 'The laws that are broken, with example
 comment on column verdicts.took_ms is 'How long that took.';
 comment on column verdicts.created_at is 'When it ended.';
 
+alter table upstreams add column last_why text check (last_why is null or last_error is not null);
+comment on column upstreams.last_why is 'What kind of refusal last_error is: credential, account …; null: a start has gone well since.';
+
 alter table attempts add column answered_at timestamptz;
 comment on column attempts.answered_at is 'When its outcome was first known; null: it is not, or the answer was the end of the request.';
 

@@ -90,7 +90,7 @@ const table: Record<Need, string> = {
     PATCH account/account · PATCH account/members/:person_id · DELETE account/members/:person_id
     POST account/invitations · DELETE account/invitations/:invitation_id`,
   operate: `
-    GET /api/operator/overview · GET /api/operator/accounts
+    GET /api/operator/overview · GET /api/operator/attention · GET /api/operator/accounts
     GET /api/operator/accounts/:account_id · GET /api/operator/accounts/:account_id/requests
     GET /api/operator/accounts/:account_id/statement · GET /api/operator/references
     GET /api/operator/invitations · GET /api/operator/vouchers · GET /api/operator/log

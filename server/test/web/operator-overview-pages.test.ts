@@ -39,6 +39,7 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
       await signIn(page, base, operator, password);
       await page.goto(`${base}/operator`);
       await page.getByText('By model').waitFor();
+      await page.getByText('Nothing waits for you').waitFor();
       await page.locator('.recharts-bar-rectangle path').first().waitFor();
       await page.getByText('$0.04', { exact: true }).first().waitFor();
       assert.deepEqual(await barriers(page), []);

@@ -1,6 +1,7 @@
 import type { VisitRow } from '../web/routes.ts';
 import * as account from './account.ts';
 import * as accounts from './accounts.ts';
+import * as attention from './attention.ts';
 import * as catalog from './catalog.ts';
 import { operatorRows } from './deed.ts';
 import * as invitations from './invitations.ts';
@@ -16,6 +17,7 @@ import * as vouchers from './vouchers.ts';
 export const operatorRoutes: VisitRow[] = operatorRows(
   [
     ['/overview', overview.overview],
+    ['/attention', attention.list],
     ['/accounts', accounts.list],
     ['/accounts/:account_id', account.read],
     ['/accounts/:account_id/requests', account.requests],

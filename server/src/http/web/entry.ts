@@ -154,11 +154,12 @@ export async function me(visit: Visit, reply: FastifyReply, { db }: WebDeps): Pr
     session_id,
     ...session,
     is_operator: await people.isOperator(db, person_id),
-    accounts: accounts.map(({ account_id, name, role, status }) => ({
+    accounts: accounts.map(({ account_id, name, role, status, is_operator }) => ({
       account_id,
       name,
       role,
       status,
+      is_operator,
     })),
   };
 }
