@@ -10,6 +10,9 @@ create table people (
   created_at         timestamptz not null default now(),
   updated_at         timestamptz not null default now()
 );
+-- Every word of their address and name, by its beginning: how an operator finds their accounts.
+create index people_words on people using gin
+  (to_tsvector('simple', regexp_replace(email || ' ' || name, '[!-/:-@\[-`{-~]+', ' ', 'g')));
 comment on table people is 'Who signs in. A person may belong to several accounts.';
 comment on column people.id is 'UUIDv7.';
 comment on column people.name is 'As they call themselves.';
@@ -242,6 +245,8 @@ alter table keys
 drop index keys_account;
 create index keys_account on keys (account_id, id);
 create index keys_living on keys (account_id, id) where revoked_at is null;
+-- What is shown of a key: how an operator finds the one that somebody speaks of.
+create index keys_hint on keys (prefix, last4);
 create unique index keys_previous on keys (previous_hash) where previous_hash is not null;
 create unique index keys_studio on keys (account_id) where is_studio;
 comment on column keys.expires_at is 'Refused from then on; null: never.';
@@ -294,6 +299,10 @@ create table vouchers (
   constraint redeemed_by_somebody check ((redeemed_at is null) = (redeemed_by is null)),
   constraint redeemed_or_void check (redeemed_at is null or voided_at is null)
 );
+create index vouchers_last4 on vouchers (last4) where redeemed_by is not null;
+create index vouchers_words on vouchers using gin
+  (to_tsvector('simple', regexp_replace(note, '[!-/:-@\[-`{-~]+', ' ', 'g')))
+  where redeemed_by is not null;
 comment on table vouchers is 'Codes worth money, each once. Redeeming one is a deposit.';
 comment on column vouchers.id is 'UUIDv7; its deposit has the reference voucher:<id>.';
 comment on column vouchers.code_hash is 'SHA-256 of the code, which is shown once.';

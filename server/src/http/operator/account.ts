@@ -1,5 +1,6 @@
 import { ApiError } from '../../core/errors.ts';
 import { roles } from '../../core/role.ts';
+import { findWithFigures, type FoundRow } from '../../db/account-search.ts';
 import * as accounts from '../../db/accounts.ts';
 import * as invitations from '../../db/invitations.ts';
 import * as keys from '../../db/keys.ts';
@@ -240,9 +241,9 @@ export const reset: Deed = async (_form, visit, deps) => {
 };
 
 /** The account that the path names. Throws `not_found`. */
-export async function need(db: Database, visit: Visit): Promise<accounts.FoundRow> {
+export async function need(db: Database, visit: Visit): Promise<FoundRow> {
   const id = idOf(params(visit).account_id);
-  const row = await accounts.findWithFigures(db, id);
+  const row = await findWithFigures(db, id);
   if (row) return row;
   throw new ApiError('not_found');
 }
