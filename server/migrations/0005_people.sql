@@ -463,6 +463,9 @@ comment on column verdicts.created_at is 'When it ended.';
 alter table upstreams add column last_why text check (last_why is null or last_error is not null);
 comment on column upstreams.last_why is 'What kind of refusal last_error is: credential, account …; null: a start has gone well since.';
 
+alter table request_results add column error_cause text check (length(error_cause) <= 2000);
+comment on column request_results.error_cause is 'Internal: what was wrong behind a failure, where that is not what its caller is told.';
+
 alter table attempts add column answered_at timestamptz;
 comment on column attempts.answered_at is 'When its outcome was first known; null: it is not, or the answer was the end of the request.';
 

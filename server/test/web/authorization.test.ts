@@ -104,6 +104,7 @@ const table: Record<Need, string> = {
     POST /api/operator/invitations · DELETE /api/operator/invitations/:invitation_id
     POST /api/operator/vouchers · POST /api/operator/vouchers/:voucher_id/void
     GET /api/operator/catalog · GET /api/operator/catalog/row · GET /api/operator/upstreams
+    GET /api/operator/requests/:request_id · GET /api/operator/requests/:request_id/input
     GET /api/operator/queue · GET /api/operator/queue/requests · GET /api/operator/unknown
     POST /api/operator/upstreams/:upstream/wake · POST /api/operator/upstreams/:upstream/test
     POST /api/operator/queue/requests/:request_id/cancel

@@ -56,6 +56,10 @@ export function operatorPages(parent: AnyRoute) {
         lazyPage(() => import('./Upstreams.tsx'), 'Upstreams'),
       ),
       page(
+        '/operator/requests/$request_id',
+        lazyPage(() => import('./Request.tsx'), 'Request'),
+      ),
+      page(
         '/operator/queue',
         lazyPage(() => import('./Queue.tsx'), 'Queue'),
       ),

@@ -5,14 +5,12 @@ import * as accounts from '../../db/accounts.ts';
 import * as invitations from '../../db/invitations.ts';
 import * as keys from '../../db/keys.ts';
 import * as people from '../../db/people.ts';
-import { requestsOf, type MarginRow } from '../../db/margins.ts';
 import { movements as movementsOf, type Movement } from '../../ledger/statement.ts';
 import type { Database } from '../../lib/sql.ts';
 import { Refused, setPrice } from '../../operations/account.ts';
 import { invite, resetLink } from '../../operations/person.ts';
 import { text } from '../web/entry.ts';
-import { amount, choice, flag, idOf, optional, pageFrom, pageOf, whole } from '../web/form.ts';
-import { parameter } from '../web/form.ts';
+import { amount, choice, flag, idOf, optional, parameter, whole } from '../web/form.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import type { Visit } from '../web/visit.ts';
 import { shown } from './accounts.ts';
@@ -65,33 +63,6 @@ function keyShown(row: keys.KeyRow) {
     open_requests: row.open_requests,
     created_at: row.created_at.toISOString(),
     revoked_at: row.revoked_at?.toISOString() ?? null,
-  };
-}
-
-/** GET /requests?limit=&cursor=: with upstream, cost and margin, which customers never see. */
-export const requests: VisitHandler = async (visit, _reply, { db }) => {
-  const page = pageOf(visit);
-  const account_id = idOf(params(visit).account_id);
-  const { cursor: below_id } = page;
-  const rows = await requestsOf(db, { account_id, below_id, limit: page.limit + 1 });
-  return pageFrom(rows, page, requestShown);
-};
-
-function requestShown(row: MarginRow) {
-  const { charged_usd_micro: charged, cost_usd_micro: cost } = row;
-  return {
-    request_id: row.id,
-    model_id: row.model_id,
-    kind: row.kind,
-    upstream: row.upstream,
-    status: row.status,
-    quoted_usd_micro: String(row.quoted_usd_micro),
-    charged_usd_micro: charged === null ? null : String(charged),
-    cost_usd_micro: cost === null ? null : String(cost),
-    margin_usd_micro: charged === null || cost === null ? null : String(charged - cost),
-    error_code: row.error_code,
-    created_at: row.created_at.toISOString(),
-    completed_at: row.completed_at?.toISOString() ?? null,
   };
 }
 

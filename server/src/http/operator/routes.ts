@@ -9,6 +9,7 @@ import * as log from './log.ts';
 import * as money from './money.ts';
 import * as overview from './overview.ts';
 import * as queue from './queue.ts';
+import * as requests from './requests.ts';
 import * as unknown from './unknown.ts';
 import * as upstreams from './upstreams.ts';
 import * as vouchers from './vouchers.ts';
@@ -20,8 +21,10 @@ export const operatorRoutes: VisitRow[] = operatorRows(
     ['/attention', attention.list],
     ['/accounts', accounts.list],
     ['/accounts/:account_id', account.read],
-    ['/accounts/:account_id/requests', account.requests],
+    ['/accounts/:account_id/requests', requests.list],
     ['/accounts/:account_id/statement', account.movements],
+    ['/requests/:request_id', requests.read],
+    ['/requests/:request_id/input', requests.input],
     ['/references', money.reference],
     ['/invitations', invitations.list],
     ['/vouchers', vouchers.list],
