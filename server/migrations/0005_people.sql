@@ -117,6 +117,22 @@ comment on column two_factors.last_step is 'Half minute since 1970 of the newest
 comment on column two_factors.failed_verification_count is 'Wrong codes in a row.';
 comment on column two_factors.locked_until is 'After too many of them.';
 
+-- Whatever changes how somebody signs in takes back, in the same commit, what stood open in their
+-- name: a crash in between would leave a link or a trusted browser good.
+create function forget_steps() returns trigger language plpgsql as $$
+begin
+  delete from verifications where value = coalesce(new.person_id, old.person_id)::text;
+  return null;
+end $$;
+create trigger logins_password after update of password on logins
+  for each row when (old.password is distinct from new.password) execute function forget_steps();
+create trigger logins_new after insert on logins
+  for each row when (new.password is not null) execute function forget_steps();
+create trigger two_factors_changed after insert or delete on two_factors
+  for each row execute function forget_steps();
+create trigger two_factors_verified after update of verified on two_factors
+  for each row when (old.verified is distinct from new.verified) execute function forget_steps();
+
 create table passkeys (
   id            uuid primary key,
   person_id     uuid not null references people (id) on delete cascade,
@@ -249,6 +265,17 @@ create index keys_living on keys (account_id, id) where revoked_at is null;
 create index keys_hint on keys (prefix, last4);
 create unique index keys_previous on keys (previous_hash) where previous_hash is not null;
 create unique index keys_studio on keys (account_id) where is_studio;
+alter table accounts
+  add column key_monthly_ceiling_usd_micro bigint check (key_monthly_ceiling_usd_micro >= 0),
+  add column key_rpm_ceiling integer check (key_rpm_ceiling > 0),
+  add column key_open_jobs_ceiling integer check (key_open_jobs_ceiling > 0);
+update accounts a set key_monthly_ceiling_usd_micro = k.monthly, key_rpm_ceiling = k.rpm,
+  key_open_jobs_ceiling = k.open_jobs
+from (select account_id, min(monthly_ceiling_usd_micro) as monthly, min(rpm_ceiling) as rpm,
+  min(open_jobs_ceiling) as open_jobs from keys group by account_id) k where k.account_id = a.id;
+comment on column accounts.key_monthly_ceiling_usd_micro is 'The lowest that an operator has set on one of its keys: those that its people make get it. Null: nothing.';
+comment on column accounts.key_rpm_ceiling is 'The same of rpm.';
+comment on column accounts.key_open_jobs_ceiling is 'The same of open_jobs.';
 comment on column keys.expires_at is 'Refused from then on; null: never.';
 comment on column keys.models is 'The only models it may use; null: all.';
 comment on column keys.is_studio is 'Spends for the web pages; nobody has its text.';

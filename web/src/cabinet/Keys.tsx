@@ -124,6 +124,7 @@ export function Keys() {
             opened={open?.what === 'create' || open?.what === 'edit'}
             changed={open?.what === 'edit' ? open.key : null}
             defaults={first.defaults}
+            ceilings={first.ceilings}
             onClose={close}
             onMade={shown}
           />

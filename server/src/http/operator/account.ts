@@ -8,20 +8,24 @@ import * as people from '../../db/people.ts';
 import { movements as movementsOf, type Movement } from '../../ledger/statement.ts';
 import type { Database } from '../../lib/sql.ts';
 import { Refused, setPrice } from '../../operations/account.ts';
+import { ceilingsOf, limitKey } from '../../operations/key.ts';
 import { invite, resetLink } from '../../operations/person.ts';
 import { text } from '../web/entry.ts';
 import { amount, choice, flag, idOf, optional, parameter, whole } from '../web/form.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import type { Visit } from '../web/visit.ts';
 import { shown } from './accounts.ts';
+import { keyBounds } from '../web/studio.ts';
 import type { Deed } from './deed.ts';
 
 /** One account, below /accounts/:account_id: what is in it, and what an operator may do to it. */
 
 /** GET: the account with its people, keys and open invitations. */
-export const read: VisitHandler = async (visit, _reply, { db }) => {
+export const read: VisitHandler = async (visit, _reply, deps) => {
+  const { db } = deps;
   const account = await need(db, visit);
-  const [members, ownKeys, invited] = await Promise.all([
+  const [ceilings, members, ownKeys, invited] = await Promise.all([
+    ceilingsOf(db, account.id, keyBounds(deps)),
     people.listOf(db, account.id),
     keys.list(db, account.id),
     invitations.listOpen(db, account.id),
@@ -31,6 +35,10 @@ export const read: VisitHandler = async (visit, _reply, { db }) => {
     is_own: members.some(({ id, role }) => id === visit.session.person_id && role === 'owner'),
     people: members.map(personShown),
     keys: ownKeys.map(keyShown),
+    key_ceilings: {
+      ...ceilings,
+      monthly_ceiling_usd_micro: ceilings.monthly_ceiling_usd_micro?.toString() ?? null,
+    },
     invitations: invited.map(({ id, email, role, expires_at }) => {
       return { invitation_id: id, email, role, expires_at: expires_at.toISOString() };
     }),
@@ -177,7 +185,7 @@ export const limits: Deed = async (form, visit, deps) => {
     return { monthly_limit_usd_micro: limit?.toString() ?? limit, rpm, open_jobs };
   };
   return async (db) => {
-    if ((await keys.setLimits(db, key_id, wanted)) !== 'changed')
+    if ((await limitKey(db, key_id, wanted)) !== 'changed')
       throw new Refused('This key is revoked: no call is made with it.');
     const details = { key_id, ...plain(wanted), before: plain(key) };
     return { answer: plain(wanted), account_id: account.id, target: key.name, details };
