@@ -237,12 +237,9 @@ export function resetIdentifier(token: string): string {
   return `reset:${hashToken(token).toString('base64url')}`;
 }
 
-/** They have set a new password with such a link: the address is theirs, older links are void. */
-export async function resetPassword(db: Database, id: string): Promise<void> {
-  await db.tx(async (tx) => {
-    await people.verify(tx, id);
-    await people.forgetSteps(tx, id);
-  });
+/** They have set a new password with such a link: the address is theirs. */
+export function resetPassword(db: Database, id: string): Promise<void> {
+  return people.verify(db, id);
 }
 
 /** Signs all other browsers out, for good: none of them is trusted. Returns how many. */
