@@ -1,7 +1,7 @@
 import { sql, type Connection, type Transaction } from '../lib/sql.ts';
 import type { Limits } from './keys.ts';
 
-/** What an operator has set: it may be lowered, and neither raised nor taken away. Null: nothing. */
+/** What an operator has set: people lower it, and neither raise nor remove it. Null: nothing. */
 export interface Ceilings {
   monthly_ceiling_usd_micro: bigint | null;
   rpm_ceiling: number | null;
@@ -31,8 +31,8 @@ export async function lower(tx: Transaction, accountId: string, limits: Limits):
 }
 
 /**
- * An operator has set what is given of a key: of that the lowest of the account's living keys counts
- * from now on. The studio's are its own.
+ * An operator has set what is given of a key: of that the lowest of the account's living keys
+ * counts from now on. The studio's are its own.
  */
 export async function settle(tx: Transaction, keyId: string, limits: Limits): Promise<void> {
   const given = (name: keyof Limits) => limits[name] !== undefined;

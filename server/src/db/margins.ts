@@ -60,7 +60,8 @@ export async function findWhole(db: Connection, id: string): Promise<WholeRow | 
     select r.id, r.account_id, c.email, r.key_id, k.name as key_name, k.prefix as key_prefix,
       k.last4 as key_last4, r.model_id, r.kind, r.upstream, r.upstream_model, r.status,
       r.quoted_usd_micro, r.charged_usd_micro, s.cost_usd_micro, s.quantity, r.error_code,
-      s.error_message, s.error_cause, r.webhook_state, i.webhook_url, i.quote, r.created_at, r.started_at,
+      s.error_message, s.error_cause, r.webhook_state, i.webhook_url, i.quote, r.created_at,
+      r.started_at,
       r.completed_at, r.deadline_at, r.expires_at, r.cleared_at,
       case when r.status = 'IN_PROGRESS' then (
         select case when json_typeof(a.progress -> 'progress') = 'number'

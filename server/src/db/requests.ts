@@ -250,7 +250,8 @@ function insertResults(tx: Transaction, rows: Ended[]): void {
     select id, account_id, output::json, message, cause, quantity, cost
     from unnest(${rows.map((r) => r.id)}::uuid[], ${rows.map((r) => r.account_id)}::uuid[],
       ${rows.map((r) => r.output)}::text[], ${rows.map((r) => r.error_message)}::text[],
-      ${rows.map((r) => r.error_cause)}::text[], ${rows.map((r) => r.quantity)}::float8[], ${rows.map((r) => r.cost_usd_micro)}::bigint[])
+      ${rows.map((r) => r.error_cause)}::text[], ${rows.map((r) => r.quantity)}::float8[],
+      ${rows.map((r) => r.cost_usd_micro)}::bigint[])
       as d (id, account_id, output, message, cause, quantity, cost)`);
 }
 

@@ -67,8 +67,8 @@ export async function ceilingsOf(
 type WantedKey = { account_id: string; name: string } & KeyLimits;
 
 /**
- * Makes a key; its text is told here and never again. `is_fixed`: by an operator, so that its people
- * may lower the limits, and neither raise nor remove them. Throws `Refused`.
+ * Makes a key; its text is told here and never again. `is_fixed`: by an operator, so that its
+ * people may lower the limits, and neither raise nor remove them. Throws `Refused`.
  */
 export function createKey(
   db: Database,

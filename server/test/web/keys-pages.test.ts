@@ -29,7 +29,6 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
   });
   after(async () => {
     await browser.close();
-    await service.audit();
     await service.stop();
   });
 

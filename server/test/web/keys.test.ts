@@ -19,10 +19,7 @@ before(async () => {
   owner = await person(service, { [account.account_id]: 'owner' });
   mine = owner.of(account.account_id);
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+after(() => service.stop());
 
 let made = 0;
 async function create(form: object = {}): Promise<any> {
@@ -266,8 +263,12 @@ describe('what an operator has set on one key', () => {
     const { make, account_id } = await begin();
     const fixed = (rpm: number) =>
       createKey(service.db, {
-        ...{ account_id, name: 'fixed', is_fixed: true },
-        ...{ monthly_limit_usd_micro: null, rpm, open_jobs: null },
+        account_id,
+        name: 'fixed',
+        is_fixed: true,
+        monthly_limit_usd_micro: null,
+        rpm,
+        open_jobs: null,
       });
     await fixed(40);
     await fixed(50);

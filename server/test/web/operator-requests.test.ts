@@ -103,7 +103,11 @@ test('of what was deleted tells when', async () => {
   const id = await submit();
   await service.work();
   await service.db.run(
-    rawSql(`update requests set cleared_at = now(), wake_at = null where id = $1`, [id]),
+    rawSql(
+      `with o as (delete from outputs where request_id = $1)
+       update requests set cleared_at = now(), wake_at = null, expires_at = null where id = $1`,
+      [id],
+    ),
   );
   assert.notEqual((await look(`/requests/${id}`)).cleared_at, null);
   assert.deepEqual(await look(`/requests/${id}/input`), { input: null });
