@@ -1,4 +1,5 @@
-// Builds the web pages into web/dist, and does nothing when they are as new as their sources.
+// Builds the web pages into web/dist and the client's package into client/dist, and does nothing
+// where they are as new as their sources.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -7,34 +8,71 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-const web = path.join(root, 'web');
-const dist = path.join(web, 'dist');
-const record = path.join(dist, '.sources');
 const own = path.join(root, 'node_modules', '.bin');
+const viteFile = path.join(root, 'node_modules', 'vite', 'bin', 'vite.js');
 
-const wanted = sourcesHash();
-if (!fs.existsSync(record) || fs.readFileSync(record, 'utf8') !== wanted) build();
+// The image is made without the client.
+if (fs.existsSync(path.join(root, 'web'))) {
+  make('web', 'the web pages', ['index.html', 'vite.config.ts', 'src', 'public'], pages);
+}
+if (fs.existsSync(path.join(root, 'client'))) {
+  make('client', 'the client', ['vite.config.ts', 'tsconfig.build.json', 'src'], library);
+}
 
-function build() {
+/** @param {(aside: string) => void} work fills the folder `aside` of the workspace. */
+function make(workspace, name, sources, work) {
+  const folder = path.join(root, workspace);
+  const dist = path.join(folder, 'dist');
+  const record = path.join(dist, '.sources');
+  const wanted = sourcesHash(folder, ['package.json', 'tsconfig.json', ...sources]);
+  if (fs.existsSync(record) && fs.readFileSync(record, 'utf8') === wanted) return;
   const startedAt = Date.now();
-  // Node 24 first: the system's may be too old for the tools.
-  const env = { ...process.env, PATH: `${own}${path.delimiter}${process.env.PATH ?? ''}` };
-  const vite = path.join(root, 'node_modules', 'vite', 'bin', 'vite.js');
-  // Built aside and moved: a service that runs meanwhile serves whole files.
+  // Built aside and moved: who reads meanwhile reads whole files.
   const aside = `dist.${process.pid}`;
-  const args = [vite, 'build', '--logLevel', 'error', '--outDir', aside, '--emptyOutDir'];
-  const built = spawnSync('node', args, { cwd: web, env, stdio: ['ignore', 'ignore', 'inherit'] });
-  if (built.status !== 0) {
-    fs.rmSync(path.join(web, aside), { recursive: true, force: true });
-    console.error('The web pages could not be built.');
+  const whole = path.join(folder, aside);
+  try {
+    work(folder, aside);
+  } catch (error) {
+    fs.rmSync(whole, { recursive: true, force: true });
+    console.error(`Not built: ${name}. ${error.message}`);
     process.exit(1);
   }
-  for (const file of filesOf(path.join(web, aside))) compress(file);
-  fs.writeFileSync(path.join(web, aside, '.sources'), wanted);
+  fs.writeFileSync(path.join(whole, '.sources'), wanted);
   fs.rmSync(dist, { recursive: true, force: true });
-  fs.renameSync(path.join(web, aside), dist);
+  fs.renameSync(whole, dist);
   const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
-  console.error(`Built the web pages in ${seconds} s.`);
+  console.error(`Built ${name} in ${seconds} s.`);
+}
+
+function pages(folder, aside) {
+  vite(folder, ['--outDir', aside, '--emptyOutDir']);
+  for (const file of filesOf(path.join(folder, aside))) compress(file);
+}
+
+/** The library in both module forms with types of each, and the command. */
+function library(folder, aside) {
+  for (const mode of ['es', 'cjs', 'cli']) vite(folder, ['--mode', mode, '--outDir', aside]);
+  const types = path.join(folder, aside, 'types');
+  run('tsc', ['-p', 'tsconfig.build.json', '--outDir', types], folder);
+  for (const file of filesOf(types)) {
+    const text = fs.readFileSync(file, 'utf8');
+    // The compiler leaves the names of the sources in them.
+    fs.writeFileSync(file, text.replaceAll(/'(\.[^']*)\.ts'/g, "'$1.js'"));
+    const common = text.replaceAll(/'(\.[^']*)\.ts'/g, "'$1.cjs'");
+    fs.writeFileSync(file.replace(/\.ts$/, '.cts'), common);
+  }
+}
+
+function vite(cwd, args) {
+  run('node', [viteFile, 'build', '--logLevel', 'error', ...args], cwd);
+}
+
+function run(command, args, cwd) {
+  // Node 24 first: the system's may be too old for the tools.
+  const env = { ...process.env, PATH: `${own}${path.delimiter}${process.env.PATH ?? ''}` };
+  // What it says is about what is wrong, and stdout is not ours.
+  const { status } = spawnSync(command, args, { cwd, env, stdio: ['ignore', 2, 2] });
+  if (status !== 0) throw new Error(`${path.basename(args[0])} failed.`);
 }
 
 /** Beside each text file its compressed forms, so that nobody compresses while somebody waits. */
@@ -46,15 +84,12 @@ function compress(file) {
   fs.writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }));
 }
 
-/** Of everything that the build is made of: the sources and the versions of all packages. */
-function sourcesHash() {
+/** Of everything that a build is made of: the sources and the versions of all packages. */
+function sourcesHash(folder, sources) {
   const hash = createHash('sha256');
-  const named = ['index.html', 'package.json', 'tsconfig.json', 'vite.config.ts'];
   const files = [
     path.join(root, 'package-lock.json'),
-    ...named.map((name) => path.join(web, name)),
-    ...filesOf(path.join(web, 'src')),
-    ...filesOf(path.join(web, 'public')),
+    ...sources.map((name) => path.join(folder, name)).flatMap(filesOf),
   ];
   for (const file of files.sort()) {
     hash.update(path.relative(root, file)).update('\0').update(fs.readFileSync(file)).update('\0');
@@ -62,9 +97,11 @@ function sourcesHash() {
   return `${hash.digest('hex')}\n`;
 }
 
-function filesOf(folder) {
+/** A file, or all below a folder. */
+function filesOf(place) {
+  if (!fs.statSync(place).isDirectory()) return [place];
   return fs
-    .readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
+    .readdirSync(place, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
     .map((entry) => path.join(entry.parentPath, entry.name));
 }

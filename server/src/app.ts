@@ -10,6 +10,7 @@ import * as queue from './db/queue.ts';
 import * as pages from './db/request-pages.ts';
 import * as requests from './db/requests.ts';
 import type { HttpDeps } from './http/deps.ts';
+import { falCalls } from './http/fal/routes.ts';
 import { openapiText } from './http/openapi.ts';
 import { createLive, type Live } from './http/live.ts';
 import { createQueueView } from './http/queue-view.ts';
@@ -84,7 +85,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   const deps = httpDeps(parts, config, { ...signals, times, lookup });
   const worker = options.worker ? createWorker(workerDeps(parts, config, times)) : null;
   const port = options.http ? config.PORT : config.FAREBOX_WORKER_PORT;
-  const table = options.http ? routes(deps) : outside(deps);
+  const table = options.http ? [...routes(deps), ...falCalls(deps)] : outside(deps);
   const web = options.http && config.FAREBOX_WEB ? openWeb(parts, config, deps) : null;
   const server = port === null ? null : createServer(deps, log, table, web);
   try {

@@ -9,6 +9,7 @@ import { passingFields } from '../src/core/chat.ts';
 import { errors, failures } from '../src/core/errors.ts';
 import { isFinal, statuses } from '../src/core/request.ts';
 import type { HttpDeps } from '../src/http/deps.ts';
+import { falCalls } from '../src/http/fal/routes.ts';
 import { documentedPath } from '../src/http/openapi.ts';
 import { routes } from '../src/http/routes.ts';
 import { findOperation, resolve, schemaFault } from './kit/openapi.ts';
@@ -112,7 +113,7 @@ describe('docs/api.md', () => {
         assert.equal(wrong, null, `${method} ${path}`);
       }
     }
-    assert.equal(seen, 11);
+    assert.equal(seen, 12);
   });
 
   test('sends only JSON that parses', () => {
@@ -132,6 +133,18 @@ describe('docs/api.md', () => {
       assert.ok(Object.hasOwn(errors, code!), code);
     }
   });
+});
+
+test('docs/fal-client.md lists every path of the door for fal, and no other', () => {
+  const page = read('docs/fal-client.md');
+  const told = [...page.matchAll(/^\| (\w+) \| `(\/fal\/[^`?]+)/gm)].map(
+    ([, method, path]) => `${method} ${path}`,
+  );
+  const known = falCalls({} as HttpDeps).map((call) => {
+    const path = documentedPath(call).replace(/(\{namespace\}\/)?\{owner\}\/\{alias\}/, '{app}');
+    return `${call.method} ${path}`;
+  });
+  assert.deepEqual(told.sort(), [...new Set(known)].sort());
 });
 
 describe('the models that the pages use', () => {

@@ -19,7 +19,7 @@ import { parseArgs } from 'node:util';
 import { startEmbedded, type Embedded } from '../src/db/embedded.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const folders = ['server/src', 'server/test', 'bench'];
+const folders = ['server/src', 'server/test', 'client/src', 'bench'];
 
 /** Two cores, and most files wait for the database half of the time. */
 const filesAtOnce = 2;

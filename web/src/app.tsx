@@ -5,7 +5,9 @@ import {
   createRoute,
   createRouter,
   Outlet,
+  parseSearchWith,
   redirect,
+  stringifySearchWith,
 } from '@tanstack/react-router';
 import { cabinetPages } from './cabinet/pages.ts';
 import { Failure } from './components/Failure.tsx';
@@ -92,6 +94,9 @@ export function createPages(queries: QueryClient) {
     context: { queries },
     defaultPreload: 'intent',
     scrollRestoration: true,
+    // Texts as they are: pages say themselves what they read as what.
+    parseSearch: parseSearchWith((text) => text),
+    stringifySearch: stringifySearchWith(JSON.stringify),
     defaultPendingComponent: () => (
       <Center h="60vh">
         <Loader />

@@ -10,7 +10,10 @@ import { ApiFailure, signedOut } from './api.ts';
 import { createPages } from './app.tsx';
 import { Beside } from './components/beside.tsx';
 import { theme } from './theme.ts';
-import './words.ts';
+import { chosenLanguage } from './words.ts';
+
+// Before there is text that needs it: what is drawn in another face first moves when it comes.
+void document.fonts.load("1em 'Inter Variable'", chosenLanguage() === 'ru' ? 'aя' : 'a');
 
 const queries = new QueryClient({
   defaultOptions: {

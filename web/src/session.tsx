@@ -1,4 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
 import { createContext, use, type ReactNode } from 'react';
 import { ApiFailure, call } from './api.ts';
 
@@ -84,8 +85,32 @@ export function useAccount(): Account {
 
 /** Whether who is signed in may do this with the account; in a suspended one they only look. */
 export function useMay(right: Right): boolean {
-  const { role, status } = useAccount();
+  return mayIn(useAccount(), right);
+}
+
+export function mayIn({ role, status }: Account, right: Right): boolean {
   return rights[role].includes(right) && (right === 'view' || status === 'active');
+}
+
+/** Shows another account from here on. */
+export function useSwitchAccount(): (account_id: string) => void {
+  const queries = useQueryClient();
+  const router = useRouter();
+  return (account_id) => {
+    keepAccount(account_id);
+    queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] === 'account' });
+    void router.invalidate();
+  };
+}
+
+export function useSignOut(): () => Promise<void> {
+  const queries = useQueryClient();
+  return async () => {
+    await call('/api/auth/sign-out', { method: 'POST', body: {} });
+    queries.clear();
+    // Nothing of this person stays in the page's memory.
+    location.assign('/sign-in');
+  };
 }
 
 /** `/keys` → the address of that call for the account that the pages show. */

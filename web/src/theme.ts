@@ -16,8 +16,12 @@ const teal: MantineColorsTuple = [
   '#074a45',
 ];
 
-/** Crosses are named for who does not see them. */
-const closeButtonProps = { 'aria-label': i18next.t('common:close') };
+/** Crosses are named for who does not see them, in the language of the moment. */
+const closeButtonProps = {
+  get 'aria-label'() {
+    return i18next.t('common:close');
+  },
+};
 
 export const theme = createTheme({
   primaryColor: 'fare',

@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { manPage, referencePage } from '../../../client/src/cli/pages.ts';
 import { configurationPage } from '../config.ts';
 import type { HttpDeps } from '../http/deps.ts';
+import { schemas } from '../http/docs.ts';
+import { clientTypes } from '../http/docs/client-types.ts';
 import { errorsPage } from '../http/docs/errors-page.ts';
 import { openapiDocument } from '../http/openapi.ts';
 import { routes } from '../http/routes.ts';
@@ -13,6 +17,10 @@ export function generatedFiles(): Map<string, string> {
   const table = routes({} as HttpDeps);
   return new Map([
     ['openapi.json', `${JSON.stringify(openapiDocument(table), null, 2)}\n`],
+    ['client/src/types.ts', clientTypes(schemas)],
+    ['client/man/fare.1', manPage()],
+    // Written by hand above its mark.
+    ['docs/fare.md', referencePage(readFileSync(new URL('docs/fare.md', root), 'utf8'))],
     ['docs/errors.md', errorsPage(table)],
     ['docs/configuration.md', configurationPage()],
   ]);

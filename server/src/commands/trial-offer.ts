@@ -43,11 +43,11 @@ export function headline({ models, upstreams }: Offer): string {
   );
 }
 
-/** In a shell that has the key in FAREBOX_KEY. */
+/** In a shell that has the key in FAREBOX_API_KEY. */
 export function command({ url, body }: Attempt): string {
   const text = JSON.stringify(body).replaceAll("'", String.raw`'\''`);
   return String.raw`curl -s ${url} \
-      -H "Authorization: Key $FAREBOX_KEY" -H 'Content-Type: application/json' \
+      -H "Authorization: Key $FAREBOX_API_KEY" -H 'Content-Type: application/json' \
       -d '${text}'`;
 }
 

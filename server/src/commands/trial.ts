@@ -127,7 +127,7 @@ function welcome(
       : `
   Try it:
 
-    export FAREBOX_KEY=${key}
+    export FAREBOX_API_KEY=${key}
     ${command(try_it)}
 `;
   return `

@@ -1,6 +1,7 @@
 /** What must hold between the fields of a catalog row, beyond what its schema can say. Pure. */
 
 import type { Kind, Model, Resolution, Task, Unit } from './catalog.ts';
+import { defaultFaults, omissionFaults, propertyOf } from './catalog-omissions.ts';
 import type { Fault } from './catalog-words.ts';
 import { ApiError } from './errors.ts';
 import { inputValidator, validateInput } from './model-input.ts';
@@ -42,11 +43,11 @@ const UNIQUE_ITEMS_MAX = 1000;
 export function checkRow(model: Model): Fault[] {
   const faults = [...kindFaults(model), ...maxFaults(model), ...resolutionFaults(model)];
   faults.push(...costFaults(model));
-  const unsafe = schemaFaults(model.input_schema, '/input_schema');
-  faults.push(...unsafe, ...extraFaults(model), ...defaultFaults(model));
-  // The example is judged by the schema and the price rules; with faults in those it would only
-  // repeat them.
-  return faults.length > 0 ? faults : exampleFaults(model);
+  faults.push(...schemaFaults(model.input_schema, '/input_schema'), ...extraFaults(model));
+  // Each of these needs what the ones before it have looked at, and would only repeat their faults.
+  for (const next of [defaultFaults, exampleFaults, omissionFaults])
+    if (faults.length === 0) faults.push(...next(model));
+  return faults;
 }
 
 function kindFaults({ kind, task, price: { unit } }: Model): Fault[] {
@@ -163,34 +164,6 @@ function extraFaults({ price: { extras }, input_schema }: Model): Fault[] {
   return faults;
 }
 
-/**
- * An omitted field goes upstream with the schema's default, so no default may ask for more than is
- * reserved.
- */
-function defaultFaults({ price: rules, input_schema }: Model): Fault[] {
-  const faults: Fault[] = [];
-  const check = (field: string, fits: (value: unknown) => boolean, allowed: string) => {
-    const value = propertyOf(input_schema, field)?.default;
-    if (value === undefined || fits(value)) return;
-    const message =
-      `the default of ${field} in input_schema must be ${allowed}, ` +
-      'as a request without it is priced.';
-    faults.push({ path: `/input_schema/properties/${field}/default`, message });
-  };
-  if (rules.unit === 'sec') {
-    const seconds = rules.max > 0 ? Math.min(5, rules.max) : 5;
-    const fits = (value: unknown) => typeof value === 'number' && value > 0 && value <= seconds;
-    check('duration_seconds', fits, `at most ${seconds}`);
-  }
-  if (rules.unit === 'image' || rules.unit === 'MP')
-    check('num_images', (value) => value === 1, '1');
-  if (rules.resolutions.length > 0) {
-    const fits = (value: unknown) => rules.resolutions.includes(value as Resolution);
-    check('resolution', fits, `one of ${rules.resolutions.join(', ')}`);
-  }
-  return faults;
-}
-
 function exampleFaults(model: Model): Fault[] {
   try {
     inputValidator(model);
@@ -256,11 +229,4 @@ export function isExplosive(pattern: string): boolean {
     if (inner || repeated || text[i] === '|') open[open.length - 1] = true;
   }
   return false;
-}
-
-function propertyOf(schema: Schema, field: string): Schema | undefined {
-  const { properties } = schema;
-  if (typeof properties !== 'object' || properties === null) return undefined;
-  const property = Object.hasOwn(properties, field) ? (properties as Schema)[field] : undefined;
-  return typeof property === 'object' && property !== null ? (property as Schema) : undefined;
 }

@@ -2,7 +2,8 @@
 
 import type { Extra, Kind, Model, PriceRules, Resolution, Task, Unit } from './catalog.ts';
 import { toUsdNumber } from './money.ts';
-import { dearest, rateOf, ratesByResolution } from './rates.ts';
+import { LIST_PPM, dearest, ownRate, rateOf, ratesByResolution } from './rates.ts';
+import type { Rates } from './rates.ts';
 
 /** What `GET /models` says of one row: JSON, prices in plain US dollars per unit. */
 export interface CatalogEntry {
@@ -46,8 +47,10 @@ export interface CatalogExtra {
   default?: string | number | boolean;
 }
 
-export function catalogEntry(model: Model): CatalogEntry {
+/** At the prices of an account that pays `price_ppm` millionths of the list's. */
+export function catalogEntry(model: Model, price_ppm = LIST_PPM): CatalogEntry {
   const { price: rules, kind } = model;
+  const usd = (rate: bigint) => toUsdNumber(ownRate(rate, price_ppm));
   const rates = ratesByResolution(rules);
   return {
     id: model.id,
@@ -58,10 +61,10 @@ export function catalogEntry(model: Model): CatalogEntry {
     description: model.description,
     kind,
     task: model.task,
-    price: listPrice(rules),
+    price: highestPrice(rules, usd),
     unit: rules.unit,
-    ...(rates && { price_by_resolution: inUsd(rates) }),
-    extras: rules.extras.map(entryExtra),
+    ...(rates && { price_by_resolution: inUsd(rates, usd) }),
+    extras: rules.extras.map((extra) => entryExtra(extra, usd)),
     max: rules.max,
     max_unit: model.max_unit,
     resolutions: rules.resolutions,
@@ -75,14 +78,16 @@ export function catalogEntry(model: Model): CatalogEntry {
   };
 }
 
-function listPrice(rules: PriceRules): CatalogEntry['price'] {
+type Usd = (rate: bigint) => number;
+
+function highestPrice(rules: PriceRules, usd: Usd): CatalogEntry['price'] {
   if (rules.unit === '1M tokens') {
     return {
-      input: toUsdNumber(rules.input_usd_micro ?? 0n),
-      output: toUsdNumber(rules.output_usd_micro ?? 0n),
+      input: usd(rules.input_usd_micro ?? 0n),
+      output: usd(rules.output_usd_micro ?? 0n),
     };
   }
-  return toUsdNumber(
+  return usd(
     rateOf(
       rules,
       dearest(rules, (rate) => rate),
@@ -90,15 +95,15 @@ function listPrice(rules: PriceRules): CatalogEntry['price'] {
   );
 }
 
-function entryExtra(extra: Extra): CatalogExtra {
+function entryExtra(extra: Extra, usd: Usd): CatalogExtra {
   const { label, field } = extra;
-  const shown = { label, field, add_usd: toUsdNumber(extra.add_usd_micro) };
+  const shown = { label, field, add_usd: usd(extra.add_usd_micro) };
   if (extra.kind === 'per_item') return { ...shown, per_item: true, free: extra.free };
   const { equals, default: fallback } = extra;
   return { ...shown, equals, ...(fallback !== undefined && { default: fallback }) };
 }
 
-function inUsd(rates: Partial<Record<Resolution, bigint>>): Partial<Record<Resolution, number>> {
-  const entries = Object.entries(rates).map(([name, rate]) => [name, toUsdNumber(rate)]);
+function inUsd(rates: Rates, usd: Usd): Partial<Record<Resolution, number>> {
+  const entries = Object.entries(rates).map(([name, rate]) => [name, usd(rate)]);
   return Object.fromEntries(entries) as Partial<Record<Resolution, number>>;
 }

@@ -435,7 +435,54 @@ describe('what is wrong with a file', () => {
       'a default resolution that is not offered',
       { price: byResolution, ...schemaWith({ resolution: { default: '4k' } }) },
       '/models/0/input_schema/properties/resolution/default',
+      /must be 2k, or left out, as a request without it is priced/,
+    ],
+    [
+      'a default resolution that is made for less than is reserved',
+      { price: byResolution, ...schemaWith({ resolution: { default: '1k' } }) },
+      '/models/0/input_schema/properties/resolution/default',
+      /must be 2k, or left out, as a request without it is priced/,
+    ],
+    [
+      'a default resolution that is not offered, where all cost the same',
+      { resolutions: ['1k', '2k'], ...schemaWith({ resolution: { default: '4k' } }) },
+      '/models/0/input_schema/properties/resolution/default',
       /one of 1k, 2k/,
+    ],
+    [
+      'prices by a resolution that nobody can name',
+      { price: byResolution, input_schema: { type: 'object' } },
+      '/models/0/input_schema/properties',
+      /differs by resolution, which is not in/,
+    ],
+    [
+      'a default of more items than are free',
+      {
+        extras: [{ ...extra, per_item: 'reference_image_urls', free: 1 }],
+        ...schemaWith({ reference_image_urls: { default: ['a', 'b'] } }),
+      },
+      '/models/0/input_schema/properties/reference_image_urls/default',
+      /a list of at most 1/,
+    ],
+    [
+      'a default size beside the resolution by which pixels are priced',
+      {
+        price: { unit: 'MP', usd: '0.01' },
+        resolutions: ['1k'],
+        ...schemaWith({ resolution: {}, image_size: { default: '4096x4096' } }),
+      },
+      '/models/0/input_schema/properties/image_size/default',
+      /must be left out/,
+    ],
+    [
+      'a default of wider pictures than are priced',
+      {
+        price: { unit: 'MP', usd: '0.01' },
+        resolutions: ['1080p'],
+        ...schemaWith({ resolution: {}, aspect_ratio: { default: '32:9' } }),
+      },
+      '/models/0/input_schema/properties/aspect_ratio/default',
+      /no wider than 16:9/,
     ],
     [
       'an example that does not fit',
@@ -529,6 +576,12 @@ describe('what is wrong with a file', () => {
       { ...video, ...schemaWith({ duration_seconds: { default: 8 } }) },
       '/models/0/input_schema/properties/duration_seconds/default',
       /at most 5/,
+    ],
+    [
+      'seconds that are reserved and not taken',
+      { ...video, ...schemaWith({ duration_seconds: { enum: [4, 6, 8] } }) },
+      '/models/0/input_schema/properties/duration_seconds',
+      /is sent with 5, as it is priced, which must be one of 4, 6, 8; give duration_seconds a default/,
     ],
     [
       'a default longer than max',

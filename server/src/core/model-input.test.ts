@@ -234,11 +234,20 @@ describe('upstreamInput', () => {
     assert.equal(upstreamInput(model, route, { text: 'y' }).text, undefined);
   });
 
-  test('says what the price assumed, where the schema knows the field and has no default', () => {
+  test('says what the price assumed, where the schema knows the field', () => {
     const assumptions = { seed: 5, num_images: 4, megapixels: 1 };
     const sent = upstreamInput(model, route, { prompt: 'x' }, assumptions);
-    assert.deepEqual([sent.seed, sent.n, 'megapixels' in sent], [5, 1, false]);
+    // Also where a default has come since that says otherwise.
+    assert.deepEqual([sent.seed, sent.n, 'megapixels' in sent], [5, 4, false]);
     assert.equal(upstreamInput(model, route, { seed: 9 }, assumptions).seed, 9);
+  });
+
+  test('makes the default length, which may be shorter than what is reserved', () => {
+    const lengths = (schema: object) => {
+      const film = { input_schema: { properties: { duration_seconds: schema } } };
+      return upstreamInput(film, route, {}, { duration_seconds: 5 }).duration_seconds;
+    };
+    assert.deepEqual([lengths({ default: 4 }), lengths({})], [4, 5]);
   });
 
   test('is not led astray by fields named like methods', () => {

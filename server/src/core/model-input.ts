@@ -104,9 +104,10 @@ export function withDefaults(model: Pick<Model, 'input_schema'>, input: Input): 
 
 /**
  * What an upstream is sent for an input: in the upstream's names, with everything said that the
- * price rests on. An omitted field is its schema's default, else what the quote assumed where the
- * schema knows the field. Nothing of the caller's passes under a name that the row itself fills, or
- * it would get what was not priced.
+ * price rests on. An omitted field is what the quote assumed where the schema knows it, else the
+ * schema's default; a default length comes first, since it may be shorter than what is reserved.
+ * Nothing of the caller's passes under a name that the row itself fills, or it would get what was
+ * not priced.
  */
 export function upstreamInput(
   model: Pick<Model, 'input_schema'>,
@@ -116,7 +117,11 @@ export function upstreamInput(
 ): Input {
   const properties = propertiesOf(model);
   const assumed = Object.entries(assumptions).filter(([field]) => Object.hasOwn(properties, field));
-  const full = { ...Object.fromEntries(assumed), ...withDefaults(model, input) };
+  const { duration_seconds, ...fixed } = Object.fromEntries(assumed);
+  const full = {
+    ...(duration_seconds !== undefined && { duration_seconds }),
+    ...withDefaults(model, { ...fixed, ...input }),
+  };
   const taken = new Set(Object.values(input_mapping).map((target) => fieldForm(target).name));
   const closed = isClosed(model);
   const sent: [string, unknown][] = [];

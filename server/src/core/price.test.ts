@@ -4,7 +4,8 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { parse } from 'yaml';
 import { parseCatalogFile } from './catalog-file.ts';
-import type { Extra, PriceRules } from './catalog.ts';
+import { catalogEntry } from './catalog-entry.ts';
+import type { Extra, Model, PriceRules } from './catalog.ts';
 import { ApiError } from './errors.ts';
 import { parseUsd } from './money.ts';
 import { charge, price, priceTokens } from './price.ts';
@@ -975,7 +976,28 @@ describe('for every row and input', () => {
     );
   });
 
+  const withoutExtras = { reference_image_urls: [], generate_audio: false };
   const anyPpm = fc.oneof(fc.nat(100_000_000), fc.constantFrom(1, 333_333, 1_000_001));
+
+  test('the catalog shows an account the rates of its estimates, to the micro-USD', () => {
+    const shownAs = (usd: unknown) => String(parseUsd((usd as number).toFixed(6)));
+    fc.assert(
+      fc.property(anyModel, anyGoodInput, anyPpm, (model, { resolution: _, ...input }, ppm) => {
+        const entry = catalogEntry(model as Model, ppm);
+        const quote = shownQuote(quoteToJson(price(model, input, ppm)));
+        const [first, second] = quote.breakdown.map((line) => line.unit_price_usd_micro);
+        if (typeof entry.price === 'object') {
+          assert.deepEqual(Object.values(entry.price).map(shownAs), [first, second]);
+          return;
+        }
+        const rates = Object.values(entry.price_by_resolution ?? { one: entry.price });
+        const plain = shownQuote(quoteToJson(price(model, { ...input, ...withoutExtras }, ppm)));
+        const all = plain.unit_price_by_resolution_usd_micro ?? { one: first };
+        assert.deepEqual(rates.map(shownAs), Object.values(all));
+        assert.equal(entry.price, Math.max(...rates));
+      }),
+    );
+  });
 
   test('the list price is the multiplier 1, to the byte', () => {
     fc.assert(
@@ -1134,7 +1156,7 @@ function exampleModel(part: { price: { unit: string } }): Priceable {
   const unit = part.price.unit;
   const kind = unit === '1M tokens' ? 'text' : unit === 'sec' ? 'video' : 'image';
   const tasks = { text: 'chat', video: 'text-to-video', image: 'text-to-image' };
-  const names = ['reference_image_urls', 'generate_audio'];
+  const names = ['reference_image_urls', 'generate_audio', 'resolution'];
   const media = {
     example: { image_size: 'square' },
     input_schema: {

@@ -26,7 +26,14 @@ import {
 import type { Input, Priceable } from './priced-fields.ts';
 import { areaOf, megapixels, pixelsFor } from './megapixels.ts';
 import type { PixelsOf } from './megapixels.ts';
-import { dearest, extraPart, offeredResolutions, rateOf, ratesByResolution } from './rates.ts';
+import {
+  LIST_PPM,
+  dearest,
+  extraPart,
+  offeredResolutions,
+  rateOf,
+  ratesByResolution,
+} from './rates.ts';
 import type { Part, Rates } from './rates.ts';
 
 export interface QuoteLine {
@@ -70,8 +77,6 @@ export interface Actual {
 /** Reserved for a video whose length the caller leaves open. */
 const DURATION_SECONDS_DEFAULT = 5;
 const MILLION = 1_000_000n;
-/** The list price, in millionths of it. */
-export const LIST_PPM = 1_000_000;
 
 type MediaUnit = Exclude<Unit, '1M tokens'>;
 const labels: Record<MediaUnit, string> = {

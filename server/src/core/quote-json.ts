@@ -1,8 +1,8 @@
 /** A quote as JSON: the form kept with a request, and the form that callers see. */
 
 import type { Resolution, Unit } from './catalog.ts';
-import { divideUp } from './money.ts';
-import { LIST_PPM, type Quote } from './price.ts';
+import type { Quote } from './price.ts';
+import { LIST_PPM, ownRate } from './rates.ts';
 
 /** `Quote` with every amount as a decimal text of micro-USD. */
 export interface QuoteJson {
@@ -64,12 +64,11 @@ export function quoteFromJson(json: QuoteJson): Quote {
 export type ShownQuote = Omit<QuoteJson, 'price_ppm'> & { price_multiplier?: number };
 
 /**
- * As callers see it: at the account's own rates, so that a rate times its quantity is the amount. A
- * rate with parts of a micro-USD is shown rounded up; the amounts come from the exact one.
+ * As callers see it: at the account's own rates, so that a rate times its quantity is the amount.
  */
 export function shownQuote({ price_ppm = LIST_PPM, ...quote }: QuoteJson): ShownQuote {
   if (price_ppm === LIST_PPM) return quote;
-  const own = (rate: string) => divideUp(BigInt(rate) * BigInt(price_ppm), 1_000_000n).toString();
+  const own = (rate: string) => ownRate(BigInt(rate), price_ppm).toString();
   const rates = quote.unit_price_by_resolution_usd_micro;
   return {
     ...quote,

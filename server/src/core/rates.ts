@@ -1,6 +1,7 @@
 /** What one unit costs: the rate of a resolution, and what extras add to it. */
 
 import type { Extra, PriceRules, Resolution } from './catalog.ts';
+import { divideUp } from './money.ts';
 import { readItems, readOption, unpriceable } from './priced-fields.ts';
 import type { Input } from './priced-fields.ts';
 
@@ -11,6 +12,17 @@ export interface Part {
 }
 
 export type Rates = Partial<Record<Resolution, bigint>>;
+
+/** The list price, in millionths of it. */
+export const LIST_PPM = 1_000_000;
+
+/**
+ * A rate of the catalog as it is shown to an account that pays `price_ppm` millionths of it: parts
+ * of a micro-USD are rounded up. Amounts come from the exact one.
+ */
+export function ownRate(rate: bigint, price_ppm: number): bigint {
+  return divideUp(rate * BigInt(price_ppm), BigInt(LIST_PPM));
+}
 
 /** The resolutions a row can be asked for, as listed. */
 export function offeredResolutions(rules: PriceRules): readonly Resolution[] {

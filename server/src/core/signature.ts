@@ -76,6 +76,31 @@ export function verifyFile(
   return now_seconds > Number(exp) ? 'expired' : 'valid';
 }
 
+/** A file that is yet to come, and the key that it will have come with. */
+export interface UploadLink {
+  /** UUIDs. */
+  id: string;
+  key_id: string;
+}
+
+/** The query of an address that takes one upload without a key: `key_id=…&exp=…&sig=…`. */
+export function signUpload(secret: Buffer, link: UploadLink & { exp: number }): string {
+  const { key_id, exp } = link;
+  return `key_id=${key_id}&exp=${exp}&sig=${signatureOf(secret, uploadLines(link, String(exp)))}`;
+}
+
+/** Judges such an address as `verify` does. */
+export function verifyUpload(
+  secrets: readonly Buffer[],
+  { id, key_id, exp, sig, now_seconds }: UploadLink & Omit<PresentedLink, 'request_id' | 'index'>,
+): 'valid' | 'expired' | 'invalid' {
+  if (!isUuid(key_id)) return 'invalid';
+  if (typeof exp !== 'string' || !expForm.test(exp)) return 'invalid';
+  if (typeof sig !== 'string' || !sigForm.test(sig)) return 'invalid';
+  if (!isSigned(secrets, sig, uploadLines({ id, key_id }, exp))) return 'invalid';
+  return now_seconds > Number(exp) ? 'expired' : 'valid';
+}
+
 /** The attempt that an upstream calls back about. */
 export interface CallbackLink {
   upstream: string;
@@ -103,6 +128,10 @@ function outputLines(request_id: string, index: number, exp: string): string[] {
 
 function fileLines(id: string, exp: string): string[] {
   return ['v1', 'GET', 'file', id, exp];
+}
+
+function uploadLines({ id, key_id }: UploadLink, exp: string): string[] {
+  return ['v1', 'PUT', 'file', id, key_id, exp];
 }
 
 function callbackLines({ upstream, request_id, attempt }: CallbackLink): string[] {

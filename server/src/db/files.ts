@@ -26,8 +26,9 @@ export async function held(db: Connection, accountId: string): Promise<FilesHeld
 }
 
 /**
- * Null where the account's living files would take more than `max_bytes` with it. Uploads of one
- * account wait for each other here, so that no two of them count the same room as free.
+ * Null where the account's living files would take more than `max_bytes` with it, or where there is
+ * such a file already. Uploads of one account wait for each other here, so that no two of them
+ * count the same room as free.
  */
 export function insert(
   db: Database,
@@ -41,7 +42,7 @@ export function insert(
         ${file.size}::bigint, ${file.sha256}, now() + ${file.ttl_seconds} * interval '1 s'
       where ${file.size}::bigint + (select coalesce(sum(size), 0) from files
         where account_id = ${file.account_id} and expires_at > now()) <= ${file.max_bytes}::bigint
-      returning created_at, expires_at`);
+      on conflict (id) do nothing returning created_at, expires_at`);
     return rows[0] ?? null;
   });
 }

@@ -214,6 +214,15 @@ function findOthers(db: Connection, hashes: Buffer[]): Promise<OtherRow[]> {
     from found`);
 }
 
+/** The account of a key that may be used now; null where it may not. */
+export async function accountOf(db: Connection, keyId: string): Promise<string | null> {
+  const [row] = await db.run<{ account_id: string }>(sql`
+    select k.account_id from keys k join accounts a on a.id = k.account_id
+    where k.id = ${keyId} and k.revoked_at is null and a.status = 'active'
+      and (k.expires_at is null or k.expires_at > now())`);
+  return row?.account_id ?? null;
+}
+
 export interface KeyRow {
   id: string;
   account_id: string;
@@ -306,6 +315,33 @@ export async function studioSpending(
     from keys k join key_usage u on u.key_id = k.id
     where k.account_id = ${accountId} and k.is_studio`);
   return row ?? null;
+}
+
+/** What a key can spend from: its account's balance and its month, as of one moment. */
+export interface Funds {
+  available_usd_micro: bigint;
+  reserved_usd_micro: bigint;
+  name: string;
+  limit_usd_micro: bigint | null;
+  /** Charged plus reserved. */
+  spent_usd_micro: bigint;
+  /** When the month (UTC) ends. */
+  resets_at: string;
+}
+
+export async function funds(db: Connection, keyId: string): Promise<Funds> {
+  const [row] = await db.run<Funds>(sql`
+    select b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
+      b.debits_pending as reserved_usd_micro, k.name,
+      k.monthly_limit_usd_micro as limit_usd_micro,
+      case when u.month = date_trunc('month', now() at time zone 'utc')::date
+        then u.pending_usd_micro + u.posted_usd_micro else 0 end as spent_usd_micro,
+      to_char(date_trunc('month', now() at time zone 'utc') + interval '1 month',
+        'YYYY-MM-DD"T"HH24:MI:SS".000Z"') as resets_at
+    from keys k join key_usage u on u.key_id = k.id
+      join balances b on b.account_id = k.account_id
+    where k.id = ${keyId}`);
+  return row!;
 }
 
 export interface StudioSpending {

@@ -1,4 +1,5 @@
 import type { Schema } from './docs/schema.ts';
+import { schemas as balanceSchemas } from './docs/balance.ts';
 import { schemas as chatSchemas } from './docs/chat-shapes.ts';
 import { schemas as errorSchemas } from './docs/errors.ts';
 import { schemas as fileSchemas } from './docs/files.ts';
@@ -10,6 +11,7 @@ import { schemas as requestSchemas } from './docs/request-shapes.ts';
 /** What the OpenAPI document says of every route: by the names that the table of routes uses. */
 
 export type { RouteDocs } from './docs/schema.ts';
+export { balance } from './docs/balance.ts';
 export { callback } from './docs/callbacks.ts';
 export { chat } from './docs/chat.ts';
 export { readFile, upload } from './docs/files.ts';
@@ -30,6 +32,7 @@ export {
 /** Every named shape of the wire. */
 export const schemas: Record<string, Schema> = {
   ...modelSchemas,
+  ...balanceSchemas,
   ...queueSchemas,
   ...requestSchemas,
   ...fileSchemas,

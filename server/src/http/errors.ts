@@ -1,10 +1,12 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
+import { falRefusal } from '../core/fal.ts';
 import { BatchFull } from '../lib/batch.ts';
 import { JsonError } from '../lib/json.ts';
 import { isUnavailable } from '../lib/sql.ts';
 import { StreamStalled } from '../lib/streams.ts';
 import { StorageFull, TooLarge } from '../storage/storage.ts';
+import { speaksFal } from './fal/refusal.ts';
 
 /** The one shape of every reply that is no success. */
 export function errorBody(error: ApiError, requestId: string) {
@@ -21,12 +23,13 @@ export function sendError(thrown: unknown, req: FastifyRequest, reply: FastifyRe
     const level = error.code === 'internal_error' ? 'error' : 'warn';
     req.log[level]({ err: error.cause ?? thrown, code: error.code }, 'call failed');
   }
+  const fal = speaksFal(req) ? falRefusal(error) : null;
   // A target that is no address is refused before any hook has set the id.
   return reply
-    .code(error.status)
+    .code(fal?.status ?? error.status)
     .header('x-request-id', req.id)
     .headers(errorHeaders(error))
-    .send(errorBody(error, req.id));
+    .send({ ...fal?.body, ...errorBody(error, req.id) });
 }
 
 export function errorHeaders(error: ApiError): Record<string, string> {

@@ -16,16 +16,30 @@ const accepted = /^(image\/(?!svg)|video\/|audio\/|application\/pdf$|text\/plain
 const acceptedWords = 'images, video, audio, PDF and plain text';
 
 /** POST /files: the raw bytes are the body. */
-export async function upload(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
-  const { openUploads, settings } = deps;
+export function upload(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const { account_id } = req.caller;
+  const id = newId();
+  return store({ id, account_id, storage_key: `files/${account_id}/${id}` }, req, reply, deps);
+}
+
+type NewFile = Pick<files.FileRow, 'id' | 'account_id' | 'storage_key'>;
+
+/** Stores the body as this file. The storage key must be new: a failure removes its bytes. */
+export async function store(
+  file: NewFile,
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const { openUploads, settings } = deps;
+  const { account_id } = file;
   if (!openUploads.take(account_id, 1)) {
     throw openUploads.held(account_id) < settings.openUploads
       ? tooManyHere()
       : tooManyOpen(settings.openUploads);
   }
   try {
-    return await take(req, reply, deps);
+    return await take(file, req, reply, deps);
   } finally {
     openUploads.give(account_id, 1);
   }
@@ -46,7 +60,12 @@ function tooManyHere(): ApiError {
   });
 }
 
-async function take(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+async function take(
+  { id, account_id, storage_key }: NewFile,
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
   const {
     'content-type': declared,
     'content-encoding': encoding,
@@ -63,7 +82,6 @@ async function take(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<un
       message: 'The body is empty; send the bytes of the file.',
     });
   assertSpace(deps);
-  const { account_id } = req.caller;
   // A length that nobody told is judged when it is known.
   await assertRoom(account_id, Number(length ?? 0) || 1, deps);
   const { uploadLeastBytes, uploadWindowMs } = deps.settings.times;
@@ -84,8 +102,6 @@ async function take(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<un
       `The Content-Type says ${declared.slice(0, 100)}, the bytes are ${content_type}.`,
     );
   }
-  const id = newId();
-  const storage_key = `files/${account_id}/${id}`;
   const { size, sha256 } = await deps.storage.put(storage_key, whileSpace(stream, deps), {
     maxBytes,
   });
@@ -116,6 +132,7 @@ async function record(row: Parameters<typeof files.insert>[1], deps: HttpDeps) {
   try {
     const times = await files.insert(deps.db, row);
     if (times) return times;
+    if (await files.findOne(deps.db, row.id)) throw usedUp();
     throw noRoom(await files.held(deps.db, row.account_id), deps.settings.filesMaxBytes);
   } catch (error) {
     // Without a row nobody would ever delete them.
@@ -134,6 +151,12 @@ async function* whileSpace(stream: Bytes, deps: HttpDeps): Bytes {
     assertSpace(deps);
     yield chunk;
   }
+}
+
+function usedUp(): ApiError {
+  return new ApiError('bad_request', {
+    message: 'An address for an upload takes one file, and this one has taken it. Ask for another.',
+  });
 }
 
 /** Refuses before the bytes are taken what would be refused after it. */

@@ -9,7 +9,7 @@ import { quoteToJson } from '../core/quote-json.ts';
 import { submittedBody } from '../core/views.ts';
 import { headerValues } from '../lib/headers.ts';
 import { newId } from '../lib/id.ts';
-import { tooManyOpenJobs } from '../operations/submit.ts';
+import { tooManyOpenJobs, type Submitted } from '../operations/submit.ts';
 import { demandModel } from './auth.ts';
 import { jsonMaxBytes, readObject } from './body.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
@@ -19,6 +19,21 @@ import { place } from './place.ts';
 
 /** POST /queue/{model_id} */
 export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const model_id = (req.params as { '*': string })['*'];
+  const { webhook_url } = req.query as Record<string, unknown>;
+  const submitted = await enqueue({ model_id, webhook_url }, req, reply, deps);
+  reply.header('location', `${deps.links.baseUrl}/requests/${submitted.request_id}/status`);
+  reply.code(submitted.replayed ? 200 : 202).type('application/json; charset=utf-8');
+  return submittedBody(submitted, deps.links);
+}
+
+/** Reads the model input and submits it. `webhook_url` is that of the query, as it came. */
+export async function enqueue(
+  asked: { model_id: string; webhook_url: unknown },
+  req: Keyed,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<Submitted> {
   const { caller } = req;
   const openJobs = caller.open_jobs ?? deps.settings.openJobs;
   const idempotency_key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
@@ -26,10 +41,10 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   // further work.
   if (idempotency_key === null && caller.open_requests >= openJobs) throw tooManyOpenJobs(openJobs);
   const body = await readObject(req, reply, jsonMaxBytes, deps);
-  const model = findModel(deps, (req.params as { '*': string })['*']);
+  const model = findModel(deps, asked.model_id);
   if (model.kind === 'text') throw new ApiError('use_chat_completions', { param: 'model_id' });
   demandModel(caller, model.id, 'model_id');
-  const { webhook_url, input } = await takeWebhook(req, body, deps);
+  const { webhook_url, input } = await takeWebhook(asked.webhook_url, body, deps);
   const quote = price(model, input, caller.price_ppm);
   await checkInput(model, input, caller.account_id, deps);
   const { routes, refusal } = await place(model, deps);
@@ -62,20 +77,17 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
     open_jobs: openJobs,
     refusal,
   });
-  reply.header('location', `${deps.links.baseUrl}/requests/${submitted.request_id}/status`);
   if (submitted.replayed) reply.header('idempotent-replayed', 'true');
-  reply.code(submitted.replayed ? 200 : 202).type('application/json; charset=utf-8');
-  return submittedBody(submitted, deps.links);
+  return submitted;
 }
 
 /** Takes `webhook_url` out of query and body, and judges it. */
 async function takeWebhook(
-  req: Keyed,
+  inQuery: unknown,
   body: Record<string, unknown>,
   deps: HttpDeps,
 ): Promise<{ webhook_url: string | null; input: Record<string, unknown> }> {
   const { webhook_url: inBody, ...input } = body;
-  const inQuery = (req.query as Record<string, unknown>).webhook_url;
   const given = [inQuery, inBody].filter((value) => value !== undefined);
   if (given.length === 0) return { webhook_url: null, input };
   const bad = (reason: string) =>

@@ -14,6 +14,7 @@ import {
 import * as requests from '../db/requests.ts';
 import type { StatusRow } from '../db/requests.ts';
 import { isUuid } from '../lib/id.ts';
+import type { EventStream } from '../lib/sse.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { holdStream, isFull } from './event-streams.ts';
 import {
@@ -32,7 +33,7 @@ const pageDefault = 20;
 const pageMax = 100;
 
 /** GET /requests/{request_id}/status */
-export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<StatusView> {
   const waitSeconds = readWait((req.query as Record<string, unknown>).wait);
   let row = own(req, await deps.status(requestId(req)));
   if (waitSeconds > 0 && !isFinal(row.status) && mayWait(req, deps))
@@ -47,7 +48,19 @@ function mayWait({ viewer }: Keyed, deps: HttpDeps): boolean {
 }
 
 /** GET /requests/{request_id}/status/stream */
-export async function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  return follow(req, reply, deps, (events, status) =>
+    events.send(JSON.stringify(status), 'status'),
+  );
+}
+
+/** Shows the status at once and after each change until it is final, then ends the stream. */
+export async function follow(
+  req: Keyed,
+  reply: FastifyReply,
+  deps: HttpDeps,
+  show: (events: EventStream, status: StatusView) => void,
+): Promise<unknown> {
   const row = own(req, await deps.status(requestId(req)));
   const first = await view(row, deps);
   if (req.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();
@@ -65,7 +78,7 @@ export async function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   }
   function send(status: StatusView): void {
     shown = status.queue_position;
-    events.send(JSON.stringify(status), 'status');
+    show(events, status);
     if (isFinal(status.status)) events.end();
   }
   return reply;
@@ -151,7 +164,8 @@ export async function list(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Pr
   return { data: page.map((row) => listEntry(row, deps.links)), next_cursor };
 }
 
-function requestId(req: Keyed): string {
+/** That of the path. Throws `not_found` for what cannot be one. */
+export function requestId(req: Keyed): string {
   // Some clients write UUIDs in capitals; they mean the same.
   const request_id = (req.params as { request_id: string }).request_id.toLowerCase();
   if (!isUuid(request_id)) throw new ApiError('not_found');

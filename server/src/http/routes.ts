@@ -1,3 +1,4 @@
+import { balance } from './balance.ts';
 import * as callbacks from './callbacks.ts';
 import * as chat from './chat.ts';
 import type { Handler, HttpDeps, KeyedHandler } from './deps.ts';
@@ -16,10 +17,12 @@ import * as requests from './requests.ts';
  * only the holder of a signed address. The handler judges signatures itself. `prefixed` paths lie
  * below /v1.
  */
-export type Route = { method: Method; path: string; prefixed: boolean; docs: docs.RouteDocs } & (
+export type Call = { method: Method; path: string; prefixed: boolean } & (
   | { who: 'anyone' | 'key_or_signature' | 'signature'; handler: Handler }
   | { who: 'key'; handler: KeyedHandler }
 );
+/** A call of the API, which the OpenAPI document describes. */
+export type Route = Call & { docs: docs.RouteDocs };
 
 type Method = 'GET' | 'POST' | 'PUT';
 type Row = [Method, string, docs.RouteDocs];
@@ -28,6 +31,7 @@ type KeyedCall = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<u
 
 /** Below /v1, with a key. */
 export const keyedCalls: [...Row, KeyedCall][] = [
+  ['GET', '/balance', docs.balance, balance],
   ['POST', '/estimate', docs.estimate, estimate],
   ['POST', '/chat/completions', docs.chat, chat.completions],
   ['POST', '/queue/*', docs.submit, queue.submit],

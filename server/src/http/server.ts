@@ -15,8 +15,10 @@ import { callsPerConnectionMax, watchConnections } from './connections.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { discardRest } from './discard.ts';
 import { errorBody, sendError } from './errors.ts';
-import type { Route } from './routes.ts';
+import { falOffer, speaksFal } from './fal/refusal.ts';
+import type { Call } from './routes.ts';
 import { mountWeb } from './web/mount.ts';
+import { asksForPage, noPage } from './web/pages.ts';
 import type { WebRoute } from './web/routes.ts';
 import { networkOf } from './web/throttle.ts';
 import { isStranger, type WebDeps } from './web/visit.ts';
@@ -33,7 +35,7 @@ const allMethods = METHODS.filter((method) => method !== 'CONNECT');
 export function createServer(
   deps: HttpDeps,
   logger: FastifyBaseLogger,
-  table: Route[],
+  table: Call[],
   web: { table: WebRoute[]; deps: WebDeps } | null = null,
 ): FastifyInstance {
   const { requestMs, headersMs, connectionsCheckMs } = deps.settings.times;
@@ -67,13 +69,9 @@ export function createServer(
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler(sendError);
   app.setNotFoundHandler((req, reply) =>
-    sendError(
-      new ApiError('not_found', {
-        message: `There is nothing at ${req.url.split('?')[0]!.slice(0, 200)}. GET /v1/openapi.json lists the routes.`,
-      }),
-      req,
-      reply,
-    ),
+    web && asksForPage(req)
+      ? noPage(req, reply, web.deps)
+      : sendError(new ApiError('not_found', { message: nothingAt(req) }), req, reply),
   );
   if (logger.level === 'debug') logCalls(app, logger);
   bound(app, deps);
@@ -81,6 +79,11 @@ export function createServer(
   mount(app, table, deps);
   if (web) mountWeb(app, web.table, web.deps);
   return app;
+}
+
+function nothingAt(req: FastifyRequest): string {
+  const offered = speaksFal(req) ? falOffer : 'GET /v1/openapi.json lists the routes.';
+  return `There is nothing at ${req.url.split('?')[0]!.slice(0, 200)}. ${offered}`;
 }
 
 const tooMuch = 'This server has too much to do. Nothing was charged; retry with backoff.';
@@ -165,7 +168,7 @@ function logCalls(app: FastifyInstance, logger: FastifyBaseLogger): void {
 /** By the route, not by the target's text: that may be written as a whole URL. */
 function isOutside(req: FastifyRequest): boolean {
   const { url } = req.routeOptions;
-  return isStranger(req) || (url !== undefined && !/^\/(v1|api)\//.test(url));
+  return isStranger(req) || (url !== undefined && !/^\/(v1|api|fal)\//.test(url));
 }
 
 /** What Node would serve, or refuse with an empty body. */
@@ -190,7 +193,7 @@ function refuseMisfits(app: FastifyInstance): void {
   });
 }
 
-function mount(app: FastifyInstance, table: Route[], deps: HttpDeps): void {
+function mount(app: FastifyInstance, table: Call[], deps: HttpDeps): void {
   const methods = new Map<string, string[]>();
   for (const method of allMethods) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
@@ -226,7 +229,7 @@ function mount(app: FastifyInstance, table: Route[], deps: HttpDeps): void {
 }
 
 /** The key is judged before anything of the body is, its Content-Type included. */
-function handlerOf(route: Route, deps: HttpDeps): Pick<RouteOptions, 'handler' | 'onRequest'> {
+function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 'onRequest'> {
   if (route.who !== 'key') return { handler: route.handler };
   return {
     onRequest: async (req, reply) => {

@@ -54,23 +54,57 @@ export interface MovementFilter {
   /** From this moment, up to but not with that one; null: no bound. */
   from: Date | null;
   to: Date | null;
-  limit: number;
 }
+
+/** Null: all of them. */
+type Limited = MovementFilter & { limit: number | null };
 
 /** Few of many, and looked for among all: an index of their own leads to them. */
 const rareKinds: ReadonlySet<TransferKind> = new Set(['deposit', 'adjustment']);
 
 /** One account's movements, newest first. */
-export function movements(db: Connection, filter: MovementFilter): Promise<Movement[]> {
+export function movements(db: Connection, filter: Limited): Promise<Movement[]> {
   return db.run<Movement>(movementsStatement(filter, 'desc'));
 }
 
 /** The same, oldest first. */
-export function movementsUpwards(db: Connection, filter: MovementFilter): Promise<Movement[]> {
+export function movementsUpwards(db: Connection, filter: Limited): Promise<Movement[]> {
   return db.run<Movement>(movementsStatement(filter, 'asc'));
 }
 
-function movementsStatement(filter: MovementFilter, order: 'asc' | 'desc'): Statement {
+export interface MovementTotals {
+  movements: number;
+  /** What the movements gave to the available balance and took from it, both at least 0. */
+  in_usd_micro: bigint;
+  out_usd_micro: bigint;
+  /** Of the charges among them: what was paid. */
+  charged_usd_micro: bigint;
+}
+
+/** Over all that the filter finds. */
+export async function movementTotals(
+  db: Connection,
+  filter: MovementFilter,
+): Promise<MovementTotals> {
+  const { text, values } = movementsStatement({ ...filter, limit: null }, 'asc');
+  const [row] = await db.run<MovementTotals>(
+    rawSql(
+      `
+      select count(*)::int as movements,
+        coalesce(sum(change_usd_micro) filter (where change_usd_micro > 0), 0)::bigint
+          as in_usd_micro,
+        coalesce(-sum(change_usd_micro) filter (where change_usd_micro < 0), 0)::bigint
+          as out_usd_micro,
+        coalesce(sum(amount_usd_micro) filter (where kind = 'charge'), 0)::bigint
+          as charged_usd_micro
+      from (${text}) m`,
+      values,
+    ),
+  );
+  return row!;
+}
+
+function movementsStatement(filter: Limited, order: 'asc' | 'desc'): Statement {
   const { account_id, kinds, from_seq, below_seq, from, to, limit } = filter;
   const rare = kinds.length > 0 && kinds.every((kind) => rareKinds.has(kind));
   const ofRare = rare ? `and kind in ('deposit', 'adjustment')` : '';

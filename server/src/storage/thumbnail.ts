@@ -4,7 +4,7 @@ import type { Storage } from './storage.ts';
 /** Small pictures of large ones, for lists: a page of originals would be tens of megabytes. */
 export interface Thumbnails {
   /** WebP; null where the bytes are gone or are no picture that we make small. */
-  of(picture: Picture): Promise<Buffer | null>;
+  of(picture: Picture, size: ThumbnailSize): Promise<Buffer | null>;
 }
 
 interface Picture {
@@ -13,8 +13,16 @@ interface Picture {
   sha256: string;
 }
 
-/** Twice what lists show, for screens with two dots a pixel. */
-const side = 128;
+/**
+ * A square for a line of a list, and all of the picture for a card; twice what is shown, for
+ * screens with two dots a pixel.
+ */
+const sizes = {
+  square: { width: 128, height: 128, fit: 'cover' },
+  card: { width: 640, height: 640, fit: 'inside', withoutEnlargement: true },
+} as const;
+export type ThumbnailSize = keyof typeof sizes;
+export const thumbnailSizes = Object.keys(sizes) as ThumbnailSize[];
 const types = new Set(['image/png', 'image/jpeg', 'image/webp']);
 /** What a decoder may be made to hold; larger ones are shown as a sign of their kind. */
 const pixelsMax = 50_000_000;
@@ -22,7 +30,7 @@ const seconds = 5;
 /** Made at the same time; decoding shares its threads with the disk. */
 const togetherMax = 2;
 const waitingMax = 200;
-/** Kept, a few KB each, so that a list that is looked at again costs nothing. */
+/** Kept, a few KB each or some tens, so that a list that is looked at again costs nothing. */
 const keptMax = 500;
 
 export function createThumbnails(storage: Storage): Thumbnails {
@@ -30,14 +38,14 @@ export function createThumbnails(storage: Storage): Thumbnails {
   const waiting: (() => void)[] = [];
   let together = 0;
 
-  async function make(picture: Picture): Promise<Buffer | null> {
+  async function make(picture: Picture, size: ThumbnailSize): Promise<Buffer | null> {
     if (together >= togetherMax) {
       if (waiting.length >= waitingMax) return null;
       await new Promise<void>((resolve) => waiting.push(resolve));
     }
     together++;
     try {
-      return await shrink(storage, picture);
+      return await shrink(storage, picture, size);
     } finally {
       together--;
       waiting.shift()?.();
@@ -45,29 +53,33 @@ export function createThumbnails(storage: Storage): Thumbnails {
   }
 
   return {
-    of(picture) {
+    of(picture, size) {
       if (!types.has(picture.content_type)) return Promise.resolve(null);
-      const { sha256 } = picture;
-      const made = kept.get(sha256) ?? make(picture);
-      kept.delete(sha256);
-      kept.set(sha256, made);
+      const name = `${picture.sha256} ${size}`;
+      const made = kept.get(name) ?? make(picture, size);
+      kept.delete(name);
+      kept.set(name, made);
       if (kept.size > keptMax) kept.delete(kept.keys().next().value!);
       // What failed once may do better the next time.
-      const forget = () => void (kept.get(sha256) === made && kept.delete(sha256));
+      const forget = () => void (kept.get(name) === made && kept.delete(name));
       made.then((bytes) => bytes ?? forget(), forget);
       return made;
     },
   };
 }
 
-async function shrink(storage: Storage, { storage_key }: Picture): Promise<Buffer | null> {
+async function shrink(
+  storage: Storage,
+  { storage_key }: Picture,
+  size: ThumbnailSize,
+): Promise<Buffer | null> {
   const file = await storage.asPath(storage_key);
   if (file === null) return null;
   try {
     return await sharp(file.path, { limitInputPixels: pixelsMax, sequentialRead: true })
       .timeout({ seconds })
       .autoOrient()
-      .resize(side, side, { fit: 'cover' })
+      .resize(sizes[size])
       .webp({ quality: 78 })
       .toBuffer();
   } finally {

@@ -149,8 +149,8 @@ function complete(row: Claimed, result: Result, outputs: Output[], deps: StepDep
 
 /** What the upstream was asked for, as `upstreamInput` has it. */
 function resolutionOf({ input, quote }: Claimed, model: Model | undefined): unknown {
-  const full = model ? withDefaults(model, input) : input;
-  return full.resolution ?? quote.assumptions.resolution;
+  const asked = { ...quote.assumptions, ...input };
+  return (model ? withDefaults(model, asked) : asked).resolution;
 }
 
 function costOf({ cost_usd_micro: cost = -1n }: Result): bigint | null {

@@ -143,8 +143,9 @@ describe('with the catalog that it comes with', () => {
     );
     assert.match(output.stdout, new RegExp(`ready: ${body.data.length} sandbox models`));
     assert.equal(body.data.length, checked.json.models - checked.json.hidden.length);
-    const [, key] = /export FAREBOX_KEY=(\S+)\n/.exec(output.stdout)!;
-    const curl = /curl -s (\S+) \\\n +-H "Authorization: Key \$FAREBOX_KEY" [^]*-d '(\{.*\})'\n/;
+    const [, key] = /export FAREBOX_API_KEY=(\S+)\n/.exec(output.stdout)!;
+    const curl =
+      /curl -s (\S+) \\\n +-H "Authorization: Key \$FAREBOX_API_KEY" [^]*-d '(\{.*\})'\n/;
     const [, url, input] = curl.exec(output.stdout)!;
     const submitted = await call(url!, 'POST', '', key!, JSON.parse(input!) as object);
     assert.equal(submitted.status, 202, JSON.stringify(submitted.body));

@@ -22,6 +22,7 @@ import {
   movedSince,
   movements,
   movementsOf,
+  movementTotals,
   seqsBetween,
   statement,
 } from '../../src/ledger/statement.ts';
@@ -243,6 +244,7 @@ const asked: Record<string, Ask> = {
     movements(c, { ...booked, account_id: sample.account, below_seq: 300n }),
   'movements of one kind': (c) =>
     movements(c, { ...booked, account_id: sample.account, kinds: ['charge'] }),
+  'what movements come to': (c) => movementTotals(c, { ...booked, account_id: sample.account }),
   'movements between two moments': (c) =>
     seqsBetween(c, sample.account, new Date(0), new Date(madeAt(5_000))),
   'what was spent a day': (c) =>

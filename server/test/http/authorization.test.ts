@@ -6,6 +6,7 @@ import { sign } from '../../src/core/signature.ts';
 import * as accounts from '../../src/db/accounts.ts';
 import * as keys from '../../src/db/keys.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
+import { falCalls } from '../../src/http/fal/routes.ts';
 import { routes } from '../../src/http/routes.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import { createKey } from '../../src/operations/key.ts';
@@ -49,6 +50,7 @@ const matrix = `
   GET  /v1/models/*                            200 200 200 200 200 200 | 200 200 200 | 200 200 200
   GET  /v1/llms.txt                            200 200 200 200 200 200 | 200 200 200 | 200 200 200
   GET  /v1/openapi.json                        200 200 200 200 200 200 | 200 200 200 | 200 200 200
+  GET  /v1/balance                             401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/estimate                            401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/chat/completions                    401 401 401 401 401 401 | 200 200 200 | 401 401 401
   POST /v1/queue/*                             401 401 401 401 401 401 | 202 202 202 | 401 401 401
@@ -63,6 +65,17 @@ const matrix = `
   POST /v1/callbacks/:upstream/:request_id/:attempt/:sig 404 404 404 404 404 404 | 404 404 404 | 404 404 404
   GET  /v1/files/:file_id                      401 401 401 401 401 401 | 404 200 200 | 401 401 401
   POST /v1/files                               401 401 401 401 401 401 | 201 201 201 | 401 401 401
+  POST /fal/queue.fal.run/*                                                401 401 401 401 401 401 | 200 200 200 | 401 401 401
+  GET  /fal/queue.fal.run/:owner/:alias/requests/:request_id               401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  GET  /fal/queue.fal.run/:owner/:alias/requests/:request_id/status        401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  GET  /fal/queue.fal.run/:owner/:alias/requests/:request_id/status/stream 401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  PUT  /fal/queue.fal.run/:owner/:alias/requests/:request_id/cancel        401 401 401 401 401 401 | 404 202 202 | 401 401 401
+  GET  /fal/queue.fal.run/:namespace/:owner/:alias/requests/:request_id               401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  GET  /fal/queue.fal.run/:namespace/:owner/:alias/requests/:request_id/status        401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  GET  /fal/queue.fal.run/:namespace/:owner/:alias/requests/:request_id/status/stream 401 401 401 401 401 401 | 404 200 200 | 401 401 401
+  PUT  /fal/queue.fal.run/:namespace/:owner/:alias/requests/:request_id/cancel        401 401 401 401 401 401 | 404 202 202 | 401 401 401
+  POST /fal/rest.fal.ai/storage/upload/initiate                            401 401 401 401 401 401 | 200 200 200 | 401 401 401
+  PUT  /fal/uploads/:file_id                   401 401 401 401 401 401 | 401 401 401 | 401 401 401
   GET  /livez                                  200 200 200 200 200 200 | 200 200 200 | 200 200 200
   GET  /readyz                                 200 200 200 200 200 200 | 200 200 200 | 200 200 200
   GET  /metrics                                200 200 200 200 200 200 | 200 200 200 | 200 200 200
@@ -149,7 +162,7 @@ async function revokedKey(): Promise<string> {
 }
 
 function table(): string[] {
-  return routes({} as HttpDeps).map(
+  return [...routes({} as HttpDeps), ...falCalls({} as HttpDeps)].map(
     ({ method, path, prefixed }) => `${method} ${prefixed ? '/v1' : ''}${path}`,
   );
 }
@@ -161,6 +174,9 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
   const path = pattern
     .replace('/models/*', '/models/fake/image')
     .replace('/queue/*', '/queue/fake/image')
+    .replace('/queue.fal.run/*', '/queue.fal.run/fake/image')
+    .replace(':namespace', 'comfy')
+    .replace(':owner/:alias', 'fake/image')
     // With a signature that is none: the address is the credential, no key is.
     .replace(':file_id', uploaded)
     .replace(':upstream', 'fake')
@@ -173,6 +189,9 @@ async function callOf(route: string): Promise<{ method: string; path: string; ca
     '/v1/estimate': { body: { model_id: 'fake/image', input: { prompt: 'a cat' } } },
     '/v1/chat/completions': { body: { model: 'fake/chat', messages } },
     '/v1/queue/*': { body: { prompt: 'a cat' } },
+    '/fal/queue.fal.run/*': { body: { prompt: 'a cat' } },
+    '/fal/rest.fal.ai/storage/upload/initiate': { body: { content_type: 'image/png' } },
+    '/fal/uploads/:file_id': { raw: tinyPng, headers: { 'content-type': 'image/png' } },
     '/v1/files': { raw: tinyPng, headers: { 'content-type': 'image/png' } },
   };
   return { method, path, call: bodies[pattern] ?? {} };
@@ -249,7 +268,7 @@ describe('what belongs to another account', () => {
 
 /** All of a reply that does not differ from call to call by nature. */
 function comparable({ status, headers, body }: Reply) {
-  const varying = /^(date|x-request-id|ratelimit.*)$/;
+  const varying = /^(date|x-request-id|x-fal-request-id|ratelimit.*)$/;
   const { request_id: _id, ...error } = body.error;
   const names = [...headers.keys()].sort();
   const fixed = [...headers].filter(([name]) => !varying.test(name));

@@ -41,7 +41,7 @@ models:
     upstream_model: film
     input_schema:
       type: object
-      properties: { prompt: { type: string }, generate_audio: { type: boolean } }
+      properties: { prompt: { type: string }, resolution: {}, generate_audio: { type: boolean } }
       required: [prompt]
     example: { prompt: a cat }
   - id: fake/upscale

@@ -40,7 +40,7 @@ function wordsOf(line: string): string[] {
   return [...line.matchAll(word)].map(([text]) =>
     text.replace(
       /'([^']*)'|"([^"]*)"|\\(.)/g,
-      (_, single, double, escaped) => single ?? double?.replace('$FAREBOX_KEY', key) ?? escaped,
+      (_, single, double, escaped) => single ?? double?.replace('$FAREBOX_API_KEY', key) ?? escaped,
     ),
   );
 }

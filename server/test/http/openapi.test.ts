@@ -28,6 +28,7 @@ const parameters: Record<string, string[]> = {
   'GET /models/{model_id}': ['path model_id', 'header If-None-Match'],
   'GET /llms.txt': ['header If-None-Match'],
   'GET /openapi.json': [],
+  'GET /balance': [],
   'POST /estimate': [],
   'POST /chat/completions': ['header Idempotency-Key'],
   'POST /queue/{model_id}': ['path model_id', 'query webhook_url', 'header Idempotency-Key'],

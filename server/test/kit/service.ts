@@ -303,7 +303,10 @@ async function send(base: string, method: string, path: string, call: CallOption
   const text = bytes.toString('utf8');
   const isJson = reply.headers.get('content-type')?.includes('json') ?? false;
   const parsed = isJson && text !== '' ? JSON.parse(text) : undefined;
-  // Whatever a test asks for, the answer has to be one the published document knows.
-  checkReply(method, new URL(url).pathname, reply.status, reply.headers, parsed ?? text);
+  const { pathname } = new URL(url);
+  // Whatever a test asks for, the answer has to be one the published document knows; what is told
+  // to fal's client is in fal's shapes.
+  if (!pathname.startsWith('/fal/'))
+    checkReply(method, pathname, reply.status, reply.headers, parsed ?? text);
   return { status: reply.status, headers: reply.headers, body: parsed, text, bytes };
 }

@@ -65,17 +65,19 @@ const table: Record<Need, string> = {
     GET account/events · GET account/requests · GET account/requests/choices
     GET account/requests/:request_id · GET account/requests/:request_id/thumbnail
     GET account/overview · GET account/spend · GET account/statement
-    GET account/statement/export · GET account/top-up · GET account/alerts
+    GET account/statement/totals · GET account/statement/export · GET account/top-up · GET account/alerts
     GET account/keys · GET account/keys/:key_id
-    GET account/studio/allowance · POST account/studio/chat-price · GET account/v1/files/:file_id
+    GET account/studio/allowance · GET account/studio/models
+    POST account/studio/chat-price · GET account/v1/files/:file_id
     GET account/balance · GET account/team · POST account/leave
     GET account/webhooks · GET account/deliveries · GET account/requests/:request_id/deliveries
     GET account/events · GET account/requests · GET account/requests/choices
     GET account/requests/:request_id · GET account/requests/:request_id/thumbnail
-    POST account/v1/estimate · GET account/v1/requests · GET account/v1/requests/:request_id
+    GET account/v1/balance · POST account/v1/estimate · GET account/v1/requests
+    GET account/v1/requests/:request_id
     GET account/v1/requests/:request_id/status · GET account/v1/requests/:request_id/status/stream
     GET account/v1/requests/:request_id/response · GET account/v1/files/:file_id
-    GET account/studio/allowance · POST account/studio/chat-price`,
+    GET account/studio/allowance · GET account/studio/models · POST account/studio/chat-price`,
   build: `
     POST account/v1/chat/completions · POST account/v1/queue/*
     POST account/v1/requests/:request_id/cancel · PUT account/v1/requests/:request_id/cancel

@@ -1,6 +1,9 @@
 /** The pages that explain the API, in a real browser. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { Farebox } from '../../../client/src/index.ts';
 import type { Browser } from 'playwright-core';
 import {
   barriers,
@@ -14,6 +17,8 @@ import {
 } from '../kit/browser.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { originOf, password, person, startWebService } from '../kit/web.ts';
+
+const fare = new URL('../../../client/dist/cli/main.js', import.meta.url).pathname;
 
 describe('the docs', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
@@ -39,6 +44,27 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
     return opened;
   }
 
+  /** What a program prints that imports the library. */
+  async function printedBy(code: string): Promise<unknown[]> {
+    const printed: unknown[] = [];
+    const body = code.replace(/^import .*/m, '');
+    const program = new Function('Farebox', 'console', `return (async () => {${body}})();`);
+    await program(Farebox, { log: (...what: unknown[]) => void printed.push(...what) });
+    return printed;
+  }
+
+  /** What a shell shows that has the fare command and the key. */
+  async function fareSays(code: string): Promise<string> {
+    const text = `fare() { "${process.execPath}" "${fare}" "$@"; }\n${code}`;
+    const env = {
+      ...process.env,
+      FAREBOX_API_KEY: account.key,
+      FAREBOX_BASE_URL: `${service.base}/v1`,
+    };
+    const { stdout } = await promisify(execFile)('sh', ['-c', text], { env });
+    return stdout;
+  }
+
   for (const [size, viewport] of Object.entries({ desktop, phone })) {
     for (const scheme of ['light', 'dark'] as const) {
       test(`give code that works, with the own key in it, at ${size} width, ${scheme}`, async () => {
@@ -48,10 +74,12 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
         await page.getByRole('tab', { name: 'JavaScript' }).first().click();
         const code = await snippet.innerText();
         assert.match(code, new RegExp(account.key));
-        const run = `(async () => { const console = { log: (x) => (globalThis.told = x) };
-          ${code}; return globalThis.told; })()`;
-        const told = (await page.evaluate(run)) as { price_usd_micro: string };
-        assert.match(told.price_usd_micro, /^\d+$/);
+        assert.deepEqual(await printedBy(code), [10_000n]);
+        // Chosen once, a language is that of all steps.
+        await page.getByRole('region', { name: 'Submit, JavaScript' }).waitFor();
+        await page.getByRole('tab', { name: 'fare' }).first().click();
+        const line = page.getByRole('region', { name: 'Ask for the price, fare' });
+        assert.equal(await fareSays(await line.innerText()), '0.01\n');
         assert.deepEqual(await barriers(page), []);
         await picture(page, `docs-${size}-${scheme}`);
         assert.deepEqual(faults, []);

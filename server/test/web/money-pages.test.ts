@@ -113,6 +113,10 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
         .getByText('$0.01 charged, $0.01 of the reservation returned')
         .waitFor({ state: 'detached' });
       await page.getByText('ticket 881').waitFor();
+      const sums = page.getByRole('group', { name: 'All of it together' });
+      await sums.getByText('−$1.25').first().waitFor();
+      assert.equal(await sums.getByText('−$1.25').count(), 2);
+      await picture(page, `statement-filtered-${size}`);
       await page.reload();
       await page.getByText('ticket 881').waitFor();
       await page.getByRole('combobox', { name: 'Period' }).click();

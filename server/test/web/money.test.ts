@@ -255,6 +255,35 @@ describe('the statement', () => {
     }
   });
 
+  test('is summed up over the whole filter, whatever page is shown', async () => {
+    const micro = (row: any) => BigInt(row.change_usd_micro);
+    const filters = ['', 'kind=charge', 'kind=reserve,release', 'kind=deposit,adjustment'];
+    for (const filter of [...filters, 'from=2999-01-01', 'to=2999-01-01']) {
+      const { data } = (await call('GET', `/statement?limit=100&${filter}`)).body;
+      const paid = data.filter((row: any) => row.kind === 'charge');
+      const sum = (rows: any[], of = micro) => rows.reduce((all, row) => all + of(row), 0n);
+      const gave = sum(data.filter((row: any) => micro(row) > 0n));
+      const took = -sum(data.filter((row: any) => micro(row) < 0n));
+      const { body } = await call('GET', `/statement/totals?limit=1&${filter}`);
+      assert.deepEqual(
+        body,
+        {
+          movements: data.length,
+          in_usd_micro: String(gave),
+          out_usd_micro: String(took),
+          net_usd_micro: String(gave - took),
+          charged_usd_micro: String(sum(paid, (row: any) => BigInt(row.amount_usd_micro))),
+        },
+        filter,
+      );
+    }
+    const { body } = await call('GET', '/statement/totals');
+    assert.equal(body.net_usd_micro, String(await balanceOf(account)));
+    assert.equal(body.charged_usd_micro, '10000');
+    const wrong = await call('GET', '/statement/totals?kind=gift');
+    assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'kind']);
+  });
+
   test('is bounded by moments, exactly', async () => {
     const { data } = (await call('GET', '/statement')).body;
     const moments = await service.db.run<{ seq: bigint; at: string }>(
@@ -324,8 +353,13 @@ describe('the statement', () => {
     const { data } = (await call('GET', '/statement')).body;
     assert.deepEqual(file.data, data.toReversed());
     const some = await call('GET', '/statement/export?format=json&kind=deposit&from=2020-01-01');
-    assert.match(some.headers.get('content-disposition')!, /farebox-statement-2020-01-01\.json/);
-    assert.deepEqual(JSON.parse(some.text).data, data.slice(-1));
+    assert.match(
+      some.headers.get('content-disposition')!,
+      /farebox-statement-deposit-2020-01-01\.json/,
+    );
+    const { kind, from, to, data: deposits } = JSON.parse(some.text);
+    assert.deepEqual([kind, from, to], [['deposit'], '2020-01-01T00:00:00.000Z', null]);
+    assert.deepEqual(deposits, data.slice(-1));
     const none = await call('GET', '/statement/export?format=json&to=2020-01-01');
     assert.deepEqual(JSON.parse(none.text).data, []);
     assert.equal((await call('GET', '/statement/export?format=xls')).status, 400);

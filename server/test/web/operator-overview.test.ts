@@ -93,6 +93,20 @@ describe('the overview', () => {
     assert.equal(told[0].totals.charged_usd_micro, String(row!.sum));
   });
 
+  test('says of an account what its own people see, who count by the day it was made', async () => {
+    const { account_id } = account;
+    const own = (await person(service, { [account_id]: 'read_only' })).of(account_id);
+    const { body: spend } = await own.call('GET', '/spend?days=90');
+    const { top_accounts, by_day } = await ask('/overview?days=90');
+    const sum = (rows: { charged_usd_micro: string }[]) =>
+      rows.reduce((all, row) => all + BigInt(row.charged_usd_micro), 0n);
+    assert.equal(String(sum(spend.data)), top_accounts[0].charged_usd_micro);
+    const days = (rows: any[], name: string) =>
+      rows.filter((row) => row.charged_usd_micro !== '0').map((row) => row[name]);
+    assert.equal(new Set(days(spend.data, 'day')).size, 1);
+    assert.equal(days(by_day, 'name').length, 3);
+  });
+
   test('keeps a cost that nobody knows out of the sum, and says so', async () => {
     await earn(1, 0);
     await service.db.run(

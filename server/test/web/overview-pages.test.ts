@@ -68,6 +68,9 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
       await page.getByText('As a table').click();
       await page.getByRole('columnheader', { name: 'fal/veo/text-to-video' }).waitFor();
       await look(page, `overview-table-${size}`);
+      assert.ok((await pointsOf(page)).length > 4);
+      for (const spread of await pointsOf(page))
+        assert.ok(spread < 1, `points are ${spread} apart`);
 
       // What ends while one looks on is gone from what runs.
       await service.call('POST', `/v1/requests/${await waiting(busy)}/cancel`, { key: busy.key });
@@ -79,6 +82,23 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
       assert.deepEqual(faults, []);
       await context.close();
     });
+  }
+
+  /** Of each column of amounts, how far apart its decimal points stand, in pixels. */
+  async function pointsOf(page: Page): Promise<number[]> {
+    return page.evaluate(`(() => {
+      const places = new Map();
+      for (const amount of document.querySelectorAll('table [data-decimals]')) {
+        const text = amount.firstChild;
+        const range = document.createRange();
+        range.setStart(text, text.data.indexOf('.'));
+        range.setEnd(text, text.data.indexOf('.') + 1);
+        const column = amount.closest('td, th').cellIndex;
+        const place = range.getBoundingClientRect().left;
+        places.set(column, [...(places.get(column) ?? []), place]);
+      }
+      return [...places.values()].map((each) => Math.max(...each) - Math.min(...each));
+    })()`);
   }
 
   async function waiting({ key }: TestAccount): Promise<string> {

@@ -79,6 +79,10 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
         image.evaluate((node) => (node as unknown as { naturalWidth: number }).naturalWidth === 1),
       );
       await page.getByText(`${base}/v1/queue/fake/image`).waitFor();
+      await page.getByRole('tab', { name: 'JavaScript' }).click();
+      await page.getByText(`new Farebox({ baseUrl: "${base}/v1" })`).waitFor();
+      await page.getByRole('tab', { name: 'fare' }).click();
+      await page.getByText("fare run fake/image --yes --input - <<'END'").waitFor();
       await page.getByRole('tab', { name: 'Python' }).click();
       await page.getByText('"prompt": "a cat",').waitFor();
       assert.deepEqual(await barriers(page), []);

@@ -1,11 +1,19 @@
 /** Requests on the pages: the list with its filters and pages, and everything about one. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import sharp from 'sharp';
 import { rawSql } from '../../src/lib/sql.ts';
 import { createKey } from '../../src/operations/key.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { requestIn } from '../kit/states.ts';
-import { person, startWebService, stranger, type Answer, type Person } from '../kit/web.ts';
+import {
+  originOf,
+  person,
+  startWebService,
+  stranger,
+  type Answer,
+  type Person,
+} from '../kit/web.ts';
 
 let service: Service;
 let account: TestAccount;
@@ -121,8 +129,15 @@ describe('the list', () => {
 });
 
 describe('the small picture of a request', () => {
-  const small = (id: string, who = ada) =>
-    who.of(account.account_id).call('GET', `/requests/${id}/thumbnail`);
+  const small = (id: string, who = ada, query = '') =>
+    who.of(account.account_id).call('GET', `/requests/${id}/thumbnail${query}`);
+
+  async function widthOf(size: string): Promise<number> {
+    const address = `/api/accounts/${account.account_id}/requests/${made[0]}/thumbnail?size=${size}`;
+    const cookie = [...ada.cookies].map((pair) => pair.join('=')).join('; ');
+    const reply = await fetch(originOf(service) + address, { headers: { cookie } });
+    return (await sharp(Buffer.from(await reply.arrayBuffer())).metadata()).width;
+  }
 
   test('is a WebP that browsers keep', async () => {
     const reply = await small(made[0]!);
@@ -130,6 +145,19 @@ describe('the small picture of a request', () => {
     assert.equal(reply.headers.get('content-type'), 'image/webp');
     assert.match(reply.headers.get('cache-control')!, /^private, max-age/);
     assert.ok(reply.text.startsWith('RIFF'));
+  });
+
+  test('is of the output that is named, as a square or whole', async () => {
+    for (const query of ['?index=1', '?index=1&size=card', '?size=square']) {
+      const reply = await small(made[0]!, ada, query);
+      assert.deepEqual([reply.status, reply.text.slice(0, 4)], [200, 'RIFF'], query);
+    }
+    // Whole, it is no larger than the picture itself, which is one pixel.
+    assert.deepEqual([await widthOf('square'), await widthOf('card')], [128, 1]);
+    for (const index of ['2', '-1', 'x', '01'])
+      assert.equal((await small(made[0]!, ada, `?index=${index}`)).status, 404, index);
+    const wrong = await small(made[0]!, ada, '?size=huge');
+    assert.deepEqual([wrong.status, wrong.body.error.param], [400, 'size']);
   });
 
   test('is there only for its own people, and only where there is a picture', async () => {

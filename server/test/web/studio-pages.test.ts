@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
+import { setPrice } from '../../src/operations/account.ts';
 import { barriers, desktop, phone, picture, withoutBrowser } from '../kit/browser.ts';
 import { canvas, completed, counted, openStudio, price, run, type Studio } from './studio-kit.ts';
 
@@ -44,7 +45,15 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
       assert.deepEqual(await barriers(page), []);
       await picture(page, `model-${size}`);
 
-      const address = (await card.locator('img').getAttribute('src'))!;
+      const small = (await card.locator('img').getAttribute('src'))!;
+      assert.match(small, /^\/api\/accounts\/.*\/thumbnail\?index=0&size=card$/);
+      const original = page.locator('img[src*="/output/"]');
+      assert.equal(await original.count(), 0, 'nothing is loaded in full');
+      await card.getByRole('button', { name: /^Open / }).click();
+      await original.waitFor();
+      const address = (await original.getAttribute('src'))!;
+      await page.keyboard.press('Escape');
+      await original.waitFor({ state: 'detached' });
       const made = Buffer.from(await (await fetch(address)).arrayBuffer());
       const saving = page.waitForEvent('download');
       await card.getByRole('link', { name: /^Download/ }).click();
@@ -118,6 +127,24 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
     await completed(page).waitFor();
     assert.equal(keysSent.size, 1);
     assert.deepEqual(await counted(studio.service, account), { requests: 1, transfers: 3 });
+    await context.close();
+  });
+
+  test('shows the prices of the account itself wherever a price is shown', async () => {
+    const { page, context, account, faults } = await studio.visit();
+    await setPrice(studio.service.db, account.account_id, 1_333_333);
+    await page.goto(`${studio.base}/studio?q=landscape`);
+    const card = page.locator('[data-model-card]').first();
+    await card.getByText('$0.04 – $0.08 an image').waitFor();
+    await card.click();
+    await price(page, '80000');
+    await page.getByText('$0.04 – $0.08 an image').waitFor();
+    await page.getByText('1k', { exact: true }).last().click();
+    await price(page, '40000');
+    assert.equal(await page.getByText('$0.03').count(), 0);
+    await page.goto(`${studio.base}/studio/chat`);
+    await page.getByText('$0.133334 in · $0.533334 out, a million tokens').waitFor();
+    assert.deepEqual(faults, []);
     await context.close();
   });
 

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import * as accounts from '../../src/db/accounts.ts';
 import * as keys from '../../src/db/keys.ts';
 import { rawSql } from '../../src/lib/sql.ts';
+import { setPrice } from '../../src/operations/account.ts';
 import { images, tinyPng } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { originOf, person, startWebService, stranger, type Person } from '../kit/web.ts';
@@ -97,6 +98,7 @@ describe('who may spend', () => {
         ['GET', `/v1/requests/${id}`],
         ['GET', `/v1/requests/${id}/status`],
         ['GET', '/studio/allowance'],
+        ['GET', '/studio/models'],
         ['GET', `/v1/files/${file.file_id}`],
         ['POST', '/v1/estimate', { model_id: 'fake/image', input: {} }],
         ['POST', '/studio/chat-price', chat],
@@ -126,6 +128,7 @@ describe('who may spend', () => {
       ['POST', '/v1/estimate', { model_id: 'fake/image', input: {} }],
       ['GET', `/v1/requests/${sent.body.request_id}`],
       ['GET', '/studio/allowance'],
+      ['GET', '/studio/models'],
       ['POST', '/studio/chat-price', chat],
     ] as const) {
       const reply = await other.owner.of(account.account_id).call(method, path, body);
@@ -165,6 +168,37 @@ describe('who may spend', () => {
     assert.equal((await at.call('POST', `/v1/requests/${body.request_id}/cancel`)).status, 403);
     assert.equal((await at.call('POST', image, { prompt: 'a cat' })).status, 403);
     assert.deepEqual(await traces(account), before);
+  });
+});
+
+describe('the prices of an account', () => {
+  test('are the same in its catalog and in its estimates, and the list stays the list', async () => {
+    const { account, at } = await world();
+    const other = await world();
+    const list = (await other.at.call('GET', '/studio/models')).text;
+    await setPrice(service.db, account.account_id, 1_333_333);
+    const own = new Map<string, any>(
+      (await at.call('GET', '/studio/models')).body.data.map((model: any) => [model.id, model]),
+    );
+    const rates = async (path: string, body: object): Promise<string[]> => {
+      const quote = (await at.call('POST', path, body)).body;
+      return quote.breakdown.map((line: any) => line.unit_price_usd_micro);
+    };
+    const estimate = (model_id: string, input = {}) => rates('/v1/estimate', { model_id, input });
+
+    assert.equal(own.get('fake/image').price, 0.013334);
+    assert.deepEqual(await estimate('fake/image'), ['13334']);
+    const film = own.get('fake/film/text-to-video');
+    assert.deepEqual(film.price_by_resolution, { '480p': 0.066667, '720p': 0.133334 });
+    assert.equal(film.price, 0.133334);
+    assert.deepEqual(await estimate(film.id, { resolution: '480p' }), ['66667']);
+    assert.deepEqual(await estimate(film.id), ['133334']);
+    assert.deepEqual(own.get('fake/chat').price, { input: 1.333333, output: 2.666666 });
+    assert.deepEqual(await rates('/studio/chat-price', chat), ['1333333', '2666666']);
+
+    const published = (await service.call('GET', '/v1/models')).body.data;
+    assert.deepEqual(JSON.parse(list).data, published);
+    assert.equal((await other.at.call('GET', '/studio/models')).text, list);
   });
 });
 

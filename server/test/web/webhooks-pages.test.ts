@@ -8,13 +8,17 @@ import { Webhook } from 'standardwebhooks';
 import {
   barriers,
   desktop,
+  enter,
   openBrowser,
+  overflowOf,
   phone,
   picture,
   signIn,
   visitor,
   withoutBrowser,
 } from '../kit/browser.ts';
+import { newId } from '../../src/lib/id.ts';
+import { rawSql } from '../../src/lib/sql.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { originOf, password, person, startWebService } from '../kit/web.ts';
 
@@ -78,6 +82,37 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
         await context.close();
       });
     }
+  }
+
+  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+    test(`says in the row why nothing was answered, at ${size} width`, async () => {
+      const own = await service.account();
+      const reason = `The address could not be reached: ${'x'.repeat(300)} at last`;
+      await service.db.run(
+        rawSql(
+          `insert into webhook_deliveries (id, account_id, cause, url, error, duration_ms)
+           values ($1, $2, 'test', 'https://example.com/hook', $3, 12)`,
+          [newId(), own.account_id, reason],
+        ),
+      );
+      const come = await visitor(browser, { viewport });
+      const { page, context, faults } = come;
+      await enter(come, originOf(service), await person(service, { [own.account_id]: 'owner' }));
+      await page.goto(`${originOf(service)}/cabinet/webhooks`);
+      const shown = page.getByRole('button', { name: reason });
+      await shown.waitFor();
+      const lines = async () => Math.round((await shown.boundingBox())!.height / 18);
+      assert.equal(await lines(), 1);
+      if (size === 'phone') await shown.tap();
+      else await shown.press('Enter');
+      assert.equal(await shown.getAttribute('aria-expanded'), 'true');
+      assert.ok((await lines()) > 5, 'all of it is seen');
+      assert.equal(await overflowOf(page), 0);
+      assert.deepEqual(await barriers(page), []);
+      await picture(page, `webhooks-reason-${size}`);
+      assert.deepEqual(faults, []);
+      await context.close();
+    });
   }
 
   test('replaces the secret in two steps, and asks before the second', async () => {

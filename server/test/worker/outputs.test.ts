@@ -241,6 +241,14 @@ describe('a generation that worked', () => {
     });
   }
 
+  test('is asked for as it was reserved where the caller left everything open', async () => {
+    const made = { ...result([bytes('video', await film(new Mp4OutputFormat()))]), quantity: 5 };
+    const id = await finished(made, { prompt: 'x' }, 'fake/film/text-to-video');
+    const asked = service.fake.starts.find((start) => start.request_id === id)!;
+    assert.deepEqual(asked.input, { prompt: 'x', resolution: '720p', duration_seconds: 5 });
+    assert.equal(await moneyOf(service, id), 'reserve 500000, charge 500000');
+  });
+
   test('tells the operator what it cost, and nobody else', async () => {
     const id = await finished({ ...images(1), cost_usd_micro: 4_321n });
     const odd = await finished({ ...images(1), cost_usd_micro: -1n });

@@ -18,13 +18,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { Trans, useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
 import { Copy } from '../components/Copy.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { Snippet } from '../components/Snippet.tsx';
 import { useSettings } from '../entry/signing-in.ts';
-import { examples, type StepName } from './examples.ts';
+import { modelsQuery, type Model } from '../studio/models.ts';
+import { examples, tools, type StepName } from './examples.ts';
 
 const Reference = lazy(() => import('./Reference.tsx'));
 
@@ -61,35 +61,26 @@ export function Docs() {
   );
 }
 
-interface Entry {
-  id: string;
-  kind: 'image' | 'video' | 'text';
-  name: string;
-  example: Record<string, unknown>;
-}
-
 const steps: StepName[] = ['price', 'submit', 'wait', 'result', 'chat'];
 
 function QuickStart() {
   const { t } = useTranslation('docs');
   const settings = useSettings();
-  const models = useQuery({
-    queryKey: ['models'],
-    queryFn: () => call<{ data: Entry[] }>('/v1/models'),
-    staleTime: 60_000,
-  });
+  const models = useQuery(modelsQuery);
   const [key, setKey] = useSessionStorage({ key: 'farebox-docs-key', defaultValue: '' });
+  const [language, onLanguage] = useState('curl');
+  const spoken = { language, onLanguage };
   const [wanted, setWanted] = useState<string | null>(null);
   if (models.error) return <Failure error={models.error} retry={() => void models.refetch()} />;
   if (!models.data || !settings) return <Skeleton h={400} />;
-  const media = models.data.data.filter(({ kind }) => kind !== 'text');
+  const media = models.data.filter(({ kind }) => kind !== 'text');
   const chosen = media.find(({ id }) => id === wanted) ?? firstOf(media);
   const filled = examples({
     base: settings.base_url,
     key: key.trim() || 'YOUR_KEY',
     model: chosen?.id ?? 'MODEL',
     input: chosen?.example ?? {},
-    chat: models.data.data.find(({ kind }) => kind === 'text')?.id ?? null,
+    chat: models.data.find(({ kind }) => kind === 'text')?.id ?? null,
   });
   return (
     <Stack gap="xl">
@@ -142,9 +133,18 @@ function QuickStart() {
           <Text c="dimmed" mb="sm">
             {t(`steps.${name}.text`)}
           </Text>
-          <Snippet what={t(`steps.${name}.title`)} code={filled[name]} />
+          <Snippet what={t(`steps.${name}.title`)} code={filled[name]} {...spoken} />
         </section>
       ))}
+      <section>
+        <Title order={2} fz="lg" mb={4}>
+          {t('tools')}
+        </Title>
+        <Text c="dimmed" mb="sm">
+          {t('tools_text')}
+        </Text>
+        <Snippet what={t('tools')} code={tools({ base: settings.base_url })} {...spoken} />
+      </section>
       <Text size="sm">
         <Trans
           t={t}
@@ -160,7 +160,7 @@ function QuickStart() {
 }
 
 /** A picture is quick and cheap, and one that needs no file of the caller's works as it stands. */
-function firstOf(media: Entry[]): Entry | undefined {
+function firstOf(media: Model[]): Model | undefined {
   const whole = media.filter(({ example }) => !JSON.stringify(example).includes('://'));
   return whole.find(({ kind }) => kind === 'image') ?? whole[0] ?? media[0];
 }

@@ -9,14 +9,15 @@ import {
   Stack,
   TextInput,
 } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
 import { Failure } from '../components/Failure.tsx';
 import { formatUsd, parseUsd } from '../money.ts';
+import { modelsQuery } from '../studio/models.ts';
 import {
   useKeyChange,
-  useModels,
   type Ceilings,
   type Defaults,
   type Key,
@@ -202,8 +203,8 @@ function End({ typed, set, changed }: PartProps & { changed: Key | null }) {
 
 function Models({ chosen, onChange }: { chosen: string[]; onChange: (ids: string[]) => void }) {
   const { t } = useTranslation('keys');
-  const { data } = useModels();
-  const ids = new Set([...(data?.data.map(({ id }) => id) ?? []), ...chosen]);
+  const { data } = useQuery(modelsQuery);
+  const ids = new Set([...(data?.map(({ id }) => id) ?? []), ...chosen]);
   return (
     <MultiSelect
       label={t('models')}

@@ -9,7 +9,8 @@ import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
 import { useSettings } from '../entry/signing-in.ts';
 import { useAccount, useAccountPath } from '../session.tsx';
-import { useModels, type Model, type NewKey } from './key-data.ts';
+import { modelsQuery, type Model } from '../studio/models.ts';
+import type { NewKey } from './key-data.ts';
 import styles from './Keys.module.css';
 
 /** The text of a key, once: it goes away only when somebody says so. */
@@ -78,8 +79,8 @@ function Shown({ made, onClose }: { made: NewKey; onClose: () => void }) {
 function Try({ made }: { made: NewKey }) {
   const { t } = useTranslation('keys');
   const settings = useSettings();
-  const { data } = useModels();
-  const model = data && exampleOf(data.data, made.models);
+  const { data } = useQuery(modelsQuery);
+  const model = data && exampleOf(data, made.models);
   const price = usePrice(model ?? null);
   if (!settings || !model) return null;
   return (

@@ -17,13 +17,19 @@ import { RotateKey } from './RotateKey.tsx';
 import './keys-words.ts';
 import styles from './Keys.module.css';
 
-/** What is open above the list. */
-type Open = { what: 'create' } | { what: 'edit' | 'rotate' | 'revoke'; key: Key } | null;
+interface KeysSearch {
+  show?: 'all';
+  /** The form of a new key is open. */
+  create?: true;
+}
+
+/** What else is open above the list. */
+type Open = { what: 'edit' | 'rotate' | 'revoke'; key: Key } | null;
 
 /** The keys of the account: what each may do, what it does, and how it is changed. */
 export function Keys() {
   const { t } = useTranslation('keys');
-  const { show } = useSearch({ strict: false }) as { show?: 'all' };
+  const { show, create: creates } = useSearch({ strict: false }) as KeysSearch;
   const navigate = useNavigate();
   const may = useMay('build');
   const state = show ?? 'active';
@@ -32,8 +38,15 @@ export function Keys() {
   const [made, setMade] = useState<NewKey | null>(null);
   const keys = found.data?.pages.flatMap((page) => page.data);
   const first = found.data?.pages[0];
-  const close = () => setOpen(null);
-  const create = () => setOpen({ what: 'create' });
+  const go = (search: KeysSearch) =>
+    void navigate({ to: '.', search: search as never, replace: true });
+  const kept = show ? { show } : {};
+  // In the address: from other pages as well somebody is led to it.
+  const create = () => go({ ...kept, create: true });
+  const close = () => {
+    setOpen(null);
+    if (creates) go(kept);
+  };
   const shown = (key: NewKey) => {
     close();
     setMade(key);
@@ -59,13 +72,7 @@ export function Keys() {
         mb="md"
         aria-label={t('filter')}
         value={state}
-        onChange={(value) =>
-          void navigate({
-            to: '.',
-            search: (value === 'all' ? { show: value } : {}) as never,
-            replace: true,
-          })
-        }
+        onChange={(value) => go(value === 'all' ? { show: value } : {})}
         data={[
           { value: 'active', label: t('active') },
           { value: 'all', label: t('all') },
@@ -121,7 +128,7 @@ export function Keys() {
       {first && (
         <>
           <KeyForm
-            opened={open?.what === 'create' || open?.what === 'edit'}
+            opened={(creates === true && may) || open?.what === 'edit'}
             changed={open?.what === 'edit' ? open.key : null}
             defaults={first.defaults}
             ceilings={first.ceilings}

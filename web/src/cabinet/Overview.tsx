@@ -20,6 +20,7 @@ import { useTranslation } from 'react-i18next';
 import { Failure } from '../components/Failure.tsx';
 import { useLocale } from '../components/locale.ts';
 import { PageTitle } from '../components/PageTitle.tsx';
+import { usePercent } from '../components/Percent.tsx';
 import { StatusBadge } from '../components/StatusBadge.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { formatUsd } from '../money.ts';
@@ -247,7 +248,8 @@ function KeysThisMonth({ month }: { month: OverviewData['month'] }) {
 function KeyLine({ of: key }: { of: KeyMonth }) {
   const { t } = useTranslation('overview');
   const limit = key.monthly_limit_usd_micro;
-  const percent = limit === null ? null : percentOf(BigInt(key.spent_usd_micro), BigInt(limit));
+  const percent = usePercent();
+  const used = limit === null ? null : ppmOf(BigInt(key.spent_usd_micro), BigInt(limit));
   return (
     <li>
       <Group justify="space-between" wrap="nowrap" gap="md">
@@ -266,19 +268,20 @@ function KeyLine({ of: key }: { of: KeyMonth }) {
           </Text>
         </Text>
       </Group>
-      {percent !== null && (
+      {used !== null && (
         <Progress
           mt={6}
           size="sm"
-          value={Math.min(100, percent)}
-          color={percent >= 90 ? 'red' : percent >= 75 ? 'orange' : 'fare'}
-          aria-label={t('limit_label', { name: key.name, percent })}
+          value={Math.min(100, used / 10_000)}
+          color={used >= 900_000 ? 'red' : used >= 750_000 ? 'orange' : 'fare'}
+          aria-label={t('limit_label', { name: key.name, percent: percent(used) })}
         />
       )}
     </li>
   );
 }
 
-function percentOf(part: bigint, whole: bigint): number {
-  return whole === 0n ? 100 : Number((part * 100n) / whole);
+/** In millionths. */
+function ppmOf(part: bigint, whole: bigint): number {
+  return whole === 0n ? 1_000_000 : Number((part * 1_000_000n) / whole);
 }

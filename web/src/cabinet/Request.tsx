@@ -304,9 +304,9 @@ function SameInCode({ request }: { request: Detail }) {
   const { model_id, kind, input, cleared_at } = request;
   if (!settings || cleared_at !== null) return null;
   const isChat = kind === 'text';
-  const { max_tokens, stream } = input;
+  const { max_tokens } = input;
   const messages = [{ role: 'user', content: '…' }];
-  const shown = isChat ? { messages, max_tokens, ...(stream === true && { stream }) } : input;
+  const shown = isChat ? { messages, ...(max_tokens !== undefined && { max_tokens }) } : input;
   return (
     <Part title={t('code')} text={`${t('code_text')} ${isChat ? t('code_chat') : ''}`}>
       <Snippets shown={{ base_url: settings.base_url, model_id, kind, input: shown }} />

@@ -26,6 +26,8 @@ import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { useLocale } from '../components/locale.ts';
 import { PageTitle } from '../components/PageTitle.tsx';
+import { usePercent } from '../components/Percent.tsx';
+import { isShrunk } from '../components/shrunk.ts';
 import { StatusBadge } from '../components/StatusBadge.tsx';
 import { Thumb } from '../components/Thumb.tsx';
 import { Usd } from '../components/Usd.tsx';
@@ -241,14 +243,11 @@ function Cards({ entries }: { entries: Entry[] }) {
   );
 }
 
-/** Pictures that the service makes small; drawings and films as they are. */
-const shrunk = /^image\/(png|jpeg|webp)$/;
-
 function Small({ entry, size = 44 }: { entry: Entry; size?: number }) {
   const path = useAccountPath();
   const { preview, request_id, kind } = entry;
-  const isShrunk = preview !== null && shrunk.test(preview.content_type);
-  const url = isShrunk ? path(`/requests/${request_id}/thumbnail`) : preview?.url;
+  const isSmall = preview !== null && isShrunk(preview);
+  const url = isSmall ? path(`/requests/${request_id}/thumbnail`) : preview?.url;
   return <Thumb preview={preview && { ...preview, url: url! }} kind={kind} size={size} />;
 }
 
@@ -282,6 +281,7 @@ function ModelLink({ entry, wide = false }: { entry: Entry; wide?: boolean }) {
 
 function State({ entry }: { entry: Entry }) {
   const { t } = useTranslation('common');
+  const percent = usePercent();
   const { status, progress } = entry;
   return (
     <Stack gap={4} align="flex-start">
@@ -291,7 +291,7 @@ function State({ entry }: { entry: Entry }) {
           value={progress * 100}
           w={100}
           size="sm"
-          aria-label={`${t('status.IN_PROGRESS')}: ${Math.round(progress * 100)} %`}
+          aria-label={`${t('status.IN_PROGRESS')}: ${percent(progress * 1_000_000)}`}
         />
       )}
     </Stack>
@@ -326,7 +326,7 @@ function Price({ entry }: { entry: Entry }) {
   return (
     <>
       <Text size="sm" span c={charged === null ? 'dimmed' : undefined}>
-        <Usd micro={charged ?? quoted} />
+        <Usd micro={charged ?? quoted} column />
       </Text>
       {charged !== quoted && (
         <Text size="xs" c="dimmed" className="number">

@@ -15,7 +15,7 @@ import {
 import { useMediaQuery } from '@mantine/hooks';
 import { IconCoins, IconDownload, IconFilterOff } from '@tabler/icons-react';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
@@ -24,7 +24,13 @@ import { When } from '../components/When.tsx';
 import { formatUsd } from '../money.ts';
 import { MoneyFrame } from './MoneyFrame.tsx';
 import { dayOf, kinds, type StatementSearch } from './money-search.ts';
-import { periodsAt, useExportPath, useStatement, type Movement } from './statement-data.ts';
+import {
+  periodsAt,
+  useExportPath,
+  useStatement,
+  useTotals,
+  type Movement,
+} from './statement-data.ts';
 
 export function Statement() {
   const { t } = useTranslation('money');
@@ -69,6 +75,7 @@ export function Statement() {
           )}
         </Empty>
       )}
+      {isFiltered && rows && rows.length > 0 && <Sums search={search} />}
       {rows && rows.length > 0 && (isNarrow ? <Cards rows={rows} /> : <Rows rows={rows} />)}
       {list.hasNextPage && (
         <Button
@@ -171,6 +178,35 @@ function Filters(props: { search: StatementSearch; choose: (search: StatementSea
   );
 }
 
+/** What all that is filtered comes to, not only the part that is loaded. */
+function Sums({ search }: { search: StatementSearch }) {
+  const { t } = useTranslation('money');
+  const totals = useTotals(search);
+  const sums: [name: string, shown: ReactNode][] = [
+    ['movements', <span className="number">{totals?.movements}</span>],
+    ['in', totals && <Usd micro={totals.in_usd_micro} signed />],
+    ['out', totals && <Usd micro={-BigInt(totals.out_usd_micro)} />],
+    ['net', totals && <Usd micro={totals.net_usd_micro} signed />],
+  ];
+  // A charge gives back what is left of its reservation: what was paid is no change of its own.
+  if (totals && totals.charged_usd_micro !== '0')
+    sums.push(['charged', <Usd micro={totals.charged_usd_micro} />]);
+  return (
+    <Group gap="4px 32px" mb="md" role="group" aria-label={t('sums.title')}>
+      {sums.map(([name, shown]) => (
+        <div key={name}>
+          <Text size="xs" c="dimmed">
+            {t(`sums.${name}`)}
+          </Text>
+          <Text component="div" fw={620}>
+            {totals ? shown : <Skeleton h={24} w={80} />}
+          </Text>
+        </div>
+      ))}
+    </Group>
+  );
+}
+
 function Rows({ rows }: { rows: Movement[] }) {
   const { t } = useTranslation('money');
   return (
@@ -200,7 +236,7 @@ function Rows({ rows }: { rows: Movement[] }) {
                 <Change row={row} />
               </Table.Td>
               <Table.Td ta="right" style={{ verticalAlign: 'top' }}>
-                <Usd micro={row.available_after_usd_micro} />
+                <Usd micro={row.available_after_usd_micro} column />
               </Table.Td>
             </Table.Tr>
           ))}
@@ -249,7 +285,7 @@ function Change({ row }: { row: Movement }) {
       fw={600}
       c={isIncome ? 'var(--mantine-color-fare-text)' : change === 0n ? 'dimmed' : undefined}
     >
-      <Usd micro={change} signed />
+      <Usd micro={change} signed column />
     </Text>
   );
 }

@@ -1,7 +1,7 @@
 import './team-words.ts';
 import { Alert, Button, Card, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { IconShieldLock, IconUserPlus } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
@@ -34,21 +34,34 @@ export function Team() {
           </Button>
         )}
       </PageTitle>
-      <Stack gap="lg">
-        {team.data?.is_operator && (
-          <Alert icon={<IconShieldLock />} variant="light" color="yellow" c="inherit">
-            {t('operator')}
-          </Alert>
-        )}
-        {team.error && <Failure error={team.error} retry={() => void team.refetch()} />}
-        {team.isPending && <Skeleton h={220} radius="md" />}
-        {team.data && <Members members={team.data.members} />}
-        {team.data && owns && <Invitations invitations={team.data.invitations} />}
-        {owns && <AccountName key={account_id} />}
-        <Roles />
-      </Stack>
+      {team.isPending ? (
+        // Of how many people, nobody knows yet: what stands below comes with them.
+        <Skeleton h={220} radius="md" />
+      ) : (
+        <People team={team} />
+      )}
       {owns && <Invite opened={inviting} onClose={() => setInviting(false)} />}
     </>
+  );
+}
+
+function People({ team }: { team: UseQueryResult<TeamAnswer> }) {
+  const { t } = useTranslation('team');
+  const { account_id } = useAccount();
+  const owns = useMay('own');
+  return (
+    <Stack gap="lg">
+      {team.data?.is_operator && (
+        <Alert icon={<IconShieldLock />} variant="light" color="yellow" c="inherit">
+          {t('operator')}
+        </Alert>
+      )}
+      {team.error && <Failure error={team.error} retry={() => void team.refetch()} />}
+      {team.data && <Members members={team.data.members} />}
+      {team.data && owns && <Invitations invitations={team.data.invitations} />}
+      {owns && <AccountName key={account_id} />}
+      <Roles />
+    </Stack>
   );
 }
 

@@ -8,7 +8,6 @@ import {
   Card,
   Code,
   Group,
-  Modal,
   SegmentedControl,
   Skeleton,
   Stack,
@@ -26,6 +25,8 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
+import { Clipped } from '../components/Clipped.tsx';
+import { Confirm } from '../components/Confirm.tsx';
 import { Copy } from '../components/Copy.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure, messageOf, showFailure } from '../components/Failure.tsx';
@@ -65,7 +66,6 @@ function Secrets() {
     mutationFn: (verb: 'rotate' | 'retire') =>
       call<Signing>(path(`/webhooks/${verb}`), { method: 'POST' }),
     onSuccess: (data) => queries.setQueryData(queryKey, data),
-    onError: showFailure,
   });
   const [asks, { open, close }] = useDisclosure(false);
   const known = secrets.data?.secrets;
@@ -78,7 +78,7 @@ function Secrets() {
         {t('secrets_text')}
       </Text>
       {secrets.error && <Failure error={secrets.error} retry={() => void secrets.refetch()} />}
-      {secrets.isPending && <Skeleton h={36} />}
+      {secrets.isPending && <Skeleton h={{ base: 57, sm: 36 }} />}
       <Stack gap="sm">
         {known?.map((secret, i) => (
           <Secret
@@ -100,12 +100,13 @@ function Secrets() {
           {t('secret_hidden')}
         </Text>
       )}
-      {builds && known && (
+      {builds && !secrets.error && (
         <Group mt="md">
-          {known.length === 1 ? (
+          {known?.length !== 2 ? (
             <Button
               variant="default"
-              onClick={() => change.mutate('rotate')}
+              onClick={() => change.mutate('rotate', { onError: showFailure })}
+              disabled={!known}
               loading={change.isPending}
             >
               {t('rotate')}
@@ -120,42 +121,13 @@ function Secrets() {
       <Confirm
         opened={asks}
         title={t('retire_title')}
-        text={t('retire_text')}
         action={t('retire')}
         onClose={close}
-        onConfirm={() => change.mutate('retire')}
-      />
+        onConfirm={() => change.mutateAsync('retire')}
+      >
+        {t('retire_text')}
+      </Confirm>
     </Card>
-  );
-}
-
-function Confirm(props: {
-  opened: boolean;
-  title: string;
-  text: string;
-  action: string;
-  onClose: () => void;
-  onConfirm: () => void;
-}) {
-  const { t } = useTranslation('common');
-  return (
-    <Modal opened={props.opened} onClose={props.onClose} title={props.title}>
-      <Text>{props.text}</Text>
-      <Group justify="flex-end" mt="lg">
-        <Button variant="default" onClick={props.onClose} data-autofocus>
-          {t('cancel')}
-        </Button>
-        <Button
-          color="red"
-          onClick={() => {
-            props.onConfirm();
-            props.onClose();
-          }}
-        >
-          {props.action}
-        </Button>
-      </Group>
-    </Modal>
   );
 }
 
@@ -385,19 +357,14 @@ function DeliveryTable({ rows }: { rows: Delivery[] }) {
                 )}
               </Table.Td>
               <Table.Td maw={280}>
-                <Text size="sm" truncate title={row.url}>
-                  {row.url}
-                </Text>
+                <Clipped text={row.url} />
               </Table.Td>
-              <Table.Td>
-                <Badge
-                  variant="light"
-                  color={isTaken(row) ? 'fare' : 'red'}
-                  title={row.error ?? ''}
-                  tt="none"
-                >
+              <Table.Td maw={220}>
+                <Badge variant="light" color={isTaken(row) ? 'fare' : 'red'} tt="none">
                   {row.status ?? t('no_answer')}
                 </Badge>
+                {/* Where there was an answer, its status is the reason. */}
+                {row.status === null && row.error && <Clipped text={row.error} dimmed />}
               </Table.Td>
               <Table.Td ta="right" className="number">
                 {row.duration_ms} ms

@@ -33,6 +33,9 @@ addWords('docs', {
         text: 'As with OpenAI: any of their clients works with this base address and your key.',
       },
     },
+    tools: 'The fare command and the JavaScript library',
+    tools_text:
+      'Both are the package @farebox/client. It comes with the source of this service and is not in the npm registry: whoever runs the service can give you the file.',
     more: 'Machine-readable: <0>openapi.json</0> for tools, <1>llms.txt</1> for models.',
     find: 'Find a call',
     parameters: 'Parameters',
@@ -77,6 +80,9 @@ addWords('docs', {
         text: 'Как у OpenAI: любой их клиент работает с этим адресом и вашим ключом.',
       },
     },
+    tools: 'Команда fare и библиотека для JavaScript',
+    tools_text:
+      'Обе — это пакет @farebox/client. Он идёт вместе с исходным кодом сервиса, в реестре npm его нет: файл может дать тот, кто ведёт сервис.',
     more: 'Для машин: <0>openapi.json</0> для инструментов, <1>llms.txt</1> для моделей.',
     find: 'Найти вызов',
     parameters: 'Параметры',

@@ -1,3 +1,5 @@
+import { shellWord } from '../components/snippets.ts';
+
 /** Code that works as it stands, with the address, the key and the model filled in. */
 
 export interface Filled {
@@ -8,27 +10,38 @@ export interface Filled {
   chat: string | null;
 }
 
-type Languages = Record<'curl' | 'JavaScript' | 'Python', string>;
+type Languages = Record<'curl' | 'fare' | 'JavaScript' | 'Python', string>;
 export type StepName = 'price' | 'submit' | 'wait' | 'result' | 'chat';
+
+/** How to get the command and the library; both are one package. */
+export function tools({ base }: Pick<Filled, 'base'>): Record<'fare' | 'JavaScript', string> {
+  const pack = `# in a copy of the source of this service
+npm run build && npm pack --workspace=client`;
+  return {
+    fare: `${pack}
+
+npm install --global ./farebox-client-*.tgz
+fare login --base-url ${base}   # asks for the key, and keeps it`,
+    JavaScript: `${pack}
+
+# in your own program, with the file that the last line wrote
+npm install ./farebox-client-*.tgz`,
+  };
+}
 
 export function examples({ base, key, model, input, chat }: Filled): Record<StepName, Languages> {
   const json = (value: unknown) => JSON.stringify(value);
-  const shell = (value: unknown) => json(value).replaceAll("'", String.raw`'\''`);
   const curl = (path: string, body?: unknown, extra = '') =>
     body === undefined
       ? `curl -s '${base}${path}' \\\n  -H 'Authorization: Key ${key}'${extra}`
       : `curl -s ${base}${path} \\
   -H 'Authorization: Key ${key}' -H 'Content-Type: application/json'${extra} \\
-  -d '${shell(body)}'`;
-  const js = (path: string, body?: unknown, headers = '') =>
-    body === undefined
-      ? `const reply = await fetch('${base}${path}', {\n  headers: { Authorization: 'Key ${key}' },\n});\nconsole.log(await reply.json());`
-      : `const reply = await fetch('${base}${path}', {
-  method: 'POST',
-  headers: { Authorization: 'Key ${key}', 'Content-Type': 'application/json'${headers} },
-  body: JSON.stringify(${json(body)}),
-});
-console.log(await reply.json());`;
+  -d ${shellWord(json(body))}`;
+  const js = (lines: string) => `import { Farebox } from '@farebox/client';
+
+const farebox = new Farebox({ baseUrl: '${base}', apiKey: '${key}' });
+${lines}`;
+  const fare = (verb: string) => `fare ${verb} --input - <<'END'\n${json(input)}\nEND`;
   const py = (path: string, body?: unknown, headers = '') =>
     body === undefined
       ? `import requests
@@ -50,22 +63,38 @@ print(requests.post(
   return {
     price: {
       curl: curl('/estimate', estimate),
-      JavaScript: js('/estimate', estimate),
+      fare: `# once: fare login --base-url ${base}\n${fare(`price ${model}`)}`,
+      JavaScript:
+        js(`const { price_usd_micro } = await farebox.estimate('${model}', ${json(input)});
+console.log(price_usd_micro);`),
       Python: py('/estimate', estimate),
     },
     submit: {
       curl: curl(queue, input, " \\\n  -H 'Idempotency-Key: my-first-one'"),
-      JavaScript: js(queue, input, ", 'Idempotency-Key': 'my-first-one'"),
+      fare: fare(`run ${model} --yes --no-wait`),
+      JavaScript: js(`const job = await farebox.submit('${model}', ${json(input)}, {
+  idempotencyKey: 'my-first-one',
+});
+console.log(job.requestId);`),
       Python: py(queue, input, ', "Idempotency-Key": "my-first-one"'),
     },
     wait: {
       curl: curl(wait),
-      JavaScript: js(wait),
+      fare: 'fare wait REQUEST_ID',
+      JavaScript: js(
+        `for await (const { status } of farebox.watch('REQUEST_ID')) console.log(status);`,
+      ),
       Python: py(wait),
     },
-    result: { curl: curl(response), JavaScript: js(response), Python: py(response) },
+    result: {
+      curl: curl(response),
+      fare: 'fare download REQUEST_ID',
+      JavaScript: js(`console.log(await farebox.response('REQUEST_ID'));`),
+      Python: py(response),
+    },
     chat: {
       curl: curl('/chat/completions', talk),
+      fare: `fare chat ${talk.model} 'Say hello'`,
       JavaScript: `import OpenAI from 'openai';
 
 const client = new OpenAI({ baseURL: '${base}', apiKey: '${key}' });

@@ -1,7 +1,6 @@
 import {
   useInfiniteQuery,
   useMutation,
-  useQuery,
   useQueryClient,
   keepPreviousData,
 } from '@tanstack/react-query';
@@ -91,22 +90,5 @@ export function useKeyChange<Given, Made = Key>(
   return useMutation({
     mutationFn: (given: Given) => work(given, path),
     onSettled: () => queries.invalidateQueries({ queryKey: ['account', account_id, 'keys'] }),
-  });
-}
-
-export interface Model {
-  id: string;
-  name: string;
-  kind: 'image' | 'video' | 'text';
-  task: string;
-  example: Record<string, unknown>;
-}
-
-/** The live catalog. */
-export function useModels() {
-  return useQuery({
-    queryKey: ['models'],
-    queryFn: ({ signal }) => call<{ data: Model[] }>('/v1/models', { signal }),
-    staleTime: 60_000,
   });
 }

@@ -93,8 +93,7 @@ addWords('keys', {
     overlap_end: 'End it now',
     revoke_title: 'Revoke “{{name}}”',
     revoke_text:
-      'Programs that show it are refused from the next call on. This cannot be undone. Jobs that are open go on, and what it made stays with the account.',
-    revoke_name: 'Type {{name}} to go on',
+      'Programs that show {{hint}} are refused from the next call on. This cannot be undone. Jobs that are open go on, and what it made stays with the account.',
   },
   ru: {
     title: 'Ключи',
@@ -194,7 +193,6 @@ addWords('keys', {
     overlap_end: 'Отключить сейчас',
     revoke_title: 'Отзыв ключа «{{name}}»',
     revoke_text:
-      'Программы с этим ключом получат отказ со следующего вызова. Отменить это нельзя. Открытые задания продолжатся, а всё сделанное останется в аккаунте.',
-    revoke_name: 'Введите {{name}}, чтобы продолжить',
+      'Программы с ключом {{hint}} получат отказ со следующего вызова. Отменить это нельзя. Открытые задания продолжатся, а всё сделанное останется в аккаунте.',
   },
 });

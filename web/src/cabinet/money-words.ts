@@ -7,8 +7,16 @@ addWords('money', {
     parts: 'Parts of this page',
     when: 'When',
     what: 'What',
-    change: 'Change',
+    change: 'Change of available',
     after: 'Available after',
+    sums: {
+      title: 'All of it together',
+      movements: 'Movements',
+      in: 'Added to available',
+      out: 'Taken from available',
+      net: 'Net change',
+      charged: 'Charged for requests',
+    },
     statement_text:
       'Every movement since the account was opened. A reservation takes its amount from what is available; a charge keeps what was used of it and gives the rest back.',
     kinds: {
@@ -92,8 +100,16 @@ addWords('money', {
     parts: 'Части этой страницы',
     when: 'Когда',
     what: 'Что',
-    change: 'Изменение',
+    change: 'Изменение доступного',
     after: 'Доступно после',
+    sums: {
+      title: 'Всё вместе',
+      movements: 'Движений',
+      in: 'Добавлено к доступному',
+      out: 'Взято из доступного',
+      net: 'Итоговое изменение',
+      charged: 'Списано за запросы',
+    },
     statement_text:
       'Все движения с открытия аккаунта. Резерв забирает сумму из доступного; списание оставляет из неё потраченное и возвращает остаток.',
     kinds: {

@@ -1,4 +1,5 @@
 import { createRoute, type AnyRoute } from '@tanstack/react-router';
+import { anyText, byRules, strictly } from '../address.ts';
 import { lazyPage } from '../components/lazy-page.tsx';
 import { readSearch } from './request-entries.ts';
 import { spendSearch, statementSearch } from './money-search.ts';
@@ -10,7 +11,7 @@ export function cabinetPages(parent: AnyRoute) {
     createRoute({
       getParentRoute,
       path: '/cabinet',
-      validateSearch: spendSearch,
+      validateSearch: strictly(spendSearch),
       component: lazyPage(() => import('./Overview.tsx'), 'Overview'),
     }),
     createRoute({
@@ -26,7 +27,7 @@ export function cabinetPages(parent: AnyRoute) {
     createRoute({
       getParentRoute,
       path: '/cabinet/requests',
-      validateSearch: readSearch,
+      validateSearch: strictly(readSearch),
       component: lazyPage(() => import('./Requests.tsx'), 'Requests'),
     }),
     createRoute({
@@ -37,13 +38,16 @@ export function cabinetPages(parent: AnyRoute) {
     createRoute({
       getParentRoute,
       path: '/cabinet/keys',
-      validateSearch: ({ show }) => (show === 'all' ? { show } : {}),
+      validateSearch: strictly(({ show, create }) => ({
+        ...(show === 'all' && { show }),
+        ...(create === true && { create }),
+      })),
       component: lazyPage(() => import('./Keys.tsx'), 'Keys'),
     }),
     createRoute({
       getParentRoute,
       path: '/cabinet/money',
-      validateSearch: statementSearch,
+      validateSearch: strictly(statementSearch),
       component: lazyPage(() => import('./Statement.tsx'), 'Statement'),
     }),
     createRoute({
@@ -59,15 +63,14 @@ export function cabinetPages(parent: AnyRoute) {
     createRoute({
       getParentRoute,
       path: '/cabinet/webhooks',
-      validateSearch: ({ failed }: Record<string, unknown>) =>
-        failed === true ? { failed: true } : {},
+      validateSearch: strictly(({ failed }) => (failed === true ? { failed } : {})),
       component: lazyPage(() => import('./Webhooks.tsx'), 'Webhooks'),
     }),
     ...['/cabinet/docs', '/cabinet/docs/reference'].map((path) =>
       createRoute({
         getParentRoute,
         path,
-        validateSearch: ({ op }: Record<string, unknown>) => (typeof op === 'string' ? { op } : {}),
+        validateSearch: byRules({ op: anyText }),
         component: lazyPage(() => import('./Docs.tsx'), 'Docs'),
       }),
     ),

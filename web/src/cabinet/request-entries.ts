@@ -1,4 +1,5 @@
 import type { Status } from '../components/StatusBadge.tsx';
+import { dayOf } from './money-search.ts';
 
 /** Requests as the cabinet's calls give them, and how a change finds its place in a list. */
 
@@ -54,14 +55,13 @@ export function readSearch(given: Record<string, unknown>): Search {
     const written = typeof value === 'number' ? String(value) : value;
     return typeof written === 'string' && form.test(written) ? written : undefined;
   };
-  const day = /^\d{4}-\d{2}-\d{2}$/;
   const id = /^[0-9a-f-]{36}$/;
   return {
     status: statuses.find((status) => status === given.status),
     model: text('model'),
     key: text('key', id),
-    from: text('from', day),
-    to: text('to', day),
+    from: dayOf(given.from),
+    to: dayOf(given.to),
     id: text('id', /^[0-9a-fA-F-]{1,36}$/),
     before: text('before', id),
     after: text('after', id),

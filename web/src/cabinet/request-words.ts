@@ -30,7 +30,8 @@ addWords('request', {
     input: 'Input',
     chat_input: 'Of a chat call only its figures are kept, not its messages.',
     code: 'The same request in code',
-    code_text: 'Set FAREBOX_KEY to a key of this account.',
+    code_text:
+      'Set FAREBOX_API_KEY to a key of this account. The docs say where fare and @farebox/client come from.',
     code_chat: 'The messages are not kept: put your own there.',
     price: 'Price',
     quoted: 'Quoted',
@@ -123,7 +124,8 @@ addWords('request', {
     input: 'Входные данные',
     chat_input: 'От вызова чата остаются только числа, без сообщений.',
     code: 'Тот же запрос в коде',
-    code_text: 'Поместите ключ этого аккаунта в FAREBOX_KEY.',
+    code_text:
+      'Поместите ключ этого аккаунта в FAREBOX_API_KEY. Откуда взять fare и @farebox/client, сказано в документации.',
     code_chat: 'Сообщения не хранятся: вставьте свои.',
     price: 'Цена',
     quoted: 'Резерв',

@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
 import { useAccount, useAccountPath } from '../session.tsx';
+import { modelsQuery } from '../studio/models.ts';
 import type { Choices } from './RequestFilters.tsx';
 import { queryOf, type Page, type Search } from './request-entries.ts';
 
@@ -38,16 +39,12 @@ export function useKeyNames(): Map<string, KeyName> | undefined {
 export function useChoices(): Choices {
   const { t } = useTranslation('requests');
   const keys = useKeyNames();
-  const models = useQuery({
-    queryKey: ['models'],
-    queryFn: () => call<{ data: { id: string }[] }>('/v1/models'),
-    staleTime: 300_000,
-  });
+  const models = useQuery(modelsQuery);
   return {
     keys: [...(keys?.values() ?? [])].map(({ key_id, name, last4, revoked }) => ({
       value: key_id,
       label: `${name} …${last4}${revoked ? ` (${t('revoked')})` : ''}`,
     })),
-    models: (models.data?.data ?? []).map(({ id }) => id).toSorted(),
+    models: (models.data ?? []).map(({ id }) => id).toSorted(),
   };
 }

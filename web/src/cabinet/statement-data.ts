@@ -1,4 +1,4 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { call, withQuery } from '../api.ts';
 import { useAccount, useAccountPath } from '../session.tsx';
 import type { MovementKind, StatementSearch } from './money-search.ts';
@@ -43,6 +43,25 @@ export function useStatement(search: StatementSearch) {
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor,
   });
+}
+
+/** Sums over all that the filter finds; each at least 0, but for the net. */
+export interface Totals {
+  movements: number;
+  in_usd_micro: string;
+  out_usd_micro: string;
+  net_usd_micro: string;
+  charged_usd_micro: string;
+}
+
+export function useTotals(search: StatementSearch): Totals | undefined {
+  const { account_id } = useAccount();
+  const path = useAccountPath();
+  const query = queryOf(search);
+  return useQuery({
+    queryKey: ['account', account_id, 'statement', 'totals', query],
+    queryFn: () => call<Totals>(path('/statement/totals'), { query }),
+  }).data;
 }
 
 /** Where the file of what is shown is. */

@@ -31,7 +31,7 @@ export function Confirm(props: {
       <Stack>
         <Text size="sm">{props.children}</Text>
         <Group justify="flex-end">
-          <Button variant="default" onClick={props.onClose}>
+          <Button variant="default" onClick={props.onClose} data-autofocus>
             {t('cancel')}
           </Button>
           <Button color="red" loading={busy} onClick={() => void go()}>

@@ -35,12 +35,7 @@ export function FormModal(props: {
     }
   };
   return (
-    <Modal
-      opened={props.opened}
-      onClose={close}
-      title={props.title}
-      closeButtonProps={{ 'aria-label': t('close') }}
-    >
+    <Modal opened={props.opened} onClose={close} title={props.title}>
       <form onSubmit={(event) => void submit(event)} noValidate={false}>
         <Stack>
           {failure !== null && <Failure error={failure} />}

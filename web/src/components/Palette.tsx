@@ -1,38 +1,20 @@
 import { useHotkeys } from '@mantine/hooks';
-import { lazy, Suspense, useSyncExternalStore } from 'react';
-import type { Section } from './sections.tsx';
+import { lazy, Suspense, useState } from 'react';
+import type { Me } from '../session.tsx';
 
 /** The palette's own code is loaded when it is first asked for. */
-const Loaded = lazy(() => import('./PaletteList.tsx'));
+const Loaded = lazy(() => import('./PaletteDialog.tsx'));
 
-let asked = false;
-const listeners = new Set<() => void>();
-let show: (() => void) | null = null;
-
-export function openPalette(): void {
-  asked = true;
-  for (const listener of listeners) listener();
-  show?.();
-}
-
-/** How the loaded palette is shown. */
-export function onShow(work: () => void): void {
-  show = work;
-}
-
-export function Palette({ sections }: { sections: Section[] }) {
-  useHotkeys([['mod+K', openPalette]], []);
-  const isAsked = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    () => asked,
-  );
-  if (!isAsked) return null;
+export function Palette(props: { me: Me; opened: boolean; toggle: () => void }) {
+  const { me, opened, toggle } = props;
+  const [asked, setAsked] = useState(opened);
+  if (opened && !asked) setAsked(true);
+  // Also while somebody types: it is no key of any field.
+  useHotkeys([['mod+K', toggle]], []);
+  if (!asked) return null;
   return (
     <Suspense>
-      <Loaded sections={sections} />
+      <Loaded me={me} opened={opened} onClose={toggle} />
     </Suspense>
   );
 }

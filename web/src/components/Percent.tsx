@@ -1,12 +1,16 @@
-import { useTranslation } from 'react-i18next';
+import { useLocale } from './locale.ts';
 
-/** A share in millionths, to a tenth of a percent; the amounts beside it are exact. */
+/** A share in millionths; the amounts beside it are exact. */
 export function Percent({ ppm }: { ppm: number }) {
-  const { i18n } = useTranslation();
-  return <span className="number">{percentText(ppm, i18n.language)}</span>;
+  return <span className="number">{usePercent()(ppm)}</span>;
 }
 
-export function percentText(ppm: number, language: string): string {
-  const style = { style: 'percent', maximumFractionDigits: 1 } as const;
-  return new Intl.NumberFormat(language, style).format(ppm / 1_000_000);
+/** The same as a text: to a tenth of a percent, and never more than it is. */
+export function usePercent(): (ppm: number) => string {
+  const format = new Intl.NumberFormat(useLocale(), {
+    style: 'percent',
+    maximumFractionDigits: 1,
+    roundingMode: 'trunc',
+  });
+  return (ppm) => format.format(Math.round(ppm) / 1_000_000);
 }

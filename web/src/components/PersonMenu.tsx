@@ -1,23 +1,15 @@
 import { ActionIcon, Menu, useMantineColorScheme } from '@mantine/core';
 import { IconUserCircle } from '@tabler/icons-react';
-import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
-import type { Me } from '../session.tsx';
+import { useSignOut, type Me } from '../session.tsx';
 import { languages, setLanguage, type Language } from '../words.ts';
 
 /** What concerns the person and not the account: their profile, how the pages look, leaving. */
 export default function PersonMenu({ me }: { me: Me }) {
   const { t, i18n } = useTranslation('common');
   const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const queries = useQueryClient();
-  const leave = async () => {
-    await call('/api/auth/sign-out', { method: 'POST', body: {} });
-    queries.clear();
-    // Nothing of this person stays in the page's memory.
-    location.assign('/sign-in');
-  };
+  const signOut = useSignOut();
   return (
     <Menu position="bottom-end" width={240} defaultOpened>
       <Menu.Target>
@@ -56,7 +48,7 @@ export default function PersonMenu({ me }: { me: Me }) {
           </Menu.Item>
         ))}
         <Menu.Divider />
-        <Menu.Item onClick={() => void leave()}>{t('sign_out')}</Menu.Item>
+        <Menu.Item onClick={() => void signOut()}>{t('sign_out')}</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );

@@ -12,14 +12,13 @@ import {
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle, IconSearch, IconUserCircle } from '@tabler/icons-react';
-import { useQueryClient } from '@tanstack/react-query';
-import { Link, useLocation, useRouter } from '@tanstack/react-router';
+import { Link, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useLive } from '../live.tsx';
-import { AccountScope, chooseAccount, keepAccount, type Me } from '../session.tsx';
-import { sections, type Section } from './sections.tsx';
-import { openPalette, Palette } from './Palette.tsx';
+import { AccountScope, chooseAccount, useSwitchAccount, type Me } from '../session.tsx';
+import { Palette } from './Palette.tsx';
+import { sectionsOf, type Section } from './sections.tsx';
 
 /** What somebody who belongs to no account may see as well. */
 const ownPages = ['/cabinet/settings', '/operator'];
@@ -31,9 +30,10 @@ const NoAccount = lazy(() => import('./NoAccount.tsx'));
 export function Shell({ me, children }: { me: Me; children: ReactNode }) {
   const { t } = useTranslation('common');
   const [open, { toggle, close }] = useDisclosure(false);
+  const [asks, palette] = useDisclosure(false);
   const { pathname } = useLocation();
   const account = chooseAccount(me.accounts);
-  const known = sections.filter(({ path }) => path !== '/operator' || me.is_operator);
+  const known = sectionsOf(me);
   const section = known.find(({ path }) => pathname.startsWith(path)) ?? known[0]!;
   const active = activePage(pathname, section);
   const page = (
@@ -63,7 +63,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
             </Group>
           </Group>
           <Group gap="xs" wrap="nowrap">
-            <SearchButton />
+            <SearchButton onClick={palette.toggle} />
             <PersonButton me={me} />
           </Group>
         </Group>
@@ -113,7 +113,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
           )}
         </Box>
       </AppShell.Main>
-      <Palette sections={known} />
+      <Palette me={me} opened={asks} toggle={palette.toggle} />
     </AppShell>
   );
   if (!account) return page;
@@ -187,14 +187,16 @@ function SectionLink({ section, active }: { section: Section; active: boolean })
   );
 }
 
-function SearchButton() {
+function SearchButton({ onClick }: { onClick: () => void }) {
   const { t } = useTranslation('common');
   return (
     <ActionIcon
       variant="default"
       size="lg"
-      onClick={openPalette}
+      onClick={onClick}
       aria-label={t('search')}
+      aria-haspopup="dialog"
+      aria-keyshortcuts="Control+K Meta+K"
       title="Ctrl K"
     >
       <IconSearch size={18} />
@@ -204,18 +206,13 @@ function SearchButton() {
 
 function AccountSelect({ me, chosen }: { me: Me; chosen: string }) {
   const { t } = useTranslation('common');
-  const queries = useQueryClient();
-  const router = useRouter();
+  const switchTo = useSwitchAccount();
   return (
     <NativeSelect
       label={t('account')}
       data={me.accounts.map(({ account_id, name }) => ({ value: account_id, label: name }))}
       value={chosen}
-      onChange={(event) => {
-        keepAccount(event.currentTarget.value);
-        queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] === 'account' });
-        void router.invalidate();
-      }}
+      onChange={(event) => switchTo(event.currentTarget.value)}
     />
   );
 }

@@ -1,12 +1,27 @@
 import { Box, Code, Tabs } from '@mantine/core';
 import { Copy } from './Copy.tsx';
 
+interface Props {
+  code: string | Record<string, string>;
+  what: string;
+  /** One choice of language for several of these. */
+  language?: string;
+  onLanguage?: (language: string) => void;
+}
+
 /** Code to be copied, in one language or in several. */
-export function Snippet({ code, what }: { code: string | Record<string, string>; what: string }) {
+export function Snippet({ code, what, language, onLanguage }: Props) {
   if (typeof code === 'string') return <Block text={code} what={what} />;
   const names = Object.keys(code);
+  const choice = language !== undefined && {
+    value: names.includes(language) ? language : names[0],
+  };
   return (
-    <Tabs defaultValue={names[0]!}>
+    <Tabs
+      defaultValue={names[0]!}
+      {...choice}
+      onChange={(name) => name !== null && onLanguage?.(name)}
+    >
       <Tabs.List mb="xs">
         {names.map((name) => (
           <Tabs.Tab key={name} value={name}>

@@ -6,6 +6,7 @@ import { snippet, snippetLanguages, type Shown, type SnippetLanguage } from './s
 
 const names: Record<SnippetLanguage, string> = {
   curl: 'curl',
+  fare: 'fare',
   javascript: 'JavaScript',
   python: 'Python',
 };

@@ -1,7 +1,17 @@
 import { formatUsd } from '../money.ts';
 
-/** An amount, to its last micro-USD, in figures of equal width. */
-export function Usd({ micro, signed = false }: { micro: string | bigint; signed?: boolean }) {
+/**
+ * An amount, to its last micro-USD, in figures of equal width. In a `column` of a table points stand
+ * under points: decimals that it does not have, and another has, take their place unseen.
+ */
+export function Usd(props: { micro: string | bigint; signed?: boolean; column?: boolean }) {
+  const { micro, signed = false, column = false } = props;
   const plus = signed && BigInt(micro) > 0n ? '+' : '';
-  return <span className="number">{`${plus}$${formatUsd(micro)}`.replace('$−', '−$')}</span>;
+  const text = formatUsd(micro);
+  const decimals = text.length - text.indexOf('.') - 1;
+  return (
+    <span className="number" data-decimals={column ? decimals : undefined}>
+      {`${plus}$${text}`.replace('$−', '−$')}
+    </span>
+  );
 }

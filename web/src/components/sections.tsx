@@ -18,6 +18,7 @@ import {
   IconWebhook,
 } from '@tabler/icons-react';
 import type { ComponentType } from 'react';
+import type { Me } from '../session.tsx';
 
 /** The parts of the web pages and what they hold: the menu and the palette are made of it. */
 export interface Section {
@@ -27,7 +28,7 @@ export interface Section {
   pages: { path: string; name: string; icon: ComponentType<{ size?: number; stroke?: number }> }[];
 }
 
-export const sections: Section[] = [
+const sections: Section[] = [
   {
     path: '/cabinet',
     name: 'cabinet',
@@ -66,3 +67,8 @@ export const sections: Section[] = [
     ],
   },
 ];
+
+/** Those that somebody can go to. */
+export function sectionsOf({ is_operator }: Pick<Me, 'is_operator'>): Section[] {
+  return sections.filter(({ path }) => path !== '/operator' || is_operator);
+}

@@ -8,66 +8,74 @@ export interface Shown {
   kind: 'image' | 'video' | 'text';
 }
 
-export const snippetLanguages = ['curl', 'javascript', 'python'] as const;
+export const snippetLanguages = ['curl', 'fare', 'javascript', 'python'] as const;
 export type SnippetLanguage = (typeof snippetLanguages)[number];
 
 export function snippet(language: SnippetLanguage, shown: Shown): string {
-  const { base_url, model_id, input, kind } = shown;
-  const isChat = kind === 'text';
-  const url = isChat ? `${base_url}/chat/completions` : `${base_url}/queue/${model_id}`;
-  const body = isChat ? { model: model_id, ...input } : input;
-  return { curl, javascript, python }[language](url, body, isChat);
+  return { curl, fare, javascript, python }[language](shown);
 }
 
-function curl(url: string, body: object): string {
-  const json = JSON.stringify(body, null, 2).replaceAll("'", `'\\''`);
+/** Where a call goes by plain HTTP, and what it takes along. */
+function plainCall({ base_url, model_id, input, kind }: Shown): { url: string; body: object } {
+  if (kind !== 'text') return { url: `${base_url}/queue/${model_id}`, body: input };
+  return { url: `${base_url}/chat/completions`, body: { model: model_id, ...input } };
+}
+
+function curl(shown: Shown): string {
+  const { url, body } = plainCall(shown);
   return `curl ${url} \\
-  -H "Authorization: Key $FAREBOX_KEY" \\
+  -H "Authorization: Key $FAREBOX_API_KEY" \\
   -H "Content-Type: application/json" \\
-  -d '${json}'`;
+  -d ${shellWord(JSON.stringify(body, null, 2))}`;
 }
 
-function javascript(url: string, body: object, isChat: boolean): string {
-  const call = `const headers = {
-  Authorization: \`Key \${process.env.FAREBOX_KEY}\`,
-  'Content-Type': 'application/json',
-};
-const body = ${JSON.stringify(body, null, 2)};
+/** The command of @farebox/client. */
+function fare({ base_url, model_id, input, kind }: Shown): string {
+  const where = `export FAREBOX_BASE_URL=${base_url}\n`;
+  if (kind !== 'text')
+    return `${where}fare run ${model_id} --yes --input - <<'END'\n${JSON.stringify(input, null, 2)}\nEND`;
+  const { messages, max_tokens } = input as {
+    messages: { content: string }[];
+    max_tokens?: number;
+  };
+  const most = max_tokens === undefined ? '' : ` --max-tokens ${max_tokens}`;
+  return `${where}fare chat ${model_id} ${shellWord(messages.at(-1)!.content)}${most}`;
+}
 
-const reply = await fetch(${JSON.stringify(url)}, {
-  method: 'POST',
-  headers,
-  body: JSON.stringify(body),
-});
-if (!reply.ok) throw new Error(await reply.text());`;
-  if (isChat) {
-    return `${call}
-const { choices } = await reply.json();
-console.log(choices[0].message.content);`;
+/** By @farebox/client, which takes the key from FAREBOX_API_KEY. */
+function javascript({ base_url, model_id, input, kind }: Shown): string {
+  const head = `import { Farebox } from '@farebox/client';
+
+const farebox = new Farebox({ baseUrl: ${JSON.stringify(base_url)} });`;
+  if (kind === 'text') {
+    return `${head}
+const reply = await farebox.chat.create(${JSON.stringify({ model: model_id, ...input }, null, 2)});
+console.log(reply.choices[0].message.content);`;
   }
-  return `${call}
-const { status_url, response_url } = await reply.json();
-
-let status;
-do {
-  const look = await fetch(\`\${status_url}?wait=30\`, { headers });
-  ({ status } = await look.json());
-} while (status === 'IN_QUEUE' || status === 'IN_PROGRESS');
-
-const response = await fetch(response_url, { headers });
-console.log(await response.json());`;
+  return `${head}
+const { output } = await farebox.run(
+  ${JSON.stringify(model_id)},
+  ${JSON.stringify(input, null, 2).replaceAll('\n', '\n  ')},
+);
+console.log(output);`;
 }
 
-function python(url: string, body: object, isChat: boolean): string {
+export function shellWord(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+function python(shown: Shown): string {
+  const { url, body } = plainCall(shown);
   const call = `import os
 import requests
 
-headers = {"Authorization": f"Key {os.environ['FAREBOX_KEY']}"}
+headers = {"Authorization": f"Key {os.environ['FAREBOX_API_KEY']}"}
 body = ${literal(body)}
 
 reply = requests.post(${JSON.stringify(url)}, headers=headers, json=body)
 reply.raise_for_status()`;
-  if (isChat) return `${call}\nprint(reply.json()["choices"][0]["message"]["content"])`;
+  if (shown.kind === 'text')
+    return `${call}\nprint(reply.json()["choices"][0]["message"]["content"])`;
   return `${call}
 job = reply.json()
 

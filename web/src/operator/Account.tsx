@@ -21,7 +21,7 @@ import { AccountStatement } from './AccountStatement.tsx';
 import './account-words.ts';
 import type { AccountRow } from './Accounts.tsx';
 import { LogList } from './LogList.tsx';
-import { useAddress } from './search.ts';
+import { offered, useAddress } from './search.ts';
 
 export interface Person {
   person_id: string;
@@ -58,8 +58,6 @@ export interface AccountDetail extends AccountRow {
   };
   invitations: { invitation_id: string; email: string; role: Role; expires_at: string }[];
 }
-
-const tabs = ['keys', 'requests', 'statement', 'log'] as const;
 
 export function Account() {
   const { t } = useTranslation('operator_account');
@@ -107,7 +105,7 @@ export function Account() {
         keepMounted={false}
       >
         <Tabs.List mb="md" style={{ flexWrap: 'nowrap', overflowX: 'auto', overflowY: 'hidden' }}>
-          {tabs.map((name) => (
+          {offered.tabs.map((name) => (
             <Tabs.Tab key={name} value={name} style={{ whiteSpace: 'nowrap' }}>
               {t(`tabs.${name}`)}
             </Tabs.Tab>

@@ -43,7 +43,7 @@ export function AccountKeys(props: {
       name: 'used',
       label: t('used'),
       number: true,
-      cell: (row) => <Usd micro={row.month_usd_micro} />,
+      cell: (row) => <Usd micro={row.month_usd_micro} column />,
     },
     {
       name: 'limit',
@@ -53,7 +53,7 @@ export function AccountKeys(props: {
         row.monthly_limit_usd_micro === null ? (
           t('no_limit')
         ) : (
-          <Usd micro={row.monthly_limit_usd_micro} />
+          <Usd micro={row.monthly_limit_usd_micro} column />
         ),
     },
     {

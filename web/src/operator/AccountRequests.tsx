@@ -11,7 +11,7 @@ import { When } from '../components/When.tsx';
 import { usePages } from '../pages.ts';
 import './account-words.ts';
 import { RequestLink } from './RequestLink.tsx';
-import { useAddress } from './search.ts';
+import { offered, useAddress } from './search.ts';
 
 export interface RequestRow {
   request_id: string;
@@ -25,8 +25,6 @@ export interface RequestRow {
   error_code: string | null;
   created_at: string;
 }
-
-const statuses: Status[] = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'];
 
 /** What an account asked for, and what that cost the operator. */
 export function AccountRequests({ account_id }: { account_id: string }) {
@@ -76,7 +74,7 @@ export function AccountRequests({ account_id }: { account_id: string }) {
             <Usd micro={row.quoted_usd_micro} /> {t('quoted')}
           </Text>
         ) : (
-          <Usd micro={row.charged_usd_micro} />
+          <Usd micro={row.charged_usd_micro} column />
         ),
     },
     { name: 'cost', label: t('cost'), number: true, cell: (row) => known(row.cost_usd_micro, row) },
@@ -89,7 +87,7 @@ export function AccountRequests({ account_id }: { account_id: string }) {
     { name: 'time', label: t('time'), number: true, cell: (row) => <When at={row.created_at} /> },
   ];
   const known = (micro: string | null, { status }: RequestRow) => {
-    if (micro !== null) return <Usd micro={micro} />;
+    if (micro !== null) return <Usd micro={micro} column />;
     return (
       <Text span c="dimmed" fz="sm">
         {status === 'COMPLETED' ? t('unknown') : '—'}
@@ -102,7 +100,7 @@ export function AccountRequests({ account_id }: { account_id: string }) {
       <Select
         aria-label={t('status')}
         placeholder={t('all_statuses')}
-        data={statuses.map((value) => ({ value, label: common(`status.${value}`) }))}
+        data={offered.statuses.map((value) => ({ value, label: common(`status.${value}`) }))}
         value={status ?? null}
         clearable
         clearButtonProps={{ 'aria-label': t('all_statuses') }}

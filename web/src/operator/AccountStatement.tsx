@@ -78,13 +78,13 @@ export function AccountStatement({ account_id }: { account_id: string }) {
       name: 'change',
       label: t('change'),
       number: true,
-      cell: (row) => <Usd micro={row.change_usd_micro} signed />,
+      cell: (row) => <Usd micro={row.change_usd_micro} signed column />,
     },
     {
       name: 'after',
       label: t('after'),
       number: true,
-      cell: (row) => <Usd micro={row.available_after_usd_micro} />,
+      cell: (row) => <Usd micro={row.available_after_usd_micro} column />,
     },
     { name: 'time', label: t('time'), number: true, cell: (row) => <When at={row.created_at} /> },
   ];

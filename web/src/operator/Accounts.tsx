@@ -15,7 +15,7 @@ import { usePages } from '../pages.ts';
 import { AccountBadges } from './AccountBadges.tsx';
 import './accounts-words.ts';
 import { NewAccount } from './NewAccount.tsx';
-import { useAddress } from './search.ts';
+import { offered, useAddress } from './search.ts';
 
 export interface AccountRow {
   account_id: string;
@@ -64,7 +64,7 @@ export function Accounts() {
           aria-label={t('status')}
           value={only ?? 'all'}
           onChange={(value) => setAddress({ only: value === 'all' ? undefined : value })}
-          data={['all', 'active', 'suspended', 'operators'].map((value) => {
+          data={['all', ...offered.accounts].map((value) => {
             return { value, label: t(value) };
           })}
           style={{ maxWidth: '100%' }}
@@ -134,19 +134,19 @@ function AccountList({ rows }: { rows: FoundRow[] | undefined }) {
       name: 'available',
       label: common('available'),
       number: true,
-      cell: (row) => <Usd micro={row.available_usd_micro} />,
+      cell: (row) => <Usd micro={row.available_usd_micro} column />,
     },
     {
       name: 'reserved',
       label: common('reserved'),
       number: true,
-      cell: (row) => <Usd micro={row.reserved_usd_micro} />,
+      cell: (row) => <Usd micro={row.reserved_usd_micro} column />,
     },
     {
       name: 'month',
       label: t('month'),
       number: true,
-      cell: (row) => <Usd micro={row.month_usd_micro} />,
+      cell: (row) => <Usd micro={row.month_usd_micro} column />,
     },
     {
       name: 'made',

@@ -23,7 +23,8 @@ import { SearchField } from '../components/SearchField.tsx';
 import './catalog-words.ts';
 import { MarginLines, PriceLines, Reason, StateBadge, type Problem, type Row } from './margin.tsx';
 import { useLive } from './live.ts';
-import { useAddress } from './search.ts';
+import { kinds } from '../studio/wish.ts';
+import { offered, useAddress } from './search.ts';
 
 interface Contents {
   problems: Problem[];
@@ -31,7 +32,6 @@ interface Contents {
   data: Row[];
 }
 
-const states = ['all', 'live', 'hidden', 'problem'] as const;
 /** More of them in one table are slow to draw. */
 const pageSize = 50;
 
@@ -58,7 +58,7 @@ export function Catalog() {
         <Select
           aria-label={t('kind')}
           placeholder={t('all_kinds')}
-          data={['image', 'video', 'text'].map((value) => ({
+          data={kinds.map((value) => ({
             value,
             label: common(`kind.${value}`),
           }))}
@@ -71,7 +71,7 @@ export function Catalog() {
         <Select
           aria-label={t('upstream')}
           placeholder={t('all_upstreams')}
-          data={[...names].toSorted()}
+          data={[...new Set([...names, ...(upstream ? [upstream] : [])])].toSorted()}
           value={upstream ?? null}
           clearable
           searchable
@@ -83,7 +83,7 @@ export function Catalog() {
           aria-label={t('state')}
           value={state ?? 'all'}
           onChange={(value) => setAddress({ state: value === 'all' ? undefined : value })}
-          data={states.map((value) => ({ value, label: t(value) }))}
+          data={offered.rows.map((value) => ({ value, label: t(value) }))}
         />
       </Group>
       {found.error ? (

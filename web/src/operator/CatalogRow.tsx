@@ -295,7 +295,7 @@ function Rates({ row }: { row: Detail }) {
       name: 'price',
       label: `${t('price')}, ${t(`per.${row.unit}`)}`,
       number: true,
-      cell: (rate) => <Usd micro={rate.price_usd_micro} />,
+      cell: (rate) => <Usd micro={rate.price_usd_micro} column />,
     },
     {
       name: 'cost',

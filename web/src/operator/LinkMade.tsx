@@ -1,5 +1,4 @@
 import { Modal } from '@mantine/core';
-import { useTranslation } from 'react-i18next';
 import { ShownOnce } from '../components/ShownOnce.tsx';
 
 /** A link that was made for somebody, to be handed over: it is shown once. */
@@ -12,10 +11,9 @@ export function LinkMade(props: {
   what: string;
   onClose: () => void;
 }) {
-  const { t } = useTranslation('common');
   const { title, once, text, link, what, onClose } = props;
   return (
-    <Modal opened onClose={onClose} title={title} closeButtonProps={{ 'aria-label': t('close') }}>
+    <Modal opened onClose={onClose} title={title}>
       <ShownOnce title={once} text={text} secret={link} what={what} />
     </Modal>
   );

@@ -21,7 +21,7 @@ export function Log() {
         <Select
           aria-label={t('did')}
           placeholder={t('all_actions')}
-          data={actions().map((value) => ({ value, label: actionName(t, value) }))}
+          data={actions(action).map((value) => ({ value, label: actionName(t, value) }))}
           value={action ?? null}
           clearable
           searchable
@@ -55,8 +55,9 @@ export function Log() {
   );
 }
 
-/** Those that have a text. */
-function actions(): string[] {
+/** Those that have a text, and what the address asks for. */
+function actions(wanted: string | undefined): string[] {
   const texts = i18next.getResource('en', 'operator_log', 'action') as Record<string, string>;
-  return Object.keys(texts).map((name) => name.replace('_', '.'));
+  const named = Object.keys(texts).map((name) => name.replace('_', '.'));
+  return wanted === undefined || named.includes(wanted) ? named : [...named, wanted];
 }

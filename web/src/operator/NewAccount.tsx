@@ -18,7 +18,6 @@ interface Made {
 
 export function NewAccount({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation('operator_accounts');
-  const { t: common } = useTranslation('common');
   const queries = useQueryClient();
   const [email, setEmail] = useState('');
   const [credit, setCredit] = useState('');
@@ -37,12 +36,7 @@ export function NewAccount({ onClose }: { onClose: () => void }) {
   };
   if (made !== null) {
     return (
-      <Modal
-        opened
-        onClose={onClose}
-        title={made.email}
-        closeButtonProps={{ 'aria-label': common('close') }}
-      >
+      <Modal opened onClose={onClose} title={made.email}>
         <Stack>
           {made.invitation_link !== null && (
             <ShownOnce

@@ -10,7 +10,7 @@ import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { FormModal } from '../components/FormModal.tsx';
 import { More } from '../components/More.tsx';
-import { percentText } from '../components/Percent.tsx';
+import { usePercent } from '../components/Percent.tsx';
 import { StatusBadge } from '../components/StatusBadge.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
@@ -19,7 +19,7 @@ import { useDeed } from './acting.ts';
 import { liveMs } from './live.ts';
 import './queue-words.ts';
 import { RequestLink } from './RequestLink.tsx';
-import { useAddress } from './search.ts';
+import { offered, useAddress } from './search.ts';
 
 interface OpenRequest {
   request_id: string;
@@ -34,8 +34,6 @@ interface OpenRequest {
   message: string | null;
   waits_for: { what: string; until: string | null };
 }
-
-const ages = ['60', '600', '3600', '86400'];
 
 /** Every request that has not ended, the oldest first. */
 export function OpenRequests({ upstreams }: { upstreams: string[] }) {
@@ -78,7 +76,7 @@ export function OpenRequests({ upstreams }: { upstreams: string[] }) {
         <Select
           aria-label={t('age')}
           placeholder={t('any_age')}
-          data={ages.map((value) => ({ value, label: t(`older.${value}`) }))}
+          data={offered.ages.map((value) => ({ value, label: t(`older.${value}`) }))}
           value={older ?? null}
           clearable
           clearButtonProps={{ 'aria-label': t('any_age') }}
@@ -151,7 +149,7 @@ function Requests({ rows, label }: { rows: OpenRequest[] | undefined; label: str
       name: 'reserved',
       label: t('reserved'),
       number: true,
-      cell: (row) => <Usd micro={row.quoted_usd_micro} />,
+      cell: (row) => <Usd micro={row.quoted_usd_micro} column />,
     },
     {
       name: 'do',
@@ -189,14 +187,14 @@ function RequestName({ row }: { row: OpenRequest }) {
 }
 
 function WaitsFor({ row }: { row: OpenRequest }) {
-  const { t, i18n } = useTranslation('operator_queue');
+  const { t } = useTranslation('operator_queue');
+  const percent = usePercent();
   const { what, until } = row.waits_for;
   return (
     <Stack gap={0}>
       <Text fz="sm">
         {t(`for.${what}`)}
-        {row.progress !== null &&
-          `, ${t('progress', { n: percentText(row.progress * 1_000_000, i18n.language) })}`}
+        {row.progress !== null && `, ${t('progress', { n: percent(row.progress * 1_000_000) })}`}
       </Text>
       {until !== null && (
         <Text size="xs" c="dimmed">

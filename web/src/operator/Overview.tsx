@@ -9,19 +9,17 @@ import { DataList, type Column } from '../components/DataList.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
+import { usePercent } from '../components/Percent.tsx';
 import { Stat } from '../components/Stat.tsx';
 import { Usd } from '../components/Usd.tsx';
-import type { TFunction } from 'i18next';
 import { Attention } from './Attention.tsx';
 import { Books, type Verdict } from './Books.tsx';
 import { Breakdown } from './Breakdown.tsx';
 import { sumColumns, type Day, type Figures, type Sum } from './figures.tsx';
 import './overview-words.ts';
-import { useAddress } from './search.ts';
+import { offered, useAddress } from './search.ts';
 
 const RevenueChart = lazy(() => import('./RevenueChart.tsx'));
-
-const periods = ['7', '30', '90'];
 
 /** What the service earns. */
 export function Overview() {
@@ -41,7 +39,7 @@ export function Overview() {
           aria-label={t('period')}
           value={days}
           onChange={(value) => setAddress({ days: value === '30' ? undefined : value })}
-          data={periods.map((value) => ({ value, label: t('days', { n: value }) }))}
+          data={offered.periods.map((value) => ({ value, label: t('days', { n: value }) }))}
         />
       </PageTitle>
       <Attention />
@@ -62,8 +60,10 @@ export function Overview() {
 function Totals({ figures }: { figures: Figures | undefined }) {
   const { t } = useTranslation('operator_overview');
   const locale = useLocale();
+  const percent = usePercent();
   const count = (value: number) => new Intl.NumberFormat(locale).format(value);
   const totals = figures?.totals;
+  const share = totals ? marginPpm(totals) : null;
   const fresh = figures?.by_day.reduce((sum, day) => sum + day.new_accounts, 0) ?? 0;
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
@@ -74,7 +74,10 @@ function Totals({ figures }: { figures: Figures | undefined }) {
       >
         {totals && <Usd micro={totals.cost_usd_micro} />}
       </Stat>
-      <Stat label={t('margin')} note={totals && shareOf(totals, t)}>
+      <Stat
+        label={t('margin')}
+        note={share === null ? undefined : t('share', { percent: percent(share) })}
+      >
         {totals && <Usd micro={totals.margin_usd_micro} />}
       </Stat>
       <Stat label={t('requests')} note={totals && t('failed', { n: count(totals.failed) })}>
@@ -114,15 +117,10 @@ function BooksStat({ verdict }: { verdict: Verdict | null | undefined }) {
   );
 }
 
-function shareOf(
-  { charged_usd_micro, margin_usd_micro }: Sum,
-  t: TFunction<'operator_overview'>,
-): string | undefined {
+/** What is left of the revenue, in millionths. */
+function marginPpm({ charged_usd_micro, margin_usd_micro }: Sum): number | null {
   const revenue = BigInt(charged_usd_micro);
-  if (revenue === 0n) return undefined;
-  // A share is a tenth of a percent at its finest; the amounts beside it are exact.
-  const percent = Number((BigInt(margin_usd_micro) * 1000n) / revenue) / 10;
-  return t('share', { percent: `${percent}%` });
+  return revenue === 0n ? null : Number((BigInt(margin_usd_micro) * 1_000_000n) / revenue);
 }
 
 function ByDay({ days }: { days: Day[] | undefined }) {

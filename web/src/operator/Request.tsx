@@ -26,7 +26,7 @@ import { JsonView } from '../components/JsonView.tsx';
 import { NothingHere } from '../components/NotFound.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { Part } from '../components/Part.tsx';
-import { percentText } from '../components/Percent.tsx';
+import { usePercent } from '../components/Percent.tsx';
 import { Stat } from '../components/Stat.tsx';
 import { StatusBadge } from '../components/StatusBadge.tsx';
 import { Usd } from '../components/Usd.tsx';
@@ -306,8 +306,9 @@ function Input({ request: { request_id, kind, cleared_at } }: { request: Detail 
 }
 
 function Facts({ request }: { request: Detail }) {
-  const { t, i18n } = useTranslation('operator_request');
+  const { t } = useTranslation('operator_request');
   const { t: common } = useTranslation('common');
+  const percent = usePercent();
   const { key, upstream, upstream_model: model, deadline_at, progress } = request;
   const { created_at, started_at, completed_at } = request;
   const rows: [string, ReactNode][] = [
@@ -327,8 +328,7 @@ function Facts({ request }: { request: Detail }) {
     [t('upstream'), model === null ? upstream : `${upstream}, ${model}`],
     [t('took'), <Duration key="took" from={started_at ?? created_at} to={completed_at} />],
   ];
-  if (progress !== null)
-    rows.push([t('progress'), percentText(progress * 1_000_000, i18n.language)]);
+  if (progress !== null) rows.push([t('progress'), percent(progress * 1_000_000)]);
   if (deadline_at !== null && completed_at === null)
     rows.push([t('deadline'), <When key="deadline" at={deadline_at} />]);
   if (request.delivered_quantity !== null)

@@ -27,7 +27,7 @@ import { usePages } from '../pages.ts';
 import { liveMs } from './live.ts';
 import { RequestLink } from './RequestLink.tsx';
 import { ResolveDialog } from './ResolveDialog.tsx';
-import { useAddress } from './search.ts';
+import { offered, useAddress } from './search.ts';
 import './unknown-words.ts';
 
 export interface Doubt {
@@ -55,8 +55,6 @@ export interface Doubt {
   } | null;
 }
 
-const states = ['open', 'resolved', 'all'];
-
 /** Requests of which nobody knows whether their upstream ran them. */
 export function Unknown() {
   const { t } = useTranslation('operator_unknown');
@@ -78,7 +76,7 @@ export function Unknown() {
           aria-label={t('show')}
           value={state}
           onChange={(value) => setAddress({ state: value === 'open' ? undefined : value })}
-          data={states.map((value) => ({
+          data={offered.doubts.map((value) => ({
             value,
             label: value === 'open' && first ? `${t('open')} · ${first.open}` : t(value),
           }))}

@@ -18,7 +18,7 @@ import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { useLive } from './live.ts';
 import { needed } from './margin.tsx';
-import { useAddress } from './search.ts';
+import { offered, useAddress } from './search.ts';
 import { UpstreamCard, type Upstream } from './UpstreamCard.tsx';
 import './upstreams-words.ts';
 
@@ -27,8 +27,7 @@ interface List {
   counted_max: number;
 }
 
-const filters = ['all', 'trouble', 'not_set_up'] as const;
-type Filter = (typeof filters)[number];
+type Filter = (typeof offered.upstreams)[number];
 
 /** The services that do the work. */
 export function Upstreams() {
@@ -46,7 +45,7 @@ export function Upstreams() {
           aria-label={t('show')}
           value={only}
           onChange={(value) => setAddress({ only: value === 'all' ? undefined : value })}
-          data={filters.map((value) => ({ value, label: t(value) }))}
+          data={offered.upstreams.map((value) => ({ value, label: t(value) }))}
         />
       </PageTitle>
       {found.error && <Failure error={found.error} retry={() => void found.refetch()} />}

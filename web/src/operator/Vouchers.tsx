@@ -84,7 +84,7 @@ function VoucherList(props: { rows: Voucher[] | undefined; onVoid: (voucher: Vou
       name: 'worth',
       label: t('worth'),
       number: true,
-      cell: (row) => <Usd micro={row.amount_usd_micro} />,
+      cell: (row) => <Usd micro={row.amount_usd_micro} column />,
     },
     { name: 'state', label: t('state'), cell: (row) => <State row={row} /> },
     {

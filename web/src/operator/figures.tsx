@@ -37,19 +37,19 @@ export function sumColumns<Row extends Sum>(t: (name: string) => string): Column
       name: 'revenue',
       label: t('revenue'),
       number: true,
-      cell: (row) => <Usd micro={row.charged_usd_micro} />,
+      cell: (row) => <Usd micro={row.charged_usd_micro} column />,
     },
     {
       name: 'cost',
       label: t('cost'),
       number: true,
-      cell: (row) => <Usd micro={row.cost_usd_micro} />,
+      cell: (row) => <Usd micro={row.cost_usd_micro} column />,
     },
     {
       name: 'margin',
       label: t('margin'),
       number: true,
-      cell: (row) => <Usd micro={row.margin_usd_micro} />,
+      cell: (row) => <Usd micro={row.margin_usd_micro} column />,
     },
     {
       name: 'completed',

@@ -97,7 +97,7 @@ export function PriceLines({ row }: { row: Row }) {
         <span key={margin.of} className="number">
           {row.price_varies && <Small text={t('up_to')} />}
           {margin.of !== 'unit' && <Small text={t(margin.of)} />}
-          <Usd micro={margin.price_usd_micro} />
+          <Usd micro={margin.price_usd_micro} column />
         </span>
       ))}
       <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
@@ -140,7 +140,7 @@ function MarginLine({ margin, what }: { margin: Margin; what: 'cost' | 'margin' 
   const isLoss = what === 'margin' && BigInt(amount) < 0n;
   return (
     <Text span fz="inherit" className="number" {...(isLoss && { c: 'red' })}>
-      <Usd micro={amount} />
+      <Usd micro={amount} column={what === 'cost'} />
       {what === 'margin' && margin.margin_ppm !== null && (
         <Text span size="xs" {...(!isLoss && { c: 'dimmed' })}>
           {' '}

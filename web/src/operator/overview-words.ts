@@ -2,7 +2,7 @@ import { addWords } from '../words.ts';
 
 addWords('operator_overview', {
   en: {
-    text: 'What the service earned, what it cost you, and whether the books are right. Days are those of UTC.',
+    text: 'What the service earned, what it cost you, and whether the books are right. A request counts on the UTC day on which it ended.',
     period: 'Period',
     days: '{{n}} days',
     revenue: 'Revenue',
@@ -48,7 +48,7 @@ addWords('operator_overview', {
     fewer: 'Show fewer',
   },
   ru: {
-    text: 'Сколько сервис заработал, чего это вам стоило и сходятся ли книги. Дни — по UTC.',
+    text: 'Сколько сервис заработал, чего это вам стоило и сходятся ли книги. Запрос относится ко дню по UTC, когда он завершился.',
     period: 'Период',
     days: '{{n}} дней',
     revenue: 'Выручка',

@@ -1,23 +1,8 @@
 import { createRoute, type AnyRoute } from '@tanstack/react-router';
+import { anyText, byRules, oneOf } from '../address.ts';
 import { lazyPage } from '../components/lazy-page.tsx';
-
-const text = (value: unknown) =>
-  typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
-/** What these pages keep in their address. */
-const search = (given: Record<string, unknown>) => ({
-  q: text(given.q),
-  only: text(given.only),
-  days: text(given.days),
-  tab: text(given.tab),
-  by: text(given.by),
-  action: text(given.action),
-  account: text(given.account),
-  kind: text(given.kind),
-  state: text(given.state),
-  upstream: text(given.upstream),
-  status: text(given.status),
-  older: text(given.older),
-});
+import { kinds } from '../studio/wish.ts';
+import { offered } from './search.ts';
 
 /** The pages of who runs the service. */
 export function operatorPages(parent: AnyRoute) {
@@ -26,25 +11,38 @@ export function operatorPages(parent: AnyRoute) {
     id: 'operators',
     component: lazyPage(() => import('./Operators.tsx'), 'Operators'),
   });
-  const page = (path: string, component: ReturnType<typeof lazyPage>) =>
-    createRoute({ getParentRoute: () => operators, path, component, validateSearch: search });
+  const page = (
+    path: string,
+    component: ReturnType<typeof lazyPage>,
+    rules: Parameters<typeof byRules>[0] = {},
+  ) =>
+    createRoute({
+      getParentRoute: () => operators,
+      path,
+      component,
+      validateSearch: byRules(rules),
+    });
   return [
     operators.addChildren([
       page(
         '/operator',
         lazyPage(() => import('./Overview.tsx'), 'Overview'),
+        { days: oneOf(offered.periods) },
       ),
       page(
         '/operator/accounts',
         lazyPage(() => import('./Accounts.tsx'), 'Accounts'),
+        { q: anyText, only: oneOf(offered.accounts) },
       ),
       page(
         '/operator/accounts/$account_id',
         lazyPage(() => import('./Account.tsx'), 'Account'),
+        { tab: oneOf(offered.tabs), status: oneOf(offered.statuses) },
       ),
       page(
         '/operator/catalog',
         lazyPage(() => import('./Catalog.tsx'), 'Catalog'),
+        { q: anyText, kind: oneOf(kinds), state: oneOf(offered.rows), upstream: anyText },
       ),
       // A model's id has slashes in it.
       page(
@@ -54,6 +52,7 @@ export function operatorPages(parent: AnyRoute) {
       page(
         '/operator/upstreams',
         lazyPage(() => import('./Upstreams.tsx'), 'Upstreams'),
+        { only: oneOf(offered.upstreams) },
       ),
       page(
         '/operator/requests/$request_id',
@@ -62,10 +61,17 @@ export function operatorPages(parent: AnyRoute) {
       page(
         '/operator/queue',
         lazyPage(() => import('./Queue.tsx'), 'Queue'),
+        {
+          upstream: anyText,
+          status: oneOf(offered.open),
+          older: oneOf(offered.ages),
+          account: anyText,
+        },
       ),
       page(
         '/operator/unknown',
         lazyPage(() => import('./Unknown.tsx'), 'Unknown'),
+        { state: oneOf(offered.doubts) },
       ),
       page(
         '/operator/vouchers',
@@ -78,6 +84,7 @@ export function operatorPages(parent: AnyRoute) {
       page(
         '/operator/log',
         lazyPage(() => import('./Log.tsx'), 'Log'),
+        { by: anyText, action: anyText, account: anyText },
       ),
     ]),
   ];

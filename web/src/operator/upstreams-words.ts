@@ -34,7 +34,7 @@ addWords('operator_upstreams', {
     none_ended: 'no requests',
     starts: 'Start, median',
     runs: 'Whole run, median',
-    p95: '95 %',
+    p95: '95%',
     hour: 'last hour',
     day: 'last day',
     refused: '{{n}} of {{all}} starts not taken in the last day',

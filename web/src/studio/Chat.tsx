@@ -3,7 +3,6 @@ import './studio-words.ts';
 import { Box, Button, Drawer, Group, Select, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconList, IconMessage2, IconMessageOff, IconPlus } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -18,8 +17,8 @@ import { Composer } from './Composer.tsx';
 import { costOf, type Conversation, type Picture } from './conversations.ts';
 import { Conversations } from './Conversations.tsx';
 import { MessageView } from './MessageView.tsx';
-import { modelsQuery, type Model } from './models.ts';
-import { useMoneyMoved } from './price.ts';
+import type { Model } from './models.ts';
+import { useModels, useMoneyMoved } from './price.ts';
 import { Rate } from './Rate.tsx';
 import { again, begin, edit, say, stop, useTalk, type Ask } from './talk.ts';
 
@@ -29,7 +28,7 @@ type Wanted = Omit<Conversation, 'id' | 'updated_at'>;
 export function Chat() {
   const { t } = useTranslation('chat');
   const { account_id } = useAccount();
-  const models = useQuery(modelsQuery);
+  const models = useModels();
   if (models.error) return <Failure error={models.error} retry={() => void models.refetch()} />;
   const texts = models.data?.filter(({ kind }) => kind === 'text');
   if (texts?.length === 0) {

@@ -16,7 +16,6 @@ import {
 } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { IconPhotoSearch, IconSearch } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
 import type { TFunction } from 'i18next';
@@ -26,15 +25,17 @@ import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { Cover } from './Cover.tsx';
 import classes from './Gallery.module.css';
-import { choose, kinds, modelsQuery, sorts, type Model, type Wish } from './models.ts';
+import { choose, type Model } from './models.ts';
+import { useModels } from './price.ts';
 import { Rate } from './Rate.tsx';
+import { kinds, sorts, type Kind, type Wish } from './wish.ts';
 
 /** Every model that can be run here. */
 export function Gallery() {
   const { t } = useTranslation('studio');
   const wish = useSearch({ strict: false }) as Wish;
   const navigate = useNavigate();
-  const models = useQuery(modelsQuery);
+  const models = useModels();
   const change = (with_: Wish) =>
     void navigate({ to: '/studio', search: { ...wish, ...with_ }, replace: true });
   const shown = models.data ? choose(models.data, wish) : [];
@@ -115,7 +116,8 @@ function Filters(props: {
   // The way back in the browser's history takes the words along.
   useEffect(() => setText(wish.q ?? ''), [wish.q]);
   const ofKind = models.filter(({ kind }) => !wish.kind || kind === wish.kind);
-  const tasks = [...new Set(ofKind.map(({ task }) => task))].toSorted();
+  const offered = ofKind.map(({ task }) => task);
+  const tasks = [...new Set(wish.task ? [...offered, wish.task] : offered)].toSorted();
   return (
     <Stack gap="sm" mb="lg">
       <Group gap="sm" align="end">
@@ -146,7 +148,9 @@ function Filters(props: {
           value={wish.sort ?? 'suggested'}
           allowDeselect={false}
           w={{ base: '100%', xs: 170 }}
-          onChange={(sort) => change({ sort: sort === 'suggested' ? undefined : (sort ?? '') })}
+          onChange={(sort) =>
+            change({ sort: sort === 'suggested' ? undefined : sorts.find((each) => each === sort) })
+          }
         />
       </Group>
       <SegmentedControl
@@ -157,7 +161,9 @@ function Filters(props: {
           ...kinds.map((kind) => ({ value: kind, label: t(`gallery.kinds.${kind}`) })),
         ]}
         value={wish.kind ?? ''}
-        onChange={(kind) => change({ kind: kind || undefined, task: undefined })}
+        onChange={(kind) =>
+          change({ kind: (kind || undefined) as Kind | undefined, task: undefined })
+        }
       />
       {tasks.length > 1 && (
         <Group gap={6} role="group" aria-label={t('gallery.task')} className={classes.tasks}>

@@ -3,7 +3,6 @@ import { Anchor, Box, Button, Group, Skeleton, Stack, Text, Title } from '@manti
 import { useMediaQuery } from '@mantine/hooks';
 import { notice } from '../components/notice.ts';
 import { IconArrowLeft, IconMapQuestion } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { Link, Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -18,8 +17,8 @@ import { anotherSeed } from './Field.tsx';
 import { addressOf, facts, Uncensored } from './Gallery.tsx';
 import { InputForm } from './InputForm.tsx';
 import classes from './Model.module.css';
-import { mediaOf, modelsQuery, usd, type Model as ModelRow } from './models.ts';
-import { shortage, useAllowance, useQuote } from './price.ts';
+import { mediaOf, usd, type Model as ModelRow } from './models.ts';
+import { shortage, useAllowance, useModels, useQuote } from './price.ts';
 import { Rate } from './Rate.tsx';
 import { RunBar, type Blocked } from './RunBar.tsx';
 import { Runs } from './Runs.tsx';
@@ -32,7 +31,7 @@ export function Model() {
   const { _splat: id = '' } = useParams({ strict: false });
   const search = useSearch({ strict: false }) as { from?: string; use?: string };
   const { account_id } = useAccount();
-  const models = useQuery(modelsQuery);
+  const models = useModels();
   if (models.error) return <Failure error={models.error} retry={() => void models.refetch()} />;
   if (!models.data) return <Waiting />;
   const model = models.data.find((each) => each.id === id);

@@ -2,7 +2,7 @@ import { Group, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { rates, type Model } from './models.ts';
 
-/** What a unit of a model costs. */
+/** What a unit of a model costs this account. */
 export function Rate({ model, size = 'sm' }: { model: Model; size?: 'sm' | 'md' }) {
   const { t } = useTranslation('studio');
   const [first, last] = rates(model);

@@ -9,6 +9,7 @@ import { useAccount, useAccountPath } from '../session.tsx';
 import type { Media } from './models.ts';
 import { outputOf, shownAs, type Medium, type Run } from './runs.ts';
 import classes from './RecentOutputs.module.css';
+import { Small } from './Shown.tsx';
 
 const looked = 24;
 
@@ -74,7 +75,7 @@ export default function RecentOutputs(props: {
 
 function Still({ medium }: { medium: Medium }) {
   const kind = shownAs(medium);
-  if (kind === 'image') return <img src={medium.url} alt="" className={classes.still} />;
+  if (kind === 'image') return <Small medium={medium} alt="" className={classes.still} />;
   if (kind === 'video')
     return <video src={medium.url} className={classes.still} muted preload="metadata" />;
   return <Text size="sm">{medium.file_name}</Text>;

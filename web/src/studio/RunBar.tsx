@@ -43,14 +43,17 @@ export function RunBar(props: {
   return (
     <Box className={classes.bar}>
       <Group justify="space-between" wrap="nowrap" gap="md" align="center">
-        <Box miw={0} aria-live="polite">
-          {quote ? (
-            <Price quote={quote} isFresh={isFresh} />
-          ) : (
-            <Text size="sm" c={unpriced ? undefined : 'dimmed'}>
-              {unpriced ? t('unpriced') : t('pricing')}
-            </Text>
-          )}
+        {/* As high as with the price, before it is there. */}
+        <Box miw={0} mih={50} aria-live="polite">
+          <Box mih={31}>
+            {quote ? (
+              <Price quote={quote} isFresh={isFresh} />
+            ) : (
+              <Text size="sm" c={unpriced ? undefined : 'dimmed'}>
+                {unpriced ? t('unpriced') : t('pricing')}
+              </Text>
+            )}
+          </Box>
           {allowance && (
             <Text size="xs" c="dimmed" mt={2}>
               {t('balance')} <Usd micro={allowance.available_usd_micro} />

@@ -23,6 +23,7 @@ import { lazy, Suspense, useState, type MouseEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { notice } from '../components/notice.ts';
 import { messageOf, showFailure } from '../components/Failure.tsx';
+import { usePercent } from '../components/Percent.tsx';
 import { StatusBadge } from '../components/StatusBadge.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
@@ -201,7 +202,8 @@ function UnderWay({ run, now }: { run: Run; now: StatusNow }) {
   const mayCancel = useMay('build');
   const [isCancelling, setCancelling] = useState(false);
   const position = now.queue_position;
-  const share = now.progress === undefined ? undefined : Math.round(now.progress * 100);
+  const percent = usePercent();
+  const { progress } = now;
   return (
     <>
       <Text size="sm" c="dimmed" aria-live="polite">
@@ -209,14 +211,14 @@ function UnderWay({ run, now }: { run: Run; now: StatusNow }) {
           ? position
             ? t('queue_position', { count: position })
             : t('queue_next')
-          : share === undefined
+          : progress === undefined
             ? t('running')
-            : t('running_share', { share })}
+            : t('running_share', { percent: percent(progress * 1_000_000) })}
       </Text>
       <Progress
         w="70%"
         size="sm"
-        value={now.status === 'IN_QUEUE' ? 0 : (share ?? 100)}
+        value={now.status === 'IN_QUEUE' ? 0 : (progress ?? 1) * 100}
         animated={now.status === 'IN_PROGRESS'}
         aria-label={t('progress')}
       />

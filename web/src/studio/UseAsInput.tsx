@@ -1,11 +1,11 @@
 import { Group, Modal, NavLink, ScrollArea, Text } from '@mantine/core';
 import { IconPhotoOff } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { Empty } from '../components/Empty.tsx';
 import { addressOf } from './Gallery.tsx';
-import { choose, modelsQuery, taking } from './models.ts';
+import { choose, taking } from './models.ts';
+import { useModels } from './price.ts';
 import { Rate } from './Rate.tsx';
 import { shownAs, type Medium } from './runs.ts';
 
@@ -18,7 +18,7 @@ export default function UseAsInput(props: {
 }) {
   const { request_id, index, medium, onClose } = props;
   const { t } = useTranslation('studio');
-  const models = useQuery(modelsQuery).data ?? [];
+  const models = useModels().data ?? [];
   const kind = shownAs(medium);
   const fitting = kind === null ? [] : choose(taking(models, kind), {});
   return (

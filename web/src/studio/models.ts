@@ -1,10 +1,9 @@
 import { call } from '../api.ts';
 import { formatUsd } from '../money.ts';
 import type { Schema } from './schema.ts';
+import { kinds, type Kind, type Sort, type Wish } from './wish.ts';
 
 /** The catalog, as the service publishes it. */
-
-export type Kind = 'image' | 'video' | 'text';
 
 export interface Model {
   id: string;
@@ -36,13 +35,15 @@ export interface Extra {
   free?: number;
 }
 
+/**
+ * The public catalog: which models there are, at list prices. Who shows prices takes `useModels`,
+ * which has those of the account.
+ */
 export const modelsQuery = {
   queryKey: ['models'],
   queryFn: async () => (await call<{ data: Model[] }>('/v1/models')).data,
   staleTime: 60_000,
 };
-
-export const kinds: Kind[] = ['image', 'video', 'text'];
 
 /** A price of the catalog, which is a plain number of dollars, to its last micro-USD. */
 export function usd(price: number): string {
@@ -57,16 +58,6 @@ export function rates(model: Model): string[] {
   return least < model.price ? [usd(least), usd(model.price)] : [usd(model.price)];
 }
 
-export type Sort = 'suggested' | 'price' | 'name' | 'newest';
-export const sorts: Sort[] = ['suggested', 'price', 'name', 'newest'];
-
-export interface Wish {
-  q?: string | undefined;
-  kind?: string | undefined;
-  task?: string | undefined;
-  sort?: string | undefined;
-}
-
 /** Those that fit, the best first. */
 export function choose(models: Model[], { q = '', kind, task, sort = 'suggested' }: Wish): Model[] {
   const words = fold(q).split(/\s+/).filter(Boolean);
@@ -76,7 +67,7 @@ export function choose(models: Model[], { q = '', kind, task, sort = 'suggested'
       (task === undefined || model.task === task) &&
       words.every((word) => textOf(model).includes(word)),
   );
-  const order = orders[sort as Sort] ?? orders.suggested;
+  const order = orders[sort];
   return fitting.toSorted(
     (a, b) =>
       (sort === 'suggested' ? score(b, words) - score(a, words) : 0) ||
@@ -118,7 +109,8 @@ function textOf({ id, name, description, kind, task, owned_by, uncensored }: Mod
   return fold(`${id} ${name} ${description} ${kind} ${task} ${owned_by} ${mark}`);
 }
 
-function fold(text: string): string {
+/** As it is compared: without case and accents. */
+export function fold(text: string): string {
   return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
 }
 

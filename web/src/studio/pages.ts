@@ -1,12 +1,7 @@
 import { createRoute, type AnyRoute } from '@tanstack/react-router';
+import { anyText, byRules, oneOf } from '../address.ts';
 import { lazyPage } from '../components/lazy-page.tsx';
-
-const text = (value: unknown) =>
-  value === undefined || value === null || value === '' ? undefined : String(value);
-
-/** What the address of a page may say, each as a text. */
-const search = (names: string[]) => (given: Record<string, unknown>) =>
-  Object.fromEntries(names.map((name) => [name, text(given[name])]));
+import { kinds, sorts } from './wish.ts';
 
 /** The playground. Ids of models have slashes, so a model's page takes all that follows. */
 export function studioPages(parent: AnyRoute) {
@@ -17,19 +12,24 @@ export function studioPages(parent: AnyRoute) {
       createRoute({
         getParentRoute,
         path: '/',
-        validateSearch: search(['q', 'kind', 'task', 'sort']),
+        validateSearch: byRules({
+          q: anyText,
+          kind: oneOf(kinds),
+          task: anyText,
+          sort: oneOf(sorts),
+        }),
         component: lazyPage(() => import('./Gallery.tsx'), 'Gallery'),
       }),
       createRoute({
         getParentRoute,
         path: 'chat',
-        validateSearch: search(['c', 'model']),
+        validateSearch: byRules({ c: anyText, model: anyText }),
         component: lazyPage(() => import('./Chat.tsx'), 'Chat'),
       }),
       createRoute({
         getParentRoute,
         path: '$',
-        validateSearch: search(['from', 'use']),
+        validateSearch: byRules({ from: anyText, use: anyText }),
         component: lazyPage(() => import('./Model.tsx'), 'Model'),
       }),
     ]),

@@ -4,6 +4,7 @@ import { useMemo } from 'react';
 import { call } from '../api.ts';
 import { useAccount, useAccountPath } from '../session.tsx';
 import type { Input } from './draft.ts';
+import type { Model } from './models.ts';
 import type { Field } from './schema.ts';
 
 /** What the next request would cost, and whether it can be paid. */
@@ -37,6 +38,17 @@ export interface Allowance {
 }
 
 const pauseMs = 250;
+
+/** The catalog, at the prices that the account pays. */
+export function useModels() {
+  const { account_id } = useAccount();
+  const path = useAccountPath();
+  return useQuery({
+    queryKey: ['account', account_id, 'models'],
+    queryFn: async () => (await call<{ data: Model[] }>(path('/studio/models'))).data,
+    staleTime: 60_000,
+  });
+}
 
 /** Always of the input as it stands: `isFresh` says whether the quote is. */
 export function useQuote(model_id: string, input: Input, fields: Field[], priced: Set<string>) {

@@ -4,6 +4,7 @@ import { formatUsd } from '../../core/money.ts';
 import {
   movements,
   movementsUpwards,
+  movementTotals,
   seqsBetween,
   type Movement,
   type MovementFilter,
@@ -33,6 +34,22 @@ export async function list(visit: Visit, _reply: FastifyReply, { db }: WebDeps):
   return { data: page.map(view), next_cursor };
 }
 
+/** GET /statement/totals?kind=&from=&to=: sums over all that the list has under this filter. */
+export async function totals(
+  visit: Visit,
+  _reply: FastifyReply,
+  { db }: WebDeps,
+): Promise<unknown> {
+  const sums = await movementTotals(db, await filterOf(visit, { db }));
+  return {
+    movements: sums.movements,
+    in_usd_micro: String(sums.in_usd_micro),
+    out_usd_micro: String(sums.out_usd_micro),
+    net_usd_micro: String(sums.in_usd_micro - sums.out_usd_micro),
+    charged_usd_micro: String(sums.charged_usd_micro),
+  };
+}
+
 /** GET /statement/export?format=&kind=&from=&to=: all of it, oldest first, as it is read. */
 export async function exportFile(
   visit: Visit,
@@ -44,7 +61,8 @@ export async function exportFile(
     throw badParameter('format', 'must be one of csv, json');
   const filter = await filterOf(visit, { db });
   const pages = readPages({ db }, filter);
-  const name = ['farebox-statement', dayOf(filter.from), dayOf(filter.to)].filter(Boolean);
+  const days = [dayOf(filter.from), dayOf(filter.to)];
+  const name = ['farebox-statement', ...filter.kinds, ...days].filter(Boolean);
   reply
     .type(format === 'csv' ? 'text/csv; charset=utf-8; header=present' : 'application/json')
     .header('content-disposition', `attachment; filename="${name.join('-')}.${format}"`);
@@ -55,10 +73,7 @@ export async function exportFile(
   return reply.send(Readable.from(text, { highWaterMark: 1 }));
 }
 
-async function filterOf(
-  visit: Visit,
-  { db }: Pick<WebDeps, 'db'>,
-): Promise<Omit<MovementFilter, 'limit'>> {
+async function filterOf(visit: Visit, { db }: Pick<WebDeps, 'db'>): Promise<MovementFilter> {
   const query = visit.query as Record<string, unknown>;
   const wanted = optionalText(query, 'kind')?.split(',') ?? [];
   const known = kinds.filter((kind) => wanted.includes(kind));
@@ -77,7 +92,7 @@ function dateOf(ms: number | null): Date | null {
 /** What is booked while this runs has a higher number, and is not in it. */
 async function* readPages(
   { db }: Pick<WebDeps, 'db'>,
-  filter: Omit<MovementFilter, 'limit'>,
+  filter: MovementFilter,
 ): AsyncGenerator<Movement[]> {
   let { from_seq } = filter;
   for (;;) {
@@ -111,9 +126,9 @@ async function* csvText(pages: AsyncIterable<Movement[]>): AsyncGenerator<string
 async function* jsonText(
   pages: AsyncIterable<Movement[]>,
   account_id: string,
-  { from, to }: Omit<MovementFilter, 'limit'>,
+  { kinds: kind, from, to }: MovementFilter,
 ): AsyncGenerator<string> {
-  yield `${JSON.stringify({ account_id, from, to }).slice(0, -1)},"data":[`;
+  yield `${JSON.stringify({ account_id, kind, from, to }).slice(0, -1)},"data":[`;
   let between = '\n';
   for await (const rows of pages) {
     yield between + rows.map((row) => JSON.stringify(view(row))).join(',\n');

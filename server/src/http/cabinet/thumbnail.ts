@@ -3,26 +3,35 @@ import { ApiError } from '../../core/errors.ts';
 import { expiry } from '../../core/views.ts';
 import * as requests from '../../db/requests.ts';
 import { isUuid } from '../../lib/id.ts';
+import { thumbnailSizes } from '../../storage/thumbnail.ts';
+import { optionalOneOf, optionalText, type Query } from '../query.ts';
 import type { Visit, WebDeps } from '../web/visit.ts';
 
 /** The bytes behind it never change, and are gone after a day. */
 const cacheControl = 'private, max-age=3600, immutable';
 
-/** GET /requests/:request_id/thumbnail: the first picture that a request made, made small. */
+/**
+ * GET /requests/:request_id/thumbnail?index=&size=: a picture that a request made, the first one if
+ * none is named, made small.
+ */
 export async function thumbnail(
   visit: Visit,
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<unknown> {
   const { request_id: id } = visit.params as { request_id: string };
+  const query = visit.query as Query;
+  const size = optionalOneOf(query, 'size', thumbnailSizes) ?? 'square';
+  const index = optionalText(query, 'index') ?? '0';
   const row = isUuid(id) ? await deps.status(id) : null;
   if (row?.account_id !== visit.account_id || row.status !== 'COMPLETED')
     throw new ApiError('not_found');
   const isOver = row.expires_at === null || expiry(row, deps.links).getTime() <= Date.now();
   if (isOver) throw new ApiError('expired');
-  const [first] = await requests.findOutputs(deps.db, [id]);
+  const outputs = await requests.findOutputs(deps.db, [id]);
+  const output = outputs.find((each) => String(each.index) === index);
   // What is no picture after all has no small one either.
-  const bytes = first ? await deps.thumbnails.of(first).catch(() => null) : null;
+  const bytes = output ? await deps.thumbnails.of(output, size).catch(() => null) : null;
   if (bytes === null) throw new ApiError('not_found');
   return reply
     .type('image/webp')

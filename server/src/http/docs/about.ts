@@ -29,6 +29,7 @@ export const about = {
 
 export const tags = [
   { name: 'Catalog', description: 'What there is, and what it costs.' },
+  { name: 'Balance', description: 'What can be spent.' },
   { name: 'Queue', description: 'Pictures and video: submit, and be told.' },
   { name: 'Requests', description: 'What became of them, and their outputs.' },
   { name: 'Files', description: 'Your own media, as inputs.' },

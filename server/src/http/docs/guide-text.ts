@@ -1,5 +1,6 @@
 import type { Catalog, Model } from '../../core/catalog.ts';
 import { errors, failures, type ErrorCode, type FailureCode } from '../../core/errors.ts';
+import { falBase } from '../../core/fal.ts';
 import { advice, failureAdvice } from './advice.ts';
 import { catalogLines } from './guide-catalog.ts';
 
@@ -29,7 +30,7 @@ export function guideText(catalog: Catalog, settings: GuideSettings): string {
   return `${parts.filter((part) => part !== undefined).join('\n\n')}\n`;
 }
 
-const auth = '-H "Authorization: Key $FAREBOX_KEY"';
+const auth = '-H "Authorization: Key $FAREBOX_API_KEY"';
 const jsonType = "-H 'Content-Type: application/json'";
 
 function intro(baseUrl: string): string {
@@ -50,7 +51,7 @@ key:
 
 "Bearer <API_KEY>" means the same. Keys begin with fbx_. The lines below expect it in a variable:
 
-    export FAREBOX_KEY=fbx_...
+    export FAREBOX_API_KEY=fbx_...
 
 ## Choose a model
 
@@ -128,6 +129,18 @@ While IN_QUEUE; the whole reservation is released. Later: 409 not_cancellable.
 The card of one request has status, quoted_usd_micro, charged_usd_micro, output_urls and error.
 A list goes on with cursor=<next_cursor>.
 
+## Code written for fal
+
+@fal-ai/client works here with your key as its credentials and this in its config; subscribe,
+queue.* and storage.upload do, run does not:
+
+    requestMiddleware: async (request) => ({
+      ...request,
+      url: request.url.replace('https://', '${falBase({ baseUrl })}/'),
+    }),
+
+It repeats submits by itself, so give each an Idempotency-Key among its headers.
+
 ## Webhook instead of polling
 
 Give webhook_url, in the body or in the query:
@@ -164,9 +177,12 @@ A stream that broke off is repeated as it was, its error too; for a new reply us
 image_url.url of a message takes a public http(s) address, a base64 data: address or a file_id.`;
 }
 
-function moneyAndLimits({ uploadMaxBytes }: GuideSettings): string {
+function moneyAndLimits({ baseUrl, uploadMaxBytes }: GuideSettings): string {
   return `## Money
 
+    curl -s ${baseUrl}/balance ${auth}
+
+- What the account can spend, what its open requests hold, and how this key's month stands.
 - *_usd_micro is a whole number of micro-USD, as a string: 1 USD = 1 USDT = "1000000".
 - A submit reserves its price. COMPLETED charges what was delivered, never more than that. FAILED
   and CANCELLED cost nothing.

@@ -49,6 +49,18 @@ export async function page(
     .send(html);
 }
 
+/** Somebody with a browser, who has gone astray outside the calls. */
+export function asksForPage({ method, url, headers }: FastifyRequest): boolean {
+  const isLook = method === 'GET' || method === 'HEAD';
+  const isPage = url.startsWith('/') && !/^\/(v1|api|fal)([/?]|$)/.test(url);
+  return isLook && isPage && headers.accept?.includes('text/html') === true;
+}
+
+/** The same document: it says that there is no such page. */
+export function noPage(req: FastifyRequest, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
+  return page(req, reply.code(404).header('vary', 'accept'), deps);
+}
+
 /** A file of the build; its name changes with its content. */
 export async function asset(req: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   const path = req.url.split('?', 1)[0]!.slice(1);

@@ -8,7 +8,7 @@ import { authCalls } from './auth.ts';
 import * as entry from './entry.ts';
 import * as pages from './pages.ts';
 import * as profile from './profile.ts';
-import { allowance, chatPrice, ownFile, studioCall, studioLook } from './studio.ts';
+import { allowance, chatPrice, models, ownFile, studioCall, studioLook } from './studio.ts';
 import type { Visit, WebDeps } from './visit.ts';
 
 /**
@@ -84,6 +84,7 @@ function studioRows(): VisitRow[] {
 /** What the studio asks besides, below /api/accounts/:account_id. */
 const studioOwn: VisitRow[] = [
   ['GET', '/studio/allowance', 'view', allowance],
+  ['GET', '/studio/models', 'view', models],
   ['POST', '/studio/chat-price', 'view', chatPrice],
 ];
 

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import { catalogEntry } from '../../core/catalog-entry.ts';
 import { ApiError } from '../../core/errors.ts';
 import { parseFileId } from '../../core/id.ts';
 import * as accounts from '../../db/accounts.ts';
@@ -84,6 +85,16 @@ export async function allowance(
     open_jobs: key?.open_requests ?? 0,
     open_jobs_limit: key?.open_jobs ?? settings.openJobs,
   };
+}
+
+/** GET /studio/models: the catalog at the prices that this account pays. */
+export async function models(
+  visit: Visit,
+  _reply: FastifyReply,
+  { db, catalog }: WebDeps,
+): Promise<unknown> {
+  const { price_ppm } = (await accounts.find(db, visit.account_id))!;
+  return { data: [...catalog().models.values()].map((model) => catalogEntry(model, price_ppm)) };
 }
 
 /** POST /studio/chat-price: takes the body of a chat call and tells the most that it can cost. */

@@ -1,0 +1,133 @@
+import { APICallError, NoSuchModelError, type JSONObject } from '@ai-sdk/provider';
+import { FareboxError } from '../error.ts';
+import type { Farebox, Input } from '../farebox.ts';
+import type { Job } from '../job.ts';
+import type { MediaFile, Model, RequestCard } from '../types.ts';
+
+/** What pictures and films have in common: one request, waited for, and its files. */
+
+export interface CallOptions {
+  abortSignal?: AbortSignal;
+  headers?: Record<string, string | undefined>;
+}
+
+export interface Made {
+  files: { media: MediaFile; bytes: Uint8Array<ArrayBuffer> }[];
+  metadata: JSONObject;
+}
+
+/** A key that the caller chose, whichever way it is written. */
+export function idempotencyKeyOf(headers: CallOptions['headers']): string | undefined {
+  const name = Object.keys(headers ?? {}).find((each) => each.toLowerCase() === 'idempotency-key');
+  return name === undefined ? undefined : headers![name];
+}
+
+/** The row of a model that makes such things. Asked once; a failure is forgotten. */
+export function rowOf(client: () => Farebox, modelId: string, kind: 'image' | 'video') {
+  let row: Promise<Model> | undefined;
+  return (options: CallOptions): Promise<Model> => {
+    row ??= inWords(client(), options, async () => {
+      const model = await client().models.get(modelId, { signal: options.abortSignal });
+      if (model.kind === kind) return model;
+      throw new NoSuchModelError({
+        modelId,
+        modelType: `${kind}Model`,
+        message: `${modelId} makes ${model.kind === 'text' ? 'text' : `a ${model.kind}`}: use ${usesOf[model.kind]}.`,
+      });
+    });
+    row.catch(() => (row = undefined));
+    return row;
+  };
+}
+
+const usesOf = {
+  text: "farebox('id')",
+  image: "farebox.image('id')",
+  video: "farebox.video('id')",
+};
+
+export function submit(
+  client: Farebox,
+  modelId: string,
+  input: Input,
+  options: CallOptions & { webhookUrl?: string },
+): Promise<Job> {
+  return inWords(client, options, () =>
+    client.submit(modelId, input, {
+      idempotencyKey: idempotencyKeyOf(options.headers),
+      webhookUrl: options.webhookUrl,
+      signal: options.abortSignal,
+    }),
+  );
+}
+
+/** Waits for the end; whoever stops waiting does not pay for what is still in the queue. */
+export function resultOf(client: Farebox, job: Job, options: CallOptions): Promise<Made> {
+  const signal = options.abortSignal;
+  return inWords(client, options, async () => {
+    try {
+      return await madeOf(client, job.requestId, await job.result({ signal }), signal);
+    } catch (error) {
+      if (signal?.aborted) await job.cancel().catch(() => {});
+      throw error;
+    }
+  });
+}
+
+async function madeOf(
+  client: Farebox,
+  request_id: string,
+  { output, card }: { output: unknown; card: RequestCard },
+  signal: AbortSignal | undefined,
+): Promise<Made> {
+  const files = await Promise.all(
+    mediaIn(output).map(async (media) => {
+      const blob = await client.download(media.url, { signal });
+      return { media, bytes: new Uint8Array(await blob.arrayBuffer()) };
+    }),
+  );
+  return { files, metadata: { request_id, ...costOf(card) } };
+}
+
+function costOf({ quoted_usd_micro, charged_usd_micro }: RequestCard): JSONObject {
+  return {
+    quoted_usd_micro: String(quoted_usd_micro),
+    charged_usd_micro: String(charged_usd_micro ?? 0n),
+  };
+}
+
+/** All files of an output, in order. */
+function mediaIn(value: unknown): MediaFile[] {
+  if (Array.isArray(value)) return value.flatMap(mediaIn);
+  if (typeof value !== 'object' || value === null) return [];
+  const { url, content_type } = value as Partial<MediaFile>;
+  if (typeof url === 'string' && typeof content_type === 'string') return [value as MediaFile];
+  return Object.values(value).flatMap(mediaIn);
+}
+
+/**
+ * Errors as the SDK knows them. None is to be repeated: our own calls have been, where that was
+ * safe, and a repeat of the SDK would be a new request.
+ */
+export async function inWords<T>(
+  client: Farebox,
+  { abortSignal }: CallOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (abortSignal?.aborted) throw abortSignal.reason;
+    if (!(error instanceof FareboxError)) throw error;
+    const { message, status, code, type, param } = error;
+    throw new APICallError({
+      message,
+      url: client.baseUrl,
+      requestBodyValues: {},
+      statusCode: status ?? undefined,
+      isRetryable: false,
+      data: { error: { message, type, param, code } },
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,71 @@
+import { OpenAICompatibleChatLanguageModel } from '@ai-sdk/openai-compatible';
+import type { LanguageModelV4CallOptions, SharedV4ProviderMetadata } from '@ai-sdk/provider';
+import { idempotencyKeyOf } from './calls.ts';
+
+/** OpenAI's chat calls as the SDK's own adapter makes them, with what they cost. */
+export class ChatModel extends OpenAICompatibleChatLanguageModel {
+  /**
+   * Of calls that failed. The SDK repeats such a call with the same list of messages; under the same
+   * key it is not charged twice, should the first have come through after all.
+   */
+  readonly #failed = new WeakMap<object, string>();
+
+  constructor(
+    modelId: string,
+    connection: { baseUrl: string; headers: () => Record<string, string>; fetch?: typeof fetch },
+  ) {
+    super(modelId, {
+      provider: 'farebox.chat',
+      url: ({ path }) => `${connection.baseUrl}${path}`,
+      headers: connection.headers,
+      fetch: connection.fetch,
+      includeUsage: true,
+      supportsStructuredOutputs: true,
+      // The model's upstream takes the address; nothing is downloaded here.
+      supportedUrls: () => ({ 'image/*': [/^https?:\/\//] }),
+      metadataExtractor: {
+        extractMetadata: async ({ parsedBody }) => costOf(parsedBody),
+        createStreamExtractor: () => {
+          let cost: SharedV4ProviderMetadata | undefined;
+          return {
+            processChunk: (chunk) => (cost = costOf(chunk) ?? cost),
+            buildMetadata: () => cost,
+          };
+        },
+      },
+    });
+  }
+
+  override doGenerate(options: LanguageModelV4CallOptions) {
+    return this.#keyed(options, (keyed) => super.doGenerate(keyed));
+  }
+
+  override doStream(options: LanguageModelV4CallOptions) {
+    return this.#keyed(options, (keyed) => super.doStream(keyed));
+  }
+
+  async #keyed<T>(
+    options: LanguageModelV4CallOptions,
+    call: (keyed: LanguageModelV4CallOptions) => Promise<T>,
+  ): Promise<T> {
+    if (idempotencyKeyOf(options.headers) !== undefined) return call(options);
+    const key = this.#failed.get(options.prompt) ?? crypto.randomUUID();
+    try {
+      const headers = { ...options.headers, 'idempotency-key': key };
+      const result = await call({ ...options, headers });
+      this.#failed.delete(options.prompt);
+      return result;
+    } catch (error) {
+      this.#failed.set(options.prompt, key);
+      throw error;
+    }
+  }
+}
+
+/** Of a reply, or of the one chunk that has the usage. */
+function costOf(body: unknown): SharedV4ProviderMetadata | undefined {
+  const { id, usage } = body as { id?: string; usage?: { cost_usd_micro?: string } | null };
+  if (usage?.cost_usd_micro === undefined || id === undefined) return undefined;
+  const request_id = id.replace(/^chatcmpl-/, '');
+  return { farebox: { request_id, charged_usd_micro: usage.cost_usd_micro } };
+}

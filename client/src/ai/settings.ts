@@ -1,0 +1,81 @@
+import type { SharedV4Warning } from '@ai-sdk/provider';
+import type { Input } from '../farebox.ts';
+import type { Model } from '../types.ts';
+
+/** A file of a call, as pictures and films have them. */
+export type FilePart =
+  | { type: 'file'; mediaType: string; data: string | Uint8Array }
+  | { type: 'url'; url: string; mediaType?: string };
+
+interface Property {
+  type?: unknown;
+  enum?: unknown[];
+  maximum?: unknown;
+}
+
+/**
+ * The SDK's settings as fields of a model's input. Which field means what is told by the model's
+ * schema; a setting that it has no field for is left out, and the caller is told.
+ */
+export class Settings {
+  readonly input: Input = {};
+  readonly warnings: SharedV4Warning[] = [];
+  readonly #properties: Record<string, Property>;
+
+  constructor({ input_schema }: Model) {
+    this.#properties = (input_schema.properties ?? {}) as Record<string, Property>;
+  }
+
+  /** The field of these that the model has. */
+  field(...names: string[]): string | undefined {
+    return names.find((name) => Object.hasOwn(this.#properties, name));
+  }
+
+  maximum(name: string): number | undefined {
+    const maximum = this.#properties[name]?.maximum;
+    return typeof maximum === 'number' ? maximum : undefined;
+  }
+
+  /** Sets the first of these fields that the model has. */
+  set(feature: string, value: unknown, ...names: string[]): void {
+    if (value === undefined || value === null) return;
+    const name = this.field(...names);
+    if (name === undefined) this.unsupported(feature);
+    else this.input[name] = value;
+  }
+
+  /** Files go into a list where the model has one, else the first goes into the single field. */
+  setFiles(feature: string, files: FilePart[], lists: string[], singles: string[]): void {
+    if (files.length === 0) return;
+    const values = files.map(valueOf);
+    const single = this.field(...singles);
+    const list = this.field(...lists);
+    if (single !== undefined && (files.length === 1 || list === undefined)) {
+      this.input[single] = values[0];
+      if (files.length > 1) this.unsupported(feature, 'Only the first file is used.');
+    } else if (list !== undefined) {
+      this.input[list] = values;
+    } else {
+      this.unsupported(feature);
+    }
+  }
+
+  unsupported(feature: string, details?: string): void {
+    this.warnings.push({ type: 'unsupported', feature, ...(details && { details }) });
+  }
+}
+
+/** An address stays one; bytes become a Blob, which the submit uploads. */
+function valueOf(file: FilePart): string | Blob {
+  if (file.type === 'url') return file.url;
+  const { data, mediaType } = file;
+  const bytes =
+    typeof data === 'string' ? Uint8Array.from(atob(data), (c) => c.charCodeAt(0)) : data;
+  return new Blob([bytes as Uint8Array<ArrayBuffer>], { type: mediaType });
+}
+
+/** `1280x720` as numbers. */
+export function sizeOf(text: string): { width: number; height: number } {
+  const [width = 0, height = 0] = text.split('x').map(Number);
+  return { width, height };
+}

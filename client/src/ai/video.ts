@@ -1,0 +1,128 @@
+import type {
+  Experimental_VideoModelV4 as VideoModelV4,
+  Experimental_VideoModelV4CallOptions as VideoModelV4CallOptions,
+  Experimental_VideoModelV4VideoData as VideoData,
+} from '@ai-sdk/provider';
+import type { Farebox } from '../farebox.ts';
+import type { Model } from '../types.ts';
+import { isFinal } from '../watch.ts';
+import { inWords, resultOf, rowOf, submit, type Made } from './calls.ts';
+import { Settings, sizeOf, type FilePart } from './settings.ts';
+
+/** The whole in one call, or begun here and looked after later, by polling or by a webhook. */
+export function videoModel(client: () => Farebox, modelId: string): VideoModelV4 {
+  const row = rowOf(client, modelId, 'video');
+
+  async function begin(options: VideoModelV4CallOptions & { webhookUrl?: string }) {
+    const { input, warnings } = inputOf(await row(options), options);
+    return { warnings, job: await submit(client(), modelId, input, options) };
+  }
+
+  const responseOf = () => ({ timestamp: new Date(), modelId, headers: undefined });
+
+  return {
+    specificationVersion: 'v4',
+    provider: 'farebox.video',
+    modelId,
+    maxVideosPerCall: 1,
+    async doGenerate(options) {
+      const { warnings, job } = await begin(options);
+      const response = responseOf();
+      return { ...videosOf(await resultOf(client(), job, options)), warnings, response };
+    },
+    async doStart(options) {
+      const { warnings, job } = await begin(options);
+      const operation = { request_id: job.requestId };
+      const quoted_usd_micro = String(job.submitted!.quoted_usd_micro);
+      return {
+        operation,
+        warnings,
+        providerMetadata: { farebox: { ...operation, quoted_usd_micro } },
+        response: responseOf(),
+      };
+    },
+    async doStatus({ operation, ...options }) {
+      const { request_id } = operation as { request_id: string };
+      const job = client().attach(request_id);
+      const status = await inWords(client(), options, () =>
+        job.status({ signal: options.abortSignal }),
+      );
+      const response = responseOf();
+      if (!isFinal(status)) return { status: 'pending', response };
+      if (status.status === 'COMPLETED') {
+        const made = videosOf(await resultOf(client(), job, options));
+        return { status: 'completed', ...made, warnings: [], response };
+      }
+      const error = `${status.error?.message ?? 'It was cancelled.'} Nothing was charged.`;
+      return { status: 'error', error, response };
+    },
+    async handleWebhookOption({ webhook }) {
+      const { url: webhookUrl, received } = await webhook();
+      return { webhookUrl, received };
+    },
+  };
+}
+
+/** As bytes: the SDK itself would not fetch from a service on the caller's own network. */
+function videosOf({ files, metadata }: Made) {
+  const films = files.filter(({ media }) => media.content_type.startsWith('video/'));
+  const videos = films.map(({ media, bytes }): VideoData => ({
+    type: 'binary',
+    data: bytes,
+    mediaType: media.content_type,
+  }));
+  return { videos, providerMetadata: { farebox: metadata } };
+}
+
+function inputOf(model: Model, options: VideoModelV4CallOptions): Settings {
+  const settings = new Settings(model);
+  settings.set('prompt', options.prompt, 'prompt');
+  // What the model takes over from the input by itself need not be said.
+  if (options.aspectRatio !== 'adaptive') {
+    settings.set('aspectRatio', options.aspectRatio, 'aspect_ratio');
+  }
+  if (options.resolution !== undefined) setResolution(settings, model, options.resolution);
+  settings.set('duration', options.duration, 'duration_seconds', 'duration');
+  settings.set('fps', options.fps, 'fps', 'frames_per_second');
+  settings.set('seed', options.seed, 'seed');
+  settings.set('generateAudio', options.generateAudio, 'generate_audio');
+  setPictures(settings, options);
+  Object.assign(settings.input, options.providerOptions.farebox);
+  return settings;
+}
+
+/** 1280x720 is called 720p here. */
+function setResolution(settings: Settings, model: Model, resolution: string): void {
+  const { width, height } = sizeOf(resolution);
+  const name = `${Math.min(width, height)}p`;
+  if (model.resolutions.includes(name as Model['resolutions'][number])) {
+    settings.set('resolution', name, 'resolution');
+    return;
+  }
+  const offered = model.resolutions.join(', ');
+  settings.unsupported('resolution', offered ? `The model offers ${offered}.` : undefined);
+}
+
+function setPictures(settings: Settings, options: VideoModelV4CallOptions): void {
+  const frame = (type: string) =>
+    (options.frameImages ?? []).find(({ frameType }) => frameType === type)?.image;
+  const one = (file: FilePart | undefined) => (file ? [file] : []);
+  // The SDK names the first frame twice.
+  const first = one(options.image ?? frame('first_frame'));
+  const firsts = ['image_url', 'start_image_url', 'first_frame_url'];
+  settings.setFiles('image', first, ['image_urls'], firsts);
+  const lasts = ['end_image_url', 'tail_image_url', 'last_image_url', 'last_frame_url'];
+  settings.setFiles('frameImages', one(frame('last_frame')), [], lasts);
+  const references = options.inputReferences ?? [];
+  const films = references.filter(isFilm);
+  const pictures = references.filter((each) => !isFilm(each));
+  // A model that animates one picture takes it as image_url, which is then still free.
+  const free = first.length === 0 ? ['image_url'] : [];
+  const lists = ['reference_image_urls', 'image_urls'];
+  settings.setFiles('inputReferences', pictures, lists, free);
+  settings.setFiles('inputReferences', films, ['video_urls'], ['video_url']);
+}
+
+function isFilm({ mediaType }: FilePart): boolean {
+  return mediaType?.startsWith('video/') ?? false;
+}

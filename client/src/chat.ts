@@ -1,0 +1,88 @@
+import { FareboxError } from './error.ts';
+import { eventsOf, parsed } from './events.ts';
+import { withAmounts } from './money.ts';
+import { newKey } from './runtime.ts';
+import {
+  chunksOf,
+  errorFrom,
+  usualSilenceMs,
+  type Call,
+  type Transport,
+  type Wanted,
+} from './transport.ts';
+import type { ChatChunk, ChatInput, Completion, ErrorBody } from './types.ts';
+
+/** Text models: a reply, or a stream of it. */
+
+export interface ChatOptions extends Call {
+  /** A random one unless given: a repeat after a lost reply gets that reply, not a second one. */
+  idempotencyKey?: string;
+}
+
+/** Thinking takes its time. */
+const replyMs = 10 * 60_000;
+
+export interface Chat {
+  create(
+    input: ChatInput & { stream: true },
+    options?: ChatOptions,
+  ): Promise<AsyncIterable<ChatChunk>>;
+  create(input: ChatInput & { stream?: false | null }, options?: ChatOptions): Promise<Completion>;
+  create(input: ChatInput, options?: ChatOptions): Promise<Completion | AsyncIterable<ChatChunk>>;
+}
+
+export function createChat(transport: Transport): Chat {
+  async function create(
+    input: ChatInput,
+    options: ChatOptions = {},
+  ): Promise<Completion | AsyncIterable<ChatChunk>> {
+    const { idempotencyKey = newKey() } = options;
+    const wanted: Wanted = {
+      method: 'POST',
+      path: '/chat/completions',
+      json: input,
+      idempotencyKey,
+      repeatable: true,
+      limitMs: replyMs,
+    };
+    if (!input.stream) {
+      const reply = await transport.json<Completion>(wanted, options);
+      withAmounts(reply.usage);
+      return reply;
+    }
+    const stream_options = { include_usage: true, ...input.stream_options };
+    const held = await transport.open({ ...wanted, json: { ...input, stream_options } }, options);
+    return chunksFrom(eventsOf(chunksOf(held, usualSilenceMs)), idempotencyKey);
+  }
+  return { create: create as Chat['create'] };
+}
+
+async function* chunksFrom(
+  events: ReturnType<typeof eventsOf>,
+  idempotencyKey: string,
+): AsyncGenerator<ChatChunk> {
+  let cost: bigint | undefined;
+  for await (const { data } of events) {
+    if (data === '[DONE]') return;
+    const chunk = parsed<ChatChunk & Partial<ErrorBody>>(data);
+    if (chunk.error) throw brokenOff(chunk.error, cost, idempotencyKey);
+    withAmounts(chunk.usage);
+    cost = chunk.usage?.cost_usd_micro ?? cost;
+    yield chunk;
+  }
+  throw new FareboxError(
+    'connection_error',
+    `The stream ended early. With idempotencyKey "${idempotencyKey}" the same call repeats what was delivered, without a second charge.`,
+    { idempotencyKey },
+  );
+}
+
+/** Before the fault comes what was charged. */
+function brokenOff(
+  error: ErrorBody['error'],
+  cost: bigint | undefined,
+  idempotencyKey: string,
+): FareboxError {
+  const details = { ...error.details, ...(cost !== undefined && { charged_usd_micro: cost }) };
+  return errorFrom({ ...error, details }, { status: null, idempotencyKey });
+}

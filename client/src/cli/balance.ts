@@ -1,0 +1,21 @@
+import { formatUsd } from '../index.ts';
+import { keyed } from './account.ts';
+import type { Context } from './program.ts';
+import { printFields, printJson } from './terminal.ts';
+
+export async function balance({ json }: Context): Promise<void> {
+  const found = await keyed().balance();
+  if (json) return printJson(found);
+  const { available_usd_micro, reserved_usd_micro, key } = found;
+  printFields([
+    ['available', formatUsd(available_usd_micro)],
+    ['reserved', formatUsd(reserved_usd_micro)],
+    ['key', key.name],
+    [
+      'this month',
+      key.limit_usd_micro === null
+        ? `${formatUsd(key.spent_usd_micro)}, no limit`
+        : `${formatUsd(key.spent_usd_micro)} of ${formatUsd(key.limit_usd_micro)}, anew on ${key.resets_at.slice(0, 10)}`,
+    ],
+  ]);
+}

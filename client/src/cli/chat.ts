@@ -1,0 +1,238 @@
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline/promises';
+import { FareboxError, formatUsd, type ChatInput, type Farebox, type Model } from '../index.ts';
+import { keyed } from './account.ts';
+import { exits, Stop, usage } from './exits.ts';
+import { nearest, priceText } from './models.ts';
+import type { Context } from './program.ts';
+import { readSettings } from './settings.ts';
+import { dim, jsonOf, paint, plain, print, printTable, remark, tell } from './terminal.ts';
+
+interface ChatOptions {
+  system?: string;
+  maxTokens?: number;
+}
+
+type Message = ChatInput['messages'][number];
+
+interface Talk {
+  client: Farebox;
+  models: Model[];
+  model: string;
+  system: string | undefined;
+  max_tokens: number | undefined;
+  messages: Message[];
+  /** All replies so far. */
+  spent: bigint;
+}
+
+export async function chat(
+  context: Context,
+  first: string | undefined,
+  rest: string[],
+  options: ChatOptions,
+): Promise<void> {
+  const client = keyed();
+  const models = (await client.models.list()).filter(({ kind }) => kind === 'text');
+  const words = first === undefined ? [] : [first, ...rest];
+  const named = models.some(({ id }) => id === first);
+  if (named) words.shift();
+  else if (first !== undefined) refuseNoModel(first, models);
+  const talk: Talk = {
+    client,
+    models,
+    model: named ? first! : usualModel(models),
+    system: options.system,
+    max_tokens: options.maxTokens,
+    messages: [],
+    spent: 0n,
+  };
+  const message = words.join(' ');
+  const piped = process.stdin.isTTY ? '' : readFileSync(0, 'utf8').trimEnd();
+  if (message !== '' || piped !== '' || !process.stdin.isTTY || context.json)
+    await once(talk, [message, piped].filter(Boolean).join('\n\n'), context);
+  else await converse(talk);
+}
+
+/** A single word with a slash is meant as a model, not as a message. */
+function refuseNoModel(text: string, models: Model[]): void {
+  if (!/^[^\s/]+(\/[^\s/]+)+$/.test(text)) return;
+  const near = nearest(
+    text,
+    models.map(({ id }) => id),
+  );
+  throw new Stop(
+    exits.usage,
+    'unknown_model',
+    `There is no text model ${text}.`,
+    near.length > 0
+      ? `Did you mean ${near.join(' or ')}?`
+      : '`fare models --kind text` lists them.',
+  );
+}
+
+function usualModel(models: Model[]): string {
+  const kept = readSettings().chat_model;
+  if (kept) return kept;
+  if (models.length > 0) return models[0]!.id;
+  throw new Stop(exits.failed, 'no_match', 'The service offers no text model.');
+}
+
+async function once(talk: Talk, message: string, { json, quiet }: Context): Promise<void> {
+  if (message === '') throw usage('There is nothing to say.', 'Give a message, or send it in.');
+  talk.messages.push({ role: 'user', content: message });
+  if (json) {
+    const { model, max_tokens, client } = talk;
+    const completion = await client.chat.create({ model, messages: sent(talk), max_tokens });
+    return print(jsonOf(completion));
+  }
+  const stop = new AbortController();
+  const leave = () => stop.abort();
+  process.once('SIGINT', leave);
+  const said = await reply(talk, stop.signal);
+  process.off('SIGINT', leave);
+  if (said.interrupted) throw new Stop(exits.interrupted, 'interrupted', '');
+  remark(quiet, said.cost);
+}
+
+function sent({ system, messages }: Talk): Message[] {
+  return system ? [{ role: 'system', content: system }, ...messages] : messages;
+}
+
+/** Streams one reply to stdout and keeps it in the conversation. */
+async function reply(
+  talk: Talk,
+  signal: AbortSignal,
+): Promise<{ cost: string; interrupted: boolean }> {
+  const { client, model, max_tokens } = talk;
+  const shown = process.stdout.isTTY ? plain : (text: string) => text;
+  let text = '';
+  let cost = '';
+  let id = '';
+  try {
+    const request = { model, messages: sent(talk), max_tokens, stream: true } as const;
+    for await (const chunk of await client.chat.create(request, { signal })) {
+      id = chunk.id;
+      const part: unknown = chunk.choices[0]?.delta.content;
+      if (typeof part === 'string') {
+        text += part;
+        process.stdout.write(shown(part));
+      }
+      if (chunk.usage) {
+        const { cost_usd_micro, prompt_tokens, completion_tokens } = chunk.usage;
+        talk.spent += cost_usd_micro;
+        cost = `${formatUsd(cost_usd_micro)} · ${Number(prompt_tokens)} tokens in, ${Number(completion_tokens)} out`;
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const charged = await chargeOf(client, id);
+    talk.spent += charged ?? 0n;
+    cost = `Broken off; ${charged === null ? 'what had come by then is charged' : formatUsd(charged)}`;
+  } finally {
+    if (text !== '' && !text.endsWith('\n')) process.stdout.write('\n');
+    if (text !== '') talk.messages.push({ role: 'assistant', content: text });
+  }
+  return { cost, interrupted: signal.aborted };
+}
+
+/** Null where the service does not tell it at once. */
+async function chargeOf(client: Farebox, completionId: string): Promise<bigint | null> {
+  const requestId = completionId.replace('chatcmpl-', '');
+  try {
+    await client.status(requestId, { waitSeconds: 2, timeoutMs: 4_000, maxRetries: 0 });
+    return (await client.requests.get(requestId, { timeoutMs: 2_000 })).charged_usd_micro;
+  } catch {
+    return null;
+  }
+}
+
+const helpRows = [
+  ['/model [ID]', 'speak to another model; without an id: list them'],
+  ['/system [TEXT]', 'instructions for the model; without a text: none'],
+  ['/new', 'forget the conversation'],
+  ['/cost', 'what it has cost so far'],
+  ['/exit', 'end, as Ctrl-D does'],
+];
+
+async function converse(talk: Talk): Promise<void> {
+  const lines = createInterface({
+    input: process.stdin,
+    output: process.stderr,
+    prompt: paint(process.stderr, 'bold', '> '),
+    completer: (line: string): [string[], string] => [candidates(talk, line), line],
+    historySize: 200,
+  });
+  tell(dim(`${modelLine(talk)}. /help for more, Ctrl-D to end.`));
+  let replying: AbortController | null = null;
+  let over = false;
+  lines.on('SIGINT', () => (replying ? replying.abort() : lines.close()));
+  lines.once('close', () => (over = true));
+  lines.prompt();
+  for await (const line of lines) {
+    const text = line.trim();
+    replying = new AbortController();
+    if (text.startsWith('/')) {
+      if (!command(talk, text)) break;
+    } else if (text !== '') await answer(talk, text, replying.signal);
+    replying = null;
+    if (over) break;
+    lines.prompt();
+  }
+  lines.close();
+  tell(dim(`\n${formatUsd(talk.spent)} in all.`));
+}
+
+/** A fault ends the reply, not the conversation. */
+async function answer(talk: Talk, text: string, signal: AbortSignal): Promise<void> {
+  talk.messages.push({ role: 'user', content: text });
+  try {
+    tell(dim((await reply(talk, signal)).cost));
+  } catch (error) {
+    if (!(error instanceof FareboxError)) throw error;
+    // Said again, it would stand there twice.
+    if (talk.messages.at(-1)?.role === 'user') talk.messages.pop();
+    tell(paint(process.stderr, 'red', plain(error.message)));
+  }
+}
+
+function modelLine({ models, model }: Talk): string {
+  const found = models.find(({ id }) => id === model);
+  return found ? `${model}, ${priceText(found)}` : model;
+}
+
+/** False: it is over. */
+function command(talk: Talk, text: string): boolean {
+  const [name, ...rest] = text.split(/\s+/);
+  const argument = rest.join(' ');
+  if (name === '/exit' || name === '/quit') return false;
+  if (name === '/new') {
+    talk.messages = [];
+    tell(dim('A new conversation.'));
+  } else if (name === '/cost') tell(dim(`${formatUsd(talk.spent)} so far.`));
+  else if (name === '/system') {
+    talk.system = argument || undefined;
+    tell(dim(argument ? 'From the next message on.' : 'No instructions.'));
+  } else if (name === '/model') changeModel(talk, argument);
+  else printTable(['SAY', 'AND IT WILL'], helpRows);
+  return true;
+}
+
+function changeModel(talk: Talk, id: string): void {
+  if (id === '') {
+    printTable(
+      ['MODEL', 'PRICE'],
+      talk.models.map((model) => [model.id, priceText(model)]),
+    );
+  } else if (talk.models.some((model) => model.id === id)) {
+    talk.model = id;
+    tell(dim(`${modelLine(talk)}.`));
+  } else tell(`There is no text model ${id}. /model lists them.`);
+}
+
+function candidates({ models }: Talk, line: string): string[] {
+  if (line.startsWith('/model ')) {
+    return models.map(({ id }) => `/model ${id}`).filter((each) => each.startsWith(line));
+  }
+  return helpRows.map(([each]) => each!.split(' ')[0]!).filter((each) => each.startsWith(line));
+}

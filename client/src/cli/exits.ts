@@ -1,0 +1,56 @@
+/** How `fare` ends. Scripts depend on these numbers, so they are added to and never changed. */
+export const exits = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  unauthorized: 3,
+  money: 4,
+  open: 5,
+  unavailable: 6,
+  interrupted: 130,
+} as const;
+
+export type Exit = (typeof exits)[keyof typeof exits];
+
+export const exitMeanings: [Exit, string][] = [
+  [exits.done, 'Done.'],
+  [exits.failed, 'It failed, or was cancelled: the message says why. A failed job costs nothing.'],
+  [exits.usage, 'The command, the model or its input is not right; nothing was spent.'],
+  [exits.unauthorized, 'There is no key, or the service does not take it.'],
+  [
+    exits.money,
+    'The balance, a limit of the key, or the amount that you allow does not cover the price.',
+  ],
+  [exits.open, 'The request goes on without this command; `fare resume` takes it up again.'],
+  [
+    exits.unavailable,
+    'The service cannot be reached, is full, or limits the rate: try again later.',
+  ],
+  [exits.interrupted, 'Interrupted by Ctrl-C; a request that still waited was cancelled.'],
+];
+
+/** Ends the command with a sentence, what to do next, and an exit code. */
+export class Stop extends Error {
+  readonly exit: Exit;
+  readonly code: string;
+  readonly hint: string | null;
+  readonly details: Record<string, unknown>;
+
+  constructor(
+    exit: Exit,
+    code: string,
+    message: string,
+    hint: string | null = null,
+    details: Record<string, unknown> = {},
+  ) {
+    super(message);
+    this.exit = exit;
+    this.code = code;
+    this.hint = hint;
+    this.details = details;
+  }
+}
+
+export function usage(message: string, hint: string | null = null): Stop {
+  return new Stop(exits.usage, 'usage', message, hint);
+}

@@ -1,0 +1,105 @@
+import { CommanderError } from 'commander';
+import type { FareboxError } from '../error.ts';
+import { exits, Stop, type Exit } from './exits.ts';
+import { connection } from './settings.ts';
+import { dim, jsonOf, paint, plain, tell } from './terminal.ts';
+
+/** How a command that cannot go on ends: words on stderr, with what to do next, and an exit code. */
+
+const exitOf: Record<string, Exit> = {
+  unauthorized: exits.unauthorized,
+  forbidden: exits.unauthorized,
+  insufficient_balance: exits.money,
+  key_limit_reached: exits.money,
+  price_above_limit: exits.money,
+  bad_argument: exits.usage,
+  bad_request: exits.usage,
+  unknown_model: exits.usage,
+  unpriceable: exits.usage,
+  invalid_input: exits.usage,
+  bad_webhook_url: exits.usage,
+  bad_messages: exits.usage,
+  use_chat_completions: exits.usage,
+  payload_too_large: exits.usage,
+  unsupported_media_type: exits.usage,
+  rate_limited: exits.unavailable,
+  capacity_unavailable: exits.unavailable,
+  submit_failed: exits.unavailable,
+  internal_error: exits.unavailable,
+  connection_error: exits.unavailable,
+  timeout: exits.unavailable,
+  unexpected_reply: exits.unavailable,
+};
+
+export async function endWith(error: unknown): Promise<Exit> {
+  if (error instanceof CommanderError) return endUsage(error);
+  const known = error instanceof Stop ? error : await stopOf(error);
+  if (known === null) {
+    const { stack, message } = error instanceof Error ? error : new Error(String(error));
+    tell(plain(stack ?? message));
+    tellJson('internal', message, {});
+    return exits.failed;
+  }
+  // Said already, where it happened.
+  if (known.message !== '') {
+    const sign = known.exit === exits.open ? 'yellow' : 'red';
+    tell(paint(process.stderr, sign, plain(known.message)));
+    if (known.hint) tell(dim(known.hint));
+    tellJson(known.code, known.message, known.details);
+  }
+  return known.exit;
+}
+
+/** Commander has said it on stderr, or shown the help that was asked for. */
+function endUsage(error: CommanderError): Exit {
+  if (error.exitCode === 0) return exits.done;
+  const isHelp = error.code === 'commander.help';
+  const message = isHelp ? 'A verb is missing.' : error.message.replace(/^error: /, '');
+  tellJson('usage', message, {});
+  return exits.usage;
+}
+
+function tellJson(code: string, message: string, details: Record<string, unknown>): void {
+  if (!process.argv.includes('--json')) return;
+  process.stdout.write(`${jsonOf({ error: { code, message, ...details } })}\n`);
+}
+
+async function stopOf(error: unknown): Promise<Stop | null> {
+  // Loaded already where one was thrown.
+  const { FareboxError } = await import('../error.ts');
+  if (!(error instanceof FareboxError)) return null;
+  const exit = exitOf[error.code] ?? exits.failed;
+  const details: Record<string, unknown> = { type: error.type, status: error.status };
+  if (error.requestId) details.request_id = error.requestId;
+  if (error.param) details.param = error.param;
+  if (Object.keys(error.details).length > 0) details.details = error.details;
+  return new Stop(exit, error.code, messageOf(error), hintOf(error), details);
+}
+
+function messageOf(error: FareboxError): string {
+  const faults: { path: string; message: string }[] | undefined = error.details.errors;
+  if (!Array.isArray(faults)) return error.message;
+  const lines = faults.map(({ path, message }) => `  ${path || 'input'}: ${message}`);
+  return [error.message, ...lines].join('\n');
+}
+
+function hintOf({ code }: FareboxError): string | null {
+  const { baseUrl } = connection();
+  const pages = new URL(baseUrl).origin;
+  const hints: Record<string, string> = {
+    unauthorized: process.env.FAREBOX_API_KEY
+      ? 'The key is the one in FAREBOX_API_KEY.'
+      : 'Run `fare login` with a key that is good.',
+    unknown_model: '`fare models` lists the ids.',
+    invalid_input: '`fare model ID` shows the inputs.',
+    unpriceable: '`fare model ID` shows the inputs.',
+    use_chat_completions: 'Use `fare chat`.',
+    insufficient_balance: `Top up at ${pages}/cabinet/money`,
+    key_limit_reached: `Raise the limit of the key at ${pages}/cabinet/keys, or use another key.`,
+    connection_error: `Is ${baseUrl} the right address, and does the service run?`,
+    request_not_ready: '`fare wait ID` waits for its end.',
+    not_cancellable: '`fare wait ID` waits for its end.',
+    expired: 'Run it again: outputs are kept for 24 hours.',
+  };
+  return hints[code] ?? null;
+}

@@ -1,0 +1,142 @@
+import { FareboxError, isFinal, type Farebox, type Status } from '../index.ts';
+import { exits, Stop } from './exits.ts';
+import { bar, LiveLine, oneLine, secondsText, tell } from './terminal.ts';
+
+export interface FollowOptions {
+  quiet: boolean;
+  /** Whether Ctrl-C cancels a request that still waits. */
+  cancels: boolean;
+}
+
+/** A change of less is not worth a line of its own. */
+const shareStep = 0.1;
+
+/**
+ * Shows a request until it has ended. The first Ctrl-C cancels it where it still waits, and leaves it
+ * to itself where it runs; the second ends this command at once.
+ */
+export async function follow(
+  client: Farebox,
+  requestId: string,
+  { quiet, cancels }: FollowOptions,
+): Promise<Status> {
+  const leaving = new AbortController();
+  let by: NodeJS.Signals | null = null;
+  const leave = (signal: NodeJS.Signals) => {
+    if (by !== null) process.exit(exits.interrupted);
+    by = signal;
+    leaving.abort();
+  };
+  for (const signal of signals) process.on(signal, leave);
+  const show = display(quiet);
+  let last: Status | undefined;
+  try {
+    for await (const status of client.watch(requestId, { signal: leaving.signal })) {
+      last = status;
+      show.status(status);
+    }
+    return last!;
+  } catch (error) {
+    if (by === null || !(error instanceof FareboxError) || error.code !== 'aborted') throw error;
+    show.end();
+    if (cancels && by === 'SIGINT' && last?.status === 'IN_QUEUE')
+      await cancelQueued(client, requestId);
+    throw detached(requestId);
+  } finally {
+    show.end();
+    for (const signal of signals) process.off(signal, leave);
+  }
+}
+
+// A closed terminal is no wish to cancel.
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+async function cancelQueued(client: Farebox, requestId: string): Promise<void> {
+  try {
+    await client.cancel(requestId, { timeoutMs: 10_000, maxRetries: 1 });
+  } catch (error) {
+    // It has begun meanwhile, or nobody can tell: then it goes on.
+    if (error instanceof FareboxError) return;
+    throw error;
+  }
+  throw new Stop(
+    exits.interrupted,
+    'request_cancelled',
+    'Cancelled while it waited in the queue. Nothing was charged.',
+    null,
+    { request_id: requestId },
+  );
+}
+
+export function detached(requestId: string): Stop {
+  return new Stop(
+    exits.open,
+    'still_running',
+    `${requestId} goes on without this command.`,
+    `Take it up again: fare resume ${requestId}`,
+    { request_id: requestId },
+  );
+}
+
+function display(quiet: boolean) {
+  const line = new LiveLine(quiet);
+  const began = Date.now();
+  let timer: NodeJS.Timeout | undefined;
+  let now: Status | undefined;
+  let told = '';
+  let toldShare = 0;
+  const draw = () => now && line.show(`${stateText(now)} · ${secondsText(Date.now() - began)}`);
+  return {
+    status(status: Status) {
+      now = status;
+      if (quiet || isFinal(status)) return;
+      if (line.live) {
+        draw();
+        timer ??= setInterval(draw, 1000).unref();
+        return;
+      }
+      const share = status.progress ?? 0;
+      const text = `${status.status} ${status.queue_position ?? ''}`;
+      if (text === told && share - toldShare < shareStep) return;
+      told = text;
+      toldShare = share;
+      tell(stateText(status, false));
+    },
+    end() {
+      clearInterval(timer);
+      line.end();
+    },
+  };
+}
+
+function stateText({ status, queue_position, progress, logs }: Status, drawn = true): string {
+  if (status === 'IN_QUEUE') {
+    if (queue_position === undefined) return 'In the queue';
+    return queue_position === 0 ? 'In the queue, next' : `In the queue, ${queue_position} ahead`;
+  }
+  if (status !== 'IN_PROGRESS') return status;
+  const share = progress === undefined ? '' : ` ${Math.round(progress * 100)}%`;
+  const picture = drawn && progress !== undefined ? ` ${bar(progress)}` : '';
+  const said = logs?.at(-1);
+  return `Running${picture}${share}${drawn && said ? ` · ${oneLine(said)}` : ''}`;
+}
+
+/** Says how a request ended that gave no output. */
+export function unsuccessful({ request_id, status, error }: Status): Stop {
+  if (status === 'CANCELLED') {
+    return new Stop(
+      exits.failed,
+      'request_cancelled',
+      'The request was cancelled. Nothing was charged.',
+      null,
+      { request_id },
+    );
+  }
+  return new Stop(
+    exits.failed,
+    error?.code ?? 'request_failed',
+    `The request failed: ${error?.message ?? 'it is not known why.'} Nothing was charged.`,
+    error?.code === 'upstream_rejected' ? 'Change the input and run it again.' : null,
+    { request_id },
+  );
+}

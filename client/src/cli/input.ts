@@ -1,0 +1,144 @@
+import { readFileSync, statSync } from 'node:fs';
+import { file, type Model } from '../index.ts';
+import { usage } from './exits.ts';
+
+/** A model's input from what stands on the command line. */
+
+export interface InputOptions {
+  prompt?: string;
+  image?: string[];
+  video?: string[];
+  audio?: string[];
+  set?: string[];
+  input?: string;
+}
+
+export type Fields = Record<string, unknown>;
+
+interface Schema {
+  type?: string | string[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  enum?: unknown[];
+}
+
+export function readInput(model: Model, values: string[], options: InputOptions): Fields {
+  const schema = model.input_schema as Schema;
+  if (options.input === '-' && options.prompt === '-')
+    throw usage('Only one of --input and --prompt can be read from stdin.');
+  const input: Fields = options.input === undefined ? {} : readJson(options.input);
+  if (options.prompt !== undefined)
+    input.prompt = options.prompt === '-' ? readStdin().trimEnd() : options.prompt;
+  for (const medium of ['image', 'video', 'audio'] as const) {
+    const given = options[medium];
+    if (given) placeMedia(model, schema, medium, given, input);
+  }
+  const lists = new Set<string>();
+  for (const pair of [...values, ...(options.set ?? [])]) {
+    const [, name, text] = /^([^=\s]+?)=([^]*)$/.exec(pair) ?? [];
+    if (name === undefined || text === undefined) {
+      throw usage(
+        `${JSON.stringify(pair)} is no input.`,
+        'Inputs look like key=value; a prompt goes into --prompt "…".',
+      );
+    }
+    const value = valueOf(schema.properties?.[name], text);
+    // The same name again adds to a list.
+    if (typesOf(schema.properties?.[name]).has('array') && !Array.isArray(value)) {
+      const before = lists.has(name) ? (input[name] as unknown[]) : [];
+      lists.add(name);
+      input[name] = [...before, value];
+    } else input[name] = value;
+  }
+  return input;
+}
+
+function readJson(file: string): Fields {
+  const text = file === '-' ? readStdin() : readText(file);
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Fields;
+  } catch {
+    // Said below.
+  }
+  throw usage(`${file === '-' ? 'What came on stdin' : file} is no JSON object.`);
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw usage(`${file} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function readStdin(): string {
+  if (process.stdin.isTTY) throw usage('Nothing comes on stdin: it is the terminal.');
+  return readFileSync(0, 'utf8');
+}
+
+function typesOf(schema: Schema | undefined): Set<string> {
+  if (!schema) return new Set();
+  const own = [schema.type ?? []].flat();
+  const named = (schema.enum ?? []).map((value) => (value === null ? 'null' : typeof value));
+  const parts = [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
+  return new Set([...own, ...named, ...parts.flatMap((part) => [...typesOf(part)])]);
+}
+
+/** `@path` is a file. Else the schema decides what a text stands for; the service judges it. */
+export function valueOf(schema: Schema | undefined, text: string): unknown {
+  if (text.startsWith('@')) return localFile(text.slice(1));
+  const types = typesOf(schema);
+  if (types.size === 1 && types.has('string')) return text;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return text;
+  }
+  // Of a field that no schema knows, a quoted text stays as it was written.
+  if (types.size === 0) return typeof value === 'string' ? text : value;
+  const type = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value;
+  const fits = types.has(type) || (type === 'number' && types.has('integer'));
+  return fits || !types.has('string') ? value : text;
+}
+
+function placeMedia(
+  model: Model,
+  schema: Schema,
+  medium: string,
+  given: string[],
+  input: Fields,
+): void {
+  const names = Object.keys(schema.properties ?? {});
+  const lists = (name: string) => typesOf(schema.properties?.[name]).has('array');
+  const ofMedium = names.filter(
+    (name) => name.includes(medium) && /_?urls?$/.test(name) && !/^(end|mask)_/.test(name),
+  );
+  const single = [`${medium}_url`, ...ofMedium].find(
+    (name) => names.includes(name) && !lists(name),
+  );
+  const list = [`${medium}_urls`, ...ofMedium].find((name) => names.includes(name) && lists(name));
+  const files = given.map(mediaOf);
+  if (list !== undefined && (files.length > 1 || single === undefined)) input[list] = files;
+  else if (single !== undefined && files.length === 1) input[single] = files[0];
+  else {
+    const takes = single === undefined ? `takes no --${medium}` : `takes one --${medium} only`;
+    throw usage(`${model.id} ${takes}.`, `Its inputs are: ${names.join(', ')}.`);
+  }
+}
+
+/** Addresses, file ids and the sandbox's samples go as they are. */
+function mediaOf(text: string): unknown {
+  return /^(https?:\/\/|data:|file_[0-9a-f]{32}$|sandbox:)/.test(text) ? text : localFile(text);
+}
+
+/** Is uploaded once the price is agreed upon; asked about now, before anything is. */
+function localFile(path: string): ReturnType<typeof file> {
+  if (!statSync(path, { throwIfNoEntry: false })?.isFile())
+    throw usage(`There is no file ${path}.`, 'Give a path, a public http(s) address or a file id.');
+  return file(path);
+}

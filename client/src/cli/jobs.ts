@@ -1,0 +1,88 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { usage } from './exits.ts';
+import type { Fields } from './input.ts';
+import { stateFolder, writePrivately } from './settings.ts';
+
+/**
+ * What this computer has submitted: a small file for each, so that several commands can run at once
+ * and a crash at any moment loses none. Written before the submit, with the idempotency key under
+ * which a repeat is the same request.
+ */
+export interface KeptJob {
+  idempotency_key: string;
+  base_url: string;
+  model_id: string;
+  created_at: string;
+  /** Null until the service has answered. */
+  request_id: string | null;
+  /** What is submitted; only until the id is known. */
+  input?: Fields;
+  webhook_url?: string;
+  /** The price that was agreed upon. */
+  ceiling_usd_micro: string;
+  /** As it was asked for; absolute, or "-". */
+  out: string | null;
+  /** Where the outputs go where `out` does not say. */
+  folder: string;
+  save: boolean;
+  /** Outputs are where they should be, or there are none. */
+  ended: boolean;
+}
+
+const keptMost = 50;
+
+function folder(): string {
+  return path.join(stateFolder(), 'jobs');
+}
+
+function fileOf({ created_at, idempotency_key }: KeptJob): string {
+  return path.join(folder(), `${created_at.replaceAll(/[^\dT]/g, '')}-${idempotency_key}.json`);
+}
+
+export function keepJob(job: KeptJob): void {
+  writePrivately(fileOf(job), `${JSON.stringify(job, null, 2)}\n`);
+  prune();
+}
+
+export function dropJob(job: KeptJob): void {
+  rmSync(fileOf(job), { force: true });
+}
+
+/** Newest first. */
+export function keptJobs(): KeptJob[] {
+  return names().flatMap((name) => {
+    try {
+      return [JSON.parse(readFileSync(path.join(folder(), name), 'utf8')) as KeptJob];
+    } catch {
+      // Another command has just removed it.
+      return [];
+    }
+  });
+}
+
+function names(): string[] {
+  mkdirSync(folder(), { recursive: true, mode: 0o700 });
+  return readdirSync(folder())
+    .filter((name) => name.endsWith('.json'))
+    .sort()
+    .reverse();
+}
+
+function prune(): void {
+  for (const name of names().slice(keptMost)) rmSync(path.join(folder(), name), { force: true });
+}
+
+/** `last` stands for the newest request that was run here. */
+export function requestIdOf(text: string): string {
+  if (text === 'last') {
+    const job = keptJobs().find(({ request_id }) => request_id !== null);
+    if (job) return job.request_id!;
+    throw usage('Nothing was run on this computer yet.', '`fare list` lists all requests.');
+  }
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return text.toLowerCase();
+  throw usage(
+    `${JSON.stringify(text)} is no id of a request.`,
+    'Ids look like 0199c0de-1234-7abc-8def-0123456789ab; `fare list` lists them, and "last" is your newest.',
+  );
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { Farebox, formatUsd } from '../index.ts';
+import { askSecret, askText } from './ask.ts';
+import { exits, Stop, usage } from './exits.ts';
+import type { Context } from './program.ts';
+import { baseUrlOf, readSettings, settingsPath, usualBaseUrl, writeSettings } from './settings.ts';
+import { canAsk, print, printJson, remark, tell } from './terminal.ts';
+
+export async function login(
+  { json, quiet }: Context,
+  options: { keyStdin?: boolean; baseUrl?: string },
+): Promise<void> {
+  const kept = readSettings();
+  const isAsked = !options.keyStdin;
+  if (isAsked && !canAsk())
+    throw usage(
+      'Nobody can be asked for the key here.',
+      'Send it in: fare login --key-stdin < key.txt',
+    );
+  const usual = process.env.FAREBOX_BASE_URL || kept.base_url || usualBaseUrl;
+  const address =
+    options.baseUrl ?? (isAsked ? await askText('Address of the service', usual) : usual);
+  const baseUrl = baseUrlOf(address);
+  warnOfPlainHttp(baseUrl);
+  const apiKey = (isAsked ? await askSecret('API key') : readFileSync(0, 'utf8')).trim();
+  if (!/^[!-~]+$/.test(apiKey))
+    throw usage('That is no key: it is one word that begins with fbx_.');
+  const found = await new Farebox({ baseUrl, apiKey }).balance();
+  writeSettings({ ...kept, base_url: baseUrl, api_key: apiKey });
+  if (json) printJson({ base_url: baseUrl, ...found });
+  else {
+    print(`Signed in to ${baseUrl} with the key "${found.key.name}".`);
+    print(`${formatUsd(found.available_usd_micro)} can be spent.`);
+    remark(quiet, `Kept in ${settingsPath()}, which only you can read.`);
+  }
+  for (const name of ['FAREBOX_API_KEY', 'FAREBOX_BASE_URL'])
+    if (process.env[name]) tell(`${name} is set and goes before what was kept now.`);
+}
+
+function warnOfPlainHttp(baseUrl: string): void {
+  const { protocol, hostname } = new URL(baseUrl);
+  if (protocol === 'http:' && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname))
+    tell(`Without https, whoever stands between can read the key on its way to ${hostname}.`);
+}
+
+export async function logout({ json }: Context): Promise<void> {
+  const { api_key, ...rest } = readSettings();
+  if (api_key === undefined) throw new Stop(exits.failed, 'no_key', 'No key was kept.');
+  writeSettings(rest);
+  if (json) printJson({ base_url: rest.base_url ?? null });
+  else print('The key is forgotten here. Revoke it in the cabinet if it may be known to others.');
+}

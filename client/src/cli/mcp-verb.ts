@@ -1,0 +1,12 @@
+import manifest from '../../package.json' with { type: 'json' };
+import { keyed } from './account.ts';
+import { runMcp, type McpOptions } from './mcp.ts';
+import type { Context } from './program.ts';
+
+export async function mcp(
+  _context: Context,
+  options: Omit<McpOptions, 'client' | 'version'>,
+): Promise<void> {
+  const token = process.env.FAREBOX_MCP_TOKEN;
+  await runMcp({ ...options, ...(token && { token }), client: keyed(), version: manifest.version });
+}

@@ -1,0 +1,114 @@
+import { realpath, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { formatUsd } from '../../index.ts';
+import { openProgress, type Desk } from './calls.ts';
+import { answer, ToolError } from './replies.ts';
+
+export function addAccountTools(desk: Desk): void {
+  addBalance(desk);
+  addUpload(desk);
+}
+
+function addBalance({ server, client, budget }: Desk): void {
+  server.registerTool(
+    'get_balance',
+    {
+      title: 'Get the balance',
+      description: "What the account, its key and this server's session may still spend, in USD.",
+      outputSchema: {
+        available_usd: z.string(),
+        reserved_usd: z.string().describe('Held by what has not ended yet.'),
+        key: z.looseObject({}).describe("The key's month; null where it has no limit."),
+        session: z.looseObject({}).describe('What the user allowed this server to spend.'),
+      },
+      annotations: { readOnlyHint: true, openWorldHint: false },
+    },
+    ({ signal }) =>
+      answer(async () => {
+        const { available_usd_micro, reserved_usd_micro, key } = await client.balance({ signal });
+        await budget.settleEnded(client);
+        const fields = {
+          available_usd: formatUsd(available_usd_micro),
+          reserved_usd: formatUsd(reserved_usd_micro),
+          key: {
+            limit_usd: key.limit_usd_micro === null ? null : formatUsd(key.limit_usd_micro),
+            spent_usd: formatUsd(key.spent_usd_micro),
+            resets_at: key.resets_at,
+          },
+          session: budget.view(),
+        };
+        return { fields };
+      }),
+  );
+}
+
+function addUpload(desk: Desk): void {
+  desk.server.registerTool(
+    'upload_file',
+    {
+      title: 'Upload a file',
+      description:
+        'Uploads a local picture, film, sound, PDF or text, and gives its file_id, which goes ' +
+        'into any URL field of an input, such as image_url. Free; kept for 7 days.',
+      inputSchema: { path: z.string().min(1).describe('In a folder that the user allowed.') },
+      outputSchema: z.looseObject({
+        file_id: z.string(),
+        content_type: z.string(),
+        size: z.int(),
+        expires_at: z.string(),
+      }),
+      annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
+    },
+    ({ path: named }, call) =>
+      answer(async () => {
+        const file = await allowedFile(named, await rootsOf(desk));
+        const { tell, end } = openProgress(call);
+        try {
+          const uploaded = await desk.client.upload(file, {
+            signal: call.signal,
+            onProgress: ({ sent, total }) =>
+              tell(`${sent} bytes sent`, total === null ? 0 : sent / total),
+          });
+          return { fields: { ...uploaded } };
+        } finally {
+          end();
+        }
+      }),
+  );
+}
+
+/** Those that the user gave; where they gave none, those that the agent's program works in. */
+async function rootsOf({ roots, server }: Desk): Promise<string[]> {
+  if (roots.length > 0 || !server.server.getClientCapabilities()?.roots) return roots;
+  const named = await server.server.listRoots();
+  return named.roots.flatMap(({ uri }) => (uri.startsWith('file://') ? [fileURLToPath(uri)] : []));
+}
+
+/** The file behind a path, where the user allowed it. Links are followed first, then judged. */
+async function allowedFile(named: string, roots: string[]): Promise<string> {
+  if (roots.length === 0) {
+    throw new ToolError(
+      'not_allowed',
+      'No folder is allowed. The user can start this server with --root FOLDER.',
+    );
+  }
+  const places = await Promise.all(roots.map((root) => realpath(root).catch(() => null)));
+  for (const place of places) {
+    if (place === null) continue;
+    const file = await realpath(path.resolve(place, named)).catch(() => null);
+    if (file !== null && isWithin(place, file) && (await stat(file)).isFile()) return file;
+  }
+  // One answer for what is not there and what may not be seen, or it would tell of the disk.
+  throw new ToolError(
+    'not_allowed',
+    `There is no such file in ${roots.join(', ')}, or its name begins with a dot.`,
+  );
+}
+
+/** Names that begin with a dot hold settings and keys, even where a folder is allowed. */
+function isWithin(place: string, file: string): boolean {
+  const way = path.relative(place, file);
+  return !path.isAbsolute(way) && !way.split(path.sep).some((part) => part.startsWith('.'));
+}

@@ -1,0 +1,222 @@
+import { z } from 'zod';
+import {
+  FareboxError,
+  formatUsd,
+  isFinal,
+  type Job,
+  type RequestCard,
+  type Status,
+} from '../../index.ts';
+import type { Hold } from './budget.ts';
+import { waitFor, type Call, type Desk } from './calls.ts';
+import { inputSchema, modelIdSchema } from './models.ts';
+import { isExpired, readOutputs, type Outputs } from './outputs.ts';
+import { answer, ToolError, type Answer } from './replies.ts';
+import { afterSubmit, agree, maxUsdText } from './spending.ts';
+
+export const waitSchema = z.number().min(0).max(3600);
+
+const fileSchema = z.looseObject({
+  index: z.int(),
+  uri: z.string().describe('The resource to read it as.'),
+  url: z.string().describe('A link that needs no key, good for a day.'),
+  file_name: z.string(),
+  content_type: z.string(),
+  file_size: z.int(),
+});
+
+/** How a request stands, whoever asks. */
+export const requestSchema = z.object({
+  request_id: z.string(),
+  model_id: z.string(),
+  status: z.enum(['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED']),
+  message: z.string().describe('How it went, and what to do next.'),
+  quoted_usd: z.string().describe('The most it is charged.'),
+  charged_usd: z.string().nullable().describe('Null until it has ended.'),
+  quoted_usd_micro: z.string(),
+  charged_usd_micro: z.string().nullable(),
+  progress: z.number().optional(),
+  queue_position: z.number().optional(),
+  outputs: z.array(fileSchema),
+  output: z.looseObject({}).describe('What the model gave beside files.'),
+  error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+  session: z.looseObject({}).describe('What the user allowed this server to spend.'),
+});
+
+export function addGenerate(desk: Desk): void {
+  desk.server.registerTool(
+    'generate',
+    {
+      title: 'Generate a picture or a video',
+      description:
+        'Submits one generation, waits, and gives its outputs. It SPENDS the money of the user: ' +
+        'ask get_price first and pass what it told as max_usd. A generation that fails costs ' +
+        'nothing. Where it takes longer than wait_seconds, the reply has the request_id: go on ' +
+        'with get_request, and do not submit it again. For text models use chat.',
+      inputSchema: {
+        model_id: modelIdSchema,
+        input: inputSchema,
+        max_usd: z.number().min(0).optional().describe(maxUsdText),
+        wait_seconds: waitSchema.default(45).describe('How long to wait for the outputs.'),
+      },
+      outputSchema: requestSchema,
+      annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
+    },
+    ({ model_id, input, max_usd, wait_seconds }, call) =>
+      answer(() => generate(desk, { model_id, input, max_usd, wait_seconds }, call)),
+  );
+}
+
+interface Wish {
+  model_id: string;
+  input: Record<string, unknown>;
+  max_usd: number | undefined;
+  wait_seconds: number;
+}
+
+async function generate(desk: Desk, wish: Wish, call: Call): Promise<Answer> {
+  const { model_id, input, max_usd, wait_seconds } = wish;
+  const { client } = desk;
+  const estimate = await client.estimate(model_id, input, { signal: call.signal });
+  if (estimate.kind === 'text') {
+    throw new ToolError('use_chat', `${model_id} is a text model: call the tool chat.`);
+  }
+  const hold = await agree(desk, estimate.price_usd_micro, model_id, max_usd, call);
+  const job = await submit(desk, wish, hold);
+  // The submit is not cut short, or nobody would know its id.
+  if (!call.signal.aborted) {
+    const status = await waitFor(desk, job.requestId, wait_seconds, call).catch(
+      (error: unknown) => {
+        if (!call.signal.aborted) throw named(error, job.requestId);
+        return null;
+      },
+    );
+    if (status?.status === 'COMPLETED' || (status && !isFinal(status))) {
+      return describeRequest(desk, status);
+    }
+    if (status) throw await unfinished(desk, status);
+  }
+  await leave(desk, job, call);
+  throw new ToolError('cancelled', `The call was cancelled; see request ${job.requestId}.`);
+}
+
+/** What goes wrong after the submit has to tell the id, or the outputs would be lost. */
+function named(error: unknown, requestId: string): ToolError {
+  const { message } = error as Error;
+  const code = error instanceof FareboxError ? error.code : 'internal_error';
+  return new ToolError(
+    code,
+    `Request ${requestId} was submitted, but looking at it failed: ${message} ` +
+      'Go on with get_request; do not submit it again.',
+    { request_id: requestId },
+  );
+}
+
+async function submit(desk: Desk, { model_id, input }: Wish, hold: Hold): Promise<Job> {
+  let job: Job;
+  try {
+    job = await desk.client.submit(model_id, input);
+  } catch (error) {
+    throw afterSubmit(desk, hold, error);
+  }
+  hold.requestId = job.requestId;
+  const quoted = job.submitted?.quoted_usd_micro ?? hold.amount;
+  if (quoted <= hold.amount) return job;
+  // The price went up between the estimate and the submit. What cannot be undone has to count.
+  hold.amount = quoted;
+  const undone = await cancelled(desk, job.requestId);
+  throw new ToolError(
+    'price_not_agreed',
+    `The price went up to ${formatUsd(quoted)} meanwhile. Request ${job.requestId} ` +
+      (undone ? 'was cancelled; nothing is charged.' : 'runs already; see get_request.'),
+    { price_usd_micro: quoted, request_id: job.requestId },
+  );
+}
+
+/** Nobody waits any more: what still queues is cancelled, what runs is named. */
+async function leave(desk: Desk, job: Job, call: Call): Promise<void> {
+  const { requestId } = job;
+  const undone = await cancelled(desk, requestId);
+  const data = undone
+    ? `Request ${requestId} was cancelled while it was in the queue. Nothing is charged.`
+    : `Request ${requestId} could not be cancelled, since it runs already. It goes on and will be ` +
+      'charged; get_request gives its outputs.';
+  const level = undone ? ('info' as const) : ('warning' as const);
+  // The call that was cancelled gets no reply, so this is the one way to tell.
+  await desk.server.sendLoggingMessage({ level, logger: 'generate', data }, call.sessionId);
+}
+
+/** Cancels where that is free; true where it was. */
+export async function cancelled({ client, budget }: Desk, requestId: string): Promise<boolean> {
+  try {
+    await client.cancel(requestId);
+  } catch {
+    return false;
+  }
+  budget.settleBy({ request_id: requestId, charged_usd_micro: 0n });
+  return true;
+}
+
+/** How a request stands, with its outputs where it has some. */
+export async function describeRequest(desk: Desk, status: Status): Promise<Answer> {
+  const { request_id } = status;
+  const card = await desk.client.requests.get(request_id);
+  desk.budget.settleBy(card);
+  const none: Outputs = { files: [], fields: {}, blocks: [] };
+  let gone = false;
+  const made =
+    card.status === 'COMPLETED'
+      ? await readOutputs(desk, request_id).catch((error: unknown) => {
+          gone = isExpired(error);
+          if (gone) return none;
+          throw named(error, request_id);
+        })
+      : none;
+  const { queue_position, progress } = status;
+  const running = !isFinal(card);
+  return {
+    fields: {
+      request_id,
+      model_id: card.model_id,
+      status: card.status,
+      message: messageOf(card, gone),
+      quoted_usd: formatUsd(card.quoted_usd_micro),
+      charged_usd: card.charged_usd_micro === null ? null : formatUsd(card.charged_usd_micro),
+      quoted_usd_micro: card.quoted_usd_micro,
+      charged_usd_micro: card.charged_usd_micro,
+      ...(running && { queue_position, progress }),
+      outputs: made.files,
+      output: made.fields,
+      error: card.error,
+      session: desk.budget.view(),
+    },
+    blocks: made.blocks,
+  };
+}
+
+function messageOf(
+  card: Pick<RequestCard, 'status' | 'charged_usd_micro' | 'error'>,
+  gone: boolean,
+): string {
+  if (gone) return 'Completed, but what came out is not kept any more.';
+  switch (card.status) {
+    case 'COMPLETED':
+      return `Completed and charged ${formatUsd(card.charged_usd_micro ?? 0n)}.`;
+    case 'FAILED':
+      return `Failed; nothing was charged. ${card.error?.message ?? ''}`.trim();
+    case 'CANCELLED':
+      return 'Cancelled; nothing was charged.';
+    default:
+      return 'Not done yet: call get_request with wait_seconds. Do not submit it again.';
+  }
+}
+
+async function unfinished(desk: Desk, status: Status): Promise<ToolError> {
+  const { fields } = await describeRequest(desk, status);
+  const error = fields.error as { code: string } | null;
+  return new ToolError(error?.code ?? 'cancelled', String(fields.message), {
+    request_id: status.request_id,
+    status: fields.status,
+    charged_usd: fields.charged_usd,
+  });
+}

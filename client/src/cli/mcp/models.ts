@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { formatUsd, type Model } from '../../index.ts';
+import type { Desk } from './calls.ts';
+import { answer } from './replies.ts';
+
+const readOnly = { readOnlyHint: true, openWorldHint: false };
+
+export const modelIdSchema = z
+  .string()
+  .min(1)
+  .describe('As list_models tells it, slashes and all.');
+export const inputSchema = z
+  .record(z.string(), z.unknown())
+  .describe("The model's input; get_model tells its fields and an example.");
+
+const modelLine = z.object({
+  id: z.string(),
+  name: z.string(),
+  kind: z.enum(['video', 'image', 'text']),
+  task: z.string(),
+  description: z.string(),
+  price: z.union([z.number(), z.object({ input: z.number(), output: z.number() })]),
+  unit: z.string().describe('What the price in USD is for; the dearest where there are several.'),
+  resolutions: z.array(z.string()),
+});
+
+/** What there is and what it costs; nothing here spends. */
+export function addModelTools(desk: Desk): void {
+  const { server, client } = desk;
+  server.registerTool(
+    'list_models',
+    {
+      title: 'List models',
+      description:
+        'Lists or searches the models for pictures, video and text, with their prices in USD.',
+      inputSchema: {
+        search: z.string().optional().describe('Words that id, name, task or description have.'),
+        kind: z.enum(['video', 'image', 'text']).optional().describe('What comes out.'),
+        limit: z.int().min(1).max(200).default(50),
+      },
+      outputSchema: { models: z.array(modelLine), total: z.int() },
+      annotations: readOnly,
+    },
+    ({ search = '', kind, limit }, { signal }) =>
+      answer(async () => {
+        const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+        const found = (await client.models.list({ signal })).filter(
+          (model) =>
+            (kind === undefined || model.kind === kind) &&
+            words.every((word) => searchable(model).includes(word)),
+        );
+        return { fields: { models: found.slice(0, limit).map(lineOf), total: found.length } };
+      }),
+  );
+  server.registerTool(
+    'get_model',
+    {
+      title: 'Get a model',
+      description: 'One model: its price, its input as a JSON Schema, and an input that works.',
+      inputSchema: { model_id: modelIdSchema },
+      outputSchema: z.looseObject({
+        ...modelLine.shape,
+        max: z.number(),
+        max_unit: z.string(),
+        input_schema: z.looseObject({}),
+        example: z.looseObject({}),
+      }),
+      annotations: readOnly,
+    },
+    ({ model_id }, { signal }) =>
+      answer(async () => ({ fields: { ...(await client.models.get(model_id, { signal })) } })),
+  );
+  addPrice(desk);
+}
+
+function addPrice({ server, client, budget }: Desk): void {
+  server.registerTool(
+    'get_price',
+    {
+      title: 'Get a price',
+      description:
+        'What one generation would cost, to the millionth of a dollar. Nothing is reserved. Give ' +
+        'the whole input. Of a text model: input.input_tokens and input.output_tokens.',
+      inputSchema: { model_id: modelIdSchema, input: inputSchema },
+      outputSchema: z.looseObject({
+        model_id: z.string(),
+        price_usd: z.string().describe('The most it is charged.'),
+        price_usd_micro: z.string(),
+        assumptions: z.looseObject({}).describe('What was taken for fields that were left out.'),
+        session: z.looseObject({}).describe('What the user allowed this server to spend.'),
+      }),
+      annotations: readOnly,
+    },
+    ({ model_id, input }, { signal }) =>
+      answer(async () => {
+        const estimate = await client.estimate(model_id, input, { signal });
+        const price_usd = formatUsd(estimate.price_usd_micro);
+        return { fields: { ...estimate, price_usd, session: budget.view() } };
+      }),
+  );
+}
+
+function searchable({ id, name, task, description }: Model): string {
+  return `${id} ${name} ${task} ${description}`.toLowerCase();
+}
+
+function lineOf(model: Model): z.infer<typeof modelLine> {
+  const { id, name, kind, task, description, price, unit, resolutions } = model;
+  return { id, name, kind, task, description, price, unit, resolutions };
+}

@@ -1,0 +1,55 @@
+import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/sdk/types.js';
+import { FareboxError } from '../../index.ts';
+
+/** A refusal of our own, in the same shape as those of the service. */
+export class ToolError extends Error {
+  readonly code: string;
+  readonly details: Record<string, unknown>;
+
+  constructor(code: string, message: string, details: Record<string, unknown> = {}) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** What a tool gives back: fields for programs, the same as text, and media beside it. */
+export interface Answer {
+  fields: Record<string, unknown>;
+  blocks?: ContentBlock[];
+}
+
+/** Runs a tool. Whatever goes wrong is told to the agent as an error with a code and a way on. */
+export async function answer(work: () => Promise<Answer>): Promise<CallToolResult> {
+  try {
+    const { fields, blocks = [] } = await work();
+    const structuredContent = asWire(fields);
+    const text = JSON.stringify(structuredContent);
+    return { structuredContent, content: [{ type: 'text', text }, ...blocks] };
+  } catch (error) {
+    return { isError: true, content: [{ type: 'text', text: JSON.stringify(refusal(error)) }] };
+  }
+}
+
+function refusal(error: unknown): Record<string, unknown> {
+  if (error instanceof ToolError) {
+    const { code, message, details } = error;
+    return asWire({ error: { code, message, details } });
+  }
+  if (error instanceof FareboxError) {
+    const { code, message, param, requestId: request_id, details } = error;
+    const wait = error.retryAfterSeconds;
+    const retry = wait === undefined ? {} : { retry_after_seconds: wait };
+    return asWire({ error: { code, message, param, request_id, details, ...retry } });
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { error: { code: 'internal_error', message } };
+}
+
+/** Amounts become the texts that they are on the wire, since JSON has no bigint. */
+export function asWire(fields: Record<string, unknown>): Record<string, unknown> {
+  const text = JSON.stringify(fields, (_key, value) =>
+    typeof value === 'bigint' ? String(value) : value,
+  );
+  return JSON.parse(text) as Record<string, unknown>;
+}

@@ -1,0 +1,87 @@
+import { FareboxError, formatUsd } from '../../index.ts';
+import type { Hold } from './budget.ts';
+import type { Call, Desk } from './calls.ts';
+import { ToolError } from './replies.ts';
+
+/** A person may be at lunch. */
+const askMs = 600_000;
+
+export const maxUsdText =
+  'The most this may cost, in USD: the price that get_price told, or more. Without it nothing is ' +
+  'spent unless the user agrees to the price when asked.';
+
+/**
+ * Takes the price aside once everybody who has a say agreed to it: the agent, which names the most
+ * that it was told, the user's limit for the session, and the user, where they can be asked.
+ */
+export async function agree(
+  desk: Desk,
+  price: bigint,
+  what: string,
+  maxUsd: number | undefined,
+  call: Call,
+): Promise<Hold> {
+  const canAsk = desk.ask && !!desk.server.server.getClientCapabilities()?.elicitation?.form;
+  if (maxUsd === undefined ? !canAsk : price > microOf(maxUsd)) {
+    const named = maxUsd === undefined ? '' : `, more than the max_usd of ${maxUsd}`;
+    throw new ToolError(
+      'price_not_agreed',
+      `${what} costs at most ${formatUsd(price)}${named}. Nothing was submitted. ` +
+        `To spend that, call again with max_usd ${formatUsd(price).slice(1)}.`,
+      { price_usd_micro: price },
+    );
+  }
+  const hold = await desk.budget.hold(price, desk.client);
+  try {
+    if (canAsk && price > 0n) await askUser(desk, price, what, call);
+    call.signal.throwIfAborted();
+  } catch (error) {
+    desk.budget.settle(hold, 0n);
+    throw error;
+  }
+  return hold;
+}
+
+async function askUser(desk: Desk, price: bigint, what: string, call: Call): Promise<void> {
+  const left = `${formatUsd(desk.budget.left)} of ${formatUsd(desk.budget.limit)}`;
+  const { action } = await desk.server.server.elicitInput(
+    {
+      mode: 'form',
+      message: `${what} costs at most ${formatUsd(price)}. After it ${left} are left. Spend it?`,
+      requestedSchema: { type: 'object', properties: {} },
+    },
+    { signal: call.signal, timeout: askMs, relatedRequestId: call.requestId },
+  );
+  if (action === 'accept') return;
+  throw new ToolError('declined', 'The user did not agree to the price. Nothing was submitted.', {
+    price_usd_micro: price,
+  });
+}
+
+/** Never rounded up: whoever allows less than a millionth allows nothing. */
+function microOf(usd: number): bigint {
+  return BigInt(Math.floor(Number((usd * 1e6).toFixed(3))));
+}
+
+/**
+ * What a submit that failed means. One that was refused has cost nothing. Of one whose answer was
+ * lost nobody knows, so its price stays taken aside.
+ */
+export function afterSubmit({ budget }: Desk, hold: Hold, error: unknown): unknown {
+  if (error instanceof FareboxError && isRefusal(error)) {
+    budget.settle(hold, 0n);
+    return error;
+  }
+  return new ToolError(
+    error instanceof FareboxError ? error.code : 'internal_error',
+    'The answer to the submit was lost, so it may have been accepted. Look with list_requests ' +
+      `before you try again. Until then its price, ${formatUsd(hold.amount)}, counts as spent. ` +
+      `(${(error as Error).message})`,
+    { price_usd_micro: hold.amount },
+  );
+}
+
+function isRefusal({ status, code }: FareboxError): boolean {
+  if (status === null) return code === 'bad_argument';
+  return status < 500 || code === 'capacity_unavailable' || code === 'submit_failed';
+}

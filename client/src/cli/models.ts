@@ -1,0 +1,205 @@
+import { formatUsd, parseUsd, type Model } from '../index.ts';
+import { open } from './account.ts';
+import { exits, Stop } from './exits.ts';
+import type { Context } from './program.ts';
+import {
+  columnsOf,
+  jsonOf,
+  oneLine,
+  paint,
+  plain,
+  print,
+  printFields,
+  printJson,
+  printTable,
+  wrap,
+} from './terminal.ts';
+
+export async function models(
+  { json }: Context,
+  words: string[],
+  { kind }: { kind?: string },
+): Promise<void> {
+  const all = await open().models.list();
+  const wanted = words.map((word) => word.toLowerCase());
+  const found = all.filter((model) => {
+    const text = `${model.id} ${model.name} ${model.task} ${model.description}`.toLowerCase();
+    return (!kind || model.kind === kind) && wanted.every((word) => text.includes(word));
+  });
+  if (json) for (const model of found) printJson(model);
+  else if (found.length > 0)
+    printTable(
+      ['MODEL', 'KIND', 'PRICE'],
+      found.map((model) => [model.id, model.kind, priceText(model)]),
+    );
+  if (found.length === 0) {
+    throw new Stop(
+      exits.failed,
+      'no_match',
+      all.length === 0 ? 'The service offers no models.' : 'No model is like that.',
+      all.length === 0 ? null : '`fare models` lists all of them.',
+    );
+  }
+}
+
+/** One model, or the error with ids that are near to what was asked. */
+export async function findModel(id: string): Promise<Model> {
+  const client = open();
+  try {
+    return await client.models.get(id);
+  } catch (error) {
+    if ((error as { status?: number }).status !== 404) throw error;
+    const all = await client.models.list();
+    const near = nearest(
+      id,
+      all.map((each) => each.id),
+    );
+    throw new Stop(
+      exits.usage,
+      'unknown_model',
+      `There is no model ${id}.`,
+      near.length > 0 ? `Did you mean ${near.join(' or ')}?` : '`fare models` lists the ids.',
+      { param: 'model_id' },
+    );
+  }
+}
+
+/** Share of a wanted id that may be mistyped. */
+const slipMost = 0.34;
+
+export function nearest(wanted: string, ids: string[]): string[] {
+  const text = wanted.toLowerCase();
+  return ids
+    .map((id) => ({ id, slip: id.includes(text) ? 0 : distance(text, id) / text.length }))
+    .filter(({ slip }) => slip <= slipMost)
+    .sort((a, b) => a.slip - b.slip || a.id.length - b.id.length)
+    .slice(0, 3)
+    .map(({ id }) => id);
+}
+
+/** Signs to change, add or leave out until `typed` is the beginning of `id`. */
+function distance(typed: string, id: string): number {
+  let row = Array.from({ length: id.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= typed.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= id.length; j++) {
+      const change = row[j - 1]! + (typed[i - 1] === id[j - 1] ? 0 : 1);
+      next.push(Math.min(change, row[j]! + 1, next[j - 1]! + 1));
+    }
+    row = next;
+  }
+  return Math.min(...row);
+}
+
+export async function model({ json }: Context, id: string): Promise<void> {
+  const found = await findModel(id);
+  if (json) return printJson(found);
+  print(`${paint(process.stdout, 'bold', oneLine(found.name))}  ${oneLine(found.id)}`);
+  for (const line of wrap(oneLine(found.description), columnsOf(process.stdout))) print(line);
+  print('');
+  printFields([
+    ['task', `${found.task} (${found.kind})`],
+    ['price', priceText(found)],
+    ['', resolutionPrices(found)],
+    ['extras', found.extras.map((extra) => extraText(extra)).join('; ')],
+    ['at most', found.max === 0 ? 'no maximum is stated' : `${found.max} ${found.max_unit}`],
+    ['context', found.context_tokens === undefined ? null : `${found.context_tokens} tokens`],
+    ['filter', found.uncensored ? 'none: uncensored' : null],
+  ]);
+  print('');
+  printTable(['INPUT', 'TYPE', 'DEFAULT', 'WHAT'], inputRows(found));
+  print('');
+  print(paint(process.stdout, 'dim', 'Example:'));
+  print(plain(exampleCall(found)));
+}
+
+const perUnit: Record<string, string> = {
+  sec: 'a second',
+  image: 'an image',
+  request: 'a request',
+  MP: 'a megapixel',
+};
+
+/** Catalog prices are plain numbers; printed in full, never in powers of ten. */
+function usdText(price: number): string {
+  return formatUsd(parseUsd(price.toFixed(6)));
+}
+
+export function priceText({ price, unit, price_by_resolution }: Model): string {
+  if (typeof price === 'object')
+    return `${usdText(price.input)} in, ${usdText(price.output)} out per 1M tokens`;
+  const rates = Object.values(price_by_resolution ?? {});
+  const least = rates.length > 0 ? Math.min(...rates) : price;
+  const range = least < price ? `${usdText(least)} to ${usdText(price)}` : usdText(price);
+  return `${range} ${perUnit[unit] ?? `per ${unit}`}`;
+}
+
+function resolutionPrices({ price_by_resolution = {} }: Model): string {
+  return Object.entries(price_by_resolution)
+    .map(([resolution, price]) => `${resolution}: ${usdText(price)}`)
+    .join(', ');
+}
+
+function extraText({ label, field, add_usd, per_item, free, equals }: Model['extras'][number]) {
+  const each = per_item ? ` for each of ${field}${free ? ` after the first ${free}` : ''}` : '';
+  const when = equals === undefined ? '' : ` where ${field} is ${String(equals)}`;
+  return `${label}: ${usdText(add_usd)} more a unit${each}${when}`;
+}
+
+interface Field {
+  type?: string | string[];
+  enum?: unknown[];
+  anyOf?: Field[];
+  oneOf?: Field[];
+  items?: Field;
+  default?: unknown;
+  description?: string;
+  minimum?: number;
+  maximum?: number;
+}
+
+function inputRows({ input_schema }: Model): string[][] {
+  const { properties = {}, required = [] } = input_schema as {
+    properties?: Record<string, Field>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, field]) => [
+    required.includes(name) ? `${name} *` : name,
+    typeText(field),
+    required.includes(name) ? 'needed' : field.default === undefined ? '' : jsonOf(field.default),
+    field.description ?? '',
+  ]);
+}
+
+function typeText(field: Field): string {
+  if (field.enum) return field.enum.map(String).join('|');
+  const parts = [...(field.anyOf ?? []), ...(field.oneOf ?? [])];
+  if (parts.length > 0)
+    return [...new Set(parts.map((part) => [part.type ?? 'string'].flat()[0]))].join('|');
+  if (field.type === 'array') return `list of ${field.items ? typeText(field.items) : 'any'}`;
+  const { minimum, maximum } = field;
+  const bounds =
+    minimum !== undefined && maximum !== undefined
+      ? ` ${minimum} to ${maximum}`
+      : minimum !== undefined
+        ? ` from ${minimum}`
+        : maximum !== undefined
+          ? ` to ${maximum}`
+          : '';
+  return `${[field.type ?? 'any'].flat().join('|')}${bounds}`;
+}
+
+/** The catalog's own example, as a command that can be pasted. */
+export function exampleCall({ id, kind, example }: Model): string {
+  if (kind === 'text') return `fare chat ${id} "Hello"`;
+  const { prompt, ...rest } = example;
+  const parts = Object.entries(rest).map(([name, value]) =>
+    quoted(`${name}=${typeof value === 'string' ? value : jsonOf(value)}`),
+  );
+  if (prompt !== undefined) parts.unshift(`--prompt ${quoted(String(prompt))}`);
+  return ['fare run', id, ...parts].join(' ');
+}
+
+export function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,350 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import manifest from '../../package.json' with { type: 'json' };
+import { exitMeanings } from './exits.ts';
+import { wrap } from './terminal.ts';
+
+/**
+ * All verbs of `fare`: what they take and what is said of them. Help, completions, the man page and
+ * the reference in docs/fare.md are made from this. A verb's file is loaded when it is called.
+ */
+
+export interface Context {
+  /** Stdout carries JSON and nothing else. */
+  json: boolean;
+  /** No progress and no remarks on stderr. */
+  quiet: boolean;
+}
+
+type Verb = (context: Context, ...args: never[]) => Promise<void>;
+
+/** What a page says of a verb besides its arguments and options. */
+export interface Remarks {
+  /** Sentences, a paragraph each. */
+  says: string[];
+  /** A call, and what it does. */
+  examples: [string, string][];
+}
+
+const remarks = new WeakMap<Command, Remarks>();
+
+export function remarksOf(command: Command): Remarks {
+  return remarks.get(command) ?? { says: [], examples: [] };
+}
+
+export function buildProgram(): Command {
+  const program = new Command('fare')
+    .description(
+      'Text, image and video models from the command line, at a price that is told first.',
+    )
+    .option('--json', 'print JSON on stdout: one object, or one a line where there are several')
+    .option('-q, --quiet', 'no progress and no remarks on stderr')
+    .version(manifest.version, '--version', 'print the version')
+    .configureHelp({ showGlobalOptions: true, styleTitle: (text) => bold(text) })
+    .exitOverride();
+  remark(program, {
+    says: [
+      'Results go to stdout, everything else to stderr, so that a verb can stand in a pipe. `fare VERB --help` has more on each.',
+    ],
+    examples: [
+      ['fare login', 'keep a key'],
+      ['fare models video', 'look for a model'],
+      ['fare run sandbox-sketch --prompt "a cat"', 'make a picture'],
+    ],
+  });
+  program.addHelpText('after', exitHelp);
+  program.commandsGroup('Models:');
+  addModels(program);
+  addRuns(program);
+  program.commandsGroup('Requests:');
+  addRequests(program);
+  program.commandsGroup('Account:');
+  addAccount(program);
+  program.commandsGroup('Tools:');
+  addRest(program);
+  program.addHelpCommand(
+    new Command('help')
+      .argument('[verb]')
+      .description('show the help of a verb')
+      .helpGroup('Tools:'),
+  );
+  return program;
+}
+
+function addAccount(program: Command): void {
+  const login = verb(program, 'login', 'keep a key and its address')
+    .option('--key-stdin', 'read the key from stdin instead of asking')
+    .option('--base-url <address>', 'the service; default: the one kept, or this machine')
+    .action(run(async () => (await import('./login.ts')).login));
+  remark(login, {
+    says: [
+      'The key is asked for without showing it, tried out, and kept in a file that only you can read. It is sent to that address and to no other.',
+      'FAREBOX_API_KEY and FAREBOX_BASE_URL, where they are set, go before what is kept.',
+    ],
+    examples: [
+      ['fare login', 'asks for both'],
+      ['fare login --base-url https://fare.example.com --key-stdin < key.txt', 'asks for nothing'],
+    ],
+  });
+  verb(program, 'logout', 'forget the key').action(
+    run(async () => (await import('./login.ts')).logout),
+  );
+  const balance = verb(program, 'balance', 'show what can be spent');
+  balance.action(run(async () => (await import('./balance.ts')).balance));
+  const settings = verb(program, 'settings', 'show or change what is kept')
+    .argument('[name]', 'ask-above-usd, max-usd or chat-model')
+    .argument('[value]', 'the new value; "none" takes it away')
+    .action(run(async () => (await import('./settings-verb.ts')).settings));
+  remark(settings, {
+    says: [
+      'ask-above-usd: a price above it is asked about before anything is spent (default 0.25). max-usd: a price above it is never paid. chat-model: what `fare chat` speaks to.',
+    ],
+    examples: [
+      ['fare settings', 'show all'],
+      ['fare settings max-usd 2', 'never pay more than 2 USD for one request'],
+    ],
+  });
+}
+
+function addModels(program: Command): void {
+  const models = verb(program, 'models', 'list the models and their prices')
+    .argument('[search...]', 'words that occur in the id, name, task or description')
+    .addOption(new Option('--kind <kind>', 'only these').choices(['video', 'image', 'text']))
+    .action(run(async () => (await import('./models.ts')).models));
+  remark(models, {
+    says: ['Needs no key.'],
+    examples: [
+      ['fare models upscale', 'what can upscale'],
+      ['fare models --kind text --json', 'all text models, one JSON object a line'],
+    ],
+  });
+  verb(program, 'model', 'show inputs, price and an example')
+    .argument('<model>', 'its id, as `fare models` lists it')
+    .action(run(async () => (await import('./models.ts')).model));
+  const price = withInput(verb(program, 'price', 'tell exactly what a call costs')).action(
+    run(async () => (await import('./price.ts')).price),
+  );
+  remark(price, {
+    says: [
+      'Spends nothing and uploads nothing. For a text model give input_tokens and output_tokens.',
+    ],
+    examples: [
+      ['fare price sandbox/film/text-to-video duration_seconds=8 resolution=720p', 'of a film'],
+      ['fare price sandbox/chat input_tokens=1000 output_tokens=500', 'of a chat call'],
+    ],
+  });
+}
+
+function addRuns(program: Command): void {
+  const runs = withInput(verb(program, 'run', 'make something: price, wait, save'))
+    .option('-o, --out <path>', 'file or folder for the outputs; "-" writes one to stdout')
+    .option('-f, --force', 'replace files that are there')
+    .option('-y, --yes', 'do not ask about the price')
+    .option('--max-usd <amount>', 'never spend more than this; up to it, nothing is asked', usd)
+    .option('--webhook <url>', 'notify this address at the end')
+    .option('--no-wait', 'submit only, and print the id')
+    .option('--no-save', 'wait, but leave the outputs where they are')
+    .option('--no-preview', 'do not show pictures in the terminal')
+    .action(run(async () => (await import('./run.ts')).runModel));
+  remark(runs, {
+    says: [
+      'The price is told before anything is spent; above the amount of `fare settings ask-above-usd` it is asked about, and where nobody can be asked it needs --yes or --max-usd. What is charged is never above it.',
+      'Local files in the input are uploaded. Outputs are saved beside you, named after the prompt; no file is ever replaced without --force.',
+      'Ctrl-C cancels a request that still waits in the queue; one that runs already goes on without you, and `fare resume` takes it up again, also after this computer was switched off.',
+      'Stdout gets the paths of the saved files, or the text that came out.',
+    ],
+    examples: [
+      ['fare run sandbox-sketch --prompt "a lighthouse at dawn" -o dawn.png', 'a picture'],
+      ['fare run sandbox/canvas/upscale --image ./a.png scale=2', 'a file of yours'],
+      ['fare run sandbox/film/text-to-video --input film.json --max-usd 1 --json', 'in a script'],
+    ],
+  });
+  const resume = verb(program, 'resume', 'go on with a run that was left')
+    .argument('[id]', 'its id; default: the newest that has not ended')
+    .option('-o, --out <path>', 'file or folder for the outputs; default: as it was run')
+    .option('-f, --force', 'replace files that are there')
+    .option('--no-preview', 'do not show pictures in the terminal')
+    .action(run(async () => (await import('./resume.ts')).resume));
+  remark(resume, {
+    says: ['Nothing is paid twice: it is the same request, however often it is taken up.'],
+    examples: [['fare resume', 'after Ctrl-C, a lost connection or a crash']],
+  });
+  const chat = verb(program, 'chat', 'talk to a text model')
+    .argument('[model]', 'its id; default: that of `fare settings chat-model`, or the first')
+    .argument('[message...]', 'say this and end; default: talk, or read stdin in a pipe')
+    .option('-s, --system <text>', 'instructions for the model')
+    .option('--max-tokens <n>', 'length of a reply at most', count)
+    .action(run(async () => (await import('./chat.ts')).chat));
+  remark(chat, {
+    says: [
+      'On a terminal it keeps the conversation; /help lists what else can be done there. Ctrl-C breaks a reply off. What each reply cost stands below it.',
+      'With a message, or in a pipe, the reply is all that stdout gets. Both together: the message, then what came through the pipe.',
+    ],
+    examples: [
+      ['fare chat', 'a conversation'],
+      ['git diff | fare chat sandbox/chat "Write a commit message:"', 'one reply'],
+    ],
+  });
+}
+
+function addRequests(program: Command): void {
+  const list = verb(program, 'list', 'list requests, newest first')
+    .addOption(new Option('--status <status>', 'only those').choices(statuses))
+    .option('--model <model>', 'only of this model')
+    .option('-n, --limit <n>', 'how many', count, 20)
+    .action(run(async () => (await import('./requests.ts')).list));
+  remark(list, { says: [], examples: [['fare list --status FAILED -n 5', 'what went wrong']] });
+  one('status', 'show where a request stands').action(
+    run(async () => (await import('./requests.ts')).status),
+  );
+  const wait = one('wait', 'wait until a request has ended').action(
+    run(async () => (await import('./requests.ts')).wait),
+  );
+  remark(wait, {
+    says: ['Ends with 0 where it was completed, with 1 where it failed or was cancelled.'],
+    examples: [['fare wait last && fare download last', 'the newest of this computer']],
+  });
+  const cancelling = one('cancel', 'cancel one that still waits').action(
+    run(async () => (await import('./requests.ts')).cancel),
+  );
+  remark(cancelling, {
+    says: ['Only a request that is IN_QUEUE can be cancelled. It costs nothing then.'],
+    examples: [],
+  });
+  one('result', 'print the output as JSON').action(
+    run(async () => (await import('./requests.ts')).result),
+  );
+  const download = one('download', 'save the outputs')
+    .option('-o, --out <path>', 'file or folder; "-" writes one output to stdout')
+    .option('-f, --force', 'replace files that are there')
+    .option('--no-preview', 'do not show pictures in the terminal')
+    .action(run(async () => (await import('./requests.ts')).download));
+  remark(download, { says: ['Outputs are kept for 24 hours after the end.'], examples: [] });
+
+  function one(name: string, says: string): Command {
+    return verb(program, name, says).argument(
+      '<id>',
+      'of a request; "last" is your newest run here',
+    );
+  }
+}
+
+function addRest(program: Command): void {
+  const upload = verb(program, 'upload', 'upload a file, print its id')
+    .argument('<file>', 'picture, film, sound, PDF or text')
+    .action(run(async () => (await import('./upload.ts')).upload));
+  remark(upload, {
+    says: [
+      'The id goes into any URL field of an input. Files are kept for 7 days. `fare run` uploads local files by itself.',
+    ],
+    examples: [['ID=$(fare upload photo.jpg)', 'upload once, use often']],
+  });
+  const webhook = program.command('webhook').description('notifications of ended requests');
+  const listen = verb(webhook, 'listen', 'receive notifications here')
+    .option('-p, --port <n>', 'where to listen, on this machine only', count, 4040)
+    .option('--secret <whsec>', 'verify with this secret; better: FAREBOX_WEBHOOK_SECRET')
+    .action(run(async () => (await import('./webhook.ts')).listen));
+  remark(listen, {
+    says: [
+      'The service sends to public addresses only: put a tunnel of your choice before this port, and give its address to `fare run --webhook`.',
+      'A notification that is not signed as it should be is shown as such and answered with 400.',
+    ],
+    examples: [['FAREBOX_WEBHOOK_SECRET=whsec_... fare webhook listen', 'until Ctrl-C']],
+  });
+  const mcp = verb(program, 'mcp', 'offer the models to an assistant')
+    .option('--max-usd <amount>', 'what it may spend in all; default: 1', usd)
+    .option('-y, --yes', 'do not ask its user before money is spent')
+    .option('--root <folder>', 'files below it may be uploaded; may be repeated', several)
+    .option('--http <port>', 'over HTTP in place of stdin and stdout', count)
+    .option('--host <address>', 'where HTTP listens; default: 127.0.0.1')
+    .action(run(async () => (await import('./mcp-verb.ts')).mcp));
+  remark(mcp, {
+    says: [
+      'Speaks the Model Context Protocol. The assistant starts this by itself; docs/mcp.md says how to tell it. Over HTTP it needs a token, that of FAREBOX_MCP_TOKEN or the one that is printed.',
+    ],
+    examples: [['fare mcp --max-usd 5 --root ~/Pictures', 'over stdin and stdout']],
+  });
+  const completions = verb(program, 'completions', 'let a shell complete `fare`')
+    .argument('<shell>', 'bash, zsh or fish')
+    .action(run(async () => (await import('./completions.ts')).completions));
+  remark(completions, {
+    says: [],
+    examples: [
+      ['eval "$(fare completions bash)"', 'in ~/.bashrc'],
+      ['eval "$(fare completions zsh)"', 'in ~/.zshrc'],
+      ['fare completions fish | source', 'in ~/.config/fish/config.fish'],
+    ],
+  });
+}
+
+function exitHelp(): string {
+  const rows = exitMeanings.map(([code, says]) => {
+    const [first, ...rest] = linesOf(says, 8);
+    return [`  ${String(code).padEnd(5)} ${first}`, ...rest.map((line) => `        ${line}`)].join(
+      '\n',
+    );
+  });
+  return `\n${bold('How it ends:')}\n${rows.join('\n')}`;
+}
+
+const statuses = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'];
+
+function verb(parent: Command, name: string, says: string): Command {
+  return parent.command(name).description(says);
+}
+
+/** The ways to say a model's input. */
+function withInput(command: Command): Command {
+  return command
+    .argument('<model>', 'its id, as `fare models` lists it')
+    .argument('[values...]', 'inputs as key=value; key=@path for a local file')
+    .option('--prompt <text>', 'what is to be made; "-" reads it from stdin')
+    .option('--image <file>', 'a picture: path, address or file id; may be repeated', several)
+    .option('--video <file>', 'a film, likewise', several)
+    .option('--audio <file>', 'a sound, likewise', several)
+    .option('--set <key=value>', 'one more input, as the values after the model', several)
+    .option('--input <file>', 'the input as a JSON file; "-" reads it from stdin');
+}
+
+function remark(command: Command, what: Remarks): void {
+  remarks.set(command, what);
+  const parts = what.says.map((text) => `\n${linesOf(text).join('\n')}`);
+  const calls = what.examples.map(([call, says]) => `  ${call}\n      ${says}`);
+  if (calls.length > 0) parts.push(`\n${bold('Examples:')}\n${calls.join('\n')}`);
+  command.addHelpText('after', parts.join('\n'));
+}
+
+/** Loads a verb's file only when it is called. */
+function run(load: () => Promise<Verb>) {
+  return async (...args: unknown[]) => {
+    const command = args.at(-1) as Command;
+    const { json, quiet } = command.optsWithGlobals();
+    const verbOf = (await load()) as (context: Context, ...args: unknown[]) => Promise<void>;
+    await verbOf({ json: Boolean(json), quiet: Boolean(quiet) }, ...args.slice(0, -1));
+  };
+}
+
+function linesOf(text: string, indent = 0): string[] {
+  return wrap(text, Math.min(100, process.stdout.columns || 80) - indent);
+}
+
+/** Commander takes it away again where the stream has no colours. */
+function bold(text: string): string {
+  return `\u001B[1m${text}\u001B[0m`;
+}
+
+/** A list option would take the values after it for its own. */
+function several(text: string, before: string[] = []): string[] {
+  return [...before, text];
+}
+
+function count(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new InvalidArgumentError('It must be a whole number above 0.');
+  return Number(text);
+}
+
+function usd(text: string): string {
+  if (!/^\d{1,9}(\.\d{1,6})?$/.test(text))
+    throw new InvalidArgumentError('It must be an amount in USD, such as 0.50.');
+  return text;
+}

@@ -1,0 +1,129 @@
+import { formatUsd, type RequestLine, type Status } from '../index.ts';
+import { keyed } from './account.ts';
+import { exits, Stop } from './exits.ts';
+import { follow, unsuccessful } from './follow.ts';
+import { requestIdOf } from './jobs.ts';
+import type { Context } from './program.ts';
+import { checkOut, mediaIn, saveOutput } from './save.ts';
+import {
+  jsonOf,
+  print,
+  printFields,
+  printJson,
+  printTable,
+  remark,
+  secondsText,
+} from './terminal.ts';
+
+/** Verbs on requests that were submitted, here or elsewhere. */
+
+export async function list(
+  { json }: Context,
+  { status, model, limit }: { status?: Status['status']; model?: string; limit: number },
+): Promise<void> {
+  const found: RequestLine[] = [];
+  const filter = { status, model_id: model, limit: Math.min(limit, 100) };
+  for await (const line of keyed().requests.all(filter)) {
+    if (json) printJson(line);
+    found.push(line);
+    if (found.length >= limit) break;
+  }
+  if (json) return;
+  if (found.length === 0) return remark(false, 'There is none.');
+  printTable(
+    ['REQUEST', 'STATUS', 'PRICE', 'WHEN', 'MODEL'],
+    found.map((line) => [
+      line.request_id,
+      line.error_code ? `${line.status} ${line.error_code}` : line.status,
+      formatUsd(line.charged_usd_micro ?? line.quoted_usd_micro),
+      whenText(line.created_at),
+      line.model_id,
+    ]),
+  );
+}
+
+/** In a terminal as people say it; a program gets the instant. */
+function whenText(iso: string): string {
+  if (!process.stdout.isTTY) return iso;
+  const ms = Date.now() - Date.parse(iso);
+  if (ms < 0 || ms > 86_400_000) return iso.slice(0, 10);
+  return `${ms < 3_600_000 ? secondsText(ms).split(' ').slice(0, 2).join(' ') : `${Math.floor(ms / 3_600_000)} h`} ago`;
+}
+
+export async function status({ json }: Context, id: string): Promise<void> {
+  const client = keyed();
+  const card = await client.requests.get(requestIdOf(id));
+  const now = await client.status(card.request_id);
+  if (json)
+    return printJson({
+      ...now,
+      quoted_usd_micro: card.quoted_usd_micro,
+      charged_usd_micro: card.charged_usd_micro,
+    });
+  const { error } = now;
+  printFields([
+    ['request', card.request_id],
+    ['model', card.model_id],
+    ['status', now.status],
+    ['ahead', now.queue_position === undefined ? null : String(now.queue_position)],
+    ['progress', now.progress === undefined ? null : `${Math.round(now.progress * 100)}%`],
+    ['error', error ? `${error.message} (${error.code})` : null],
+    ['reserved', formatUsd(card.quoted_usd_micro)],
+    ['charged', card.charged_usd_micro === null ? 'not yet' : formatUsd(card.charged_usd_micro)],
+    ['submitted', card.created_at],
+    ['ended', card.completed_at],
+    [
+      'outputs',
+      card.output_urls.length > 0
+        ? `${card.output_urls.length}, kept until ${card.expires_at}`
+        : null,
+    ],
+    ['said', now.logs?.at(-1)],
+  ]);
+}
+
+export async function wait({ json, quiet }: Context, id: string): Promise<void> {
+  const end = await follow(keyed(), requestIdOf(id), { quiet, cancels: false });
+  if (end.status !== 'COMPLETED') throw unsuccessful(end);
+  if (json) printJson(end);
+  else print(end.status);
+}
+
+export async function cancel({ json, quiet }: Context, id: string): Promise<void> {
+  const request_id = requestIdOf(id);
+  await keyed().cancel(request_id);
+  if (json) printJson({ request_id, status: 'CANCELLED' });
+  else remark(quiet, 'Cancelled. Nothing was charged.');
+}
+
+export async function result({ json }: Context, id: string): Promise<void> {
+  const output = await keyed().response(requestIdOf(id));
+  print(jsonOf(output, json || !process.stdout.isTTY ? undefined : 2));
+}
+
+export async function download(
+  { json, quiet }: Context,
+  id: string,
+  {
+    out = null,
+    force = false,
+    preview,
+  }: { out?: string | null; force?: boolean; preview: boolean },
+): Promise<void> {
+  const client = keyed();
+  const requestId = requestIdOf(id);
+  checkOut(out, force);
+  const [card, output] = await Promise.all([
+    client.requests.get(requestId),
+    client.response(requestId),
+  ]);
+  const how = { out, folder: process.cwd(), force, quiet, json, preview };
+  const files = await saveOutput(client, card, output, how);
+  if (json) return printJson({ request_id: requestId, files });
+  if (mediaIn(output).length === 0 && typeof output.text !== 'string')
+    throw new Stop(
+      exits.failed,
+      'no_output',
+      'It has no files; `fare result ID` shows what it has.',
+    );
+}

@@ -1,0 +1,106 @@
+import { formatUsd, type Farebox } from '../index.ts';
+import { keyed } from './account.ts';
+import { exits, Stop, usage } from './exits.ts';
+import { follow, unsuccessful } from './follow.ts';
+import { keepJob, keptJobs, requestIdOf, type KeptJob } from './jobs.ts';
+import type { Context } from './program.ts';
+import { checkOut, chargeText, saveOutput } from './save.ts';
+import { submitKept } from './submit.ts';
+import { printJson, remark } from './terminal.ts';
+
+export interface ResumeOptions {
+  out?: string;
+  force?: boolean;
+  preview: boolean;
+}
+
+export async function resume(
+  context: Context,
+  id: string | undefined,
+  options: ResumeOptions,
+): Promise<void> {
+  const client = keyed();
+  const job = findJob(client, id);
+  if (options.out !== undefined) {
+    checkOut(options.out, options.force ?? false);
+    Object.assign(job, { out: options.out, folder: process.cwd(), save: true });
+  }
+  if (job.out === '-' && context.json) throw usage('--out - and --json both want stdout.');
+  if (job.request_id === null) {
+    remark(context.quiet, `Submitting ${job.model_id} again, under the same idempotency key`);
+    await submitKept(client, job);
+  }
+  remark(context.quiet, `Request ${job.request_id}`);
+  const { force = false, preview } = options;
+  await finish(context, client, job, { force, preview, cancels: false });
+}
+
+function findJob(client: Farebox, id: string | undefined): KeptJob {
+  const here = keptJobs().filter(({ base_url }) => base_url === client.baseUrl);
+  if (id === undefined || id === 'last') {
+    const open = here.find(({ ended }) => !ended) ?? (id === 'last' ? here[0] : undefined);
+    if (open) return open;
+    throw new Stop(
+      exits.usage,
+      'nothing_to_resume',
+      'Nothing that was run here is open.',
+      '`fare list` lists all requests; `fare download ID` saves outputs once more.',
+    );
+  }
+  const request_id = requestIdOf(id);
+  return (
+    here.find((job) => job.request_id === request_id) ?? {
+      // Of another computer, or of an earlier time.
+      idempotency_key: request_id,
+      base_url: client.baseUrl,
+      model_id: '',
+      created_at: new Date().toISOString(),
+      request_id,
+      ceiling_usd_micro: '0',
+      out: null,
+      folder: process.cwd(),
+      save: true,
+      ended: false,
+    }
+  );
+}
+
+/** Waits for the end, saves the outputs where they were to go, and says what it cost. */
+export async function finish(
+  { json, quiet }: Context,
+  client: Farebox,
+  job: KeptJob,
+  { force, preview, cancels }: { force: boolean; preview: boolean; cancels: boolean },
+): Promise<void> {
+  const requestId = job.request_id!;
+  const end = () => keepJob({ ...job, ended: true });
+  let status;
+  try {
+    status = await follow(client, requestId, { quiet, cancels });
+  } catch (error) {
+    if (error instanceof Stop && error.exit === exits.interrupted) end();
+    throw error;
+  }
+  if (status.status !== 'COMPLETED') {
+    end();
+    throw unsuccessful(status);
+  }
+  const { output, card } = await client.attach(requestId).result();
+  const { out, folder } = job;
+  const how = { out, folder, force, quiet, json, preview };
+  const files = job.save ? await saveOutput(client, card, output, how) : [];
+  end();
+  const { quoted_usd_micro, charged_usd_micro, model_id } = card;
+  if (json) {
+    printJson({
+      request_id: requestId,
+      model_id,
+      status: card.status,
+      quoted_usd_micro,
+      charged_usd_micro,
+      output,
+      files,
+    });
+  }
+  remark(quiet, chargeText(formatUsd(charged_usd_micro ?? 0n), formatUsd(quoted_usd_micro)));
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { formatUsd, parseUsd, type Estimate, type Model } from '../index.ts';
+import { keyed } from './account.ts';
+import { ask } from './ask.ts';
+import { exits, Stop, usage } from './exits.ts';
+import { readInput, type InputOptions } from './input.ts';
+import { keepJob, type KeptJob } from './jobs.ts';
+import { findModel } from './models.ts';
+import { assumed } from './price.ts';
+import type { Context } from './program.ts';
+import { finish } from './resume.ts';
+import { checkOut } from './save.ts';
+import { readSettings, usualAskAboveUsd } from './settings.ts';
+import { submitKept } from './submit.ts';
+import { canAsk, print, printJson, remark } from './terminal.ts';
+import { uploadFiles } from './upload.ts';
+
+export interface RunOptions extends InputOptions {
+  out?: string;
+  force?: boolean;
+  yes?: boolean;
+  maxUsd?: string;
+  webhook?: string;
+  wait: boolean;
+  save: boolean;
+  preview: boolean;
+}
+
+export async function runModel(
+  context: Context,
+  id: string,
+  values: string[],
+  options: RunOptions,
+): Promise<void> {
+  const client = keyed();
+  const model = await findModel(id);
+  if (model.kind === 'text') throw usage(`${id} is a text model.`, `Use \`fare chat ${id}\`.`);
+  const { out = null, force = false } = options;
+  if (out === '-' && context.json) throw usage('--out - and --json both want stdout.');
+  const input = readInput(model, values, options);
+  if (options.save) checkOut(out, force);
+  const estimate = await client.estimate(model.id, input);
+  await agree(estimate, model, options, context);
+  const job: KeptJob = {
+    idempotency_key: randomUUID(),
+    base_url: client.baseUrl,
+    model_id: model.id,
+    created_at: new Date().toISOString(),
+    request_id: null,
+    input: await uploadFiles(client, input, context.quiet),
+    ...(options.webhook !== undefined && { webhook_url: options.webhook }),
+    ceiling_usd_micro: String(estimate.price_usd_micro),
+    out: out === null || out === '-' ? out : absolute(out),
+    folder: process.cwd(),
+    save: options.save,
+    ended: false,
+  };
+  keepJob(job);
+  const submitted = await submitKept(client, job);
+  if (!options.wait) {
+    if (context.json) return printJson(submitted);
+    remark(context.quiet, `Queued. Take it up with: fare resume ${submitted.request_id}`);
+    return print(submitted.request_id);
+  }
+  remark(context.quiet, `Request ${submitted.request_id}`);
+  await finish(context, client, job, { force, preview: options.preview, cancels: true });
+}
+
+/** With the separator at its end, which makes it a folder. */
+function absolute(out: string): string {
+  return path.resolve(out) + (/[/\\]$/.test(out) ? path.sep : '');
+}
+
+/** Tells the price and finds out whether it may be spent. */
+async function agree(
+  estimate: Estimate,
+  model: Model,
+  options: RunOptions,
+  { quiet }: Context,
+): Promise<void> {
+  const kept = readSettings();
+  const price = estimate.price_usd_micro;
+  const shown = formatUsd(price);
+  for (const [name, text] of [
+    ['--max-usd', options.maxUsd],
+    ['the setting max-usd', kept.max_usd],
+  ] as const) {
+    if (text === undefined || price <= parseUsd(text)) continue;
+    throw new Stop(
+      exits.money,
+      'price_above_limit',
+      `It costs ${shown}, more than ${name} allows (${formatUsd(parseUsd(text))}). Nothing was submitted.`,
+      assumed(estimate, model) || null,
+      { price_usd_micro: price },
+    );
+  }
+  remark(quiet, `${shown} for ${model.id}`);
+  if (options.yes || options.maxUsd !== undefined) return;
+  const askAbove = kept.ask_above_usd ?? usualAskAboveUsd;
+  if (price <= parseUsd(askAbove)) return;
+  const taken = assumed(estimate, model);
+  if (taken) remark(quiet, taken);
+  if (!canAsk()) {
+    throw new Stop(
+      exits.money,
+      'not_agreed',
+      `It costs ${shown}, and above $${askAbove} somebody has to agree. Nothing was submitted.`,
+      `Say --max-usd ${shown.slice(1)} or --yes.`,
+      { price_usd_micro: price },
+    );
+  }
+  if (!(await ask(`Spend ${shown}?`)))
+    throw new Stop(exits.money, 'not_agreed', 'Nothing was submitted.');
+}

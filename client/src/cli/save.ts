@@ -1,0 +1,208 @@
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import type { Farebox, Output, RequestCard } from '../index.ts';
+import { usage } from './exits.ts';
+import { showPicture } from './picture.ts';
+import { bar, bytesText, LiveLine, paint, plain, print } from './terminal.ts';
+
+/** Outputs of a request, on their way to files. */
+
+export interface Media {
+  url: string;
+  content_type: string;
+  file_name?: string;
+  width?: number;
+  height?: number;
+  duration?: number;
+}
+
+export interface SaveOptions {
+  /** A file, a folder, "-" for stdout, or null: named after the prompt, in `folder`. */
+  out: string | null;
+  folder: string;
+  force: boolean;
+  quiet: boolean;
+  json: boolean;
+  preview: boolean;
+}
+
+export interface SavedFile {
+  path: string;
+  url: string;
+  content_type: string;
+  size: number;
+}
+
+/** Everything with an address and a type, wherever in the output it stands. */
+export function mediaIn(output: unknown): Media[] {
+  if (Array.isArray(output)) return output.flatMap(mediaIn);
+  if (typeof output !== 'object' || output === null) return [];
+  const { url, content_type } = output as Partial<Media>;
+  if (typeof url === 'string' && typeof content_type === 'string') return [output as Media];
+  return Object.values(output).flatMap(mediaIn);
+}
+
+/** Refuses what could not be saved, before anything is spent on it. */
+export function checkOut(out: string | null, force: boolean, folder = '.'): void {
+  if (out === '-') return;
+  const target = path.resolve(folder, out ?? '.');
+  const found = statSync(target, { throwIfNoEntry: false });
+  if (out !== null && found?.isFile() && !force)
+    throw usage(`${out} is there already.`, 'Give another name, or --force to replace it.');
+  const parent = found?.isDirectory() || isFolder(out) ? target : path.dirname(target);
+  if (!existsSync(parent) && !isFolder(out))
+    throw usage(`There is no folder ${path.dirname(out!)}.`, `Make it, or end the path with "/".`);
+}
+
+function isFolder(out: string | null): boolean {
+  return out !== null && /[/\\]$/.test(out);
+}
+
+/** Downloads all media of the output and prints where they are, or the text that it is. */
+export async function saveOutput(
+  client: Farebox,
+  card: RequestCard,
+  output: Output,
+  options: SaveOptions,
+): Promise<SavedFile[]> {
+  const media = mediaIn(output);
+  if (options.out === '-') {
+    await toStdout(client, media, output);
+    return [];
+  }
+  const saved: SavedFile[] = [];
+  for (const [at, one] of media.entries()) {
+    const target = targetOf(card, one, at, media.length, options);
+    const size = await fetchOne(client, one, target, options.quiet);
+    saved.push({ path: target, url: one.url, content_type: one.content_type, size });
+    if (!options.json) await say(one, target, size, options);
+  }
+  if (!options.json && media.length === 0 && typeof output.text === 'string')
+    print(process.stdout.isTTY ? plain(output.text) : output.text);
+  return saved;
+}
+
+async function toStdout(client: Farebox, media: Media[], output: Output): Promise<void> {
+  if (media.length === 0 && typeof output.text === 'string') return print(output.text);
+  if (media.length !== 1)
+    throw usage(`There are ${media.length} outputs: stdout takes one. Give a folder with --out.`);
+  if (process.stdout.isTTY)
+    throw usage('A terminal cannot show these bytes.', 'Send stdout into a file or a pipe.');
+  const bytes = await client.download(media[0]!.url);
+  for await (const chunk of bytes.stream()) {
+    if (!process.stdout.write(chunk)) await new Promise((go) => process.stdout.once('drain', go));
+  }
+}
+
+function targetOf(
+  card: RequestCard,
+  media: Media,
+  at: number,
+  count: number,
+  { out, folder, force }: SaveOptions,
+): string {
+  const target = path.resolve(folder, out ?? '.');
+  const isInside =
+    out === null || isFolder(out) || statSync(target, { throwIfNoEntry: false })?.isDirectory();
+  if (isInside) mkdirSync(target, { recursive: true });
+  const wanted = isInside ? path.join(target, usualName(card, media)) : target;
+  const numbered = count > 1 ? beforeExtension(wanted, `-${at + 1}`) : wanted;
+  if (force || !existsSync(numbered)) return numbered;
+  // It is paid for: it gets a name that is free.
+  for (let n = 2; ; n++) {
+    const free = beforeExtension(numbered, `_${n}`);
+    if (!existsSync(free)) return free;
+  }
+}
+
+function beforeExtension(file: string, text: string): string {
+  const { dir, name, ext } = path.parse(file);
+  return path.join(dir, `${name}${text}${ext}`);
+}
+
+const promptMost = 40;
+
+/** `a-lighthouse-at-dawn-5f02c1.png`: the prompt, or the model, and the end of the request's id. */
+function usualName({ input, model_id, request_id }: RequestCard, media: Media): string {
+  const prompt = typeof input.prompt === 'string' ? slug(input.prompt) : '';
+  const base = prompt === '' ? slug(model_id.split('/').slice(1).join(' ') || model_id) : prompt;
+  return `${base}-${request_id.slice(-6)}${extensionOf(media)}`;
+}
+
+function slug(text: string): string {
+  const words =
+    text
+      .toLowerCase()
+      .normalize('NFC')
+      .match(/[\p{L}\p{N}]+/gu) ?? [];
+  let kept = '';
+  for (const word of words) {
+    if (kept.length + word.length > promptMost) break;
+    kept += kept === '' ? word : `-${word}`;
+  }
+  return kept;
+}
+
+const extensions: Record<string, string> = {
+  'image/jpeg': '.jpg',
+  'image/svg+xml': '.svg',
+  'video/quicktime': '.mov',
+  'video/x-matroska': '.mkv',
+  'audio/mpeg': '.mp3',
+  'audio/mp4': '.m4a',
+  'audio/x-wav': '.wav',
+  'text/plain': '.txt',
+};
+
+function extensionOf({ content_type, file_name }: Media): string {
+  const type = content_type.split(';')[0]!.trim().toLowerCase();
+  const named = path.extname(path.basename(file_name ?? ''));
+  // A name is somebody else's text.
+  if (/^\.[a-z\d]{1,5}$/i.test(named)) return named.toLowerCase();
+  return extensions[type] ?? `.${type.split('/')[1]?.replaceAll(/[^a-z\d]/g, '') || 'bin'}`;
+}
+
+async function fetchOne(
+  client: Farebox,
+  { url }: Media,
+  to: string,
+  quiet: boolean,
+): Promise<number> {
+  const line = new LiveLine(quiet);
+  const name = path.basename(to);
+  try {
+    const written = await client.download(url, {
+      to,
+      onProgress: ({ sent, total }) =>
+        line.show(
+          total === null
+            ? `${bytesText(sent)}  ${name}`
+            : `${bar(sent / (total || 1))} ${bytesText(sent)} of ${bytesText(total)}  ${name}`,
+        ),
+    });
+    return written.size;
+  } finally {
+    line.end();
+  }
+}
+
+/** In a pipe stdout gets the path alone. */
+async function say(media: Media, target: string, size: number, options: SaveOptions) {
+  const near = path.relative(process.cwd(), target);
+  const shown = near.startsWith('..') || path.isAbsolute(near) ? target : near;
+  if (!process.stdout.isTTY) return print(shown);
+  if (options.preview) await showPicture(target, media.content_type, size);
+  const facts = [
+    media.width && media.height ? `${media.width} x ${media.height}` : '',
+    media.duration ? `${media.duration} s` : '',
+    bytesText(size),
+  ].filter(Boolean);
+  print(
+    `${paint(process.stdout, 'green', '✔')} ${plain(shown)}  ${paint(process.stdout, 'dim', facts.join(' · '))}`,
+  );
+}
+
+/** What a charge looked like against its quote. */
+export function chargeText(charged: string, quoted: string): string {
+  return charged === quoted ? `Charged ${charged}` : `Charged ${charged} of ${quoted} reserved`;
+}

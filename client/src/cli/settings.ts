@@ -1,0 +1,114 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { exits, Stop, usage } from './exits.ts';
+
+/** What `fare` keeps between calls, and where. The environment goes before what is kept. */
+
+export interface Settings {
+  base_url?: string;
+  /** Good for `base_url` only: it is never sent to another address. */
+  api_key?: string;
+  /** A price above this is asked about. */
+  ask_above_usd?: string;
+  /** A price above this is never paid. */
+  max_usd?: string;
+  chat_model?: string;
+}
+
+export const usualBaseUrl = 'http://localhost:8080/v1';
+export const usualAskAboveUsd = '0.25';
+
+const { env, platform } = process;
+
+function folderOf(xdg: string, unix: string, windows: string): string {
+  const own = env[xdg];
+  if (own && path.isAbsolute(own)) return path.join(own, 'farebox');
+  if (platform === 'win32' && env[windows]) return path.join(env[windows], 'farebox');
+  if (platform === 'darwin')
+    return path.join(homedir(), 'Library', 'Application Support', 'farebox');
+  return path.join(homedir(), unix, 'farebox');
+}
+
+export function configFolder(): string {
+  return folderOf('XDG_CONFIG_HOME', '.config', 'APPDATA');
+}
+
+/** Of what may be lost. */
+export function stateFolder(): string {
+  return folderOf('XDG_STATE_HOME', path.join('.local', 'state'), 'LOCALAPPDATA');
+}
+
+export function settingsPath(): string {
+  return path.join(configFolder(), 'settings.json');
+}
+
+export function readSettings(): Settings {
+  const file = settingsPath();
+  let text: string;
+  try {
+    // Somebody else could read the key; a copy of the file may have lost its mode.
+    if (platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    throw usage(`${file} cannot be read: ${(error as Error).message}`);
+  }
+  try {
+    return JSON.parse(text) as Settings;
+  } catch {
+    throw usage(`${file} is no JSON.`, 'Put it right, or run `fare login` after removing it.');
+  }
+}
+
+export function writeSettings(settings: Settings): void {
+  writePrivately(settingsPath(), `${JSON.stringify(settings, null, 2)}\n`);
+}
+
+/** The whole file or nothing, for its owner only. */
+export function writePrivately(file: string, text: string): void {
+  const folder = path.dirname(file);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  // It may have been there before, open to all.
+  chmodSync(folder, 0o700);
+  const aside = `${file}.${process.pid}`;
+  writeFileSync(aside, text, { mode: 0o600 });
+  renameSync(aside, file);
+}
+
+export interface Connection {
+  baseUrl: string;
+  apiKey: string | null;
+}
+
+export function connection(): Connection {
+  const kept = readSettings();
+  const baseUrl = baseUrlOf(env.FAREBOX_BASE_URL || kept.base_url || usualBaseUrl);
+  const own = kept.api_key && baseUrl === kept.base_url ? kept.api_key : null;
+  return { baseUrl, apiKey: env.FAREBOX_API_KEY?.trim() || own };
+}
+
+/** Takes an address as people have it: without a scheme, without /v1, with a slash too many. */
+export function baseUrlOf(text: string): string {
+  const isLocal = /^(localhost|127\.|\[::1\])/.test(text);
+  const full = /^https?:\/\//.test(text) ? text : `${isLocal ? 'http' : 'https'}://${text}`;
+  const url = URL.canParse(full) ? new URL(full) : null;
+  if (!url || url.username || url.password) {
+    throw usage(`${JSON.stringify(text)} is no address. It looks like ${usualBaseUrl}.`);
+  }
+  const where = url.pathname.replace(/\/+$/, '');
+  return `${url.origin}${where === '' ? '/v1' : where}`;
+}
+
+export function needKey(): { baseUrl: string; apiKey: string } {
+  const { baseUrl, apiKey } = connection();
+  if (apiKey) return { baseUrl, apiKey };
+  const kept = readSettings();
+  const elsewhere = kept.api_key ? ` The one that is kept is for ${kept.base_url}.` : '';
+  throw new Stop(
+    exits.unauthorized,
+    'no_key',
+    `There is no key for ${baseUrl}.${elsewhere}`,
+    'Run `fare login`, or set FAREBOX_API_KEY.',
+  );
+}

@@ -1,0 +1,231 @@
+import type { WriteStream } from 'node:tty';
+
+/** What stands on the screen. Results go to stdout, everything about how they came to stderr. */
+
+type Stream = NodeJS.WriteStream & Partial<Pick<WriteStream, 'hasColors' | 'columns'>>;
+
+const styles = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
+export type Style = keyof typeof styles;
+
+/** Node's own answer looks at NO_COLOR, FORCE_COLOR and TERM. */
+function hasColors(stream: Stream): boolean {
+  return stream.isTTY === true && stream.hasColors?.() === true;
+}
+
+export function paint(stream: Stream, style: Style, text: string): string {
+  return hasColors(stream) ? `\u001B[${styles[style]}m${text}\u001B[0m` : text;
+}
+
+/** What others wrote may hold sequences that move the cursor or retitle the window. */
+export function plain(text: string): string {
+  return text.replaceAll(/(?![\t\n])\p{Cc}|[\u202A-\u202E\u2066-\u2069]/gu, '');
+}
+
+export function oneLine(text: string): string {
+  return plain(text.replaceAll(/\s+/g, ' ')).trim();
+}
+
+// oxlint-disable-next-line no-control-regex -- colours take no room
+const colours = /\u001B\[\d+m/g;
+const wide =
+  /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|\p{Emoji_Presentation}/u;
+
+/** Columns that a text takes. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const sign of text.replaceAll(colours, '')) {
+    if (/\p{Mark}|\u200D/u.test(sign)) continue;
+    width += wide.test(sign) ? 2 : 1;
+  }
+  return width;
+}
+
+/** Cuts a text without colours to so many columns. */
+export function cut(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text;
+  let kept = '';
+  let width = 0;
+  for (const sign of text) {
+    width += widthOf(sign);
+    if (width > columns - 1) break;
+    kept += sign;
+  }
+  return `${kept.trimEnd()}…`;
+}
+
+/** Breaks a text at spaces. */
+export function wrap(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && widthOf(line) + 1 + widthOf(word) > columns) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}
+
+export function columnsOf(stream: Stream): number {
+  return Math.max(20, stream.columns || 80);
+}
+
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** A line beside the result. */
+export function tell(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+export function dim(text: string): string {
+  return paint(process.stderr, 'dim', text);
+}
+
+/** A remark beside the result, faint. */
+export function remark(quiet: boolean, text: string): void {
+  if (!quiet) tell(dim(text));
+}
+
+/** One JSON value on a line. Amounts are strings, as on the wire. */
+export function printJson(value: unknown): void {
+  print(jsonOf(value));
+}
+
+export function jsonOf(value: unknown, indent?: number): string {
+  return JSON.stringify(
+    value,
+    (_name, each: unknown) => (typeof each === 'bigint' ? String(each) : each),
+    indent,
+  );
+}
+
+/** Room that the last and the first column need, before a table is worth its lines. */
+const lastMin = 24;
+const firstMin = 12;
+
+/**
+ * Rows on stdout: aligned on a terminal, and stacked where it is too narrow for that; in a pipe the
+ * bare values, parted by tabs, so that `cut` and `awk` can take them.
+ */
+export function printTable(headings: string[], rows: string[][]): void {
+  const clean = rows.map((row) => row.map(oneLine));
+  if (!process.stdout.isTTY) {
+    for (const row of clean) print(row.join('\t'));
+    return;
+  }
+  for (const line of layOut(headings, clean, columnsOf(process.stdout))) print(line);
+}
+
+export function layOut(headings: string[], rows: string[][], columns: number): string[] {
+  const last = headings.length - 1;
+  const widths = headings.map((heading, at) =>
+    Math.max(widthOf(heading), ...rows.map((row) => widthOf(row[at]!))),
+  );
+  const middle = widths.slice(1, last).reduce((sum, width) => sum + width + 2, 0);
+  const lastWidth = Math.min(widths[last]!, lastMin);
+  // A first cell that is longer than most gets a line of its own.
+  const first = Math.min(widths[0]!, columns - middle - lastWidth - 2);
+  const bold = (text: string) => paint(process.stdout, 'bold', text);
+  if (first < Math.min(firstMin, widths[0]!)) {
+    return rows.flatMap((row) => [
+      ...wrap(row[0]!, columns).map(bold),
+      ...wrap(row.slice(1).filter(Boolean).join(' · '), columns - 2).map((line) => `  ${line}`),
+    ]);
+  }
+  const starts = first + 2 + middle;
+  const linesOf = (row: string[]) => {
+    const rest = row.slice(1, last).map((cell, at) => padded(cell, widths[at + 1]! + 2));
+    const [begin = '', ...more] = wrap(row[last]!, columns - starts);
+    const own = widthOf(row[0]!) > first;
+    const line = (own ? ' '.repeat(first + 2) : padded(row[0]!, first + 2)) + rest.join('') + begin;
+    return [...(own ? [row[0]!] : []), line, ...more.map((text) => ' '.repeat(starts) + text)];
+  };
+  const faint = (text: string) => paint(process.stdout, 'dim', text);
+  return [...linesOf(headings).map(faint), ...rows.flatMap(linesOf)].map((line) => line.trimEnd());
+}
+
+function padded(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(0, columns - widthOf(text)));
+}
+
+/** `label  value` lines on stdout; values break below themselves. */
+export function printFields(fields: [string, string | null | undefined][]): void {
+  const shown = fields.filter(([, value]) => value !== null && value !== undefined && value !== '');
+  if (!process.stdout.isTTY) {
+    for (const [label, value] of shown) print(`${label}\t${oneLine(value!)}`);
+    return;
+  }
+  const indent = Math.max(...shown.map(([label]) => widthOf(label))) + 2;
+  for (const [label, value] of shown) {
+    const [first, ...rest] = wrap(oneLine(value!), columnsOf(process.stdout) - indent);
+    print(paint(process.stdout, 'dim', label.padEnd(indent)) + first);
+    for (const line of rest) print(' '.repeat(indent) + line);
+  }
+}
+
+const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const redrawMs = 120;
+
+/** One line of stderr that changes in place. Nothing at all where stderr is no terminal. */
+export class LiveLine {
+  #text = '';
+  #turn = 0;
+  #timer: NodeJS.Timeout | undefined;
+  readonly live: boolean;
+
+  constructor(quiet: boolean) {
+    this.live = !quiet && process.stderr.isTTY === true;
+  }
+
+  show(text: string): void {
+    if (!this.live) return;
+    this.#text = oneLine(text);
+    this.#draw();
+    this.#timer ??= setInterval(() => this.#draw(), redrawMs).unref();
+  }
+
+  #draw(): void {
+    const sign = paint(process.stderr, 'cyan', spinner[this.#turn++ % spinner.length]!);
+    const text = cut(this.#text, columnsOf(process.stderr) - 3);
+    process.stderr.write(`\r\u001B[K${sign} ${text}`);
+  }
+
+  end(): void {
+    if (this.#timer === undefined) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    process.stderr.write('\r\u001B[K');
+  }
+}
+
+/** A bar such as `████▌   ` for a share from 0 to 1. */
+export function bar(share: number, columns = 16): string {
+  const parts = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+  const eighths = Math.round(Math.min(1, Math.max(0, share)) * columns * 8);
+  const text = '█'.repeat(eighths >> 3) + parts[eighths & 7]!;
+  return text.padEnd(columns, '░');
+}
+
+export function bytesText(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  const units = ['kB', 'MB', 'GB'];
+  let value = bytes / 1000;
+  let at = 0;
+  while (value >= 999.5 && at < units.length - 1) {
+    value /= 1000;
+    at++;
+  }
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[at]}`;
+}
+
+export function secondsText(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
+/** Whether somebody can be asked. */
+export function canAsk(): boolean {
+  return process.stdin.isTTY === true && process.stderr.isTTY === true;
+}

@@ -1,0 +1,42 @@
+import { basename } from 'node:path';
+import { LocalFile, type Farebox } from '../index.ts';
+import { withUploads } from '../media.ts';
+import { keyed } from './account.ts';
+import type { Fields } from './input.ts';
+import type { Context } from './program.ts';
+import { bar, bytesText, LiveLine, print, printJson, remark } from './terminal.ts';
+
+export async function upload({ json, quiet }: Context, path: string): Promise<void> {
+  const uploaded = await uploadFile(keyed(), path, quiet);
+  if (json) printJson(uploaded);
+  else print(uploaded.file_id);
+}
+
+/** The input with the ids of its files, each uploaded once. */
+export function uploadFiles(client: Farebox, input: Fields, quiet: boolean): Promise<Fields> {
+  const ids = new Map<string, Promise<string>>();
+  return withUploads(input, (source) => {
+    const { path } = source as LocalFile;
+    const id = ids.get(path) ?? uploadFile(client, path, quiet).then(({ file_id }) => file_id);
+    ids.set(path, id);
+    return id;
+  });
+}
+
+async function uploadFile(client: Farebox, path: string, quiet: boolean) {
+  const line = new LiveLine(quiet);
+  const name = basename(path);
+  try {
+    const uploaded = await client.upload(path, {
+      onProgress: ({ sent, total }) =>
+        line.show(
+          `${bar(sent / (total || 1))} ${bytesText(sent)} of ${bytesText(total ?? 0)}  ${name}`,
+        ),
+    });
+    line.end();
+    remark(quiet, `Uploaded ${name}, ${bytesText(uploaded.size)}, ${uploaded.content_type}`);
+    return uploaded;
+  } finally {
+    line.end();
+  }
+}

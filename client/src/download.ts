@@ -1,0 +1,166 @@
+import { FareboxError, badArgument } from './error.ts';
+import type { Progress } from './media.ts';
+import { isServerSide, newKey, nodeFs } from './runtime.ts';
+import {
+  backoffMs,
+  chunksOf,
+  isPassing,
+  usualSilenceMs,
+  type Call,
+  type Transport,
+} from './transport.ts';
+import { pause } from './scope.ts';
+
+/** Outputs, whole or not at all. */
+
+export interface DownloadOptions extends Call {
+  onProgress?(progress: Progress): void;
+  /** Where to put the file; nothing is there before all of it is. Node, Deno and Bun. */
+  to?: string;
+}
+
+/** Where the bytes go. */
+interface Sink {
+  /** Begins anew: nothing of before counts. */
+  restart(): Promise<void>;
+  write(chunk: Uint8Array): Promise<void>;
+  finish(contentType: string): Promise<Blob>;
+  drop(): Promise<void>;
+}
+
+const triesWithoutProgress = 4;
+
+export async function download(
+  transport: Transport,
+  url: string,
+  options: DownloadOptions = {},
+): Promise<Blob> {
+  const sink = options.to === undefined ? memory() : await onDisk(options.to);
+  try {
+    const contentType = await fetchInto(sink, transport, url, options);
+    return await sink.finish(contentType);
+  } catch (error) {
+    await sink.drop();
+    throw error;
+  }
+}
+
+/** Goes on where a broken connection left off, if it is still the same file. */
+async function fetchInto(
+  sink: Sink,
+  transport: Transport,
+  url: string,
+  { signal, timeoutMs, onProgress }: DownloadOptions,
+): Promise<string> {
+  let have = 0;
+  let total: number | null = null;
+  let etag: string | null = null;
+  let contentType = '';
+  for (let failed = 0; ;) {
+    const before = have;
+    try {
+      const headers: Record<string, string> = {};
+      if (have > 0 && etag) Object.assign(headers, { range: `bytes=${have}-`, 'if-range': etag });
+      const call = { signal, timeoutMs, maxRetries: 0 };
+      const held = await transport.open({ ...target(url, transport), headers }, call);
+      const { response } = held;
+      if (!goesOnAt(response, have)) {
+        await sink.restart();
+        have = 0;
+      }
+      etag = response.headers.get('etag');
+      contentType = response.headers.get('content-type') ?? '';
+      total = sizeOf(response, have);
+      for await (const chunk of chunksOf(held, timeoutMs ?? usualSilenceMs)) {
+        await sink.write(chunk);
+        have += chunk.length;
+        onProgress?.({ sent: have, total });
+      }
+      if (total !== null && have !== total) throw incomplete(have, total);
+      return contentType;
+    } catch (error) {
+      // It broke behind the last byte.
+      if (have > 0 && have === total) return contentType;
+      if (!(error instanceof FareboxError) || signal?.aborted) throw error;
+      failed = have > before ? 1 : failed + 1;
+      if (!isPassing(error.status, error.code) || failed >= triesWithoutProgress) throw error;
+      await pause(Math.max(backoffMs(failed), (error.retryAfterSeconds ?? 0) * 1000), signal);
+    }
+  }
+}
+
+/** A signed link needs no key, and another's address gets none. */
+function target(url: string, { baseUrl }: Transport) {
+  let link: URL;
+  try {
+    link = new URL(url, baseUrl);
+  } catch {
+    throw badArgument(`"${url}" is no address.`, 'url');
+  }
+  const keyed = link.origin === new URL(baseUrl).origin && !link.searchParams.has('sig');
+  return { method: 'GET', path: link.href, repeatable: true, keyed } as const;
+}
+
+function goesOnAt({ status, headers }: Response, have: number): boolean {
+  const from = /^bytes (\d+)-/.exec(headers.get('content-range') ?? '')?.[1];
+  return status === 206 && Number(from) === have;
+}
+
+function sizeOf({ headers }: Response, have: number): number | null {
+  const encoding = headers.get('content-encoding');
+  const length = headers.get('content-length');
+  return length === null || (encoding !== null && encoding !== 'identity')
+    ? null
+    : have + Number(length);
+}
+
+function incomplete(have: number, total: number): FareboxError {
+  return new FareboxError('connection_error', `Only ${have} of ${total} bytes came. Try again.`);
+}
+
+function memory(): Sink {
+  let parts: Uint8Array<ArrayBuffer>[] = [];
+  return {
+    restart: async () => void (parts = []),
+    write: async (chunk) => void parts.push(chunk as Uint8Array<ArrayBuffer>),
+    finish: async (type) => new Blob(parts, { type }),
+    drop: async () => void (parts = []),
+  };
+}
+
+async function onDisk(to: string): Promise<Sink> {
+  if (!isServerSide)
+    throw badArgument('A page has no paths: leave `to` out and save the Blob.', 'to');
+  const { promises: fs, openAsBlob } = await nodeFs();
+  // Beside it, as a rename does not cross disks.
+  const aside = `${to}.${newKey().slice(0, 8)}.part`;
+  const unwritable = (error: Error) => {
+    throw badArgument(`Nothing can be written to "${to}": ${error.message}`, 'to');
+  };
+  const handle = await fs.open(aside, 'wx').catch(unwritable);
+  let place = 0;
+  return {
+    async restart() {
+      await handle.truncate(0).catch(unwritable);
+      place = 0;
+    },
+    async write(chunk) {
+      for (let from = 0; from < chunk.length;) {
+        const length = chunk.length - from;
+        const { bytesWritten } = await handle.write(chunk, from, length, place).catch(unwritable);
+        from += bytesWritten;
+        place += bytesWritten;
+      }
+    },
+    async finish(type) {
+      await handle.close().catch(unwritable);
+      await fs.rename(aside, to).catch(unwritable);
+      if (typeof openAsBlob === 'function') return openAsBlob(to, { type });
+      return new Blob([await fs.readFile(to)], { type });
+    },
+    async drop() {
+      await handle.close().catch(() => {});
+      await fs.rm(aside, { force: true });
+    },
+  };
+}

@@ -1,0 +1,22 @@
+export { Farebox } from './farebox.ts';
+export type {
+  FareboxOptions,
+  Input,
+  RequestFilter,
+  RequestPage,
+  RunOptions,
+  SubmitOptions,
+} from './farebox.ts';
+export type { Chat, ChatOptions } from './chat.ts';
+export type { DownloadOptions } from './download.ts';
+export { FareboxError } from './error.ts';
+export type { ClientCode, ErrorDetails } from './error.ts';
+export type { Job, Result } from './job.ts';
+export { file, LocalFile } from './media.ts';
+export type { Media, Progress, UploadOptions } from './media.ts';
+export { formatUsd, parseUsd } from './money.ts';
+export type { Call } from './transport.ts';
+export type * from './types.ts';
+export { isFinal } from './watch.ts';
+export { verifyWebhook } from './webhook.ts';
+export type { WebhookInput } from './webhook.ts';

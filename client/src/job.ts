@@ -1,0 +1,82 @@
+import { FareboxError, about } from './error.ts';
+import type { Call } from './transport.ts';
+import type { Output, QueuedRequest, RequestCard, Status } from './types.ts';
+
+/** A request that was submitted, by this process or an earlier one. */
+export interface Job {
+  requestId: string;
+  /** The reply of the submit; not there after `attach`. */
+  submitted?: QueuedRequest;
+  status(options?: Call & { waitSeconds?: number }): Promise<Status>;
+  /** Each change, to the end. */
+  watch(options?: Call): AsyncGenerator<Status>;
+  /** The final status, whichever it is. */
+  wait(options?: Call): Promise<Status>;
+  /** Waits, then the output and the card. Throws where it FAILED or was CANCELLED. */
+  result<T = Output>(options?: Call): Promise<Result<T>>;
+  cancel(options?: Call): Promise<void>;
+}
+
+export interface Result<T = Output> {
+  requestId: string;
+  output: T;
+  card: RequestCard;
+}
+
+export interface JobCalls {
+  status(requestId: string, options?: Call & { waitSeconds?: number }): Promise<Status>;
+  watch(requestId: string, options?: Call): AsyncGenerator<Status>;
+  response<T>(requestId: string, options?: Call): Promise<T>;
+  cancel(requestId: string, options?: Call): Promise<void>;
+  requests: { get(requestId: string, options?: Call): Promise<RequestCard> };
+}
+
+export function createJob(calls: JobCalls, requestId: string, submitted?: QueuedRequest): Job {
+  async function wait(options?: Call): Promise<Status> {
+    let last: Status | undefined;
+    for await (const status of calls.watch(requestId, options)) last = status;
+    return last!;
+  }
+  return {
+    requestId,
+    ...(submitted && { submitted }),
+    status: (options) => calls.status(requestId, options),
+    watch: (options) => calls.watch(requestId, options),
+    wait,
+    cancel: (options) => calls.cancel(requestId, options),
+    result: async <T>(options?: Call) => resultOf<T>(calls, await wait(options), options),
+  };
+}
+
+/** The output is paid for: a restart of the service in this moment is waited out. */
+const patience = 10;
+
+/** Of a final request. */
+export async function resultOf<T>(
+  calls: JobCalls,
+  status: Status,
+  { signal, maxRetries = patience }: Call = {},
+): Promise<Result<T>> {
+  const { request_id: requestId } = status;
+  if (status.status !== 'COMPLETED') throw unsuccessful(status);
+  try {
+    const [output, card] = await Promise.all([
+      calls.response<T>(requestId, { signal, maxRetries }),
+      calls.requests.get(requestId, { signal, maxRetries }),
+    ]);
+    return { requestId, output, card };
+  } catch (error) {
+    throw about(error, requestId);
+  }
+}
+
+function unsuccessful({ request_id: requestId, status, error }: Status): FareboxError {
+  const details = { status, ...(error && { error }) };
+  if (status === 'CANCELLED') {
+    const text = 'The request was cancelled. Nothing was charged.';
+    return new FareboxError('request_cancelled', text, { requestId, details });
+  }
+  const why = error ? `${error.message} (${error.code})` : 'It is not known why.';
+  const text = `The request failed: ${why} Nothing was charged.`;
+  return new FareboxError('request_failed', text, { requestId, details, type: 'upstream_error' });
+}

@@ -1,0 +1,227 @@
+import { badArgument } from './error.ts';
+import { chunksOfStream, isServerSide, nodeFs } from './runtime.ts';
+import type { Call, Transport, Wanted } from './transport.ts';
+import type { UploadedFile } from './types.ts';
+
+/** Files on their way to the service, and in place of them inside an input. */
+
+/** A file of this machine, by its path. Texts inside an input are never taken for paths. */
+export class LocalFile {
+  readonly path: string;
+  readonly contentType: string | undefined;
+
+  constructor(path: string, contentType?: string) {
+    this.path = path;
+    this.contentType = contentType;
+  }
+}
+
+/** Marks a path inside an input: `{ image_url: file('./cat.png') }`. Node, Deno and Bun. */
+export function file(path: string, options: { contentType?: string } = {}): LocalFile {
+  return new LocalFile(path, options.contentType);
+}
+
+/** What may stand in any field of an input in place of a `file_id`, and is uploaded. */
+export type Media = Blob | LocalFile | Uint8Array | ArrayBuffer | ReadableStream<Uint8Array>;
+
+export interface Progress {
+  /** Bytes so far. */
+  sent: number;
+  /** Null where it is not known. */
+  total: number | null;
+}
+
+export interface UploadOptions extends Call {
+  /** In place of what the bytes say. */
+  contentType?: string;
+  onProgress?(progress: Progress): void;
+}
+
+/** Bytes that no other thread shares, as Blobs ask. */
+type Part = Uint8Array<ArrayBuffer>;
+
+const uploadLimitMs = 30 * 60_000;
+const uploadsAtOnce = 4;
+const sniffBytes = 32;
+
+export async function upload(
+  transport: Transport,
+  source: Media | string,
+  options: UploadOptions = {},
+): Promise<UploadedFile> {
+  const local = typeof source === 'string' ? new LocalFile(source) : source;
+  const wanted = { method: 'POST', path: '/files', limitMs: uploadLimitMs } as const;
+  if (local instanceof ReadableStream && isServerSide) {
+    return sendStream(transport, wanted, local, options);
+  }
+  const bytes = await blobOf(local);
+  const contentType =
+    options.contentType ??
+    (local instanceof LocalFile ? local.contentType : undefined) ??
+    (bytes.type || (await sniff(bytes)));
+  const { onProgress } = options;
+  const total = bytes.size;
+  const counted = onProgress && isServerSide;
+  onProgress?.({ sent: 0, total });
+  const body = () => (counted ? counting(bytes.stream(), total, onProgress) : bytes);
+  const headers = { 'content-type': contentType };
+  const sent = { ...wanted, headers, body, repeatable: true };
+  const uploaded = await transport.json<UploadedFile>(sent, options);
+  if (!counted) onProgress?.({ sent: total, total });
+  return uploaded;
+}
+
+/** Sent as it comes and once: what has gone by cannot be sent again. */
+async function sendStream(
+  transport: Transport,
+  wanted: Pick<Wanted, 'method' | 'path' | 'limitMs'>,
+  stream: ReadableStream<Uint8Array>,
+  options: UploadOptions,
+): Promise<UploadedFile> {
+  const reader = stream.getReader();
+  const first = await reader.read();
+  const head = first.value ?? new Uint8Array();
+  const whole = new ReadableStream<Uint8Array>({
+    start(controller) {
+      if (head.length > 0) controller.enqueue(head);
+    },
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+  const contentType = options.contentType ?? (await sniff(new Blob([head as Part])));
+  const headers = { 'content-type': contentType };
+  const body = () => counting(whole, null, options.onProgress);
+  return transport.json({ ...wanted, headers, body, repeatable: false }, options);
+}
+
+function counting(
+  stream: ReadableStream<Uint8Array>,
+  total: number | null,
+  onProgress: UploadOptions['onProgress'],
+): ReadableStream<Uint8Array> {
+  let sent = 0;
+  return stream.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        sent += chunk.length;
+        controller.enqueue(chunk);
+        onProgress?.({ sent, total });
+      },
+    }),
+  );
+}
+
+async function blobOf(source: Media): Promise<Blob> {
+  if (source instanceof Blob) return source;
+  if (source instanceof LocalFile) return openFile(source.path);
+  if (source instanceof ReadableStream) {
+    const parts: Part[] = [];
+    for await (const chunk of chunksOfStream(source)) parts.push(chunk as Part);
+    return new Blob(parts);
+  }
+  return new Blob([source as Part]);
+}
+
+async function openFile(path: string): Promise<Blob> {
+  if (!isServerSide) {
+    throw badArgument(`A page cannot open "${path}": give the File or Blob itself.`, 'file');
+  }
+  const fs = await nodeFs();
+  try {
+    // Read while it is sent, where the runtime can.
+    if (typeof fs.openAsBlob === 'function') return await fs.openAsBlob(path);
+    return new Blob([await fs.promises.readFile(path)]);
+  } catch (error) {
+    throw badArgument(`The file "${path}" cannot be read: ${(error as Error).message}`, 'file');
+  }
+}
+
+/** First bytes, as Latin-1, of what the service takes. */
+const marks: [RegExp, string][] = [
+  [/^\x89PNG/, 'image/png'],
+  [/^\xff\xd8\xff/, 'image/jpeg'],
+  [/^GIF8/, 'image/gif'],
+  [/^RIFF.{4}WEBP/s, 'image/webp'],
+  [/^.{4}ftypavi[fs]/s, 'image/avif'],
+  [/^.{4}ftyp(?:heic|heix|mif1)/s, 'image/heic'],
+  [/^.{4}ftypqt/s, 'video/quicktime'],
+  [/^.{4}ftypM4A/s, 'audio/mp4'],
+  [/^.{4}ftyp/s, 'video/mp4'],
+  [/^.E\xdf\xa3/s, 'video/webm'],
+  [/^RIFF.{4}WAVE/s, 'audio/wav'],
+  [/^(?:ID3|\xff[\xe2-\xfb])/, 'audio/mpeg'],
+  [/^OggS/, 'audio/ogg'],
+  [/^fLaC/, 'audio/flac'],
+  [/^%PDF-/, 'application/pdf'],
+];
+
+async function sniff(bytes: Blob): Promise<string> {
+  const head = new Uint8Array(await bytes.slice(0, sniffBytes).arrayBuffer());
+  const latin1 = String.fromCharCode(...head);
+  const mark = marks.find(([pattern]) => pattern.test(latin1));
+  if (mark) return mark[1];
+  return isText(head) ? 'text/plain' : 'application/octet-stream';
+}
+
+function isText(head: Uint8Array): boolean {
+  if (head.includes(0)) return false;
+  try {
+    // The last character may be cut in two.
+    new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A copy with all that has to be uploaded replaced, each of them once. */
+export async function withUploads(
+  input: Record<string, unknown>,
+  replace: (source: Media) => Promise<string>,
+): Promise<Record<string, unknown>> {
+  const found = new Map<unknown, Media>();
+  collect(input, found);
+  const waiting = [...found];
+  const ids = new Map<unknown, string>();
+  const lane = async () => {
+    for (let next; (next = waiting.shift());) ids.set(next[0], await replace(next[1]));
+  };
+  await Promise.all(Array.from({ length: uploadsAtOnce }, lane));
+  return (ids.size === 0 ? input : swap(input, ids)) as Record<string, unknown>;
+}
+
+/** Two marks of one path mean one file. */
+function identity(media: Media): unknown {
+  return media instanceof LocalFile ? media.path : media;
+}
+
+function collect(value: unknown, found: Map<unknown, Media>): void {
+  if (isMedia(value)) found.set(identity(value), value);
+  else if (typeof value === 'object' && value !== null)
+    for (const each of Object.values(value)) collect(each, found);
+}
+
+function swap(value: unknown, ids: Map<unknown, string>): unknown {
+  if (isMedia(value)) return ids.get(identity(value));
+  if (Array.isArray(value)) return value.map((each) => swap(each, ids));
+  if (!isPlain(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, swap(each, ids)]));
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !('toJSON' in value);
+}
+
+function isMedia(value: unknown): value is Media {
+  return (
+    value instanceof Blob ||
+    value instanceof LocalFile ||
+    value instanceof Uint8Array ||
+    value instanceof ArrayBuffer ||
+    value instanceof ReadableStream
+  );
+}

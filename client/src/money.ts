@@ -1,0 +1,43 @@
+import { badArgument } from './error.ts';
+
+/** What a model takes, says or wrote: amounts in there are not the service's. */
+const foreign = new Set(['input', 'input_schema', 'example', 'assumptions']);
+
+/** Makes each `*_usd_micro` below a bigint, in place. */
+export function withAmounts<T>(value: unknown): T {
+  if (Array.isArray(value)) for (const item of value) withAmounts(item);
+  else if (typeof value === 'object' && value !== null) {
+    const fields = value as Record<string, unknown>;
+    for (const [name, field] of Object.entries(fields)) {
+      if (foreign.has(name)) continue;
+      fields[name] = name.endsWith('_usd_micro') ? amount(field) : withAmounts(field);
+    }
+  }
+  return value as T;
+}
+
+function amount(value: unknown): unknown {
+  if (typeof value === 'string' && /^-?\d+$/.test(value)) return BigInt(value);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, amount(each)]));
+}
+
+/** `$0.05`, `$0.000125`: exact, never rounded, at least two decimals. */
+export function formatUsd(micro: bigint): string {
+  const digits = (micro < 0n ? -micro : micro).toString().padStart(7, '0');
+  const cents = digits.slice(-6).replace(/0{1,4}$/, '');
+  return `${micro < 0n ? '-' : ''}$${digits.slice(0, -6)}.${cents}`;
+}
+
+/** `0.05`, `$0.05` and `$1,000` as micro-dollars; at most six decimals. */
+export function parseUsd(text: string): bigint {
+  const match = /^(-?)\$?(\d+|\d{1,3}(?:,\d{3})+)(?:\.(\d{1,6}))?$/.exec(text.trim());
+  if (!match) {
+    throw badArgument(
+      `"${text}" is no amount: write dollars with up to six decimals, such as 0.05.`,
+    );
+  }
+  const [, sign, whole = '', part = ''] = match;
+  const micro = BigInt(whole.replaceAll(',', '') + part.padEnd(6, '0'));
+  return sign === '-' ? -micro : micro;
+}

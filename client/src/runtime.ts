@@ -1,0 +1,54 @@
+/** What differs between Node, Deno, Bun and browsers. */
+
+type Files = typeof import('node:fs');
+
+interface Surroundings {
+  process?: {
+    versions?: { node?: string };
+    env?: Record<string, string | undefined>;
+    getBuiltinModule?(name: string): Files | undefined;
+  };
+}
+
+const { process } = globalThis as Surroundings;
+
+/** Deno and Bun say so as well. */
+export const isServerSide = typeof process?.versions?.node === 'string';
+
+export function environment(name: string): string | undefined {
+  try {
+    return process?.env?.[name]?.trim() || undefined;
+  } catch {
+    // Deno, where reading it was not allowed.
+    return undefined;
+  }
+}
+
+/** Named in two parts, so that who bundles for pages does not look for it. */
+export async function nodeFs(): Promise<Files> {
+  const name = ['node', 'fs'].join(':');
+  const known = process?.getBuiltinModule?.(name);
+  return known ?? ((await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as Files);
+}
+
+/** 128 random bits. `crypto.randomUUID` is missing on pages without https. */
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** Safari cannot loop over a stream. */
+export async function* chunksOfStream(
+  stream: ReadableStream<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}

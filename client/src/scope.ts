@@ -1,0 +1,64 @@
+import { FareboxError } from './error.ts';
+
+/** A signal that follows the caller's and a limit in time, and lets go of both at its end. */
+export interface Scope {
+  signal: AbortSignal;
+  /** Begins the limit anew, from now on with so many milliseconds: something came. */
+  alive(nextMs: number): void;
+  /** Stops what is under the signal. */
+  abort(): void;
+  end(): void;
+}
+
+export function openScope(outer: AbortSignal | undefined, limitMs: number, late: string): Scope {
+  const controller = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const follow = () => controller.abort(reasonOf(outer!));
+  const alive = (nextMs: number) => {
+    clearTimeout(timer);
+    if (nextMs === Infinity || controller.signal.aborted) return;
+    // Longer ones would ring at once.
+    const ms = Math.min(nextMs, 2_147_483_647);
+    timer = setTimeout(() => controller.abort(new FareboxError('timeout', late)), ms);
+  };
+  const end = () => {
+    clearTimeout(timer);
+    outer?.removeEventListener('abort', follow);
+  };
+  if (outer?.aborted) follow();
+  else outer?.addEventListener('abort', follow, { once: true });
+  alive(limitMs);
+  return {
+    signal: controller.signal,
+    alive,
+    abort: () => controller.abort(new FareboxError('aborted', 'The call was given up.')),
+    end,
+  };
+}
+
+function reasonOf({ reason }: AbortSignal): FareboxError {
+  if (reason instanceof FareboxError) return reason;
+  return (reason as Error | undefined)?.name === 'TimeoutError'
+    ? new FareboxError('timeout', "The time that the caller's signal gave is over.", {
+        cause: reason,
+      })
+    : new FareboxError('aborted', "The call was stopped by the caller's signal.", {
+        cause: reason,
+      });
+}
+
+/** Waits, or throws as soon as the signal fires. */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(reasonOf(signal));
+    const stop = () => {
+      clearTimeout(timer);
+      reject(reasonOf(signal!));
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}

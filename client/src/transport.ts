@@ -1,0 +1,344 @@
+import { FareboxError, badArgument } from './error.ts';
+import { withAmounts } from './money.ts';
+import { openScope, pause, type Scope } from './scope.ts';
+import type { ErrorBody } from './types.ts';
+
+/** Calls of the service: one place for the key, time limits, repeats and faults. */
+
+/** What every call may be told. */
+export interface Call {
+  /** Stops the call, and all that waits for it. */
+  signal?: AbortSignal;
+  /**
+   * Milliseconds. Of a single call: each try, 60,000 unless said otherwise; of `run`, `wait` and
+   * `watch`: all of it, without a limit unless given.
+   */
+  timeoutMs?: number;
+  /** Further tries of a call that may be sent again; 3 unless said otherwise. */
+  maxRetries?: number;
+}
+
+export interface Wanted {
+  method: 'GET' | 'POST';
+  /** Below the base address; or a whole address elsewhere. */
+  path: string;
+  query?: Record<string, string | number | Date | undefined | null>;
+  headers?: Record<string, string>;
+  json?: unknown;
+  body?: () => string | Blob | ReadableStream<Uint8Array>;
+  /** False: sent once. A GET, a call with an idempotency key and a body that is still there may be repeated. */
+  repeatable: boolean;
+  idempotencyKey?: string;
+  /** In place of the usual limit. */
+  limitMs?: number;
+  /** What the service was asked to wait, on top of the limit. */
+  waitMs?: number;
+  /** False: no key goes along, and redirects are followed. */
+  keyed?: boolean;
+}
+
+/** A reply whose body is still to come. Whoever has it ends its scope. */
+export interface Held {
+  response: Response;
+  scope: Scope;
+}
+
+export interface Transport {
+  baseUrl: string;
+  json<T>(wanted: Wanted, call?: Call, look?: (response: Response) => void): Promise<T>;
+  /** The reply as soon as its head is there; time is then measured from chunk to chunk. */
+  open(wanted: Wanted, call?: Call): Promise<Held>;
+}
+
+export interface TransportOptions {
+  apiKey?: string;
+  baseUrl: string;
+  fetch: typeof fetch;
+  timeoutMs: number | undefined;
+  maxRetries: number;
+  headers: Record<string, string>;
+}
+
+const usualLimitMs = 60_000;
+/** Between two pieces of a reply: streams say something every 15 seconds. */
+export const usualSilenceMs = 60_000;
+const pauseLeastMs = 500;
+const pauseMostMs = 8_000;
+/** What the service said itself about sending it again. */
+const advice = new WeakMap<FareboxError, boolean>();
+/** A longer wait is the caller's to decide on. */
+const retryAfterMostSeconds = 60;
+
+export function createTransport(options: TransportOptions): Transport {
+  const { baseUrl } = options;
+
+  async function json<T>(
+    wanted: Wanted,
+    call: Call = {},
+    look?: (response: Response) => void,
+  ): Promise<T> {
+    return tries(wanted, call, async ({ response, scope }) => {
+      try {
+        look?.(response);
+        const text = await response.text().catch((error: unknown) => {
+          throw fault(error, scope, wanted);
+        });
+        return readJson<T>(text, response);
+      } finally {
+        scope.end();
+      }
+    });
+  }
+
+  function open(wanted: Wanted, call: Call = {}): Promise<Held> {
+    return tries(wanted, call, async (held) => {
+      // Nobody may ever read it.
+      held.scope.alive(usualSilenceMs);
+      return held;
+    });
+  }
+
+  async function tries<T>(
+    wanted: Wanted,
+    call: Call,
+    read: (held: Held) => Promise<T>,
+  ): Promise<T> {
+    const most = call.maxRetries ?? options.maxRetries;
+    const body = bodyOf(wanted);
+    for (let tried = 0; ; tried++) {
+      try {
+        return await read(await once({ ...wanted, body }, call));
+      } catch (error) {
+        if (!(error instanceof FareboxError) || call.signal?.aborted) throw error;
+        const first = tried === 0;
+        if (!wanted.repeatable || tried >= most || !mayRepeat(error, first)) throw error;
+        await pause(pauseMs(error, tried), call.signal);
+      }
+    }
+  }
+
+  async function once(wanted: Wanted, call: Call): Promise<Held> {
+    const { waitMs = 0 } = wanted;
+    const limitMs =
+      (call.timeoutMs ?? options.timeoutMs ?? wanted.limitMs ?? usualLimitMs) + waitMs;
+    const late = `No answer from ${originOf(wanted, baseUrl)} within ${limitMs / 1000} s. ${again(wanted)}`;
+    const scope = openScope(call.signal, limitMs, late);
+    try {
+      scope.signal.throwIfAborted();
+      const response = await options.fetch(urlOf(wanted, baseUrl), initOf(wanted, scope));
+      if (response.ok) return { response, scope };
+      throw await refusal(response, wanted);
+    } catch (error) {
+      scope.end();
+      throw error instanceof FareboxError ? error : fault(error, scope, wanted);
+    }
+  }
+
+  function initOf(wanted: Wanted, scope: Scope): RequestInit {
+    const { method, idempotencyKey, keyed = true } = wanted;
+    const headers: Record<string, string> = { ...(keyed && options.headers), ...wanted.headers };
+    if (keyed) {
+      if (options.apiKey) headers.authorization = `Key ${options.apiKey}`;
+      if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
+    }
+    if (wanted.json !== undefined) headers['content-type'] = 'application/json';
+    const body = wanted.body?.();
+    return {
+      method,
+      headers,
+      signal: scope.signal,
+      // A key goes nowhere but to the address it was given for.
+      redirect: keyed ? 'manual' : 'follow',
+      credentials: 'omit',
+      ...(body !== undefined && { body }),
+      ...(body instanceof ReadableStream && { duplex: 'half' }),
+    } as RequestInit;
+  }
+
+  function fault(error: unknown, scope: Scope, wanted: Wanted): FareboxError {
+    const { idempotencyKey } = wanted;
+    if (scope.signal.aborted) return scope.signal.reason as FareboxError;
+    if (error instanceof FareboxError) return error;
+    const why = reasonFor(error);
+    return new FareboxError(
+      'connection_error',
+      `The connection to ${originOf(wanted, baseUrl)} failed${why}. ${again(wanted)}`,
+      { cause: error, ...(idempotencyKey !== undefined && { idempotencyKey }) },
+    );
+  }
+
+  return { baseUrl, json, open };
+}
+
+function bodyOf({ json, body }: Wanted): Wanted['body'] {
+  if (json === undefined) return body;
+  let text: string;
+  try {
+    text = JSON.stringify(json);
+  } catch (error) {
+    throw badArgument(`The input cannot be written as JSON: ${(error as Error).message}`, 'input');
+  }
+  return () => text;
+}
+
+/** What to do when it is not known whether the call came through. */
+function again({ idempotencyKey, method }: Wanted): string {
+  if (idempotencyKey !== undefined) {
+    return `Whether it was taken is not known: send it again with idempotencyKey "${idempotencyKey}", which does nothing twice.`;
+  }
+  return method === 'GET'
+    ? 'Check the address and that the service runs, then try again.'
+    : 'Check that the service runs, then try again.';
+}
+
+function reasonFor(error: unknown): string {
+  const { cause } = error as { cause?: { code?: unknown } };
+  const code = cause?.code ?? (error as { code?: unknown }).code;
+  return typeof code === 'string' ? ` (${code})` : '';
+}
+
+export function urlOf({ path, query }: Pick<Wanted, 'path' | 'query'>, baseUrl: string): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value === undefined || value === null) continue;
+    search.set(name, value instanceof Date ? value.toISOString() : String(value));
+  }
+  const address = path.startsWith('/') ? baseUrl + path : path;
+  return `${address}${search.size > 0 ? `?${search}` : ''}`;
+}
+
+function originOf({ path }: Wanted, baseUrl: string): string {
+  return new URL(path.startsWith('/') ? baseUrl : path).origin;
+}
+
+/** One part of a path, or several of a model id. What climbs out of its place is refused. */
+export function segments(id: string, what: string): string {
+  const parts = String(id).split('/');
+  if (parts.some((part) => part === '' || part === '.' || part === '..'))
+    throw badArgument(`"${id}" is no ${what}.`, what);
+  return parts.map(encodeURIComponent).join('/');
+}
+
+function mayRepeat(error: FareboxError, first: boolean): boolean {
+  const { code, status, retryAfterSeconds } = error;
+  if (retryAfterSeconds !== undefined && retryAfterSeconds > retryAfterMostSeconds) return false;
+  // Our own first try is still running: its reply is what we want.
+  if (code === 'idempotency_conflict') return !first && retryAfterSeconds !== undefined;
+  if (status === 402 || status === 409) return false;
+  return advice.get(error) ?? isPassing(status, code);
+}
+
+/** True for what may be better in a moment. */
+export function isPassing(status: number | null, code: string): boolean {
+  if (status === null) return code === 'connection_error' || code === 'timeout';
+  return status === 408 || status === 429 || status >= 500;
+}
+
+function pauseMs({ retryAfterSeconds }: FareboxError, tried: number): number {
+  return retryAfterSeconds === undefined
+    ? backoffMs(tried)
+    : retryAfterSeconds * 1000 + Math.random() * 250;
+}
+
+/** Twice as long each time, half of it by chance, so that many callers do not come as one. */
+export function backoffMs(tried: number): number {
+  const most = Math.min(pauseMostMs, pauseLeastMs * 2 ** tried);
+  return most / 2 + Math.random() * (most / 2);
+}
+
+function readJson<T>(text: string, response: Response): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch (error) {
+    throw unexpected(response, 'with something that is no JSON', error);
+  }
+}
+
+async function refusal(response: Response, wanted: Wanted): Promise<FareboxError> {
+  const { status, headers } = response;
+  if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
+    await response.body?.cancel();
+    return unexpected(response, 'with a redirect, which is not followed with a key');
+  }
+  const text = await response.text();
+  let error: ErrorBody['error'] | undefined;
+  try {
+    error = (JSON.parse(text) as Partial<ErrorBody>).error;
+  } catch {
+    // A proxy's page.
+  }
+  if (typeof error?.code !== 'string') return unexpected(response, `with status ${status}`);
+  return errorFrom(error, { status, headers, idempotencyKey: wanted.idempotencyKey });
+}
+
+export function errorFrom(
+  { code, message, type, param, request_id, details }: ErrorBody['error'],
+  about: { status: number | null; headers?: Headers; idempotencyKey?: string },
+): FareboxError {
+  const { headers } = about;
+  const retryAfterSeconds = retryAfterOf(headers);
+  const should = headers?.get('x-should-retry');
+  const error = new FareboxError(code, message, {
+    status: about.status,
+    type,
+    callId: request_id,
+    param,
+    details: withAmounts(details ?? {}),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    ...(about.idempotencyKey !== undefined && { idempotencyKey: about.idempotencyKey }),
+  });
+  if (should) advice.set(error, should === 'true');
+  return error;
+}
+
+function unexpected(response: Response, how: string, cause?: unknown): FareboxError {
+  const { status, headers } = response;
+  const retryAfterSeconds = retryAfterOf(headers);
+  return new FareboxError(
+    'unexpected_reply',
+    `The address answered ${how}. Check that baseUrl is that of the service and ends in /v1.`,
+    {
+      status: status || null,
+      callId: headers.get('x-request-id'),
+      ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+      cause,
+    },
+  );
+}
+
+export function retryAfterOf(headers: Headers | undefined): number | undefined {
+  const text = headers?.get('retry-after');
+  if (!text) return undefined;
+  const seconds = /^\d+(\.\d+)?$/.test(text)
+    ? Number(text)
+    : (Date.parse(text) - Date.now()) / 1000;
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
+}
+
+/** Bytes as they come, none later than `silenceMs` after the one before. */
+export async function* chunksOf(
+  { response, scope }: Held,
+  silenceMs: number,
+): AsyncGenerator<Uint8Array> {
+  const reader = response.body?.getReader();
+  try {
+    for (;;) {
+      const { done, value } = (await reader?.read()) ?? { done: true };
+      if (done) return;
+      scope.alive(silenceMs);
+      yield value!;
+    }
+  } catch (error) {
+    if (scope.signal.aborted) throw scope.signal.reason;
+    if (error instanceof FareboxError) throw error;
+    throw new FareboxError(
+      'connection_error',
+      `The connection broke in mid-reply${reasonFor(error)}.`,
+      { cause: error },
+    );
+  } finally {
+    scope.end();
+    // Whoever leaves early stops the other side as well.
+    scope.abort();
+  }
+}

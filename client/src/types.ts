@@ -1,0 +1,554 @@
+// Made by `npm run generate` from the schemas of openapi.json.
+
+/** What comes out. */
+export type Kind = 'video' | 'image' | 'text';
+
+/** What is priced. `MP` is a megapixel. */
+export type Unit = 'sec' | 'image' | 'request' | 'MP' | '1M tokens';
+
+export type Resolution = '0.5k' | '1k' | '1.5k' | '2k' | '4k' | '480p' | '540p' | '720p' | '768p' | '1080p';
+
+export type Model = {
+  /** Used exactly as it stands here, slashes and all. */
+  id: string;
+  object: 'model';
+  /** When the row was added, unix seconds. */
+  created: number;
+  /** Whose model it is. */
+  owned_by: string;
+  /** For people. */
+  name: string;
+  /** For people; may be empty. */
+  description: string;
+  kind: Kind;
+  /** What the model does. */
+  task: 'text-to-video' | 'image-to-video' | 'reference-to-video' | 'video-edit' | 'video-extend' | 'video-analyze' | 'video-to-video/edit' | 'character-animation' | 'talking-avatar' | 'lip-sync' | 'video-to-audio' | 'motion-control' | 'reframe' | 'upscale' | 'text-to-image' | 'edit' | 'layer-decomposition' | 'text-to-vector' | 'chat';
+  /** US dollars per unit, all-inclusive; where rates differ by resolution, the highest. Of a text model: per 1M tokens in and out. Shown for reading; reckon with POST /estimate. */
+  price: number | {
+    /** Per 1M prompt tokens. */
+    input: number;
+    /** Per 1M completion tokens. */
+    output: number;
+  };
+  unit: Unit;
+  /** US dollars per unit by resolution; only where they differ. */
+  price_by_resolution?: Record<string, number>;
+  /** What adds to the price of a unit. */
+  extras: Array<ModelExtra>;
+  /** Longest duration or largest count of one request. 0: no maximum is stated. */
+  max: number;
+  /** What `max` counts, such as `seconds` or `images`. */
+  max_unit: string;
+  /** Values the input `resolution` may take; may be empty. */
+  resolutions: Array<Resolution>;
+  /** True: the model has no content filter. */
+  uncensored: boolean;
+  /** JSON Schema (2020-12) of the input. */
+  input_schema: Record<string, unknown>;
+  /** An input that works. */
+  example: Record<string, unknown>;
+  /** Text models: prompt tokens at most. */
+  context_tokens?: number;
+  /** Text models: completion tokens at most. */
+  max_output_tokens?: number;
+};
+
+/** One rule that adds to the price: per item of a list, or when a field has a value. */
+export type ModelExtra = {
+  /** What is paid for. */
+  label: string;
+  /** The input field that decides. */
+  field: string;
+  /** US dollars added to the price of one unit; with `per_item`, for each item. */
+  add_usd: number;
+  /** Counts the items of the field. */
+  per_item?: boolean;
+  /** Items that add nothing. */
+  free?: number;
+  /** Adds when the field holds this. */
+  equals?: string | number | boolean;
+  /** What an omitted field counts as. */
+  default?: string | number | boolean;
+};
+
+export type QuoteLine = {
+  /** What is paid for. */
+  label: string;
+  /** How many units. */
+  quantity: number;
+  /** What one unit costs. */
+  unit_price_usd_micro: bigint;
+  /** What the line adds to the price. */
+  amount_usd_micro: bigint;
+};
+
+export type Estimate = {
+  /** The model asked for. */
+  model_id: string;
+  kind: Kind;
+  /** What a submit of this input reserves, and the most it is charged. */
+  price_usd_micro: bigint;
+  unit: Unit;
+  /** What one unit costs, extras included; for text the dearer rate. */
+  unit_price_usd_micro: bigint;
+  /** How many units. */
+  quantity: number;
+  /** Only where it is not 1: what this account pays of the list price. The estimate's rates have it in them already. */
+  price_multiplier?: number;
+  /** How the price comes about; the amounts add up to it. */
+  breakdown: Array<QuoteLine>;
+  /** What was taken for fields that were left out, by field: the dearest `resolution`, 5 `duration_seconds`, 1 `num_images`. */
+  assumptions: Record<string, unknown>;
+  /** Where `resolution` was left out and decides the price: what a unit costs in each. */
+  unit_price_by_resolution_usd_micro?: Record<string, bigint>;
+};
+
+export type Balance = {
+  /** What the account is paid in: 1 USDT counts as 1 USD, `"1000000"`. */
+  currency: 'USDT';
+  /** What the account can spend; all its keys share it. */
+  available_usd_micro: bigint;
+  /** What its open requests hold, beside that. */
+  reserved_usd_micro: bigint;
+  /** The key that asks. A submit needs room in both: balance and limit. */
+  key: {
+    /** Names the key of this call; not secret. */
+    key_id: string;
+    /** As it was given. */
+    name: string;
+    /** The key's limit of the month; null: it has none. */
+    limit_usd_micro: bigint | null;
+    /** Charged and reserved by the key this month. */
+    spent_usd_micro: bigint;
+    /** When the month (UTC) ends, and with it what was spent in it. */
+    resets_at: string;
+  };
+};
+
+export type QueuedRequest = {
+  status: 'IN_QUEUE';
+  /** Names the request in every later path. */
+  request_id: string;
+  /** Where to poll. */
+  status_url: string;
+  /** Where the output will be. */
+  response_url: string;
+  /** Cancels while `IN_QUEUE`. */
+  cancel_url: string;
+  /** The model it runs on. */
+  model_id: string;
+  /** Reserved; the charge is never higher. */
+  quoted_usd_micro: bigint;
+  /** Requests ahead when it was accepted. */
+  queue_position: number;
+};
+
+/** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
+export type StatusName = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+
+export type Status = {
+  /** Names the request; a UUIDv7. */
+  request_id: string;
+  /** The model it runs on. */
+  model_id: string;
+  status: StatusName;
+  /** Requests ahead, 0 for the next; counted up to 1000. Only while IN_QUEUE. */
+  queue_position?: number;
+  /** 0 to 1, where the model tells. */
+  progress?: number;
+  /** Newest lines of the model, where it tells. */
+  logs?: Array<string>;
+  /** When it was submitted. */
+  created_at: string;
+  /** When an upstream was first called. */
+  started_at?: string;
+  /** When it became final. */
+  completed_at?: string;
+  /** Where to poll. */
+  status_url: string;
+  /** Where the output is, once `COMPLETED`. */
+  response_url: string;
+  /** Cancels while `IN_QUEUE`. */
+  cancel_url: string;
+  error?: Failure;
+  metrics?: {
+    /** Waited, milliseconds. */
+    queue_ms?: number;
+    /** Ran, milliseconds. */
+    run_ms?: number;
+  };
+};
+
+export type RequestCard = {
+  /** Names the request; a UUIDv7. */
+  request_id: string;
+  /** The model it runs on. */
+  model_id: string;
+  kind: Kind;
+  status: StatusName;
+  /** Reserved at submit. */
+  quoted_usd_micro: bigint;
+  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
+  charged_usd_micro: bigint | null;
+  price: {
+    unit: Unit;
+    /** What one unit costs. */
+    unit_price_usd_micro: bigint;
+    /** Units quoted; once `COMPLETED`, units delivered. */
+    quantity: number;
+  };
+  /** The outputs, once `COMPLETED`. */
+  output_urls: Array<string>;
+  /** Why it `FAILED`; else null. */
+  error: {
+    code: FailureCode;
+    /** For people. */
+    message: string;
+  } | null;
+  /** What was submitted. Of a chat call its figures only, never what was said. Empty 30 days after its end, and once it was cancelled where it was larger than 16 KiB. */
+  input: Record<string, unknown>;
+  /** When it was submitted. */
+  created_at: string;
+  /** When an upstream was first called. */
+  started_at: string | null;
+  /** When it became final. */
+  completed_at: string | null;
+  /** When the outputs are deleted; null where there are none. */
+  expires_at: string | null;
+  /** Null where none was asked for. */
+  webhook: {
+    /** Where the notification goes. */
+    url: string;
+    state: 'pending' | 'delivered' | 'failed';
+    /** HTTP status the receiver answered with. */
+    last_status: number | null;
+  } | null;
+  /** Where to poll. */
+  status_url: string;
+  /** Where the output is, once `COMPLETED`. */
+  response_url: string;
+  /** Cancels while `IN_QUEUE`. */
+  cancel_url: string;
+  /** The key that submitted. */
+  key_id: string;
+};
+
+/** What a webhook gets: the request card without `input`. */
+export type WebhookEvent = {
+  /** Names the request; a UUIDv7. */
+  request_id: string;
+  /** The model it runs on. */
+  model_id: string;
+  kind: Kind;
+  status: StatusName;
+  /** Reserved at submit. */
+  quoted_usd_micro: bigint;
+  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
+  charged_usd_micro: bigint | null;
+  price: {
+    unit: Unit;
+    /** What one unit costs. */
+    unit_price_usd_micro: bigint;
+    /** Units quoted; once `COMPLETED`, units delivered. */
+    quantity: number;
+  };
+  /** The outputs, once `COMPLETED`. */
+  output_urls: Array<string>;
+  /** Why it `FAILED`; else null. */
+  error: {
+    code: FailureCode;
+    /** For people. */
+    message: string;
+  } | null;
+  /** When it was submitted. */
+  created_at: string;
+  /** When an upstream was first called. */
+  started_at: string | null;
+  /** When it became final. */
+  completed_at: string | null;
+  /** When the outputs are deleted; null where there are none. */
+  expires_at: string | null;
+  /** Null where none was asked for. */
+  webhook: {
+    /** Where the notification goes. */
+    url: string;
+    state: 'pending' | 'delivered' | 'failed';
+    /** HTTP status the receiver answered with. */
+    last_status: number | null;
+  } | null;
+  /** Where to poll. */
+  status_url: string;
+  /** Where the output is, once `COMPLETED`. */
+  response_url: string;
+  /** Cancels while `IN_QUEUE`. */
+  cancel_url: string;
+  /** The key that submitted. */
+  key_id: string;
+};
+
+export type RequestLine = {
+  /** Names the request; a UUIDv7. */
+  request_id: string;
+  /** The model it runs on. */
+  model_id: string;
+  kind: Kind;
+  status: StatusName;
+  /** Reserved at submit. */
+  quoted_usd_micro: bigint;
+  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
+  charged_usd_micro: bigint | null;
+  /** Why it `FAILED`; else null. */
+  error_code: 'upstream_rejected' | 'upstream_failed' | 'timeout' | 'output_too_large' | 'outcome_unknown' | 'output_unusable' | null;
+  /** When it was submitted. */
+  created_at: string;
+  /** When an upstream was first called. */
+  started_at: string | null;
+  /** When it became final. */
+  completed_at: string | null;
+  /** Where to poll. */
+  status_url: string;
+  /** Where the output is, once `COMPLETED`. */
+  response_url: string;
+  /** Cancels while `IN_QUEUE`. */
+  cancel_url: string;
+  /** The key that submitted. */
+  key_id: string;
+};
+
+export type RequestList = {
+  /** Newest first. */
+  data: Array<RequestLine>;
+  /** For the next page; null at the end. */
+  next_cursor: string | null;
+};
+
+export type MediaFile = {
+  /** A signed link; good for 24 hours after completion, without a key. */
+  url: string;
+  /** Found in the bytes. */
+  content_type: string;
+  /** Pixels. */
+  width?: number;
+  /** Pixels. */
+  height?: number;
+  /** Seconds. */
+  duration?: number;
+  /** Bytes. */
+  file_size: number;
+  /** A name to save it under. */
+  file_name: string;
+  [field: string]: unknown;
+};
+
+/** The model's output. Which fields there are depends on the model. */
+export type Output = {
+  /** Pictures. */
+  images?: Array<MediaFile>;
+  image?: MediaFile;
+  video?: MediaFile;
+  audio?: MediaFile;
+  /** What the model wrote. */
+  text?: string;
+  /** What to give for the same output again. */
+  seed?: number;
+  [field: string]: unknown;
+};
+
+export type UploadedFile = {
+  /** Put it into any URL field of an input. */
+  file_id: string;
+  /** Found in the bytes. */
+  content_type: string;
+  /** Bytes. */
+  size: number;
+  /** Of the bytes, hex. */
+  sha256: string;
+  /** When it was stored. */
+  created_at: string;
+  /** When it is deleted, 7 days later. */
+  expires_at: string;
+};
+
+/** Besides these: `name`, `tool_calls`, `tool_call_id`, `function_call`, `refusal`, `reasoning`, `reasoning_content`, `reasoning_details` and `audio.id`. Other fields, also of parts, are dropped. */
+export type ChatMessage = {
+  role: 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function';
+  /** A text, or a list of parts: `text`, `refusal`, `image_url`, `input_audio`, `file`. May be missing where an assistant called tools, and of a tool. */
+  content?: Array<Record<string, unknown>> | string | null;
+  [field: string]: unknown;
+};
+
+/** Fields that are not named here are dropped. */
+export type ChatInput = {
+  /** The id of a text model. */
+  model: string;
+  /** The conversation, oldest first. */
+  messages: Array<ChatMessage>;
+  /** Completion tokens at most. Left out: 4096. The model's own ceiling holds as well. */
+  max_tokens?: number | null;
+  /** The same as `max_tokens`. */
+  max_completion_tokens?: number | null;
+  /** Only 1. */
+  n?: number | null;
+  /** Answer as server-sent events. */
+  stream?: boolean | null;
+  /** For streams. */
+  stream_options?: {
+    /** Ask for a last chunk with `usage`. */
+    include_usage?: boolean | null;
+    [field: string]: unknown;
+  } | null;
+  temperature?: number | null;
+  top_p?: number | null;
+  presence_penalty?: number | null;
+  frequency_penalty?: number | null;
+  seed?: number | null;
+  stop?: Array<string> | string | null;
+  logit_bias?: Record<string, unknown> | null;
+  logprobs?: boolean | null;
+  top_logprobs?: number | null;
+  response_format?: Record<string, unknown> | null;
+  /** `function` and `custom` tools only. */
+  tools?: Array<Record<string, unknown>> | null;
+  tool_choice?: Record<string, unknown> | string | null;
+  parallel_tool_calls?: boolean | null;
+  functions?: Array<Record<string, unknown>> | null;
+  function_call?: Record<string, unknown> | string | null;
+  reasoning_effort?: string | null;
+  verbosity?: string | null;
+  user?: string | null;
+  [field: string]: unknown;
+};
+
+/** The model's own count where it gives one; else what was delivered is counted. */
+export type ChatUsage = {
+  /** Tokens read. */
+  prompt_tokens: number;
+  /** Tokens written. */
+  completion_tokens: number;
+  /** Both. */
+  total_tokens: number;
+  /** What the call cost. */
+  cost_usd_micro: bigint;
+  [field: string]: unknown;
+};
+
+export type Completion = {
+  /** `chatcmpl-` and the id of the request. */
+  id: string;
+  object: 'chat.completion';
+  /** Unix seconds. */
+  created: number;
+  /** The catalog id. */
+  model: string;
+  /** One. */
+  choices: Array<{
+    /** 0. */
+    index: number;
+    message: {
+      /** `assistant`. */
+      role: string;
+      /** The reply. */
+      content: string | null;
+      [field: string]: unknown;
+    };
+    /** `stop`, `length`, `tool_calls` … */
+    finish_reason: string | null;
+    [field: string]: unknown;
+  }>;
+  usage?: ChatUsage;
+  [field: string]: unknown;
+};
+
+export type ChatChunk = {
+  /** The same in every chunk. */
+  id: string;
+  object: 'chat.completion.chunk';
+  /** Unix seconds. */
+  created: number;
+  /** The catalog id. */
+  model: string;
+  /** Empty in the usage chunk. */
+  choices: Array<{
+    /** 0. */
+    index: number;
+    /** What is new. */
+    delta: Record<string, unknown>;
+    /** In the last chunk of the text. */
+    finish_reason?: string | null;
+    [field: string]: unknown;
+  }>;
+  /** Where asked for: null until the last chunk, then as `ChatUsage`. */
+  usage?: {
+    /** What the call cost. */
+    cost_usd_micro: bigint;
+    [field: string]: unknown;
+  } | null;
+  [field: string]: unknown;
+};
+
+/** What went wrong. Handle codes you do not know by their HTTP status. */
+export type ErrorCode = 'bad_request' | 'unknown_model' | 'unpriceable' | 'invalid_input' | 'bad_webhook_url' | 'bad_messages' | 'use_chat_completions' | 'unauthorized' | 'insufficient_balance' | 'key_limit_reached' | 'forbidden' | 'not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'request_not_ready' | 'not_cancellable' | 'expired' | 'payload_too_large' | 'unsupported_media_type' | 'rate_limited' | 'internal_error' | 'submit_failed' | 'capacity_unavailable';
+
+/** The family of the code. */
+export type ErrorType = 'invalid_request_error' | 'authentication_error' | 'billing_error' | 'conflict_error' | 'rate_limit_error' | 'server_error' | 'upstream_error';
+
+/** The body of every reply that is no success. */
+export type ErrorBody = {
+  error: {
+    code: ErrorCode;
+    /** For people: what is wrong and what to do next. Its words may change. */
+    message: string;
+    type: ErrorType;
+    /** The field, parameter or header at fault. */
+    param: string | null;
+    /** The `x-request-id` of this call. */
+    request_id: string;
+    /** Figures and allowed values; which ones depends on the code. */
+    details?: {
+      /** What the call would reserve. */
+      required_usd_micro?: bigint;
+      /** What the account can spend. */
+      available_usd_micro?: bigint;
+      /** What its open requests hold. */
+      reserved_usd_micro?: bigint;
+      /** The key's limit of the month. */
+      limit_usd_micro?: bigint;
+      /** Charged and reserved by the key this month. */
+      spent_usd_micro?: bigint;
+      /** When the month (UTC) ends. */
+      resets_at?: string;
+      /** All that the key may use. */
+      models?: Array<string>;
+      status?: StatusName;
+      error?: Failure;
+      /** Everything to correct in the input. */
+      errors?: Array<{
+        /** JSON pointer into the input; empty for the input itself. */
+        path: string;
+        /** What is wrong there. */
+        message: string;
+      }>;
+      /** The most this call takes. */
+      max_bytes?: number;
+      /** Jobs the key may have open. */
+      open_jobs_limit?: number;
+      /** Chat calls the key may have open at once. */
+      open_chats_limit?: number;
+      /** Uploads the account may have open at once. */
+      open_uploads_limit?: number;
+      /** The part that is not ready. */
+      failing?: string;
+      [field: string]: unknown;
+    };
+  };
+};
+
+/** Why an accepted request ended `FAILED`. Nothing was charged. */
+export type FailureCode = 'upstream_rejected' | 'upstream_failed' | 'timeout' | 'output_too_large' | 'outcome_unknown' | 'output_unusable';
+
+/** Why an accepted request ended `FAILED`. */
+export type Failure = {
+  code: FailureCode;
+  /** For people. */
+  message: string;
+};

@@ -1,0 +1,114 @@
+import { FareboxError, about } from './error.ts';
+import { eventsOf, parsed } from './events.ts';
+import { openScope, pause } from './scope.ts';
+import {
+  backoffMs,
+  chunksOf,
+  isPassing,
+  retryAfterOf,
+  segments,
+  type Call,
+  type Transport,
+  type Wanted,
+} from './transport.ts';
+import type { Status } from './types.ts';
+
+/** Follows a request to its end, over restarts of the service and broken connections. */
+
+/** The first event comes at once; where it does not, something on the way holds events back. */
+const firstEventMs = 10_000;
+/** The service says something every 15 seconds. */
+const silenceMs = 45_000;
+const pollSeconds = 25;
+/** Streams that failed in a row before only polls are made. */
+const streamTries = 3;
+/** Without any word from the service for so long, it is given up. */
+const lostMs = 15 * 60_000;
+
+export function isFinal({ status }: Pick<Status, 'status'>): boolean {
+  return status === 'COMPLETED' || status === 'FAILED' || status === 'CANCELLED';
+}
+
+export async function* watch(
+  transport: Transport,
+  requestId: string,
+  { signal, timeoutMs }: Call = {},
+): AsyncGenerator<Status> {
+  const path = `/requests/${segments(requestId, 'request id')}/status`;
+  const late = `The request is not final after ${(timeoutMs ?? 0) / 1000} s. It goes on: attach("${requestId}") follows it again.`;
+  const limit = openScope(signal, timeoutMs ?? Infinity, late);
+  let shown = '';
+  let heardAt = Date.now();
+  let fruitless = 0;
+  let failed = 0;
+  try {
+    for (;;) {
+      const round = fruitless < streamTries ? streamed : polled;
+      let heard = false;
+      try {
+        for await (const status of round(transport, path, limit.signal)) {
+          heard = true;
+          heardAt = Date.now();
+          const text = JSON.stringify(status);
+          if (text === shown) continue;
+          shown = text;
+          failed = 0;
+          yield status;
+          if (isFinal(status)) return;
+        }
+        if (round === polled) continue;
+        // The service ended the stream, as it does before it stops.
+        await pause(backoffMs(Math.min(failed++, 2)), limit.signal);
+      } catch (error) {
+        if (limit.signal.aborted) throw limit.signal.reason;
+        if (!isTransient(error) || Date.now() - heardAt > lostMs) throw error;
+        // Who was not reached at all says nothing about streams.
+        if (!heard && error.code !== 'connection_error') fruitless++;
+        await pause(restMs(error, failed++), limit.signal);
+      }
+    }
+  } catch (error) {
+    throw about(error, requestId);
+  } finally {
+    limit.end();
+  }
+}
+
+function isTransient(error: unknown): error is FareboxError {
+  return error instanceof FareboxError && isPassing(error.status, error.code);
+}
+
+function restMs({ retryAfterSeconds = 0 }: FareboxError, failed: number): number {
+  return Math.max(backoffMs(Math.min(failed, 2)), retryAfterSeconds * 1000);
+}
+
+/** Every change, until the service or the connection ends it. */
+async function* streamed(
+  transport: Transport,
+  path: string,
+  signal: AbortSignal,
+): AsyncGenerator<Status> {
+  const wanted: Wanted = { method: 'GET', path: `${path}/stream`, repeatable: false };
+  const held = await transport.open(wanted, { signal, timeoutMs: firstEventMs });
+  for await (const { event, data } of eventsOf(chunksOf(held, silenceMs)))
+    if (event === 'status') yield parsed<Status>(data);
+}
+
+/** One look, which the service answers when the status has changed. */
+async function* polled(
+  transport: Transport,
+  path: string,
+  signal: AbortSignal,
+): AsyncGenerator<Status> {
+  const askedAt = Date.now();
+  const query = { wait: pollSeconds };
+  const waitMs = pollSeconds * 1000;
+  const wanted: Wanted = { method: 'GET', path, query, repeatable: false, waitMs };
+  let again = 0;
+  const status = await transport.json<Status>(wanted, { signal }, ({ headers }) => {
+    again = retryAfterOf(headers) ?? 2;
+  });
+  yield status;
+  // A full service holds no calls, it answers at once.
+  if (Date.now() - askedAt < 1_000) await pause(again * 1000, signal);
+}

@@ -1,0 +1,3 @@
+module farebox-example
+
+go 1.21

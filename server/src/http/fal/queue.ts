@@ -1,0 +1,65 @@
+import type { FastifyReply } from 'fastify';
+import { falAddresses, falStatus, newLines } from '../../core/fal.ts';
+import { isFinal } from '../../core/request.ts';
+import type { HttpDeps, Keyed } from '../deps.ts';
+import { enqueue } from '../queue.ts';
+import * as requests from '../requests.ts';
+
+/** fal's queue: each call is one of ours, told in fal's words. */
+
+/** POST {model_id}?fal_webhook= */
+export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const model_id = (req.params as { '*': string })['*'];
+  const { fal_webhook: webhook_url } = req.query as Record<string, unknown>;
+  const submitted = await enqueue({ model_id, webhook_url }, req, reply, deps);
+  const { request_id, queue_position } = submitted;
+  name(reply, request_id);
+  return {
+    status: 'IN_QUEUE',
+    request_id,
+    ...falAddresses(request_id, submitted.model_id, deps.links),
+    queue_position,
+  };
+}
+
+/** GET {app}/requests/{request_id}/status?logs= : 202 until it is final. */
+export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const told = await requests.status(req, reply, deps);
+  name(reply, told.request_id);
+  if (!isFinal(told.status)) reply.code(202);
+  return falStatus(told, wantsLogs(req) ? (told.logs ?? []) : [], deps.links);
+}
+
+/** GET {app}/requests/{request_id}/status/stream?logs= : its client gathers the lines itself. */
+export async function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const withLogs = wantsLogs(req);
+  let shown: readonly string[] = [];
+  name(reply, requests.requestId(req));
+  return requests.follow(req, reply, deps, (events, told) => {
+    const { logs = [] } = told;
+    events.send(JSON.stringify(falStatus(told, withLogs ? newLines(shown, logs) : [], deps.links)));
+    shown = logs;
+  });
+}
+
+/** GET {app}/requests/{request_id}: the output itself. */
+export async function result(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  name(reply, requests.requestId(req));
+  return requests.response(req, reply, deps);
+}
+
+/** PUT {app}/requests/{request_id}/cancel */
+export async function cancel(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  await requests.cancel(req, reply, deps);
+  reply.code(202);
+  return { status: 'CANCELLATION_REQUESTED' };
+}
+
+function wantsLogs(req: Keyed): boolean {
+  return ['1', 'true'].includes(String((req.query as Record<string, unknown>).logs));
+}
+
+/** Its client takes the id of a result from here. */
+function name(reply: FastifyReply, requestId: string): void {
+  reply.header('x-fal-request-id', requestId);
+}

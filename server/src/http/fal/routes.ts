@@ -1,0 +1,42 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { HttpDeps, Keyed } from '../deps.ts';
+import type { Call } from '../routes.ts';
+import * as queue from './queue.ts';
+import * as upload from './upload.ts';
+
+/**
+ * A door for fal's own JavaScript client: below /fal it finds the addresses it knows, host and all,
+ * so that its user changes nothing but where they lead. It is fal's protocol and no part of /v1.
+ */
+
+type KeyedCall = (req: Keyed, reply: FastifyReply, deps: HttpDeps) => Promise<unknown>;
+
+/** A path names the first two steps of a model's id, three where the first is a namespace. */
+const apps = ['/:owner/:alias', '/:namespace/:owner/:alias'];
+
+const keyed: [Call['method'], string, KeyedCall][] = [
+  ['POST', '/queue.fal.run/*', queue.submit],
+  ...apps.flatMap((app): [Call['method'], string, KeyedCall][] => [
+    ['GET', `/queue.fal.run${app}/requests/:request_id`, queue.result],
+    ['GET', `/queue.fal.run${app}/requests/:request_id/status`, queue.status],
+    ['GET', `/queue.fal.run${app}/requests/:request_id/status/stream`, queue.stream],
+    ['PUT', `/queue.fal.run${app}/requests/:request_id/cancel`, queue.cancel],
+  ]),
+  ['POST', '/rest.fal.ai/storage/upload/initiate', upload.initiate],
+];
+
+export function falCalls(deps: HttpDeps): Call[] {
+  return [
+    ...keyed.map(([method, path, call]): Call => {
+      const handler = (req: Keyed, reply: FastifyReply) => call(req, reply, deps);
+      return { method, path: `/fal${path}`, prefixed: false, who: 'key', handler };
+    }),
+    {
+      method: 'PUT',
+      path: '/fal/uploads/:file_id',
+      prefixed: false,
+      who: 'signature',
+      handler: (req: FastifyRequest, reply: FastifyReply) => upload.receive(req, reply, deps),
+    },
+  ];
+}

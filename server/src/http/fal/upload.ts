@@ -1,0 +1,54 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../core/errors.ts';
+import { falBase } from '../../core/fal.ts';
+import { fileId, parseFileId } from '../../core/id.ts';
+import { signUpload, verifyUpload } from '../../core/signature.ts';
+import * as keys from '../../db/keys.ts';
+import { newId } from '../../lib/id.ts';
+import { challenge } from '../auth.ts';
+import type { HttpDeps, Keyed } from '../deps.ts';
+import { store } from '../files.ts';
+
+/** fal's storage: its client asks for an address with its key, and sends the bytes without it. */
+
+/** From the asking to the first byte. */
+const addressSeconds = 600;
+
+/** POST storage/upload/initiate */
+export async function initiate(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const id = newId();
+  const { key_id } = req.caller;
+  const exp = Math.floor(Date.now() / 1000) + addressSeconds;
+  const query = signUpload(deps.links.secret, { id, key_id, exp });
+  return {
+    // Its client puts this into the input in place of the file.
+    file_url: fileId(id),
+    upload_url: `${falBase(deps.links)}/uploads/${fileId(id)}?${query}`,
+  };
+}
+
+/** PUT /fal/uploads/{file_id}: the raw bytes are the body. */
+export async function receive(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const id = parseFileId((req.params as { file_id: string }).file_id);
+  const { key_id, exp, sig } = req.query as Record<string, unknown>;
+  const now_seconds = Math.floor(Date.now() / 1000);
+  if (id === null || typeof key_id !== 'string') throw notGood();
+  const verdict = verifyUpload(deps.secrets, { id, key_id, exp, sig, now_seconds });
+  if (verdict !== 'valid') throw notGood();
+  const account_id = await keys.accountOf(deps.db, key_id);
+  if (account_id === null) throw notGood();
+  // Of this try alone: a second one must not touch the bytes of the first.
+  const storage_key = `files/${account_id}/${newId()}`;
+  return store({ id, account_id, storage_key }, req, reply, deps);
+}
+
+function notGood(): ApiError {
+  return new ApiError('unauthorized', {
+    message: 'This address for an upload is not good, or not any more. Ask for another one.',
+    headers: challenge,
+  });
+}

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { openSandbox, type Opened } from '../upstreams/sandbox-kit.ts';
+
+/** Every program of docs/clients.md, as it stands, in a project of its own beside the stock packages. */
+
+const root = resolve(import.meta.dirname, '../../..');
+const page = readFileSync(join(root, 'docs/clients.md'), 'utf8');
+
+let sandbox: Opened;
+let service: Service;
+let account: TestAccount;
+let project: string;
+before(async () => {
+  sandbox = await openSandbox();
+  const catalog = readFileSync(join(root, 'catalog/sandbox.yaml'), 'utf8');
+  service = await startService({ running: true, catalog, upstreams: [sandbox.sandbox] });
+  account = await service.account();
+  project = mkdtempSync(join(tmpdir(), 'farebox-clients-'));
+  mkdirSync(join(project, 'node_modules'));
+  for (const name of ['ai', '@ai-sdk', 'openai']) {
+    symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name));
+  }
+});
+after(async () => {
+  rmSync(project, { recursive: true, force: true });
+  await service.audit();
+  await service.stop();
+  await sandbox.close();
+});
+
+/** What each has to say, by the word behind its fence. */
+const expected: Record<string, RegExp[]> = {
+  openai: [/hello[\s\S]*micro-USD: \d+[\s\S]*hello/i, /^chatcmpl-/],
+  'openai-environment': [/hello/i],
+  ai: [/for \d+ micro-USD[\s\S]*image\/png \d+ \{[\s\S]*charged_usd_micro[\s\S]*video\/mp4 \d+/],
+  'ai-general': [/hello/i],
+};
+
+const programs = [...page.matchAll(/^```js (\S+)\n([\s\S]*?)^```$/gm)].map((found) => ({
+  word: found[1]!,
+  // The package is not installed for its own tests: its source stands in.
+  text: found[2]!.replace("'@farebox/client/ai'", JSON.stringify(join(root, 'client/src/ai.ts'))),
+}));
+
+test('every program of the page is one that is run', () => {
+  const words = programs.map(({ word }) => word);
+  assert.deepEqual([...new Set(words)].sort(), Object.keys(expected).sort());
+  assert.equal(words.length, Object.values(expected).flat().length);
+  assert.equal([...page.matchAll(/^```js/gm)].length, programs.length);
+});
+
+const seen: Record<string, number> = {};
+for (const [i, { word, text }] of programs.entries()) {
+  const wanted = expected[word]![(seen[word] = (seen[word] ?? -1) + 1)]!;
+  test(`program ${i + 1}, ${word}, runs and says what it should`, async () => {
+    const file = join(project, `program-${i}.mjs`);
+    writeFileSync(file, text);
+    const before = (await service.balance(account)).available;
+    const { code, out, err } = await run(file);
+    assert.equal(code, 0, err);
+    assert.match(out, wanted);
+    assert.ok((await service.balance(account)).available < before);
+  });
+}
+
+function run(file: string): Promise<{ code: number | null; out: string; err: string }> {
+  const base = `${service.base}/v1`;
+  const env = {
+    PATH: process.env.PATH,
+    FAREBOX_BASE_URL: base,
+    FAREBOX_API_KEY: account.key,
+    OPENAI_BASE_URL: base,
+    OPENAI_API_KEY: account.key,
+  };
+  const child = spawn(process.execPath, [file], { env, cwd: project });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (chunk) => (out += String(chunk)));
+  child.stderr.on('data', (chunk) => (err += String(chunk)));
+  return new Promise((done) => child.once('exit', (code) => done({ code, out, err })));
+}

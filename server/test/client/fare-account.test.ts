@@ -1,0 +1,143 @@
+/** Keys, addresses and settings of `fare`: what is kept, for whom, and what is never shown. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { homeOf, refused, well } from './fare-kit.ts';
+
+let service: Service;
+let account: TestAccount;
+before(async () => {
+  service = await startService();
+  account = await service.account({ usd: 12.5, monthly_limit_usd_micro: 3_000_000n });
+});
+after(() => service.stop());
+
+describe('fare login', () => {
+  test('keeps a key that the service takes, for its owner only', async () => {
+    const home = homeOf(service, null);
+    const address = service.base.replace('http://', '');
+    const ran = well(
+      await home.run(['login', '--base-url', address, '--key-stdin'], {
+        stdin: `${account.key}\n`,
+      }),
+    );
+    assert.match(ran.stdout, /\$12\.50 can be spent/);
+    assert.doesNotMatch(ran.all, /fbx_/);
+    assert.equal(fs.statSync(home.settingsFile).mode & 0o777, 0o600);
+    assert.equal(fs.statSync(path.dirname(home.settingsFile)).mode & 0o777, 0o700);
+    const { base_url, api_key } = JSON.parse(fs.readFileSync(home.settingsFile, 'utf8'));
+    assert.deepEqual([base_url, api_key], [`${service.base}/v1`, account.key]);
+    assert.equal(well(await home.run(['balance', '--json'])).json.available_usd_micro, '12500000');
+  });
+
+  test('keeps nothing of a key that the service refuses', async () => {
+    const home = homeOf(service, null);
+    const wrong = `${account.key.slice(0, -1)}${account.key.endsWith('0') ? '1' : '0'}`;
+    const args = ['login', '--base-url', service.base, '--key-stdin'];
+    refused(await home.run(args, { stdin: wrong }), 3, /key/);
+    assert.equal(fs.existsSync(home.settingsFile), false);
+  });
+
+  test('says what is no key, what is no address, and that nobody can be asked', async () => {
+    const home = homeOf(service, null);
+    const stdin = 'two words';
+    const args = ['login', '--key-stdin', '--base-url'];
+    refused(await home.run([...args, service.base], { stdin }), 2, /no key: it is one word/);
+    refused(await home.run([...args, 'http://a b'], { stdin }), 2, /no address/);
+    refused(await home.run(['login']), 2, /Nobody can be asked[^]*--key-stdin/);
+  });
+
+  test('a file that lost its mode gets it back when it is read', async () => {
+    const home = homeOf(service, account.key);
+    fs.chmodSync(home.settingsFile, 0o644);
+    well(await home.run(['balance']));
+    assert.equal(fs.statSync(home.settingsFile).mode & 0o777, 0o600);
+  });
+});
+
+test('fare logout forgets the key, and only the key', async () => {
+  const home = homeOf(service, account.key);
+  well(await home.run(['settings', 'max-usd', '2']));
+  well(await home.run(['logout']));
+  const kept = JSON.parse(fs.readFileSync(home.settingsFile, 'utf8'));
+  assert.deepEqual(kept, { base_url: `${service.base}/v1`, max_usd: '2.00' });
+  refused(await home.run(['balance']), 3, /There is no key for/);
+  refused(await home.run(['logout']), 1, /No key was kept/);
+});
+
+describe('the environment', () => {
+  test('its key and address go before what is kept', async () => {
+    const other = await service.account({ usd: 1 });
+    const home = homeOf(service, account.key);
+    const env = { FAREBOX_API_KEY: other.key };
+    assert.equal(
+      well(await home.run(['balance', '--json'], { env })).json.available_usd_micro,
+      '1000000',
+    );
+    const bare = homeOf(service, null);
+    const both = { ...env, FAREBOX_BASE_URL: service.base };
+    assert.equal(well(await bare.run(['balance', '--json'], { env: both })).code, 0);
+  });
+
+  test('another address never gets the key that is kept', async () => {
+    const seen: (string | undefined)[] = [];
+    const stranger = createServer((req, res) => {
+      seen.push(req.headers.authorization);
+      res.writeHead(200, { 'content-type': 'application/json' }).end('{"object":"list","data":[]}');
+    });
+    await new Promise<void>((go) => stranger.listen(0, '127.0.0.1', go));
+    const env = {
+      FAREBOX_BASE_URL: `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`,
+    };
+    const home = homeOf(service, account.key);
+    refused(await home.run(['balance'], { env }), 3, /no key for http:\/\/127[^]*kept is for/);
+    refused(await home.run(['models'], { env }), 1, /offers no models/);
+    assert.deepEqual(seen, [undefined]);
+    stranger.close();
+  });
+
+  test('an address where nothing listens: what to look at, and exit 6', async () => {
+    const home = homeOf(service, null);
+    const env = { FAREBOX_BASE_URL: 'http://127.0.0.1:9', FAREBOX_API_KEY: account.key };
+    refused(await home.run(['balance'], { env }), 6, /127\.0\.0\.1:9[^]*right address/);
+  });
+});
+
+test('fare balance shows the account and the month of the key', async () => {
+  const home = homeOf(service, account.key);
+  const shown = well(await home.run(['balance'])).stdout;
+  assert.match(
+    shown,
+    /^available\t\$12\.50\nreserved\t\$0\.00\nkey\ttest\nthis month\t\$0\.00 of \$3\.00, anew on /,
+  );
+  const { key, ...rest } = well(await home.run(['balance', '--json'])).json;
+  assert.deepEqual(rest, {
+    currency: 'USDT',
+    available_usd_micro: '12500000',
+    reserved_usd_micro: '0',
+  });
+  assert.equal(key.limit_usd_micro, '3000000');
+});
+
+test('fare settings: shown without the key, changed, taken away, and only what exists', async () => {
+  const home = homeOf(service, account.key);
+  well(await home.run(['settings', 'ask-above-usd', '1.5']));
+  assert.equal(well(await home.run(['settings', 'ask-above-usd'])).stdout, '1.50\n');
+  const all = well(await home.run(['settings', '--json']));
+  assert.deepEqual(all.json, {
+    base_url: `${service.base}/v1`,
+    has_key: true,
+    ask_above_usd: '1.50',
+    max_usd: null,
+    chat_model: null,
+  });
+  assert.doesNotMatch(all.all, /fbx_/);
+  well(await home.run(['settings', 'ask-above-usd', 'none']));
+  assert.equal(well(await home.run(['settings', '--json'])).json.ask_above_usd, '0.25');
+  refused(await home.run(['settings', 'api-key']), 2, /no setting api-key[^]*max-usd/);
+  refused(await home.run(['settings', 'max-usd', 'a lot']), 2, /amount/);
+});

@@ -1,0 +1,228 @@
+/** `fare` as its users have it: the program as a process of its own, with a home of its own. */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import { fakeCatalog, type Service } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+
+const client = path.join(import.meta.dirname, '../../../client');
+const built = path.join(client, 'dist/cli/main.js');
+
+export const notBuilt = !fs.existsSync(built) && 'the client is not built: npm run build';
+/** What is published, where it was built; else its source. */
+export const program = notBuilt === false ? built : path.join(client, 'src/cli/main.ts');
+
+/** The fake upstream's models, one that is dear, and one whose output is a text. */
+export const catalog = `${fakeCatalog}
+  - id: fake/dear
+    kind: image
+    task: text-to-image
+    name: Dear image
+    description: A dollar an image.
+    price: { unit: image, usd_by_resolution: { 1k: "0.60", 2k: "1" } }
+    max: 4
+    max_unit: images
+    resolutions: [1k, 2k]
+    cost_usd_by_resolution: { 1k: "0.4", 2k: "0.4" }
+    upstream_model: dear
+    input_schema:
+      type: object
+      properties: { prompt: { type: string }, resolution: { enum: [1k, 2k] } }
+      required: [prompt]
+    example: { prompt: a cat }
+  - id: fake/look/video-analyze
+    kind: video
+    task: video-analyze
+    name: Fake look
+    description: A text.
+    price: { unit: request, usd: "0.01" }
+    max: 1
+    max_unit: requests
+    cost_usd: "0.004"
+    upstream_model: look
+    input_schema: { type: object, properties: { video_url: { type: string } } }
+    example: { video_url: "https://example.com/a.mp4" }
+`;
+
+export interface Ran {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+  /** Both, and how it ended, for a failed assertion. */
+  all: string;
+  /** The one JSON value that --json prints. */
+  json: any;
+  /** Of verbs that print a value on each line. */
+  lines: any[];
+}
+
+export interface Running {
+  child: ChildProcess;
+  stdout(): string;
+  stderr(): string;
+  ended: Promise<Ran>;
+}
+
+export interface RunHow {
+  stdin?: string;
+  env?: Record<string, string | undefined>;
+}
+
+/** Somebody's computer. */
+export interface Home {
+  /** Where commands are called, and outputs land. */
+  dir: string;
+  env: Record<string, string>;
+  settingsFile: string;
+  jobsFolder: string;
+  start(args: string[], how?: RunHow): Running;
+  run(args: string[], how?: RunHow): Promise<Ran>;
+}
+
+/** A computer where a key is kept, unless it is null. */
+export function homeOf(service: Service, key: string | null): Home {
+  const root = fs.mkdtempSync(path.join(service.dir, 'home-'));
+  const dir = path.join(root, 'work');
+  const config = path.join(root, 'config', 'farebox');
+  const state = path.join(root, 'state');
+  fs.mkdirSync(dir);
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: root,
+    XDG_CONFIG_HOME: path.dirname(config),
+    XDG_STATE_HOME: state,
+    // A hundred processes would strip and compile the same files.
+    NODE_COMPILE_CACHE: path.join(service.dir, 'compile-cache'),
+    NODE_NO_WARNINGS: '1',
+  };
+  const settingsFile = path.join(config, 'settings.json');
+  if (key !== null) {
+    fs.mkdirSync(config, { recursive: true });
+    fs.writeFileSync(
+      settingsFile,
+      JSON.stringify({ base_url: `${service.base}/v1`, api_key: key }),
+      { mode: 0o600 },
+    );
+  }
+  const home: Home = {
+    dir,
+    env,
+    settingsFile,
+    jobsFolder: path.join(state, 'farebox', 'jobs'),
+    start(args, how = {}) {
+      const child = spawn(process.execPath, [program, ...args], {
+        cwd: dir,
+        env: { ...env, ...how.env },
+        stdio: 'pipe',
+      });
+      child.stdin.on('error', () => {});
+      child.stdin.end(how.stdin ?? '');
+      return watched(child);
+    },
+    run: (args, how) => home.start(args, how).ended,
+  };
+  return home;
+}
+
+/** Far longer than any takes. */
+const runMaxMs = 20_000;
+
+function watched(child: ChildProcess): Running {
+  let stdout = '';
+  let stderr = '';
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const timer = setTimeout(() => child.kill('SIGKILL'), runMaxMs);
+  const ended = once(child, 'close').then(([code]): Ran => {
+    clearTimeout(timer);
+    const all = `exit ${code}\n${stdout}\n${stderr}`;
+    return {
+      code,
+      stdout,
+      stderr,
+      all,
+      get json() {
+        assert.match(stdout, /^[^\n]+\n$/, `not one line of JSON: ${all}`);
+        return JSON.parse(stdout);
+      },
+      get lines() {
+        return stdout
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => JSON.parse(line));
+      },
+    };
+  });
+  return { child, stdout: () => stdout, stderr: () => stderr, ended };
+}
+
+/** It ended well; hands itself on. */
+export function well(ran: Ran): Ran {
+  assert.equal(ran.code, 0, ran.all);
+  return ran;
+}
+
+/** It was refused in words, with no stack and nothing that looks like a key. */
+export function refused(ran: Ran, code: number, says: RegExp): Ran {
+  assert.equal(ran.code, code, ran.all);
+  assert.match(ran.stderr, says, ran.all);
+  assert.doesNotMatch(
+    ran.stdout + ran.stderr,
+    /\n\s+at |node:internal|fbx_[0-9A-Za-z]{8}/,
+    ran.all,
+  );
+  return ran;
+}
+
+/** Why there is no terminal for tests here; null where there is one. */
+export function withoutTerminal(): string | null {
+  if (process.platform !== 'linux') return 'the test knows the `script` of Linux only';
+  const found = spawnSync('script', ['--version']);
+  return found.error ? 'there is no `script` (util-linux) here' : null;
+}
+
+export interface Terminal {
+  /** All that was ever shown, with its control sequences. */
+  shown(): string;
+  /** Waits until it shows this, from where the last wait ended. */
+  see(what: RegExp): Promise<void>;
+  type(text: string): void;
+  child: ChildProcess;
+  ended: Promise<number | null>;
+}
+
+/** The command on a real terminal. Stdout and stderr are that one. */
+export function onTerminal(
+  home: Home,
+  args: string[],
+  more: Record<string, string> = {},
+): Terminal {
+  const call = [process.execPath, program, ...args].map((each) => `'${each}'`).join(' ');
+  const command = `stty cols 80 rows 30; exec ${call}`;
+  const child = spawn('script', ['-qfec', command, '/dev/null'], {
+    cwd: home.dir,
+    env: { ...home.env, TERM: 'xterm-256color', SHELL: '/bin/sh', ...more },
+    stdio: 'pipe',
+  });
+  child.stdin.on('error', () => {});
+  const running = watched(child);
+  let seenTo = 0;
+  return {
+    child,
+    shown: running.stdout,
+    async see(what) {
+      const look = () => what.exec(running.stdout().slice(seenTo));
+      const found = await until(`the terminal shows ${what}`, look, 10_000).catch(
+        (error: Error) => {
+          error.message += `; it shows ${JSON.stringify(running.stdout().slice(seenTo))}`;
+          throw error;
+        },
+      );
+      seenTo += found.index + found[0].length;
+    },
+    type: (text) => void child.stdin.write(text),
+    ended: running.ended.then(({ code }) => code),
+  };
+}

@@ -1,0 +1,79 @@
+/** The price stands before the job, and nothing above what was agreed on is ever spent. */
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { tinyPng } from '../kit/fake.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { catalog, homeOf, refused, well, type Home } from './fare-kit.ts';
+
+let service: Service;
+let account: TestAccount;
+let home: Home;
+before(async () => {
+  service = await startService({ running: true, catalog });
+  account = await service.account({ usd: 50 });
+});
+beforeEach(() => {
+  service.fake.behave = {};
+  home = homeOf(service, account.key);
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+let startsBefore = 0;
+beforeEach(() => (startsBefore = service.fake.starts.length));
+const nothingStarted = () => assert.equal(service.fake.starts.length, startsBefore);
+
+/** A dollar, since its dearest resolution is taken. */
+const dear = ['run', 'fake/dear', '--prompt', 'a cat'];
+const cat = ['run', 'fake/image', '--prompt', 'a cat on a mat'];
+
+describe('fare price', () => {
+  test('tells the exact price, as a bare number in a pipe and whole with --json', async () => {
+    const args = ['price', ...dear.slice(1)];
+    assert.equal(well(await home.run(args)).stdout, '1.00\n');
+    const { json } = well(await home.run([...args, '--json']));
+    assert.equal(json.price_usd_micro, '1000000');
+    assert.deepEqual(json.assumptions, { num_images: 1, resolution: '2k' });
+    nothingStarted();
+  });
+
+  test('of a local file: nothing is uploaded for it', async () => {
+    fs.writeFileSync(path.join(home.dir, 'a.png'), tinyPng);
+    const ran = await home.run(['price', 'fake/image', '--prompt', 'x', '--image', 'a.png']);
+    assert.equal(well(ran).stdout, '0.01\n');
+    assert.doesNotMatch(ran.stderr, /Upload/);
+  });
+});
+
+describe('what fare run may spend', () => {
+  test('above --max-usd nothing is submitted, whatever else is said', async () => {
+    const ran = await home.run([...dear, '--max-usd', '0.99', '--yes', '--json']);
+    refused(ran, 4, /costs \$1\.00, more than --max-usd allows \(\$0\.99\)/);
+    assert.equal(ran.json.error.code, 'price_above_limit');
+    assert.equal(ran.json.error.price_usd_micro, '1000000');
+    well(await home.run(['settings', 'max-usd', '0.5']));
+    refused(await home.run([...dear, '--max-usd', '5']), 4, /the setting max-usd/);
+    nothingStarted();
+  });
+
+  test('above what is asked about, where nobody can be asked: needs a word', async () => {
+    refused(await home.run(dear), 4, /somebody has to agree[^]*--max-usd 1\.00 or --yes/);
+    nothingStarted();
+    well(await home.run([...dear, '--no-save', '--max-usd', '1']));
+    well(await home.run([...dear, '--no-save', '--yes']));
+    well(await home.run(['settings', 'ask-above-usd', '1']));
+    well(await home.run([...dear, '--no-save']));
+  });
+
+  test('no balance, and a key at its limit: exit 4 with where to go', async () => {
+    const poor = homeOf(service, (await service.account({ usd: 0 })).key);
+    refused(await poor.run(cat), 4, /Top up at http:\/\/127\.0\.0\.1:\d+\/cabinet\/money/);
+    const { key } = await service.account({ usd: 5, monthly_limit_usd_micro: 1n });
+    refused(await homeOf(service, key).run(cat), 4, /limit[^]*\/cabinet\/keys/);
+    nothingStarted();
+  });
+});

@@ -1,0 +1,189 @@
+/** The verbs on requests, models and files: what they print for people, pipes and programs. */
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { images, tinyPng } from '../kit/fake.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { homeOf, refused, well, type Home } from './fare-kit.ts';
+
+let service: Service;
+let account: TestAccount;
+let home: Home;
+/** Newest first: one that waits, one that failed, one that was completed. */
+let ids: { waiting: string; failed: string; completed: string };
+before(async () => {
+  service = await startService();
+  account = await service.account({ usd: 50 });
+  const completed = await submit('a cat on a mat');
+  service.fake.behave.poll = () => ({ state: 'done', result: images(2) });
+  await service.work();
+  const failed = await submit('a dog');
+  service.fake.behave.poll = () => ({ state: 'failed', code: 'upstream_failed', message: 'No.' });
+  await service.work();
+  ids = { completed, failed, waiting: await submit('a bird') };
+});
+beforeEach(() => (home = homeOf(service, account.key)));
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+async function submit(prompt: string): Promise<string> {
+  const call = { key: account.key, body: { prompt, num_images: 2 } };
+  return (await service.call('POST', '/v1/queue/fake/image', call)).body.request_id;
+}
+
+const nobody = '0199c0de-1234-7abc-8def-0123456789ab';
+
+describe('fare status', () => {
+  test('of each state, with money and reason; it ends with 0 whatever the state', async () => {
+    const { json } = well(await home.run(['status', ids.waiting, '--json']));
+    const { status, queue_position, quoted_usd_micro, charged_usd_micro } = json;
+    assert.deepEqual(
+      [status, queue_position, quoted_usd_micro, charged_usd_micro],
+      ['IN_QUEUE', 0, '20000', null],
+    );
+    const failed = well(await home.run(['status', ids.failed])).stdout;
+    assert.match(failed, /^status\tFAILED\nerror\t.*\(upstream_failed\)\n.*\ncharged\t\$0\.00$/m);
+    assert.match(
+      well(await home.run(['status', ids.completed])).stdout,
+      /^outputs\t2, kept until/m,
+    );
+  });
+
+  test('of what is no id, or nobody has: said, and told apart', async () => {
+    refused(await home.run(['status', 'x']), 2, /"x" is no id[^]*fare list/);
+    refused(await home.run(['status', 'last']), 2, /Nothing was run on this computer/);
+    refused(await home.run(['status', nobody]), 1, /nothing here under this id/);
+  });
+});
+
+test('fare wait ends with 0 for what was completed, with 1 for what was not', async () => {
+  assert.equal(well(await home.run(['wait', ids.completed])).stdout, 'COMPLETED\n');
+  assert.equal(well(await home.run(['wait', ids.completed, '--json'])).json.status, 'COMPLETED');
+  const { json } = refused(
+    await home.run(['wait', ids.failed, '--json']),
+    1,
+    /Nothing was charged/,
+  );
+  assert.equal(json.error.code, 'upstream_failed');
+});
+
+test('fare cancel frees what waits, and says of the rest that it cannot', async () => {
+  const id = await submit('a fish');
+  assert.deepEqual(well(await home.run(['cancel', id, '--json'])).json, {
+    request_id: id,
+    status: 'CANCELLED',
+  });
+  const { json } = refused(await home.run(['cancel', ids.completed, '--json']), 1, /IN_QUEUE/);
+  assert.equal(json.error.code, 'not_cancellable');
+  refused(await home.run(['wait', id]), 1, /was cancelled\. Nothing was charged/);
+});
+
+test('fare result prints the output as JSON, and says when there is none yet', async () => {
+  assert.equal(well(await home.run(['result', ids.completed])).json.images.length, 2);
+  refused(await home.run(['result', ids.waiting]), 1, /still in the queue[^]*fare wait/);
+});
+
+test('fare list: parted by tabs in a pipe, JSON a line, filtered, no more than asked', async () => {
+  const rows = well(await home.run(['list', '--status', 'FAILED'])).stdout.split('\n');
+  assert.match(
+    rows[0]!,
+    new RegExp(`^${ids.failed}\tFAILED upstream_failed\t\\$0\\.00\t20.*Z\tfake/image$`),
+  );
+  const { lines } = well(await home.run(['list', '--json', '-n', '2', '--model', 'fake/image']));
+  assert.equal(lines.length, 2);
+  assert.equal(typeof lines[0].quoted_usd_micro, 'string');
+  refused(await home.run(['list', '--status', 'DONE']), 2, /Allowed choices are IN_QUEUE/);
+  refused(await home.run(['list', '-n', '0']), 2, /whole number above 0/);
+  const none = well(await home.run(['list', '--status', 'IN_PROGRESS']));
+  assert.equal(none.stdout, '');
+});
+
+describe('fare download', () => {
+  test('saves all outputs under names of their own, and never twice over one', async () => {
+    const paths = well(await home.run(['download', ids.completed]))
+      .stdout.trim()
+      .split('\n');
+    const end = ids.completed.slice(-6);
+    assert.deepEqual(paths, [`a-cat-on-a-mat-${end}-1.png`, `a-cat-on-a-mat-${end}-2.png`]);
+    const { files } = well(await home.run(['download', ids.completed, '--json'])).json;
+    assert.equal(path.basename(files[0].path), `a-cat-on-a-mat-${end}-1_2.png`);
+    for (const name of fs.readdirSync(home.dir))
+      assert.deepEqual(fs.readFileSync(path.join(home.dir, name)), tinyPng, name);
+    refused(
+      await home.run(['download', ids.completed, '-o', '-']),
+      2,
+      /2 outputs: stdout takes one/,
+    );
+    refused(await home.run(['download', ids.waiting]), 1, /still in the queue/);
+  });
+});
+
+describe('fare upload', () => {
+  test('prints the id alone', async () => {
+    fs.writeFileSync(path.join(home.dir, 'a b.png'), tinyPng);
+    assert.match(well(await home.run(['upload', 'a b.png'])).stdout, /^file_[0-9a-f]{32}\n$/);
+    const { json } = well(await home.run(['upload', 'a b.png', '--json']));
+    assert.deepEqual([json.content_type, json.size], ['image/png', tinyPng.length]);
+    refused(await home.run(['upload', 'gone.png']), 2, /gone\.png/);
+  });
+});
+
+describe('fare models', () => {
+  test('needs no key; words and kind narrow it down', async () => {
+    const stranger = homeOf(service, null);
+    const env = { FAREBOX_BASE_URL: service.base };
+    const ids = (text: string) =>
+      text
+        .split('\n')
+        .map((line) => line.split('\t')[0])
+        .filter(Boolean);
+    const all = well(await stranger.run(['models'], { env })).stdout;
+    assert.deepEqual(ids(all).length, 4);
+    assert.match(all, /^fake\/film\/text-to-video\tvideo\t\$0\.05 to \$0\.10 a second$/m);
+    assert.deepEqual(ids(well(await stranger.run(['models', 'READ', 'end'], { env })).stdout), [
+      'fake/drain/chat',
+    ]);
+    const { lines } = well(await stranger.run(['models', '--kind', 'text', '--json'], { env }));
+    assert.deepEqual(
+      lines.map((line) => line.kind),
+      ['text', 'text'],
+    );
+    refused(await stranger.run(['models', 'xyzzy'], { env }), 1, /No model is like that/);
+  });
+
+  test('fare model shows the inputs and a call that can be pasted', async () => {
+    const shown = well(await home.run(['model', 'fake/film/text-to-video'])).stdout;
+    assert.match(shown, /^prompt \*\tstring\tneeded\t$/m);
+    assert.match(
+      shown,
+      /^fare run fake\/film\/text-to-video --prompt 'a cat runs' duration_seconds=5 resolution=480p$/m,
+    );
+    assert.equal(well(await home.run(['model', 'fake/chat', '--json'])).json.kind, 'text');
+    refused(await home.run(['model', 'fake/flim']), 2, /no model fake\/flim[^]*fake\/film/);
+  });
+});
+
+describe('completions', () => {
+  const complete = async (...words: string[]) =>
+    well(await home.run(['__complete', ...words]))
+      .stdout.split('\n')
+      .filter(Boolean);
+
+  test('of verbs, models, options and their values', async () => {
+    assert.deepEqual(await complete('mo'), ['models', 'model']);
+    assert.deepEqual(await complete('run', 'fake/f'), ['fake/film/text-to-video']);
+    assert.deepEqual(await complete('run', 'fake/image', '--ma'), ['--max-usd']);
+    assert.deepEqual(await complete('list', '--status', 'CO'), ['COMPLETED']);
+    assert.deepEqual(await complete('webhook', ''), ['listen']);
+    assert.deepEqual(await complete('run', 'fake/image', '--out', ''), []);
+  });
+
+  test('each shell gets a script; another is told which there are', async () => {
+    for (const shell of ['bash', 'zsh', 'fish'])
+      assert.match(well(await home.run(['completions', shell])).stdout, /fare __complete/);
+    refused(await home.run(['completions', 'cmd']), 2, /bash, zsh, fish/);
+  });
+});

@@ -1,0 +1,166 @@
+/** `fare` where somebody sits before it: questions, Ctrl-C, a conversation, pictures. */
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { images, tinyPng } from '../kit/fake.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { delta, usageChunk } from '../kit/tap.ts';
+import { catalog, homeOf, onTerminal, well, withoutTerminal, type Home } from './fare-kit.ts';
+
+const skip = withoutTerminal() ?? false;
+const ctrlC = '\u0003';
+const ctrlD = '\u0004';
+
+let service: Service;
+let account: TestAccount;
+let home: Home;
+before(async () => {
+  service = await startService({ catalog });
+  account = await service.account({ usd: 50 });
+});
+beforeEach(() => {
+  service.fake.behave = {};
+  home = homeOf(service, account.key);
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+const cat = ['run', 'fake/image', '--prompt', 'a cat'];
+const dear = ['run', 'fake/dear', '--prompt', 'a cat', '--no-save'];
+
+describe('Ctrl-C', { skip }, () => {
+  test('while it waits: the request is cancelled and nothing is charged', async () => {
+    const before = await service.balance(account);
+    const terminal = onTerminal(home, cat);
+    await terminal.see(/In the queue, next/);
+    terminal.type(ctrlC);
+    await terminal.see(/Cancelled while it waited in the queue\. Nothing was charged/);
+    assert.equal(await terminal.ended, 130);
+    assert.deepEqual(await service.balance(account), before);
+    assert.equal(well(await home.run(['list', '--json', '-n', '1'])).lines[0].status, 'CANCELLED');
+  });
+
+  test('while it runs: it goes on, and resume takes it up', async () => {
+    let over = false;
+    service.fake.behave.poll = () =>
+      over ? { state: 'done', result: images(1) } : { state: 'running', progress: 0.5 };
+    const terminal = onTerminal(home, cat);
+    await terminal.see(/In the queue/);
+    await service.work();
+    await terminal.see(/Running █+░+ 50%/);
+    terminal.type(ctrlC);
+    await terminal.see(/goes on without this command/);
+    await terminal.see(/fare resume [0-9a-f-]{36}/);
+    assert.equal(await terminal.ended, 5);
+    over = true;
+    await service.wakeAll();
+    await service.work();
+    const resumed = onTerminal(home, ['resume']);
+    await resumed.see(/✔.* a-cat-[0-9a-f]{6}\.png/);
+    await resumed.see(/Charged \$0\.01/);
+    assert.equal(await resumed.ended, 0);
+  });
+});
+
+describe('a dear price is asked about', { skip }, () => {
+  test('no: nothing is submitted, exit 4', async () => {
+    const before = await service.transfers();
+    const terminal = onTerminal(home, dear);
+    await terminal.see(/Left out, so taken as: .*resolution=2k/);
+    await terminal.see(/Spend \$1\.00\?/);
+    terminal.type('n');
+    await terminal.see(/Nothing was submitted/);
+    assert.equal(await terminal.ended, 4);
+    assert.equal(await service.transfers(), before);
+  });
+
+  test('Ctrl-C at the question: likewise, exit 130', async () => {
+    const before = await service.transfers();
+    const terminal = onTerminal(home, dear);
+    await terminal.see(/Spend \$1\.00\?/);
+    terminal.type(ctrlC);
+    assert.equal(await terminal.ended, 130);
+    assert.equal(await service.transfers(), before);
+  });
+
+  test('yes: it is submitted', async () => {
+    const terminal = onTerminal(home, [...dear, '--no-wait']);
+    await terminal.see(/Spend \$1\.00\?/);
+    terminal.type('y');
+    await terminal.see(/Queued/);
+    assert.equal(await terminal.ended, 0);
+    await service.work();
+  });
+});
+
+test('fare login asks for address and key, and never shows the key', { skip }, async () => {
+  const bare = homeOf(service, null);
+  const terminal = onTerminal(bare, ['login', '--base-url', service.base]);
+  await terminal.see(/API key/);
+  terminal.type(`${account.key}\r`);
+  await terminal.see(/Signed in to/);
+  assert.equal(await terminal.ended, 0);
+  assert.doesNotMatch(terminal.shown(), /fbx_/);
+  assert.equal(fs.statSync(bare.settingsFile).mode & 0o777, 0o600);
+});
+
+test('fare chat keeps the conversation, changes models, adds the cost up', { skip }, async () => {
+  service.fake.chats.length = 0;
+  service.fake.behave.chat = () => ({ outcome: 'stream', chunks: evil() });
+  async function* evil() {
+    yield delta('Hel\u001B]0;owned\u0007lo');
+    yield usageChunk(5, 2);
+  }
+  const terminal = onTerminal(home, ['chat', 'fake/chat']);
+  await terminal.see(/fake\/chat, \$1\.00 in, \$2\.00 out per 1M tokens/);
+  terminal.type('Hi\r');
+  await terminal.see(/Hel\]0;ownedlo/);
+  await terminal.see(/\$0\.000009/);
+  terminal.type('/model fake/drain/chat\r');
+  await terminal.see(/fake\/drain\/chat, \$1/);
+  terminal.type('And you\r');
+  await terminal.see(/\$0\.000009/);
+  terminal.type(ctrlD);
+  await terminal.see(/\$0\.000018 in all/);
+  assert.equal(await terminal.ended, 0);
+  const { messages } = service.fake.chats.at(-1)!.body;
+  assert.deepEqual(
+    (messages as { role: string }[]).map(({ role }) => role),
+    ['user', 'assistant', 'user'],
+  );
+  assert.equal(service.fake.chats.length, 2);
+  // What a model writes moves no cursor and names no window.
+  assert.ok(!terminal.shown().includes('\u001B]0;owned'));
+});
+
+describe('on the screen', { skip }, () => {
+  const done = async (more: Record<string, string>) => {
+    const call = { key: account.key, body: { prompt: 'x' } };
+    const id: string = (await service.call('POST', '/v1/queue/fake/image', call)).body.request_id;
+    await service.work();
+    const terminal = onTerminal(home, ['download', id, '-o', `${id}.png`], more);
+    assert.equal(await terminal.ended, 0, terminal.shown());
+    return terminal.shown();
+  };
+  const base64 = tinyPng.toString('base64');
+
+  test('a picture is shown by the protocol of the terminal, and not where there is none', async () => {
+    assert.ok(
+      (await done({ TERM_PROGRAM: 'iTerm.app' })).includes(`\u001B]1337;File=inline=1;size=70;`),
+    );
+    assert.ok(
+      (await done({ TERM: 'xterm-kitty' })).includes(
+        `\u001B_Ga=T,f=100,r=16,m=0;${base64}\u001B\\`,
+      ),
+    );
+    assert.ok(!(await done({})).includes(base64));
+    assert.ok(!(await done({ TERM: 'xterm-kitty', TMUX: '/tmp/x' })).includes(base64));
+  });
+
+  test('colours, but for NO_COLOR', async () => {
+    assert.ok((await done({})).includes('\u001B[32m✔'));
+    assert.ok(!(await done({ NO_COLOR: '1' })).includes('\u001B[32m'));
+  });
+});

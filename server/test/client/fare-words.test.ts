@@ -1,0 +1,156 @@
+/** What `fare` decides from words alone, and what its pages say. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { describe, test } from 'node:test';
+import { parse } from 'yaml';
+import { valueOf } from '../../../client/src/cli/input.ts';
+import { nearest, quoted } from '../../../client/src/cli/models.ts';
+import { pictureText, protocolOf } from '../../../client/src/cli/picture.ts';
+import { buildProgram, remarksOf } from '../../../client/src/cli/program.ts';
+import { baseUrlOf } from '../../../client/src/cli/settings.ts';
+import { bar, cut, layOut, plain, widthOf, wrap } from '../../../client/src/cli/terminal.ts';
+import { notBuilt, program } from './fare-kit.ts';
+
+describe('an input as text', () => {
+  const cases: [object | undefined, string, unknown][] = [
+    [{ type: 'string' }, '007', '007'],
+    [{ type: 'integer' }, '7', 7],
+    [{ type: 'integer' }, 'seven', 'seven'],
+    [{ type: 'boolean' }, 'true', true],
+    [{ type: ['string', 'number'] }, '7', 7],
+    [{ enum: ['1k', '2k'] }, '1k', '1k'],
+    [{ anyOf: [{ type: 'string' }, { type: 'object' }] }, '{"width":64}', { width: 64 }],
+    [{ anyOf: [{ type: 'string' }, { type: 'object' }] }, '64', '64'],
+    [undefined, '7', 7],
+    [undefined, '"7"', '"7"'],
+    [undefined, 'words', 'words'],
+  ];
+  for (const [schema, text, value] of cases) {
+    test(`${text} for ${JSON.stringify(schema) ?? 'an unknown field'}`, () => {
+      assert.deepEqual(valueOf(schema as never, text), value);
+    });
+  }
+});
+
+describe('an address', () => {
+  for (const [text, url] of [
+    ['localhost:8080', 'http://localhost:8080/v1'],
+    ['fare.example.com/', 'https://fare.example.com/v1'],
+    ['http://10.0.0.1:99/v1/', 'http://10.0.0.1:99/v1'],
+    ['https://example.com/gate/v1', 'https://example.com/gate/v1'],
+  ]) {
+    test(text!, () => assert.equal(baseUrlOf(text!), url));
+  }
+  test('with a name and a password in it is refused', () => {
+    assert.throws(() => baseUrlOf('https://me:secret@example.com'), /no address/);
+  });
+});
+
+describe('a table', () => {
+  const rows = [
+    ['sandbox/a', 'image', '$0.01 an image'],
+    [
+      'sandbox/a/very/long/id/that/is/longer/than/others',
+      'video',
+      'a price of many words, told at length',
+    ],
+  ];
+  for (const columns of [120, 80, 60, 40, 20]) {
+    test(`at ${columns} columns loses no word and breaks no line but between words`, () => {
+      const lines = layOut(['MODEL', 'KIND', 'PRICE'], rows, columns);
+      const text = lines.join(' ').replaceAll(/\s+/g, ' ');
+      for (const word of rows.flat().flatMap((cell) => cell.split(' ')))
+        assert.ok(text.includes(word), word);
+      const over = lines.filter((line) => widthOf(line) > columns && line.trim() !== rows[1]![0]);
+      assert.deepEqual(over, []);
+    });
+  }
+});
+
+test('widths: what is wide counts twice, what has no room of its own not at all', () => {
+  assert.deepEqual(
+    ['abc', '日本', 'e\u0301', '🎬', '\u001B[1mab\u001B[0m'].map(widthOf),
+    [3, 4, 1, 2, 2],
+  );
+  assert.equal(cut('日本語', 5), '日本…');
+  assert.deepEqual(wrap('one two three', 7), ['one two', 'three']);
+  assert.equal(bar(0.5, 4), '██░░');
+  assert.equal(plain('a\u001B[2J\u0007\u202Eb\tc\nd'), 'a[2Jb\tc\nd');
+});
+
+test('a mistyped id finds its like, nonsense finds nothing', () => {
+  const ids = ['sandbox/canvas/text-to-image', 'sandbox/film/text-to-video', 'sandbox-sketch'];
+  assert.deepEqual(nearest('sandbox/canvas/text-to-imag', ids), ['sandbox/canvas/text-to-image']);
+  assert.equal(nearest('sandbox/flim', ids)[0], 'sandbox/film/text-to-video');
+  assert.deepEqual(nearest('sketch', ids), ['sandbox-sketch']);
+  assert.deepEqual(nearest('xyzzy', ids), []);
+});
+
+test('quoting for a shell', () => {
+  assert.equal(quoted("it's $HOME"), String.raw`'it'\''s $HOME'`);
+  assert.equal(quoted('a=16:9'), 'a=16:9');
+});
+
+test('pictures: which terminal takes which protocol, in parts that it takes', () => {
+  assert.equal(protocolOf({ TERM_PROGRAM: 'WezTerm' }), 'iterm');
+  assert.equal(protocolOf({ TERM: 'xterm-ghostty' }), 'kitty');
+  assert.equal(protocolOf({ TERM: 'tmux-256color', KITTY_WINDOW_ID: '1' }), null);
+  assert.equal(protocolOf({ TERM: 'xterm-256color' }), null);
+  const parts = pictureText('kitty', Buffer.alloc(7000)).split('\u001B\\').filter(Boolean);
+  assert.deepEqual(
+    parts.map((part) => /m=\d/.exec(part)![0]),
+    ['m=1', 'm=1', 'm=0'],
+  );
+});
+
+describe('help', () => {
+  const folder = new URL('../../../catalog/', import.meta.url);
+  const ids = new Set(
+    readdirSync(folder)
+      .filter((name) => name.endsWith('.yaml'))
+      .flatMap((name) => parse(readFileSync(new URL(name, folder), 'utf8')).models ?? [])
+      .map(({ id }: { id: string }) => id),
+  );
+  const verbs = buildProgram().commands.flatMap((command) => [command, ...command.commands]);
+
+  test('each example is a call that its verb takes, of a model that exists', () => {
+    for (const command of verbs) {
+      for (const [call] of remarksOf(command).examples) {
+        assert.match(call, new RegExp(`fare (webhook )?${command.name()}\\b`), call);
+        for (const [id] of call.matchAll(/\bsandbox[\w/.-]*/g)) assert.ok(ids.has(id), id);
+        for (const [flag] of call.matchAll(/(?<=\s)--[\w-]+/g))
+          assert.match(command.helpInformation(), new RegExp(flag), call);
+      }
+    }
+  });
+
+  test('needs no network', () => {
+    const env = {
+      PATH: process.env.PATH,
+      NODE_NO_WARNINGS: '1',
+      FAREBOX_BASE_URL: 'http://127.0.0.1:9',
+    };
+    const run = (...args: string[]) =>
+      execFileSync(process.execPath, [program, ...args], { env, encoding: 'utf8' });
+    assert.match(run('--help'), /How it ends:/);
+    assert.match(run('run', '--help'), /--max-usd <amount>/);
+    assert.match(run('--version'), /^\d+\.\d+\.\d+\n$/);
+  });
+
+  // A time would be that of the machine; what is read at a start is not.
+  test('a start loads the verbs, and nothing of what they need', { skip: notBuilt }, () => {
+    const read = new Map<string, number>();
+    const load = (file: string) => {
+      const text = readFileSync(file, 'utf8');
+      read.set(path.basename(file), text.length);
+      for (const [, next] of text.matchAll(/(?:from|import)\s*"(\.\/[^"]+)"/g))
+        if (!read.has(path.basename(next!))) load(path.join(path.dirname(file), next!));
+    };
+    load(program);
+    const names = [...read.keys()].join(' ');
+    assert.doesNotMatch(names, /farebox|mcp|dist|chat/);
+    assert.ok([...read.values()].reduce((sum, size) => sum + size) < 100_000, names);
+  });
+});

@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict';
+import { inspect } from 'node:util';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { Farebox, FareboxError, type FareboxOptions } from '../../../client/src/index.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { tinyPng } from '../kit/fake.ts';
+import { refused, startFaulty, type Faulty } from '../kit/faulty.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+
+/** What goes wrong with a call: nothing is lost, nothing is done twice, no key gets about. */
+
+let service: Service;
+let faulty: Faulty;
+let account: TestAccount;
+let farebox: Farebox;
+before(async () => {
+  // No worker: what is submitted stays in the queue.
+  service = await startService({ env: { FAREBOX_OPEN_JOBS: '1000' } });
+  faulty = await startFaulty(service.base);
+  account = await service.account();
+  farebox = clientOf();
+});
+afterEach(() => {
+  faulty.spoil = () => undefined;
+  faulty.calls.length = 0;
+});
+after(async () => {
+  await faulty.stop();
+  await service.audit();
+  await service.stop();
+});
+
+const model = 'fake/image';
+const input = { prompt: 'a cat' };
+const call = { model: 'fake/chat', messages: [{ role: 'user' as const, content: 'hi' }] };
+
+function clientOf(options: FareboxOptions = {}): Farebox {
+  return new Farebox({ apiKey: account.key, baseUrl: `${faulty.base}/v1`, ...options });
+}
+
+async function errorOf(work: Promise<unknown>): Promise<FareboxError> {
+  const error = await work.then(
+    () => assert.fail('nothing was thrown'),
+    (thrown: unknown) => thrown,
+  );
+  assert.ok(error instanceof FareboxError, inspect(error));
+  assert.ok(!inspect(error, { depth: 9 }).includes(account.key), 'the key shows');
+  return error;
+}
+
+async function requestsMade(): Promise<number> {
+  return count('select count(*) as n from requests where account_id = $1');
+}
+
+/** A reservation has the id of its request. */
+async function reservesMade(): Promise<number> {
+  return count(
+    'select count(*) as n from transfers t join requests r on r.id = t.id where r.account_id = $1',
+  );
+}
+
+async function count(question: string): Promise<number> {
+  const [row] = await service.db.run<{ n: bigint }>(rawSql(question, [account.account_id]));
+  return Number(row!.n);
+}
+
+/** One request and one reservation came of the work, whatever happened to its calls. */
+async function once<T>(work: () => Promise<T>): Promise<T> {
+  const [requests, reserves] = [await requestsMade(), await reservesMade()];
+  const done = await work();
+  assert.equal(await requestsMade(), requests + 1, 'requests');
+  assert.equal(await reservesMade(), reserves + 1, 'reservations');
+  return done;
+}
+
+describe('a reply that breaks off', () => {
+  /** Each byte of the first line, then in steps: what follows is headers and text. */
+  const places = [...range(0, 40, 1), ...range(40, 1_600, 37)];
+
+  function range(from: number, to: number, by: number): number[] {
+    return Array.from({ length: Math.ceil((to - from) / by) }, (_, i) => from + i * by);
+  }
+
+  /** A client whose first call breaks off there. */
+  const cutting = (cutAt: number) => clientOf({ headers: { 'x-cut': String(cutAt) } });
+  const cutFirst = () => {
+    const met = new Set<unknown>();
+    faulty.spoil = ({ headers }) => {
+      const at = headers['x-cut'];
+      if (at === undefined || met.has(at)) return undefined;
+      met.add(at);
+      return { cutAt: Number(at) };
+    };
+  };
+
+  test('of a submit, at any byte, leads to the one request it made', async () => {
+    const [requests, reserves] = [await requestsMade(), await reservesMade()];
+    cutFirst();
+    const jobs = await Promise.all(places.map((at) => cutting(at).submit(model, input)));
+    assert.equal(new Set(jobs.map(({ requestId }) => requestId)).size, places.length);
+    assert.equal(await requestsMade(), requests + places.length, 'requests');
+    assert.equal(await reservesMade(), reserves + places.length, 'reservations');
+    const tries = Map.groupBy(faulty.calls, ({ headers }) => headers['x-cut']);
+    for (const at of places) {
+      const keys = tries.get(String(at))!.map(({ headers }) => headers['idempotency-key']);
+      assert.equal(new Set(keys).size, 1, `other keys where it was cut at ${at}`);
+    }
+    assert.ok(tries.get('0')!.length === 2 && tries.get('40')!.length === 2);
+  });
+
+  test('of a status, at any byte, is asked for again', async () => {
+    const { requestId } = await farebox.submit(model, input);
+    cutFirst();
+    const found = await Promise.all(places.map((at) => cutting(at).status(requestId)));
+    assert.deepEqual(new Set(found.map(({ status }) => status)), new Set(['IN_QUEUE']));
+  });
+
+  test('of every submit throws, and says under which key it is safe', async () => {
+    const error = await once(async () => {
+      faulty.meet('/queue/', ...Array.from({ length: 2 }, () => ({ cutAt: 30 })));
+      return errorOf(clientOf({ maxRetries: 1 }).submit(model, input));
+    });
+    assert.equal(error.code, 'connection_error');
+    assert.match(error.message, new RegExp(error.idempotencyKey!));
+    const requests = await requestsMade();
+    await farebox.submit(model, input, { idempotencyKey: error.idempotencyKey! });
+    assert.equal(await requestsMade(), requests, 'a second request');
+  });
+
+  test('of a chat is given again without a second charge', async () => {
+    const reply = await once(async () => {
+      faulty.meet('/chat/', { cutAt: 100 });
+      return farebox.chat.create(call);
+    });
+    assert.equal(reply.choices[0]!.message.content, 'hello');
+    assert.equal(service.fake.chats.length, 1, 'the model was asked twice');
+  });
+
+  test('of an upload is sent again, if the bytes are still there', async () => {
+    faulty.meet('/files', { cutAt: 20 });
+    assert.equal((await farebox.upload(tinyPng)).size, tinyPng.length);
+    assert.equal(faulty.calls.length, 2);
+    faulty.calls.length = 0;
+    faulty.meet('/files', { cutAt: 20 });
+    const stream = new Blob([new Uint8Array(tinyPng)]).stream() as ReadableStream<Uint8Array>;
+    assert.equal((await errorOf(farebox.upload(stream))).code, 'connection_error');
+    assert.equal(faulty.calls.length, 1, 'what is gone by cannot be sent again');
+  });
+
+  test('of a cancel that came through is no fault', async () => {
+    const job = await farebox.submit(model, input);
+    faulty.meet('/cancel', { cutAt: 10 });
+    await job.cancel();
+    assert.equal((await job.status()).status, 'CANCELLED');
+  });
+});
+
+describe('a refusal that passes', () => {
+  test('is waited for as long as it says', async () => {
+    await once(async () => {
+      faulty.meet('/queue/', refused(429, 'rate_limited', { 'retry-after': '1' }));
+      const startedAt = performance.now();
+      await farebox.submit(model, input);
+      const ms = performance.now() - startedAt;
+      assert.ok(ms >= 1_000 && ms < 4_000, `${ms} ms`);
+    });
+  });
+
+  test('of a proxy, without words of ours, is met in the same way', async () => {
+    faulty.meet('/balance', { status: 502, body: '<html>Bad Gateway</html>' }, 'unsent');
+    await farebox.balance();
+    assert.equal(faulty.calls.length, 3);
+  });
+
+  test('is not met at all where that is said, or where it would take too long', async () => {
+    const stop = refused(503, 'capacity_unavailable', { 'x-should-retry': 'false' });
+    for (const fault of [stop, refused(429, 'rate_limited', { 'retry-after': '3600' })]) {
+      faulty.calls.length = 0;
+      faulty.meet('/balance', fault);
+      await errorOf(farebox.balance());
+      assert.equal(faulty.calls.length, 1);
+    }
+    faulty.calls.length = 0;
+    faulty.meet('/balance', refused(500, 'internal_error'));
+    await errorOf(clientOf({ maxRetries: 0 }).balance());
+    assert.equal(faulty.calls.length, 1);
+  });
+
+  test('never is one of money or of a conflict, whatever its headers say', async () => {
+    for (const [status, code] of [
+      [402, 'insufficient_balance'],
+      [409, 'idempotency_conflict'],
+    ] as const) {
+      faulty.calls.length = 0;
+      faulty.meet('/queue/', refused(status, code, { 'x-should-retry': 'true' }));
+      assert.equal((await errorOf(farebox.submit(model, input))).code, code);
+      assert.equal(faulty.calls.length, 1);
+    }
+  });
+
+  test('of our own chat that still runs is waited out', async () => {
+    const reply = await once(async () => {
+      faulty.meet(
+        '/chat/',
+        { cutAt: 0 },
+        refused(409, 'idempotency_conflict', { 'retry-after': '0' }),
+      );
+      return farebox.chat.create(call);
+    });
+    assert.equal(reply.choices.length, 1);
+    assert.equal(faulty.calls.length, 3);
+  });
+});
+
+describe('a call that is given up', () => {
+  test('by a signal or by time lets go of everything', async () => {
+    faulty.meet('/balance', 'silence', 'silence', 'silence');
+    const late = await errorOf(farebox.balance({ timeoutMs: 50, maxRetries: 0 }));
+    assert.equal(late.code, 'timeout');
+    const control = new AbortController();
+    const { signal } = control;
+    let listeners = 0;
+    const { addEventListener: add, removeEventListener: remove } = signal;
+    signal.addEventListener = (...args: any[]) => (listeners++, add.apply(signal, args as never));
+    signal.removeEventListener = (...args: any[]) => (
+      listeners--,
+      remove.apply(signal, args as never)
+    );
+    faulty.spoil = () => undefined;
+    for (let i = 0; i < 3; i++) await farebox.balance({ signal });
+    const { requestId } = await farebox.submit(model, input, { signal });
+    await farebox.status(requestId, { signal, waitSeconds: 0.1 });
+    for await (const _ of farebox.watch(requestId, { signal })) break;
+    assert.equal(listeners, 0, 'listeners stay on the signal');
+    control.abort();
+    assert.equal((await errorOf(farebox.balance({ signal }))).code, 'aborted');
+  });
+
+  test('is not sent again', async () => {
+    const control = new AbortController();
+    faulty.meet('/queue/', refused(503, 'capacity_unavailable', { 'retry-after': '30' }));
+    const submitting = errorOf(farebox.submit(model, input, { signal: control.signal }));
+    await until('it was sent', () => faulty.calls.length === 1);
+    control.abort();
+    assert.equal((await submitting).code, 'aborted');
+    assert.equal(faulty.calls.length, 1);
+  });
+});
+
+describe('a key', () => {
+  test('follows no redirect and goes to no other host', async () => {
+    const seen: unknown[] = [];
+    const other = await startFaulty(service.base);
+    other.spoil = ({ headers: given }) => {
+      seen.push(given.authorization);
+      return { status: 200, body: 'bytes' };
+    };
+    const location = `${other.base}/v1/balance`;
+    faulty.meet('/balance', { status: 307, headers: { location } });
+    const error = await errorOf(farebox.balance());
+    assert.equal(error.code, 'unexpected_reply');
+    assert.match(error.message, /redirect/);
+    assert.deepEqual(seen, []);
+    assert.equal((await farebox.download(`${other.base}/a.png`)).size, 5);
+    assert.deepEqual(seen, [undefined]);
+    await other.stop();
+  });
+
+  test('that no header can hold is refused without showing it', () => {
+    assert.throws(
+      () => new Farebox({ apiKey: 'fbx_secret\nx: y', baseUrl: faulty.base }),
+      (error: FareboxError) => error.code === 'bad_argument' && !inspect(error).includes('secret'),
+    );
+  });
+});

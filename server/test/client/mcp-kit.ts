@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import {
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+  LoggingMessageNotificationSchema,
+  type CallToolResult,
+  type ContentBlock,
+  type ElicitResult,
+} from '@modelcontextprotocol/sdk/types.js';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+
+export interface Told {
+  level: string;
+  data: unknown;
+}
+
+/** An agent's program: the official client, and what it was told besides replies. */
+export interface Agent {
+  client: Client;
+  told: Told[];
+  /** What the person was asked, in order. */
+  asked: string[];
+  /** What could not be understood as protocol. */
+  strayed: Error[];
+  /** What the person answers from now on. */
+  answers(action: ElicitResult['action']): void;
+  /** What the server wrote for people. */
+  stderr(): string;
+  /** Calls a tool; fails where it refuses. */
+  use(name: string, args?: Record<string, unknown>, options?: UseOptions): Promise<Used>;
+  /** Calls a tool that has to refuse, and gives what it says. */
+  refused(name: string, args?: Record<string, unknown>): Promise<Refusal>;
+  close(): Promise<void>;
+}
+
+export interface UseOptions {
+  signal?: AbortSignal;
+  onprogress?: (progress: { progress: number; message?: string }) => void;
+}
+
+export interface Used {
+  fields: any;
+  blocks: ContentBlock[];
+}
+
+export interface Refusal {
+  code: string;
+  message: string;
+  request_id?: string | null;
+  details?: any;
+}
+
+export interface AgentOptions {
+  /** What the person answers when asked; without it the program cannot ask. */
+  answer?: ElicitResult['action'];
+  /** Folders that the program says it works in. */
+  roots?: string[];
+  key?: string;
+}
+
+/** The client's side, not connected yet. */
+export function createAgent({ answer, roots }: AgentOptions = {}): Agent {
+  const told: Told[] = [];
+  const asked: string[] = [];
+  const strayed: Error[] = [];
+  const client = new Client(
+    { name: 'test', version: '1.0.0' },
+    { capabilities: { ...(answer && { elicitation: {} }), ...(roots && { roots: {} }) } },
+  );
+  Object.assign(client, { onerror: (error: Error) => strayed.push(error) });
+  client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => {
+    told.push({ level: params.level, data: params.data });
+  });
+  if (answer) {
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+      asked.push(params.message);
+      return { action: answer!, ...(answer === 'accept' && { content: {} }) };
+    });
+  }
+  if (roots) {
+    client.setRequestHandler(ListRootsRequestSchema, () => ({
+      roots: roots.map((root) => ({ uri: `file://${root}` })),
+    }));
+  }
+  async function call(name: string, args: Record<string, unknown> = {}, options: UseOptions = {}) {
+    const params = { name, arguments: args };
+    return (await client.callTool(params, undefined, options)) as CallToolResult;
+  }
+  return {
+    client,
+    told,
+    asked,
+    strayed,
+    answers: (action) => (answer = action),
+    stderr: () => '',
+    async use(name, args, options) {
+      const { content, structuredContent, isError } = await call(name, args, options);
+      assert.ok(!isError, JSON.stringify(content));
+      const [text, ...blocks] = content;
+      assert.ok(text?.type === 'text');
+      // Programs that know nothing of structured content read the same as text.
+      assert.deepEqual(JSON.parse(text.text), structuredContent);
+      return { fields: structuredContent, blocks };
+    },
+    async refused(name, args) {
+      const { content, isError } = await call(name, args);
+      assert.equal(isError, true, JSON.stringify(content));
+      const [text] = content;
+      assert.ok(text?.type === 'text');
+      return JSON.parse(text.text).error;
+    },
+    close: () => client.close(),
+  };
+}
+
+const fare = join(import.meta.dirname, '../../../client/src/cli/main.ts');
+
+/** How the server is started, and with what around it. */
+export function commandOf(service: Service, key: string, flags: string[]) {
+  return {
+    command: process.execPath,
+    args: [fare, 'mcp', ...flags],
+    env: {
+      FAREBOX_API_KEY: key,
+      FAREBOX_BASE_URL: `${service.base}/v1`,
+      // Nothing that was kept for a person counts here.
+      XDG_CONFIG_HOME: service.dir,
+    },
+  };
+}
+
+/** An agent's program that has started the server for itself, as most do. */
+export async function startAgent(
+  service: Service,
+  account: TestAccount,
+  flags: string[] = [],
+  options: AgentOptions = {},
+): Promise<Agent> {
+  const agent = createAgent(options);
+  const command = commandOf(service, options.key ?? account.key, flags);
+  const transport = new StdioClientTransport({ ...command, stderr: 'pipe' });
+  let stderr = '';
+  transport.stderr!.on('data', (chunk) => (stderr += String(chunk)));
+  await agent.client.connect(transport);
+  return { ...agent, stderr: () => stderr };
+}
+
+/** A service in which nothing runs until a test says so, and agents with an account of their own. */
+export interface Scene {
+  service: Service;
+  account: TestAccount;
+  withAgent(
+    flags: string[],
+    work: (agent: Agent) => Promise<void>,
+    person?: AgentOptions,
+  ): Promise<void>;
+  /** What this account has submitted, newest first. */
+  submits(): Promise<{ request_id: string; status: string }[]>;
+  stop(): Promise<void>;
+}
+
+export async function openScene(): Promise<Scene> {
+  const service = await startService();
+  const scene: Scene = {
+    service,
+    account: await service.account(),
+    async withAgent(flags, work, person) {
+      scene.account = await service.account();
+      const agent = await startAgent(service, scene.account, flags, person);
+      try {
+        await work(agent);
+        assert.deepEqual(agent.strayed, []);
+      } finally {
+        await agent.close();
+      }
+    },
+    async submits() {
+      const { key } = scene.account;
+      return (await service.call('GET', '/v1/requests?limit=100', { key })).body.data;
+    },
+    async stop() {
+      await service.audit();
+      await service.stop();
+    },
+  };
+  return scene;
+}

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { startAgent, openScene, type Scene } from './mcp-kit.ts';
+
+/** docs/mcp.md says what there is, and what it tells people to paste works. */
+
+const page = readFileSync(join(import.meta.dirname, '../../../docs/mcp.md'), 'utf8');
+
+let scene: Scene;
+before(async () => {
+  scene = await openScene();
+});
+after(() => scene.stop());
+
+test('every configuration on the page starts a server that keeps its limit', async () => {
+  const blocks = [...page.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, json]) =>
+    JSON.parse(json!),
+  );
+  assert.equal(blocks.length, 2);
+  const lines = [...page.matchAll(/-- fare (mcp .*)$/gm)].map(([, line]) => line!.split(' '));
+  assert.equal(lines.length, 1);
+  const servers = blocks.map(({ servers, mcpServers }) => (servers ?? mcpServers).farebox);
+  for (const { command } of servers) assert.equal(command, 'fare');
+  for (const args of [...servers.map((server) => server.args as string[]), ...lines]) {
+    const [verb, ...flags] = args.map((arg) =>
+      arg.replace('${workspaceFolder}', scene.service.dir),
+    );
+    assert.equal(verb, 'mcp');
+    const agent = await startAgent(scene.service, scene.account, flags);
+    const { fields } = await agent.use('get_balance');
+    assert.equal(fields.session.limit_usd, '$2.00');
+    await agent.close();
+  }
+});
+
+test('the table of tools is the list of tools, and says which of them spend', async () => {
+  await scene.withAgent([], async (agent) => {
+    const { tools } = await agent.client.listTools();
+    const rows = [...page.matchAll(/^\| `([a-z_]+)` \| .* \|( yes)? \|$/gm)].map(
+      ([, name, spends]) => ({ name: name!, spends: spends !== undefined }),
+    );
+    const offered = tools.map(({ name, description }) => ({
+      name,
+      spends: description!.includes('SPENDS'),
+    }));
+    const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1);
+    assert.deepEqual(rows.sort(byName), offered.sort(byName));
+  });
+});

@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+/** The client as it is published, in an empty project of somebody else. */
+
+export const root = path.resolve(import.meta.dirname, '../../..');
+export const workspace = path.join(root, 'client');
+export const tools = path.join(root, 'node_modules', '.bin');
+
+export interface Project {
+  dir: string;
+  /** The packed package. */
+  tarball: string;
+  write(files: Record<string, string>): void;
+  stop(): void;
+}
+
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** An empty project with the package in it, and without a network to fetch anything more from. */
+export async function installed(): Promise<Project> {
+  if (!existsSync(path.join(workspace, 'dist', 'index.js')))
+    throw new Error('the client is not built: npm run build');
+  const dir = mkdtempSync(path.join(tmpdir(), 'farebox-package-'));
+  const write = (files: Record<string, string>) => {
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(path.dirname(path.join(dir, name)), { recursive: true });
+      writeFileSync(path.join(dir, name), text);
+    }
+  };
+  const packed = await run(
+    'npm',
+    ['pack', '--ignore-scripts', '--pack-destination', dir],
+    workspace,
+  );
+  const name = packed.stdout.trim().split('\n').at(-1)!;
+  const tarball = path.join(dir, name);
+  write({ 'package.json': '{ "name": "stranger", "private": true, "type": "module" }' });
+  const flags = ['--offline', '--no-audit', '--no-fund', '--ignore-scripts'];
+  const made = await run('npm', ['install', `./${name}`, ...flags], dir);
+  if (made.code !== 0) throw new Error(`npm install: ${made.stderr}`);
+  return { dir, tarball, write, stop: () => rmSync(dir, { recursive: true, force: true }) };
+}
+
+export function run(
+  command: string,
+  args: string[],
+  cwd: string,
+  env: Record<string, string> = {},
+): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      cwd,
+      env: { ...process.env, NODE_OPTIONS: '', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended: Ended = { code: null, stdout: '', stderr: '' };
+    child.stdout.on('data', (chunk) => (ended.stdout += chunk));
+    child.stderr.on('data', (chunk) => (ended.stderr += chunk));
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ ...ended, code }));
+  });
+}
+
+/** A program for any runtime: prices, makes, fetches and talks, and prints what came of it. */
+export const program = (load: string) => `${load}
+const main = async () => {
+  const farebox = new Farebox();
+  const ids = [];
+  const { output, card } = await farebox.run(
+    'fake/image',
+    { prompt: 'a cat', image_url: file('./cat.png') },
+    { maxUsdMicro: parseUsd('0.01'), onSubmit: ({ requestId }) => ids.push(requestId) },
+  );
+  const saved = await farebox.download(output.images[0].url, { to: './out.png' });
+  const streamed = await farebox.upload(new Blob([await saved.arrayBuffer()]).stream());
+  let text = '';
+  const messages = [{ role: 'user', content: 'hi' }];
+  for await (const chunk of await farebox.chat.create({ model: 'fake/chat', messages, stream: true }))
+    text += chunk.choices[0]?.delta.content ?? '';
+  const code = await farebox.submit('no/such', {}).catch((error) => error instanceof FareboxError && error.code);
+  console.log(JSON.stringify({
+    same: ids[0] === card.request_id,
+    cost: formatUsd(card.charged_usd_micro),
+    size: saved.size,
+    streamed: streamed.size,
+    text,
+    code,
+  }));
+};
+main();
+`;
+
+export const names = 'Farebox, FareboxError, file, formatUsd, parseUsd';

@@ -1,0 +1,155 @@
+import { after, before, describe, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { rawSql } from '../../src/lib/sql.ts';
+import { createKey } from '../../src/operations/key.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { requestIn } from '../kit/states.ts';
+
+/** What a key hears about the money it may spend. Two pictures cost $0.02. */
+
+let service: Service;
+before(async () => {
+  service = await startService();
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+const price = 20_000n;
+
+async function balance({ key }: Pick<TestAccount, 'key'>) {
+  const reply = await service.call('GET', '/v1/balance', { key });
+  assert.equal(reply.status, 200, reply.text);
+  return reply.body;
+}
+
+function submit(account: Pick<TestAccount, 'key'>) {
+  const body = { prompt: 'a cat', num_images: 2 };
+  return service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
+}
+
+async function secondKey({ account_id }: TestAccount, limit: bigint) {
+  const limits = { monthly_limit_usd_micro: limit, rpm: null, open_jobs: null };
+  return createKey(service.db, { account_id, name: 'second', ...limits });
+}
+
+/** When this month (UTC) ends, by the test's own reckoning. */
+function monthsEnd(): string {
+  const now = new Date();
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString();
+}
+
+describe('GET /v1/balance', () => {
+  test('tells a new key without a limit what its account has, and that it spent nothing', async () => {
+    const account = await service.account({ usd: 5 });
+    assert.deepEqual(await balance(account), {
+      currency: 'USDT',
+      available_usd_micro: '5000000',
+      reserved_usd_micro: '0',
+      key: {
+        key_id: account.key_id,
+        name: 'test',
+        limit_usd_micro: null,
+        spent_usd_micro: '0',
+        resets_at: monthsEnd(),
+      },
+    });
+  });
+
+  test('moves the price aside while a job runs, then takes the charge and gives back the rest', async () => {
+    const account = await service.account({ usd: 5, monthly_limit_usd_micro: 1_000_000n });
+    const amounts = async () => {
+      const { available_usd_micro, reserved_usd_micro, key } = await balance(account);
+      return [available_usd_micro, reserved_usd_micro, key.spent_usd_micro, key.limit_usd_micro];
+    };
+    await requestIn(service, account, 'IN_PROGRESS');
+    assert.deepEqual(await amounts(), ['4980000', '20000', '20000', '1000000']);
+    await service.wakeAll();
+    await service.work();
+    // One of the two was delivered.
+    assert.deepEqual(await amounts(), ['4990000', '0', '10000', '1000000']);
+  });
+
+  for (const state of ['FAILED', 'CANCELLED'] as const) {
+    test(`gives back what a request held that is ${state}`, async () => {
+      const account = await service.account({ usd: 5 });
+      await requestIn(service, account, state);
+      const { available_usd_micro, reserved_usd_micro, key } = await balance(account);
+      assert.deepEqual(
+        [available_usd_micro, reserved_usd_micro, key.spent_usd_micro],
+        ['5000000', '0', '0'],
+      );
+    });
+  }
+
+  test('counts for each key what it spent itself, of one balance', async () => {
+    const account = await service.account({ usd: 5 });
+    const second = await secondKey(account, 50_000n);
+    await submit(second);
+    const [first, other] = [await balance(account), await balance(second)];
+    assert.equal(first.key.spent_usd_micro, '0');
+    assert.equal(other.key.spent_usd_micro, String(price));
+    assert.equal(other.key.name, 'second');
+    assert.equal(first.available_usd_micro, other.available_usd_micro);
+    assert.equal(first.reserved_usd_micro, String(price));
+  });
+
+  test('says nothing of another account', async () => {
+    const [rich, poor] = [await service.account({ usd: 50 }), await service.account({ usd: 0 })];
+    await submit(rich);
+    const { available_usd_micro, reserved_usd_micro, key } = await balance(poor);
+    assert.deepEqual(
+      [available_usd_micro, reserved_usd_micro, key.key_id],
+      ['0', '0', poor.key_id],
+    );
+  });
+
+  test('agrees with the 402 of a submit, by its limit and by its balance', async () => {
+    const limited = await service.account({ usd: 5, monthly_limit_usd_micro: 30_000n });
+    await submit(limited);
+    const { key } = await balance(limited);
+    const reached = assertRefused(await submit(limited), 'key_limit_reached').details;
+    const { limit_usd_micro, spent_usd_micro, resets_at } = key;
+    const month = { limit_usd_micro, spent_usd_micro, resets_at };
+    assert.deepEqual(reached, { required_usd_micro: String(price), ...month });
+
+    const short = await service.account({ usd: 0.03 });
+    await submit(short);
+    const { available_usd_micro, reserved_usd_micro } = await balance(short);
+    const refused = assertRefused(await submit(short), 'insufficient_balance').details;
+    const funds = { available_usd_micro, reserved_usd_micro };
+    assert.deepEqual(refused, { required_usd_micro: String(price), ...funds });
+  });
+
+  test('begins a month with nothing spent, and keeps the balance', async () => {
+    const account = await service.account({ usd: 5, monthly_limit_usd_micro: 1_000_000n });
+    await submit(account);
+    // As if the key had last spent in the month before; given back for the books' own check.
+    const shift = (by: string) =>
+      service.db.run(
+        rawSql(`update key_usage set month = month ${by} interval '1 month' where key_id = $1`, [
+          account.key_id,
+        ]),
+      );
+    await shift('-');
+    const { available_usd_micro, key } = await balance(account);
+    await shift('+');
+    assert.equal(key.spent_usd_micro, '0');
+    assert.equal(key.limit_usd_micro, '1000000');
+    assert.equal(key.resets_at, monthsEnd());
+    assert.equal(available_usd_micro, '4980000');
+  });
+
+  test('counts as a call of the key, says so in its headers, and moves no money', async () => {
+    const account = await service.account({ rpm: 2 });
+    const earlier = await service.transfers();
+    const reply = await service.call('GET', '/v1/balance', { key: account.key });
+    assert.equal(reply.headers.get('ratelimit-remaining'), '1');
+    await balance(account);
+    const again = await service.call('GET', '/v1/balance', { key: account.key });
+    assertRefused(again, 'rate_limited');
+    assert.equal(await service.transfers(), earlier);
+  });
+});

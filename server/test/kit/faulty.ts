@@ -1,0 +1,108 @@
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** Stands between a client and a service and spoils calls as a test says. */
+export interface Faulty {
+  base: string;
+  /** Where calls go; a service that was started again has another address. */
+  target: string;
+  /** Every call that arrived, spoilt or not. */
+  calls: Call[];
+  /** What happens to a call; undefined: nothing does. */
+  spoil: (call: Call) => Fault | undefined;
+  /** The calls to a path meet these one after the other; those after the last meet none. */
+  meet(path: RegExp | string, ...faults: (Fault | undefined)[]): void;
+  stop(): Promise<void>;
+}
+
+export interface Call {
+  method: string;
+  path: string;
+  headers: IncomingMessage['headers'];
+}
+
+export type Fault =
+  /** The service never hears of it. */
+  | 'unsent'
+  /** The service answers; so many bytes of that come through, head and all. */
+  | { cutAt: number }
+  /** An answer that is not the service's. */
+  | { status: number; headers?: Record<string, string>; body?: string }
+  /** Nobody answers. */
+  | 'silence';
+
+/** A refusal in the service's own form. */
+export function refused(status: number, code: string, headers: Record<string, string> = {}): Fault {
+  const error = { code, message: 'Not now.', type: 'server_error', param: null, request_id: 'r' };
+  return { status, headers, body: JSON.stringify({ error }) };
+}
+
+export async function startFaulty(target: string): Promise<Faulty> {
+  const faulty: Faulty = {
+    base: '',
+    target,
+    calls: [],
+    spoil: () => undefined,
+    meet(path, ...faults) {
+      faulty.spoil = (call) => (call.path.search(path) === -1 ? undefined : faults.shift());
+    },
+    stop,
+  };
+  const server = createServer((req, reply) => {
+    const { method, url, headers } = req;
+    const call = { method: method!, path: url!, headers };
+    faulty.calls.push(call);
+    const fault = faulty.spoil(call);
+    if (fault === 'silence') return void req.resume();
+    if (fault === 'unsent') return void req.socket.destroy();
+    if (fault && 'status' in fault) {
+      req.resume();
+      return void reply.writeHead(fault.status, fault.headers).end(fault.body ?? '');
+    }
+    forward(req, reply, faulty.target, fault?.cutAt);
+  });
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  faulty.base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  async function stop() {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  }
+  return faulty;
+}
+
+function forward(
+  req: IncomingMessage,
+  reply: ServerResponse,
+  target: string,
+  cutAt: number | undefined,
+): void {
+  const { method, url, headers } = req;
+  const onward = request(target + url, { method, headers, agent: false }, (answer) => {
+    if (cutAt !== undefined) return cut(answer, req.socket, cutAt);
+    reply.writeHead(answer.statusCode!, answer.rawHeaders);
+    reply.flushHeaders();
+    answer.pipe(reply);
+    answer.on('error', () => reply.destroy());
+  });
+  onward.on('error', () => req.socket.destroy());
+  reply.on('close', () => onward.destroy());
+  req.pipe(onward);
+}
+
+/** So many bytes of what the service said, written as HTTP writes them, then nothing more. */
+function cut(answer: IncomingMessage, socket: Socket, bytes: number): void {
+  const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`];
+  for (let i = 0; i < answer.rawHeaders.length; i += 2)
+    lines.push(`${answer.rawHeaders[i]}: ${answer.rawHeaders[i + 1]}`);
+  const parts = [Buffer.from(`${lines.join('\r\n')}\r\n\r\n`)];
+  answer.on('data', (chunk: Buffer<ArrayBuffer>) => parts.push(chunk));
+  const over = () => socket.end(Buffer.concat(parts).subarray(0, bytes), () => socket.destroy());
+  answer.on('end', over);
+  answer.on('error', over);
+}

@@ -1,0 +1,82 @@
+/** Addresses of the pages that name nothing, or ask for what is not offered. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { barriers, enter, openBrowser, visitor, withoutBrowser } from '../kit/browser.ts';
+import type { Service } from '../kit/service.ts';
+import { operatorOf, originOf, startWebService } from '../kit/web.ts';
+
+describe('the pages', { skip: withoutBrowser() ?? false }, () => {
+  let service: Service;
+  let browser: Browser;
+  let base: string;
+  before(async () => {
+    service = await startWebService();
+    browser = await openBrowser();
+    base = originOf(service);
+  });
+  after(async () => {
+    await browser?.close();
+    await service.stop();
+  });
+
+  /** The browser of an operator. */
+  async function open() {
+    const visit = await visitor(browser);
+    await enter(visit, base, await operatorOf(service));
+    return visit;
+  }
+
+  test('say at an address that names nothing that there is no page, and calls get JSON', async () => {
+    const { page, context, faults } = await open();
+    const reply = await page.goto(`${base}/no/such?page=1`);
+    assert.equal(reply!.status(), 404);
+    await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+    assert.deepEqual(await barriers(page), []);
+    await page.getByRole('link', { name: 'To the overview' }).click();
+    await page.waitForURL(`${base}/cabinet`);
+    assert.deepEqual(faults, []);
+    await context.close();
+
+    const ask = async (path: string, accept: string, method = 'GET') => {
+      const { status, headers } = await fetch(`${base}${path}`, { method, headers: { accept } });
+      return [status, headers.get('content-type')!.split(';')[0]];
+    };
+    const html = 'text/html,application/xhtml+xml,*/*;q=0.8';
+    const json = 'application/json';
+    assert.deepEqual(await ask('/nope', html, 'HEAD'), [404, 'text/html']);
+    assert.deepEqual(await ask('/nope', '*/*'), [404, json]);
+    assert.deepEqual(await ask('/nope', html, 'POST'), [404, json]);
+    for (const path of ['/v1', '/v1/nope', '/v1?a', '/api', '/api/nope'])
+      assert.deepEqual(await ask(path, html), [404, json], path);
+  });
+
+  test('take out of an address what they do not offer, and keep what they do', async () => {
+    const { page, context, faults } = await open();
+    for (const [asked, kept] of [
+      ['/cabinet?days=999&by=model', '/cabinet?by=model'],
+      ['/cabinet/requests?status=NOPE&from=2026-99-01&model=12', '/cabinet/requests?model=12'],
+      ['/cabinet/money?kind=nope,charge', '/cabinet/money?kind=charge'],
+      ['/studio?kind=nope&sort=name&q=true', '/studio?sort=name&q=true'],
+      ['/operator?days=999', '/operator'],
+      ['/operator?days=90', '/operator?days=90'],
+      ['/operator/accounts?q=123&only=nope', '/operator/accounts?q=123'],
+    ]) {
+      await page.goto(`${base}${asked}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      const shown = new URL(page.url());
+      const wanted = new URL(`${base}${kept}`);
+      assert.equal(shown.pathname, wanted.pathname);
+      assert.deepEqual(new Map(shown.searchParams), new Map(wanted.searchParams), asked);
+    }
+    assert.equal(await page.getByLabel('Find').inputValue(), '123');
+    await page.goto(`${base}/operator?days=999`);
+    await page.locator('input[type=radio][value="30"]:checked').waitFor({ state: 'attached' });
+    // A task that no model has is seen among the filters, and can be taken away.
+    await page.goto(`${base}/studio?task=no-such-task`);
+    await page.getByText('no-such-task').click();
+    await page.waitForURL(`${base}/studio`);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+});

@@ -1,0 +1,78 @@
+/** What is on the screen stays where it is when the rest comes. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import {
+  desktop,
+  enter,
+  openBrowser,
+  phone,
+  picture,
+  visitor,
+  withoutBrowser,
+} from '../kit/browser.ts';
+import type { Service } from '../kit/service.ts';
+import { originOf, person, startWebService, type Person } from '../kit/web.ts';
+
+/** Runs in the page, before anything of it. */
+const watch = `
+  globalThis.shift = 0;
+  new PerformanceObserver((list) => {
+    for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) shift += value;
+  }).observe({ type: 'layout-shift', buffered: true });`;
+
+/** Until all that has changed is drawn. */
+const drawn = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
+
+describe('the pages hold still', { skip: withoutBrowser() ?? false }, () => {
+  let service: Service;
+  let browser: Browser;
+  let who: Person;
+  before(async () => {
+    service = await startWebService();
+    browser = await openBrowser();
+    const { account_id } = await service.account({ usd: 5 });
+    who = await person(service, { [account_id]: 'owner' });
+  });
+  after(async () => {
+    await browser?.close();
+    await service.stop();
+  });
+
+  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+    for (const [path, comes] of [
+      ['/cabinet/team', 'People'],
+      ['/cabinet/webhooks', 'Nothing was sent yet'],
+      ['/studio/fake/image', 'Balance $5.00'],
+    ] as const) {
+      test(`as ${path} loads, at ${size} width`, async () => {
+        const base = originOf(service);
+        const visit = await visitor(browser, { viewport });
+        const { page, context, faults } = visit;
+        await enter(visit, base, who);
+        await page.addInitScript(watch);
+        // The page is drawn without them first, whoever is quicker.
+        const held: (() => Promise<void>)[] = [];
+        let isHeld = true;
+        await page.route(/\/api\/accounts\/[^/]+\/(?!events)|\/v1\/models/, async (route) => {
+          if (isHeld) held.push(() => route.continue());
+          else await route.continue();
+        });
+        await page.goto(`${base}${path}`);
+        await page.locator('.mantine-Skeleton-root').first().waitFor();
+        await page.evaluate(drawn);
+        const isFace = 'document.fonts.check(\'1em "Inter Variable"\')';
+        assert.equal(await page.evaluate(isFace), true, 'the typeface is there before the text');
+        isHeld = false;
+        for (const go of held) await go();
+        await page.getByText(comes).first().waitFor();
+        await page.waitForLoadState('networkidle');
+        await page.evaluate(drawn);
+        assert.equal(Number(await page.evaluate('shift.toFixed(2)')), 0);
+        await picture(page, `still-${size}${path.replaceAll('/', '-')}`);
+        assert.deepEqual(faults, []);
+        await context.close();
+      });
+    }
+  }
+});

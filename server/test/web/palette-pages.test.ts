@@ -1,0 +1,219 @@
+/** The palette in a real browser: what it finds, what it does, and by the keyboard alone. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import type { Role } from '../../src/core/role.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import {
+  barriers,
+  enter,
+  openBrowser,
+  overflowOf,
+  phone,
+  picture,
+  visitor,
+  withoutBrowser,
+  type VisitOptions,
+} from '../kit/browser.ts';
+import type { Service } from '../kit/service.ts';
+import { operatorOf, originOf, person, startWebService, type Person } from '../kit/web.ts';
+
+describe('the palette', { skip: withoutBrowser() ?? false }, () => {
+  let service: Service;
+  let browser: Browser;
+  let base: string;
+  before(async () => {
+    service = await startWebService();
+    browser = await openBrowser();
+    base = originOf(service);
+  });
+  after(async () => {
+    await browser?.close();
+    await service.audit();
+    await service.stop();
+  });
+
+  async function open(who: Person, options: VisitOptions = {}) {
+    const visit = await visitor(browser, options);
+    await enter(visit, base, who);
+    const asked: string[] = [];
+    visit.page.on('request', (request) => void asked.push(new URL(request.url()).pathname));
+    await visit.page.goto(`${base}/cabinet`);
+    await visit.page.getByRole('heading', { level: 1 }).waitFor();
+    return { ...visit, asked };
+  }
+
+  /** Somebody of a new account. */
+  async function someone(role: Role = 'owner') {
+    const account = await service.account();
+    return { account, who: await person(service, { [account.account_id]: role }) };
+  }
+
+  const field = (page: Page) => page.getByRole('combobox', { name: 'Find or do' });
+  const offer = (page: Page, name: string | RegExp) => page.getByRole('option', { name });
+  const groups = (page: Page) =>
+    page
+      .getByRole('listbox')
+      .getByRole('group')
+      .evaluateAll((all) => all.map((each) => (each as any).ariaLabel));
+
+  async function ask(page: Page, text: string) {
+    await page.keyboard.press('Control+k');
+    await field(page).waitFor();
+    await page.keyboard.type(text);
+  }
+
+  test('finds a page, a model and an action by the keyboard, and names what is chosen', async () => {
+    const { who } = await someone();
+    const { page, context, faults, asked } = await open(who);
+    const search = page.getByRole('button', { name: 'Search' });
+    await search.focus();
+    await ask(page, '');
+    assert.deepEqual(await groups(page), ['Cabinet', 'Studio', 'Actions']);
+    assert.deepEqual(await barriers(page), []);
+    await picture(page, 'palette-open');
+    // Up from the first is the last, and the field says which one it is.
+    await page.keyboard.press('ArrowUp');
+    const last = offer(page, 'Sign out');
+    assert.equal(await last.getAttribute('aria-selected'), 'true');
+    assert.equal(
+      await field(page).getAttribute('aria-activedescendant'),
+      await last.getAttribute('id'),
+    );
+    await page.keyboard.press('Escape');
+    await field(page).waitFor({ state: 'detached' });
+    await page.waitForFunction('document.activeElement.ariaLabel?.startsWith("Search")');
+
+    await ask(page, 'webho');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${base}/cabinet/webhooks`);
+    // A page of the cabinet that reads the catalog, then one of the studio.
+    await ask(page, 'docs');
+    await page.keyboard.press('Enter');
+    await page.getByRole('combobox', { name: 'Model' }).waitFor();
+    await ask(page, 'chat');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/studio\/chat/);
+    await ask(page, 'fake/image');
+    await offer(page, /fake\/image/)
+      .first()
+      .waitFor();
+    await picture(page, 'palette-model');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/studio\/fake\/image/);
+    await ask(page, 'create');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Create a key' }).waitFor();
+    assert.match(page.url(), /\/cabinet\/keys\?create=true$/);
+    await page.keyboard.press('Escape');
+    await page.waitForURL(`${base}/cabinet/keys`);
+
+    // What was chosen last comes first.
+    await ask(page, '');
+    assert.deepEqual((await groups(page))[0], 'Recent');
+    const recent = page.getByRole('group', { name: 'Recent' }).getByRole('option');
+    assert.match((await recent.first().textContent()) ?? '', /Create a key/);
+    assert.match((await recent.nth(1).textContent()) ?? '', /fake\/image/);
+    await page.keyboard.type('nothing is called so');
+    await page.getByRole('dialog').getByText('Nothing found').first().waitFor();
+    await page.keyboard.press('Enter');
+    assert.equal(page.url(), `${base}/cabinet/keys`);
+    assert.ok(!asked.some((path) => path.startsWith('/api/operator')), 'no look at all accounts');
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
+  test('opens a request by its id or how that begins, and only one of the account', async () => {
+    const { account, who } = await someone();
+    const other = await someone();
+    const submit = async (key: string) => {
+      const reply = await service.call('POST', '/v1/queue/fake/image', {
+        key,
+        body: { prompt: 'a cat' },
+      });
+      return reply.body.request_id as string;
+    };
+    const id = await submit(account.key);
+    const foreign = await submit(other.account.key);
+    const { page, context, faults } = await open(who);
+    await ask(page, foreign);
+    await page.getByRole('dialog').getByText('Nothing found').first().waitFor();
+    assert.equal(await page.getByRole('option').count(), 0);
+    await field(page).fill(id.slice(0, 13));
+    await offer(page, `Open request ${id}`).waitFor();
+    assert.equal(await offer(page, foreign).count(), 0);
+    await picture(page, 'palette-request');
+    assert.deepEqual(await barriers(page), []);
+    await field(page).fill(`see ${base}/cabinet/requests/${id}`);
+    await offer(page, `Open request ${id}`).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${base}/cabinet/requests/${id}`);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
+  test('offers an operator the console and the accounts of everybody', async () => {
+    const { account } = await someone();
+    const who = await operatorOf(service);
+    const { page, context, faults } = await open(who, { scheme: 'dark' });
+    const { email } = account;
+    await ask(page, email.toUpperCase());
+    await offer(page, email).waitFor();
+    await picture(page, 'palette-operator');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${base}/operator/accounts/${account.account_id}`);
+    await ask(page, 'unknown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${base}/operator/unknown`);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
+  test('switches theme, language and account on a phone, and signs out', async () => {
+    const { account, who } = await someone('read_only');
+    const second = await service.account();
+    await service.db.run(
+      rawSql(`insert into members (account_id, person_id, role) values ($1, $2, 'owner')`, [
+        second.account_id,
+        who.id,
+      ]),
+    );
+    const { page, context, faults } = await open(who, { viewport: phone });
+    await page.evaluate(`localStorage.setItem('farebox-account', '${account.account_id}')`);
+    await page.reload();
+    const any = page.getByRole('dialog').locator('[role=combobox]');
+    const touch = async (text: string, name: RegExp) => {
+      await page.getByRole('button', { name: /Search|Найти/ }).tap();
+      await any.fill(text);
+      await offer(page, name).tap();
+      await any.waitFor({ state: 'detached' });
+    };
+    await page.getByRole('button', { name: 'Search' }).tap();
+    await field(page).waitFor();
+    assert.equal(await overflowOf(page), 0);
+    assert.deepEqual(await barriers(page), []);
+    await picture(page, 'palette-phone');
+    // Who only looks makes no key.
+    await offer(page, 'Top up the balance').waitFor();
+    assert.equal(await offer(page, 'Create a key').count(), 0);
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).tap();
+
+    await touch('dark', /Theme: Dark/);
+    await page.waitForFunction('document.documentElement.dataset.mantineColorScheme === "dark"');
+    await touch('switch', /Switch to/);
+    await page.waitForFunction(
+      `localStorage.getItem("farebox-account") === "${second.account_id}"`,
+    );
+    await touch('язык', /Русский/);
+    await page.waitForFunction('document.documentElement.lang === "ru"');
+    // What was loaded before speaks the other language at once as well.
+    await touch('создать', /Создать ключ/);
+    const form = page.getByRole('dialog', { name: 'Создать ключ' });
+    await form.getByRole('button', { name: 'Закрыть' }).tap();
+    await form.waitFor({ state: 'hidden' });
+    await touch('выйти', /Выйти/);
+    await page.waitForURL(/\/sign-in/);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+});

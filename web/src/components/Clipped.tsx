@@ -1,0 +1,21 @@
+import { Text, UnstyledButton } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+
+/** A text that may be long, on one line; whoever presses it reads all of it. */
+export function Clipped({ text, dimmed = false }: { text: string; dimmed?: boolean }) {
+  const [whole, { toggle }] = useDisclosure(false);
+  return (
+    <UnstyledButton onClick={toggle} aria-expanded={whole} maw="100%" display="block">
+      <Text
+        span
+        display="block"
+        size={dimmed ? 'xs' : 'sm'}
+        {...(dimmed && { c: 'dimmed' })}
+        truncate={!whole}
+        style={{ overflowWrap: 'anywhere' }}
+      >
+        {text}
+      </Text>
+    </UnstyledButton>
+  );
+}
