@@ -115,7 +115,7 @@ export async function setPassword(
 
 /**
  * Takes back what stands open in their name: browsers that are trusted without a code, links to a
- * new password, sign-ins that wait for a code.
+ * new password, sign-ins that wait for a code. A new password or another app does so by itself.
  */
 export async function forgetSteps(db: Connection, personId: string): Promise<void> {
   await db.run(sql`delete from verifications where value = ${personId}`);

@@ -384,6 +384,7 @@ describe('beside a running service', () => {
     const { last_error: _said, last_error_at: _at, failures: _count, ...sandbox } = upstreams[0];
     assert.deepEqual(sandbox, {
       name: 'sandbox',
+      last_why: null,
       set_up: true,
       reason: null,
       waiting: 0,

@@ -93,7 +93,7 @@ const table: Record<Need, string> = {
     PATCH account/account · PATCH account/members/:person_id · DELETE account/members/:person_id
     POST account/invitations · DELETE account/invitations/:invitation_id`,
   operate: `
-    GET /api/operator/overview · GET /api/operator/accounts
+    GET /api/operator/overview · GET /api/operator/attention · GET /api/operator/accounts
     GET /api/operator/accounts/:account_id · GET /api/operator/accounts/:account_id/requests
     GET /api/operator/accounts/:account_id/statement · GET /api/operator/references
     GET /api/operator/invitations · GET /api/operator/vouchers · GET /api/operator/log
@@ -108,6 +108,7 @@ const table: Record<Need, string> = {
     POST /api/operator/invitations · DELETE /api/operator/invitations/:invitation_id
     POST /api/operator/vouchers · POST /api/operator/vouchers/:voucher_id/void
     GET /api/operator/catalog · GET /api/operator/catalog/row · GET /api/operator/upstreams
+    GET /api/operator/requests/:request_id · GET /api/operator/requests/:request_id/input
     GET /api/operator/queue · GET /api/operator/queue/requests · GET /api/operator/unknown
     POST /api/operator/upstreams/:upstream/wake · POST /api/operator/upstreams/:upstream/test
     POST /api/operator/queue/requests/:request_id/cancel

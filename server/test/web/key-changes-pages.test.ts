@@ -29,7 +29,6 @@ describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
   });
   after(async () => {
     await browser.close();
-    await service.audit();
     await service.stop();
   });
 

@@ -37,6 +37,7 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
       const { page, context, faults } = await enter(browser, base, operator, { viewport });
       await page.goto(`${base}/operator`);
       await page.getByText('By model').waitFor();
+      await page.getByText('Nothing waits for you').waitFor();
       await page.locator('.recharts-bar-rectangle path').first().waitFor();
       await page.getByText('$0.04', { exact: true }).first().waitFor();
       assert.deepEqual(await barriers(page), []);

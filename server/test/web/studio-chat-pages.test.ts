@@ -31,7 +31,6 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
   });
   after(async () => {
     await browser?.close();
-    await service.audit();
     await service.stop();
   });
 

@@ -18,6 +18,7 @@ import { usePages } from '../pages.ts';
 import { useDeed } from './acting.ts';
 import { liveMs } from './live.ts';
 import './queue-words.ts';
+import { RequestLink } from './RequestLink.tsx';
 import { offered, useAddress } from './search.ts';
 import { said } from '../words.ts';
 
@@ -175,9 +176,7 @@ function RequestName({ row }: { row: OpenRequest }) {
   const { t } = useTranslation('operator_queue');
   return (
     <Stack gap={0}>
-      <Text fz="sm" fw={550} style={{ overflowWrap: 'anywhere' }}>
-        {row.model_id}
-      </Text>
+      <RequestLink id={row.request_id}>{row.model_id}</RequestLink>
       <Group gap={2} wrap="nowrap">
         <Text size="xs" c="dimmed" ff="monospace" fw={400} title={row.request_id}>
           {row.request_id.slice(0, 8)}…{row.request_id.slice(-4)}
