@@ -106,6 +106,38 @@ describe('who may call', () => {
   });
 });
 
+test('programs that never say goodbye do not fill it up: the session silent longest ends', async () => {
+  const headers = {
+    authorization: `Bearer ${token}`,
+    accept: 'application/json, text/event-stream',
+    'content-type': 'application/json',
+  };
+  const post = (body: object, id?: string) =>
+    fetch(url, {
+      method: 'POST',
+      headers: { ...headers, ...(id && { 'mcp-session-id': id }) },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...body }),
+    });
+  const clientInfo = { name: 'test', version: '1' };
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
+  const begin = async () => {
+    const reply = await post({ method: 'initialize', params });
+    await reply.text();
+    return reply.headers.get('mcp-session-id')!;
+  };
+  const statusOf = async (id: string) => {
+    const reply = await post({ method: 'ping' }, id);
+    await reply.text();
+    return reply.status;
+  };
+  const [first, second] = [await begin(), await begin()];
+  for (let i = 0; i < 30; i++) await begin();
+  assert.equal(await statusOf(first), 200);
+  await begin();
+  assert.equal(await statusOf(second), 404);
+  assert.equal(await statusOf(first), 200);
+});
+
 describe('sessions', () => {
   const cat = { model_id: 'fake/image', input: { prompt: 'a cat' }, max_usd: 0.01 };
 

@@ -1,6 +1,5 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { startFaulty } from '../kit/faulty.ts';
 import { until } from '../kit/until.ts';
 import { openScene, startAgent, type Scene } from './mcp-kit.ts';
 
@@ -68,29 +67,6 @@ test('the account running dry is told as such, and frees what was taken aside', 
   const { fields } = await agent.use('get_balance');
   assert.equal(fields.session.spent_usd, '$0.01');
   await agent.close();
-});
-
-describe('a submit whose answer is lost', () => {
-  test('is made once, however often it is sent, and is told to be looked for', async (t) => {
-    const proxy = await startFaulty(scene.service.base);
-    t.after(() => proxy.stop());
-    const account = await scene.service.account();
-    const agent = await startAgent({ ...scene.service, base: proxy.base }, account);
-    const isSubmit = ({ path }: { path: string }) => path.startsWith('/v1/queue/');
-    const submits = () => proxy.calls.filter(isSubmit);
-    proxy.spoil = (call) => (isSubmit(call) && submits().length === 1 ? { cutAt: 0 } : undefined);
-    await agent.use('generate', { ...cat, wait_seconds: 0 });
-    assert.equal(submits().length, 2);
-    assert.equal((await scene.service.balance(account)).reserved, 10_000n);
-
-    proxy.spoil = (call) => (isSubmit(call) ? { cutAt: 0 } : undefined);
-    const refusal = await agent.refused('generate', cat);
-    assert.equal(refusal.code, 'connection_error');
-    assert.match(refusal.message, /may have been accepted.*list_requests.*\$0\.01/);
-    assert.equal((await scene.service.balance(account)).reserved, 20_000n);
-    assert.equal((await agent.use('get_balance')).fields.session.spent_usd, '$0.02');
-    await agent.close();
-  });
 });
 
 describe('a call that is cancelled', () => {

@@ -108,6 +108,11 @@ describe('a generation', () => {
     assert.ok(link?.type === 'resource_link' && link.uri === uri && link.size === tinyPng.length);
     const { contents } = await agent.client.readResource({ uri });
     assert.deepEqual(contents, [{ uri, mimeType: 'image/png', blob: tinyPng.toString('base64') }]);
+    const { resourceTemplates } = await agent.client.listResourceTemplates();
+    assert.equal(
+      resourceTemplates[0]!.uriTemplate,
+      'farebox://requests/{request_id}/outputs/{index}',
+    );
     const { resources } = await agent.client.listResources();
     assert.equal(resources[0]!.uri, uri);
     const signed = await fetch(fields.outputs[0].url);

@@ -72,11 +72,12 @@ export function afterSubmit({ budget }: Desk, hold: Hold, error: unknown): unkno
     budget.settle(hold, 0n);
     return error;
   }
+  const { message } = error as Error;
   return new ToolError(
     error instanceof FareboxError ? error.code : 'internal_error',
-    'The answer to the submit was lost, so it may have been accepted. Look with list_requests ' +
-      `before you try again. Until then its price, ${formatUsd(hold.amount)}, counts as spent. ` +
-      `(${(error as Error).message})`,
+    // The rest of what the library says is for programs that keep its idempotency key.
+    `${message.split('. ')[0]}. The request may have been accepted: look with list_requests before ` +
+      `you try again. Until then its price, ${formatUsd(hold.amount)}, counts as spent.`,
     { price_usd_micro: hold.amount },
   );
 }
