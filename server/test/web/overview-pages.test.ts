@@ -88,7 +88,7 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
   async function pointsOf(page: Page): Promise<number[]> {
     return page.evaluate(`(() => {
       const places = new Map();
-      for (const amount of document.querySelectorAll('table [data-unseen]')) {
+      for (const amount of document.querySelectorAll('table [data-decimals]')) {
         const text = amount.firstChild;
         const range = document.createRange();
         range.setStart(text, text.data.indexOf('.'));
