@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { FareboxError, formatUsd, type ChatInput, type Farebox, type Model } from '../index.ts';
 import { keyed } from './account.ts';
@@ -6,7 +5,17 @@ import { exits, Stop, usage } from './exits.ts';
 import { nearest, priceText } from './models.ts';
 import type { Context } from './program.ts';
 import { readSettings } from './settings.ts';
-import { jsonOf, paint, plain, print, printTable, remark, say, tell } from './terminal.ts';
+import {
+  jsonOf,
+  paint,
+  plain,
+  print,
+  printTable,
+  readStdin,
+  remark,
+  say,
+  tell,
+} from './terminal.ts';
 
 interface ChatOptions {
   system?: string;
@@ -48,7 +57,7 @@ export async function chat(
     spent: 0n,
   };
   const message = words.join(' ');
-  const piped = process.stdin.isTTY ? '' : readFileSync(0, 'utf8').trimEnd();
+  const piped = process.stdin.isTTY ? '' : (await readStdin()).trimEnd();
   if (message !== '' || piped !== '' || !process.stdin.isTTY || context.json)
     await once(talk, [message, piped].filter(Boolean).join('\n\n'), context);
   else await converse(talk);

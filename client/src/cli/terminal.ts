@@ -233,3 +233,10 @@ export function secondsText(ms: number): string {
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
+
+/** All of what comes on stdin. Read at once it would fail where the pipe has nothing yet. */
+export async function readStdin(): Promise<string> {
+  let text = '';
+  for await (const part of process.stdin.setEncoding('utf8')) text += part;
+  return text;
+}
