@@ -15,7 +15,7 @@ const viteFile = path.join(root, 'node_modules', 'vite', 'bin', 'vite.js');
 if (fs.existsSync(path.join(root, 'web'))) {
   make('web', 'the web pages', ['index.html', 'vite.config.ts', 'src', 'public'], pages);
 }
-if (fs.existsSync(path.join(root, 'client'))) {
+if (fs.existsSync(path.join(root, 'client', 'src'))) {
   make('client', 'the client', ['vite.config.ts', 'tsconfig.build.json', 'src'], library);
 }
 
