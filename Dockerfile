@@ -5,6 +5,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY server/package.json server/
 COPY web/package.json web/
+COPY client/package.json client/
 RUN npm ci --workspace=web && npm cache clean --force
 COPY bin/build.mjs bin/
 COPY web web
@@ -20,6 +21,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY server/package.json server/
 COPY web/package.json web/
+COPY client/package.json client/
 # Only the server's own packages: the image brings its Node along.
 RUN npm ci --omit=dev --workspace=server && npm cache clean --force
 

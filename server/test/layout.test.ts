@@ -5,7 +5,13 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe, test } from 'node:test';
-import { checkCircles, checkDeadFiles, checkFloors, checkPureCore } from './layout/imports.ts';
+import {
+  checkCircles,
+  checkClient,
+  checkDeadFiles,
+  checkFloors,
+  checkPureCore,
+} from './layout/imports.ts';
 import {
   checkDependencies,
   checkDocsAreLinked,
@@ -79,6 +85,29 @@ const rules: Rule[] = [
       { [`${src}core/a.test.ts`]: "import cases from '../../test/fixtures/x.json';" },
       { [`${src}core/a.ts`]: "import schema from '../../../catalog/schema.json';" },
       { [`${src}core/a.ts`]: 'const text = `import "../db/b.ts"`;' },
+    ],
+  },
+  {
+    name: 'the client ships alone',
+    reason: 'what is published works where nothing else of this repository is',
+    check: checkClient,
+    broken: {
+      'client/src/a.ts:1 the library may not know the service': {
+        'client/src/a.ts': "import type { B } from '../../server/src/core/b.ts';",
+      },
+      'client/src/b.ts:1 the library may not know the command': {
+        'client/src/b.ts': "await import('./cli/main.ts');",
+      },
+      'client/src/cli/a.ts:1 the command may not know the rest': {
+        'client/src/cli/a.ts': "import '../../../bin/b.mjs';",
+      },
+      [`${src}http/a.ts:1 the service may not know the library`]: {
+        [`${src}http/a.ts`]: "import '../../../client/src/index.ts';",
+      },
+    },
+    kept: [
+      { 'client/src/cli/a.ts': "import '../index.ts';\nimport '../../package.json';" },
+      { [`${src}http/a.ts`]: "import '../../../openapi.json';" },
     ],
   },
   {

@@ -190,9 +190,16 @@ describe('a program of somebody else', () => {
       project.write({
         'tsconfig.json': JSON.stringify({
           compilerOptions: {
-            ...{ strict: true, noEmit: true, skipLibCheck: types.length > 0, target: 'es2022' },
-            ...{ exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
-            ...{ module, moduleResolution: resolution, lib, types },
+            strict: true,
+            noEmit: true,
+            skipLibCheck: types.length > 0,
+            target: 'es2022',
+            exactOptionalPropertyTypes: true,
+            noUncheckedIndexedAccess: true,
+            module,
+            moduleResolution: resolution,
+            lib,
+            types,
           },
           files: resolution === 'nodenext' ? ['typed.ts', 'typed.cts'] : ['typed.ts'],
         }),

@@ -120,9 +120,9 @@ async function play(steps: Step[]): Promise<string> {
   tmux('clear-history', '-t', 'fare');
   for (const [keys, sees] of steps) {
     tmux('send-keys', '-t', 'fare', ...keys);
-    await until(`it shows ${sees}: ${screen()}`, () => sees.test(screen() + ' '.repeat(1)), 30_000);
+    await until(`it shows ${sees}: ${screen()}`, () => sees.test(`${screen()} `), 30_000);
   }
-  await until('it has ended', () => /\$$/.test(screen()), 10_000);
+  await until('it has ended', () => screen().endsWith('$'), 10_000);
   return screen().replace(/\n\$$/, '');
 }
 

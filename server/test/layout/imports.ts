@@ -38,6 +38,26 @@ export function checkFloors(project: Project): string[] {
   });
 }
 
+/** Writes the man page of the command, in a checkout only. */
+const generator = 'server/src/commands/generate.ts';
+
+/** The client ships alone, its library without the command; the service does without both. */
+export function checkClient(project: Project): string[] {
+  return edges(project, /^(client|server)\/src\//).flatMap(({ source, target, where }) => {
+    const [from, to] = [partOf(source.path), partOf(target)];
+    const down = from === to || (from === 'the command' && to === 'the library');
+    const besides = from === 'the service' && to === 'the rest';
+    if (down || besides || isTest(source.path) || source.path === generator) return [];
+    return [`${where} ${from} may not know ${to}`];
+  });
+}
+
+function partOf(file: string): string {
+  if (file.startsWith('client/src/cli/')) return 'the command';
+  if (file.startsWith('client/')) return 'the library';
+  return file.startsWith('server/src/') ? 'the service' : 'the rest';
+}
+
 /** `server/src/db/keys.ts` → `db`; files and folders of the top floor are one room. */
 function roomOf(file: string): string {
   const room = /^server\/src\/([^/]+)\//.exec(file)?.[1] ?? '';

@@ -117,7 +117,7 @@ export function checkMigrations(project: Project): string[] {
   });
 }
 
-const testFolders = /^(server\/src|server\/test|bench)\//;
+const testFolders = /^(server\/src|server\/test|client\/src|bench)\//;
 
 export function checkTestsAreRun(project: Project): string[] {
   return [...project.keys()]
