@@ -85,7 +85,7 @@ create index verifications_identifier on verifications (identifier);
 create index verifications_end on verifications (expires_at);
 -- Of a person or a step: what steps keep may be longer than another index takes.
 create index verifications_value on verifications using hash (value);
-comment on table verifications is 'Steps that wait for their second half: links to reset a password, challenges of passkeys.';
+comment on table verifications is 'Steps that wait for their second half: links to reset a password or to another e-mail address, challenges of passkeys.';
 comment on column verifications.id is 'UUIDv7.';
 comment on column verifications.identifier is 'What is being proven.';
 comment on column verifications.value is 'By whom or with what.';

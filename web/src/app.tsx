@@ -62,6 +62,7 @@ const entryPages = (
     ['/two-factor', 'TwoFactor'],
     ['/forgot', 'Forgot'],
     ['/reset', 'Reset'],
+    ['/email', 'NewEmail'],
     ['/invitation', 'Invitation'],
   ] as const
 ).map(([path, name]) =>

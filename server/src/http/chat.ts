@@ -286,6 +286,7 @@ function brokeOff(here: boolean): ApiError {
   const what = here ? 'This server stopped' : 'The model broke off';
   return new ApiError('submit_failed', {
     message: `${what} in mid-reply. What was delivered is charged, no more. For a new reply, call again, with a new Idempotency-Key if this call had one.`,
+    details: { reason: here ? 'server_stopped' : 'model_broke_off' },
   });
 }
 

@@ -232,7 +232,7 @@ export async function resetLink(db: Database, email: string): Promise<string> {
   const token = randomBytes(24).toString('base64url');
   const identifier = resetIdentifier(token);
   const reset = { id: newId(), person_id: person.id, identifier, seconds: resetSeconds };
-  await people.insertReset(db, reset);
+  await people.insertLink(db, reset);
   return token;
 }
 

@@ -6,16 +6,15 @@ import * as keys from '../../src/db/keys.ts';
 import {
   barriers,
   desktop,
+  enter,
   openBrowser,
   phone,
   picture,
-  signIn,
-  visitor,
   withoutBrowser,
   type VisitOptions,
 } from '../kit/browser.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
-import { originOf, password, person, startWebService } from '../kit/web.ts';
+import { originOf, person, startWebService } from '../kit/web.ts';
 
 describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
@@ -33,10 +32,9 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
   });
 
   const open = async (account: TestAccount, options: VisitOptions = {}) => {
-    const { email } = await person(service, { [account.account_id]: 'owner' });
-    const made = await visitor(browser, options);
+    const who = await person(service, { [account.account_id]: 'owner' });
+    const made = await enter(browser, base, who, options);
     await made.context.grantPermissions(['clipboard-read', 'clipboard-write']);
-    await signIn(made.page, base, email, password);
     await made.page.goto(`${base}/cabinet/keys`);
     return made;
   };

@@ -113,7 +113,13 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
           )}
         </Box>
       </AppShell.Main>
-      <Palette me={me} opened={asks} toggle={palette.toggle} />
+      <Palette
+        me={me}
+        sections={known}
+        opened={asks}
+        toggle={palette.toggle}
+        close={palette.close}
+      />
     </AppShell>
   );
   if (!account) return page;

@@ -1,19 +1,16 @@
 import { formatUsd } from '../money.ts';
 
-/** All decimals that there can be. */
-const decimalsMax = 6;
-
 /**
- * An amount, to its last micro-USD, in figures of equal width. In a `column` of a table the decimals
- * that it does not have take their place, unseen, so that points stand under points.
+ * An amount, to its last micro-USD, in figures of equal width. In a `column` of a table points stand
+ * under points: decimals that it does not have, and another has, take their place unseen.
  */
 export function Usd(props: { micro: string | bigint; signed?: boolean; column?: boolean }) {
   const { micro, signed = false, column = false } = props;
   const plus = signed && BigInt(micro) > 0n ? '+' : '';
   const text = formatUsd(micro);
-  const unseen = '0'.repeat(decimalsMax - (text.length - text.indexOf('.') - 1));
+  const decimals = text.length - text.indexOf('.') - 1;
   return (
-    <span className="number" data-unseen={column ? unseen : undefined}>
+    <span className="number" data-decimals={column ? decimals : undefined}>
       {`${plus}$${text}`.replace('$−', '−$')}
     </span>
   );

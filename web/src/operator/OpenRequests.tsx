@@ -19,6 +19,7 @@ import { useDeed } from './acting.ts';
 import { liveMs } from './live.ts';
 import './queue-words.ts';
 import { offered, useAddress } from './search.ts';
+import { said } from '../words.ts';
 
 interface OpenRequest {
   request_id: string;
@@ -203,8 +204,8 @@ function WaitsFor({ row }: { row: OpenRequest }) {
         </Text>
       )}
       {row.message !== null && (
-        <Text size="xs" c="dimmed" lineClamp={2} title={row.message}>
-          {row.message}
+        <Text size="xs" c="dimmed" lineClamp={2} title={said(row.message)}>
+          {said(row.message)}
         </Text>
       )}
     </Stack>

@@ -28,6 +28,7 @@ import { liveMs } from './live.ts';
 import { ResolveDialog } from './ResolveDialog.tsx';
 import { offered, useAddress } from './search.ts';
 import './unknown-words.ts';
+import { said } from '../words.ts';
 
 export interface Doubt {
   request_id: string;
@@ -176,7 +177,7 @@ function DoubtCard(props: { doubt: Doubt; onResolve: ((doubt: Doubt) => void) | 
           <Text span fz="sm" c="dimmed">
             {t('message')}:{' '}
           </Text>
-          {doubt.message}
+          {said(doubt.message)}
         </Text>
       )}
       {resolution && (

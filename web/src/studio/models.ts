@@ -3,7 +3,7 @@ import { formatUsd } from '../money.ts';
 import type { Schema } from './schema.ts';
 import { kinds, type Kind, type Sort, type Wish } from './wish.ts';
 
-/** The catalog, as the service shows it to an account. */
+/** The catalog, as the service publishes it. */
 
 export interface Model {
   id: string;
@@ -35,7 +35,10 @@ export interface Extra {
   free?: number;
 }
 
-/** The public catalog: which models there are, at list prices. */
+/**
+ * The public catalog: which models there are, at list prices. Who shows prices takes `useModels`,
+ * which has those of the account.
+ */
 export const modelsQuery = {
   queryKey: ['models'],
   queryFn: async () => (await call<{ data: Model[] }>('/v1/models')).data,

@@ -8,8 +8,10 @@ import { requestsOf, type MarginRow } from '../../db/margins.ts';
 import { movements as movementsOf, type Movement } from '../../ledger/statement.ts';
 import type { Database } from '../../lib/sql.ts';
 import { Refused, setPrice } from '../../operations/account.ts';
+import { changeEmail } from '../../operations/email.ts';
 import { invite, resetLink } from '../../operations/person.ts';
 import { text } from '../web/entry.ts';
+import { emailChangedLetter } from '../web/letters.ts';
 import { amount, choice, flag, idOf, optional, pageFrom, pageOf, whole } from '../web/form.ts';
 import { parameter } from '../web/form.ts';
 import type { VisitHandler } from '../web/routes.ts';
@@ -229,15 +231,33 @@ export const inviteInto: Deed = async (form, visit, deps) => {
 /** POST /people/:person_id/reset: a link to a new password, told once. */
 export const reset: Deed = async (_form, visit, deps) => {
   const account = await need(deps.db, visit);
-  const person_id = idOf(params(visit).person_id);
-  const person = (await people.listOf(deps.db, account.id)).find(({ id }) => id === person_id);
-  if (!person) throw new ApiError('not_found');
+  const person = await personOf(account.id, visit, deps.db);
   return async (db) => {
     const token = await resetLink(db, person.email);
     const link = `${deps.web.origin()}/reset?token=${token}`;
     return { answer: { link }, account_id: account.id, target: person.email };
   };
 };
+
+/** POST /people/:person_id/email {email}: they sign in with another address, which you vouch for. */
+export const setEmail: Deed = async (form, visit, deps) => {
+  const email = text(form, 'email', 254);
+  const account = await need(deps.db, visit);
+  const person = await personOf(account.id, visit, deps.db);
+  return async (db) => {
+    const changed = await changeEmail(db, person.email, email);
+    const after = () => deps.web.post?.(emailChangedLetter(changed.before, changed.email));
+    const { id: account_id } = account;
+    return { answer: changed, account_id, target: changed.email, details: { ...changed }, after };
+  };
+};
+
+async function personOf(account_id: string, visit: Visit, db: Database) {
+  const person_id = idOf(params(visit).person_id);
+  const person = (await people.listOf(db, account_id)).find(({ id }) => id === person_id);
+  if (!person) throw new ApiError('not_found');
+  return person;
+}
 
 /** The account that the path names. Throws `not_found`. */
 export async function need(db: Database, visit: Visit): Promise<accounts.FoundRow> {

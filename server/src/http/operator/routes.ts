@@ -43,6 +43,7 @@ export const operatorRoutes: VisitRow[] = operatorRows(
     ['PUT', '/accounts/:account_id/keys/:key_id', 'key.limits', account.limits],
     ['POST', '/accounts/:account_id/invitations', 'account.invite', account.inviteInto],
     ['POST', '/accounts/:account_id/people/:person_id/reset', 'person.reset', account.reset],
+    ['POST', '/accounts/:account_id/people/:person_id/email', 'person.email', account.setEmail],
     ['POST', '/invitations', 'invitation.create', invitations.create],
     ['DELETE', '/invitations/:invitation_id', 'invitation.withdraw', invitations.withdraw],
     ['POST', '/vouchers', 'voucher.create', vouchers.create],

@@ -32,11 +32,11 @@ const guesses = new Set([
   '/two-factor/verify-totp',
   '/two-factor/verify-backup-code',
 ]);
-const guessesOfPerson = { max: 20, seconds: 900 };
+export const guessesOfPerson = { max: 20, seconds: 900 };
 /** Those that change how they sign in: what was trusted before is not trusted any more. */
 const changes = new Set(['/change-password', '/two-factor/verify-totp', '/two-factor/disable']);
 const signUpsOfAddress = { max: 10, seconds: 3600 };
-const letters = { max: 3, seconds: 3600 };
+export const letters = { max: 3, seconds: 3600 };
 const looksOfAddress = { max: 60, seconds: 600 };
 
 /** GET /api/web: what the pages need to know before anybody has signed in. */
