@@ -6,7 +6,7 @@ const where = { output: process.stderr, withGuide: false };
 
 export async function ask(message: string): Promise<boolean> {
   const { confirm, isCancel } = await import('@clack/prompts');
-  const answer = await confirm({ message, initialValue: true, ...where });
+  const answer = await confirm({ message, initialValue: false, ...where });
   if (isCancel(answer)) throw interrupted();
   return answer;
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { FareboxError, formatUsd, type ChatInput, type Farebox, type Model } from '../index.ts';
 import { keyed } from './account.ts';
@@ -6,7 +5,17 @@ import { exits, Stop, usage } from './exits.ts';
 import { nearest, priceText } from './models.ts';
 import type { Context } from './program.ts';
 import { readSettings } from './settings.ts';
-import { dim, jsonOf, paint, plain, print, printTable, remark, tell } from './terminal.ts';
+import {
+  jsonOf,
+  paint,
+  plain,
+  print,
+  printTable,
+  readStdin,
+  remark,
+  say,
+  tell,
+} from './terminal.ts';
 
 interface ChatOptions {
   system?: string;
@@ -48,7 +57,7 @@ export async function chat(
     spent: 0n,
   };
   const message = words.join(' ');
-  const piped = process.stdin.isTTY ? '' : readFileSync(0, 'utf8').trimEnd();
+  const piped = process.stdin.isTTY ? '' : (await readStdin()).trimEnd();
   if (message !== '' || piped !== '' || !process.stdin.isTTY || context.json)
     await once(talk, [message, piped].filter(Boolean).join('\n\n'), context);
   else await converse(talk);
@@ -163,7 +172,7 @@ async function converse(talk: Talk): Promise<void> {
     completer: (line: string): [string[], string] => [candidates(talk, line), line],
     historySize: 200,
   });
-  tell(dim(`${modelLine(talk)}. /help for more, Ctrl-D to end.`));
+  say('dim', `${modelLine(talk)}. /help for more, Ctrl-D to end.`);
   let replying: AbortController | null = null;
   let over = false;
   lines.on('SIGINT', () => (replying ? replying.abort() : lines.close()));
@@ -180,19 +189,19 @@ async function converse(talk: Talk): Promise<void> {
     lines.prompt();
   }
   lines.close();
-  tell(dim(`\n${formatUsd(talk.spent)} in all.`));
+  say('dim', `\n${formatUsd(talk.spent)} in all.`);
 }
 
 /** A fault ends the reply, not the conversation. */
 async function answer(talk: Talk, text: string, signal: AbortSignal): Promise<void> {
   talk.messages.push({ role: 'user', content: text });
   try {
-    tell(dim((await reply(talk, signal)).cost));
+    say('dim', (await reply(talk, signal)).cost);
   } catch (error) {
     if (!(error instanceof FareboxError)) throw error;
     // Said again, it would stand there twice.
     if (talk.messages.at(-1)?.role === 'user') talk.messages.pop();
-    tell(paint(process.stderr, 'red', plain(error.message)));
+    say('red', plain(error.message));
   }
 }
 
@@ -208,11 +217,11 @@ function command(talk: Talk, text: string): boolean {
   if (name === '/exit' || name === '/quit') return false;
   if (name === '/new') {
     talk.messages = [];
-    tell(dim('A new conversation.'));
-  } else if (name === '/cost') tell(dim(`${formatUsd(talk.spent)} so far.`));
+    say('dim', 'A new conversation.');
+  } else if (name === '/cost') say('dim', `${formatUsd(talk.spent)} so far.`);
   else if (name === '/system') {
     talk.system = argument || undefined;
-    tell(dim(argument ? 'From the next message on.' : 'No instructions.'));
+    say('dim', argument ? 'From the next message on.' : 'No instructions.');
   } else if (name === '/model') changeModel(talk, argument);
   else printTable(['SAY', 'AND IT WILL'], helpRows);
   return true;
@@ -226,7 +235,7 @@ function changeModel(talk: Talk, id: string): void {
     );
   } else if (talk.models.some((model) => model.id === id)) {
     talk.model = id;
-    tell(dim(`${modelLine(talk)}.`));
+    say('dim', `${modelLine(talk)}.`);
   } else tell(`There is no text model ${id}. /model lists them.`);
 }
 

@@ -12,11 +12,9 @@ import { print } from './terminal.ts';
 const scripts: Record<string, string> = {
   bash: String.raw`_fare() {
   local words cur="${'$'}{COMP_WORDS[COMP_CWORD]}"
-  # Where = and : part words, what has been typed of a value comes apart.
   words=$(fare __complete "${'$'}{COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null) || return
   local IFS=$'\n'
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
-  [[ ${'$'}{COMPREPLY[0]} == *= ]] && compopt -o nospace
 }
 complete -o default -F _fare fare`,
   zsh: String.raw`_fare() {

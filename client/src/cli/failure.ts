@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import type { FareboxError } from '../error.ts';
 import { exits, Stop, type Exit } from './exits.ts';
 import { connection } from './settings.ts';
-import { dim, jsonOf, paint, plain, tell } from './terminal.ts';
+import { jsonOf, plain, say, tell } from './terminal.ts';
 
 /** How a command that cannot go on ends: words on stderr, with what to do next, and an exit code. */
 
@@ -42,8 +42,8 @@ export async function endWith(error: unknown): Promise<Exit> {
   // Said already, where it happened.
   if (known.message !== '') {
     const sign = known.exit === exits.open ? 'yellow' : 'red';
-    tell(paint(process.stderr, sign, plain(known.message)));
-    if (known.hint) tell(dim(known.hint));
+    say(sign, plain(known.message));
+    if (known.hint) say('dim', known.hint);
     tellJson(known.code, known.message, known.details);
   }
   return known.exit;
@@ -83,7 +83,8 @@ function systemStop(error: unknown): Stop | null {
 
 function messageOf(error: FareboxError): string {
   const faults: { path: string; message: string }[] | undefined = error.details.errors;
-  if (!Array.isArray(faults)) return error.message;
+  // The message tells of the first.
+  if (!Array.isArray(faults) || faults.length < 2) return error.message;
   const lines = faults.map(({ path, message }) => `  ${path || 'input'}: ${message}`);
   return [error.message, ...lines].join('\n');
 }

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { file, type Model } from '../index.ts';
 import { usage } from './exits.ts';
+import { readStdin } from './terminal.ts';
 
 /** A model's input from what stands on the command line. */
 
@@ -24,13 +25,17 @@ interface Schema {
   enum?: unknown[];
 }
 
-export function readInput(model: Model, values: string[], options: InputOptions): Fields {
+export async function readInput(
+  model: Model,
+  values: string[],
+  options: InputOptions,
+): Promise<Fields> {
   const schema = model.input_schema as Schema;
   if (options.input === '-' && options.prompt === '-')
     throw usage('Only one of --input and --prompt can be read from stdin.');
-  const input: Fields = options.input === undefined ? {} : readJson(options.input);
+  const input: Fields = options.input === undefined ? {} : await readJson(options.input);
   if (options.prompt !== undefined)
-    input.prompt = options.prompt === '-' ? readStdin().trimEnd() : options.prompt;
+    input.prompt = options.prompt === '-' ? (await stdinText()).trimEnd() : options.prompt;
   for (const medium of ['image', 'video', 'audio'] as const) {
     const given = options[medium];
     if (given) placeMedia(model, schema, medium, given, input);
@@ -55,8 +60,8 @@ export function readInput(model: Model, values: string[], options: InputOptions)
   return input;
 }
 
-function readJson(file: string): Fields {
-  const text = file === '-' ? readStdin() : readText(file);
+async function readJson(file: string): Promise<Fields> {
+  const text = file === '-' ? await stdinText() : readText(file);
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
@@ -75,9 +80,9 @@ function readText(file: string): string {
   }
 }
 
-function readStdin(): string {
+async function stdinText(): Promise<string> {
   if (process.stdin.isTTY) throw usage('Nothing comes on stdin: it is the terminal.');
-  return readFileSync(0, 'utf8');
+  return readStdin();
 }
 
 function typesOf(schema: Schema | undefined): Set<string> {

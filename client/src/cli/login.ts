@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { Farebox, formatUsd } from '../index.ts';
 import { askSecret, askText } from './ask.ts';
 import { exits, Stop, usage } from './exits.ts';
 import type { Context } from './program.ts';
 import { baseUrlOf, readSettings, settingsPath, usualBaseUrl, writeSettings } from './settings.ts';
-import { canAsk, print, printJson, remark, tell } from './terminal.ts';
+import { canAsk, print, printJson, readStdin, remark, tell } from './terminal.ts';
 
 export async function login(
   { json, quiet }: Context,
@@ -22,7 +21,7 @@ export async function login(
     options.baseUrl ?? (isAsked ? await askText('Address of the service', usual) : usual);
   const baseUrl = baseUrlOf(address);
   warnOfPlainHttp(baseUrl);
-  const apiKey = (isAsked ? await askSecret('API key') : readFileSync(0, 'utf8')).trim();
+  const apiKey = (isAsked ? await askSecret('API key') : await readStdin()).trim();
   if (!/^[!-~]+$/.test(apiKey))
     throw usage('That is no key: it is one word that begins with fbx_.');
   const found = await new Farebox({ baseUrl, apiKey }).balance();

@@ -23,7 +23,7 @@ export async function price(
 ): Promise<void> {
   const client = keyed();
   const model = await findModel(id);
-  const input = readInput(model, values, options);
+  const input = await readInput(model, values, options);
   const estimate = await client.estimate(model.id, input);
   if (json) return printJson(estimate);
   if (!process.stdout.isTTY) return print(formatUsd(estimate.price_usd_micro).slice(1));

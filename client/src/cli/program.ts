@@ -39,7 +39,14 @@ export function buildProgram(): Command {
     .option('--json', 'print JSON on stdout: one object, or one a line where there are several')
     .option('-q, --quiet', 'no progress and no remarks on stderr')
     .version(manifest.version, '--version', 'print the version')
-    .configureHelp({ showGlobalOptions: true, styleTitle: (text) => bold(text) })
+    .configureHelp({
+      showGlobalOptions: true,
+      styleTitle: bold,
+      // How each is called stands in its own help.
+      subcommandTerm: (command) => command.name(),
+      minWidthToWrap: 12,
+    })
+    .showHelpAfterError('Try `fare --help`, or `fare VERB --help`.')
     .exitOverride();
   remark(program, {
     says: [

@@ -85,18 +85,17 @@ export async function finish(
     end();
     throw unsuccessful(status);
   }
-  const { output, card } = await client.attach(requestId).result();
-  const { out, folder } = job;
+  const [output, card] = await Promise.all([
+    client.response(requestId),
+    client.requests.get(requestId),
+  ]);
+  const { out, folder, save } = job;
   const how = { out, folder, force, quiet, json, preview };
-  const saved = job.save
-    ? leavable(
-        (signal) => saveOutput(client, card, output, { ...how, signal }),
-        async () => {
-          throw detached(requestId, 'It is done, but not all of its outputs are saved.');
-        },
-      )
-    : [];
-  const files = await saved;
+  const saveAll = async (signal: AbortSignal) =>
+    save ? saveOutput(client, card, output, { ...how, signal }) : [];
+  const files = await leavable(saveAll, async () => {
+    throw detached(requestId, 'It is done, but not all of its outputs are saved.');
+  });
   end();
   const { quoted_usd_micro, charged_usd_micro, model_id } = card;
   if (json) {

@@ -38,7 +38,7 @@ export async function runModel(
   if (model.kind === 'text') throw usage(`${id} is a text model.`, `Use \`fare chat ${id}\`.`);
   const { out = null, force = false } = options;
   if (out === '-' && context.json) throw usage('--out - and --json both want stdout.');
-  const input = readInput(model, values, options);
+  const input = await readInput(model, values, options);
   if (options.save) checkOut(out, force);
   const estimate = await client.estimate(model.id, input);
   await agree(estimate, model, options, context);

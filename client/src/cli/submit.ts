@@ -3,6 +3,8 @@ import { exits, Stop } from './exits.ts';
 import { leavable } from './follow.ts';
 import { dropJob, keepJob, type KeptJob } from './jobs.ts';
 
+const refusals = new Set([400, 401, 402, 403, 404, 413]);
+
 /** Submits under the kept idempotency key: again and again it is one request. */
 export async function submitKept(client: Farebox, job: KeptJob): Promise<QueuedRequest> {
   let submitted: QueuedRequest;
@@ -12,9 +14,10 @@ export async function submitKept(client: Farebox, job: KeptJob): Promise<QueuedR
       client.submit(job.model_id, job.input!, { ...how, signal });
     submitted = (await leavable(submit, unknown)).submitted!;
   } catch (error) {
-    // Refused: there is no request. Without an answer nobody knows, so it stays.
+    // Refused: there is no request. Where no answer came, or only a repeat was too much, nobody
+    // knows, so it stays.
     const { status } = error as { status?: number | null };
-    if (typeof status === 'number' && status < 500) dropJob(job);
+    if (refusals.has(status ?? 0)) dropJob(job);
     throw error;
   }
   delete job.input;

@@ -79,13 +79,16 @@ export function tell(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-export function dim(text: string): string {
-  return paint(process.stderr, 'dim', text);
+/** Sentences beside the result, broken between words where a terminal would break inside them. */
+export function say(style: Style, text: string): void {
+  const columns = process.stderr.isTTY ? columnsOf(process.stderr) : Infinity;
+  for (const line of text.split('\n').flatMap((each) => wrap(each, columns)))
+    tell(paint(process.stderr, style, line));
 }
 
 /** A remark beside the result, faint. */
 export function remark(quiet: boolean, text: string): void {
-  if (!quiet) tell(dim(text));
+  if (!quiet) say('dim', text);
 }
 
 /** One JSON value on a line. Amounts are strings, as on the wire. */
@@ -128,7 +131,8 @@ export function layOut(headings: string[], rows: string[][], columns: number): s
   // A first cell that is longer than most gets a line of its own.
   const first = Math.min(widths[0]!, columns - middle - lastWidth - 2);
   const bold = (text: string) => paint(process.stdout, 'bold', text);
-  if (first < Math.min(firstMin, widths[0]!)) {
+  const longer = rows.filter((row) => widthOf(row[0]!) > first).length;
+  if (first < Math.min(firstMin, widths[0]!) || longer * 2 > rows.length) {
     return rows.flatMap((row) => [
       ...wrap(row[0]!, columns).map(bold),
       ...wrap(row.slice(1).filter(Boolean).join(' · '), columns - 2).map((line) => `  ${line}`),
@@ -228,4 +232,11 @@ export function secondsText(ms: number): string {
 /** Whether somebody can be asked. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
+}
+
+/** All of what comes on stdin. Read at once it would fail where the pipe has nothing yet. */
+export async function readStdin(): Promise<string> {
+  let text = '';
+  for await (const part of process.stdin.setEncoding('utf8')) text += part;
+  return text;
 }

@@ -1,11 +1,13 @@
 /** The verbs on requests, models and files: what they print for people, pipes and programs. */
 import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { promisify } from 'node:util';
 import { images, tinyPng } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
-import { homeOf, refused, well, type Home } from './fare-kit.ts';
+import { homeOf, program, refused, well, type Home } from './fare-kit.ts';
 
 let service: Service;
 let account: TestAccount;
@@ -41,8 +43,8 @@ describe('fare status', () => {
     const { json } = well(await home.run(['status', ids.waiting, '--json']));
     const { status, queue_position, quoted_usd_micro, charged_usd_micro } = json;
     assert.deepEqual(
-      [status, queue_position, quoted_usd_micro, charged_usd_micro],
-      ['IN_QUEUE', 0, '20000', null],
+      [status, typeof queue_position, quoted_usd_micro, charged_usd_micro],
+      ['IN_QUEUE', 'number', '20000', null],
     );
     const failed = well(await home.run(['status', ids.failed])).stdout;
     assert.match(failed, /^status\tFAILED\nerror\t.*\(upstream_failed\)\n.*\ncharged\t\$0\.00$/m);
@@ -179,6 +181,22 @@ describe('completions', () => {
     assert.deepEqual(await complete('list', '--status', 'CO'), ['COMPLETED']);
     assert.deepEqual(await complete('webhook', ''), ['listen']);
     assert.deepEqual(await complete('run', 'fake/image', '--out', ''), []);
+  });
+
+  const bash = spawnSync('bash', ['--version']).error ? 'there is no bash here' : false;
+  test('a real bash completes with its script', { skip: bash }, async () => {
+    const fare = path.join(home.dir, 'fare');
+    fs.writeFileSync(fare, `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, {
+      mode: 0o755,
+    });
+    const asks = 'COMP_WORDS=(fare run fake/f); COMP_CWORD=2; _fare; echo "${COMPREPLY[@]}"';
+    // The service lives in this process, which therefore must not wait for the shell.
+    const said = await promisify(execFile)(
+      'bash',
+      ['--norc', '-c', `eval "$(fare completions bash)"; ${asks}`],
+      { env: { ...home.env, PATH: `${home.dir}:${home.env.PATH}` } },
+    );
+    assert.equal(said.stdout, 'fake/film/text-to-video\n', said.stderr);
   });
 
   test('each shell gets a script; another is told which there are', async () => {
