@@ -11,15 +11,12 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const own = path.join(root, 'node_modules', '.bin');
 const viteFile = path.join(root, 'node_modules', 'vite', 'bin', 'vite.js');
 
+make('web', 'the web pages', ['index.html', 'vite.config.ts', 'src', 'public'], pages);
 // The image is made without the client.
-if (fs.existsSync(path.join(root, 'web'))) {
-  make('web', 'the web pages', ['index.html', 'vite.config.ts', 'src', 'public'], pages);
-}
-if (fs.existsSync(path.join(root, 'client', 'src'))) {
+if (fs.existsSync(path.join(root, 'client', 'src')))
   make('client', 'the client', ['vite.config.ts', 'tsconfig.build.json', 'src'], library);
-}
 
-/** @param {(aside: string) => void} work fills the folder `aside` of the workspace. */
+/** `work` fills the folder `aside` of the workspace. */
 function make(workspace, name, sources, work) {
   const folder = path.join(root, workspace);
   const dist = path.join(folder, 'dist');

@@ -84,5 +84,5 @@ function brokenOff(
   idempotencyKey: string,
 ): FareboxError {
   const details = { ...error.details, ...(cost !== undefined && { charged_usd_micro: cost }) };
-  return errorFrom({ ...error, details }, { status: null, idempotencyKey });
+  return Object.assign(errorFrom({ ...error, details }, null), { idempotencyKey });
 }

@@ -7,6 +7,7 @@ import {
   isPassing,
   usualSilenceMs,
   type Call,
+  type Held,
   type Transport,
 } from './transport.ts';
 import { pause } from './scope.ts';
@@ -67,6 +68,8 @@ async function fetchInto(
       if (!goesOnAt(response, have)) {
         await sink.restart();
         have = 0;
+        // Nobody asked for that part.
+        if (response.status === 206) throw elsewhere(held);
       }
       etag = response.headers.get('etag');
       contentType = response.headers.get('content-type') ?? '';
@@ -104,6 +107,12 @@ function target(url: string, { baseUrl }: Transport) {
 function goesOnAt({ status, headers }: Response, have: number): boolean {
   const from = /^bytes (\d+)-/.exec(headers.get('content-range') ?? '')?.[1];
   return status === 206 && Number(from) === have;
+}
+
+function elsewhere({ scope }: Held): FareboxError {
+  scope.end();
+  scope.abort();
+  return new FareboxError('connection_error', 'Another part of the file came. Try again.');
 }
 
 function sizeOf({ headers }: Response, have: number): number | null {

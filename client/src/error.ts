@@ -23,8 +23,9 @@ export type ClientCode =
 
 /** Facts that belong to the code: figures, allowed values. */
 export type ErrorDetails = NonNullable<ErrorBody['error']['details']> & {
-  /** Of `price_above_limit`. */
+  /** Of `price_above_limit`, with `max_usd_micro`. */
   price_usd_micro?: bigint;
+  max_usd_micro?: bigint;
   /** Of a chat stream that broke off: what had been delivered by then cost so much. */
   charged_usd_micro?: bigint;
 };
@@ -57,7 +58,7 @@ export class FareboxError extends Error {
   readonly details: ErrorDetails;
   readonly retryAfterSeconds?: number;
   /** The key the call was sent under: the same call under it does nothing twice. */
-  readonly idempotencyKey?: string;
+  idempotencyKey?: string;
 
   constructor(code: ErrorCode | ClientCode, message: string, facts: ErrorFacts = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });

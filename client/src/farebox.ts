@@ -122,7 +122,7 @@ export class Farebox {
           cursor = next_cursor;
         }
       },
-      get: async (id, call) => withAmounts(await transport.json(get(requestPath(id)), call)),
+      get: async (id, call) => withAmounts(await this.#ofRequest(id, '', call)),
     };
   }
 
@@ -202,8 +202,7 @@ export class Farebox {
   ): Promise<Status> {
     const wait = Math.min(waitMostSeconds, Math.max(0, waitSeconds));
     const query = wait > 0 ? { wait } : {};
-    const wanted = { ...get(`${requestPath(requestId)}/status`), query, waitMs: wait * 1000 };
-    return this.#transport.json(wanted, call);
+    return this.#ofRequest(requestId, '/status', call, { query, waitMs: wait * 1000 });
   }
 
   /** The status now and each change of it; over once it is final. */
@@ -213,16 +212,15 @@ export class Farebox {
 
   /** The model's output. Before the request is COMPLETED: `request_not_ready`. */
   async response<T = Output>(requestId: string, options?: Call): Promise<T> {
-    return this.#transport.json(get(`${requestPath(requestId)}/response`), options);
+    return this.#ofRequest(requestId, '/response', options);
   }
 
   /** Only while it is IN_QUEUE; of one that is cancelled already nothing is said. */
   async cancel(requestId: string, options?: Call): Promise<void> {
-    const path = `${requestPath(requestId)}/cancel`;
     try {
-      await this.#transport.json({ method: 'POST', path, repeatable: true }, options);
+      await this.#ofRequest(requestId, '/cancel', options, { method: 'POST' });
     } catch (error) {
-      const { code, details } = about(error, requestId) as FareboxError;
+      const { code, details } = error as FareboxError;
       // Ours, most likely, whose reply was lost.
       if (code !== 'not_cancellable' || details.status !== 'CANCELLED') throw error;
     }
@@ -236,6 +234,20 @@ export class Farebox {
   /** The bytes behind a link of an output; with `to` they go into that file. */
   download(url: string, options?: DownloadOptions): Promise<Blob> {
     return download(this.#transport, url, options);
+  }
+
+  async #ofRequest<T>(
+    requestId: string,
+    rest: string,
+    call: Call | undefined,
+    more: Partial<Wanted> = {},
+  ): Promise<T> {
+    const wanted = { ...get(`/requests/${segments(requestId, 'request id')}${rest}`), ...more };
+    try {
+      return await this.#transport.json(wanted, call);
+    } catch (error) {
+      throw about(error, requestId);
+    }
   }
 
   async #uploaded(input: Input, { onUpload, signal }: SubmitOptions): Promise<Input> {
@@ -261,10 +273,6 @@ function get(path: string): Wanted {
   return { method: 'GET', path, repeatable: true };
 }
 
-function requestPath(requestId: string): string {
-  return `/requests/${segments(requestId, 'request id')}`;
-}
-
 function sum(parts: Progress[]): Progress {
   return parts.reduce((a, b) => ({
     sent: a.sent + b.sent,
@@ -287,7 +295,7 @@ function aboveLimit(price: bigint, limit: bigint, so: string): FareboxError {
   return new FareboxError(
     'price_above_limit',
     `It costs ${formatUsd(price)}, more than the ${formatUsd(limit)} allowed. ${so} Raise maxUsdMicro, or ask for less.`,
-    { details: { price_usd_micro: price, limit_usd_micro: limit } },
+    { details: { price_usd_micro: price, max_usd_micro: limit } },
   );
 }
 

@@ -1,4 +1,4 @@
-import { FareboxError, about } from './error.ts';
+import { FareboxError } from './error.ts';
 import type { Call } from './transport.ts';
 import type { Output, QueuedRequest, RequestCard, Status } from './types.ts';
 
@@ -59,15 +59,11 @@ export async function resultOf<T>(
 ): Promise<Result<T>> {
   const { request_id: requestId } = status;
   if (status.status !== 'COMPLETED') throw unsuccessful(status);
-  try {
-    const [output, card] = await Promise.all([
-      calls.response<T>(requestId, { signal, maxRetries }),
-      calls.requests.get(requestId, { signal, maxRetries }),
-    ]);
-    return { requestId, output, card };
-  } catch (error) {
-    throw about(error, requestId);
-  }
+  const [output, card] = await Promise.all([
+    calls.response<T>(requestId, { signal, maxRetries }),
+    calls.requests.get(requestId, { signal, maxRetries }),
+  ]);
+  return { requestId, output, card };
 }
 
 function unsuccessful({ request_id: requestId, status, error }: Status): FareboxError {

@@ -109,7 +109,9 @@ export function createTransport(options: TransportOptions): Transport {
       try {
         return await read(await once({ ...wanted, body }, call));
       } catch (error) {
-        if (!(error instanceof FareboxError) || call.signal?.aborted) throw error;
+        if (!(error instanceof FareboxError)) throw error;
+        if (wanted.idempotencyKey !== undefined) error.idempotencyKey ??= wanted.idempotencyKey;
+        if (call.signal?.aborted) throw error;
         const first = tried === 0;
         if (!wanted.repeatable || tried >= most || !mayRepeat(error, first)) throw error;
         await pause(pauseMs(error, tried), call.signal);
@@ -127,7 +129,7 @@ export function createTransport(options: TransportOptions): Transport {
       scope.signal.throwIfAborted();
       const response = await options.fetch(urlOf(wanted, baseUrl), initOf(wanted, scope));
       if (response.ok) return { response, scope };
-      throw await refusal(response, wanted);
+      throw await refusal(response);
     } catch (error) {
       scope.end();
       throw error instanceof FareboxError ? error : fault(error, scope, wanted);
@@ -136,12 +138,11 @@ export function createTransport(options: TransportOptions): Transport {
 
   function initOf(wanted: Wanted, scope: Scope): RequestInit {
     const { method, idempotencyKey, keyed = true } = wanted;
-    const headers: Record<string, string> = { ...(keyed && options.headers), ...wanted.headers };
-    if (keyed) {
-      if (options.apiKey) headers.authorization = `Key ${options.apiKey}`;
-      if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
-    }
-    if (wanted.json !== undefined) headers['content-type'] = 'application/json';
+    const headers = new Headers(keyed ? options.headers : undefined);
+    for (const [name, value] of Object.entries(wanted.headers ?? {})) headers.set(name, value);
+    if (keyed && options.apiKey) headers.set('authorization', `Key ${options.apiKey}`);
+    if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey);
+    if (wanted.json !== undefined) headers.set('content-type', 'application/json');
     const body = wanted.body?.();
     return {
       method,
@@ -156,14 +157,13 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   function fault(error: unknown, scope: Scope, wanted: Wanted): FareboxError {
-    const { idempotencyKey } = wanted;
     if (scope.signal.aborted) return scope.signal.reason as FareboxError;
     if (error instanceof FareboxError) return error;
     const why = reasonFor(error);
     return new FareboxError(
       'connection_error',
       `The connection to ${originOf(wanted, baseUrl)} failed${why}. ${again(wanted)}`,
-      { cause: error, ...(idempotencyKey !== undefined && { idempotencyKey }) },
+      { cause: error },
     );
   }
 
@@ -198,13 +198,14 @@ function reasonFor(error: unknown): string {
 }
 
 export function urlOf({ path, query }: Pick<Wanted, 'path' | 'query'>, baseUrl: string): string {
-  const search = new URLSearchParams();
+  const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value === undefined || value === null) continue;
-    search.set(name, value instanceof Date ? value.toISOString() : String(value));
+    params.set(name, value instanceof Date ? value.toISOString() : String(value));
   }
   const address = path.startsWith('/') ? baseUrl + path : path;
-  return `${address}${search.size > 0 ? `?${search}` : ''}`;
+  const search = String(params);
+  return search === '' ? address : `${address}?${search}`;
 }
 
 function originOf({ path }: Wanted, baseUrl: string): string {
@@ -254,7 +255,7 @@ function readJson<T>(text: string, response: Response): T {
   }
 }
 
-async function refusal(response: Response, wanted: Wanted): Promise<FareboxError> {
+async function refusal(response: Response): Promise<FareboxError> {
   const { status, headers } = response;
   if (response.type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     await response.body?.cancel();
@@ -268,24 +269,23 @@ async function refusal(response: Response, wanted: Wanted): Promise<FareboxError
     // A proxy's page.
   }
   if (typeof error?.code !== 'string') return unexpected(response, `with status ${status}`);
-  return errorFrom(error, { status, headers, idempotencyKey: wanted.idempotencyKey });
+  return errorFrom(error, status, headers);
 }
 
 export function errorFrom(
   { code, message, type, param, request_id, details }: ErrorBody['error'],
-  about: { status: number | null; headers?: Headers; idempotencyKey?: string },
+  status: number | null,
+  headers?: Headers,
 ): FareboxError {
-  const { headers } = about;
   const retryAfterSeconds = retryAfterOf(headers);
   const should = headers?.get('x-should-retry');
   const error = new FareboxError(code, message, {
-    status: about.status,
+    status,
     type,
     callId: request_id,
     param,
     details: withAmounts(details ?? {}),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-    ...(about.idempotencyKey !== undefined && { idempotencyKey: about.idempotencyKey }),
   });
   if (should) advice.set(error, should === 'true');
   return error;

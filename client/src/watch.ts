@@ -22,7 +22,7 @@ const silenceMs = 45_000;
 const pollSeconds = 25;
 /** Streams that failed in a row before only polls are made. */
 const streamTries = 3;
-/** Without any word from the service for so long, it is given up. */
+/** When the service was not reached for so long, it is given up. */
 const lostMs = 15 * 60_000;
 
 export function isFinal({ status }: Pick<Status, 'status'>): boolean {
@@ -38,7 +38,7 @@ export async function* watch(
   const late = `The request is not final after ${(timeoutMs ?? 0) / 1000} s. It goes on: attach("${requestId}") follows it again.`;
   const limit = openScope(signal, timeoutMs ?? Infinity, late);
   let shown = '';
-  let heardAt = Date.now();
+  let lostAt: number | null = null;
   let fruitless = 0;
   let failed = 0;
   try {
@@ -48,7 +48,7 @@ export async function* watch(
       try {
         for await (const status of round(transport, path, limit.signal)) {
           heard = true;
-          heardAt = Date.now();
+          lostAt = null;
           const text = JSON.stringify(status);
           if (text === shown) continue;
           shown = text;
@@ -61,7 +61,8 @@ export async function* watch(
         await pause(backoffMs(Math.min(failed++, 2)), limit.signal);
       } catch (error) {
         if (limit.signal.aborted) throw limit.signal.reason;
-        if (!isTransient(error) || Date.now() - heardAt > lostMs) throw error;
+        lostAt ??= Date.now();
+        if (!isTransient(error) || Date.now() - lostAt > lostMs) throw error;
         // Who was not reached at all says nothing about streams.
         if (!heard && error.code !== 'connection_error') fruitless++;
         await pause(restMs(error, failed++), limit.signal);

@@ -1,3 +1,3 @@
 module farebox-example
 
-go 1.21
+go 1.19

@@ -10,6 +10,9 @@ create table people (
   created_at         timestamptz not null default now(),
   updated_at         timestamptz not null default now()
 );
+-- Every word of their address and name, by its beginning: how an operator finds their accounts.
+create index people_words on people using gin
+  (to_tsvector('simple', regexp_replace(email || ' ' || name, '[!-/:-@\[-`{-~]+', ' ', 'g')));
 comment on table people is 'Who signs in. A person may belong to several accounts.';
 comment on column people.id is 'UUIDv7.';
 comment on column people.name is 'As they call themselves.';
@@ -85,7 +88,7 @@ create index verifications_identifier on verifications (identifier);
 create index verifications_end on verifications (expires_at);
 -- Of a person or a step: what steps keep may be longer than another index takes.
 create index verifications_value on verifications using hash (value);
-comment on table verifications is 'Steps that wait for their second half: links to reset a password, challenges of passkeys.';
+comment on table verifications is 'Steps that wait for their second half: links to reset a password or to another e-mail address, challenges of passkeys.';
 comment on column verifications.id is 'UUIDv7.';
 comment on column verifications.identifier is 'What is being proven.';
 comment on column verifications.value is 'By whom or with what.';
@@ -113,6 +116,22 @@ comment on column two_factors.verified is 'A first code was right.';
 comment on column two_factors.last_step is 'Half minute since 1970 of the newest code that was used: it and older ones are good no more.';
 comment on column two_factors.failed_verification_count is 'Wrong codes in a row.';
 comment on column two_factors.locked_until is 'After too many of them.';
+
+-- Whatever changes how somebody signs in takes back, in the same commit, what stood open in their
+-- name: a crash in between would leave a link or a trusted browser good.
+create function forget_steps() returns trigger language plpgsql as $$
+begin
+  delete from verifications where value = coalesce(new.person_id, old.person_id)::text;
+  return null;
+end $$;
+create trigger logins_password after update of password on logins
+  for each row when (old.password is distinct from new.password) execute function forget_steps();
+create trigger logins_new after insert on logins
+  for each row when (new.password is not null) execute function forget_steps();
+create trigger two_factors_changed after insert or delete on two_factors
+  for each row execute function forget_steps();
+create trigger two_factors_verified after update of verified on two_factors
+  for each row when (old.verified is distinct from new.verified) execute function forget_steps();
 
 create table passkeys (
   id            uuid primary key,
@@ -242,8 +261,21 @@ alter table keys
 drop index keys_account;
 create index keys_account on keys (account_id, id);
 create index keys_living on keys (account_id, id) where revoked_at is null;
+-- What is shown of a key: how an operator finds the one that somebody speaks of.
+create index keys_hint on keys (prefix, last4);
 create unique index keys_previous on keys (previous_hash) where previous_hash is not null;
 create unique index keys_studio on keys (account_id) where is_studio;
+alter table accounts
+  add column key_monthly_ceiling_usd_micro bigint check (key_monthly_ceiling_usd_micro >= 0),
+  add column key_rpm_ceiling integer check (key_rpm_ceiling > 0),
+  add column key_open_jobs_ceiling integer check (key_open_jobs_ceiling > 0);
+update accounts a set key_monthly_ceiling_usd_micro = k.monthly, key_rpm_ceiling = k.rpm,
+  key_open_jobs_ceiling = k.open_jobs
+from (select account_id, min(monthly_ceiling_usd_micro) as monthly, min(rpm_ceiling) as rpm,
+  min(open_jobs_ceiling) as open_jobs from keys group by account_id) k where k.account_id = a.id;
+comment on column accounts.key_monthly_ceiling_usd_micro is 'The lowest that an operator has set on one of its keys: those that its people make get it. Null: nothing.';
+comment on column accounts.key_rpm_ceiling is 'The same of rpm.';
+comment on column accounts.key_open_jobs_ceiling is 'The same of open_jobs.';
 comment on column keys.expires_at is 'Refused from then on; null: never.';
 comment on column keys.models is 'The only models it may use; null: all.';
 comment on column keys.is_studio is 'Spends for the web pages; nobody has its text.';
@@ -294,6 +326,10 @@ create table vouchers (
   constraint redeemed_by_somebody check ((redeemed_at is null) = (redeemed_by is null)),
   constraint redeemed_or_void check (redeemed_at is null or voided_at is null)
 );
+create index vouchers_last4 on vouchers (last4) where redeemed_by is not null;
+create index vouchers_words on vouchers using gin
+  (to_tsvector('simple', regexp_replace(note, '[!-/:-@\[-`{-~]+', ' ', 'g')))
+  where redeemed_by is not null;
 comment on table vouchers is 'Codes worth money, each once. Redeeming one is a deposit.';
 comment on column vouchers.id is 'UUIDv7; its deposit has the reference voucher:<id>.';
 comment on column vouchers.code_hash is 'SHA-256 of the code, which is shown once.';
@@ -450,6 +486,12 @@ comment on column verdicts.checked is 'How many rows of what were looked at.';
 comment on column verdicts.violations is 'The laws that are broken, with examples.';
 comment on column verdicts.took_ms is 'How long that took.';
 comment on column verdicts.created_at is 'When it ended.';
+
+alter table upstreams add column last_why text check (last_why is null or last_error is not null);
+comment on column upstreams.last_why is 'What kind of refusal last_error is: credential, account …; null: a start has gone well since.';
+
+alter table request_results add column error_cause text check (length(error_cause) <= 2000);
+comment on column request_results.error_cause is 'Internal: what was wrong behind a failure, where that is not what its caller is told.';
 
 alter table attempts add column answered_at timestamptz;
 comment on column attempts.answered_at is 'When its outcome was first known; null: it is not, or the answer was the end of the request.';

@@ -241,6 +241,7 @@ function httpDeps(
       filesMaxBytes: config.FAREBOX_FILES_MAX_BYTES,
       inFlightMax: config.FAREBOX_IN_FLIGHT_MAX,
       streamsMax: config.FAREBOX_STREAMS_MAX,
+      queueAgeSeconds: config.FAREBOX_QUEUE_AGE_SECONDS,
       webhookHttpsOnly: config.FAREBOX_WEBHOOK_HTTPS_ONLY,
       metricsToken: config.FAREBOX_METRICS_TOKEN,
       trustedProxies: config.FAREBOX_TRUSTED_PROXIES,

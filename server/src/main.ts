@@ -97,6 +97,10 @@ verb(
 verb(person, 'reset-link', 'print a link that sets a new password, good for an hour')
   .argument('<email>')
   .action(run(async () => (await import('./commands/person.ts')).resetLink));
+verb(person, 'email', 'let somebody sign in with another address, and sign their browsers out')
+  .argument('<email>')
+  .argument('<new-email>')
+  .action(run(async () => (await import('./commands/person.ts')).setEmail));
 verb(person, 'disable-2fa', 'take the authenticator app away from somebody who has lost it')
   .argument('<email>')
   .action(run(async () => (await import('./commands/person.ts')).disable2fa));

@@ -16,7 +16,7 @@ import { NotFound } from './components/NotFound.tsx';
 import { Shell } from './components/Shell.tsx';
 import { operatorPages } from './operator/pages.ts';
 import { ownPath } from './own-path.ts';
-import { meQuery, useMe } from './session.tsx';
+import { homeOf, meQuery, useMe } from './session.tsx';
 import { studioPages } from './studio/pages.ts';
 
 /** Every address of the pages. A part's code is loaded when somebody goes there. */
@@ -62,6 +62,7 @@ const entryPages = (
     ['/two-factor', 'TwoFactor'],
     ['/forgot', 'Forgot'],
     ['/reset', 'Reset'],
+    ['/email', 'NewEmail'],
     ['/invitation', 'Invitation'],
   ] as const
 ).map(([path, name]) =>
@@ -81,8 +82,9 @@ const entryPages = (
 const home = createRoute({
   getParentRoute: () => root,
   path: '/',
-  beforeLoad: () => {
-    throw redirect({ to: '/cabinet' });
+  beforeLoad: async ({ context }) => {
+    const me = await context.queries.ensureQueryData(meQuery);
+    throw redirect({ to: me ? homeOf(me) : '/sign-in' });
   },
 });
 

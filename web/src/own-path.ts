@@ -1,6 +1,6 @@
-/** An address of these pages: what leads elsewhere, or nowhere, becomes the cabinet. */
+/** An address of these pages: what leads elsewhere, or nowhere, becomes where they begin. */
 export function ownPath(to: string | undefined): string {
-  const home = '/cabinet';
+  const home = '/';
   if (to === undefined || !URL.canParse(to, location.origin)) return home;
   // As the browser reads it: //host, /\host and https:host are other sites, and so is /a/..//host
   // once it is tidied up.

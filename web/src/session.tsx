@@ -13,6 +13,8 @@ export interface Account {
   name: string;
   role: Role;
   status: 'active' | 'suspended';
+  /** Its owners run the service. */
+  is_operator: boolean;
 }
 
 export interface Me {
@@ -45,6 +47,11 @@ export const meQuery = {
   },
   staleTime: 60_000,
 };
+
+/** Where somebody begins: whoever only runs the service has nothing to do in the cabinet. */
+export function homeOf({ is_operator, accounts }: Me): '/cabinet' | '/operator' {
+  return is_operator && accounts.every((account) => account.is_operator) ? '/operator' : '/cabinet';
+}
 
 /** Undefined while it is not known yet, null where nobody is signed in. */
 export function useMe(): Me | null | undefined {

@@ -31,6 +31,24 @@ export function setLanguage(language: Language): void {
   localStorage.setItem(kept, language);
   document.documentElement.lang = language;
   void i18next.changeLanguage(language);
+  learn(language);
+}
+
+let inRussian: ((text: string) => string) | undefined;
+
+/** What the service says, which is English, in the language of the pages. */
+export function said(text: string): string {
+  return i18next.language === 'ru' && inRussian ? inRussian(text) : text;
+}
+
+/** Only those who read Russian load the service's texts in it. */
+function learn(language: Language): void {
+  if (language !== 'ru' || inRussian) return;
+  void import('./words/in-russian.ts').then((words) => {
+    ({ inRussian } = words);
+    // What is shown already is drawn again.
+    return i18next.changeLanguage(i18next.language);
+  });
 }
 
 export function chosenLanguage(): Language {
@@ -39,3 +57,4 @@ export function chosenLanguage(): Language {
 }
 
 document.documentElement.lang = chosenLanguage();
+learn(chosenLanguage());

@@ -3,7 +3,7 @@ import { formatUsd } from '../core/money.ts';
 import * as keys from '../db/keys.ts';
 import { isUuid } from '../lib/id.ts';
 import { needAccount, Refused } from '../operations/account.ts';
-import { createKey, rotateKey } from '../operations/key.ts';
+import { createKey, limitKey, rotateKey } from '../operations/key.ts';
 import { usd } from './account.ts';
 import { readFolder, withUpstreams } from './live-look.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
@@ -114,7 +114,7 @@ export async function limit(
     throw new Refused('Say what to change: --limit-usd, --rpm or --open-jobs.');
   }
   const done = isUuid(keyId)
-    ? await withDatabase(context, (db) => keys.setLimits(db, keyId, limits))
+    ? await withDatabase(context, (db) => limitKey(db, keyId, limits))
     : null;
   if (done === null)
     throw new Refused(`There is no key with the id ${keyId}. "farebox key list" shows them.`);

@@ -2,6 +2,7 @@ import { isRole, roles } from '../core/role.ts';
 import * as people from '../db/people.ts';
 import type { Config } from '../config.ts';
 import { needAccount, Refused } from '../operations/account.ts';
+import { changeEmail } from '../operations/email.ts';
 import {
   dropTwoFactor,
   invite as makeInvitation,
@@ -64,6 +65,11 @@ export async function disable2fa(context: Context, email: string): Promise<void>
   await withDatabase(context, (db) => dropTwoFactor(db, email));
   const shown = { email: email.trim().toLowerCase(), two_factor_enabled: false };
   print(context, shown, `${shown.email} signs in without an authenticator app now.`);
+}
+
+export async function setEmail(context: Context, before: string, email: string): Promise<void> {
+  const changed = await withDatabase(context, (db) => changeEmail(db, before, email));
+  print(context, changed, `Signs in with ${changed.email} now, no more with ${changed.before}.`);
 }
 
 function tell(context: Context, note: string): void {

@@ -48,6 +48,16 @@ export function keyHint(key: string): { prefix: string; last4: string } {
 }
 
 /**
+ * What is known of a key that somebody names by its beginning, by its hint (`fbx_ab…wxyz`), or by
+ * all of it; null: that is none.
+ */
+export function keyHintIn(text: string): { prefix: string; last4: string | null } | null {
+  if (form.test(text)) return keyHint(text);
+  const [, known, last4 = null] = /^(fbx_\w{2})(?:\w*|(?:…|\.{2,3})(\w{4}))$/.exec(text) ?? [];
+  return known === undefined ? null : { prefix: known, last4 };
+}
+
+/**
  * The well-formed key of an `Authorization` header, or null.
  *
  * Accepted: the word `Key` or `Bearer` in any case, exactly one space, a key whose checksum is

@@ -57,6 +57,11 @@ export function hashVoucherCode(code: string): Buffer {
   return hash('sha256', code, 'buffer');
 }
 
+/** The last characters by which somebody names one (`FB-…WXYZ`); null: that is none. */
+export function voucherHintIn(text: string): string | null {
+  return /^(?:FB-?)?(?:…|\.{2,3})-?([0-9A-Z]{4})$/.exec(text.toUpperCase())?.[1] ?? null;
+}
+
 /** The outside name of its deposit. */
 export function voucherReference(id: string): string {
   return `voucher:${id}`;

@@ -1,5 +1,5 @@
 import type { Role } from '../core/role.ts';
-import { sql, type Connection } from '../lib/sql.ts';
+import { rawSql, sql, type Connection } from '../lib/sql.ts';
 
 /** Links that let somebody in: into an account, or to sign up. */
 export interface Invitation {
@@ -14,11 +14,22 @@ export interface Invitation {
 
 /** What came of a link. */
 export interface Found extends Invitation {
-  /** Null: the command line, or somebody who is gone. */
-  invited_by: string | null;
   /** The link proves that the address is theirs. */
   proves: boolean;
 }
+
+/**
+ * Neither used up nor over, and whoever made it may still let people in there: an operator, or an
+ * owner of the account it leads into. Who was it once has no say any more.
+ */
+const isOpen = `i.accepted_at is null and i.expires_at > now()
+  and (i.invited_by is null or exists (
+    select from members m join accounts o on o.id = m.account_id
+    where m.person_id = i.invited_by and m.role = 'owner'
+      and (m.account_id = i.account_id or (o.is_operator and o.status = 'active'))))`;
+const shown = `i.id, i.account_id, coalesce(a.name, a.email) as account_name, i.email, i.role,
+  i.expires_at`;
+const invited = 'invitations i left join accounts a on a.id = i.account_id';
 
 export async function insert(
   db: Connection,
@@ -43,31 +54,36 @@ export async function insert(
 
 /** An open one by what stands in its link; null where it is used up, over or unknown. */
 export async function findOpen(db: Connection, hash: Buffer): Promise<Found | null> {
-  const [row] = await db.run<Found>(sql`
-    select i.id, i.account_id, coalesce(a.name, a.email) as account_name, i.email, i.role,
-      i.expires_at, i.invited_by, coalesce(i.proof_hash = ${hash}, false) as proves
-    from invitations i left join accounts a on a.id = i.account_id
-    where (i.token_hash = ${hash} or i.proof_hash = ${hash})
-      and i.accepted_at is null and i.expires_at > now()`);
+  const [row] = await db.run<Found>(
+    rawSql(
+      `select ${shown}, coalesce(i.proof_hash = $1, false) as proves from ${invited}
+       where (i.token_hash = $1 or i.proof_hash = $1) and ${isOpen}`,
+      [hash],
+    ),
+  );
   return row ?? null;
 }
 
 /** False where somebody was faster. */
 export async function accept(db: Connection, id: string): Promise<boolean> {
-  const rows = await db.run(sql`
-    update invitations set accepted_at = now()
-    where id = ${id} and accepted_at is null and expires_at > now() returning id`);
+  const rows = await db.run(
+    rawSql(
+      `update invitations i set accepted_at = now() where i.id = $1 and ${isOpen} returning i.id`,
+      [id],
+    ),
+  );
   return rows.length > 0;
 }
 
 /** Those of an account, or to sign up where it is null; newest first. */
 export function listOpen(db: Connection, accountId: string | null): Promise<Invitation[]> {
-  return db.run<Invitation>(sql`
-    select i.id, i.account_id, coalesce(a.name, a.email) as account_name, i.email, i.role,
-      i.expires_at
-    from invitations i left join accounts a on a.id = i.account_id
-    where i.account_id is not distinct from ${accountId}::uuid and i.accepted_at is null
-      and i.expires_at > now() order by i.id desc limit 200`);
+  return db.run<Invitation>(
+    rawSql(
+      `select ${shown} from ${invited} where i.account_id is not distinct from $1::uuid
+       and ${isOpen} order by i.id desc limit 200`,
+      [accountId],
+    ),
+  );
 }
 
 /** Takes an open one back, and tells whose it was; null where there is none of this account. */
@@ -84,12 +100,13 @@ export async function withdraw(
 
 /** Open ones of an address, wherever they lead. */
 export function listFor(db: Connection, email: string): Promise<Invitation[]> {
-  return db.run<Invitation>(sql`
-    select i.id, i.account_id, coalesce(a.name, a.email) as account_name, i.email, i.role,
-      i.expires_at
-    from invitations i left join accounts a on a.id = i.account_id
-    where i.email = ${email} and i.accepted_at is null and i.expires_at > now()
-    order by i.id desc limit 200`);
+  return db.run<Invitation>(
+    rawSql(
+      `select ${shown} from ${invited} where i.email = $1 and ${isOpen}
+       order by i.id desc limit 200`,
+      [email],
+    ),
+  );
 }
 
 /** Takes all open ones of an address back. */

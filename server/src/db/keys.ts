@@ -1,4 +1,5 @@
 import { rawSql, sql, type Connection } from '../lib/sql.ts';
+import type { Ceilings } from './key-ceilings.ts';
 
 /**
  * A key as a call sees it: whom it belongs to, what it may still do, and where its minute stands.
@@ -254,7 +255,7 @@ export interface KeyRow {
   open_requests: number;
 }
 
-export interface NewKey {
+export interface NewKey extends Ceilings {
   id: string;
   account_id: string;
   name: string;
@@ -266,8 +267,6 @@ export interface NewKey {
   open_jobs: number | null;
   expires_at: Date | null;
   models: string[] | null;
-  /** By an operator: the limits are ceilings for its people. */
-  is_fixed: boolean;
 }
 
 export async function insert(db: Connection, key: NewKey): Promise<void> {
@@ -277,8 +276,8 @@ export async function insert(db: Connection, key: NewKey): Promise<void> {
         open_jobs, expires_at, models, monthly_ceiling_usd_micro, rpm_ceiling, open_jobs_ceiling)
       values (${key.id}, ${key.account_id}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.last4},
         ${key.monthly_limit_usd_micro}, ${key.rpm}, ${key.open_jobs}, ${key.expires_at},
-        ${key.models}, ${key.is_fixed ? key.monthly_limit_usd_micro : null},
-        ${key.is_fixed ? key.rpm : null}, ${key.is_fixed ? key.open_jobs : null})
+        ${key.models}, ${key.monthly_ceiling_usd_micro}, ${key.rpm_ceiling},
+        ${key.open_jobs_ceiling})
       returning id, account_id
     )
     insert into key_usage (key_id, account_id, month)
@@ -355,16 +354,19 @@ export interface StudioSpending {
   resets_at: string;
 }
 
-/** Nothing where another process was faster. */
+/** With the ceilings as its limits. Nothing where another process was faster. */
 export async function insertStudio(
   db: Connection,
-  key: Pick<NewKey, 'id' | 'account_id' | 'name' | 'hash' | 'prefix' | 'last4'>,
+  key: Pick<NewKey, 'id' | 'account_id' | 'name' | 'hash' | 'prefix' | 'last4'> & Ceilings,
 ): Promise<void> {
+  const { monthly_ceiling_usd_micro: monthly, rpm_ceiling: rpm, open_jobs_ceiling: jobs } = key;
   await db.run(sql`
     with k as (
-      insert into keys (id, account_id, name, hash, prefix, last4, is_studio)
+      insert into keys (id, account_id, name, hash, prefix, last4, is_studio,
+        monthly_limit_usd_micro, rpm, open_jobs, monthly_ceiling_usd_micro, rpm_ceiling,
+        open_jobs_ceiling)
       values (${key.id}, ${key.account_id}, ${key.name}, ${key.hash}, ${key.prefix}, ${key.last4},
-        true)
+        true, ${monthly}, ${rpm}, ${jobs}, ${monthly}, ${rpm}, ${jobs})
       on conflict (account_id) where is_studio do nothing returning id, account_id
     )
     insert into key_usage (key_id, account_id, month)

@@ -1,3 +1,4 @@
+import type { QuoteJson } from '../core/quote-json.ts';
 import type { Status } from '../core/request.ts';
 import { sql, type Connection } from '../lib/sql.ts';
 
@@ -17,17 +18,70 @@ export interface MarginRow {
   completed_at: Date | null;
 }
 
-/** One account's requests, newest first. */
-export function requestsOf(
-  db: Connection,
-  page: { account_id: string; below_id: string | null; limit: number },
-): Promise<MarginRow[]> {
+/** Newest first. */
+export function withMargins(db: Connection, ids: string[]): Promise<MarginRow[]> {
   return db.run<MarginRow>(sql`
     select r.id, r.model_id, r.kind, r.upstream, r.status, r.quoted_usd_micro,
       r.charged_usd_micro, s.cost_usd_micro, r.error_code, r.created_at, r.completed_at
-    from (
-      select * from requests where account_id = ${page.account_id}
-        and id < coalesce(${page.below_id}::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
-      order by id desc limit ${page.limit}
-    ) r left join request_results s on s.request_id = r.id order by r.id desc`);
+    from requests r left join request_results s on s.request_id = r.id
+    where r.id = any(${ids}::uuid[]) order by r.id desc`);
+}
+
+/** One of them whole, but for what was asked and answered. */
+export interface WholeRow extends MarginRow {
+  account_id: string;
+  email: string;
+  key_id: string;
+  key_name: string;
+  key_prefix: string;
+  key_last4: string;
+  /** Its own name of the model there; null: it is not known. */
+  upstream_model: string | null;
+  started_at: Date | null;
+  deadline_at: Date | null;
+  expires_at: Date | null;
+  /** When what was asked and answered was deleted. */
+  cleared_at: Date | null;
+  quote: QuoteJson;
+  /** Units delivered. */
+  quantity: number | null;
+  error_message: string | null;
+  /** Null: it is what its caller is told. */
+  error_cause: string | null;
+  webhook_url: string | null;
+  webhook_state: 'pending' | 'delivered' | 'failed' | null;
+  /** Newest told by its upstream, from 0 to 1. */
+  progress: number | null;
+  outputs: number;
+}
+
+export async function findWhole(db: Connection, id: string): Promise<WholeRow | null> {
+  const [row] = await db.run<WholeRow>(sql`
+    select r.id, r.account_id, c.email, r.key_id, k.name as key_name, k.prefix as key_prefix,
+      k.last4 as key_last4, r.model_id, r.kind, r.upstream, r.upstream_model, r.status,
+      r.quoted_usd_micro, r.charged_usd_micro, s.cost_usd_micro, s.quantity, r.error_code,
+      s.error_message, s.error_cause, r.webhook_state, i.webhook_url, i.quote, r.created_at,
+      r.started_at,
+      r.completed_at, r.deadline_at, r.expires_at, r.cleared_at,
+      case when r.status = 'IN_PROGRESS' then (
+        select case when json_typeof(a.progress -> 'progress') = 'number'
+          then (a.progress ->> 'progress')::float8 end
+        from attempts a where a.request_id = r.id order by a.attempt desc limit 1) end as progress,
+      (select count(*)::int from outputs o where o.request_id = r.id) as outputs
+    from requests r join accounts c on c.id = r.account_id join keys k on k.id = r.key_id
+    join request_inputs i on i.request_id = r.id
+    left join request_results s on s.request_id = r.id
+    where r.id = ${id}`);
+  return row ?? null;
+}
+
+/** What was asked; null where that was deleted. */
+export async function findInput(
+  db: Connection,
+  id: string,
+): Promise<{ input: Record<string, unknown> | null } | null> {
+  const [row] = await db.run<{ input: Record<string, unknown> | null }>(sql`
+    select case when r.cleared_at is null then i.input end as input
+    from requests r join request_inputs i on i.request_id = r.id where r.id = ${id}`);
+  return row ?? null;
 }

@@ -115,21 +115,55 @@ export async function setPassword(
 
 /**
  * Takes back what stands open in their name: browsers that are trusted without a code, links to a
- * new password, sign-ins that wait for a code.
+ * new password, sign-ins that wait for a code. A new password or another app does so by itself.
  */
 export async function forgetSteps(db: Connection, personId: string): Promise<void> {
   await db.run(sql`delete from verifications where value = ${personId}`);
 }
 
-/** A link that sets a new password. */
-export async function insertReset(
+/** A link that sets a new password, or another e-mail address. */
+export async function insertLink(
   db: Connection,
-  reset: { id: string; person_id: string; identifier: string; seconds: number },
+  link: { id: string; person_id: string; identifier: string; seconds: number },
 ): Promise<void> {
   await db.run(sql`
     insert into verifications (id, identifier, value, expires_at)
-    values (${reset.id}, ${reset.identifier}, ${reset.person_id},
-      now() + make_interval(secs => ${reset.seconds}))`);
+    values (${link.id}, ${link.identifier}, ${link.person_id},
+      now() + make_interval(secs => ${link.seconds}))`);
+}
+
+/** Takes the link of this name, so that it is good once; null: there is none, or it is too old. */
+export async function takeEmailLink(
+  db: Connection,
+  name: string,
+): Promise<{ person_id: string; identifier: string } | null> {
+  const [row] = await db.run<{ person_id: string; identifier: string }>(sql`
+    delete from verifications where starts_with(identifier, ${`${name} `}) and expires_at > now()
+    returning value as person_id, identifier`);
+  return row ?? null;
+}
+
+export async function dropEmailLinks(db: Connection, personId: string): Promise<void> {
+  await db.run(sql`
+    delete from verifications where value = ${personId} and starts_with(identifier, 'email:')`);
+}
+
+/** Another address, which is proven; returns the one before, null where somebody has it. */
+export async function setEmail(db: Connection, id: string, email: string): Promise<string | null> {
+  const [row] = await db.run<{ before: string }>(sql`
+    update people p set email = ${email}, email_verified = true, updated_at = now()
+    from (select id, email from people where id = ${id} for update) old
+    where p.id = old.id
+      and not exists (select from people where email = ${email} and id <> ${id})
+    returning old.email as before`);
+  return row?.before ?? null;
+}
+
+/** Null: none signs them in. */
+export async function passwordOf(db: Connection, personId: string): Promise<string | null> {
+  const [row] = await db.run<{ password: string | null }>(sql`
+    select password from logins where person_id = ${personId} and provider_id = 'credential'`);
+  return row?.password ?? null;
 }
 
 export interface Membership {

@@ -282,6 +282,8 @@ export interface UpstreamState {
   failures: number;
   last_error: string | null;
   last_error_at: Date | null;
+  /** Of what kind that is; null: a start has gone well since, or there is none. */
+  last_why: string | null;
 }
 
 /** Counting more would cost a scrape what the queue needs. */
@@ -305,7 +307,7 @@ export function upstreamStates(db: Connection, known: string[]): Promise<Upstrea
     select n.name, q.waiting, coalesce(q.oldest, 0)::float8 as oldest_seconds, p.in_use,
       greatest(0, coalesce(extract(epoch from u.paused_until - now()), 0))::float8
         as resting_seconds,
-      coalesce(u.failures, 0) as failures, u.last_error, u.last_error_at
+      coalesce(u.failures, 0) as failures, u.last_error, u.last_error_at, u.last_why
     from names n left join upstreams u on u.name = n.name and u.model = ''
     cross join lateral (
       select count(*)::int as waiting, extract(epoch from now() - min(created_at)) as oldest
@@ -398,9 +400,10 @@ export async function noteFailure(
       select model, paused_until > now() as rested from upstreams where name = ${upstream}
     ), noted as (
       insert into upstreams as u
-        (name, model, failures, failed_at, failed_account, last_error, last_error_at, paused_until)
+        (name, model, failures, failed_at, failed_account, last_error, last_error_at, last_why,
+          paused_until)
       select ${upstream}, model, 1, now(), ${failure.account_id}::uuid,
-        ${storableText(failure.message.slice(0, 2000))}, now(),
+        ${storableText(failure.message.slice(0, 2000))}, now(), ${failure.why}::text,
         case when ${failure.pauses_at_once} then now() + nullif(pause, 0) * interval '1 s' end
       from d order by model
       on conflict (name, model) do update set
@@ -410,6 +413,7 @@ export async function noteFailure(
         other_failed_at = case when u.failed_account <> excluded.failed_account then u.failed_at
           else u.other_failed_at end,
         last_error = excluded.last_error, last_error_at = excluded.last_error_at,
+        last_why = excluded.last_why,
         paused_until = greatest(u.paused_until, excluded.paused_until,
           case when ${failure.counts_alone} or (select max(since) from d) <
             case when u.failed_account <> excluded.failed_account then u.failed_at
@@ -433,13 +437,13 @@ export async function noteFailure(
 export async function noteRefusedLook(
   db: Connection,
   upstream: string,
-  message: string,
+  { message, why }: { message: string; why: string },
 ): Promise<void> {
   await db.run(sql`
-    insert into upstreams (name, last_error, last_error_at)
-    values (${upstream}, ${storableText(message.slice(0, 2000))}, now())
-    on conflict (name, model) do update
-      set last_error = excluded.last_error, last_error_at = excluded.last_error_at`);
+    insert into upstreams (name, last_error, last_error_at, last_why)
+    values (${upstream}, ${storableText(message.slice(0, 2000))}, now(), ${why})
+    on conflict (name, model) do update set last_error = excluded.last_error,
+      last_error_at = excluded.last_error_at, last_why = excluded.last_why`);
 }
 
 /**
@@ -458,15 +462,22 @@ export function noteSuccess(
       select model, paused_until is not null as rested,
         coalesce(failed_at <= now() - ${seconds}::float8 * interval '1 s', true) as is_over
       from upstreams where name = ${upstream} and model in ('', ${model})
-        and (failures > 0 or paused_until is not null)
+        and (failures > 0 or paused_until is not null or last_why is not null)
       order by model for update
     ), well as (
       update upstreams u set failures = 0, failed_account = null, other_failed_at = null,
+        last_why = case when not d.is_over then u.last_why end,
         paused_until = case when not d.is_over then u.paused_until end
       from d where u.name = ${upstream} and u.model = d.model
         and (u.failures > 0 or d.is_over)
     )
     select model from d where rested and is_over order by model`);
+}
+
+/** The upstream takes our key: no refusal of it holds any more. */
+export async function noteKeyTaken(db: Connection, upstream: string): Promise<void> {
+  await db.run(sql`
+    update upstreams set last_why = null where name = ${upstream} and last_why = 'credential'`);
 }
 
 /** Lets an upstream be called again, with all its models or with one of them; true: it rested. */
@@ -481,7 +492,7 @@ export async function endRest(
       where name = ${upstream} and (${model}::text is null or model = ${model}) for update
     ), woken as (
       update upstreams u set failures = 0, failed_account = null, other_failed_at = null,
-        paused_until = null
+        last_why = null, paused_until = null
       from before b where u.name = b.name and u.model = b.model
     )
     select coalesce(bool_or(rested), false) as rested from before`);

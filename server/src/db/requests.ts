@@ -156,8 +156,8 @@ export async function clearPayloads(
         fingerprint = null
       from due where i.request_id = due.id
     ), answered as (
-      update request_results s set output = null from due
-      where s.request_id = due.id and s.output is not null
+      update request_results s set output = null, error_cause = null from due
+      where s.request_id = due.id and (s.output is not null or s.error_cause is not null)
     ), tried as (delete from attempts a using due where a.request_id = due.id
     ), made as (delete from outputs o using due where o.request_id = due.id
     ), told as (delete from webhook_deliveries w using due where w.request_id = due.id)
@@ -191,6 +191,7 @@ export interface Ended {
   charged_usd_micro: bigint;
   error_code: string | null;
   error_message: string | null;
+  error_cause: string | null;
   /** Null: it leaves no outputs. */
   ttl_seconds: number | null;
   /** JSON text, or null. */
@@ -244,13 +245,14 @@ function freeKeys(tx: Transaction, requestIds: string[]): void {
 
 function insertResults(tx: Transaction, rows: Ended[]): void {
   tx.send(sql`
-    insert into request_results (request_id, account_id, output, error_message, quantity,
-      cost_usd_micro)
-    select id, account_id, output::json, message, quantity, cost
+    insert into request_results (request_id, account_id, output, error_message, error_cause,
+      quantity, cost_usd_micro)
+    select id, account_id, output::json, message, cause, quantity, cost
     from unnest(${rows.map((r) => r.id)}::uuid[], ${rows.map((r) => r.account_id)}::uuid[],
       ${rows.map((r) => r.output)}::text[], ${rows.map((r) => r.error_message)}::text[],
-      ${rows.map((r) => r.quantity)}::float8[], ${rows.map((r) => r.cost_usd_micro)}::bigint[])
-      as d (id, account_id, output, message, quantity, cost)`);
+      ${rows.map((r) => r.error_cause)}::text[], ${rows.map((r) => r.quantity)}::float8[],
+      ${rows.map((r) => r.cost_usd_micro)}::bigint[])
+      as d (id, account_id, output, message, cause, quantity, cost)`);
 }
 
 function insertOutputs(tx: Transaction, rows: { row: Ended; output: Output }[]): void {
@@ -591,11 +593,13 @@ export interface AttemptRow {
   message: string | null;
   handle: Record<string, unknown> | null;
   created_at: Date;
+  /** When its outcome was known; null: it is not, or the answer was the end of the request. */
+  answered_at: Date | null;
 }
 
 export function attemptsOf(db: Connection, requestId: string): Promise<AttemptRow[]> {
   return db.run<AttemptRow>(sql`
-    select attempt, upstream, class, outcome, message, handle, created_at from attempts
+    select attempt, upstream, class, outcome, message, handle, created_at, answered_at from attempts
     where request_id = ${requestId} order by attempt`);
 }
 

@@ -16,6 +16,14 @@ export function list(db: Connection, personId: string): Promise<SessionRow[]> {
     where person_id = ${personId} and expires_at > now() order by id desc limit 200`);
 }
 
+/** Whether somebody signed in with this browser so lately. */
+export async function isYounger(db: Connection, id: string, seconds: number): Promise<boolean> {
+  const rows = await db.run(sql`
+    select from sessions
+    where id = ${id} and created_at > now() - make_interval(secs => ${seconds})`);
+  return rows.length > 0;
+}
+
 /** Signs a browser out; false where it is none of theirs. */
 export async function end(db: Connection, personId: string, id: string): Promise<boolean> {
   const rows = await db.run(sql`

@@ -59,14 +59,20 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
   const model = textModel(wanted.model, deps);
   demandModel(req.caller, model.id, 'model');
   await checkMedia(chatMedia(wanted.messages), req.caller.account_id, deps, badMessages);
-  for (;;) {
-    const taken = await take(req, wanted, body, model, key, deps);
-    if (!taken.replayed) return held(begin(req, reply, taken.run, deps), deps.chats);
-    const kept = await keptCompletion(taken.request_id, deps);
-    // The first call failed meanwhile and freed its key: this one takes its place.
-    if (kept === null) continue;
-    reply.header('idempotent-replayed', 'true');
-    return wanted.stream ? replay(req, reply, kept, wanted, deps) : answer(reply, kept);
+  // Whose right to it ends on the pages is let go as if they had left: what they had is charged.
+  const leave = req.viewer && deps.viewers.join(req.viewer, () => reply.raw.destroy());
+  try {
+    for (;;) {
+      const taken = await take(req, wanted, body, model, key, deps);
+      if (!taken.replayed) return await held(begin(req, reply, taken.run, deps), deps.chats);
+      const kept = await keptCompletion(taken.request_id, deps);
+      // The first call failed meanwhile and freed its key: this one takes its place.
+      if (kept === null) continue;
+      reply.header('idempotent-replayed', 'true');
+      return wanted.stream ? await replay(req, reply, kept, wanted, deps) : answer(reply, kept);
+    }
+  } finally {
+    leave?.();
   }
 }
 
@@ -286,6 +292,7 @@ function brokeOff(here: boolean): ApiError {
   const what = here ? 'This server stopped' : 'The model broke off';
   return new ApiError('submit_failed', {
     message: `${what} in mid-reply. What was delivered is charged, no more. For a new reply, call again, with a new Idempotency-Key if this call had one.`,
+    details: { reason: here ? 'server_stopped' : 'model_broke_off' },
   });
 }
 

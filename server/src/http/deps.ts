@@ -87,6 +87,8 @@ export interface HttpSettings {
   filesMaxBytes: number;
   inFlightMax: number;
   streamsMax: number;
+  /** An upstream whose queue is older takes no more submits. */
+  queueAgeSeconds: number;
   webhookHttpsOnly: boolean;
   metricsToken: string | null;
   /** Proxies of the operator's own in front of us. */

@@ -9,6 +9,9 @@ export const guards = {
       accounts_email_check:
         'CHECK (((email = lower(email)) AND ((length(email) >= 3) AND (length(email) <= 254))))',
       accounts_email_key: 'UNIQUE (email)',
+      accounts_key_monthly_ceiling_usd_micro_check: 'CHECK ((key_monthly_ceiling_usd_micro >= 0))',
+      accounts_key_open_jobs_ceiling_check: 'CHECK ((key_open_jobs_ceiling > 0))',
+      accounts_key_rpm_ceiling_check: 'CHECK ((key_rpm_ceiling > 0))',
       accounts_name_check: 'CHECK (((length(name) >= 1) AND (length(name) <= 100)))',
       accounts_pkey: 'PRIMARY KEY (id)',
       accounts_price_ppm_check: 'CHECK (((price_ppm >= 0) AND (price_ppm <= 100000000)))',
@@ -64,6 +67,7 @@ export const guards = {
     },
     request_results: {
       request_results_cost_usd_micro_check: 'CHECK ((cost_usd_micro >= 0))',
+      request_results_error_cause_check: 'CHECK ((length(error_cause) <= 2000))',
       request_results_error_message_check: 'CHECK ((length(error_message) <= 2000))',
       request_results_pkey: 'PRIMARY KEY (request_id)',
       request_results_quantity_check: 'CHECK ((quantity >= (0)::double precision))',

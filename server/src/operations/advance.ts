@@ -87,6 +87,7 @@ function endOf(ending: Ending): requests.Ended {
   const empty = {
     error_code: null,
     error_message: null,
+    error_cause: null,
     ttl_seconds: null,
     output: null,
     quantity: null,
@@ -104,11 +105,13 @@ function endOf(ending: Ending): requests.Ended {
   };
   if (ending.to === 'CANCELLED') return base;
   if (ending.to === 'FAILED') {
-    const error_message = storableText(ending.message.slice(0, 2000));
+    const { message, cause = message } = ending;
+    const error_message = storableText(message.slice(0, 2000));
     return {
       ...base,
       error_code: ending.code,
       error_message,
+      error_cause: cause === message ? null : storableText(cause.slice(0, 2000)),
       cost_usd_micro: ending.cost_usd_micro,
     };
   }

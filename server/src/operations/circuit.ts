@@ -125,7 +125,7 @@ function lookCircuit(
       const key = `${upstream} ${why}`;
       if (now >= (noted.get(key) ?? 0)) {
         noted.set(key, now + lookNotedMs);
-        await queue.noteRefusedLook(db, upstream, message);
+        await queue.noteRefusedLook(db, upstream, { message, why });
       }
       return seconds;
     },
@@ -140,6 +140,11 @@ function lookCircuit(
  */
 export function endRest(db: Database, upstream: string, model: string | null): Promise<boolean> {
   return queue.endRest(db, upstream, model);
+}
+
+/** The upstream was asked, and takes our key. */
+export function noteKeyTaken(db: Database, upstream: string): Promise<void> {
+  return queue.noteKeyTaken(db, upstream);
 }
 
 /** What an upstream says of itself in its answer to one caller, who may have led it to say so. */

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { hashKey, keyHint, newKey } from '../core/key.ts';
 import { formatUsd } from '../core/money.ts';
 import { unseen, unseenWords } from '../core/name.ts';
+import * as ceilings from '../db/key-ceilings.ts';
 import * as changes from '../db/key-changes.ts';
 import * as keys from '../db/keys.ts';
 import { newId } from '../lib/id.ts';
-import type { Database } from '../lib/sql.ts';
+import type { Connection, Database, Transaction } from '../lib/sql.ts';
 import { Refused } from './account.ts';
 
 export interface KeyLimits {
@@ -27,38 +28,123 @@ export const livingKeysMax = 1_000;
  * The hash of the key with which an account's people spend on the web pages, made with its first
  * use. Nobody has its text.
  */
-export async function studioKey(db: Database, account_id: string): Promise<Buffer> {
+export async function studioKey(db: Database, account_id: string, bounds: Bounds): Promise<Buffer> {
   const found = await keys.findStudio(db, account_id);
   if (found) return found;
   const key = newKey(randomBytes);
   const hints = { ...keyHint(key), name: 'Studio' };
-  await keys.insertStudio(db, { id: newId(), account_id, hash: hashKey(key), ...hints });
+  const set = await ceilingsOf(db, account_id, bounds);
+  await keys.insertStudio(db, { id: newId(), account_id, hash: hashKey(key), ...hints, ...set });
   return (await keys.findStudio(db, account_id))!;
-}
-
-/**
- * Makes a key; its text is told here and never again. `is_fixed`: its people may lower the limits,
- * and neither raise nor remove them.
- */
-export async function createKey(
-  db: Database,
-  wanted: { account_id: string; name: string; is_fixed?: boolean } & KeyLimits,
-): Promise<{ key: string; key_id: string }> {
-  demandName(wanted.name);
-  if (await keys.hasLiving(db, wanted.account_id, livingKeysMax)) {
-    throw new Refused(`An account has at most ${livingKeysMax} keys. Revoke one first.`);
-  }
-  const key = newKey(randomBytes);
-  const key_id = newId();
-  const open = { expires_at: null, models: null, is_fixed: false };
-  await keys.insert(db, { id: key_id, hash: hashKey(key), ...keyHint(key), ...open, ...wanted });
-  return { key, key_id };
 }
 
 /** What an account's people may give a key without asking the operator. */
 export interface Bounds {
   rpm: number;
   open_jobs: number;
+}
+
+/**
+ * What an operator has set for the keys that the people of an account make: the lowest of what was
+ * set on one of its keys, also where that is revoked since. Nothing of it lets them go higher than
+ * elsewhere.
+ */
+export async function ceilingsOf(
+  db: Connection,
+  account_id: string,
+  bounds: Bounds,
+): Promise<ceilings.Ceilings> {
+  const set = await ceilings.ofAccount(db, account_id);
+  const below = (ceiling: number | null, most: number) =>
+    ceiling !== null && ceiling < most ? ceiling : null;
+  return {
+    ...set,
+    rpm_ceiling: below(set.rpm_ceiling, bounds.rpm),
+    open_jobs_ceiling: below(set.open_jobs_ceiling, bounds.open_jobs),
+  };
+}
+
+type WantedKey = { account_id: string; name: string } & KeyLimits;
+
+/**
+ * Makes a key; its text is told here and never again. `is_fixed`: by an operator, so that its
+ * people may lower the limits, and neither raise nor remove them. Throws `Refused`.
+ */
+export function createKey(
+  db: Database,
+  { is_fixed = false, ...wanted }: WantedKey & { is_fixed?: boolean },
+): Promise<{ key: string; key_id: string }> {
+  const { monthly_limit_usd_micro, rpm, open_jobs } = wanted;
+  return db.tx(async (tx) => {
+    if (!is_fixed) return insertKey(tx, wanted, nothing);
+    await ceilings.lower(tx, wanted.account_id, wanted);
+    const monthly_ceiling_usd_micro = monthly_limit_usd_micro;
+    const own = { monthly_ceiling_usd_micro, rpm_ceiling: rpm, open_jobs_ceiling: open_jobs };
+    return insertKey(tx, wanted, own);
+  });
+}
+
+/** By the people of the account, within what an operator has set. Throws `Refused`. */
+export function makeKey(
+  db: Database,
+  wanted: WantedKey,
+  bounds: Bounds,
+): Promise<{ key: string; key_id: string }> {
+  return db.tx(async (tx) => {
+    const set = await ceilingsOf(tx, wanted.account_id, bounds);
+    const limits = {
+      monthly_limit_usd_micro: wanted.monthly_limit_usd_micro ?? set.monthly_ceiling_usd_micro,
+      rpm: wanted.rpm ?? set.rpm_ceiling,
+      open_jobs: wanted.open_jobs ?? set.open_jobs_ceiling,
+    };
+    demandCeilings(limits, set);
+    return insertKey(tx, { ...wanted, ...limits }, set);
+  });
+}
+
+const nothing: ceilings.Ceilings = {
+  monthly_ceiling_usd_micro: null,
+  rpm_ceiling: null,
+  open_jobs_ceiling: null,
+};
+
+async function insertKey(
+  tx: Transaction,
+  wanted: WantedKey,
+  set: ceilings.Ceilings,
+): Promise<{ key: string; key_id: string }> {
+  demandName(wanted.name);
+  if (await keys.hasLiving(tx, wanted.account_id, livingKeysMax)) {
+    throw new Refused(`An account has at most ${livingKeysMax} keys. Revoke one first.`);
+  }
+  const key = newKey(randomBytes);
+  const key_id = newId();
+  const open = { expires_at: null, models: null };
+  await keys.insert(tx, {
+    id: key_id,
+    hash: hashKey(key),
+    ...keyHint(key),
+    ...open,
+    ...wanted,
+    ...set,
+  });
+  return { key, key_id };
+}
+
+/**
+ * By an operator: changes the limits that are given, which are ceilings for the key's people from
+ * then on, and for keys that they make. Null: there is no such key.
+ */
+export function limitKey(
+  db: Database,
+  key_id: string,
+  limits: keys.Limits,
+): Promise<'changed' | 'revoked' | null> {
+  return db.tx(async (tx) => {
+    const done = await keys.setLimits(tx, key_id, limits);
+    if (done === 'changed') await ceilings.settle(tx, key_id, limits);
+    return done;
+  });
 }
 
 /**
@@ -88,16 +174,20 @@ export function changeKey(
 }
 
 function demandBelow(limits: keys.Limits, now: changes.KeyHead, bounds: Bounds): void {
+  demandCeilings(limits, now);
   for (const field of ['rpm', 'open_jobs'] as const) {
-    const { [field]: wanted } = limits;
-    demandCeiling(field, wanted, now[`${field}_ceiling`], String);
     const most = now[`${field}_ceiling`] ?? Math.max(bounds[field], now[field] ?? 0);
-    if ((wanted ?? 0) > most)
+    if ((limits[field] ?? 0) > most)
       throw new Refused(`${field} can be at most ${most}. Ask the operator for more.`);
   }
+}
+
+function demandCeilings(limits: keys.Limits, set: ceilings.Ceilings): void {
+  for (const field of ['rpm', 'open_jobs'] as const)
+    demandCeiling(field, limits[field], set[`${field}_ceiling`], String);
   const { monthly_limit_usd_micro: wanted } = limits;
   const usd = (amount: bigint) => `${formatUsd(amount)} USD`;
-  demandCeiling('monthly_limit_usd_micro', wanted, now.monthly_ceiling_usd_micro, usd);
+  demandCeiling('monthly_limit_usd_micro', wanted, set.monthly_ceiling_usd_micro, usd);
 }
 
 /** Refuses more than what the operator has set, and none. */

@@ -102,21 +102,14 @@ async function use(
   invitation: invitations.Found,
   { id: person_id, email }: { id: string; email: string },
 ) {
-  const { id, account_id, role, invited_by } = invitation;
+  const { id, account_id, role } = invitation;
   // Whoever is about to take the inviter out has come before or comes after.
   if (account_id) await members.lock(tx, account_id);
-  const mayInvite = !account_id || !invited_by || (await mayLetIn(tx, account_id, invited_by));
-  if (!mayInvite || !(await invitations.accept(tx, id)))
+  if (!(await invitations.accept(tx, id)))
     throw new Refused('This invitation is used up or no longer good. Ask again.');
   if (!account_id || !(await people.join(tx, { account_id, person_id, role }))) return;
   const deed = { action: 'team.join', account_id, target: email, details: { role } };
   await noteTeam(tx, { person_id, email }, deed);
-}
-
-/** Owners of the account, and operators: those who were it once have no say any more. */
-async function mayLetIn(tx: Transaction, account_id: string, person_id: string) {
-  const inviter = await members.find(tx, { account_id, person_id });
-  return inviter?.role === 'owner' || people.isOperator(tx, person_id);
 }
 
 /**
@@ -232,7 +225,7 @@ export async function resetLink(db: Database, email: string): Promise<string> {
   const token = randomBytes(24).toString('base64url');
   const identifier = resetIdentifier(token);
   const reset = { id: newId(), person_id: person.id, identifier, seconds: resetSeconds };
-  await people.insertReset(db, reset);
+  await people.insertLink(db, reset);
   return token;
 }
 
@@ -244,12 +237,9 @@ export function resetIdentifier(token: string): string {
   return `reset:${hashToken(token).toString('base64url')}`;
 }
 
-/** They have set a new password with such a link: the address is theirs, older links are void. */
-export async function resetPassword(db: Database, id: string): Promise<void> {
-  await db.tx(async (tx) => {
-    await people.verify(tx, id);
-    await people.forgetSteps(tx, id);
-  });
+/** They have set a new password with such a link: the address is theirs. */
+export function resetPassword(db: Database, id: string): Promise<void> {
+  return people.verify(db, id);
 }
 
 /** Signs all other browsers out, for good: none of them is trusted. Returns how many. */

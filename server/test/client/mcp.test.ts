@@ -83,11 +83,16 @@ describe('what it offers', () => {
 describe('a generation', () => {
   test('gives the picture itself, a link and a resource, and tells what it cost', async () => {
     const news: string[] = [];
+    service.fake.behave.poll = () =>
+      news.length > 0
+        ? { state: 'done', result: images(1) }
+        : { state: 'running', poll_after_ms: 20 };
     const { fields, blocks } = await agent.use(
       'generate',
       { ...cat, max_usd: 0.01 },
       { onprogress: ({ message }) => news.push(message ?? '') },
     );
+    service.fake.behave = {};
     assert.equal(fields.status, 'COMPLETED');
     assert.equal(fields.charged_usd, '$0.01');
     assert.equal(fields.charged_usd_micro, '10000');

@@ -82,7 +82,7 @@ export function placeFor(t: Cleaned, more: Record<string, string> = {}): Place {
   const env = {
     PATH: process.env.PATH ?? '',
     // A hundred processes would strip and compile the same files.
-    NODE_COMPILE_CACHE: path.join(os.tmpdir(), 'farebox-compile-cache'),
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? path.join(os.tmpdir(), 'compiled'),
     PORT: '0',
     FAREBOX_DATA_DIR: data,
     FAREBOX_CATALOG: path.join(dir, 'catalog'),

@@ -25,7 +25,7 @@ describe('help', () => {
   const verbs = `trial, serve, worker, migrate, account create, account list, account show,
     account suspend, account resume, account price, account statement, account webhook-secret, credit, key create, key list, key limit,
     key rotate, key revoke, voucher create, voucher list, voucher void, adjust, upstream list, upstream test, request list, request show, catalog check,
-    catalog import, person list, person invite, person reset-link, person disable-2fa, audit, export,
+    catalog import, person list, person invite, person reset-link, person email, person disable-2fa, audit, export,
     import`.split(/,\s+/);
 
   test('is given for every verb, and asking for it does nothing', async (t) => {
@@ -88,16 +88,22 @@ describe('a call that is none', () => {
     ['export', /missing required argument 'file'/],
   ];
 
+  const wordsOf = (args: string) => args.split(' ').filter((word) => word !== '');
+
   test('is told what is wrong, exit 2, and starts nothing', async (t) => {
     const place = placeFor(t);
-    for (const [args, says] of wrong) {
-      const words = args.split(' ').filter((word) => word !== '');
-      const [plain, json] = await Promise.all([place.run(words), place.run([...words, '--json'])]);
+    const told = wrong.map(async ([args, says]) => {
+      const plain = await place.run(wordsOf(args));
       assertSaid(plain, says);
       assert.equal(plain.stdout, '', args);
+    });
+    // Of each kind once.
+    const inJson = wrong.slice(0, 10).map(async ([args, says]) => {
+      const json = await place.run([...wordsOf(args), '--json']);
       assertSaid(json, says);
       assert.ok(json.json.error.message.length > 5, args);
-    }
+    });
+    await Promise.all([...told, ...inJson]);
     assert.equal(fs.existsSync(place.dir), false, 'a data folder was made');
   });
 });
@@ -378,6 +384,7 @@ describe('beside a running service', () => {
     const { last_error: _said, last_error_at: _at, failures: _count, ...sandbox } = upstreams[0];
     assert.deepEqual(sandbox, {
       name: 'sandbox',
+      last_why: null,
       set_up: true,
       reason: null,
       waiting: 0,

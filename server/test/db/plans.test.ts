@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import * as finding from '../../src/db/account-search.ts';
 import * as accounts from '../../src/db/accounts.ts';
 import * as files from '../../src/db/files.ts';
 import * as keys from '../../src/db/keys.ts';
@@ -133,6 +134,8 @@ const growing = new Set([
   'vouchers',
   'spend_days',
   'spend_rollups',
+  'people',
+  'members',
 ]);
 
 type Ask = (db: Database & Transaction) => unknown;
@@ -148,16 +151,24 @@ const asked: Record<string, Ask> = {
   'find a key': (c) => keys.findLiving(c, sample.hash),
   'find an account': (c) => accounts.find(c, sample.account),
   'list accounts': (c) => accounts.list(c, { limit: 20, before: sample.account }),
-  'find accounts by words': (c) => accounts.search(c, { ...search, words: 'ana acme' }),
+  'find accounts by words': (c) => finding.search(c, { ...search, words: 'ana acme' }),
   'find accounts by the beginning of an id': (c) =>
-    accounts.search(c, { ...search, words: sample.account.slice(0, 13) }),
+    finding.search(c, { ...search, words: sample.account.slice(0, 13) }),
   'list accounts with their figures': (c) =>
-    accounts.search(c, { ...search, below_id: sample.account }),
-  'list suspended accounts': (c) => accounts.search(c, { ...search, only: 'suspended' }),
-  'list operators': (c) => accounts.search(c, { ...search, only: 'operators' }),
-  'show an account': (c) => accounts.findWithFigures(c, sample.account),
-  'requests with their margin': (c) =>
-    margins.requestsOf(c, { account_id: sample.account, below_id: sample.request, limit: 26 }),
+    finding.search(c, { ...search, below_id: sample.account }),
+  'find operators by words': (c) =>
+    finding.search(c, { ...search, words: 'ana acme', only: 'operators' }),
+  'find accounts by an id': (c) => finding.search(c, { ...search, words: sample.request }),
+  'find accounts by a key': (c) => finding.search(c, { ...search, words: 'fbx_ab…last' }),
+  'find accounts by the beginning of a key': (c) =>
+    finding.search(c, { ...search, words: 'fbx_abc' }),
+  'find accounts by a voucher': (c) => finding.search(c, { ...search, words: 'FB-…LAST' }),
+  'list suspended accounts': (c) => finding.search(c, { ...search, only: 'suspended' }),
+  'list operators': (c) => finding.search(c, { ...search, only: 'operators' }),
+  'show an account': (c) => finding.findWithFigures(c, sample.account),
+  'requests with their margin': (c) => margins.withMargins(c, [sample.request]),
+  'show a request to an operator': (c) => margins.findWhole(c, sample.request),
+  'show its input': (c) => margins.findInput(c, sample.request),
   'the log': (c) => operatorLog.list(c, logged),
   'the log of an account': (c) => operatorLog.list(c, { ...logged, account_id: sample.account }),
   'the log of an operator': (c) => operatorLog.list(c, { ...logged, by_email: 'op7@x.test' }),
@@ -316,6 +327,7 @@ const asked: Record<string, Ask> = {
         charged_usd_micro: 0n,
         error_code: 'timeout',
         error_message: 'm',
+        error_cause: 'c',
         ttl_seconds: null,
         output: null,
         quantity: null,
@@ -331,6 +343,7 @@ const asked: Record<string, Ask> = {
         charged_usd_micro: 0n,
         error_code: null,
         error_message: null,
+        error_cause: null,
         ttl_seconds: null,
         output: null,
         quantity: null,
@@ -489,7 +502,7 @@ async function fill(): Promise<void> {
     insert into accounts (id, email, webhook_secrets) select uid(1, n), n || '@x.test', '{x}' from generate_series(0, 19999) n;
     insert into balances (account_id, credits_posted, last_seq) select id, 1000000, 20 from accounts;
     insert into keys (id, account_id, name, hash, prefix, last4, previous_hash, previous_until, revoked_at)
-      select key, account, 'x', sha256(n::text::bytea), 'fbx_', 'last', case when n % 7 = 0 then sha256(('p' || n)::bytea) end,
+      select key, account, 'x', sha256(n::text::bytea), 'fbx_' || chr(97 + n % 26) || chr(97 + n / 26 % 26), 'last', case when n % 7 = 0 then sha256(('p' || n)::bytea) end,
         case when n % 7 = 0 then now() end, case when n between 2000 and 9990 then now() end from n;
     insert into key_usage (key_id, account_id, month) select id, account_id, '2026-01-01' from keys;
     insert into key_windows (key_id, started_at, calls, asked, granted, quota) select id, now(), 1, 1, 1, 600 from keys;
@@ -516,8 +529,11 @@ async function fill(): Promise<void> {
     insert into webhook_deliveries (request_id, attempt, account_id, url, duration_ms) select request, 1, account, 'u', 1 from n;
     insert into files (id, account_id, storage_key, content_type, size, sha256, created_at, expires_at)
       select uid(5, n), account, 'k', 'image/png', 1, repeat('0', 64), ${at}, ${at} + interval '90 days' from n;
-    insert into vouchers (id, code_hash, last4, amount_usd_micro)
-      select uid(6, n), sha256(n::text::bytea), 'last', 5 from n;
+    insert into vouchers (id, code_hash, last4, amount_usd_micro, note, redeemed_at, redeemed_by)
+      select uid(6, n), sha256(n::text::bytea), lpad(n::text, 4, '0'), 5, 'course ' || n, now(), account
+      from n where n < 10000;
+    insert into people (id, name, email) select uid(9, n), 'Person ' || n, 'p' || n || '@x.test' from n;
+    insert into members (account_id, person_id, role) select uid(1, n), uid(9, n), 'owner' from n;
     insert into spend_rollups select id, '2026-01-01', '2026-02-01' from accounts;
     insert into spend_days select id, '2026-01-01', 'image', 'm', 5, 1 from accounts`),
   );

@@ -45,9 +45,7 @@ const programs: Record<string, Program> = {
     command: 'go',
     args: (prompt, file, job, most) => [
       'run',
-      '-C',
-      join(examples, 'go'),
-      '.',
+      join(examples, 'go/main.go'),
       '-idempotency-key',
       job,
       '-file',

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -94,12 +95,19 @@ export async function visitor(browser: Browser, options: VisitOptions = {}): Pro
   return { context, page, faults };
 }
 
-/** As `signIn`, with what somebody has signed in for already: no page is opened. */
-export async function enter({ context }: Visitor, base: string, { cookies }: Person) {
+/** As `visitor`, with what somebody has signed in for already; no page is opened. */
+export async function enter(
+  browser: Browser,
+  base: string,
+  { cookies }: Person,
+  options: VisitOptions = {},
+): Promise<Visitor> {
+  const come = await visitor(browser, options);
   // Secure cookies reach this machine without TLS as well, but cannot be set from there.
   const url = base.replace(/^http:/, 'https:');
   const kept = [...cookies].map(([name, value]) => ({ name, value, url, secure: true }));
-  await context.addCookies(kept);
+  await come.context.addCookies(kept);
+  return come;
 }
 
 export async function signIn(page: Page, base: string, email: string, password: string) {
@@ -114,6 +122,13 @@ export async function signIn(page: Page, base: string, email: string, password: 
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 let axe: string | undefined;
 
+/** A colour that fades in would be measured half-way. */
+const stillness = `{
+  const still = new CSSStyleSheet();
+  still.replaceSync('*, *::before, *::after { transition: none !important }');
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, still];
+}`;
+
 interface Violation {
   id: string;
   help: string;
@@ -124,7 +139,7 @@ interface Violation {
 export async function barriers(page: Page): Promise<string[]> {
   axe ??= await readFile(axePath, 'utf8');
   // Past the page's own rules of what it may load.
-  await page.evaluate(axe);
+  if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(`${axe}; ${stillness}`);
   const violations = await page.evaluate(async () => {
     const { axe: run, document } = globalThis as unknown as {
       axe: { run: (node: unknown, options: object) => Promise<{ violations: Violation[] }> };
@@ -145,6 +160,20 @@ export async function barriers(page: Page): Promise<string[]> {
 /** By how many pixels the page is wider than its window. */
 export async function overflowOf(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - innerWidth');
+}
+
+/** Nothing stands in anybody's way in light and in dark, and nothing is wider than the window. */
+export async function assertClear(page: Page, name: string): Promise<void> {
+  assert.ok((await overflowOf(page)) <= 0, `${name} is wider than its window`);
+  const isDark = await page.evaluate('matchMedia("(prefers-color-scheme: dark)").matches');
+  // As it was last, so that the page goes on as it came.
+  for (const colorScheme of isDark ? (['light', 'dark'] as const) : (['dark', 'light'] as const)) {
+    await page.emulateMedia({ colorScheme });
+    const html = page.locator(`html[data-mantine-color-scheme=${colorScheme}]`);
+    await html.waitFor({ state: 'attached' });
+    assert.deepEqual(await barriers(page), [], `${name} in ${colorScheme}`);
+    await picture(page, `${name}-${colorScheme}`);
+  }
 }
 
 /** Where WEB_PICTURES names a folder, keeps what the page looks like there. */

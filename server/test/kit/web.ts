@@ -33,9 +33,16 @@ export interface Person {
   signIn(): Promise<Answer>;
 }
 
-/** A service behind a proxy, so that each visitor has an address of their own: sign-ins are throttled by it. */
-export function startWebService(options: ServiceOptions = {}): Promise<Service> {
-  return startService({ ...options, env: { FAREBOX_TRUSTED_PROXIES: '1', ...options.env } });
+/**
+ * A service behind a proxy, so that each visitor has an address of their own: sign-ins are throttled by it. When it is
+ * stopped, its books have to be right, whatever was done.
+ */
+export async function startWebService(options: ServiceOptions = {}): Promise<Service> {
+  const env = { FAREBOX_TRUSTED_PROXIES: '1', ...options.env };
+  const service = await startService({ ...options, env });
+  const { stop } = service;
+  service.stop = () => service.audit().finally(stop);
+  return service;
 }
 
 let addresses = 0;

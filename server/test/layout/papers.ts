@@ -83,6 +83,8 @@ export function checkDependencies(project: Project): string[] {
   const own = new Set<string>();
   for (const [file, text] of project) {
     if (path.posix.basename(file) !== 'package.json') continue;
+    // Nothing of ours is made with what an example asks its reader to install.
+    if (file.startsWith('examples/')) continue;
     const manifest = JSON.parse(text) as Record<string, Record<string, string> | undefined>;
     own.add(String(manifest.name));
     for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies']) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { barriers, enter, openBrowser, visitor, withoutBrowser } from '../kit/browser.ts';
+import { barriers, enter, openBrowser, withoutBrowser } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
 import { operatorOf, originOf, startWebService } from '../kit/web.ts';
 
@@ -22,9 +22,7 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
 
   /** The browser of an operator. */
   async function open() {
-    const visit = await visitor(browser);
-    await enter(visit, base, await operatorOf(service));
-    return visit;
+    return enter(browser, base, await operatorOf(service));
   }
 
   test('say at an address that names nothing that there is no page, and calls get JSON', async () => {

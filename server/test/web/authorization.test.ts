@@ -45,7 +45,7 @@ const table: Record<Need, string> = {
     GET / · GET /sign-in · GET /sign-up · GET /two-factor · GET /forgot · GET /reset
     GET /invitation · GET /cabinet · GET /cabinet/* · GET /studio · GET /studio/*
     GET /operator · GET /operator/* · GET /assets/* · GET /favicon.svg
-    GET /api/web · POST /api/sign-up · POST /api/invitation
+    GET /api/web · POST /api/sign-up · POST /api/invitation · POST /api/email · GET /email
     POST /api/auth/sign-in/email · POST /api/auth/sign-in/social · GET /api/auth/callback/oidc
     POST /api/auth/sign-out · POST /api/auth/request-password-reset
     GET /api/auth/reset-password/:token · POST /api/auth/reset-password
@@ -60,7 +60,8 @@ const table: Record<Need, string> = {
     POST /api/auth/passkey/delete-passkey`,
   signed_in: `
     GET /api/me · PATCH /api/me · GET /api/me/security · DELETE /api/me/sessions
-    DELETE /api/me/sessions/:session_id · POST /api/me/account · POST /api/invitation/accept`,
+    DELETE /api/me/sessions/:session_id · POST /api/me/account · POST /api/invitation/accept
+    POST /api/me/email`,
   view: `
     GET account/events · GET account/requests · GET account/requests/choices
     GET account/requests/:request_id · GET account/requests/:request_id/thumbnail
@@ -92,7 +93,7 @@ const table: Record<Need, string> = {
     PATCH account/account · PATCH account/members/:person_id · DELETE account/members/:person_id
     POST account/invitations · DELETE account/invitations/:invitation_id`,
   operate: `
-    GET /api/operator/overview · GET /api/operator/accounts
+    GET /api/operator/overview · GET /api/operator/attention · GET /api/operator/accounts
     GET /api/operator/accounts/:account_id · GET /api/operator/accounts/:account_id/requests
     GET /api/operator/accounts/:account_id/statement · GET /api/operator/references
     GET /api/operator/invitations · GET /api/operator/vouchers · GET /api/operator/log
@@ -103,9 +104,11 @@ const table: Record<Need, string> = {
     PUT /api/operator/accounts/:account_id/keys/:key_id
     POST /api/operator/accounts/:account_id/invitations
     POST /api/operator/accounts/:account_id/people/:person_id/reset
+    POST /api/operator/accounts/:account_id/people/:person_id/email
     POST /api/operator/invitations · DELETE /api/operator/invitations/:invitation_id
     POST /api/operator/vouchers · POST /api/operator/vouchers/:voucher_id/void
     GET /api/operator/catalog · GET /api/operator/catalog/row · GET /api/operator/upstreams
+    GET /api/operator/requests/:request_id · GET /api/operator/requests/:request_id/input
     GET /api/operator/queue · GET /api/operator/queue/requests · GET /api/operator/unknown
     POST /api/operator/upstreams/:upstream/wake · POST /api/operator/upstreams/:upstream/test
     POST /api/operator/queue/requests/:request_id/cancel

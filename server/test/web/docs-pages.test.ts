@@ -8,15 +8,14 @@ import type { Browser } from 'playwright-core';
 import {
   barriers,
   desktop,
+  enter,
   openBrowser,
   phone,
   picture,
-  signIn,
-  visitor,
   withoutBrowser,
 } from '../kit/browser.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
-import { originOf, password, person, startWebService } from '../kit/web.ts';
+import { originOf, person, startWebService } from '../kit/web.ts';
 
 const fare = new URL('../../../client/dist/cli/main.js', import.meta.url).pathname;
 
@@ -37,9 +36,8 @@ describe('the docs', { skip: withoutBrowser() ?? false }, () => {
   });
 
   async function open(path: string, options: object, role: 'owner' | 'read_only' = 'owner') {
-    const { email } = await person(service, { [account.account_id]: role });
-    const opened = await visitor(browser, options);
-    await signIn(opened.page, base, email, password);
+    const who = await person(service, { [account.account_id]: role });
+    const opened = await enter(browser, base, who, options);
     await opened.page.goto(`${base}${path}`);
     return opened;
   }

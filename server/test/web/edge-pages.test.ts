@@ -9,7 +9,6 @@ import {
   desktop,
   enter,
   openBrowser,
-  visitor,
   withoutBrowser,
   type VisitOptions,
 } from '../kit/browser.ts';
@@ -35,8 +34,12 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
   /** A browser of this person; else of the owner of an account of their own. */
   async function open(who?: Person, options: VisitOptions = {}) {
     const account = await service.account({ usd: 5 });
-    const visit = await visitor(browser, options);
-    await enter(visit, base, who ?? (await person(service, { [account.account_id]: 'owner' })));
+    const visit = await enter(
+      browser,
+      base,
+      who ?? (await person(service, { [account.account_id]: 'owner' })),
+      options,
+    );
     return { ...visit, account };
   }
 

@@ -1,5 +1,6 @@
 /** The way in, held against who forges and listens. */
 import assert from 'node:assert/strict';
+import { get } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql.ts';
 import type { Service } from '../kit/service.ts';
@@ -13,6 +14,18 @@ import {
   type Person,
 } from '../kit/web.ts';
 
+/** As a browser that came by this address would. */
+function comeBy(host: string, path: string): Promise<{ status: number; to: string | undefined }> {
+  const { port, hostname } = new URL(service.base);
+  return new Promise((resolve, reject) => {
+    const call = get({ host: hostname, port, path, headers: { host } }, (reply) => {
+      reply.resume();
+      resolve({ status: reply.statusCode!, to: reply.headers.location });
+    });
+    call.on('error', reject);
+  });
+}
+
 let service: Service;
 before(async () => {
   service = await startWebService();
@@ -21,6 +34,21 @@ after(() => service.stop());
 
 const signInAs = (who: Person, email: string, given = password) =>
   who.call('POST', '/api/auth/sign-in/email', { email, password: given });
+test('a page of this machine is shown at the address that its changes are taken from', async () => {
+  const origin = originOf(service);
+  const { port } = new URL(origin);
+  const path = '/cabinet/keys?state=all';
+  for (const name of ['127.0.0.1', '[::1]', '127.0.0.2'])
+    assert.deepEqual(await comeBy(`${name}:${port}`, path), { status: 302, to: origin + path });
+  // Nowhere else: not at home, not from another machine's name or port, and no call of the pages.
+  for (const host of [`localhost:${port}`, `farebox.example:${port}`, '127.0.0.1:1', '127.0.0.1'])
+    assert.deepEqual(await comeBy(host, path), { status: 200, to: undefined }, host);
+  const call = await comeBy(`127.0.0.1:${port}`, '/api/me');
+  assert.deepEqual(call, { status: 401, to: undefined });
+  const elsewhere = await comeBy(`127.0.0.1:${port}`, '//farebox.example/');
+  assert.ok(elsewhere.to === undefined || elsewhere.to.startsWith(`${origin}/`));
+});
+
 describe('the calls of the sign-in library', () => {
   const own: [string, string, object?][] = [
     ['POST', '/change-password', { currentPassword: password, newPassword: 'a whole new one' }],

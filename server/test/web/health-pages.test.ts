@@ -8,26 +8,17 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { rawSql } from '../../src/lib/sql.ts';
 import {
-  barriers,
+  assertClear,
   desktop,
+  enter,
   openBrowser,
   phone,
-  picture,
-  signIn,
-  visitor,
   withoutBrowser,
   type VisitOptions,
 } from '../kit/browser.ts';
 import { createFake, type Fake } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
-import {
-  operatorOf,
-  originOf,
-  password,
-  person,
-  startWebService,
-  type Person,
-} from '../kit/web.ts';
+import { operatorOf, originOf, person, startWebService, type Person } from '../kit/web.ts';
 
 const key = 'a-key-that-nobody-may-see-0123456789';
 
@@ -108,32 +99,16 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
 
   /** Opens the page as the operator; at its end nothing may have gone wrong in the browser. */
   const at = async (path: string, options: VisitOptions, look: (page: Page) => Promise<void>) => {
-    const { language = 'en', ...how } = options;
-    const { page, context, faults } = await visitor(browser, how);
-    await signIn(page, originOf(service), operator.email, password);
-    await page.evaluate(`localStorage.setItem('farebox-language', '${language}')`);
+    const { page, context, faults } = await enter(browser, originOf(service), operator, options);
     await page.goto(`${originOf(service)}${path}`);
     await look(page);
     assert.deepEqual(faults, []);
     await context.close();
   };
 
-  const schemes = ['light', 'dark'] as const;
-
-  /** Looked at, no wider than its window, and in nobody's way, in light and in dark. */
+  /** Nothing in the way, and nothing told that is secret. */
   const checked = async (page: Page, name: string) => {
-    await picture(page, name);
-    const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-    assert.ok(Number(await page.evaluate(overflow)) <= 0, `${name} is wider than its window`);
-    for (const colorScheme of name.includes('dark') ? schemes : schemes.toReversed()) {
-      await page.emulateMedia({ colorScheme });
-      const html = page.locator(`html[data-mantine-color-scheme=${colorScheme}]`);
-      await html.waitFor({ state: 'attached' });
-      // A colour that is inherited arrives a frame later at each element further in.
-      const next = '(n) => (n > 0 ? requestAnimationFrame(() => next(n - 1)) : resolve())';
-      await page.evaluate(`new Promise((resolve) => { const next = ${next}; next(30); })`);
-      assert.deepEqual(await barriers(page), [], colorScheme);
-    }
+    await assertClear(page, name);
     assert.ok(!(await page.content()).includes(key));
   };
 
@@ -254,8 +229,7 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
 
   test('do not exist for who is no operator', async () => {
     const other = await person(service, { [customer.account_id]: 'owner' });
-    const { page, context } = await visitor(browser);
-    await signIn(page, originOf(service), other.email, password);
+    const { page, context } = await enter(browser, originOf(service), other);
     await page.goto(`${originOf(service)}/operator/upstreams`);
     await page.getByText('There is no such page').waitFor();
     assert.equal(await page.getByText('acme').count(), 0);

@@ -7,10 +7,10 @@ import { createKey, rotateKey } from '../../src/operations/key.ts';
 import {
   barriers,
   desktop,
+  enter,
   openBrowser,
   phone,
   picture,
-  signIn,
   visitor,
   withoutBrowser,
   type VisitOptions,
@@ -29,14 +29,12 @@ describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
   });
   after(async () => {
     await browser.close();
-    await service.audit();
     await service.stop();
   });
 
   const open = async (account: TestAccount, options: VisitOptions = {}) => {
-    const { email } = await person(service, { [account.account_id]: 'owner' });
-    const made = await visitor(browser, options);
-    await signIn(made.page, base, email, password);
+    const who = await person(service, { [account.account_id]: 'owner' });
+    const made = await enter(browser, base, who, options);
     await made.page.goto(`${base}/cabinet/keys`);
     return made;
   };

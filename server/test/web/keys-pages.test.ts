@@ -3,19 +3,19 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import * as keys from '../../src/db/keys.ts';
+import { limitKey } from '../../src/operations/key.ts';
 import {
   barriers,
   desktop,
+  enter,
   openBrowser,
   phone,
   picture,
-  signIn,
-  visitor,
   withoutBrowser,
   type VisitOptions,
 } from '../kit/browser.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
-import { originOf, password, person, startWebService } from '../kit/web.ts';
+import { originOf, person, startWebService } from '../kit/web.ts';
 
 describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
@@ -28,15 +28,13 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
   });
   after(async () => {
     await browser.close();
-    await service.audit();
     await service.stop();
   });
 
   const open = async (account: TestAccount, options: VisitOptions = {}) => {
-    const { email } = await person(service, { [account.account_id]: 'owner' });
-    const made = await visitor(browser, options);
+    const who = await person(service, { [account.account_id]: 'owner' });
+    const made = await enter(browser, base, who, options);
     await made.context.grantPermissions(['clipboard-read', 'clipboard-write']);
-    await signIn(made.page, base, email, password);
     await made.page.goto(`${base}/cabinet/keys`);
     return made;
   };
@@ -52,6 +50,28 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
       const { scrollWidth, clientWidth } = (globalThis as any).document.documentElement;
       return scrollWidth <= clientWidth;
     });
+
+  test('makes a key within what the operator has set on another', async () => {
+    const account = await service.account();
+    const set = { monthly_limit_usd_micro: 2_000_000n, rpm: 30 };
+    await limitKey(service.db, account.key_id, set);
+    const { page, context, faults } = await open(account, {});
+    await page.getByRole('button', { name: 'Create a key' }).first().click();
+    const form = page.getByRole('dialog');
+    await form.getByText('The operator has set at most $2.00').waitFor();
+    await form.getByText('The operator has set at most 30').waitFor();
+    assert.equal(await form.getByLabel('Calls a minute').inputValue(), '30');
+    assert.deepEqual(await barriers(page), []);
+    await picture(page, 'keys-create-within');
+    await form.getByLabel('Name').fill('Within');
+    await form.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByRole('dialog', { name: /Within/ }).waitFor();
+    const rows = await keys.list(service.db, account.account_id);
+    const made = rows.find(({ name }) => name === 'Within')!;
+    assert.deepEqual([made.rpm, made.monthly_limit_usd_micro], [30, 2_000_000n]);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
 
   for (const [size, viewport] of Object.entries({ desktop, phone })) {
     test(`makes a key that works, and revokes it at once, at ${size} width`, async () => {

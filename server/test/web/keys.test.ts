@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { hashKey } from '../../src/core/key.ts';
 import * as keys from '../../src/db/keys.ts';
 import { rawSql } from '../../src/lib/sql.ts';
-import { studioKey } from '../../src/operations/key.ts';
+import { createKey, limitKey, studioKey } from '../../src/operations/key.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import type { Reply, Service, TestAccount } from '../kit/service.ts';
 import { person, startWebService, stranger, type Answer, type Person } from '../kit/web.ts';
@@ -19,10 +19,7 @@ before(async () => {
   owner = await person(service, { [account.account_id]: 'owner' });
   mine = owner.of(account.account_id);
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+after(() => service.stop());
 
 let made = 0;
 async function create(form: object = {}): Promise<any> {
@@ -194,6 +191,91 @@ describe('changing a key', () => {
   });
 });
 
+describe('what an operator has set on one key', () => {
+  /** An account of its own with one key, and its owner. */
+  async function begin() {
+    const own = await service.account();
+    const owner = (await person(service, { [own.account_id]: 'owner' })).of(own.account_id);
+    const make = (limits: object = {}) => owner.call('POST', '/keys', { name: 'next', ...limits });
+    const set = (limits: keys.Limits, key_id = own.key_id) => limitKey(service.db, key_id, limits);
+    return { ...own, owner, make, set };
+  }
+  const limitsOf = ({ body }: { body: Record<string, unknown> }) => [
+    body.monthly_limit_usd_micro,
+    body.rpm,
+    body.open_jobs,
+  ];
+
+  test('holds for the keys that its people make afterwards, also once it is revoked', async () => {
+    const { owner, make, set, key_id } = await begin();
+    await set({ monthly_limit_usd_micro: 20_000n, rpm: 30, open_jobs: 3 });
+    assert.equal((await owner.call('DELETE', `/keys/${key_id}`)).status, 200);
+    const made = await make();
+    assert.deepEqual([made.status, ...limitsOf(made)], [201, '20000', 30, 3]);
+    const before = (await owner.call('GET', '/keys')).body;
+    for (const limits of [{ monthly_limit_usd_micro: '20001' }, { rpm: 31 }, { open_jobs: 4 }])
+      refused(await make(limits), null, /operator has set/);
+    assert.equal((await owner.call('GET', '/keys')).body.data.length, before.data.length);
+    assert.deepEqual(before.ceilings, {
+      monthly_ceiling_usd_micro: '20000',
+      rpm_ceiling: 30,
+      open_jobs_ceiling: 3,
+    });
+    assert.deepEqual(limitsOf(await make({ rpm: 10 })), ['20000', 10, 3]);
+    const path = `/keys/${made.body.key_id}`;
+    refused(await owner.call('PATCH', path, { rpm: 31 }), null, /operator has set/);
+  });
+
+  test('counts as the lowest of the living keys, each limit by itself, and is lifted', async () => {
+    const { make, set, account_id } = await begin();
+    const { body: second } = await make();
+    await set({ rpm: 30 });
+    await set({ rpm: 20, monthly_limit_usd_micro: 5_000n }, second.key_id);
+    assert.deepEqual(limitsOf(await make()), ['5000', 20, null]);
+    await set({ rpm: null }, second.key_id);
+    // What was made meanwhile keeps what it got, and still counts.
+    assert.deepEqual(limitsOf(await make()), ['5000', 20, null]);
+    const rows = await keys.list(service.db, account_id);
+    for (const { id, is_studio } of rows) if (!is_studio) await set({ rpm: null }, id);
+    await set({ monthly_limit_usd_micro: 7_000n });
+    assert.deepEqual(limitsOf(await make()), ['5000', null, null]);
+  });
+
+  test('lets nobody go above the service’s own figures', async () => {
+    const { make, set } = await begin();
+    await set({ rpm: 2_000, open_jobs: 500 });
+    assert.deepEqual(limitsOf(await make()), [null, null, null]);
+    refused(await make({ rpm: 601 }), 'rpm', /at most 600/);
+  });
+
+  test('is not that of the studio key, which gets the same when it is made afterwards', async () => {
+    const { owner, make, set, account_id } = await begin();
+    await set({ monthly_limit_usd_micro: 9_000n });
+    const { studio } = (await owner.call('GET', '/keys')).body;
+    assert.equal(studio.monthly_limit_usd_micro, '9000');
+    assert.equal(studio.monthly_ceiling_usd_micro, '9000');
+    const row = (await keys.list(service.db, account_id)).find(({ is_studio }) => is_studio)!;
+    await set({ monthly_limit_usd_micro: 0n }, row.id);
+    assert.deepEqual(limitsOf(await make()), ['9000', null, null]);
+  });
+
+  test('is set by a key that an operator makes, and never raised by one', async () => {
+    const { make, account_id } = await begin();
+    const fixed = (rpm: number) =>
+      createKey(service.db, {
+        account_id,
+        name: 'fixed',
+        is_fixed: true,
+        monthly_limit_usd_micro: null,
+        rpm,
+        open_jobs: null,
+      });
+    await fixed(40);
+    await fixed(50);
+    assert.deepEqual(limitsOf(await make()), [null, 40, null]);
+  });
+});
+
 describe('rotating a key', () => {
   const rotate = (key_id: string, key: string, overlap_hours: unknown) =>
     mine.call('POST', `/keys/${key_id}/rotate`, { last4: key.slice(-4), overlap_hours });
@@ -332,7 +414,7 @@ describe("the studio's key", () => {
     const now = await studio();
     assert.deepEqual({ ...now, last_used_at: null }, { ...before, last_used_at: null });
     assert.deepEqual(
-      await studioKey(service.db, account.account_id),
+      await studioKey(service.db, account.account_id, { rpm: 600, open_jobs: 50 }),
       await keys.findStudio(service.db, account.account_id),
     );
   });

@@ -2,15 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import {
-  desktop,
-  enter,
-  openBrowser,
-  phone,
-  picture,
-  visitor,
-  withoutBrowser,
-} from '../kit/browser.ts';
+import { desktop, enter, openBrowser, phone, picture, withoutBrowser } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
 import { originOf, person, startWebService, type Person } from '../kit/web.ts';
 
@@ -47,9 +39,7 @@ describe('the pages hold still', { skip: withoutBrowser() ?? false }, () => {
     ] as const) {
       test(`as ${path} loads, at ${size} width`, async () => {
         const base = originOf(service);
-        const visit = await visitor(browser, { viewport });
-        const { page, context, faults } = visit;
-        await enter(visit, base, who);
+        const { page, context, faults } = await enter(browser, base, who, { viewport });
         await page.addInitScript(watch);
         // The page is drawn without them first, whoever is quicker.
         const held: (() => Promise<void>)[] = [];

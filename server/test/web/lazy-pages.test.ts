@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { enter, openBrowser, visitor, withoutBrowser } from '../kit/browser.ts';
+import { enter, openBrowser, withoutBrowser } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
 import { originOf, person, startWebService } from '../kit/web.ts';
 
@@ -20,9 +20,12 @@ describe('a page whose code does not come', { skip: withoutBrowser() ?? false },
 
   async function visit() {
     const account = await service.account({ usd: 5 });
-    const one = await visitor(browser);
     const base = originOf(service);
-    await enter(one, base, await person(service, { [account.account_id]: 'owner' }));
+    const one = await enter(
+      browser,
+      base,
+      await person(service, { [account.account_id]: 'owner' }),
+    );
     await one.page.goto(`${base}/cabinet`);
     await one.page.getByRole('heading', { level: 1 }).waitFor();
     await one.page.evaluate('globalThis.isSame = true');

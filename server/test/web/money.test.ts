@@ -15,10 +15,7 @@ before(async () => {
     env: { FAREBOX_TOP_UP_TEXT: 'Send USDT and name {account_id} ({email}).' },
   });
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+after(() => service.stop());
 
 const balanceOf = async (account: TestAccount) => (await service.balance(account)).available;
 const voucher = async (usd: number, more: object = {}) => {

@@ -5,26 +5,25 @@ import type { Browser, Page } from 'playwright-core';
 import {
   barriers,
   desktop,
+  enter,
   openBrowser,
   phone,
   picture,
-  signIn,
-  visitor,
   withoutBrowser,
 } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
-import { operatorOf, originOf, password, person, startWebService } from '../kit/web.ts';
+import { operatorOf, originOf, person, startWebService, type Person } from '../kit/web.ts';
 
 describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
   let browser: Browser;
   let base: string;
-  let operator: string;
+  let operator: Person;
   before(async () => {
     service = await startWebService();
     browser = await openBrowser();
     base = originOf(service);
-    operator = (await operatorOf(service)).email;
+    operator = await operatorOf(service);
   });
   after(async () => {
     await browser.close();
@@ -44,9 +43,12 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
         assert.equal(sent.status, 202, sent.text);
       }
       await service.work();
-      const { page, context, faults } = await visitor(browser, { viewport });
-      await signIn(page, base, operator, password);
+      const { page, context, faults } = await enter(browser, base, operator, { viewport });
       await page.goto(`${base}/operator/accounts`);
+      await page.getByLabel('Find an account').fill(customer.key);
+      await page.getByText(/^Key: /).waitFor();
+      assert.ok(!page.url().includes(customer.key.slice(6, 12)), page.url());
+      await picture(page, `operator-accounts-key-${size}`);
       await page.getByLabel('Find an account').fill(customer.email.split('@')[0]!);
       await page.waitForURL(/q=a\d+/);
       assert.deepEqual(await barriers(page), []);
@@ -94,8 +96,7 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
   }
 
   test('makes an account with a first credit, and its owner signs up by the link', async () => {
-    const { page, context, faults } = await visitor(browser, { scheme: 'dark' });
-    await signIn(page, base, operator, password);
+    const { page, context, faults } = await enter(browser, base, operator, { scheme: 'dark' });
     await page.goto(`${base}/operator/accounts`);
     await page.getByRole('button', { name: 'New account' }).click();
     await page.getByLabel('E-mail address').fill('fresh@example.com');
@@ -132,9 +133,8 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
 
   test('are not there for a customer, in whose menu they do not stand', async () => {
     const { account_id } = await service.account();
-    const { email } = await person(service, { [account_id]: 'owner' });
-    const { page, context } = await visitor(browser);
-    await signIn(page, base, email, password);
+    const who = await person(service, { [account_id]: 'owner' });
+    const { page, context } = await enter(browser, base, who);
     await page.goto(`${base}/operator/accounts`);
     await page.getByText('There is no such page').waitFor();
     assert.equal(await page.getByRole('link', { name: 'Operator' }).count(), 0);

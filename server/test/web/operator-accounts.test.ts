@@ -25,6 +25,10 @@ const found = async (q: string) => {
   const { data } = await ask(`/accounts?q=${encodeURIComponent(q)}`);
   return data.map((row: { email: string }) => row.email);
 };
+const matched = async (q: string) => {
+  const { data } = await ask(`/accounts?q=${encodeURIComponent(q)}`);
+  return data[0].matched.map((match: { by: string }) => match.by);
+};
 const named = async (email: string, name: string | null) => {
   const made = await act('POST', '/accounts', { email, invite: false });
   assert.equal(made.status, 200, made.text);
@@ -75,9 +79,70 @@ describe('an account is found', () => {
     const body = { prompt: 'a cat' };
     const sent = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
     const { email, id: person_id } = await person(service, { [account.account_id]: 'owner' });
-    const traces = [sent.body.request_id, account.key_id, `test ${account.account_id}`];
-    for (const q of [...traces, email, person_id]) {
+    const traces = {
+      [sent.body.request_id]: 'request',
+      [account.key_id]: 'key',
+      [`test ${account.account_id}`]: 'payment',
+      [email]: 'person',
+      [email.split('@')[0]!]: 'person',
+      [person_id]: 'person',
+      [account.account_id]: 'account',
+    };
+    for (const [q, by] of Object.entries(traces)) {
       assert.deepEqual(await found(q), [account.email], q);
+      assert.deepEqual(await matched(q), [by], q);
+    }
+    const { data } = await ask(`/accounts?q=${email}`);
+    assert.deepEqual(data[0].matched, [{ by: 'person', said: `Somebody <${email}>` }]);
+    assert.deepEqual((await ask('/accounts')).data[0].matched, []);
+  });
+
+  test('by the name of a person, together with what the account is called', async () => {
+    const account = await service.account();
+    const { id: person_id } = await person(service, { [account.account_id]: 'billing' });
+    await service.db.run(
+      rawSql(`update people set name = 'Zhanna Olegovna' where id = $1`, [person_id]),
+    );
+    assert.deepEqual(await found('olegov zhan'), [account.email]);
+    assert.deepEqual(await found('zhanna petrova'), []);
+    const own = await service.account();
+    await service.db.run(
+      rawSql(`update accounts set name = 'Zhanna Ltd' where id = $1`, [own.account_id]),
+    );
+    assert.deepEqual((await found('zhanna')).toSorted(), [account.email, own.email].toSorted());
+    const { data } = await ask('/accounts?q=zhanna&only=operators');
+    assert.deepEqual(data, []);
+  });
+
+  test('by a key: its beginning, what is shown of it, and the whole', async () => {
+    const account = await service.account();
+    const { key } = account;
+    const hint = `${key.slice(0, 6)}…${key.slice(-4)}`;
+    for (const q of [hint, hint.replace('…', '...'), key]) {
+      assert.deepEqual(await found(q), [account.email], q);
+      const { data } = await ask(`/accounts?q=${encodeURIComponent(q)}`);
+      assert.equal(data[0].matched[0].by, 'key');
+      assert.ok(data[0].matched[0].said.endsWith(hint), data[0].matched[0].said);
+    }
+    assert.ok((await found(key.slice(0, 6))).includes(account.email));
+    assert.ok((await found(key.slice(0, 20))).includes(account.email));
+    const wrong = `${key.slice(0, 6)}…${key.endsWith('0000') ? '1111' : '0000'}`;
+    assert.deepEqual(await found(wrong), []);
+    assert.deepEqual(await found('fbx_'), []);
+  });
+
+  test('by a voucher, once it is redeemed there', async () => {
+    const account = await service.account();
+    const owner = await person(service, { [account.account_id]: 'owner' });
+    const body = { amount_usd_micro: '1000000', count: 1, note: 'spring-course 2031' };
+    const [{ code, id }] = (await act('POST', '/vouchers', body)).body.data;
+    const ways = [code, code.toLowerCase(), `FB-…${code.slice(-4)}`, 'spring cour', id];
+    for (const q of ways) assert.deepEqual(await found(q), [], q);
+    const redeemed = await owner.of(account.account_id).call('POST', '/vouchers', { code });
+    assert.equal(redeemed.status, 200, redeemed.text);
+    for (const q of ways) {
+      assert.deepEqual(await found(q), [account.email], q);
+      assert.deepEqual(await matched(q), ['voucher'], q);
     }
   });
 

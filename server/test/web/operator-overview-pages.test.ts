@@ -6,26 +6,25 @@ import { rawSql } from '../../src/lib/sql.ts';
 import {
   barriers,
   desktop,
+  enter,
   openBrowser,
   phone,
   picture,
-  signIn,
-  visitor,
   withoutBrowser,
 } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
-import { operatorOf, originOf, password, startWebService } from '../kit/web.ts';
+import { operatorOf, originOf, startWebService, type Person } from '../kit/web.ts';
 
 describe('the console', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
   let browser: Browser;
   let base: string;
-  let operator: string;
+  let operator: Person;
   before(async () => {
     service = await startWebService();
     browser = await openBrowser();
     base = originOf(service);
-    operator = (await operatorOf(service)).email;
+    operator = await operatorOf(service);
     await earn(service);
   });
   after(async () => {
@@ -35,10 +34,10 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
 
   for (const [size, viewport] of Object.entries({ desktop, phone })) {
     test(`shows what came in and what it cost, and proves the books, at ${size} width`, async () => {
-      const { page, context, faults } = await visitor(browser, { viewport });
-      await signIn(page, base, operator, password);
+      const { page, context, faults } = await enter(browser, base, operator, { viewport });
       await page.goto(`${base}/operator`);
       await page.getByText('By model').waitFor();
+      await page.getByText('Nothing waits for you').waitFor();
       await page.locator('.recharts-bar-rectangle path').first().waitFor();
       await page.getByText('$0.04', { exact: true }).first().waitFor();
       assert.deepEqual(await barriers(page), []);
@@ -58,8 +57,10 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
     });
 
     test(`makes vouchers, shows their codes once, and voids one, at ${size} width`, async () => {
-      const { page, context, faults } = await visitor(browser, { viewport, scheme: 'dark' });
-      await signIn(page, base, operator, password);
+      const { page, context, faults } = await enter(browser, base, operator, {
+        viewport,
+        scheme: 'dark',
+      });
       await page.goto(`${base}/operator/vouchers`);
       await page.getByRole('button', { name: 'New vouchers' }).click();
       await page.getByLabel('Worth of each, in USD').fill('2.5');
@@ -94,8 +95,7 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
   }
 
   test('invites somebody to sign up, takes it back, and keeps both in the log', async () => {
-    const { page, context, faults } = await visitor(browser);
-    await signIn(page, base, operator, password);
+    const { page, context, faults } = await enter(browser, base, operator);
     await page.goto(`${base}/operator/invitations`);
     await page.getByText('No open invitation').waitFor();
     await page.getByText('Anybody may sign up now.').waitFor();
@@ -126,8 +126,10 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
   });
 
   test('speaks Russian, in the dark', async () => {
-    const { page, context, faults } = await visitor(browser, { language: 'ru', scheme: 'dark' });
-    await signIn(page, base, operator, password);
+    const { page, context, faults } = await enter(browser, base, operator, {
+      language: 'ru',
+      scheme: 'dark',
+    });
     for (const path of ['', '/accounts', '/vouchers', '/invitations', '/log']) {
       await page.goto(`${base}/operator${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();

@@ -2,8 +2,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql.ts';
+import { invite } from '../../src/operations/person.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
-import { operatorOf, person, startWebService, type Person } from '../kit/web.ts';
+import {
+  operatorOf,
+  password,
+  person,
+  startWebService,
+  stranger,
+  type Person,
+} from '../kit/web.ts';
 
 let service: Service;
 let operator: Person;
@@ -225,5 +233,44 @@ describe('an invitation to sign up', () => {
     assert.deepEqual((await ask('/invitations')).data, []);
     const token = new URL(body.link).searchParams.get('token');
     assert.equal((await operator.call('POST', '/api/invitation', { token })).status, 404);
+  });
+
+  for (const [what, end] of Object.entries({
+    'is an operator’s no more':
+      'update accounts set is_operator = false where id = $1 and $2::uuid is not null',
+    'is suspended': `update accounts set status = 'suspended'
+      where id = $1 and $2::uuid is not null`,
+    'they do not own any more': `update members set role = 'developer'
+      where account_id = $1 and person_id = $2`,
+  })) {
+    test(`is worth nothing once its maker’s account ${what}, and makes nobody`, async () => {
+      const maker = await operatorOf(service);
+      const email = `late-${maker.email}`;
+      const { body } = await maker.call('POST', '/api/operator/invitations', { email });
+      const token = new URL(body.link).searchParams.get('token');
+      const shown = async () => (await operator.call('POST', '/api/invitation', { token })).status;
+      assert.equal(await shown(), 200);
+      const { accounts } = (await maker.call('GET', '/api/me')).body;
+      const { account_id } = accounts[0];
+      // Else it would have no owner left, which the database refuses.
+      await person(service, { [account_id]: 'owner' });
+      await service.db.run(rawSql(end, [account_id, maker.id]));
+      assert.equal(await shown(), 404);
+      const form = { name: 'Late', email, password, token };
+      assert.equal((await stranger(service).call('POST', '/api/sign-up', form)).status, 400);
+      const made = await service.db.run(rawSql('select from people where email = $1', [email]));
+      assert.equal(made.length, 0);
+      assert.deepEqual(
+        (await ask('/invitations')).data.filter((row: { email: string }) => row.email === email),
+        [],
+      );
+    });
+  }
+
+  test('of the command line, which is nobody’s, stays good', async () => {
+    const wanted = { account_id: null, email: 'shell@example.com', role: 'owner' } as const;
+    const { token } = await invite(service.db, { ...wanted, invited_by: null });
+    const form = { name: 'Shell', email: wanted.email, password, token };
+    assert.equal((await stranger(service).call('POST', '/api/sign-up', form)).status, 200);
   });
 });

@@ -2,21 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import {
-  barriers,
-  desktop,
-  openBrowser,
-  overflowOf,
-  phone,
-  picture,
-  signIn,
-  visitor,
-  withoutBrowser,
-} from '../kit/browser.ts';
+import { assertClear, desktop, enter, openBrowser, phone, withoutBrowser } from '../kit/browser.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { spendForMonths } from '../kit/spent.ts';
-import { until } from '../kit/until.ts';
-import { originOf, password, person, startWebService } from '../kit/web.ts';
+import { originOf, person, startWebService } from '../kit/web.ts';
 
 describe('the overview', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
@@ -33,32 +22,16 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
     await service.stop();
   });
 
-  /** In both schemes nothing stands in the way, and nothing is wider than the page. */
-  async function look(page: Page, name: string): Promise<void> {
-    for (const colorScheme of ['dark', 'light'] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
-      // An inherited colour reaches what lies deep inside some frames later.
-      const frames = 'requestAnimationFrame(() => requestAnimationFrame(done))';
-      await page.evaluate(`new Promise((done) => ${frames})`);
-      const moving = () => page.evaluate('document.getAnimations().length');
-      await until('the colours have settled', async () => (await moving()) === 0);
-      assert.deepEqual(await barriers(page), [], colorScheme);
-      await picture(page, `${name}-${colorScheme}`);
-    }
-    assert.equal(await overflowOf(page), 0);
-  }
-
   for (const [size, viewport] of Object.entries({ desktop, phone })) {
     test(`shows what was spent, as bars and as a table, at ${size} width`, async () => {
-      const { email } = await person(service, { [busy.account_id]: 'owner' });
-      const { page, context, faults } = await visitor(browser, { viewport });
-      await signIn(page, originOf(service), email, password);
+      const who = await person(service, { [busy.account_id]: 'owner' });
+      const { page, context, faults } = await enter(browser, originOf(service), who, { viewport });
+      await page.goto(`${originOf(service)}/cabinet`);
       await page.getByRole('img', { name: /^Bar chart of the spend/ }).waitFor();
       await page.locator('.recharts-bar-rectangle').first().waitFor();
       await page.getByRole('link', { name: 'fake/image' }).waitFor();
       await page.getByText('$0.03').first().waitFor();
-      await look(page, `overview-${size}`);
+      await assertClear(page, `overview-${size}`);
       await page.getByText('By model').click();
       await page.getByText('Last 90 days').click();
       await page.waitForURL(/days=90/);
@@ -67,7 +40,7 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
       await page.waitForURL(/days=7/);
       await page.getByText('As a table').click();
       await page.getByRole('columnheader', { name: 'fal/veo/text-to-video' }).waitFor();
-      await look(page, `overview-table-${size}`);
+      await assertClear(page, `overview-table-${size}`);
       assert.ok((await pointsOf(page)).length > 4);
       for (const spread of await pointsOf(page))
         assert.ok(spread < 1, `points are ${spread} apart`);

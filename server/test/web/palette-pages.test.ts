@@ -11,7 +11,6 @@ import {
   overflowOf,
   phone,
   picture,
-  visitor,
   withoutBrowser,
   type VisitOptions,
 } from '../kit/browser.ts';
@@ -34,8 +33,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
   });
 
   async function open(who: Person, options: VisitOptions = {}) {
-    const visit = await visitor(browser, options);
-    await enter(visit, base, who);
+    const visit = await enter(browser, base, who, options);
     const asked: string[] = [];
     visit.page.on('request', (request) => void asked.push(new URL(request.url()).pathname));
     await visit.page.goto(`${base}/cabinet`);

@@ -5,10 +5,11 @@ import type { Browser, Page } from 'playwright-core';
 import {
   barriers,
   desktop,
+  enter,
   openBrowser,
+  overflowOf,
   phone,
   picture,
-  signIn,
   visitor,
   withoutBrowser,
   type VisitOptions,
@@ -29,16 +30,14 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
   });
   after(async () => {
     await browser.close();
-    await service.audit();
     await service.stop();
   });
 
   /** Somebody of a new account, signed in. */
   async function comes(options: VisitOptions = {}, role: 'owner' | 'read_only' = 'owner') {
     const account = await service.account();
-    const { email } = await person(service, { [account.account_id]: role });
-    const come = await visitor(browser, options);
-    await signIn(come.page, base, email, password);
+    const who = await person(service, { [account.account_id]: role });
+    const come = await enter(browser, base, who, options);
     return { ...come, account };
   }
 
@@ -49,10 +48,6 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
 
   const lineOf = (page: Page, id: string) =>
     page.locator('tr, li').filter({ has: page.locator(`a[href="/cabinet/requests/${id}"]`) });
-
-  /** As wide as the screen, and no wider. */
-  const overflow = (page: Page) =>
-    page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
 
   for (const [size, viewport] of Object.entries({ desktop, phone })) {
     test(`show a request as it comes and completes, and its picture, at ${size} width`, async () => {
@@ -87,7 +82,7 @@ describe('the pages of requests', { skip: withoutBrowser() ?? false }, () => {
       await page.getByRole('tab', { name: 'Python' }).click();
       await page.getByText('"prompt": "a cat",').waitFor();
       assert.deepEqual(await barriers(page), []);
-      assert.equal(await overflow(page), 0);
+      assert.equal(await overflowOf(page), 0);
       await picture(page, `request-${size}`);
       assert.equal(loads, 0, 'the page was not loaded again');
       assert.deepEqual(faults, []);

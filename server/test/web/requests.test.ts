@@ -38,10 +38,7 @@ before(async () => {
     made.push((await service.call('POST', `/v1/queue/${model}`, call)).body.request_id);
   }
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+after(() => service.stop());
 
 const list = (query = '', who = ada) => who.of(account.account_id).call('GET', `/requests${query}`);
 const read = (id: string, who = ada) => who.of(account.account_id).call('GET', `/requests/${id}`);

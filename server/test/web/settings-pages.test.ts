@@ -4,7 +4,9 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import {
   barriers,
+  enter,
   openBrowser,
+  overflowOf,
   phone,
   picture,
   signIn,
@@ -34,8 +36,7 @@ describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
   async function owner(options: VisitOptions = {}) {
     const { account_id } = await service.account();
     const someone = await person(service, { [account_id]: 'owner' });
-    const visit = await visitor(browser, options);
-    await signIn(visit.page, base, someone.email, password);
+    const visit = await enter(browser, base, someone, options);
     return { ...visit, account_id, someone };
   }
 
@@ -44,11 +45,6 @@ describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
     await page.goto(`${base}${path}`);
     await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
   };
-  const overflow = (page: Page) =>
-    page.evaluate(() => {
-      const { scrollWidth, clientWidth } = (globalThis as any).document.documentElement;
-      return scrollWidth - clientWidth;
-    });
 
   test('an authenticator app is set up, asked for at the next sign-in, and turned off', async () => {
     const { page, context, faults, someone } = await owner();
@@ -142,7 +138,7 @@ describe('profile and security', { skip: withoutBrowser() ?? false }, () => {
     await go(page, '/cabinet/settings', 'Profile and security');
     await page.getByText('This browser').waitFor();
     assert.deepEqual(await barriers(page), []);
-    assert.equal(await overflow(page), 0);
+    assert.equal(await overflowOf(page), 0);
     await picture(page, 'settings-phone-dark');
     await page.getByRole('button', { name: 'Sign out all others' }).click();
     await dialog(page).getByRole('button', { name: 'Sign out all others' }).click();

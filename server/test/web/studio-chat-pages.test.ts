@@ -1,5 +1,6 @@
 /** Chat in the studio, in a real browser; and what waits in a queue. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { rawSql } from '../../src/lib/sql.ts';
@@ -7,20 +8,21 @@ import type { ChatOutcome } from '../../src/upstreams/upstream.ts';
 import {
   barriers,
   desktop,
-  openBrowser,
-  phone,
   enter,
+  openBrowser,
+  overflowOf,
+  phone,
   picture,
-  visitor,
   withoutBrowser,
 } from '../kit/browser.ts';
 import { tinyPng } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
 import { originOf, person, startWebService } from '../kit/web.ts';
 
 describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
-  let browser: Browser | undefined;
+  let browser: Browser;
   let base: string;
   before(async () => {
     service = await startWebService();
@@ -29,15 +31,13 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
   });
   after(async () => {
     await browser?.close();
-    await service.audit();
     await service.stop();
   });
 
   async function visit(viewport = desktop, scheme: 'light' | 'dark' = 'light') {
     const account = await service.account({ usd: 10 });
     const who = await person(service, { [account.account_id]: 'developer' });
-    const one = await visitor(browser!, { viewport, scheme });
-    await enter(one, base, who);
+    const one = await enter(browser, base, who, { viewport, scheme });
     return { ...one, account };
   }
 
@@ -87,9 +87,9 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
       await page.getByRole('button', { name: 'Settings' }).click();
       await page.getByLabel('Most tokens of a reply').fill('2000');
       await page.getByLabel('System prompt').fill('Be brief.');
-      await page.locator(`[data-ceiling]:not([data-ceiling="${dear}"])`).waitFor();
-      const less = BigInt((await page.locator('[data-ceiling]').getAttribute('data-ceiling'))!);
-      assert.ok(less < dear);
+      const ceiling = page.locator('[data-ceiling]');
+      const now = async () => BigInt((await ceiling.getAttribute('data-ceiling'))!);
+      await until('the reply may cost less', async () => (await now()) < dear);
       await page.getByLabel('Write a message').press('Enter');
       // A dollar and two for a million tokens.
       await page.locator('[data-cost="2000"]').waitFor({ timeout: 20_000 });
@@ -113,8 +113,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
       await page.reload();
       await page.locator('[data-conversation-cost="4000"]').waitFor();
       assert.equal((await charges(account)).length, 2);
-      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-      assert.equal(overflow, 0);
+      assert.equal(await overflowOf(page), 0);
       assert.deepEqual(faults, []);
       await context.close();
     });
@@ -165,6 +164,42 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
       [],
     );
     await context.close();
+  });
+
+  test('tells of a service that was started anew in mid-reply, what it cost, and asks again', async () => {
+    const restarted = await startWebService();
+    restarted.fake.behave = {
+      chat: ({ signal }) =>
+        speak(once(signal, 'abort').then(() => Promise.reject(new Error('cut off'))))(),
+    };
+    const account = await restarted.account({ usd: 10 });
+    const who = await person(restarted, { [account.account_id]: 'developer' });
+    const origin = originOf(restarted);
+    const { page, context } = await enter(browser, origin, who, { viewport: phone });
+    await page.goto(`${origin}/studio/chat?model=fake/chat`);
+    await say(page, 'hello');
+    await page.locator('strong', { hasText: 'Bold' }).waitFor();
+    await restarted.app.stop(400);
+    const told = await page.getByRole('alert').innerText();
+    assert.match(told, /The service stopped in mid-reply/);
+    assert.equal(await page.getByText('Idempotency-Key').count(), 0);
+    await restarted.another({ PORT: new URL(origin).port });
+    const cost = page.locator('[data-cost]');
+    await cost.waitFor();
+    const [row] = await restarted.db.run<{ charged_usd_micro: bigint }>(
+      rawSql('select charged_usd_micro from requests where account_id = $1', [account.account_id]),
+    );
+    assert.equal(await cost.getAttribute('data-cost'), String(row!.charged_usd_micro));
+    assert.equal((await restarted.balance(account)).reserved, 0n);
+    assert.deepEqual(await barriers(page), []);
+    await picture(page, 'chat-restarted-phone');
+    restarted.fake.behave = { chat: speak() };
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('[data-cost="2000"]').waitFor();
+    assert.equal(await page.getByRole('alert').count(), 0);
+    await context.close();
+    await restarted.audit();
+    await restarted.stop();
   });
 
   test('takes a picture along, renames a conversation and deletes it', async () => {

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import type { Role } from '../../src/core/role.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import { createSandbox } from '../../src/upstreams/sandbox/sandbox.ts';
-import { enter, openBrowser, visitor, type Visitor, type VisitOptions } from '../kit/browser.ts';
+import { enter, openBrowser, type VisitOptions, type Visitor } from '../kit/browser.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { originOf, person, startWebService } from '../kit/web.ts';
 
@@ -40,8 +40,7 @@ export async function openStudio(): Promise<Studio> {
     async visit({ role = 'owner', usd = 10, ...options } = {}) {
       const account = await service.account({ usd });
       const who = await person(service, { [account.account_id]: role });
-      const one = await visitor(browser, options);
-      await enter(one, base, who);
+      const one = await enter(browser, base, who, options);
       return { ...one, account };
     },
     async openModel(page, id, query = '') {

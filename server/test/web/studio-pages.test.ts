@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import { setPrice } from '../../src/operations/account.ts';
-import { barriers, desktop, phone, picture, withoutBrowser } from '../kit/browser.ts';
+import { barriers, desktop, overflowOf, phone, picture, withoutBrowser } from '../kit/browser.ts';
 import { canvas, completed, counted, openStudio, price, run, type Studio } from './studio-kit.ts';
 
 describe('the studio', { skip: withoutBrowser() ?? false }, () => {
@@ -64,8 +64,7 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
       await page.reload();
       await completed(page).locator('img').waitFor();
       assert.deepEqual(await counted(studio.service, account), { requests: 1, transfers: 3 });
-      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-      assert.equal(overflow, 0);
+      assert.equal(await overflowOf(page), 0);
       assert.deepEqual(faults, []);
       await context.close();
     });

@@ -13,10 +13,7 @@ let service: Service;
 before(async () => {
   service = await startWebService();
 });
-after(async () => {
-  await service.audit();
-  await service.stop();
-});
+after(() => service.stop());
 
 const film = '/v1/queue/fake/film/text-to-video';
 const image = '/v1/queue/fake/image';

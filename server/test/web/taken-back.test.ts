@@ -124,6 +124,34 @@ describe('links to a new password', () => {
     assert.deepEqual([(await reset(own)).status, (await reset(other)).status], [400, 200]);
   });
 
+  test('are void with the very write of a password or an app: nothing can come between', async () => {
+    const [ada, eve] = [await person(service), await person(service)];
+    const left = async () => {
+      const rows = await service.db.run<{ value: string }>(
+        rawSql('select value from verifications where value in ($1, $2)', [ada.id, eve.id]),
+      );
+      return rows.map(({ value }) => value);
+    };
+    await resetLink(service.db, eve.email);
+    for (const write of [
+      `update logins set password = 'other' where person_id = $1`,
+      `insert into two_factors (id, person_id, secret, backup_codes, verified)
+       values (gen_random_uuid(), $1, 's', 'b', false)`,
+      'update two_factors set verified = true where person_id = $1',
+      'delete from two_factors where person_id = $1',
+    ]) {
+      await resetLink(service.db, ada.email);
+      assert.equal((await left()).length, 2);
+      await service.db.run(rawSql(write, [ada.id]));
+      assert.deepEqual(await left(), [eve.id], write);
+    }
+    await resetLink(service.db, ada.email);
+    await service.db.run(
+      rawSql('update logins set updated_at = now() where person_id = $1', [ada.id]),
+    );
+    assert.equal((await left()).length, 2);
+  });
+
   test('are not opened with what stands in the database', async () => {
     const ada = await person(service);
     const token = await resetLink(service.db, ada.email);

@@ -5,10 +5,10 @@ import type { Browser, Page } from 'playwright-core';
 import { rawSql } from '../../src/lib/sql.ts';
 import {
   barriers,
+  enter,
   openBrowser,
   phone,
   picture,
-  signIn,
   visitor,
   withoutBrowser,
   type VisitOptions,
@@ -34,8 +34,7 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
   async function owner(options: VisitOptions = {}) {
     const { account_id } = await service.account();
     const someone = await person(service, { [account_id]: 'owner' });
-    const visit = await visitor(browser, options);
-    await signIn(visit.page, base, someone.email, password);
+    const visit = await enter(browser, base, someone, options);
     return { ...visit, account_id, someone };
   }
 
@@ -105,12 +104,12 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
 
   test('who belongs to several accounts changes between them, and nothing of one stays', async () => {
     const [first, second] = [await service.account({ usd: 1 }), await service.account({ usd: 2 })];
-    const { email } = await person(service, {
+    const who = await person(service, {
       [first.account_id]: 'owner',
       [second.account_id]: 'read_only',
     });
-    const { page, context, faults } = await visitor(browser);
-    await signIn(page, base, email, password);
+    const { page, context, faults } = await enter(browser, base, who);
+    await page.goto(`${base}/cabinet`);
     await page.getByText('$1.00').waitFor();
     const choice = page.getByRole('combobox', { name: 'Account' });
     await choice.selectOption({ label: second.email });
@@ -120,7 +119,7 @@ describe('the team', { skip: withoutBrowser() ?? false }, () => {
     await page.getByText('$2.00').waitFor();
     assert.deepEqual(await barriers(page), []);
     await page.goto(`${base}/cabinet/team`);
-    await page.getByText(email).waitFor();
+    await page.getByText(who.email).waitFor();
     assert.equal(await page.getByRole('button', { name: 'Invite' }).count(), 0);
     assert.deepEqual(faults, []);
     await context.close();

@@ -210,6 +210,7 @@ describe('an invitation', () => {
         name: (await ada.call('GET', '/api/me')).body.accounts[0].name,
         role: 'billing',
         status: 'active',
+        is_operator: false,
       },
     ]);
     assert.deepEqual((await of(0).call('GET', '/team')).body.invitations, []);

@@ -13,14 +13,12 @@ import {
   overflowOf,
   phone,
   picture,
-  signIn,
-  visitor,
   withoutBrowser,
 } from '../kit/browser.ts';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
-import { originOf, password, person, startWebService } from '../kit/web.ts';
+import { originOf, person, startWebService } from '../kit/web.ts';
 
 describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
@@ -57,9 +55,11 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
   for (const [size, viewport] of Object.entries({ desktop, phone })) {
     for (const scheme of ['light', 'dark'] as const) {
       test(`shows, tests and resends at ${size} width, ${scheme}`, async () => {
-        const { email } = await person(service, { [account.account_id]: 'developer' });
-        const { page, context, faults } = await visitor(browser, { viewport, scheme });
-        await signIn(page, originOf(service), email, password);
+        const who = await person(service, { [account.account_id]: 'developer' });
+        const { page, context, faults } = await enter(browser, originOf(service), who, {
+          viewport,
+          scheme,
+        });
         await page.goto(`${originOf(service)}/cabinet/webhooks`);
         await page.getByRole('cell', { name: '500' }).first().waitFor();
         await page.getByLabel('Address', { exact: false }).first().fill(`${url}/taken`);
@@ -95,9 +95,10 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
           [newId(), own.account_id, reason],
         ),
       );
-      const come = await visitor(browser, { viewport });
-      const { page, context, faults } = come;
-      await enter(come, originOf(service), await person(service, { [own.account_id]: 'owner' }));
+      const owner = await person(service, { [own.account_id]: 'owner' });
+      const { page, context, faults } = await enter(browser, originOf(service), owner, {
+        viewport,
+      });
       await page.goto(`${originOf(service)}/cabinet/webhooks`);
       const shown = page.getByRole('button', { name: reason });
       await shown.waitFor();
@@ -116,9 +117,8 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
   }
 
   test('replaces the secret in two steps, and asks before the second', async () => {
-    const { email } = await person(service, { [account.account_id]: 'owner' });
-    const { page, context } = await visitor(browser);
-    await signIn(page, originOf(service), email, password);
+    const who = await person(service, { [account.account_id]: 'owner' });
+    const { page, context } = await enter(browser, originOf(service), who);
     await page.goto(`${originOf(service)}/cabinet/webhooks`);
     await page.getByRole('button', { name: 'Replace the secret' }).click();
     await page.getByText('Both sign until you retire').waitFor();
@@ -129,9 +129,8 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
   });
 
   test('shows who only looks neither the secret nor a button', async () => {
-    const { email } = await person(service, { [account.account_id]: 'read_only' });
-    const { page, context } = await visitor(browser);
-    await signIn(page, originOf(service), email, password);
+    const who = await person(service, { [account.account_id]: 'read_only' });
+    const { page, context } = await enter(browser, originOf(service), who);
     await page.goto(`${originOf(service)}/cabinet/webhooks`);
     await page.getByText('Your role does not see it whole').waitFor();
     assert.equal(await page.getByRole('button', { name: 'Send', exact: true }).count(), 0);

@@ -16,7 +16,14 @@ import { call } from '../api.ts';
 import { Failure } from '../components/Failure.tsx';
 import { formatUsd, parseUsd } from '../money.ts';
 import { modelsQuery } from '../studio/models.ts';
-import { useKeyChange, type Defaults, type Key, type KeyFields, type NewKey } from './key-data.ts';
+import {
+  useKeyChange,
+  type Ceilings,
+  type Defaults,
+  type Key,
+  type KeyFields,
+  type NewKey,
+} from './key-data.ts';
 
 /** Makes a key, or changes one. */
 export function KeyForm(props: {
@@ -24,6 +31,7 @@ export function KeyForm(props: {
   /** Null: a new one is made. */
   changed: Key | null;
   defaults: Defaults;
+  ceilings: Ceilings;
   onClose: () => void;
   onMade: (key: NewKey) => void;
 }) {
@@ -59,28 +67,29 @@ interface Typed {
 const spans = ['7', '30', '90', '365'];
 const dayMs = 86_400_000;
 
-function typedOf(key: Key | null): Typed {
-  const limit = key?.monthly_limit_usd_micro ?? null;
+function typedOf(key: Key | null, set: Ceilings): Typed {
+  const limit = key ? key.monthly_limit_usd_micro : set.monthly_ceiling_usd_micro;
   return {
     name: key?.name ?? '',
     limit: limit === null ? '' : formatUsd(limit).replaceAll(',', ''),
     end: key?.expires_at ? 'keep' : 'never',
     date: '',
     models: key?.models ?? [],
-    rpm: key?.rpm ?? '',
-    open_jobs: key?.open_jobs ?? '',
+    rpm: (key ? key.rpm : set.rpm_ceiling) ?? '',
+    open_jobs: (key ? key.open_jobs : set.open_jobs_ceiling) ?? '',
   };
 }
 
 function Fields(props: {
   changed: Key | null;
   defaults: Defaults;
+  ceilings: Ceilings;
   onClose: () => void;
   onMade: (key: NewKey) => void;
 }) {
   const { t } = useTranslation('keys');
-  const { changed, onClose, onMade } = props;
-  const [typed, setTyped] = useState(() => typedOf(changed));
+  const { changed, ceilings, onClose, onMade } = props;
+  const [typed, setTyped] = useState(() => typedOf(changed, ceilings));
   const set = (change: Partial<Typed>) => setTyped((before) => ({ ...before, ...change }));
   const save = useKeyChange((fields: KeyFields, path) =>
     changed
@@ -90,7 +99,7 @@ function Fields(props: {
   const limit = typed.limit.trim() === '' ? null : parseUsd(typed.limit);
   const isWrong = typed.limit.trim() !== '' && (limit === null || limit < 0n);
   const isStudio = changed?.is_studio ?? false;
-  const ceiling = changed?.monthly_ceiling_usd_micro ?? null;
+  const ceiling = (changed ?? ceilings).monthly_ceiling_usd_micro;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (isWrong) return;
@@ -220,9 +229,10 @@ function Rates({
   set,
   changed,
   defaults,
-}: PartProps & { changed: Key | null; defaults: Defaults }) {
+  ceilings,
+}: PartProps & { changed: Key | null; defaults: Defaults; ceilings: Ceilings }) {
   const { t } = useTranslation('keys');
-  const ceilingOf = (name: keyof Defaults) => changed?.[`${name}_ceiling`] ?? null;
+  const ceilingOf = (name: keyof Defaults) => (changed ?? ceilings)[`${name}_ceiling`];
   const mostOf = (name: keyof Defaults) =>
     ceilingOf(name) ?? Math.max(defaults[name], changed?.[name] ?? 0);
   return (

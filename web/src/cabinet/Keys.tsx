@@ -131,6 +131,7 @@ export function Keys() {
             opened={(creates === true && may) || open?.what === 'edit'}
             changed={open?.what === 'edit' ? open.key : null}
             defaults={first.defaults}
+            ceilings={first.ceilings}
             onClose={close}
             onMade={shown}
           />

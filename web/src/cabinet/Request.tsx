@@ -37,6 +37,7 @@ import { isOpen } from './request-entries.ts';
 import { useRequest, type Detail } from './request-detail.ts';
 import { Facts, PriceCard, TimelineCard, WebhookCard } from './RequestAside.tsx';
 import './request-words.ts';
+import { said } from '../words.ts';
 
 /** Everything about one request. */
 export function Request() {
@@ -161,7 +162,7 @@ function Why({ error }: { error: NonNullable<Detail['error']> }) {
       role="alert"
     >
       <Text size="sm" fw={550}>
-        {error.message}
+        {said(error.message)}
       </Text>
       <Text size="sm" mt={4}>
         {i18n.exists(todo, { ns: 'request' }) && t(todo)} {t('error_free')}

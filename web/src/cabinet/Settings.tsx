@@ -1,5 +1,5 @@
 import './settings-words.ts';
-import { Badge, Button, Group, Skeleton, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Skeleton, Stack, TextInput } from '@mantine/core';
 import { notice } from '../components/notice.ts';
 import { IconUser } from '@tabler/icons-react';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
@@ -11,6 +11,7 @@ import { PageTitle } from '../components/PageTitle.tsx';
 import { meQuery, useMe, type Me } from '../session.tsx';
 import { Authenticator } from './Authenticator.tsx';
 import { Browsers } from './Browsers.tsx';
+import { EmailCard } from './Email.tsx';
 import { Passkeys } from './Passkeys.tsx';
 import { PasswordCard } from './Password.tsx';
 import { securityQuery } from './security.ts';
@@ -31,6 +32,7 @@ export function Settings() {
         {security.isPending && [1, 2, 3].map((n) => <Skeleton key={n} h={130} radius="md" />)}
         {security.data && (
           <>
+            <EmailCard me={me} hasPassword={security.data.has_password} />
             <PasswordCard hasPassword={security.data.has_password} />
             <Authenticator me={me} hasPassword={security.data.has_password} />
             <Passkeys />
@@ -73,20 +75,6 @@ function Profile({ me }: { me: Me }) {
             required
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
-          />
-          <TextInput
-            label={t('email')}
-            value={me.email}
-            readOnly
-            description={t('email_text')}
-            rightSectionWidth={110}
-            rightSection={
-              me.email_verified && (
-                <Badge variant="light" tt="none">
-                  {t('confirmed')}
-                </Badge>
-              )
-            }
           />
           <Group justify="flex-end">
             <Button type="submit" loading={busy} disabled={isSame}>

@@ -34,6 +34,7 @@ import { PageTitle } from '../components/PageTitle.tsx';
 import { Snippet } from '../components/Snippet.tsx';
 import { When } from '../components/When.tsx';
 import { useAccount, useAccountPath, useMay } from '../session.tsx';
+import { said } from '../words.ts';
 
 export function Webhooks() {
   const { t } = useTranslation('webhooks');
@@ -214,7 +215,7 @@ function TestSend() {
           {data
             ? t(data.delivered ? 'test_ok' : 'test_bad', {
                 status: data.status,
-                error: data.error,
+                error: said(data.error ?? ''),
                 ms: data.duration_ms,
               })
             : messageOf(send.error)}
@@ -364,7 +365,7 @@ function DeliveryTable({ rows }: { rows: Delivery[] }) {
                   {row.status ?? t('no_answer')}
                 </Badge>
                 {/* Where there was an answer, its status is the reason. */}
-                {row.status === null && row.error && <Clipped text={row.error} dimmed />}
+                {row.status === null && row.error && <Clipped text={said(row.error)} dimmed />}
               </Table.Td>
               <Table.Td ta="right" className="number">
                 {row.duration_ms} ms
@@ -402,7 +403,7 @@ export function Resend({ request_id }: { request_id: string }) {
           ? { message: t('resent') }
           : {
               color: 'red',
-              message: t('test_bad', { error: outcome.error, ms: outcome.duration_ms }),
+              message: t('test_bad', { error: said(outcome.error ?? ''), ms: outcome.duration_ms }),
             },
       );
     },

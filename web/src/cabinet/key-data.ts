@@ -7,7 +7,14 @@ import {
 import { call } from '../api.ts';
 import { useAccount, useAccountPath } from '../session.tsx';
 
-export interface Key {
+/** What the operator has set: it can be lowered, not raised or removed. Null: nothing. */
+export interface Ceilings {
+  monthly_ceiling_usd_micro: string | null;
+  rpm_ceiling: number | null;
+  open_jobs_ceiling: number | null;
+}
+
+export interface Key extends Ceilings {
   key_id: string;
   name: string;
   hint: string;
@@ -21,10 +28,6 @@ export interface Key {
   rpm: number | null;
   open_jobs: number | null;
   open_requests: number;
-  /** What the operator has set: it can be lowered, not raised or removed. Null: nothing. */
-  monthly_ceiling_usd_micro: string | null;
-  rpm_ceiling: number | null;
-  open_jobs_ceiling: number | null;
   models: string[] | null;
   created_at: string;
   expires_at: string | null;
@@ -46,6 +49,8 @@ interface Page {
   next_cursor: string | null;
   studio: Key;
   defaults: Defaults;
+  /** For keys that are made. */
+  ceilings: Ceilings;
 }
 
 /** A key with its text, which is told once. */

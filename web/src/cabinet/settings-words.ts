@@ -9,7 +9,14 @@ addWords('settings', {
     name: 'Your name',
     name_saved: 'Your name is saved.',
     email: 'E-mail address',
-    email_text: 'You sign in with it; it cannot be changed.',
+    email_text:
+      'You sign in with it. A new one counts once you have opened the link that is sent there; other browsers are signed out then.',
+    email_operator: 'This service sends no mail: the operator changes it for you.',
+    email_sent:
+      'If {{email}} can be used here, a link is on its way there. It is good for an hour; until you open it, nothing changes.',
+    new_email: 'New e-mail address',
+    your_password: 'Your password',
+    change_email: 'Change the address',
     confirmed: 'Confirmed',
     password: 'Password',
     password_text: 'A new password signs all your other browsers out.',
@@ -75,7 +82,14 @@ addWords('settings', {
     name: 'Ваше имя',
     name_saved: 'Имя сохранено.',
     email: 'Эл. почта',
-    email_text: 'С этим адресом вы входите; изменить его нельзя.',
+    email_text:
+      'С ней вы входите. Новая начнёт действовать, когда вы откроете ссылку из письма; в других браузерах придётся войти снова.',
+    email_operator: 'Этот сервис не отправляет писем: адрес сменит оператор.',
+    email_sent:
+      'Если {{email}} можно здесь использовать, туда отправлена ссылка. Она действует час; пока вы её не открыли, ничего не меняется.',
+    new_email: 'Новый адрес',
+    your_password: 'Ваш пароль',
+    change_email: 'Сменить адрес',
     confirmed: 'Подтверждён',
     password: 'Пароль',
     password_text: 'Новый пароль завершает вход во всех других браузерах.',

@@ -2,8 +2,9 @@ import { Alert, Button, Group, Text } from '@mantine/core';
 import { notice } from './notice.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { said } from '../words.ts';
 
-/** What could not be done or loaded, in the service's own words. */
+/** What could not be done or loaded, as the service says it. */
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   const { t } = useTranslation('common');
   return (
@@ -27,7 +28,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
 }
 
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return error instanceof Error ? said(error.message) : String(error);
 }
 
 /** For what was asked with a button, where the page itself stays as it is. */

@@ -1,12 +1,19 @@
 import { useHotkeys } from '@mantine/hooks';
 import { lazy, Suspense, useState } from 'react';
 import type { Me } from '../session.tsx';
+import type { Section } from './sections.tsx';
 
 /** The palette's own code is loaded when it is first asked for. */
 const Loaded = lazy(() => import('./PaletteDialog.tsx'));
 
-export function Palette(props: { me: Me; opened: boolean; toggle: () => void }) {
-  const { me, opened, toggle } = props;
+export function Palette(props: {
+  me: Me;
+  sections: Section[];
+  opened: boolean;
+  toggle: () => void;
+  close: () => void;
+}) {
+  const { me, sections, opened, toggle, close } = props;
   const [asked, setAsked] = useState(opened);
   if (opened && !asked) setAsked(true);
   // Also while somebody types: it is no key of any field.
@@ -14,7 +21,7 @@ export function Palette(props: { me: Me; opened: boolean; toggle: () => void }) 
   if (!asked) return null;
   return (
     <Suspense>
-      <Loaded me={me} opened={opened} onClose={toggle} />
+      <Loaded me={me} sections={sections} opened={opened} onClose={close} />
     </Suspense>
   );
 }

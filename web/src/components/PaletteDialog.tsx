@@ -2,14 +2,13 @@ import { CloseButton, Highlight, Input, Modal, Text, VisuallyHidden } from '@man
 import { IconSearch } from '@tabler/icons-react';
 import { useEffect, useId, useState, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Me } from '../session.tsx';
 import classes from './Palette.module.css';
 import { keepRecent, type Offer, type OfferGroup } from './palette-find.ts';
-import { useOffers } from './palette-offers.tsx';
+import { useOffers, type Known } from './palette-offers.tsx';
 
 /** Whatever somebody may want next, by its name: the field keeps the focus, arrows choose. */
-export default function PaletteDialog(props: { me: Me; opened: boolean; onClose: () => void }) {
-  const { me, onClose } = props;
+export default function PaletteDialog(props: Known & { opened: boolean; onClose: () => void }) {
+  const { me, sections, onClose } = props;
   const { t } = useTranslation('palette');
   // Shown after it is there: so it knows where the focus was, to give it back.
   const [opened, setOpened] = useState(false);
@@ -18,18 +17,19 @@ export default function PaletteDialog(props: { me: Me; opened: boolean; onClose:
     <Modal.Root opened={opened} onClose={onClose} size={600} yOffset="10dvh" zIndex={400}>
       <Modal.Overlay />
       <Modal.Content aria-label={t('title')}>
-        <Chooser me={me} onClose={onClose} />
+        <Chooser me={me} sections={sections} onClose={onClose} />
       </Modal.Content>
     </Modal.Root>
   );
 }
 
-function Chooser({ me, onClose }: { me: Me; onClose: () => void }) {
+function Chooser({ onClose, ...known }: Known & { onClose: () => void }) {
+  const { me } = known;
   const { t } = useTranslation(['palette', 'common']);
   const [typed, setTyped] = useState('');
   const [at, setAt] = useState(0);
   const id = useId();
-  const { groups, searching } = useOffers(me, typed);
+  const { groups, searching } = useOffers(known, typed);
   const offers = groups.flatMap((group) => group.offers);
   const chosen = Math.min(at, offers.length - 1);
   const choose = (offer: Offer) => {

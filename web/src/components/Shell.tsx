@@ -113,7 +113,13 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
           )}
         </Box>
       </AppShell.Main>
-      <Palette me={me} opened={asks} toggle={palette.toggle} />
+      <Palette
+        me={me}
+        sections={known}
+        opened={asks}
+        toggle={palette.toggle}
+        close={palette.close}
+      />
     </AppShell>
   );
   if (!account) return page;
@@ -149,7 +155,9 @@ function Live() {
 function activePage(pathname: string, { pages }: Section): string | undefined {
   const above = pages
     .map(({ path }) => path)
-    .filter((path) => `${pathname}/`.startsWith(`${path}/`));
+    .filter((path) => `${pathname}/`.startsWith(`${path}/`))
+    // What lies beside the console's overview is no part of it.
+    .filter((path) => path !== '/operator' || pathname === path);
   return above.toSorted((a, b) => b.length - a.length)[0];
 }
 

@@ -32,18 +32,27 @@ import { modelsQuery } from '../studio/models.ts';
 import { languages, setLanguage, type Language } from '../words.ts';
 import { fitting, idIn, recentOf, type Offer, type OfferGroup } from './palette-find.ts';
 import './palette-words.ts';
-import { sectionsOf } from './sections.tsx';
+import type { Section } from './sections.tsx';
 import type { Status } from './StatusBadge.tsx';
+
+/** Who asks, and where they can go. */
+export interface Known {
+  me: Me;
+  sections: Section[];
+}
 
 const typingMs = 200;
 /** Of each kind, so that all of them are in sight. */
 const shownMax = 6;
 
 /** What is offered for what somebody has typed; `searching` while the service is still asked. */
-export function useOffers(me: Me, typed: string): { groups: OfferGroup[]; searching: boolean } {
+export function useOffers(
+  { me, sections }: Known,
+  typed: string,
+): { groups: OfferGroup[]; searching: boolean } {
   const { t } = useTranslation('palette');
   const account = chooseAccount(me.accounts);
-  const pages = usePageOffers(me);
+  const pages = usePageOffers(sections);
   const models = useModelOffers();
   const actions = useActionOffers(me, account);
   const requests = useRequestOffers(account, typed);
@@ -74,10 +83,10 @@ function known(ids: string[], pages: OfferGroup[], ...more: Offer[][]): Offer[] 
   return ids.flatMap((id) => all.find((offer) => offer.id === id) ?? []);
 }
 
-function usePageOffers(me: Me): OfferGroup[] {
+function usePageOffers(sections: Section[]): OfferGroup[] {
   const { t } = useTranslation('common');
   const navigate = useNavigate();
-  return sectionsOf(me).map(({ path: section, name, pages }) => ({
+  return sections.map(({ path: section, name, pages }) => ({
     name: t(name),
     offers: pages.map(({ path, name: page, icon }) => ({
       id: `page ${path}`,

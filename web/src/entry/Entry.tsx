@@ -3,6 +3,7 @@ import './words.ts';
 /** The pages before somebody is signed in. */
 export { Forgot, Reset } from './Reset.tsx';
 export { Invitation } from './Invitation.tsx';
+export { NewEmail } from './NewEmail.tsx';
 export { SignIn } from './SignIn.tsx';
 export { SignUp } from './SignUp.tsx';
 export { TwoFactor } from './TwoFactor.tsx';

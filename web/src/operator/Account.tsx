@@ -50,6 +50,12 @@ export interface AccountDetail extends AccountRow {
   is_own: boolean;
   people: Person[];
   keys: Key[];
+  /** What keys get that its people make. */
+  key_ceilings: {
+    monthly_ceiling_usd_micro: string | null;
+    rpm_ceiling: number | null;
+    open_jobs_ceiling: number | null;
+  };
   invitations: { invitation_id: string; email: string; role: Role; expires_at: string }[];
 }
 
@@ -108,7 +114,11 @@ export function Account() {
         <Tabs.Panel value="keys">
           <Stack gap="xl">
             <AccountPeople account_id={account_id} account={account} />
-            <AccountKeys account_id={account_id} keys={account?.keys} />
+            <AccountKeys
+              account_id={account_id}
+              keys={account?.keys}
+              ceilings={account?.key_ceilings}
+            />
             {account && (
               <Text size="sm" c="dimmed">
                 {t('made_at')} <When at={account.created_at} />

@@ -6,14 +6,18 @@ import { FormModal } from '../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../components/MoneyInput.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { formatUsd, parseUsd } from '../money.ts';
-import type { Key } from './Account.tsx';
+import type { AccountDetail, Key } from './Account.tsx';
 import './account-words.ts';
 import { useDeed } from './acting.ts';
 
 /** The keys of an account with their limits, which the operator may change. */
-export function AccountKeys(props: { account_id: string; keys: Key[] | undefined }) {
+export function AccountKeys(props: {
+  account_id: string;
+  keys: Key[] | undefined;
+  ceilings: AccountDetail['key_ceilings'] | undefined;
+}) {
   const { t } = useTranslation('operator_account');
-  const { account_id, keys } = props;
+  const { account_id, keys, ceilings } = props;
   const [chosen, setChosen] = useState<Key | null>(null);
   const columns: Column<Key>[] = [
     {
@@ -97,10 +101,33 @@ export function AccountKeys(props: { account_id: string; keys: Key[] | undefined
       ) : (
         <DataList label={t('keys')} columns={columns} rows={keys} keyOf={(row) => row.key_id} />
       )}
+      {ceilings && <OfNewKeys ceilings={ceilings} />}
       {chosen !== null && (
         <Limits account_id={account_id} chosen={chosen} onClose={() => setChosen(null)} />
       )}
     </section>
+  );
+}
+
+/** What was set on one key holds for those that are made afterwards, too. */
+function OfNewKeys({ ceilings }: { ceilings: AccountDetail['key_ceilings'] }) {
+  const { t, i18n } = useTranslation('operator_account');
+  const {
+    monthly_ceiling_usd_micro: monthly,
+    rpm_ceiling: rpm,
+    open_jobs_ceiling: jobs,
+  } = ceilings;
+  const set = [
+    ...(monthly === null ? [] : [t('a_month', { amount: `$${formatUsd(monthly)}` })]),
+    ...(rpm === null ? [] : [t('a_minute', { n: rpm })]),
+    ...(jobs === null ? [] : [t('open_at_once', { n: jobs })]),
+  ];
+  if (set.length === 0) return null;
+  const what = new Intl.ListFormat(i18n.language, { type: 'unit' }).format(set);
+  return (
+    <Text size="sm" c="dimmed" mt="sm">
+      {t('new_keys', { what })}
+    </Text>
   );
 }
 

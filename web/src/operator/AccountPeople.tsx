@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Stack, Text, Title } from '@mantine/core';
+import { Badge, Button, Group, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DataList, type Column } from '../components/DataList.tsx';
@@ -15,6 +15,7 @@ export function AccountPeople(props: { account_id: string; account: AccountDetai
   const { t: common } = useTranslation('common');
   const { account_id, account } = props;
   const [person, setPerson] = useState<Person | null>(null);
+  const [moving, setMoving] = useState<Person | null>(null);
   const columns: Column<Person>[] = [
     {
       name: 'person',
@@ -54,14 +55,24 @@ export function AccountPeople(props: { account_id: string; account: AccountDetai
       label: null,
       number: true,
       cell: (row) => (
-        <Button
-          size="xs"
-          variant="default"
-          onClick={() => setPerson(row)}
-          aria-label={`${t('reset')}: ${row.email}`}
-        >
-          {t('reset')}
-        </Button>
+        <Group gap={6} justify="flex-end">
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => setMoving(row)}
+            aria-label={`${t('email_change')}: ${row.email}`}
+          >
+            {t('email_change')}
+          </Button>
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => setPerson(row)}
+            aria-label={`${t('reset')}: ${row.email}`}
+          >
+            {t('reset')}
+          </Button>
+        </Group>
       ),
     },
   ];
@@ -94,7 +105,44 @@ export function AccountPeople(props: { account_id: string; account: AccountDetai
       {person !== null && (
         <ResetLink account_id={account_id} person={person} onClose={() => setPerson(null)} />
       )}
+      {moving !== null && (
+        <NewEmail account_id={account_id} person={moving} onClose={() => setMoving(null)} />
+      )}
     </section>
+  );
+}
+
+/** For who cannot prove a new address by mail: the operator vouches for it. */
+function NewEmail(props: { account_id: string; person: Person; onClose: () => void }) {
+  const { t } = useTranslation('operator_account');
+  const { account_id, person, onClose } = props;
+  const deed = useDeed();
+  const [email, setEmail] = useState('');
+  const submit = async () => {
+    const path = `/accounts/${account_id}/people/${person.person_id}/email`;
+    await deed(path, { body: { email } }, t('email_changed', { email }));
+    onClose();
+  };
+  return (
+    <FormModal
+      opened
+      onClose={onClose}
+      title={t('email_title', { email: person.email })}
+      submit={t('email_submit')}
+      onSubmit={submit}
+    >
+      <Stack>
+        <Text size="sm">{t('email_text')}</Text>
+        <TextInput
+          label={t('new_email')}
+          type="email"
+          required
+          maxLength={254}
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+        />
+      </Stack>
+    </FormModal>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Stack, Text } from '@mantine/core';
+import { Select, Stack, Text } from '@mantine/core';
 import { IconActivity } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import { DataList, type Column } from '../components/DataList.tsx';
@@ -10,8 +10,10 @@ import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
 import { usePages } from '../pages.ts';
 import './account-words.ts';
+import { RequestLink } from './RequestLink.tsx';
+import { offered, useAddress } from './search.ts';
 
-interface RequestRow {
+export interface RequestRow {
   request_id: string;
   model_id: string;
   upstream: string;
@@ -27,9 +29,12 @@ interface RequestRow {
 /** What an account asked for, and what that cost the operator. */
 export function AccountRequests({ account_id }: { account_id: string }) {
   const { t } = useTranslation('operator_account');
+  const { t: common } = useTranslation('common');
+  const [{ status }, setAddress] = useAddress();
   const found = usePages<RequestRow>(
     ['operator', 'account', account_id, 'requests'],
     `/api/operator/accounts/${account_id}/requests`,
+    { status },
   );
   const columns: Column<RequestRow>[] = [
     {
@@ -37,9 +42,7 @@ export function AccountRequests({ account_id }: { account_id: string }) {
       label: t('model'),
       cell: (row) => (
         <Stack gap={0}>
-          <Text fz="sm" fw={550} style={{ overflowWrap: 'anywhere' }}>
-            {row.model_id}
-          </Text>
+          <RequestLink id={row.request_id}>{row.model_id}</RequestLink>
           <Text fz="xs" c="dimmed" ff="monospace" fw={400} style={{ overflowWrap: 'anywhere' }}>
             {row.request_id}
           </Text>
@@ -92,16 +95,33 @@ export function AccountRequests({ account_id }: { account_id: string }) {
     );
   };
   if (found.error) return <Failure error={found.error} retry={found.retry} />;
-  if (found.rows?.length === 0)
-    return <Empty icon={<IconActivity />} title={t('no_requests')} text={t('no_requests_text')} />;
   return (
     <>
-      <DataList
-        label={t('tabs.requests')}
-        columns={columns}
-        rows={found.rows}
-        keyOf={(row) => row.request_id}
+      <Select
+        aria-label={t('status')}
+        placeholder={t('all_statuses')}
+        data={offered.statuses.map((value) => ({ value, label: common(`status.${value}`) }))}
+        value={status ?? null}
+        clearable
+        clearButtonProps={{ 'aria-label': t('all_statuses') }}
+        onChange={(value) => setAddress({ status: value ?? undefined })}
+        w={{ base: '100%', xs: 210 }}
+        mb="md"
       />
+      {found.rows?.length === 0 ? (
+        <Empty
+          icon={<IconActivity />}
+          title={t(status ? 'no_such_requests' : 'no_requests')}
+          text={t(status && found.more ? 'look_further' : 'no_requests_text')}
+        />
+      ) : (
+        <DataList
+          label={t('tabs.requests')}
+          columns={columns}
+          rows={found.rows}
+          keyOf={(row) => row.request_id}
+        />
+      )}
       <More more={found.more} loading={found.isLoadingMore} />
     </>
   );

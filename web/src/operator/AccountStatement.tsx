@@ -11,6 +11,7 @@ import { When } from '../components/When.tsx';
 import { formatUsd } from '../money.ts';
 import { usePages } from '../pages.ts';
 import './account-words.ts';
+import { RequestLink } from './RequestLink.tsx';
 
 interface Movement {
   transfer_id: string;
@@ -47,19 +48,19 @@ export function AccountStatement({ account_id }: { account_id: string }) {
       name: 'what_for',
       label: t('what_for'),
       cell: (row) => (
-        <Stack gap={0}>
+        <Stack gap={4}>
           {row.model_id !== null && (
             <Anchor component={Link} to={`/operator/catalog/row/${row.model_id}`} fz="sm">
               {row.model_id}
             </Anchor>
           )}
-          <Text
-            fz="sm"
-            ff={row.request_id === null ? undefined : 'monospace'}
-            style={{ overflowWrap: 'anywhere' }}
-          >
-            {row.request_id ?? row.reference}
-          </Text>
+          {row.request_id === null ? (
+            <Text fz="sm" style={{ overflowWrap: 'anywhere' }}>
+              {row.reference}
+            </Text>
+          ) : (
+            <RequestLink id={row.request_id}>{row.request_id}</RequestLink>
+          )}
           {row.kind === 'charge' && (
             <Text fz="sm" c="dimmed">
               {t('charged_of', { amount: `$${formatUsd(row.amount_usd_micro)}` })}

@@ -1,23 +1,14 @@
-import {
-  Anchor,
-  Button,
-  CloseButton,
-  Group,
-  SegmentedControl,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
-import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
-import { IconPlus, IconSearch, IconUsers } from '@tabler/icons-react';
+import { Anchor, Button, Group, SegmentedControl, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconPlus, IconUsers } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { More } from '../components/More.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
+import { SearchField } from '../components/SearchField.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
 import { usePages } from '../pages.ts';
@@ -39,12 +30,17 @@ export interface AccountRow {
   created_at: string;
 }
 
+/** What was found of it, of a search. */
+interface FoundRow extends AccountRow {
+  matched: { by: string; said: string | null }[];
+}
+
 export function Accounts() {
   const { t } = useTranslation('operator_accounts');
   const { t: common } = useTranslation('common');
   const [{ q, only }, setAddress] = useAddress();
   const [making, { open, close }] = useDisclosure(false);
-  const found = usePages<AccountRow>(['operator', 'accounts'], '/api/operator/accounts', {
+  const found = usePages<FoundRow>(['operator', 'accounts'], '/api/operator/accounts', {
     q,
     only,
   });
@@ -57,7 +53,13 @@ export function Accounts() {
         </Button>
       </PageTitle>
       <Group mb="md" gap="sm" align="flex-end">
-        <SearchField key="search" q={q ?? ''} onChange={(text) => setAddress({ q: text })} />
+        <SearchField
+          key="search"
+          label={t('find')}
+          hint={t('find_hint')}
+          text={q ?? ''}
+          onChange={(text) => setAddress({ q: withoutSecret(text) })}
+        />
         <SegmentedControl
           aria-label={t('status')}
           value={only ?? 'all'}
@@ -85,37 +87,18 @@ export function Accounts() {
   );
 }
 
-function SearchField({ q, onChange }: { q: string; onChange: (text: string) => void }) {
-  const { t } = useTranslation('operator_accounts');
-  const { t: common } = useTranslation('common');
-  const [typed, setTyped] = useState(q);
-  const search = useDebouncedCallback(onChange, 200);
-  const change = (text: string) => {
-    setTyped(text);
-    search(text.trim());
-  };
-  return (
-    <TextInput
-      type="search"
-      aria-label={t('find')}
-      placeholder={t('find_hint')}
-      leftSection={<IconSearch size={18} />}
-      rightSection={
-        typed !== '' && (
-          <CloseButton size="sm" aria-label={common('close')} onClick={() => change('')} />
-        )
-      }
-      value={typed}
-      onChange={(event) => change(event.currentTarget.value)}
-      style={{ flex: '1 1 280px' }}
-    />
-  );
+/** Of a whole key or code what is shown of it finds the account; the rest is for no address. */
+function withoutSecret(text: string): string {
+  const code = text.toUpperCase().replaceAll(/[\s\p{Pd}]/gu, '');
+  if (/^FB[0-9A-Z]{20}$/.test(code)) return `FB-…${code.slice(-4)}`;
+  if (/^fbx_\w{38}$/.test(text)) return `${text.slice(0, 6)}…${text.slice(-4)}`;
+  return /^fbx_\w{3,}$/.test(text) ? text.slice(0, 6) : text;
 }
 
-function AccountList({ rows }: { rows: AccountRow[] | undefined }) {
+function AccountList({ rows }: { rows: FoundRow[] | undefined }) {
   const { t } = useTranslation('operator_accounts');
   const { t: common } = useTranslation('common');
-  const columns: Column<AccountRow>[] = [
+  const columns: Column<FoundRow>[] = [
     {
       name: 'account',
       label: t('account'),
@@ -135,6 +118,14 @@ function AccountList({ rows }: { rows: AccountRow[] | undefined }) {
               {row.name}
             </Text>
           )}
+          {row.matched
+            .filter(({ by }) => by !== 'account')
+            .map(({ by, said }) => (
+              <Text key={`${by} ${said}`} size="xs" c="dimmed" fw={400}>
+                {t(`by.${by}`)}
+                {said !== null && `: ${said}`}
+              </Text>
+            ))}
         </Stack>
       ),
     },

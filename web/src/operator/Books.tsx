@@ -34,7 +34,7 @@ export function Books({ verdict }: { verdict: Verdict | null | undefined }) {
     }
   };
   return (
-    <Card withBorder p="md">
+    <Card withBorder p="md" id="books">
       <Group justify="space-between" align="flex-start">
         <Stack gap={6} style={{ flex: '1 1 280px' }}>
           <Title order={2} fz="lg">

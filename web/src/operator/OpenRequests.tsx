@@ -18,7 +18,9 @@ import { usePages } from '../pages.ts';
 import { useDeed } from './acting.ts';
 import { liveMs } from './live.ts';
 import './queue-words.ts';
+import { RequestLink } from './RequestLink.tsx';
 import { offered, useAddress } from './search.ts';
+import { said } from '../words.ts';
 
 interface OpenRequest {
   request_id: string;
@@ -174,9 +176,7 @@ function RequestName({ row }: { row: OpenRequest }) {
   const { t } = useTranslation('operator_queue');
   return (
     <Stack gap={0}>
-      <Text fz="sm" fw={550} style={{ overflowWrap: 'anywhere' }}>
-        {row.model_id}
-      </Text>
+      <RequestLink id={row.request_id}>{row.model_id}</RequestLink>
       <Group gap={2} wrap="nowrap">
         <Text size="xs" c="dimmed" ff="monospace" fw={400} title={row.request_id}>
           {row.request_id.slice(0, 8)}…{row.request_id.slice(-4)}
@@ -203,8 +203,8 @@ function WaitsFor({ row }: { row: OpenRequest }) {
         </Text>
       )}
       {row.message !== null && (
-        <Text size="xs" c="dimmed" lineClamp={2} title={row.message}>
-          {row.message}
+        <Text size="xs" c="dimmed" lineClamp={2} title={said(row.message)}>
+          {said(row.message)}
         </Text>
       )}
     </Stack>

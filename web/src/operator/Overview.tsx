@@ -12,6 +12,7 @@ import { PageTitle } from '../components/PageTitle.tsx';
 import { usePercent } from '../components/Percent.tsx';
 import { Stat } from '../components/Stat.tsx';
 import { Usd } from '../components/Usd.tsx';
+import { Attention } from './Attention.tsx';
 import { Books, type Verdict } from './Books.tsx';
 import { Breakdown } from './Breakdown.tsx';
 import { sumColumns, type Day, type Figures, type Sum } from './figures.tsx';
@@ -41,6 +42,7 @@ export function Overview() {
           data={offered.periods.map((value) => ({ value, label: t('days', { n: value }) }))}
         />
       </PageTitle>
+      <Attention />
       {error ? (
         <Failure error={error} retry={() => void found.refetch()} />
       ) : (

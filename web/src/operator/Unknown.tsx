@@ -25,9 +25,11 @@ import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
 import { usePages } from '../pages.ts';
 import { liveMs } from './live.ts';
+import { RequestLink } from './RequestLink.tsx';
 import { ResolveDialog } from './ResolveDialog.tsx';
 import { offered, useAddress } from './search.ts';
 import './unknown-words.ts';
+import { said } from '../words.ts';
 
 export interface Doubt {
   request_id: string;
@@ -144,9 +146,7 @@ function DoubtCard(props: { doubt: Doubt; onResolve: ((doubt: Doubt) => void) | 
     <Card withBorder padding="lg" role="listitem">
       <Group justify="space-between" align="flex-start" gap="sm" mb="sm">
         <Stack gap={0} style={{ minWidth: 0 }}>
-          <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
-            {doubt.model_id}
-          </Text>
+          <RequestLink id={doubt.request_id}>{doubt.model_id}</RequestLink>
           <Group gap={2} wrap="nowrap">
             <Text size="sm" c="dimmed" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
               {doubt.request_id}
@@ -176,7 +176,7 @@ function DoubtCard(props: { doubt: Doubt; onResolve: ((doubt: Doubt) => void) | 
           <Text span fz="sm" c="dimmed">
             {t('message')}:{' '}
           </Text>
-          {doubt.message}
+          {said(doubt.message)}
         </Text>
       )}
       {resolution && (

@@ -4,7 +4,14 @@ addWords('operator_accounts', {
   en: {
     text: 'Everybody who pays. Open one to credit it, to change its prices or to look what happened.',
     find: 'Find an account',
-    find_hint: 'Address, name, id, request, payment reference',
+    find_hint: 'Address, name, person, key, request, payment, voucher',
+    by: {
+      person: 'Person',
+      key: 'Key',
+      request: 'Its request',
+      payment: 'Its payment',
+      voucher: 'Redeemed voucher',
+    },
     all: 'All',
     active: 'Active',
     suspended: 'Suspended',
@@ -31,7 +38,7 @@ addWords('operator_accounts', {
     none_text: 'Make the first one, or invite somebody to sign up.',
     nothing_title: 'Nothing fits',
     nothing_text:
-      'Type the beginning of any word of an address or a name, an account’s or a request’s whole id, or a payment reference.',
+      'Type the beginning of any word of the address or name of an account or of one of its people, the id of an account, person, key, request or payment, a payment reference, a key as it is shown (fbx_ab…wxyz), or the code, last characters (FB-…WXYZ) or note of a voucher that was redeemed.',
     price: 'Prices × {{factor}}',
     operator: 'Operator',
     state: { active: 'Active', suspended: 'Suspended' },
@@ -39,7 +46,14 @@ addWords('operator_accounts', {
   ru: {
     text: 'Все, кто платит. Откройте аккаунт, чтобы пополнить его, изменить цены или посмотреть, что было.',
     find: 'Найти аккаунт',
-    find_hint: 'Адрес, имя, id, запрос, номер платежа',
+    find_hint: 'Адрес, имя, человек, ключ, запрос, платёж, ваучер',
+    by: {
+      person: 'Человек',
+      key: 'Ключ',
+      request: 'Его запрос',
+      payment: 'Его платёж',
+      voucher: 'Погашенный ваучер',
+    },
     all: 'Все',
     active: 'Активные',
     suspended: 'Приостановлены',
@@ -67,7 +81,7 @@ addWords('operator_accounts', {
     none_text: 'Создайте первый или пригласите кого-нибудь.',
     nothing_title: 'Ничего не подходит',
     nothing_text:
-      'Введите начало любого слова адреса или имени, полный id аккаунта или запроса либо номер платежа.',
+      'Введите начало любого слова адреса или имени аккаунта либо человека из него, id аккаунта, человека, ключа, запроса или платежа, номер платежа, ключ в показанном виде (fbx_ab…wxyz) либо код, последние знаки (FB-…WXYZ) или заметку погашенного ваучера.',
     price: 'Цены × {{factor}}',
     operator: 'Оператор',
     state: { active: 'Активен', suspended: 'Приостановлен' },

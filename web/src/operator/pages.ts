@@ -37,7 +37,7 @@ export function operatorPages(parent: AnyRoute) {
       page(
         '/operator/accounts/$account_id',
         lazyPage(() => import('./Account.tsx'), 'Account'),
-        { tab: oneOf(offered.tabs) },
+        { tab: oneOf(offered.tabs), status: oneOf(offered.statuses) },
       ),
       page(
         '/operator/catalog',
@@ -53,6 +53,10 @@ export function operatorPages(parent: AnyRoute) {
         '/operator/upstreams',
         lazyPage(() => import('./Upstreams.tsx'), 'Upstreams'),
         { only: oneOf(offered.upstreams) },
+      ),
+      page(
+        '/operator/requests/$request_id',
+        lazyPage(() => import('./Request.tsx'), 'Request'),
       ),
       page(
         '/operator/queue',

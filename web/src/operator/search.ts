@@ -5,6 +5,7 @@ export const offered = {
   periods: ['7', '30', '90'],
   accounts: ['active', 'suspended', 'operators'],
   tabs: ['keys', 'requests', 'statement', 'log'],
+  statuses: ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'],
   rows: ['all', 'live', 'hidden', 'problem'],
   upstreams: ['all', 'trouble', 'not_set_up'],
   open: ['IN_QUEUE', 'IN_PROGRESS'],

@@ -20,7 +20,7 @@ import { MessageView } from './MessageView.tsx';
 import type { Model } from './models.ts';
 import { useModels, useMoneyMoved } from './price.ts';
 import { Rate } from './Rate.tsx';
-import { again, begin, edit, say, stop, useTalk, type Ask } from './talk.ts';
+import { again, begin, edit, say, settle, stop, useTalk, type Ask } from './talk.ts';
 
 type Wanted = Omit<Conversation, 'id' | 'updated_at'>;
 
@@ -66,9 +66,17 @@ function Talking({ models }: { models: Model[] }) {
     account_id,
     id,
     path,
-    words: { lost: t('lost') },
+    words: {
+      lost: t('lost'),
+      broke: ({ message, details }) => t(details?.reason ?? '', { defaultValue: message }),
+    },
     settled: moneyMoved,
   });
+  useEffect(() => {
+    // What broke off before this page was loaded.
+    if (kept && !isWriting)
+      for (const message of kept.messages) void settle(askIn(kept.id), message);
+  }, [kept?.id, isWriting]);
   const send = (text: string, pictures: Picture[]) => {
     const id = kept?.id ?? begin(account_id, fresh);
     say(askIn(id), text, pictures);

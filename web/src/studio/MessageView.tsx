@@ -7,6 +7,8 @@ import classes from './Chat.module.css';
 import type { Message, Picture } from './conversations.ts';
 import { Markdown } from './Markdown.tsx';
 import { useSource } from './MediaField.tsx';
+import { isUnsettled } from './talk.ts';
+import { said } from '../words.ts';
 
 /** One message, with what it cost. */
 export function MessageView(props: {
@@ -32,6 +34,7 @@ export function MessageView(props: {
     );
   }
   const { content, reasoning, failure, stopped, cost_usd_micro, tokens } = message;
+  const ended = failure !== undefined || stopped === true;
   return (
     <Stack gap={6} component="article" aria-label={modelName} data-writing={isWriting || undefined}>
       <Text size="sm" fw={600}>
@@ -57,14 +60,19 @@ export function MessageView(props: {
           title={t('common:went_wrong')}
           role="alert"
         >
-          <Text size="sm">{failure}</Text>
+          <Text size="sm">{said(failure)}</Text>
         </Alert>
       )}
       {!isWriting && (
         <Group gap="xs">
           {cost_usd_micro !== undefined && (
             <Text size="xs" c="dimmed" data-cost={cost_usd_micro}>
-              <Usd micro={cost_usd_micro} />
+              {ended && cost_usd_micro === '0' ? t('free') : <Usd micro={cost_usd_micro} />}
+            </Text>
+          )}
+          {ended && isUnsettled(message) && (
+            <Text size="xs" c="dimmed">
+              {t('unsettled')}
             </Text>
           )}
           {tokens && (

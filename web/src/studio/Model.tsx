@@ -24,6 +24,7 @@ import { RunBar, type Blocked } from './RunBar.tsx';
 import { Runs } from './Runs.tsx';
 import { shownAs, useCard, useOutput, usePresses } from './runs.ts';
 import { defaultsOf, fieldsOf, missing, type Field } from './schema.ts';
+import { said } from '../words.ts';
 
 /** One model: what goes in, what it will cost, and what came out. */
 export function Model() {
@@ -135,7 +136,7 @@ function Workbench(props: { model: ModelRow; search: { from?: string; use?: stri
   };
 
   const shown = unpriced instanceof ApiFailure && unpriced.param ? unpriced : null;
-  const errors = shown ? { [shown.param!]: shown.message, ...wrong } : wrong;
+  const errors = shown ? { [shown.param!]: said(shown.message), ...wrong } : wrong;
   const bar = (
     <RunBar
       quote={quote}
@@ -197,9 +198,9 @@ function useWrong(error: unknown, setWrong: (wrong: Wrong) => void): void {
     for (const { path, message } of list) {
       const [, name = '', ...inside] = path.split('/').map(unescaped);
       const place = inside.length > 0 ? `${inside.join('.')}: ` : '';
-      if (name !== '') wrong[name] ??= `${place}${message}`;
+      if (name !== '') wrong[name] ??= `${place}${said(message)}`;
     }
-    if (list.length === 0 && error.param) wrong[error.param] = error.message;
+    if (list.length === 0 && error.param) wrong[error.param] = said(error.message);
     setWrong(wrong);
   }, [error, setWrong]);
 }

@@ -45,6 +45,7 @@ import {
   type Run,
   type StatusNow,
 } from './runs.ts';
+import { said } from '../words.ts';
 
 const Viewer = lazy(() => import('./Viewer.tsx'));
 const UseAsInput = lazy(() => import('./UseAsInput.tsx'));
@@ -191,7 +192,7 @@ function WhyFailed({ run }: { run: Run }) {
   const card = useCard(run.request_id);
   return (
     <Text size="sm" data-failure>
-      {card.data?.error?.message ?? run.error_code}
+      {card.data?.error ? said(card.data.error.message) : run.error_code}
     </Text>
   );
 }

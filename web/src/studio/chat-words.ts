@@ -44,7 +44,13 @@ addWords('chat', {
     stop: 'Stop',
     at_most: 'The next reply costs at most',
     limit: 'The monthly limit of the studio does not reach.',
-    lost: 'The connection broke. What was delivered until then is charged, no more.',
+    lost: 'The connection broke. At most what had come by then is charged; you can send it again.',
+    server_stopped:
+      'The service stopped in mid-reply, as it does when it is started anew. Only what had come by then is charged; you can send it again.',
+    model_broke_off:
+      'The model broke off in mid-reply. Only what had come by then is charged; you can send it again.',
+    unsettled: 'Its cost is being settled',
+    free: 'Nothing was charged',
     code: 'code',
     no_models_title: 'No text models',
     no_models_text: 'The catalog has no model to talk to. The operator adds them.',
@@ -92,7 +98,13 @@ addWords('chat', {
     stop: 'Остановить',
     at_most: 'Следующий ответ стоит не больше',
     limit: 'Месячного лимита студии не хватает.',
-    lost: 'Соединение прервалось. Списано только за то, что успело прийти.',
+    lost: 'Соединение прервалось. Списано не больше, чем за то, что успело прийти; можно отправить ещё раз.',
+    server_stopped:
+      'Сервис остановился посреди ответа: так бывает при перезапуске. Списано только за то, что успело прийти; можно отправить ещё раз.',
+    model_broke_off:
+      'Модель прервалась посреди ответа. Списано только за то, что успело прийти; можно отправить ещё раз.',
+    unsettled: 'Стоимость ещё считается',
+    free: 'Ничего не списано',
     code: 'код',
     no_models_title: 'Текстовых моделей нет',
     no_models_text: 'В каталоге не с кем говорить. Модели добавляет оператор.',

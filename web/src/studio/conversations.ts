@@ -15,6 +15,8 @@ export interface Message {
   model?: string;
   cost_usd_micro?: string;
   tokens?: { prompt: number; completion: number };
+  /** What the service calls it, for its cost where that did not come along. */
+  request_id?: string;
   /** Why it ended before its end, in words. */
   failure?: string;
   /** It was stopped by hand. */

@@ -1,6 +1,5 @@
 import { useSyncExternalStore } from 'react';
 import { ApiFailure, call, send } from '../api.ts';
-import { messageOf } from '../components/Failure.tsx';
 import { eventsOf } from '../sse.ts';
 import {
   bodyOf,
@@ -30,7 +29,7 @@ interface Store {
 
 const stores = new Map<string, Store>();
 /** The settlement of a stopped reply follows a moment after it. */
-const settleTries = [300, 800, 2_000, 4_000];
+const settleTries = [300, 800, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000, 60_000, 60_000];
 const drawMs = 40;
 
 function storeOf(account_id: string): Store {
@@ -91,7 +90,7 @@ export interface Ask {
   account_id: string;
   id: string;
   path: (path: string) => string;
-  words: { lost: string };
+  words: { lost: string; broke: (error: Broken) => string };
   /** Money has moved. */
   settled: () => void;
 }
@@ -150,32 +149,51 @@ async function answer(ask: Ask): Promise<void> {
     if (isLast) show(true);
     else due ??= setTimeout(() => show(false), drawMs);
   };
-  let request_id: string | undefined;
   try {
     draw({});
     const reply = await open(ask.path('/v1/chat/completions'), body, key, abort.signal);
     for await (const { data } of eventsOf(reply.body!)) {
       if (data === '[DONE]') break;
       const chunk = JSON.parse(data) as Chunk;
-      request_id ??= /^chatcmpl-([0-9a-f-]{36})$/.exec(chunk.id ?? '')?.[1];
-      if (chunk.error) draw({ failure: chunk.error.message });
+      const request_id = /^chatcmpl-([0-9a-f-]{36})$/.exec(chunk.id ?? '')?.[1];
+      if (request_id) message = { ...message, request_id };
+      if (chunk.error) draw({ failure: ask.words.broke(chunk.error) });
       draw(grown(message, chunk));
     }
     draw({}, true);
   } catch (error) {
     if (abort.signal.aborted) draw({ stopped: true }, true);
-    else draw({ failure: error instanceof ApiFailure ? messageOf(error) : ask.words.lost }, true);
+    else draw({ failure: error instanceof ApiFailure ? error.message : ask.words.lost }, true);
   } finally {
     const left = new Map(storeOf(account_id).talk.writing);
     left.delete(id);
     change(account_id, { writing: left });
     ask.settled();
   }
-  if (message.cost_usd_micro === undefined && request_id !== undefined) {
-    const cost_usd_micro = await charged(ask.path(`/v1/requests/${request_id}`));
-    if (cost_usd_micro !== null) note(ask, message.id, { cost_usd_micro });
-    ask.settled();
-  }
+  await settle(ask, message);
+}
+
+const settling = new Set<string>();
+
+/** Whether a reply that ended, or whose page was left, has a cost that is still to be learnt. */
+export function isUnsettled({ cost_usd_micro, request_id }: Message): boolean {
+  return cost_usd_micro === undefined && request_id !== undefined;
+}
+
+/** Asks what such a reply has cost, until it is settled. */
+export async function settle(ask: Ask, message: Message): Promise<void> {
+  if (!isUnsettled(message) || settling.has(message.id)) return;
+  settling.add(message.id);
+  const cost_usd_micro = await charged(ask.path(`/v1/requests/${message.request_id}`));
+  settling.delete(message.id);
+  if (cost_usd_micro !== null) note(ask, message.id, { cost_usd_micro });
+  ask.settled();
+}
+
+/** How a reply ended before its end. */
+export interface Broken {
+  message: string;
+  details?: { reason?: string };
 }
 
 interface Chunk {
@@ -186,7 +204,7 @@ interface Chunk {
     completion_tokens: number;
     cost_usd_micro?: string;
   } | null;
-  error?: { message: string };
+  error?: Broken;
 }
 
 function grown(message: Message, { choices = [], usage }: Chunk): Partial<Message> {

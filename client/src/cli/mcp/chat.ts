@@ -78,12 +78,7 @@ async function talk(desk: Desk, wish: Wish, call: Call, hold: Hold): Promise<Ans
   const { model_id, messages, max_tokens } = wish;
   // Streamed, so that the agent's program sees it live and a call that is cancelled ends at once.
   const stream = await desk.client.chat.create(
-    {
-      model: model_id,
-      messages,
-      max_tokens,
-      stream: true,
-    },
+    { model: model_id, messages, max_tokens, stream: true },
     { signal: call.signal },
   );
   const { tell, end } = openProgress(call);

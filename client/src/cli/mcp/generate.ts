@@ -83,25 +83,22 @@ async function generate(desk: Desk, wish: Wish, call: Call): Promise<Answer> {
   }
   const hold = await agree(desk, estimate.price_usd_micro, model_id, max_usd, call);
   const job = await submit(desk, wish, hold);
-  // The submit is not cut short, or nobody would know its id.
-  if (!call.signal.aborted) {
-    const status = await waitFor(desk, job.requestId, wait_seconds, call).catch(
-      (error: unknown) => {
-        if (!call.signal.aborted) throw named(error, job.requestId);
-        return null;
-      },
-    );
-    if (status?.status === 'COMPLETED' || (status && !isFinal(status))) {
-      return describeRequest(desk, status);
-    }
-    if (status) throw await unfinished(desk, status);
+  try {
+    // The submit itself is not cut short, or nobody would know its id.
+    call.signal.throwIfAborted();
+    const status = await waitFor(desk, job.requestId, wait_seconds, call);
+    const answered = await describeRequest(desk, status);
+    if (status.status === 'FAILED' || status.status === 'CANCELLED') throw unfinished(answered);
+    return answered;
+  } catch (error) {
+    if (call.signal.aborted) await leave(desk, job, call);
+    throw named(error, job.requestId);
   }
-  await leave(desk, job, call);
-  throw new ToolError('cancelled', `The call was cancelled; see request ${job.requestId}.`);
 }
 
 /** What goes wrong after the submit has to tell the id, or the outputs would be lost. */
 function named(error: unknown, requestId: string): ToolError {
+  if (error instanceof ToolError) return error;
   const { message } = error as Error;
   const code = error instanceof FareboxError ? error.code : 'internal_error';
   return new ToolError(
@@ -139,8 +136,8 @@ async function leave(desk: Desk, job: Job, call: Call): Promise<void> {
   const undone = await cancelled(desk, requestId);
   const data = undone
     ? `Request ${requestId} was cancelled while it was in the queue. Nothing is charged.`
-    : `Request ${requestId} could not be cancelled, since it runs already. It goes on and will be ` +
-      'charged; get_request gives its outputs.';
+    : `Request ${requestId} could not be cancelled any more: it runs, or has ended. It is charged ` +
+      'unless it fails; get_request gives its outputs.';
   const level = undone ? ('info' as const) : ('warning' as const);
   // The call that was cancelled gets no reply, so this is the one way to tell.
   await desk.server.sendLoggingMessage({ level, logger: 'generate', data }, call.sessionId);
@@ -211,12 +208,8 @@ function messageOf(
   }
 }
 
-async function unfinished(desk: Desk, status: Status): Promise<ToolError> {
-  const { fields } = await describeRequest(desk, status);
-  const error = fields.error as { code: string } | null;
-  return new ToolError(error?.code ?? 'cancelled', String(fields.message), {
-    request_id: status.request_id,
-    status: fields.status,
-    charged_usd: fields.charged_usd,
-  });
+function unfinished({ fields }: Answer): ToolError {
+  const { error, message, request_id, status, charged_usd } = fields;
+  const code = (error as { code: string } | null)?.code ?? 'cancelled';
+  return new ToolError(code, String(message), { request_id, status, charged_usd });
 }

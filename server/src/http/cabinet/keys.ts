@@ -3,9 +3,10 @@ import { ApiError } from '../../core/errors.ts';
 import { unseen, unseenWords } from '../../core/name.ts';
 import * as keys from '../../db/keys.ts';
 import {
+  ceilingsOf,
   changeKey,
-  createKey,
   endOverlap,
+  makeKey,
   overlapMaxHours,
   revokeKey,
   rotateKey,
@@ -13,6 +14,7 @@ import {
 } from '../../operations/key.ts';
 import { inWords, text } from '../web/entry.ts';
 import * as judge from '../web/form.ts';
+import { keyBounds } from '../web/studio.ts';
 import { readForm, type Visit, type WebDeps } from '../web/visit.ts';
 
 /** Keys on the customer's pages. A key's text is in the reply that makes it, and in no other. */
@@ -24,10 +26,10 @@ const fields = ['monthly_limit_usd_micro', 'rpm', 'open_jobs', 'expires_at', 'mo
 
 /**
  * GET /keys?state=active|all: newest first. The studio key stands apart; `defaults` are the figures
- * of a key that has none of its own.
+ * of a key that has none of its own, `ceilings` what the operator has set for those that they make.
  */
 export async function list(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  const { db, settings } = deps;
+  const { db } = deps;
   const { account_id } = visit;
   const state = judge.parameter(visit, 'state') ?? 'active';
   if (state !== 'active' && state !== 'all') {
@@ -36,11 +38,17 @@ export async function list(visit: Visit, _reply: FastifyReply, deps: WebDeps): P
   const page = judge.pageOf(visit, 50);
   const filter = { account_id, is_active: state === 'active', below_id: page.cursor };
   const rows = await keys.page(db, { ...filter, limit: page.limit + 1 });
-  const studio = await keys.findByHash(db, await studioKey(db, account_id));
+  const bounds = keyBounds(deps);
+  const studio = await keys.findByHash(db, await studioKey(db, account_id, bounds));
+  const ceilings = await ceilingsOf(db, account_id, bounds);
   return {
     ...judge.pageFrom(rows, page, shown),
     studio: shown(studio!),
-    defaults: { rpm: settings.rpm, open_jobs: settings.openJobs },
+    defaults: bounds,
+    ceilings: {
+      ...ceilings,
+      monthly_ceiling_usd_micro: ceilings.monthly_ceiling_usd_micro?.toString() ?? null,
+    },
   };
 }
 
@@ -55,18 +63,17 @@ export async function create(visit: Visit, reply: FastifyReply, deps: WebDeps): 
   only(form, ['name', ...fields]);
   const name = nameOf(form);
   const limits = limitsOf(form, null, deps);
-  const { rpm, openJobs: open_jobs } = deps.settings;
-  const { key, key_id } = await inWords(
-    createKey(deps.db, {
-      account_id: visit.account_id,
-      name,
-      monthly_limit_usd_micro: limits.monthly_limit_usd_micro ?? null,
-      rpm: atMost('rpm', limits.rpm, rpm),
-      open_jobs: atMost('open_jobs', limits.open_jobs, open_jobs),
-      expires_at: limits.expires_at ?? null,
-      models: limits.models ?? null,
-    }),
-  );
+  const bounds = keyBounds(deps);
+  const wanted = {
+    account_id: visit.account_id,
+    name,
+    monthly_limit_usd_micro: limits.monthly_limit_usd_micro ?? null,
+    rpm: atMost('rpm', limits.rpm, bounds.rpm),
+    open_jobs: atMost('open_jobs', limits.open_jobs, bounds.open_jobs),
+    expires_at: limits.expires_at ?? null,
+    models: limits.models ?? null,
+  };
+  const { key, key_id } = await inWords(makeKey(deps.db, wanted, bounds));
   reply.code(201);
   return { key, ...shown((await keys.find(deps.db, visit.account_id, key_id))!) };
 }
@@ -76,11 +83,10 @@ export async function change(visit: Visit, _reply: FastifyReply, deps: WebDeps):
   const now = await need(visit, deps);
   const form = await readForm(visit, deps);
   only(form, ['name', ...fields]);
-  const { rpm, openJobs: open_jobs } = deps.settings;
   await inWords(
     changeKey(deps.db, {
       key_id: now.id,
-      bounds: { rpm, open_jobs },
+      bounds: keyBounds(deps),
       limits: limitsOf(form, now, deps),
       ...(form.name !== undefined && { name: nameOf(form) }),
     }),

@@ -1,28 +1,33 @@
 import { ApiError } from '../../core/errors.ts';
 import { roles } from '../../core/role.ts';
+import { findWithFigures, type FoundRow } from '../../db/account-search.ts';
 import * as accounts from '../../db/accounts.ts';
 import * as invitations from '../../db/invitations.ts';
 import * as keys from '../../db/keys.ts';
 import * as people from '../../db/people.ts';
-import { requestsOf, type MarginRow } from '../../db/margins.ts';
 import { movements as movementsOf, type Movement } from '../../ledger/statement.ts';
 import type { Database } from '../../lib/sql.ts';
 import { Refused, setPrice } from '../../operations/account.ts';
+import { changeEmail } from '../../operations/email.ts';
+import { ceilingsOf, limitKey } from '../../operations/key.ts';
 import { invite, resetLink } from '../../operations/person.ts';
 import { text } from '../web/entry.ts';
-import { amount, choice, flag, idOf, optional, pageFrom, pageOf, whole } from '../web/form.ts';
-import { parameter } from '../web/form.ts';
+import { emailChangedLetter } from '../web/letters.ts';
+import { amount, choice, flag, idOf, optional, parameter, whole } from '../web/form.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import type { Visit } from '../web/visit.ts';
 import { shown } from './accounts.ts';
+import { keyBounds } from '../web/studio.ts';
 import type { Deed } from './deed.ts';
 
 /** One account, below /accounts/:account_id: what is in it, and what an operator may do to it. */
 
 /** GET: the account with its people, keys and open invitations. */
-export const read: VisitHandler = async (visit, _reply, { db }) => {
+export const read: VisitHandler = async (visit, _reply, deps) => {
+  const { db } = deps;
   const account = await need(db, visit);
-  const [members, ownKeys, invited] = await Promise.all([
+  const [ceilings, members, ownKeys, invited] = await Promise.all([
+    ceilingsOf(db, account.id, keyBounds(deps)),
     people.listOf(db, account.id),
     keys.list(db, account.id),
     invitations.listOpen(db, account.id),
@@ -32,6 +37,10 @@ export const read: VisitHandler = async (visit, _reply, { db }) => {
     is_own: members.some(({ id, role }) => id === visit.session.person_id && role === 'owner'),
     people: members.map(personShown),
     keys: ownKeys.map(keyShown),
+    key_ceilings: {
+      ...ceilings,
+      monthly_ceiling_usd_micro: ceilings.monthly_ceiling_usd_micro?.toString() ?? null,
+    },
     invitations: invited.map(({ id, email, role, expires_at }) => {
       return { invitation_id: id, email, role, expires_at: expires_at.toISOString() };
     }),
@@ -64,33 +73,6 @@ function keyShown(row: keys.KeyRow) {
     open_requests: row.open_requests,
     created_at: row.created_at.toISOString(),
     revoked_at: row.revoked_at?.toISOString() ?? null,
-  };
-}
-
-/** GET /requests?limit=&cursor=: with upstream, cost and margin, which customers never see. */
-export const requests: VisitHandler = async (visit, _reply, { db }) => {
-  const page = pageOf(visit);
-  const account_id = idOf(params(visit).account_id);
-  const { cursor: below_id } = page;
-  const rows = await requestsOf(db, { account_id, below_id, limit: page.limit + 1 });
-  return pageFrom(rows, page, requestShown);
-};
-
-function requestShown(row: MarginRow) {
-  const { charged_usd_micro: charged, cost_usd_micro: cost } = row;
-  return {
-    request_id: row.id,
-    model_id: row.model_id,
-    kind: row.kind,
-    upstream: row.upstream,
-    status: row.status,
-    quoted_usd_micro: String(row.quoted_usd_micro),
-    charged_usd_micro: charged === null ? null : String(charged),
-    cost_usd_micro: cost === null ? null : String(cost),
-    margin_usd_micro: charged === null || cost === null ? null : String(charged - cost),
-    error_code: row.error_code,
-    created_at: row.created_at.toISOString(),
-    completed_at: row.completed_at?.toISOString() ?? null,
   };
 }
 
@@ -205,7 +187,7 @@ export const limits: Deed = async (form, visit, deps) => {
     return { monthly_limit_usd_micro: limit?.toString() ?? limit, rpm, open_jobs };
   };
   return async (db) => {
-    if ((await keys.setLimits(db, key_id, wanted)) !== 'changed')
+    if ((await limitKey(db, key_id, wanted)) !== 'changed')
       throw new Refused('This key is revoked: no call is made with it.');
     const details = { key_id, ...plain(wanted), before: plain(key) };
     return { answer: plain(wanted), account_id: account.id, target: key.name, details };
@@ -229,9 +211,7 @@ export const inviteInto: Deed = async (form, visit, deps) => {
 /** POST /people/:person_id/reset: a link to a new password, told once. */
 export const reset: Deed = async (_form, visit, deps) => {
   const account = await need(deps.db, visit);
-  const person_id = idOf(params(visit).person_id);
-  const person = (await people.listOf(deps.db, account.id)).find(({ id }) => id === person_id);
-  if (!person) throw new ApiError('not_found');
+  const person = await personOf(account.id, visit, deps.db);
   return async (db) => {
     const token = await resetLink(db, person.email);
     const link = `${deps.web.origin()}/reset?token=${token}`;
@@ -239,10 +219,30 @@ export const reset: Deed = async (_form, visit, deps) => {
   };
 };
 
+/** POST /people/:person_id/email {email}: they sign in with another address, which you vouch for. */
+export const setEmail: Deed = async (form, visit, deps) => {
+  const email = text(form, 'email', 254);
+  const account = await need(deps.db, visit);
+  const person = await personOf(account.id, visit, deps.db);
+  return async (db) => {
+    const changed = await changeEmail(db, person.email, email);
+    const after = () => deps.web.post?.(emailChangedLetter(changed.before, changed.email));
+    const { id: account_id } = account;
+    return { answer: changed, account_id, target: changed.email, details: { ...changed }, after };
+  };
+};
+
+async function personOf(account_id: string, visit: Visit, db: Database) {
+  const person_id = idOf(params(visit).person_id);
+  const person = (await people.listOf(db, account_id)).find(({ id }) => id === person_id);
+  if (!person) throw new ApiError('not_found');
+  return person;
+}
+
 /** The account that the path names. Throws `not_found`. */
-export async function need(db: Database, visit: Visit): Promise<accounts.FoundRow> {
+export async function need(db: Database, visit: Visit): Promise<FoundRow> {
   const id = idOf(params(visit).account_id);
-  const row = await accounts.findWithFigures(db, id);
+  const row = await findWithFigures(db, id);
   if (row) return row;
   throw new ApiError('not_found');
 }

@@ -1,4 +1,4 @@
-import * as accounts from '../../db/accounts.ts';
+import { search, type FoundRow } from '../../db/account-search.ts';
 import type { Database } from '../../lib/sql.ts';
 import { createAccount } from '../../operations/account.ts';
 import { deposit } from '../../operations/deposit.ts';
@@ -22,17 +22,17 @@ export const list: VisitHandler = async (visit, _reply, { db }) => {
     const message = `only must be one of ${filters.join(', ')}.`;
     throw new ApiError('bad_request', { message, param: 'only' });
   }
-  const rows = await accounts.search(db, {
+  const rows = await search(db, {
     words: parameter(visit, 'q'),
     only: only as (typeof filters)[number] | null,
     below_id: page.cursor,
     limit: page.limit + 1,
   });
-  return pageFrom(rows, page, shown);
+  return pageFrom(rows, page, (row) => ({ ...shown(row), matched: row.matched }));
 };
 
 /** An account as the operator sees it. */
-export function shown(row: accounts.FoundRow) {
+export function shown(row: FoundRow) {
   return {
     account_id: row.id,
     email: row.email,

@@ -1,6 +1,7 @@
 import type { VisitRow } from '../web/routes.ts';
 import * as account from './account.ts';
 import * as accounts from './accounts.ts';
+import * as attention from './attention.ts';
 import * as catalog from './catalog.ts';
 import { operatorRows } from './deed.ts';
 import * as invitations from './invitations.ts';
@@ -8,6 +9,7 @@ import * as log from './log.ts';
 import * as money from './money.ts';
 import * as overview from './overview.ts';
 import * as queue from './queue.ts';
+import * as requests from './requests.ts';
 import * as unknown from './unknown.ts';
 import * as upstreams from './upstreams.ts';
 import * as vouchers from './vouchers.ts';
@@ -16,10 +18,13 @@ import * as vouchers from './vouchers.ts';
 export const operatorRoutes: VisitRow[] = operatorRows(
   [
     ['/overview', overview.overview],
+    ['/attention', attention.list],
     ['/accounts', accounts.list],
     ['/accounts/:account_id', account.read],
-    ['/accounts/:account_id/requests', account.requests],
+    ['/accounts/:account_id/requests', requests.list],
     ['/accounts/:account_id/statement', account.movements],
+    ['/requests/:request_id', requests.read],
+    ['/requests/:request_id/input', requests.input],
     ['/references', money.reference],
     ['/invitations', invitations.list],
     ['/vouchers', vouchers.list],
@@ -43,6 +48,7 @@ export const operatorRoutes: VisitRow[] = operatorRows(
     ['PUT', '/accounts/:account_id/keys/:key_id', 'key.limits', account.limits],
     ['POST', '/accounts/:account_id/invitations', 'account.invite', account.inviteInto],
     ['POST', '/accounts/:account_id/people/:person_id/reset', 'person.reset', account.reset],
+    ['POST', '/accounts/:account_id/people/:person_id/email', 'person.email', account.setEmail],
     ['POST', '/invitations', 'invitation.create', invitations.create],
     ['DELETE', '/invitations/:invitation_id', 'invitation.withdraw', invitations.withdraw],
     ['POST', '/vouchers', 'voucher.create', vouchers.create],

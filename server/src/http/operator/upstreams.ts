@@ -4,7 +4,7 @@ import * as queue from '../../db/queue.ts';
 import { costsByUpstream, type UpstreamCosts } from '../../db/revenue.ts';
 import { redact } from '../../lib/log.ts';
 import type { Database } from '../../lib/sql.ts';
-import { endRest } from '../../operations/circuit.ts';
+import { endRest, noteKeyTaken } from '../../operations/circuit.ts';
 import { rollUpDays } from '../../operations/roll-up.ts';
 import { builtIn } from '../../upstreams/index.ts';
 import { isWell, lookAt } from '../../upstreams/look.ts';
@@ -204,11 +204,11 @@ export const test: Deed = async (_form, visit, deps) => {
   const problems = look.problems.map(redact);
   const ok = isWell(look);
   const { answers, credential_taken, missing } = look;
-  return async () => ({
-    answer: { ok, ...look, problems },
-    target: name,
-    details: { ok, answers, credential_taken, missing: missing.length },
-  });
+  return async (db) => {
+    if (credential_taken) await noteKeyTaken(db, name);
+    const details = { ok, answers, credential_taken, missing: missing.length };
+    return { answer: { ok, ...look, problems }, target: name, details };
+  };
 };
 
 /** The upstream that the path names. Throws `not_found`. */

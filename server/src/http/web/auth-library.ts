@@ -63,7 +63,7 @@ function ownWords(said: string): string {
 
 const daySeconds = 24 * 3600;
 /** Who adds a passkey has signed in within so many seconds: a found browser is not made theirs. */
-const freshAge = 3600;
+export const freshAge = 3600;
 
 export async function openLibrary(options: AuthOptions, oidc: Oidc | null) {
   const [{ betterAuth }, database, plugins] = await Promise.all([

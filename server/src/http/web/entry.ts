@@ -32,11 +32,9 @@ const guesses = new Set([
   '/two-factor/verify-totp',
   '/two-factor/verify-backup-code',
 ]);
-const guessesOfPerson = { max: 20, seconds: 900 };
-/** Those that change how they sign in: what was trusted before is not trusted any more. */
-const changes = new Set(['/change-password', '/two-factor/verify-totp', '/two-factor/disable']);
+export const guessesOfPerson = { max: 20, seconds: 900 };
 const signUpsOfAddress = { max: 10, seconds: 3600 };
-const letters = { max: 3, seconds: 3600 };
+export const letters = { max: 3, seconds: 3600 };
 const looksOfAddress = { max: 60, seconds: 600 };
 
 /** GET /api/web: what the pages need to know before anybody has signed in. */
@@ -67,9 +65,7 @@ export async function auth(
   if (tries && typeof email === 'string') await throttle(deps, path, email.toLowerCase(), tries);
   const person = guesses.has(path) ? (await findSession(req, deps.auth))?.session.person_id : null;
   if (person) await throttle(deps, 'guess', person, guessesOfPerson);
-  const answer = await deps.auth.handle(request);
-  if (person && answer.ok && changes.has(path)) await people.forgetSteps(deps.db, person);
-  return passOn(answer, reply);
+  return passOn(await deps.auth.handle(request), reply);
 }
 
 /**
@@ -154,11 +150,12 @@ export async function me(visit: Visit, reply: FastifyReply, { db }: WebDeps): Pr
     session_id,
     ...session,
     is_operator: await people.isOperator(db, person_id),
-    accounts: accounts.map(({ account_id, name, role, status }) => ({
+    accounts: accounts.map(({ account_id, name, role, status, is_operator }) => ({
       account_id,
       name,
       role,
       status,
+      is_operator,
     })),
   };
 }

@@ -80,3 +80,56 @@ The link is good for ${to} only. If you do not know ${by.name}, do nothing.
 `,
   };
 }
+
+export function emailLetter(to: string, url: string): Letter {
+  return {
+    to,
+    subject: 'Confirm your new e-mail address for Farebox',
+    text: `Open this link within an hour to sign in with ${to} from now on:
+${url}
+
+If you did not ask for this, do nothing.
+`,
+  };
+}
+
+/** In place of the one above, where somebody signs in with the address already. */
+export function emailTakenLetter(to: string, origin: string): Letter {
+  return {
+    to,
+    subject: 'You have a Farebox account already',
+    text: `Somebody, hopefully you, asked to sign in with ${to} from now on.
+Somebody signs in with this address already, so it cannot be taken.
+
+Sign in here:
+${origin}/sign-in
+
+If it was not you, do nothing: nothing has changed.
+`,
+  };
+}
+
+/** To the address that is about to be replaced. */
+export function emailAskedLetter(to: string, wanted: string): Letter {
+  return {
+    to,
+    subject: 'Somebody wants to change your Farebox e-mail address',
+    text: `Somebody, hopefully you, asked to sign in with ${wanted} in place of ${to}.
+Nothing has changed yet: a link was sent there, which is good for an hour.
+
+If it was not you, sign in and change your password: the link is void then.
+`,
+  };
+}
+
+/** To the address that was replaced. */
+export function emailChangedLetter(to: string, email: string): Letter {
+  return {
+    to,
+    subject: 'Your Farebox e-mail address has changed',
+    text: `You sign in with ${email} now; ${to} does not sign you in any more.
+
+If it was not you, tell the operator of the service at once.
+`,
+  };
+}

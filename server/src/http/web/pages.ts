@@ -18,6 +18,7 @@ export const paths = [
   '/two-factor',
   '/forgot',
   '/reset',
+  '/email',
   '/invitation',
   ...['/cabinet', '/studio', '/operator'].flatMap((path) => [path, `${path}/*`]),
 ];
@@ -26,10 +27,12 @@ const nonceMark = '__NONCE__';
 
 /** The document, with a nonce of its own. */
 export async function page(
-  _req: FastifyRequest,
+  req: FastifyRequest,
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<unknown> {
+  const home = homeOf(req, deps.web.origin());
+  if (home !== null) return reply.header('cache-control', 'no-store').redirect(home, 302);
   const nonce = randomBytes(16).toString('base64');
   const html = (await readDocument()).replaceAll(nonceMark, nonce);
   return reply
@@ -47,6 +50,21 @@ export async function page(
       }),
     })
     .send(html);
+}
+
+/**
+ * The same page at the address that we go by, for who came by another name of this machine: there
+ * they could look, but their changes would come from an origin that is not ours.
+ */
+function homeOf({ headers, url }: FastifyRequest, origin: string): string | null {
+  const [here, home] = [URL.parse(`http://${headers.host}`), new URL(origin)];
+  const isAlias = here !== null && here.host !== home.host && here.port === home.port;
+  const isLocal = isAlias && isLoopback(here) && isLoopback(home) && home.protocol === 'http:';
+  return isLocal ? `${origin}${url}` : null;
+}
+
+function isLoopback({ hostname }: URL): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\.[\d.]+$/.test(hostname);
 }
 
 /** Somebody with a browser, who has gone astray outside the calls. */

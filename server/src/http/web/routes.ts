@@ -5,6 +5,7 @@ import { operatorRoutes } from '../operator/routes.ts';
 import { keyedCalls } from '../routes.ts';
 import { authPath } from './auth-library.ts';
 import { authCalls } from './auth.ts';
+import * as email from './email.ts';
 import * as entry from './entry.ts';
 import * as pages from './pages.ts';
 import * as profile from './profile.ts';
@@ -33,6 +34,7 @@ const open: [WebMethod, string, OpenHandler][] = [
   ['GET', '/api/web', entry.settings],
   ['POST', '/api/sign-up', entry.signUp],
   ['POST', '/api/invitation', entry.invitation],
+  ['POST', '/api/email', email.confirm],
   ...authCalls.map(([method, path]): [WebMethod, string, OpenHandler] => [
     method,
     `${authPath}${path}`,
@@ -46,6 +48,7 @@ const open: [WebMethod, string, OpenHandler][] = [
 const personal: VisitRow[] = [
   ['GET', '/api/me', 'signed_in', entry.me],
   ['PATCH', '/api/me', 'signed_in', profile.rename],
+  ['POST', '/api/me/email', 'signed_in', email.ask],
   ['GET', '/api/me/security', 'signed_in', profile.security],
   ['DELETE', '/api/me/sessions', 'signed_in', profile.endOtherSessions],
   ['DELETE', '/api/me/sessions/:session_id', 'signed_in', profile.endSession],

@@ -4,13 +4,18 @@ import { ApiError } from '../../core/errors.ts';
 import { parseFileId } from '../../core/id.ts';
 import * as accounts from '../../db/accounts.ts';
 import * as keys from '../../db/keys.ts';
-import { studioKey } from '../../operations/key.ts';
+import { studioKey, type Bounds } from '../../operations/key.ts';
 import { setRateHeaders, tooManyCalls } from '../auth.ts';
 import { quoteCall } from '../chat.ts';
 import type { HttpDeps, Keyed, KeyedHandler } from '../deps.ts';
 import { sendFile } from '../files.ts';
 import { throttle } from './throttle.ts';
 import type { Visit, WebDeps } from './visit.ts';
+
+/** What the people of an account may give a key without asking the operator. */
+export function keyBounds({ settings }: Pick<HttpDeps, 'settings'>): Bounds {
+  return { rpm: settings.rpm, open_jobs: settings.openJobs };
+}
 
 type Call = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<unknown>;
 
@@ -24,7 +29,7 @@ export async function studioCall(
   reply: FastifyReply,
   deps: WebDeps,
 ): Promise<unknown> {
-  const hash = await studioKey(deps.db, visit.account_id);
+  const hash = await studioKey(deps.db, visit.account_id, keyBounds(deps));
   const caller = await deps.authenticate(hash);
   // A studio key never lapses.
   if (!caller || 'lapsed' in caller || !caller.active) throw suspended();
@@ -48,7 +53,7 @@ export async function studioLook(
   await throttle(deps, 'studio-look', person_id, { max: settings.rpm, seconds: 60 });
   let caller = await keys.studioSpender(db, visit.account_id);
   if (!caller) {
-    await studioKey(db, visit.account_id);
+    await studioKey(db, visit.account_id, keyBounds(deps));
     caller = await keys.studioSpender(db, visit.account_id);
   }
   // In a suspended account people may look.

@@ -1,0 +1,92 @@
+import type { Database } from '../../lib/sql.ts';
+import * as queue from '../../db/queue.ts';
+import { countOpen } from '../../db/resolutions.ts';
+import * as verdicts from '../../db/verdicts.ts';
+import type { VisitHandler } from '../web/routes.ts';
+import type { WebDeps } from '../web/visit.ts';
+
+/** What waits for an operator: each line is of something that does not mend itself, or not soon. */
+
+/** A kind of trouble, how often it is there, and the first it is of. */
+interface Line {
+  what: string;
+  count: number;
+  of: string[];
+}
+
+const namedMax = 5;
+/** The service proves its books every quarter of an hour. */
+const proofMaxMs = 2 * 3_600_000;
+/** Of the age at which submits are refused. */
+const oldShare = 0.5;
+
+/** GET /attention: nothing where all is well. */
+export const list: VisitHandler = async (_visit, _reply, deps) => {
+  const { db } = deps;
+  const [unknown, verdict, upstreams] = await Promise.all([
+    countOpen(db),
+    verdicts.newest(db),
+    ofUpstreams(db, deps),
+  ]);
+  const lines: Line[] = [
+    ...ofBooks(verdict, Date.now()),
+    { what: 'disk_low', count: deps.spaceLow() ? 1 : 0, of: [] },
+    ...upstreams,
+    { what: 'unknown_outcomes', count: unknown, of: [] },
+    ...ofCatalog(deps),
+  ];
+  return { data: lines.filter(({ count }) => count > 0) };
+};
+
+function line(what: string, of: string[]): Line {
+  return { what, count: of.length, of: of.slice(0, namedMax) };
+}
+
+function ofBooks(verdict: verdicts.Verdict | null, now: number): Line[] {
+  // A moment after the start they are not proved yet.
+  if (verdict === null) return [];
+  const isOld = now - verdict.created_at.getTime() > proofMaxMs;
+  return [
+    line(
+      'books_broken',
+      verdict.violations.map(({ law }) => law),
+    ),
+    { what: 'books_old', count: isOld ? 1 : 0, of: [] },
+  ];
+}
+
+async function ofUpstreams(db: Database, { upstreams, settings }: WebDeps): Promise<Line[]> {
+  const states = await queue.upstreamStates(db, [...upstreams.keys()]);
+  const models = await queue.restingModels(
+    db,
+    states.map(({ name }) => name),
+  );
+  const those = (what: string, is: (state: queue.UpstreamState) => boolean) =>
+    line(
+      what,
+      states.filter(is).map(({ name }) => name),
+    );
+  const oldSeconds = settings.queueAgeSeconds * oldShare;
+  return [
+    those('credential_refused', ({ last_why }) => last_why === 'credential'),
+    those('credit_used_up', ({ last_why }) => last_why === 'account'),
+    those('upstream_rests', ({ resting_seconds }) => resting_seconds > 0),
+    line(
+      'model_rests',
+      models.map(({ upstream, model }) => `${upstream} ${model}`),
+    ),
+    those('queue_old', (state) => state.waiting > 0 && state.oldest_seconds > oldSeconds),
+  ];
+}
+
+function ofCatalog({ files }: WebDeps): Line[] {
+  const problems = files.problems();
+  const named = [...new Set(problems.map(({ file }) => file).filter((file) => file !== ''))];
+  return [
+    { ...line('catalog_problems', named), count: problems.length },
+    line(
+      'rows_left_out',
+      files.contents().left_out.map(({ id }) => id),
+    ),
+  ];
+}

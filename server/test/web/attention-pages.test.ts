@@ -1,0 +1,67 @@
+/** What the operator's overview says is to be seen to, in a real browser. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { rawSql } from '../../src/lib/sql.ts';
+import {
+  barriers,
+  desktop,
+  openBrowser,
+  overflowOf,
+  phone,
+  picture,
+  signIn,
+  visitor,
+  withoutBrowser,
+} from '../kit/browser.ts';
+import type { Service } from '../kit/service.ts';
+import { operatorOf, originOf, password, startWebService } from '../kit/web.ts';
+
+describe('the overview', { skip: withoutBrowser() ?? false }, () => {
+  let service: Service;
+  let browser: Browser;
+  let base: string;
+  let operator: string;
+  before(async () => {
+    service = await startWebService();
+    browser = await openBrowser();
+    base = originOf(service);
+    operator = (await operatorOf(service)).email;
+    await service.db.run(
+      rawSql(
+        `insert into upstreams (name, last_error, last_why) values ('fake', 'no', 'credential')`,
+      ),
+    );
+    await service.db.run(
+      rawSql(`insert into verdicts (ok, checked, violations, took_ms)
+        values (false, '{}', '[{"law":"sums are zero","says":"They are not.","found":[]}]', 5)`),
+    );
+  });
+  after(async () => {
+    await browser.close();
+    await service.stop();
+  });
+
+  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+    test(`says what is to be seen to, and leads there, at ${size} width`, async () => {
+      const scheme = size === 'phone' ? 'dark' : 'light';
+      const language = size === 'phone' ? 'ru' : 'en';
+      const { page, context, faults } = await visitor(browser, { viewport, scheme, language });
+      await signIn(page, base, operator, password);
+      await page.waitForURL(`${base}/operator`);
+      const list = page.getByRole('region', {
+        name: language === 'ru' ? 'Требует внимания' : 'To see to',
+      });
+      await list.getByText('sums are zero').waitFor();
+      assert.deepEqual(await barriers(page), []);
+      await picture(page, `operator-attention-${size}`);
+      assert.equal(await overflowOf(page), 0);
+      await list.getByRole('link').first().click();
+      await page.waitForURL(/#books$/);
+      await list.getByRole('link').nth(1).click();
+      await page.waitForURL(`${base}/operator/upstreams`);
+      assert.deepEqual(faults, []);
+      await context.close();
+    });
+  }
+});

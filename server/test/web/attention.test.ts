@@ -1,0 +1,143 @@
+/** What the operator's overview says is to be seen to. */
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, afterEach, before, describe, test } from 'node:test';
+import { rawSql } from '../../src/lib/sql.ts';
+import { createFake, type Fake } from '../kit/fake.ts';
+import type { Service, TestAccount } from '../kit/service.ts';
+import { operatorOf, person, startWebService, type Person } from '../kit/web.ts';
+
+let service: Service;
+let fake: Fake;
+let operator: Person;
+let customer: TestAccount;
+before(async () => {
+  fake = createFake({ class: 'C' });
+  service = await startWebService({ fake });
+  operator = await operatorOf(service);
+  customer = await service.account({ usd: 10 });
+});
+after(() => service.stop());
+afterEach(() => {
+  fake.behave = {};
+});
+
+type Line = { what: string; count: number; of: string[] };
+const lines = async (): Promise<Line[]> => {
+  const { status, body, text } = await operator.call('GET', '/api/operator/attention');
+  assert.equal(status, 200, text);
+  return body.data;
+};
+const change = (text: string) => service.db.run(rawSql(text));
+const deed = async (path: string) => {
+  const { status, text } = await operator.call('POST', `/api/operator${path}`, {});
+  assert.equal(status, 200, text);
+};
+const submit = async () => {
+  const call = { key: customer.key, body: { prompt: 'a cat' } };
+  const { status, text } = await service.call('POST', '/v1/queue/fake/image', call);
+  assert.equal(status, 202, text);
+};
+
+describe('the operator is told', () => {
+  test('nothing where all is well', async () => {
+    await submit();
+    await service.work();
+    await deed('/audit');
+    assert.deepEqual(await lines(), []);
+  });
+
+  test('that an upstream refuses the key, until a start goes well', async () => {
+    const said = { outcome: 'not_accepted', why: 'credential', message: 'bad key' } as const;
+    fake.behave.start = () => said;
+    await submit();
+    await service.work();
+    assert.deepEqual(await lines(), [{ what: 'credential_refused', count: 1, of: ['fake'] }]);
+    fake.behave = {};
+    await change('update requests set wake_at = now() where completed_at is null');
+    await service.work();
+    assert.deepEqual(await lines(), []);
+  });
+
+  test('that it refuses the key or the credit, until an operator wakes it', async () => {
+    for (const [why, what] of Object.entries({
+      account: 'credit_used_up',
+      credential: 'credential_refused',
+    })) {
+      await change(`update upstreams set last_error = 'no', last_why = '${why}' where model = ''`);
+      assert.deepEqual(await lines(), [{ what, count: 1, of: ['fake'] }]);
+    }
+    await deed('/upstreams/fake/wake');
+    assert.deepEqual(await lines(), []);
+  });
+
+  test('what rests, and not what has rested', async () => {
+    await change(`insert into upstreams (name, model, paused_until)
+      values ('fake', 'big', now() + interval '1 min'), ('fake', 'old', now() - interval '1 min')`);
+    assert.deepEqual(await lines(), [{ what: 'model_rests', count: 1, of: ['fake big'] }]);
+    await change(`update upstreams set paused_until = now() + interval '1 min' where model = ''`);
+    assert.deepEqual(
+      (await lines()).map(({ what }) => what),
+      ['upstream_rests', 'model_rests'],
+    );
+    await deed('/upstreams/fake/wake');
+    assert.deepEqual(await lines(), []);
+  });
+
+  test('of a queue that comes near the age at which it is closed, and of no younger one', async () => {
+    await submit();
+    await change(`update requests set created_at = now() - interval '7 min'
+      where status = 'IN_QUEUE'`);
+    assert.deepEqual(await lines(), []);
+    await change(`update requests set created_at = now() - interval '8 min'
+      where status = 'IN_QUEUE'`);
+    assert.deepEqual(await lines(), [{ what: 'queue_old', count: 1, of: ['fake'] }]);
+    await service.work();
+    assert.deepEqual(await lines(), []);
+  });
+
+  test('of unknown outcomes, until each is resolved', async () => {
+    fake.behave.start = () => ({ outcome: 'unknown', message: 'cut off' });
+    await submit();
+    await service.work();
+    await change(`update requests set deadline_at = now(), wake_at = now()
+      where completed_at is null`);
+    await service.work();
+    assert.deepEqual(await lines(), [{ what: 'unknown_outcomes', count: 1, of: [] }]);
+    const { body } = await operator.call('GET', '/api/operator/unknown');
+    const path = `/api/operator/unknown/${body.data[0].request_id}/resolve`;
+    await operator.call('POST', path, { outcome: 'did_not_run' });
+    assert.deepEqual(await lines(), []);
+  });
+
+  test('of catalog files with problems, and of the rows that they leave out', async () => {
+    const path = join(service.dir, 'catalog', 'broken.yaml');
+    writeFileSync(path, 'upstream: fake\nmodels:\n  - { id: broken/image, kind: smell }\n');
+    await service.app.catalog.reload();
+    const [problems, left, ...more] = await lines();
+    assert.deepEqual([problems!.what, problems!.of], ['catalog_problems', ['broken.yaml']]);
+    assert.ok(problems!.count > 0);
+    assert.deepEqual(left, { what: 'rows_left_out', count: 1, of: ['broken/image'] });
+    assert.deepEqual(more, []);
+    rmSync(path);
+    await service.app.catalog.reload();
+    assert.deepEqual(await lines(), []);
+  });
+
+  test('of books that do not balance, and of a proof that is old', async () => {
+    const found = JSON.stringify([{ law: 'sums are zero', says: 'x', found: [] }]);
+    await change(`update verdicts set ok = false, violations = '${found}'`);
+    assert.deepEqual(await lines(), [{ what: 'books_broken', count: 1, of: ['sums are zero'] }]);
+    await change(`update verdicts set ok = true, violations = '[]',
+      created_at = now() - interval '3 hours'`);
+    assert.deepEqual(await lines(), [{ what: 'books_old', count: 1, of: [] }]);
+    await deed('/audit');
+    assert.deepEqual(await lines(), []);
+  });
+});
+
+test('who runs no service is told nothing of it', async () => {
+  const owner = await person(service, { [customer.account_id]: 'owner' });
+  assert.equal((await owner.call('GET', '/api/operator/attention')).status, 404);
+});

@@ -1,0 +1,88 @@
+/** Another e-mail address, in a real browser: asked for, and proven by the letter's link. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import {
+  assertClear,
+  desktop,
+  enter,
+  openBrowser,
+  phone,
+  visitor,
+  withoutBrowser,
+} from '../kit/browser.ts';
+import { openPost, type Post } from '../kit/post.ts';
+import type { Service } from '../kit/service.ts';
+import { operatorOf, originOf, password, person, startWebService } from '../kit/web.ts';
+
+describe('another e-mail address', { skip: withoutBrowser() ?? false }, () => {
+  let post: Post;
+  let service: Service;
+  let browser: Browser;
+  let base: string;
+  before(async () => {
+    post = await openPost();
+    service = await startWebService({ env: { FAREBOX_SMTP_URL: post.url } });
+    browser = await openBrowser();
+    base = originOf(service);
+  });
+  after(async () => {
+    await browser?.close();
+    await service.stop();
+    await post.close();
+  });
+
+  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+    test(`is asked for, and counts once its link is opened, at ${size} width`, async () => {
+      const { account_id } = await service.account();
+      const ada = await person(service, { [account_id]: 'owner' });
+      const email = `new-${size}@example.com`;
+      const { page, context, faults } = await enter(browser, base, ada, { viewport });
+      await page.goto(`${base}/cabinet/settings`);
+      await page.getByLabel('New e-mail address').fill(email);
+      await page.getByLabel('Your password').fill('not my password');
+      await page.getByRole('button', { name: 'Change the address' }).click();
+      await page.getByRole('alert').getByText('The password is wrong').waitFor();
+      await page.getByLabel('Your password').fill(password);
+      await page.getByRole('button', { name: 'Change the address' }).click();
+      await page.getByText(`If ${email} can be used here`).waitFor();
+      await assertClear(page, `email-asked-${size}`);
+
+      // On another device, as letters are read.
+      const reader = await visitor(browser, { viewport, language: 'ru', scheme: 'dark' });
+      const { links } = await post.letterTo(email);
+      await reader.page.goto(links[0]!);
+      await reader.page.getByRole('heading', { name: 'Новый адрес почты' }).waitFor();
+      await assertClear(reader.page, `email-link-${size}`);
+      assert.equal((await ada.call('GET', '/api/me')).body.email, ada.email);
+      await reader.page.getByRole('button', { name: 'Входить с этим адресом' }).click();
+      await reader.page.getByText(`Теперь вы входите с адресом ${email}`).waitFor();
+      // What the service says against it is said in Russian too.
+      await reader.page.goto(`${links[0]!}x`);
+      await reader.page.getByRole('button', { name: 'Входить с этим адресом' }).click();
+      await reader.page.getByRole('alert').getByText('Ссылка использована').waitFor();
+
+      await page.reload();
+      await page.getByText(email, { exact: true }).first().waitFor();
+      assert.deepEqual([...faults, ...reader.faults], []);
+      await context.close();
+      await reader.context.close();
+    });
+  }
+
+  test('is given by an operator on the account’s page', async () => {
+    const { account_id } = await service.account();
+    const ada = await person(service, { [account_id]: 'owner' });
+    const operator = await operatorOf(service);
+    const { page, context, faults } = await enter(browser, base, operator, { viewport: phone });
+    await page.goto(`${base}/operator/accounts/${account_id}`);
+    await page.getByRole('button', { name: `Change the address: ${ada.email}` }).click();
+    await page.getByLabel('New e-mail address').fill('given@example.com');
+    await assertClear(page, 'email-given');
+    await page.getByRole('button', { name: 'Change it' }).click();
+    await page.getByText('They sign in with given@example.com now').waitFor();
+    assert.equal((await ada.call('GET', '/api/me')).status, 401);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+});

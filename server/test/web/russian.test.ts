@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { inRussian } from '../../../web/src/words/in-russian.ts';
+import { sentences } from '../../../web/src/words/service-ru.ts';
+import { errors, failures } from '../../src/core/errors.ts';
+import { readSource } from '../layout/source.ts';
+
+/** People who read Russian are told in Russian what the service says in English. */
+
+const root = path.resolve(import.meta.dirname, '../../..');
+/** Where the texts are that somebody may meet on a page. */
+const rooms = /\/src\/(core|http|lib|operations|upstreams|worker)\//;
+/** Read by programs, by those who run the service from a shell, or in documents. */
+const elsewhere =
+  /http\/(docs|fal|callbacks|openapi|guide)|core\/(fal|catalog|imported|snapshot|chat-schema)|operations\/(export|import)\.|lib\/metrics|upstreams\/.*(offers|misfits|callback|look)\.|sandbox\/(talk|analyse)|letters\.ts|\.test\.ts$/;
+const notShown = new Set([
+  // To programs.
+  'Poll the status_url.',
+  'GET /v1/openapi.json lists the routes.',
+  // With what stands around it.
+  '{} {}.',
+  'No model has the id "{}".',
+  'The model id is missing.',
+  '{} GET /v1/models lists the ids, to be used exactly as listed.',
+  'Check the address, or upload the file and give its file_id.',
+  // The sign-in library tells its reason, which has its words.
+  'No strangers.',
+  'The passkey did not ask who holds it: set a PIN or a fingerprint up on the device.',
+  // To the log, and to other parts of the service.
+  'It took too long.',
+  'The worker stops.',
+  'The lease was lost.',
+  'The step took too long.',
+  'The lease could not be renewed.',
+]);
+
+interface Text {
+  file: string;
+  text: string;
+  /** The code before it. */
+  before: string;
+}
+
+/** Every text of the code in files so named, with `{}` for what is put in. */
+function texts(place: RegExp, except = elsewhere): Text[] {
+  const folder = path.join(root, 'server/src');
+  return fs
+    .readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => `server/src/${name}`)
+    .filter((file) => file.endsWith('.ts') && rooms.test(file) && !except.test(file))
+    .filter((file) => place.test(file))
+    .flatMap(textsOf);
+}
+
+function textsOf(file: string): Text[] {
+  const { code, literals } = readSource(file, fs.readFileSync(path.join(root, file), 'utf8'));
+  const found: (Text & { end: number })[] = [];
+  for (const { start, text: raw, tag } of literals.toSorted((a, b) => a.start - b.start)) {
+    const text = raw.replaceAll('${}', '{}').replaceAll(/\\(['"`])/g, '$1');
+    const end = code.indexOf(code[start]!, start + 1) + 1;
+    const last = found.at(-1);
+    // A long text in pieces.
+    if (last && /^\s*\+\s*$/.test(code.slice(last.end, start))) {
+      last.text += text;
+      last.end = end;
+    } else if (tag === '')
+      found.push({ file, text, before: code.slice(Math.max(0, start - 80), start), end });
+  }
+  return found;
+}
+
+function missing(told: Text[], sentence: (text: string) => string): string[] {
+  return told
+    .filter(({ text }) => !notShown.has(text))
+    .filter(({ text }) => !/[а-я]{3}/.test(inRussian(sentence(text.replaceAll('{}', '7')))))
+    .map(({ file, text }) => `${file}: ${text}`);
+}
+
+test('every code of the catalogue has a text in Russian', () => {
+  const told = [...Object.entries(errors), ...Object.entries(failures)].map(([code, entry]) => ({
+    code,
+    text: inRussian(typeof entry === 'string' ? entry : entry.message),
+  }));
+  assert.ok(told.length > 25);
+  for (const { code, text } of told) assert.match(text, /[а-я]{3}/, `${code}: ${text}`);
+});
+
+test('so has every sentence that a call can answer with, or a request end with', () => {
+  const told = texts(/./).filter(({ text }) => /^["A-Z{][^]* [^]*\.$/.test(text));
+  assert.ok(told.length > 200);
+  assert.deepEqual(
+    missing(told, (text) => text),
+    [],
+  );
+});
+
+test('so has all that can be wrong with a field or an address', () => {
+  const wrong = texts(/\/(core|http|lib)\//).filter(
+    ({ text, before }) =>
+      (/\b(unpriceable|invalid|badMessages|no|refuse)\([^()]*$/.test(before) && / /.test(text)) ||
+      /^(must|is not acceptable|asks|names?|makes) /.test(text),
+  );
+  const form = texts(/\/(core|http)\//).filter(({ before }) =>
+    /\b(bad|badField)\([^()]*,\s*$/.test(before),
+  );
+  assert.ok(wrong.length > 30 && form.length > 15);
+  assert.deepEqual(
+    missing(wrong, (text) => `rpm ${text}.`),
+    [],
+  );
+  assert.deepEqual(
+    missing(form, (text) => `rpm must be ${text}.`),
+    [],
+  );
+});
+
+test('and nothing is kept that the service does not say any more', () => {
+  const all = texts(/./, /\.test\.ts$/)
+    .map(({ text }) => text)
+    .join('\n');
+  const pieces = (english: string) =>
+    english.split('{}').map((piece) => piece.replaceAll(/^[:". ]+|[:". ]+$/g, ''));
+  const gone = sentences
+    .map(([english]) => english)
+    .filter((english) => !pieces(english).every((piece) => all.includes(piece)))
+    // The schema checker's own.
+    .filter((english) => !/^must (NOT|match|be multiple of|be [<>]=?) /.test(english));
+  assert.deepEqual(gone, []);
+});
+
+test('figures and names come over, and what is wrong with a field', () => {
+  const told: [string, string][] = [
+    [
+      'This key may make 600 calls a minute. Wait 12 s.',
+      'Этот ключ может делать 600 вызовов в минуту. Подождите 12 с.',
+    ],
+    ['rpm must be a whole number from 1 to 1000000.', 'rpm: нужно целое число от 1 до 1000000.'],
+    ['sound must be a boolean.', 'sound: нужно true или false.'],
+    ['resolution must be one of 1k, 2k.', 'resolution: нужно одно из: 1k, 2k.'],
+    [
+      "The input does not fit the model's schema: /seed must be <= 9.",
+      'Ввод не подходит модели. /seed: не больше 9.',
+    ],
+    [
+      'webhook_url is not acceptable: must be an https URL.',
+      'webhook_url: не подходит: нужен адрес https.',
+    ],
+    ['The model refused the input: too dark', 'Модель отклонила ввод: too dark'],
+  ];
+  for (const [english, russian] of told) assert.equal(inRussian(english), russian);
+});
+
+test('what a model says in its own words stays as it is', () => {
+  assert.equal(inRussian('NSFW content (code 7).'), 'NSFW content (code 7).');
+  assert.equal(inRussian(''), '');
+});

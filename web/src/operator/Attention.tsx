@@ -1,0 +1,88 @@
+import { Anchor, Card, Group, Stack, Text, Title } from '@mantine/core';
+import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import './attention-words.ts';
+import { useLive } from './live.ts';
+
+interface Line {
+  what: string;
+  count: number;
+  of: string[];
+}
+
+/** Where each is dealt with. A disk is on no page. */
+const places: Record<string, { to: string; search?: Record<string, string>; hash?: string }> = {
+  books_broken: { to: '/operator', hash: 'books' },
+  books_old: { to: '/operator', hash: 'books' },
+  credential_refused: { to: '/operator/upstreams' },
+  credit_used_up: { to: '/operator/upstreams' },
+  upstream_rests: { to: '/operator/upstreams' },
+  model_rests: { to: '/operator/upstreams' },
+  queue_old: { to: '/operator/queue', search: { status: 'IN_QUEUE' } },
+  unknown_outcomes: { to: '/operator/unknown' },
+  catalog_problems: { to: '/operator/catalog' },
+  rows_left_out: { to: '/operator/catalog', search: { state: 'problem' } },
+};
+
+/** What waits for whoever runs the service. */
+export function Attention() {
+  const { t } = useTranslation('operator_attention');
+  const { data } = useLive<{ data: Line[] }>('/attention');
+  if (!data) return null;
+  if (data.data.length === 0) {
+    return (
+      <Group gap={6} mb="md" mt={-8} wrap="nowrap" c="dimmed">
+        <IconCircleCheck size={17} aria-hidden />
+        <Text size="sm">{t('nothing')}</Text>
+      </Group>
+    );
+  }
+  return (
+    <Card withBorder p="md" mb="lg" component="section" aria-label={t('title')}>
+      <Group gap={8} mb="sm" wrap="nowrap">
+        <IconAlertTriangle size={20} color="var(--mantine-color-orange-6)" aria-hidden />
+        <Title order={2} fz="lg">
+          {t('title')}
+        </Title>
+      </Group>
+      <Stack gap={6} component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
+        {data.data.map((line) => (
+          <li key={line.what}>
+            <Said line={line} />
+          </li>
+        ))}
+      </Stack>
+    </Card>
+  );
+}
+
+function Said({ line: { what, count, of } }: { line: Line }) {
+  const { t, i18n } = useTranslation('operator_attention');
+  const place = places[what];
+  const text = t(`of.${what}`, { count });
+  const names = new Intl.ListFormat(i18n.language, { type: 'unit' }).format(of);
+  return (
+    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+      {place ? (
+        <Anchor
+          component={Link}
+          to={place.to}
+          search={(place.search ?? {}) as never}
+          {...(place.hash !== undefined && { hash: place.hash })}
+          fz="sm"
+          fw={550}
+          underline="always"
+        >
+          {text}
+        </Anchor>
+      ) : (
+        <Text span fz="sm" fw={550}>
+          {text}
+        </Text>
+      )}
+      {names !== '' && `: ${names}`}
+      {of.length > 0 && of.length < count && what !== 'catalog_problems' && ' …'}
+    </Text>
+  );
+}
