@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Farebox, Output, RequestCard } from '../index.ts';
 import { usage } from './exits.ts';
@@ -29,6 +29,7 @@ export interface SaveOptions {
 
 export interface SavedFile {
   path: string;
+  /** Empty of a text, which has none. */
   url: string;
   content_type: string;
   size: number;
@@ -87,9 +88,18 @@ export async function saveOutput(
     saved.push({ path: target, url: one.url, content_type: one.content_type, size });
     if (!options.json) await say(one, target, size, options);
   }
-  if (!options.json && media.length === 0 && typeof output.text === 'string')
-    print(process.stdout.isTTY ? plain(output.text) : output.text);
+  if (media.length > 0 || typeof output.text !== 'string') return saved;
+  if (options.out !== null) saved.push(saveText(card, output.text, options));
+  else if (!options.json) print(process.stdout.isTTY ? plain(output.text) : output.text);
   return saved;
+}
+
+function saveText(card: RequestCard, text: string, options: SaveOptions): SavedFile {
+  const content_type = 'text/plain';
+  const target = targetOf(card, { url: '', content_type }, 0, 1, options);
+  writeFileSync(target, text);
+  if (!options.json) print(nearPath(target));
+  return { path: target, url: '', content_type, size: Buffer.byteLength(text) };
 }
 
 async function toStdout(
@@ -202,10 +212,14 @@ async function fetchOne(
   }
 }
 
+function nearPath(target: string): string {
+  const near = path.relative(process.cwd(), target);
+  return near.startsWith('..') || path.isAbsolute(near) ? target : near;
+}
+
 /** In a pipe stdout gets the path alone. */
 async function say(media: Media, target: string, size: number, options: SaveOptions) {
-  const near = path.relative(process.cwd(), target);
-  const shown = near.startsWith('..') || path.isAbsolute(near) ? target : near;
+  const shown = nearPath(target);
   if (!process.stdout.isTTY) return print(shown);
   if (options.preview) await showPicture(target, media.content_type, size);
   const facts = [

@@ -99,10 +99,13 @@ describe('fare run', () => {
     assert.deepEqual(fs.readdirSync(home.dir), ['new']);
   });
 
-  test('text that came out goes to stdout', async () => {
+  test('text that came out goes to stdout, or into the file that is named', async () => {
     const result = { media: [], fields: { text: 'ten bytes!' } };
     service.fake.behave.poll = () => ({ state: 'done', result });
     assert.equal(well(await home.run(['run', 'fake/look/video-analyze'])).stdout, 'ten bytes!\n');
+    const args = ['run', 'fake/look/video-analyze', '-o', 'x.txt'];
+    assert.equal(well(await home.run(args)).stdout, 'x.txt\n');
+    assert.equal(fs.readFileSync(path.join(home.dir, 'x.txt'), 'utf8'), 'ten bytes!');
   });
 
   test('input comes from a file, from stdin, from flags and pairs, each read by the schema', async () => {
