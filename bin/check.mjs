@@ -18,6 +18,7 @@ const env = {
 const checks = [
   ['types', 'tsc', ['-p', '.']],
   ['types of web', 'tsc', ['-p', 'web']],
+  ['types of client', 'tsc', ['-p', 'client']],
   ['lint, floors', 'oxlint', ['--deny-warnings']],
   ['format', 'oxfmt', ['--check']],
   ['unused code', 'knip', ['--no-progress']],
@@ -42,7 +43,7 @@ for (const [name, command, args, needs] of checks) {
 
 console.log('');
 for (const [name, verdict, seconds] of rows) {
-  console.log(`${name.padEnd(14)} ${verdict.padEnd(7)} ${seconds.toFixed(1).padStart(5)} s`);
+  console.log(`${name.padEnd(15)} ${verdict.padEnd(7)} ${seconds.toFixed(1).padStart(5)} s`);
 }
 if (rows.some(([, verdict]) => verdict === 'FAILED')) process.exitCode = 1;
 

@@ -6,7 +6,7 @@ import { upload, withUploads, type Media, type Progress, type UploadOptions } fr
 import { formatUsd, withAmounts } from './money.ts';
 import { environment, newKey } from './runtime.ts';
 import { openScope } from './scope.ts';
-import { createTransport, segments, type Call, type Transport, type Wanted } from './transport.ts';
+import { Transport, segments, type Call, type Wanted } from './transport.ts';
 import type {
   Balance,
   Estimate,
@@ -41,7 +41,7 @@ export interface SubmitOptions extends Call {
   idempotencyKey?: string;
   /** A public address that gets one POST when the request is final. */
   webhookUrl?: string;
-  /** Of all files of the input together. */
+  /** Of all files of the input together; the total is null until each of them has begun. */
   onUpload?(progress: Progress): void;
 }
 
@@ -93,7 +93,7 @@ export class Farebox {
 
   constructor(options: FareboxOptions = {}) {
     this.baseUrl = addressOf(options.baseUrl ?? environment('FAREBOX_BASE_URL') ?? usualBaseUrl);
-    const transport = createTransport({
+    const transport = new Transport({
       apiKey: keyOf(options.apiKey ?? environment('FAREBOX_API_KEY')),
       baseUrl: this.baseUrl,
       // Bound, or browsers refuse to call it.
@@ -253,12 +253,13 @@ export class Farebox {
   async #uploaded(input: Input, { onUpload, signal }: SubmitOptions): Promise<Input> {
     const parts = new Map<Media, Progress>();
     const scope = openScope(signal, Infinity, '');
-    const replaced = withUploads(input, async (source) => {
+    const replaced = withUploads(input, async (source, count) => {
       const onProgress =
         onUpload &&
         ((progress: Progress) => {
           parts.set(source, progress);
-          onUpload(sum([...parts.values()]));
+          const { sent, total } = sum([...parts.values()]);
+          onUpload({ sent, total: parts.size < count ? null : total });
         });
       const call = { signal: scope.signal, onProgress };
       return (await this.upload(source, call)).file_id;

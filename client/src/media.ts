@@ -178,17 +178,17 @@ function isText(head: Uint8Array): boolean {
   }
 }
 
-/** A copy with all that has to be uploaded replaced, each of them once. */
+/** A copy with all that has to be uploaded replaced, each of them once; `count`: how many there are. */
 export async function withUploads(
   input: Record<string, unknown>,
-  replace: (source: Media) => Promise<string>,
+  replace: (source: Media, count: number) => Promise<string>,
 ): Promise<Record<string, unknown>> {
   const found = new Map<unknown, Media>();
   collect(input, found);
   const waiting = [...found];
   const ids = new Map<unknown, string>();
   const lane = async () => {
-    for (let next; (next = waiting.shift());) ids.set(next[0], await replace(next[1]));
+    for (let next; (next = waiting.shift());) ids.set(next[0], await replace(next[1], found.size));
   };
   await Promise.all(Array.from({ length: uploadsAtOnce }, lane));
   return (ids.size === 0 ? input : swap(input, ids)) as Record<string, unknown>;

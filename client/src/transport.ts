@@ -43,13 +43,6 @@ export interface Held {
   scope: Scope;
 }
 
-export interface Transport {
-  baseUrl: string;
-  json<T>(wanted: Wanted, call?: Call, look?: (response: Response) => void): Promise<T>;
-  /** The reply as soon as its head is there; time is then measured from chunk to chunk. */
-  open(wanted: Wanted, call?: Call): Promise<Held>;
-}
-
 export interface TransportOptions {
   apiKey?: string;
   baseUrl: string;
@@ -69,19 +62,22 @@ const advice = new WeakMap<FareboxError, boolean>();
 /** A longer wait is the caller's to decide on. */
 const retryAfterMostSeconds = 60;
 
-export function createTransport(options: TransportOptions): Transport {
-  const { baseUrl } = options;
+export class Transport {
+  readonly baseUrl: string;
+  readonly #options: TransportOptions;
 
-  async function json<T>(
-    wanted: Wanted,
-    call: Call = {},
-    look?: (response: Response) => void,
-  ): Promise<T> {
-    return tries(wanted, call, async ({ response, scope }) => {
+  constructor(options: TransportOptions) {
+    this.baseUrl = options.baseUrl;
+    this.#options = options;
+  }
+
+  /** What a reply says; `look` sees each reply itself. */
+  json<T>(wanted: Wanted, call: Call = {}, look?: (response: Response) => void): Promise<T> {
+    return this.#tries(wanted, call, async ({ response, scope }) => {
       try {
         look?.(response);
         const text = await response.text().catch((error: unknown) => {
-          throw fault(error, scope, wanted);
+          throw this.#fault(error, scope, wanted);
         });
         return readJson<T>(text, response);
       } finally {
@@ -90,57 +86,55 @@ export function createTransport(options: TransportOptions): Transport {
     });
   }
 
-  function open(wanted: Wanted, call: Call = {}): Promise<Held> {
-    return tries(wanted, call, async (held) => {
+  /** The reply as soon as its head is there; time is then measured from chunk to chunk. */
+  open(wanted: Wanted, call: Call = {}): Promise<Held> {
+    return this.#tries(wanted, call, async (held) => {
       // Nobody may ever read it.
       held.scope.alive(usualSilenceMs);
       return held;
     });
   }
 
-  async function tries<T>(
-    wanted: Wanted,
-    call: Call,
-    read: (held: Held) => Promise<T>,
-  ): Promise<T> {
-    const most = call.maxRetries ?? options.maxRetries;
+  async #tries<T>(wanted: Wanted, call: Call, read: (held: Held) => Promise<T>): Promise<T> {
+    const most = call.maxRetries ?? this.#options.maxRetries;
     const body = bodyOf(wanted);
     for (let tried = 0; ; tried++) {
       try {
-        return await read(await once({ ...wanted, body }, call));
+        return await read(await this.#once({ ...wanted, body }, call));
       } catch (error) {
         if (!(error instanceof FareboxError)) throw error;
         if (wanted.idempotencyKey !== undefined) error.idempotencyKey ??= wanted.idempotencyKey;
-        if (call.signal?.aborted) throw error;
-        const first = tried === 0;
-        if (!wanted.repeatable || tried >= most || !mayRepeat(error, first)) throw error;
+        const over = call.signal?.aborted || !wanted.repeatable || tried >= most;
+        if (over || !mayRepeat(error, tried === 0)) throw error;
         await pause(pauseMs(error, tried), call.signal);
       }
     }
   }
 
-  async function once(wanted: Wanted, call: Call): Promise<Held> {
-    const { waitMs = 0 } = wanted;
-    const limitMs =
-      (call.timeoutMs ?? options.timeoutMs ?? wanted.limitMs ?? usualLimitMs) + waitMs;
-    const late = `No answer from ${originOf(wanted, baseUrl)} within ${limitMs / 1000} s. ${again(wanted)}`;
+  async #once(wanted: Wanted, call: Call): Promise<Held> {
+    const { fetch, timeoutMs } = this.#options;
+    const tryMs = call.timeoutMs ?? timeoutMs ?? wanted.limitMs ?? usualLimitMs;
+    const limitMs = tryMs + (wanted.waitMs ?? 0);
+    const origin = originOf(wanted, this.baseUrl);
+    const late = `No answer from ${origin} within ${limitMs / 1000} s. ${again(wanted)}`;
     const scope = openScope(call.signal, limitMs, late);
     try {
       scope.signal.throwIfAborted();
-      const response = await options.fetch(urlOf(wanted, baseUrl), initOf(wanted, scope));
+      const response = await fetch(urlOf(wanted, this.baseUrl), this.#init(wanted, scope));
       if (response.ok) return { response, scope };
       throw await refusal(response);
     } catch (error) {
       scope.end();
-      throw error instanceof FareboxError ? error : fault(error, scope, wanted);
+      throw this.#fault(error, scope, wanted);
     }
   }
 
-  function initOf(wanted: Wanted, scope: Scope): RequestInit {
+  #init(wanted: Wanted, scope: Scope): RequestInit {
     const { method, idempotencyKey, keyed = true } = wanted;
-    const headers = new Headers(keyed ? options.headers : undefined);
+    const { apiKey, headers: always } = this.#options;
+    const headers = new Headers(keyed ? always : undefined);
     for (const [name, value] of Object.entries(wanted.headers ?? {})) headers.set(name, value);
-    if (keyed && options.apiKey) headers.set('authorization', `Key ${options.apiKey}`);
+    if (keyed && apiKey) headers.set('authorization', `Key ${apiKey}`);
     if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey);
     if (wanted.json !== undefined) headers.set('content-type', 'application/json');
     const body = wanted.body?.();
@@ -156,18 +150,12 @@ export function createTransport(options: TransportOptions): Transport {
     } as RequestInit;
   }
 
-  function fault(error: unknown, scope: Scope, wanted: Wanted): FareboxError {
-    if (scope.signal.aborted) return scope.signal.reason as FareboxError;
+  #fault(error: unknown, scope: Scope, wanted: Wanted): FareboxError {
     if (error instanceof FareboxError) return error;
-    const why = reasonFor(error);
-    return new FareboxError(
-      'connection_error',
-      `The connection to ${originOf(wanted, baseUrl)} failed${why}. ${again(wanted)}`,
-      { cause: error },
-    );
+    if (scope.signal.aborted) return scope.signal.reason as FareboxError;
+    const failed = `The connection to ${originOf(wanted, this.baseUrl)} failed${reasonFor(error)}.`;
+    return new FareboxError('connection_error', `${failed} ${again(wanted)}`, { cause: error });
   }
-
-  return { baseUrl, json, open };
 }
 
 function bodyOf({ json, body }: Wanted): Wanted['body'] {

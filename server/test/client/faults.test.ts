@@ -237,6 +237,21 @@ describe('a call that is given up', () => {
     assert.equal((await errorOf(farebox.balance({ signal }))).code, 'aborted');
   });
 
+  test('names the key under which a submit or chat is safe to send again', async () => {
+    const idempotencyKey = 'given up';
+    const stopped = AbortSignal.abort();
+    for (const options of [{ timeoutMs: 50, maxRetries: 0 }, { signal: stopped }]) {
+      faulty.spoil = () => 'silence';
+      const told = { ...options, idempotencyKey };
+      const submit = await errorOf(farebox.submit(model, input, told));
+      const chat = await errorOf(farebox.chat.create(call, told));
+      assert.deepEqual(
+        [submit.idempotencyKey, chat.idempotencyKey],
+        [idempotencyKey, idempotencyKey],
+      );
+    }
+  });
+
   test('is not sent again', async () => {
     const control = new AbortController();
     faulty.meet('/queue/', refused(503, 'capacity_unavailable', { 'retry-after': '30' }));

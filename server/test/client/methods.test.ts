@@ -349,6 +349,8 @@ describe('media inside an input', () => {
     assert.notEqual(second, first);
     assert.equal(sent.deep.text, path, 'a text is never taken for a path');
     assert.deepEqual(seen.at(-1), { sent: png.length * 2, total: png.length * 2 });
+    const totals = new Set(seen.map(({ total }) => total));
+    assert.deepEqual(totals, new Set([null, png.length * 2]), 'a total that grows');
     assert.equal(input.image_url, blob, "the caller's own value is left alone");
   });
 

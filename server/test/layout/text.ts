@@ -88,7 +88,7 @@ export function checkColumns(project: Project): string[] {
 }
 
 export function checkFunctionLengths(project: Project): string[] {
-  return sources(project, /^(server|bin|bench)\//)
+  return sources(project, /^(server|client|bin|bench)\//)
     .filter(({ path }) => !isTest(path))
     .flatMap(({ path, text }) =>
       functionsOf(path.endsWith('.ts') ? stripTypes(text) : text)
