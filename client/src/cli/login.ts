@@ -30,7 +30,7 @@ export async function login(
   else {
     print(`Signed in to ${baseUrl} with the key "${found.key.name}".`);
     print(`${formatUsd(found.available_usd_micro)} can be spent.`);
-    remark(quiet, `Kept in ${settingsPath()}, which only you can read.`);
+    remark(quiet, `Kept in ${settingsPath()}, for you alone.`);
   }
   for (const name of ['FAREBOX_API_KEY', 'FAREBOX_BASE_URL'])
     if (process.env[name]) tell(`${name} is set and goes before what was kept now.`);

@@ -16,7 +16,7 @@ const prompt = /\$ $/;
 
 const page = new URL('../../../docs/fare.md', import.meta.url);
 const root = path.resolve(import.meta.dirname, '../../..');
-const home = fs.mkdtempSync(path.join(os.tmpdir(), 'fare-transcripts-'));
+const home = fs.mkdtempSync(path.join(os.tmpdir(), 'fare-'));
 const socket = path.join(home, 'tmux');
 const tmux = (...args: string[]) =>
   execFileSync('tmux', ['-S', socket, ...args], { encoding: 'utf8' });
