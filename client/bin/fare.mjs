@@ -1,0 +1,10 @@
+#!/usr/bin/env node
+// The command of the package; in a clone it is there once `npm run build` or `npm start` has run.
+import { existsSync } from 'node:fs';
+
+const built = new URL('../dist/cli/main.js', import.meta.url);
+if (existsSync(built)) await import(built.href);
+else {
+  console.error('fare is not built yet: run `npm run build` first.');
+  process.exitCode = 1;
+}
