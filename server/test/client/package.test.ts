@@ -80,12 +80,19 @@ describe('what is published', () => {
     const files = readdirSync(folder(), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => path.relative(folder(), path.join(entry.parentPath, entry.name)));
-    const known = /^(dist\/.*\.(c?js|d\.c?ts|md)|man\/fare\.1|README\.md|LICENSE|package\.json)$/;
+    const known =
+      /^(bin\/fare\.mjs|dist\/.*\.(c?js|d\.c?ts|md)|man\/fare\.1|README\.md|LICENSE|package\.json)$/;
     assert.deepEqual(
       files.filter((file) => !known.test(file)),
       [],
     );
-    for (const file of ['README.md', 'LICENSE', 'dist/index.cjs', 'dist/cli/main.js'])
+    for (const file of [
+      'README.md',
+      'LICENSE',
+      'bin/fare.mjs',
+      'dist/index.cjs',
+      'dist/cli/main.js',
+    ])
       assert.ok(files.includes(file), `${file} is missing`);
   });
 
