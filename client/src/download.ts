@@ -3,6 +3,7 @@ import type { Progress } from './media.ts';
 import { isServerSide, newKey, nodeFs } from './runtime.ts';
 import {
   backoffMs,
+  checkCall,
   chunksOf,
   isPassing,
   usualSilenceMs,
@@ -36,6 +37,7 @@ export async function download(
   url: string,
   options: DownloadOptions = {},
 ): Promise<Blob> {
+  checkCall(options);
   const sink = options.to === undefined ? memory() : await onDisk(options.to);
   try {
     const contentType = await fetchInto(sink, transport, url, options);

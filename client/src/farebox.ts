@@ -6,7 +6,14 @@ import { upload, withUploads, type Media, type Progress, type UploadOptions } fr
 import { formatUsd, withAmounts } from './money.ts';
 import { environment, newKey } from './runtime.ts';
 import { openScope } from './scope.ts';
-import { Transport, segments, type Call, type Wanted } from './transport.ts';
+import {
+  Transport,
+  checkCall,
+  checkNumber,
+  segments,
+  type Call,
+  type Wanted,
+} from './transport.ts';
 import type {
   Balance,
   Estimate,
@@ -141,6 +148,7 @@ export class Farebox {
 
   /** Uploads the input's media, reserves the price and queues the request. */
   async submit(modelId: string, input: Input, options: SubmitOptions = {}): Promise<Job> {
+    checkCall(options);
     const path = `/queue/${segments(modelId, 'model id')}`;
     const wanted = {
       method: 'POST',
@@ -161,6 +169,10 @@ export class Farebox {
     options: RunOptions = {},
   ): Promise<Result<T>> {
     const { maxUsdMicro, onSubmit, onStatus, signal, timeoutMs, ...rest } = options;
+    checkCall(options);
+    // What only looks like an amount would let any price pass.
+    if (maxUsdMicro !== undefined && typeof maxUsdMicro !== 'bigint')
+      throw badArgument("maxUsdMicro is a bigint: parseUsd('0.05').", 'maxUsdMicro');
     const late = `There is no result after ${(timeoutMs ?? 0) / 1000} s. A request that was submitted goes on: attach(requestId) follows it.`;
     const limit = openScope(signal, timeoutMs ?? Infinity, late);
     const call = { ...rest, signal: limit.signal };
@@ -200,7 +212,8 @@ export class Farebox {
     requestId: string,
     { waitSeconds = 0, ...call }: Call & { waitSeconds?: number } = {},
   ): Promise<Status> {
-    const wait = Math.min(waitMostSeconds, Math.max(0, waitSeconds));
+    checkNumber(waitSeconds, 'waitSeconds', 0);
+    const wait = Math.min(waitMostSeconds, waitSeconds);
     const query = wait > 0 ? { wait } : {};
     return this.#ofRequest(requestId, '/status', call, { query, waitMs: wait * 1000 });
   }
