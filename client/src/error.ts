@@ -88,3 +88,9 @@ export function about(error: unknown, requestId: string): unknown {
 export function badArgument(message: string, param: string | null = null): FareboxError {
   return new FareboxError('bad_argument', message, { param });
 }
+
+/** Of bytes to upload: their source failed, not the connection. */
+export function unreadable(error: unknown): FareboxError {
+  const { message } = error as Error;
+  return badArgument(`What was to be uploaded cannot be read: ${message}`, 'file');
+}

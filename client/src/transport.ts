@@ -1,4 +1,4 @@
-import { FareboxError, badArgument } from './error.ts';
+import { FareboxError, badArgument, unreadable } from './error.ts';
 import { withAmounts } from './money.ts';
 import { openScope, pause, type Scope } from './scope.ts';
 import type { ErrorBody } from './types.ts';
@@ -183,6 +183,10 @@ export class Transport {
   #fault(error: unknown, scope: Scope, wanted: Wanted): FareboxError {
     if (error instanceof FareboxError) return error;
     if (scope.signal.aborted) return scope.signal.reason as FareboxError;
+    const { cause = error } = error as { cause?: unknown };
+    if (cause instanceof FareboxError) return cause;
+    // A file that changed while it was sent.
+    if ((cause as Error).name === 'NotReadableError') return unreadable(cause);
     const failed = `The connection to ${originOf(wanted, this.baseUrl)} failed${reasonFor(error)}.`;
     return new FareboxError('connection_error', `${failed} ${again(wanted)}`, { cause: error });
   }
