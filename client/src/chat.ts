@@ -16,7 +16,7 @@ import type { ChatChunk, ChatInput, Completion, ErrorBody } from './types.ts';
 
 export interface ChatOptions extends Call {
   /** A random one unless given: a repeat after a lost reply gets that reply, not a second one. */
-  idempotencyKey?: string;
+  idempotencyKey?: string | undefined;
 }
 
 /** Thinking takes its time. */

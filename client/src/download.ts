@@ -16,9 +16,9 @@ import { pause } from './scope.ts';
 /** Outputs, whole or not at all. */
 
 export interface DownloadOptions extends Call {
-  onProgress?(progress: Progress): void;
+  onProgress?: ((progress: Progress) => void) | undefined;
   /** Where to put the file; nothing is there before all of it is. Node, Deno and Bun. */
-  to?: string;
+  to?: string | undefined;
 }
 
 /** Where the bytes go. */

@@ -1,3 +1,4 @@
+import { brand } from './brand.ts';
 import { badArgument, unreadable } from './error.ts';
 import { chunksOfStream, isServerSide, nodeFs } from './runtime.ts';
 import type { Call, Transport, Wanted } from './transport.ts';
@@ -7,6 +8,10 @@ import type { UploadedFile } from './types.ts';
 
 /** A file of this machine, by its path. Texts inside an input are never taken for paths. */
 export class LocalFile {
+  static {
+    brand(this, 'file');
+  }
+
   readonly path: string;
   readonly contentType: string | undefined;
 
@@ -17,7 +22,7 @@ export class LocalFile {
 }
 
 /** Marks a path inside an input: `{ image_url: file('./cat.png') }`. Node, Deno and Bun. */
-export function file(path: string, options: { contentType?: string } = {}): LocalFile {
+export function file(path: string, options: { contentType?: string | undefined } = {}): LocalFile {
   return new LocalFile(path, options.contentType);
 }
 
@@ -36,8 +41,8 @@ export interface Progress {
 
 export interface UploadOptions extends Call {
   /** In place of what the bytes say. */
-  contentType?: string;
-  onProgress?(progress: Progress): void;
+  contentType?: string | undefined;
+  onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 /** Bytes that no other thread shares, as Blobs ask. */
@@ -214,10 +219,10 @@ function isText(head: Uint8Array): boolean {
 }
 
 /** A copy with all that has to be uploaded replaced, each of them once; `count`: how many there are. */
-export async function withUploads(
-  input: Record<string, unknown>,
+export async function withUploads<T extends object>(
+  input: T,
   replace: (source: Media, count: number) => Promise<string>,
-): Promise<Record<string, unknown>> {
+): Promise<T> {
   const found = new Map<unknown, Media>();
   collect(input, found);
   const waiting = [...found];
@@ -226,7 +231,7 @@ export async function withUploads(
     for (let next; (next = waiting.shift());) ids.set(next[0], await replace(next[1], found.size));
   };
   await Promise.all(Array.from({ length: uploadsAtOnce }, lane));
-  return (ids.size === 0 ? input : swap(input, ids)) as Record<string, unknown>;
+  return (ids.size === 0 ? input : swap(input, ids)) as T;
 }
 
 /** Two marks of one path mean one file. */

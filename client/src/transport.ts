@@ -1,4 +1,4 @@
-import { FareboxError, badArgument, unreadable } from './error.ts';
+import { FareboxError, badArgument, checkNumber, unreadable } from './error.ts';
 import { withAmounts } from './money.ts';
 import { openScope, pause, type Scope } from './scope.ts';
 import type { ErrorBody } from './types.ts';
@@ -8,20 +8,14 @@ import type { ErrorBody } from './types.ts';
 /** What every call may be told. */
 export interface Call {
   /** Stops the call, and all that waits for it. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /**
    * Milliseconds. Of a single call: each try, 60,000 unless said otherwise; of `run`, `wait` and
    * `watch`: all of it, without a limit unless given.
    */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Further tries of a call that may be sent again; 3 unless said otherwise. */
-  maxRetries?: number;
-}
-
-/** A text or NaN would lift the limit that it is compared with. */
-export function checkNumber(value: unknown, name: string, least: number): void {
-  if (typeof value === 'number' && value >= least) return;
-  throw badArgument(`${name} is a number, ${least} or more.`, name);
+  maxRetries?: number | undefined;
 }
 
 export function checkCall({ signal, timeoutMs, maxRetries }: Call): void {

@@ -181,6 +181,26 @@ describe('a reply that breaks off', () => {
   });
 });
 
+test('a key that is used again with files says how to keep to them', async () => {
+  const idempotencyKey = 'with-a-file';
+  const image_url = new Blob([new Uint8Array(tinyPng)]);
+  const given = { ...input, image_url };
+  const transfers = await service.transfers();
+  await farebox.submit(model, given, { idempotencyKey });
+  const error = await errorOf(farebox.submit(model, given, { idempotencyKey }));
+  assert.equal(error.code, 'idempotency_conflict');
+  assert.match(error.message, /upload\(\).*file_id/);
+  assert.equal(await service.transfers(), transfers + 1);
+  const { file_id } = await farebox.upload(image_url);
+  const kept = { ...input, image_url: file_id };
+  const first = await farebox.submit(model, kept, { idempotencyKey: 'with-its-id' });
+  const again = await farebox.submit(model, kept, { idempotencyKey: 'with-its-id' });
+  assert.equal(again.requestId, first.requestId);
+  const other = { idempotencyKey: 'with-its-id' };
+  const plain = await errorOf(farebox.submit(model, input, other));
+  assert.doesNotMatch(plain.message, /upload/);
+});
+
 describe('a refusal that passes', () => {
   test('is waited for as long as it says', async () => {
     await once(async () => {
@@ -275,6 +295,27 @@ describe('a call that is given up', () => {
         [idempotencyKey, idempotencyKey],
       );
     }
+  });
+
+  test('in the middle of a run says how to find what it may have submitted', async () => {
+    const run = (idempotencyKey: string) =>
+      errorOf(farebox.run(model, input, { timeoutMs: 400, maxUsdMicro: 10_000n, idempotencyKey }));
+    faulty.meet('/estimate', 'silence');
+    const before = await run('before');
+    assert.deepEqual([before.requestId, before.mayHaveBeenAccepted], [null, false]);
+    assert.doesNotMatch(before.message, /attach|idempotencyKey/);
+    faulty.meet('/queue/', { cutAt: 0 }, 'silence', 'silence');
+    const during = await run('during');
+    assert.deepEqual([during.code, during.requestId], ['timeout', null]);
+    assert.equal(during.idempotencyKey, 'during');
+    assert.match(during.message, /idempotencyKey "during"/);
+    assert.doesNotMatch(during.message, /attach/);
+    faulty.spoil = () => undefined;
+    const { requestId } = await farebox.submit(model, input, { idempotencyKey: 'during' });
+    const after = await run('during');
+    assert.equal(after.requestId, requestId, 'the key leads to what was submitted');
+    assert.ok(after.message.includes(`attach("${requestId}")`));
+    assert.equal((await farebox.status(requestId)).status, 'IN_QUEUE', 'it was taken back');
   });
 
   test('is not sent again', async () => {

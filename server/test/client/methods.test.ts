@@ -306,7 +306,7 @@ const methods: Record<string, () => Promise<void>> = {
     };
     const reply = await farebox.chat.create(call);
     assert.equal(reply.choices[0]!.message.content, '{"a_usd_micro":"1"}');
-    assert.equal(reply.usage!.cost_usd_micro, 9n);
+    assert.equal(reply.usage.cost_usd_micro, 9n);
 
     const idempotencyKey = 'chat-once';
     const first = await farebox.chat.create(call, { idempotencyKey });
