@@ -201,7 +201,7 @@ async function answer(talk: Talk, text: string, signal: AbortSignal): Promise<vo
     if (!(error instanceof FareboxError)) throw error;
     // Said again, it would stand there twice.
     if (talk.messages.at(-1)?.role === 'user') talk.messages.pop();
-    say('red', plain(error.message));
+    say('red', error.message);
   }
 }
 

@@ -248,14 +248,14 @@ function addRest(program: Command): void {
   const webhook = program.command('webhook').description('notifications of ended requests');
   const listen = verb(webhook, 'listen', 'receive notifications here')
     .option('-p, --port <n>', 'where to listen, on this machine only', count, 4040)
-    .option('--secret <whsec>', 'verify with this secret; better: FAREBOX_WEBHOOK_SECRET')
+    .option('--secret-stdin', 'read the secret from stdin; else it is FAREBOX_WEBHOOK_SECRET')
     .action(run(async () => (await import('./webhook.ts')).listen));
   remark(listen, {
     says: [
       'The service sends to public addresses only: put a tunnel of your choice before this port, and give its address to `fare run --webhook`.',
-      'A notification that is not signed as it should be is shown as such and answered with 400.',
+      'A notification that is not signed as it should be is shown as such and answered with 400. What a page in a browser sends is refused with 403 and not shown.',
     ],
-    examples: [['FAREBOX_WEBHOOK_SECRET=whsec_... fare webhook listen', 'until Ctrl-C']],
+    examples: [['fare webhook listen --secret-stdin < secret.txt', 'until Ctrl-C']],
   });
   const mcp = verb(program, 'mcp', 'offer the models to an assistant')
     .option('--max-usd <amount>', 'what it may spend in all; default: 1', usd)

@@ -90,8 +90,13 @@ export async function saveOutput(
   }
   if (media.length > 0 || typeof output.text !== 'string') return saved;
   if (options.out !== null) saved.push(saveText(card, output.text, options));
-  else if (!options.json) print(process.stdout.isTTY ? plain(output.text) : output.text);
+  else if (!options.json) printText(output.text);
   return saved;
+}
+
+/** In a pipe as it is. */
+function printText(text: string): void {
+  print(process.stdout.isTTY ? plain(text) : text);
 }
 
 function saveText(card: RequestCard, text: string, options: SaveOptions): SavedFile {
@@ -108,7 +113,7 @@ async function toStdout(
   output: Output,
   signal?: AbortSignal,
 ): Promise<void> {
-  if (media.length === 0 && typeof output.text === 'string') return print(output.text);
+  if (media.length === 0 && typeof output.text === 'string') return printText(output.text);
   if (media.length !== 1)
     throw usage(`There are ${media.length} outputs: stdout takes one. Give a folder with --out.`);
   if (process.stdout.isTTY)
