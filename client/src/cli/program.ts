@@ -177,18 +177,21 @@ function addRuns(program: Command): void {
   });
   const chat = verb(program, 'chat', 'talk to a text model')
     .argument('[model]', 'its id; default: that of `fare settings chat-model`, or the first')
-    .argument('[message...]', 'say this and end; default: talk, or read stdin in a pipe')
+    .argument(
+      '[message...]',
+      'say this and end, "-" at its end reads on from stdin; default: talk, or read stdin in a pipe',
+    )
     .option('-s, --system <text>', 'instructions for the model')
     .option('--max-tokens <n>', 'length of a reply at most', count)
     .action(run(async () => (await import('./chat.ts')).chat));
   remark(chat, {
     says: [
       'On a terminal it keeps the conversation; /help lists what else can be done there. Ctrl-C breaks a reply off. What each reply cost stands below it.',
-      'With a message, or in a pipe, the reply is all that stdout gets. Both together: the message, then what came through the pipe.',
+      'With a message, or in a pipe, the reply is all that stdout gets. Both together, with "-" behind the message: the message, then what came through the pipe.',
     ],
     examples: [
       ['fare chat', 'a conversation'],
-      ['git diff | fare chat sandbox/chat "Write a commit message:"', 'one reply'],
+      ['git diff | fare chat sandbox/chat "Write a commit message:" -', 'one reply'],
     ],
   });
 }

@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { FareboxError, formatUsd, verifyWebhook } from '../index.ts';
 import { usage } from './exits.ts';
+import { stdinText } from './input.ts';
 import type { Context } from './program.ts';
-import { cut, jsonOf, oneLine, paint, print, readStdin, remark, tell } from './terminal.ts';
+import { cut, jsonOf, oneLine, paint, print, remark, tell } from './terminal.ts';
 
 /** What the service sends is far smaller. */
 const bodyMost = 1 << 20;
@@ -50,7 +51,7 @@ export async function listen(
 
 /** Not from the command line: others on this machine can read that, and so can who sees its history. */
 async function secretsOf(fromStdin: boolean): Promise<string[] | undefined> {
-  const text = fromStdin ? await readStdin() : process.env.FAREBOX_WEBHOOK_SECRET;
+  const text = fromStdin ? await stdinText() : process.env.FAREBOX_WEBHOOK_SECRET;
   const secrets = text?.split(/\s+/).filter(Boolean) ?? [];
   if (
     secrets.some((each) => !/^whsec_[\w+/=-]+$/.test(each)) ||
