@@ -58,7 +58,7 @@ async function seedPages({ url, password }: Trial['web']) {
   ])
     await demo('POST', `${of}/keys`, { name, monthly_limit_usd_micro: limit });
   const ada = { email: 'ada@example.com', role: 'developer' };
-  const { link } = await demo('POST', `${of}/invitations`, ada);
+  const invited = await demo('POST', `${of}/invitations`, ada);
   const operator = await visit(url, 'operator@farebox.local', password);
   const credit = { amount_usd_micro: '250000000', reference: 'invoice 2026-041' };
   await operator('POST', `/api/operator/accounts/${account_id}/credit`, credit);
@@ -66,7 +66,7 @@ async function seedPages({ url, password }: Trial['web']) {
   const { data } = await operator('POST', '/api/operator/vouchers', voucher);
   await demo('POST', `${of}/vouchers`, { code: (data as { code: string }[])[0]!.code });
   await operator('POST', '/api/operator/invitations', { email: 'grace@example.com' });
-  const { pathname, search } = new URL(link as string);
+  const { pathname, search } = new URL(invited.url as string);
   return { account_id, invitation: pathname + search };
 }
 
