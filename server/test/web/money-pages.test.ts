@@ -33,15 +33,17 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
   let browser: Browser;
   let base: string;
   let busy: TestAccount;
+  let forget: () => Promise<unknown>;
   before(async () => {
     service = await startWebService({ env: { FAREBOX_TOP_UP_TEXT: text } });
     browser = await openBrowser();
     base = originOf(service);
     busy = await service.account({ usd: 5, monthly_limit_usd_micro: 40_000n });
-    await spendForMonths(service, busy);
+    forget = await spendForMonths(service, busy);
   });
   after(async () => {
     await browser?.close();
+    await forget();
     await service.stop();
   });
 

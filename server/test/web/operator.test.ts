@@ -54,6 +54,10 @@ const deeds: Record<string, () => Promise<[Record<string, string>, object]>> = {
   ],
   'account.invite': async () => [{}, { email: email(), role: 'billing' }],
   'person.reset': async () => [{ person_id: owner.id }, {}],
+  'person.email': async () => [
+    { person_id: (await person(service, { [customer.account_id]: 'billing' })).id },
+    { email: email() },
+  ],
   'invitation.create': async () => [{}, { email: email() }],
   'invitation.withdraw': async () => {
     const wanted = { account_id: null, email: email(), role: 'owner', invited_by: null } as const;

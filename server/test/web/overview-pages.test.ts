@@ -11,14 +11,16 @@ describe('the overview', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
   let browser: Browser;
   let busy: TestAccount;
+  let forget: () => Promise<unknown>;
   before(async () => {
     service = await startWebService();
     browser = await openBrowser();
     busy = await service.account({ usd: 5, monthly_limit_usd_micro: 40_000n });
-    await spendForMonths(service, busy);
+    forget = await spendForMonths(service, busy);
   });
   after(async () => {
     await browser?.close();
+    await forget();
     await service.stop();
   });
 
