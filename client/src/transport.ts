@@ -180,7 +180,7 @@ export class Transport {
     const { cause = error } = error as { cause?: unknown };
     if (cause instanceof FareboxError) return cause;
     // A file that changed while it was sent.
-    if ((cause as Error).name === 'NotReadableError') return unreadable(cause);
+    if ((cause as Error | null)?.name === 'NotReadableError') return unreadable(cause);
     const failed = `The connection to ${originOf(wanted, this.baseUrl)} failed${reasonFor(error)}.`;
     return new FareboxError('connection_error', `${failed} ${again(wanted)}`, { cause: error });
   }
