@@ -9,6 +9,7 @@ import {
   chromium as playwright,
   type Browser,
   type BrowserContext,
+  type Locator,
   type Page,
 } from 'playwright-core';
 import { until } from './until.ts';
@@ -161,6 +162,10 @@ export async function barriers(page: Page): Promise<string[]> {
 export async function overflowOf(page: Page): Promise<number> {
   const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
   return wide - page.viewportSize()!.width;
+}
+
+export function isFocused(what: Locator): Promise<boolean> {
+  return what.evaluate((node) => node === node.ownerDocument.activeElement);
 }
 
 /** Nothing stands in anybody's way in light and in dark, and nothing is wider than the window. */

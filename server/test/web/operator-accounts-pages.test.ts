@@ -1,11 +1,12 @@
 /** The operator's console in a real browser: finding an account, and what may be done to it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import {
   barriers,
   desktop,
   enter,
+  isFocused,
   openBrowser,
   overflowOf,
   phone,
@@ -13,6 +14,7 @@ import {
   withoutBrowser,
 } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
 import { operatorOf, originOf, person, startWebService, type Person } from '../kit/web.ts';
 
 describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => {
@@ -97,7 +99,7 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
   }
 
   for (const [size, viewport] of Object.entries({ desktop, phone })) {
-    test(`shows one with a long address within its window, at ${size} width`, async () => {
+    test(`shows one with a long address and a large balance whole, at ${size} width`, async () => {
       const email = `alexandra.konstantinopoulou.${size}@engineering.example-company.com`;
       const body = {
         email,
@@ -113,9 +115,33 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
       await page.getByText('$1,234,567.891234').first().waitFor();
       await picture(page, `operator-account-long-${size}`);
       assert.equal(await overflowOf(page), 0);
+      assert.deepEqual(await page.evaluate(cutNumbers), []);
       await context.close();
     });
   }
+
+  test('focus goes back to the button that opened a dialog', async () => {
+    const { account_id } = await service.account();
+    const { page, context } = await enter(browser, base, operator);
+    await page.goto(`${base}/operator/accounts/${account_id}`);
+    const dialog = page.getByRole('dialog');
+    const escapesTo = async (button: Locator) => {
+      await dialog.waitFor();
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      await until('the button has the focus again', () => isFocused(button));
+    };
+    const credits = page.getByRole('button', { name: 'Credit' });
+    await credits.press('Enter');
+    await escapesTo(credits);
+    const more = page.getByRole('button', { name: 'More actions' });
+    for (const name of ['Change the prices', 'Suspend']) {
+      await more.press('Enter');
+      await page.getByRole('menuitem', { name }).press('Enter');
+      await escapesTo(more);
+    }
+    await context.close();
+  });
 
   test('makes an account with a first credit, and its owner signs up by the link', async () => {
     const { page, context, faults } = await enter(browser, base, operator, { scheme: 'dark' });
@@ -171,6 +197,16 @@ async function credit(page: Page, amount: string, reference: string, says: strin
   await page.getByLabel('Reference').fill(reference);
   await page.getByText(says).waitFor();
 }
+
+/** Numbers that reach beyond the room that their card has inside. */
+const cutNumbers = `[...document.querySelectorAll('main .mantine-Card-root .number')]
+  .filter((number) => {
+    const { right } = number.getBoundingClientRect();
+    const card = number.closest('.mantine-Card-root');
+    const inside = card.getBoundingClientRect().right - parseFloat(getComputedStyle(card).paddingRight);
+    return right > inside;
+  })
+  .map((number) => number.textContent)`;
 
 function use(service: Service, key: string) {
   return service.call('GET', '/v1/requests', { key });
