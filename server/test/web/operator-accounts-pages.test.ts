@@ -37,6 +37,7 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
     test(`find one, credit it and suspend it, at ${size} width`, async () => {
       const customer = await service.account({ usd: 5 });
       const owner = await person(service, { [customer.account_id]: 'owner' });
+      let lastRequest = '';
       for (let i = 0; i < 3; i++) {
         const body = { prompt: 'a cat', num_images: i + 1 };
         const sent = await service.call('POST', '/v1/queue/fake/image', {
@@ -44,6 +45,7 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
           body,
         });
         assert.equal(sent.status, 202, sent.text);
+        lastRequest = sent.body.request_id;
       }
       await service.work();
       const { page, context, faults } = await enter(browser, base, operator, { viewport });
@@ -52,6 +54,13 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
       await page.getByText(/^Key: /).waitFor();
       assert.ok(!page.url().includes(customer.key.slice(6, 12)), page.url());
       await picture(page, `operator-accounts-key-${size}`);
+      await page.getByLabel('Find an account').fill(lastRequest);
+      await page.getByRole('link', { name: 'Its request' }).waitFor();
+      assert.deepEqual(await barriers(page), []);
+      await page.getByRole('link', { name: 'Its request' }).click();
+      await page.waitForURL(`${base}/operator/requests/${lastRequest}`);
+      await page.getByRole('heading', { name: 'fake/image' }).waitFor();
+      await page.goBack();
       await page.getByLabel('Find an account').fill(customer.email.split('@')[0]!);
       await page.waitForURL(/q=a\d+/);
       assert.deepEqual(await barriers(page), []);

@@ -95,6 +95,35 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
     });
   }
 
+  test('says since when its figures are, and not that all is well, without an answer', async () => {
+    const { context } = await enter(browser, base, operator);
+    await context.clock.install();
+    const paths = ['/operator', '/operator/upstreams', '/operator/queue', '/cabinet'];
+    const opened = await Promise.all(
+      paths.map(async (path) => {
+        const page = await context.newPage();
+        await page.goto(`${base}${path}`);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
+        return page;
+      }),
+    );
+    const [overview] = opened;
+    await overview!.getByText('Nothing waits for you').waitFor();
+    await context.route('**/api/**', (route) => route.abort());
+    await context.clock.fastForward(6_000);
+    for (const page of opened) {
+      await page.getByText(/^Not updated since \d\d:\d\d$/).waitFor();
+      await picture(page, `operator-not-updated-${opened.indexOf(page)}`);
+    }
+    assert.equal(await overview!.getByText('Nothing waits for you').count(), 0);
+    await context.unroute('**/api/**');
+    await overview!.getByRole('button', { name: 'Try again' }).first().click();
+    await overview!.getByText('Nothing waits for you').waitFor();
+    assert.equal(await overview!.getByText(/^Not updated since/).count(), 0);
+    await context.close();
+  });
+
   test('invites somebody to sign up, takes it back, and keeps both in the log', async () => {
     const { page, context, faults } = await enter(browser, base, operator);
     await page.goto(`${base}/operator/invitations`);

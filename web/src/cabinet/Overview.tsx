@@ -49,7 +49,13 @@ export function Overview() {
         )}
       </PageTitle>
       <Stack gap="lg">
-        {error && <Failure error={error} retry={() => void overview.refetch()} />}
+        {error && (
+          <Failure
+            error={error}
+            retry={() => void overview.refetch()}
+            since={overview.dataUpdatedAt}
+          />
+        )}
         <Figures data={data} />
         {data && !data.steps.has_request && <FirstSteps steps={data.steps} />}
         {data?.steps.has_request && (
