@@ -62,27 +62,29 @@ async function* chunksFrom(
   idempotencyKey: string,
 ): AsyncGenerator<ChatChunk> {
   let cost: bigint | undefined;
-  for await (const { data } of events) {
-    if (data === '[DONE]') return;
-    const chunk = parsed<ChatChunk & Partial<ErrorBody>>(data);
-    if (chunk.error) throw brokenOff(chunk.error, cost, idempotencyKey);
-    withAmounts(chunk.usage);
-    cost = chunk.usage?.cost_usd_micro ?? cost;
-    yield chunk;
+  try {
+    for await (const { data } of events) {
+      if (data === '[DONE]') return;
+      const chunk = parsed<ChatChunk & Partial<ErrorBody>>(data);
+      if (chunk.error) throw brokenOff(chunk.error, cost);
+      withAmounts(chunk.usage);
+      cost = chunk.usage?.cost_usd_micro ?? cost;
+      yield chunk;
+    }
+    throw new FareboxError(
+      'connection_error',
+      `The stream ended early. With idempotencyKey "${idempotencyKey}" the same call repeats what was delivered, without a second charge.`,
+    );
+  } catch (error) {
+    // Whatever goes wrong with a reply that has begun, its call was accepted.
+    if (error instanceof FareboxError)
+      Object.assign(error, { idempotencyKey, mayHaveBeenAccepted: true });
+    throw error;
   }
-  throw new FareboxError(
-    'connection_error',
-    `The stream ended early. With idempotencyKey "${idempotencyKey}" the same call repeats what was delivered, without a second charge.`,
-    { idempotencyKey },
-  );
 }
 
 /** Before the fault comes what was charged. */
-function brokenOff(
-  error: ErrorBody['error'],
-  cost: bigint | undefined,
-  idempotencyKey: string,
-): FareboxError {
+function brokenOff(error: ErrorBody['error'], cost: bigint | undefined): FareboxError {
   const details = { ...error.details, ...(cost !== undefined && { charged_usd_micro: cost }) };
-  return Object.assign(errorFrom({ ...error, details }, null), { idempotencyKey });
+  return errorFrom({ ...error, details }, null);
 }

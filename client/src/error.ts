@@ -59,6 +59,11 @@ export class FareboxError extends Error {
   readonly retryAfterSeconds?: number;
   /** The key the call was sent under: the same call under it does nothing twice. */
   idempotencyKey?: string;
+  /**
+   * True of a submit or chat whose outcome is not known: a reply was lost, be it that of an earlier
+   * try. False: nothing was accepted, and nothing is charged.
+   */
+  mayHaveBeenAccepted = false;
 
   constructor(code: ErrorCode | ClientCode, message: string, facts: ErrorFacts = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });

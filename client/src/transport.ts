@@ -98,15 +98,19 @@ export class Transport {
   async #tries<T>(wanted: Wanted, call: Call, read: (held: Held) => Promise<T>): Promise<T> {
     const most = call.maxRetries ?? this.#options.maxRetries;
     const body = bodyOf(wanted);
+    let lost = false;
     for (let tried = 0; ; tried++) {
+      const isSent = !call.signal?.aborted;
       try {
         return await read(await this.#once({ ...wanted, body }, call));
       } catch (error) {
         if (!(error instanceof FareboxError)) throw error;
-        if (wanted.idempotencyKey !== undefined) error.idempotencyKey ??= wanted.idempotencyKey;
+        lost ||= isSent && isLost(error);
         const over = call.signal?.aborted || !wanted.repeatable || tried >= most;
-        if (over || !mayRepeat(error, tried === 0)) throw error;
-        await pause(pauseMs(error, tried), call.signal);
+        if (over || !mayRepeat(error, tried === 0)) throw marked(error, wanted, lost);
+        await pause(pauseMs(error, tried), call.signal).catch((stopped: FareboxError) => {
+          throw marked(stopped, wanted, lost);
+        });
       }
     }
   }
@@ -167,6 +171,25 @@ function bodyOf({ json, body }: Wanted): Wanted['body'] {
     throw badArgument(`The input cannot be written as JSON: ${(error as Error).message}`, 'input');
   }
   return () => text;
+}
+
+/** Whether the service may have accepted what it was sent, although the try ended so. */
+function isLost({ status, code, retryAfterSeconds }: FareboxError): boolean {
+  // With a time to wait it is this very call that runs; else another has its key.
+  if (code === 'idempotency_conflict') return retryAfterSeconds !== undefined;
+  if (code === 'capacity_unavailable' || code === 'submit_failed') return false;
+  return status === null || status < 400 || status >= 500;
+}
+
+/** A refusal of the last try says nothing of an earlier one whose reply was lost. */
+function marked(error: FareboxError, wanted: Wanted, lost: boolean): FareboxError {
+  const { idempotencyKey } = wanted;
+  if (idempotencyKey === undefined) return error;
+  error.idempotencyKey ??= idempotencyKey;
+  if (!lost) return error;
+  error.mayHaveBeenAccepted = true;
+  if (!error.message.includes(idempotencyKey)) error.message += ` ${again(wanted)}`;
+  return error;
 }
 
 /** What to do when it is not known whether the call came through. */

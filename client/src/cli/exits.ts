@@ -21,7 +21,10 @@ export const exitMeanings: [Exit, string][] = [
     exits.money,
     'The balance, a limit of the key, or the amount that you allow does not cover the price.',
   ],
-  [exits.open, 'The request goes on without this command; `fare resume` takes it up again.'],
+  [
+    exits.open,
+    'The request goes on without this command, or may do so; `fare resume` takes it up again.',
+  ],
   [
     exits.unavailable,
     'The service cannot be reached, is full, or limits the rate: try again later.',

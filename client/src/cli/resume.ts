@@ -28,7 +28,7 @@ export async function resume(
   if (job.out === '-' && context.json) throw usage('--out - and --json both want stdout.');
   if (job.request_id === null) {
     remark(context.quiet, `Submitting ${job.model_id} again, under the same idempotency key`);
-    await submitKept(client, job);
+    await submitKept(client, job, { again: true });
   }
   remark(context.quiet, `Request ${job.request_id}`);
   const { force = false, preview } = options;

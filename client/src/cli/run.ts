@@ -57,7 +57,7 @@ export async function runModel(
     ended: false,
   };
   keepJob(job);
-  const submitted = await submitKept(client, job);
+  const submitted = await submitKept(client, job, { again: false });
   if (!options.wait) {
     if (context.json) return printJson(submitted);
     remark(context.quiet, `Queued. Take it up with: fare resume ${submitted.request_id}`);

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { images, tinyPng } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { refused as refusedBy, startFaulty } from '../kit/faulty.ts';
 import { until } from '../kit/until.ts';
 import { homeOf, refused, well, type Home } from './fare-kit.ts';
 
@@ -34,6 +35,7 @@ after(async () => {
 let startsBefore = 0;
 beforeEach(() => (startsBefore = service.fake.starts.length));
 
+const limited = refusedBy(429, 'rate_limited', { 'x-should-retry': 'false' });
 const cat = ['run', 'fake/image', '--prompt', 'a cat on a mat'];
 
 describe('an interrupted run', () => {
@@ -113,6 +115,31 @@ describe('an interrupted run', () => {
       assert.equal(before.available - (await service.balance(account)).available, 10_000n);
     });
   }
+
+  test('a repeat that is refused after a lost answer: exit 5, resumed as one request', async () => {
+    const before = await service.balance(account);
+    const faulty = await startFaulty(service.base);
+    const env = { FAREBOX_BASE_URL: `${faulty.base}/v1`, FAREBOX_API_KEY: account.key };
+    faulty.meet('/queue/', { cutAt: 0 }, limited);
+    refused(await home.run(cat, { env }), 5, /Not now: whether[^]*not known[^]*fare resume/);
+    // Of a command that only now learns of a refusal nobody knows what the last one did.
+    faulty.meet('/queue/', refusedBy(401, 'unauthorized'));
+    refused(await home.run(['resume'], { env }), 3, /Not now/);
+    const ran = well(await home.run(['resume'], { env }));
+    await faulty.stop();
+    assert.match(ran.stdout, /^a-cat-on-a-mat-/);
+    assert.equal(service.fake.starts.length, startsBefore + 1);
+    assert.equal(before.available - (await service.balance(account)).available, 10_000n);
+  });
+
+  test('a refusal of the first try leaves nothing to resume', async () => {
+    const faulty = await startFaulty(service.base);
+    const env = { FAREBOX_BASE_URL: `${faulty.base}/v1`, FAREBOX_API_KEY: account.key };
+    faulty.meet('/queue/', limited);
+    refused(await home.run(cat, { env }), 6, /Not now/);
+    refused(await home.run(['resume'], { env }), 2, /Nothing that was run here is open/);
+    await faulty.stop();
+  });
 
   test('--no-wait prints the id alone; `fare resume` does the rest', async () => {
     const ran = well(await home.run([...cat, '--no-wait']));

@@ -128,6 +128,31 @@ describe('a reply that breaks off', () => {
     assert.equal(await requestsMade(), requests, 'a second request');
   });
 
+  test('and a refused repeat after it: what the first try did is not known, and said so', async () => {
+    const later = refused(429, 'rate_limited', { 'x-should-retry': 'false' });
+    const error = await once(async () => {
+      faulty.meet('/queue/', { cutAt: 0 }, later);
+      return errorOf(farebox.run(model, input));
+    });
+    assert.deepEqual([error.code, error.mayHaveBeenAccepted], ['rate_limited', true]);
+    assert.match(error.message, new RegExp(`not known.*${error.idempotencyKey!}`));
+    faulty.meet('/queue/', later);
+    const first = await errorOf(farebox.run(model, input));
+    assert.deepEqual([first.code, first.mayHaveBeenAccepted], ['rate_limited', false]);
+    assert.doesNotMatch(first.message, /not known/);
+  });
+
+  test('and a signal that fires before the repeat: likewise', async () => {
+    const control = new AbortController();
+    faulty.meet('/queue/', { status: 500, headers: { 'retry-after': '30' } });
+    const submitting = errorOf(farebox.submit(model, input, { signal: control.signal }));
+    await until('it was sent', () => faulty.calls.length === 1);
+    control.abort();
+    assert.equal((await submitting).mayHaveBeenAccepted, true);
+    const never = await errorOf(farebox.submit(model, input, { signal: control.signal }));
+    assert.deepEqual([never.code, never.mayHaveBeenAccepted], ['aborted', false]);
+  });
+
   test('of a chat is given again without a second charge', async () => {
     const reply = await once(async () => {
       faulty.meet('/chat/', { cutAt: 100 });
