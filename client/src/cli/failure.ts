@@ -63,7 +63,8 @@ function tellJson(code: string, message: string, details: Record<string, unknown
   process.stdout.write(`${jsonOf({ error: { code, message, ...details } })}\n`);
 }
 
-async function stopOf(error: unknown): Promise<Stop | null> {
+/** Null: a fault of this program. */
+export async function stopOf(error: unknown): Promise<Stop | null> {
   // Loaded already where one was thrown.
   const { FareboxError } = await import('../error.ts');
   if (!(error instanceof FareboxError)) return systemStop(error);

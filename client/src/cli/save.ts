@@ -108,15 +108,20 @@ async function toStdout(
   output: Output,
   signal?: AbortSignal,
 ): Promise<void> {
-  if (media.length === 0 && typeof output.text === 'string') return print(output.text);
+  if (media.length === 0 && typeof output.text === 'string') return written(`${output.text}\n`);
   if (media.length !== 1)
     throw usage(`There are ${media.length} outputs: stdout takes one. Give a folder with --out.`);
   if (process.stdout.isTTY)
     throw usage('A terminal cannot show these bytes.', 'Send stdout into a file or a pipe.');
   const bytes = await client.download(media[0]!.url, { signal });
-  for await (const chunk of bytes.stream()) {
-    if (!process.stdout.write(chunk)) await new Promise((go) => process.stdout.once('drain', go));
-  }
+  for await (const chunk of bytes.stream()) await written(chunk);
+}
+
+/** Or not, which is told. */
+function written(part: Uint8Array | string): Promise<void> {
+  return new Promise((go, fail) =>
+    process.stdout.write(part, (error) => (error ? fail(error) : go())),
+  );
 }
 
 function targetOf(
