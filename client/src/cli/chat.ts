@@ -10,20 +10,11 @@ import {
 import { keyed } from './account.ts';
 import { exits, Stop, usage } from './exits.ts';
 import { chargeHint, messageOf } from './failure.ts';
+import { stdinText } from './input.ts';
 import { nearest, priceText } from './models.ts';
 import type { Context } from './program.ts';
 import { readSettings } from './settings.ts';
-import {
-  jsonOf,
-  paint,
-  plain,
-  print,
-  printTable,
-  readStdin,
-  remark,
-  say,
-  tell,
-} from './terminal.ts';
+import { jsonOf, paint, plain, print, printTable, remark, say, tell } from './terminal.ts';
 
 interface ChatOptions {
   system?: string;
@@ -64,8 +55,12 @@ export async function chat(
     messages: [],
     spent: 0n,
   };
+  const more = words.at(-1) === '-';
+  if (more) words.pop();
   const message = words.join(' ');
-  const piped = process.stdin.isTTY ? '' : (await readStdin()).trimEnd();
+  // Whatever else stdin is, a message does not wait for its end.
+  const reads = more || (message === '' && !process.stdin.isTTY);
+  const piped = reads ? (await stdinText()).trimEnd() : '';
   if (message !== '' || piped !== '' || !process.stdin.isTTY || context.json)
     await once(talk, [message, piped].filter(Boolean).join('\n\n'), context);
   else await converse(talk);
@@ -211,7 +206,7 @@ async function answer(talk: Talk, text: string, signal: AbortSignal): Promise<vo
     if (!(error instanceof FareboxError)) throw error;
     // Said again, it would stand there twice.
     if (talk.messages.at(-1)?.role === 'user') talk.messages.pop();
-    if (!signal.aborted) say('red', plain(messageOf(error)));
+    if (!signal.aborted) say('red', messageOf(error));
     say('dim', chargeHint(error) ?? 'Nothing was charged.');
   }
 }

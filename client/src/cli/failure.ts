@@ -3,7 +3,7 @@ import type { FareboxError } from '../error.ts';
 import { formatUsd } from '../money.ts';
 import { exits, Stop, type Exit } from './exits.ts';
 import { connection } from './settings.ts';
-import { jsonOf, plain, say, tell } from './terminal.ts';
+import { jsonOf, say, tell } from './terminal.ts';
 
 /** How a command that cannot go on ends: words on stderr, with what to do next, and an exit code. */
 
@@ -36,14 +36,14 @@ export async function endWith(error: unknown): Promise<Exit> {
   const known = error instanceof Stop ? error : await stopOf(error);
   if (known === null) {
     const { stack, message } = error instanceof Error ? error : new Error(String(error));
-    tell(plain(stack ?? message));
+    tell(stack ?? message);
     tellJson('internal', message, {});
     return exits.failed;
   }
   // Said already, where it happened.
   if (known.message !== '') {
     const sign = known.exit === exits.open ? 'yellow' : 'red';
-    say(sign, plain(known.message));
+    say(sign, known.message);
     if (known.hint) say('dim', known.hint);
     tellJson(known.code, known.message, known.details);
   }

@@ -5,7 +5,7 @@ import { stopOf } from './failure.ts';
 import { detached, follow, leavable, unsuccessful } from './follow.ts';
 import { keepJob, keptJobs, requestIdOf, type KeptJob } from './jobs.ts';
 import type { Context } from './program.ts';
-import { checkOut, chargeText, saveOutput } from './save.ts';
+import { checkOut, chargeText, saveOutput, type SavedFile } from './save.ts';
 import { submitKept } from './submit.ts';
 import { printJson, remark } from './terminal.ts';
 
@@ -24,7 +24,7 @@ export async function resume(
   const job = findJob(client, id);
   if (options.out !== undefined) {
     checkOut(options.out, options.force ?? false);
-    Object.assign(job, { out: options.out, folder: process.cwd(), save: true });
+    Object.assign(job, { out: options.out, folder: process.cwd(), save: true, saved: [] });
   }
   if (job.out === '-' && context.json) throw usage('--out - and --json both want stdout.');
   if (job.request_id === null) {
@@ -90,8 +90,9 @@ export async function finish(
     client.response(requestId),
     client.requests.get(requestId),
   ]);
-  const { out, folder, save } = job;
-  const how = { out, folder, force, quiet, json, preview };
+  const { out, folder, save, saved: before = [] } = job;
+  const onSaved = (saved: SavedFile[]) => keepJob({ ...job, saved });
+  const how = { out, folder, force, quiet, json, preview, before, onSaved };
   const saveAll = async (signal: AbortSignal) =>
     save ? saveOutput(client, card, output, { ...how, signal }) : [];
   const files = await leavable(saveAll, async () => {

@@ -13,7 +13,7 @@ import { finish, goesOn } from './resume.ts';
 import { checkOut } from './save.ts';
 import { readSettings, usualAskAboveUsd } from './settings.ts';
 import { submitKept } from './submit.ts';
-import { canAsk, print, printJson, remark } from './terminal.ts';
+import { canAsk, oneLine, print, printJson, remark } from './terminal.ts';
 import { uploadFiles } from './upload.ts';
 
 export interface RunOptions extends InputOptions {
@@ -62,7 +62,7 @@ export async function runModel(
     if (!options.wait) {
       if (context.json) return printJson(submitted);
       remark(context.quiet, `Queued. Take it up with: fare resume ${submitted.request_id}`);
-      return print(submitted.request_id);
+      return print(oneLine(submitted.request_id));
     }
     remark(context.quiet, `Request ${submitted.request_id}`);
     await finish(context, client, job, { force, preview: options.preview, cancels: true });

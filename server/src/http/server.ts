@@ -68,11 +68,12 @@ export function createServer(
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler(sendError);
-  app.setNotFoundHandler((req, reply) =>
-    web && asksForPage(req)
-      ? noPage(req, reply, web.deps)
-      : sendError(new ApiError('not_found', { message: nothingAt(req) }), req, reply),
-  );
+  app.setNotFoundHandler((req, reply) => {
+    // Browsers get a page: nobody may keep the one answer for those who asked for the other.
+    reply.headers({ vary: 'accept', 'cache-control': 'no-store' });
+    if (web && asksForPage(req)) return noPage(req, reply, web.deps);
+    return sendError(new ApiError('not_found', { message: nothingAt(req) }), req, reply);
+  });
   if (logger.level === 'debug') logCalls(app, logger);
   bound(app, deps);
   refuseMisfits(app);

@@ -51,8 +51,8 @@ describe('fare chat', () => {
     assert.deepEqual(sent().messages, [{ role: 'user', content: 'Hi there' }]);
   });
 
-  test('a message and a pipe: first the one, then the other', async () => {
-    const args = ['chat', '-s', 'Be brief.', '--max-tokens', '7', '-q', 'Sum up:'];
+  test('a message, "-" and a pipe: first the one, then the other', async () => {
+    const args = ['chat', '-s', 'Be brief.', '--max-tokens', '7', '-q', 'Sum up:', '-'];
     const ran = well(await home.run(args, { stdin: 'a text\nof lines\n' }));
     assert.equal(ran.stderr, '');
     assert.deepEqual(sent().messages, [
@@ -60,6 +60,21 @@ describe('fare chat', () => {
       { role: 'user', content: 'Sum up:\n\na text\nof lines' },
     ]);
     assert.equal(sent().max_tokens, 7);
+  });
+
+  test('a message does not wait for the end of stdin, nor is that added to it', async () => {
+    const running = home.start(['chat', 'fake/chat', 'Hi'], { stdin: null });
+    const ran = well(await running.ended);
+    assert.equal(ran.stdout, 'Hello you\n');
+    running.child.stdin!.destroy();
+    well(await home.run(['chat', 'fake/chat', 'Ho'], { stdin: 'not asked for' }));
+    const said = service.fake.chats.map(({ body }) => body.messages);
+    assert.deepEqual(said.flat(), [
+      { role: 'user', content: 'Hi' },
+      { role: 'user', content: 'Ho' },
+    ]);
+    well(await home.run(['chat', '-'], { stdin: 'All of it' }));
+    assert.deepEqual(sent().messages, [{ role: 'user', content: 'All of it' }]);
   });
 
   test('the setting chat-model decides where no model is named', async () => {

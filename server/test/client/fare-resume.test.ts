@@ -87,6 +87,32 @@ describe('an interrupted run', () => {
     assert.deepEqual(fs.readFileSync(path.join(home.dir, 'x.png')), tinyPng);
   });
 
+  for (const out of [[], ['-o', 'cats/'], ['-o', 'cat.png']]) {
+    test(`left between two outputs: the first is not saved again (${out.at(-1) ?? 'no --out'})`, async () => {
+      service.fake.behave.poll = () => ({ state: 'done', result: images(3) });
+      const env = { FAREBOX_BASE_URL: proxy.base, FAREBOX_API_KEY: account.key };
+      const files = () =>
+        (fs.readdirSync(home.dir, { recursive: true }) as string[]).filter((each) =>
+          each.endsWith('.png'),
+        );
+      Object.assign(proxy, { stalls: true, stalled: 0, passes: 1, outputs: 0 });
+      const args = ['run', 'fake/image', '--prompt', 'a cat', 'num_images=3', ...out];
+      const running = home.start(args, { env });
+      await until('the second is on its way', () => proxy.stalled === 1, 10_000);
+      running.child.kill('SIGKILL');
+      await running.ended;
+      const [first] = files();
+      Object.assign(proxy, { stalls: false, passes: 0, outputs: 0 });
+      const ran = well(await home.run(['resume'], { env }));
+      assert.equal(proxy.outputs, 2, 'downloads');
+      const names = ran.stdout.trim().split('\n');
+      assert.equal(names.length, 3);
+      assert.equal(names[0], first);
+      assert.deepEqual(files().sort(), names.sort());
+      assert.ok(!names.some((name) => name.includes('_2')));
+    });
+  }
+
   test('another computer takes it up by its id', async () => {
     const { running, id, finish } = await begun();
     running.child.kill('SIGKILL');
@@ -156,6 +182,10 @@ interface Proxy {
   swallowed: number;
   stalls: boolean;
   stalled: number;
+  /** So many outputs get through before one stalls. */
+  passes: number;
+  /** Outputs that were asked for. */
+  outputs: number;
   server: Server;
 }
 
@@ -164,7 +194,14 @@ interface Proxy {
  * outputs stop after ten bytes.
  */
 async function openProxy(): Promise<Proxy> {
-  const switches = { swallows: false, swallowed: 0, stalls: false, stalled: 0 };
+  const switches = {
+    swallows: false,
+    swallowed: 0,
+    stalls: false,
+    stalled: 0,
+    passes: 0,
+    outputs: 0,
+  };
   const proxy: Proxy = { base: '', port: 0, ...switches, server: createServer() };
   proxy.server.on('request', (req, res) => {
     const { method, url, headers } = req;
@@ -174,7 +211,9 @@ async function openProxy(): Promise<Proxy> {
         return;
       }
       res.writeHead(reply.statusCode!, reply.headers);
-      if (proxy.stalls && url!.includes('/output/')) {
+      const isOutput = url!.includes('/output/');
+      if (isOutput) proxy.outputs++;
+      if (proxy.stalls && isOutput && proxy.outputs > proxy.passes) {
         res.flushHeaders();
         reply.once('data', (part: Buffer) => res.write(part.subarray(0, 10)));
         proxy.stalled++;

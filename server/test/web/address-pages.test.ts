@@ -38,6 +38,9 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
 
     const ask = async (path: string, accept: string, method = 'GET') => {
       const { status, headers } = await fetch(`${base}${path}`, { method, headers: { accept } });
+      // A shared cache must not give the one answer to who asked for the other.
+      assert.equal(headers.get('cache-control'), 'no-store', `${method} ${path}`);
+      assert.match(headers.get('vary')!, /accept/i);
       return [status, headers.get('content-type')!.split(';')[0]];
     };
     const html = 'text/html,application/xhtml+xml,*/*;q=0.8';

@@ -76,7 +76,7 @@ export function asksForPage({ method, url, headers }: FastifyRequest): boolean {
 
 /** The same document: it says that there is no such page. */
 export function noPage(req: FastifyRequest, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
-  return page(req, reply.code(404).header('vary', 'accept'), deps);
+  return page(req, reply.code(404), deps);
 }
 
 /** A file of the build; its name changes with its content. */
