@@ -14,7 +14,10 @@ export type Exit = (typeof exits)[keyof typeof exits];
 
 export const exitMeanings: [Exit, string][] = [
   [exits.done, 'Done.'],
-  [exits.failed, 'It failed, or was cancelled: the message says why. A failed job costs nothing.'],
+  [
+    exits.failed,
+    'It failed, or was cancelled: the message says why. A failed job costs nothing; of a chat that broke off, what had come is charged.',
+  ],
   [exits.usage, 'The command, the model or its input is not right; nothing was spent.'],
   [exits.unauthorized, 'There is no key, or the service does not take it.'],
   [
@@ -27,7 +30,7 @@ export const exitMeanings: [Exit, string][] = [
   ],
   [
     exits.unavailable,
-    'The service cannot be reached, is full, or limits the rate: try again later.',
+    'The service cannot be reached, is full, or limits the rate. This call spent nothing: try again later.',
   ],
   [exits.interrupted, 'Interrupted by Ctrl-C; a request that still waited was cancelled.'],
 ];

@@ -96,7 +96,7 @@ export async function saveOutput(
   }
   if (media.length > 0 || typeof output.text !== 'string') return saved;
   if (options.out !== null) saved.push(saveText(card, output.text, options));
-  else if (!options.json) printText(output.text);
+  else if (!options.json) await printText(output.text);
   return saved;
 }
 
@@ -106,8 +106,8 @@ function stillThere(file: SavedFile | undefined): SavedFile | undefined {
 }
 
 /** In a pipe as it is. */
-function printText(text: string): void {
-  print(process.stdout.isTTY ? plain(text) : text);
+function printText(text: string): Promise<void> {
+  return written(`${process.stdout.isTTY ? plain(text) : text}\n`);
 }
 
 function saveText(card: RequestCard, text: string, options: SaveOptions): SavedFile {
@@ -130,9 +130,14 @@ async function toStdout(
   if (process.stdout.isTTY)
     throw usage('A terminal cannot show these bytes.', 'Send stdout into a file or a pipe.');
   const bytes = await client.download(media[0]!.url, { signal });
-  for await (const chunk of bytes.stream()) {
-    if (!process.stdout.write(chunk)) await new Promise((go) => process.stdout.once('drain', go));
-  }
+  for await (const chunk of bytes.stream()) await written(chunk);
+}
+
+/** Or not, which is told. */
+function written(part: Uint8Array | string): Promise<void> {
+  return new Promise((go, fail) =>
+    process.stdout.write(part, (error) => (error ? fail(error) : go())),
+  );
 }
 
 function targetOf(
