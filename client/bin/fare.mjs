@@ -5,6 +5,6 @@ import { existsSync } from 'node:fs';
 const built = new URL('../dist/cli/main.js', import.meta.url);
 if (existsSync(built)) await import(built.href);
 else {
-  console.error('fare is not built yet: run `npm run build` first.');
+  process.stderr.write('fare is not built yet: run `npm run build` first.\n');
   process.exitCode = 1;
 }

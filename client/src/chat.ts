@@ -16,7 +16,7 @@ import type { ChatChunk, ChatInput, Completion, ErrorBody } from './types.ts';
 
 export interface ChatOptions extends Call {
   /** A random one unless given: a repeat after a lost reply gets that reply, not a second one. */
-  idempotencyKey?: string;
+  idempotencyKey?: string | undefined;
 }
 
 /** Thinking takes its time. */
@@ -61,28 +61,33 @@ async function* chunksFrom(
   events: ReturnType<typeof eventsOf>,
   idempotencyKey: string,
 ): AsyncGenerator<ChatChunk> {
+  let requestId: string | undefined;
   let cost: bigint | undefined;
-  for await (const { data } of events) {
-    if (data === '[DONE]') return;
-    const chunk = parsed<ChatChunk & Partial<ErrorBody>>(data);
-    if (chunk.error) throw brokenOff(chunk.error, cost, idempotencyKey);
-    withAmounts(chunk.usage);
-    cost = chunk.usage?.cost_usd_micro ?? cost;
-    yield chunk;
+  try {
+    for await (const { data } of events) {
+      if (data === '[DONE]') return;
+      const chunk = parsed<ChatChunk & Partial<ErrorBody>>(data);
+      if (chunk.error) throw brokenOff(chunk.error, cost);
+      withAmounts(chunk.usage);
+      requestId ??= /^chatcmpl-(.+)/.exec(chunk.id)?.[1];
+      cost = chunk.usage?.cost_usd_micro ?? cost;
+      yield chunk;
+    }
+    throw new FareboxError('connection_error', 'The stream ended early.');
+  } catch (error) {
+    if (!(error instanceof FareboxError)) throw error;
+    // Whatever goes wrong with a reply that has begun, its call was accepted.
+    Object.assign(error, { idempotencyKey, mayHaveBeenAccepted: true });
+    error.requestId ??= requestId ?? null;
+    // What the service did not say itself.
+    if (error.type === 'client_error')
+      error.message += ` With idempotencyKey "${idempotencyKey}" the same call repeats what was delivered, without a second charge.`;
+    throw error;
   }
-  throw new FareboxError(
-    'connection_error',
-    `The stream ended early. With idempotencyKey "${idempotencyKey}" the same call repeats what was delivered, without a second charge.`,
-    { idempotencyKey },
-  );
 }
 
 /** Before the fault comes what was charged. */
-function brokenOff(
-  error: ErrorBody['error'],
-  cost: bigint | undefined,
-  idempotencyKey: string,
-): FareboxError {
+function brokenOff(error: ErrorBody['error'], cost: bigint | undefined): FareboxError {
   const details = { ...error.details, ...(cost !== undefined && { charged_usd_micro: cost }) };
-  return Object.assign(errorFrom({ ...error, details }, null), { idempotencyKey });
+  return errorFrom({ ...error, details }, null);
 }

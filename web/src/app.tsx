@@ -1,4 +1,4 @@
-import { Center, Loader } from '@mantine/core';
+import { Skeleton } from '@mantine/core';
 import type { QueryClient } from '@tanstack/react-query';
 import {
   createRootRouteWithContext,
@@ -98,11 +98,7 @@ export function createPages(queries: QueryClient) {
     // Texts as they are: pages say themselves what they read as what.
     parseSearch: parseSearchWith((text) => text),
     stringifySearch: stringifySearchWith(JSON.stringify),
-    defaultPendingComponent: () => (
-      <Center h="60vh">
-        <Loader />
-      </Center>
-    ),
+    defaultPendingComponent: () => <Skeleton h="60vh" m="md" />,
     defaultErrorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,
   });
 }

@@ -1,21 +1,20 @@
 import { createInterface } from 'node:readline/promises';
-import { FareboxError, formatUsd, type ChatInput, type Farebox, type Model } from '../index.ts';
+import {
+  FareboxError,
+  formatUsd,
+  type ChatChunk,
+  type ChatInput,
+  type Farebox,
+  type Model,
+} from '../index.ts';
 import { keyed } from './account.ts';
 import { exits, Stop, usage } from './exits.ts';
+import { chargeHint, messageOf } from './failure.ts';
+import { stdinText } from './input.ts';
 import { nearest, priceText } from './models.ts';
 import type { Context } from './program.ts';
 import { readSettings } from './settings.ts';
-import {
-  jsonOf,
-  paint,
-  plain,
-  print,
-  printTable,
-  readStdin,
-  remark,
-  say,
-  tell,
-} from './terminal.ts';
+import { jsonOf, paint, plain, print, printTable, remark, say, tell } from './terminal.ts';
 
 interface ChatOptions {
   system?: string;
@@ -56,8 +55,12 @@ export async function chat(
     messages: [],
     spent: 0n,
   };
+  const more = words.at(-1) === '-';
+  if (more) words.pop();
   const message = words.join(' ');
-  const piped = process.stdin.isTTY ? '' : (await readStdin()).trimEnd();
+  // Whatever else stdin is, a message does not wait for its end.
+  const reads = more || (message === '' && !process.stdin.isTTY);
+  const piped = reads ? (await stdinText()).trimEnd() : '';
   if (message !== '' || piped !== '' || !process.stdin.isTTY || context.json)
     await once(talk, [message, piped].filter(Boolean).join('\n\n'), context);
   else await converse(talk);
@@ -98,55 +101,57 @@ async function once(talk: Talk, message: string, { json, quiet }: Context): Prom
   const stop = new AbortController();
   const leave = () => stop.abort();
   process.once('SIGINT', leave);
-  const said = await reply(talk, stop.signal);
-  process.off('SIGINT', leave);
-  if (said.interrupted) throw new Stop(exits.interrupted, 'interrupted', '');
-  remark(quiet, said.cost);
+  try {
+    remark(quiet, await reply(talk, stop.signal));
+  } catch (error) {
+    if (!stop.signal.aborted || !(error instanceof FareboxError)) throw error;
+    remark(quiet, chargeHint(error) ?? '');
+    throw new Stop(exits.interrupted, 'interrupted', '');
+  } finally {
+    process.off('SIGINT', leave);
+  }
 }
 
 function sent({ system, messages }: Talk): Message[] {
   return system ? [{ role: 'system', content: system }, ...messages] : messages;
 }
 
-/** Streams one reply to stdout and keeps it in the conversation. */
-async function reply(
-  talk: Talk,
-  signal: AbortSignal,
-): Promise<{ cost: string; interrupted: boolean }> {
+/** Streams one reply to stdout, keeps it in the conversation, and says what it cost. */
+async function reply(talk: Talk, signal: AbortSignal): Promise<string> {
   const { client, model, max_tokens } = talk;
   const shown = process.stdout.isTTY ? plain : (text: string) => text;
   let text = '';
-  let cost = '';
   let id = '';
+  let usage: ChatChunk['usage'];
   try {
     const request = { model, messages: sent(talk), max_tokens, stream: true } as const;
     for await (const chunk of await client.chat.create(request, { signal })) {
       id = chunk.id;
+      usage = chunk.usage ?? usage;
       const part: unknown = chunk.choices[0]?.delta.content;
-      if (typeof part === 'string') {
-        text += part;
-        process.stdout.write(shown(part));
-      }
-      if (chunk.usage) {
-        const { cost_usd_micro, prompt_tokens, completion_tokens } = chunk.usage;
-        talk.spent += cost_usd_micro;
-        cost = `${formatUsd(cost_usd_micro)} · ${Number(prompt_tokens)} tokens in, ${Number(completion_tokens)} out`;
-      }
+      if (typeof part !== 'string') continue;
+      text += part;
+      process.stdout.write(shown(part));
     }
   } catch (error) {
-    if (!signal.aborted) throw error;
-    const charged = await chargeOf(client, id);
-    talk.spent += charged ?? 0n;
-    cost = `Broken off; ${charged === null ? 'what had come by then is charged' : formatUsd(charged)}`;
+    if (error instanceof FareboxError && error.mayHaveBeenAccepted) {
+      const charged = usage?.cost_usd_micro ?? (await chargeOf(client, id));
+      if (charged !== null) error.details.charged_usd_micro = charged;
+      talk.spent += charged ?? 0n;
+    }
+    throw error;
   } finally {
     if (text !== '' && !text.endsWith('\n')) process.stdout.write('\n');
     if (text !== '') talk.messages.push({ role: 'assistant', content: text });
   }
-  return { cost, interrupted: signal.aborted };
+  if (!usage) return '';
+  talk.spent += usage.cost_usd_micro;
+  return `${formatUsd(usage.cost_usd_micro)} · ${Number(usage.prompt_tokens)} tokens in, ${Number(usage.completion_tokens)} out`;
 }
 
 /** Null where the service does not tell it at once. */
 async function chargeOf(client: Farebox, completionId: string): Promise<bigint | null> {
+  if (completionId === '') return null;
   const requestId = completionId.replace('chatcmpl-', '');
   try {
     await client.status(requestId, { waitSeconds: 2, timeoutMs: 4_000, maxRetries: 0 });
@@ -196,12 +201,13 @@ async function converse(talk: Talk): Promise<void> {
 async function answer(talk: Talk, text: string, signal: AbortSignal): Promise<void> {
   talk.messages.push({ role: 'user', content: text });
   try {
-    say('dim', (await reply(talk, signal)).cost);
+    say('dim', await reply(talk, signal));
   } catch (error) {
     if (!(error instanceof FareboxError)) throw error;
     // Said again, it would stand there twice.
     if (talk.messages.at(-1)?.role === 'user') talk.messages.pop();
-    say('red', plain(error.message));
+    if (!signal.aborted) say('red', messageOf(error));
+    say('dim', chargeHint(error) ?? 'Nothing was charged.');
   }
 }
 

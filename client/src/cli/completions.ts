@@ -8,19 +8,24 @@ import type { Context } from './program.ts';
 import { stateFolder, writePrivately } from './settings.ts';
 import { print } from './terminal.ts';
 
-/** Each shell asks `fare __complete WORD…`, whose last word is the one to complete. */
+/**
+ * Each shell asks `fare __complete WORD…`, whose last word is the one to complete. What it is told is
+ * somebody else's text: no shell may evaluate it, nor insert it unquoted.
+ */
 const scripts: Record<string, string> = {
   bash: String.raw`_fare() {
-  local words cur="${'$'}{COMP_WORDS[COMP_CWORD]}"
-  words=$(fare __complete "${'$'}{COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null) || return
-  local IFS=$'\n'
-  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  local word
+  COMPREPLY=()
+  while IFS= read -r word; do
+    printf -v word %q "$word"
+    COMPREPLY+=("$word")
+  done < <(fare __complete "${'$'}{COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -o default -F _fare fare`,
   zsh: String.raw`_fare() {
   local -a found
   found=("${'$'}{(@f)$(fare __complete "${'$'}{(@)words[2,CURRENT]}" 2>/dev/null)}")
-  [[ -n "$found" ]] && compadd -Q -- $found || _files
+  [[ -n "$found" ]] && compadd -- $found || _files
 }
 (( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
 compdef _fare fare`,
@@ -85,8 +90,9 @@ function walk(program: Command, words: string[]) {
   return { command, operands, flag };
 }
 
+/** Ids are the service's text: what a shell could take for more than a word is left out. */
 function fitting(all: string[], typed: string): string[] {
-  return all.filter((each) => each.startsWith(typed));
+  return all.filter((each) => /^[\w./:@+-]+$/.test(each) && each.startsWith(typed));
 }
 
 const idsKeptMs = 3_600_000;

@@ -14,17 +14,23 @@ export type Exit = (typeof exits)[keyof typeof exits];
 
 export const exitMeanings: [Exit, string][] = [
   [exits.done, 'Done.'],
-  [exits.failed, 'It failed, or was cancelled: the message says why. A failed job costs nothing.'],
+  [
+    exits.failed,
+    'It failed, or was cancelled: the message says why. A failed job costs nothing; of a chat that broke off, what had come is charged.',
+  ],
   [exits.usage, 'The command, the model or its input is not right; nothing was spent.'],
   [exits.unauthorized, 'There is no key, or the service does not take it.'],
   [
     exits.money,
     'The balance, a limit of the key, or the amount that you allow does not cover the price.',
   ],
-  [exits.open, 'The request goes on without this command; `fare resume` takes it up again.'],
+  [
+    exits.open,
+    'The request goes on without this command, or may do so; `fare resume` takes it up again.',
+  ],
   [
     exits.unavailable,
-    'The service cannot be reached, is full, or limits the rate: try again later.',
+    'The service cannot be reached, is full, or limits the rate. This call spent nothing: try again later.',
   ],
   [exits.interrupted, 'Interrupted by Ctrl-C; a request that still waited was cancelled.'],
 ];

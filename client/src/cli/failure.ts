@@ -1,8 +1,9 @@
 import { CommanderError } from 'commander';
 import type { FareboxError } from '../error.ts';
+import { formatUsd } from '../money.ts';
 import { exits, Stop, type Exit } from './exits.ts';
 import { connection } from './settings.ts';
-import { jsonOf, plain, say, tell } from './terminal.ts';
+import { jsonOf, say, tell } from './terminal.ts';
 
 /** How a command that cannot go on ends: words on stderr, with what to do next, and an exit code. */
 
@@ -35,14 +36,14 @@ export async function endWith(error: unknown): Promise<Exit> {
   const known = error instanceof Stop ? error : await stopOf(error);
   if (known === null) {
     const { stack, message } = error instanceof Error ? error : new Error(String(error));
-    tell(plain(stack ?? message));
+    tell(stack ?? message);
     tellJson('internal', message, {});
     return exits.failed;
   }
   // Said already, where it happened.
   if (known.message !== '') {
     const sign = known.exit === exits.open ? 'yellow' : 'red';
-    say(sign, plain(known.message));
+    say(sign, known.message);
     if (known.hint) say('dim', known.hint);
     tellJson(known.code, known.message, known.details);
   }
@@ -63,16 +64,18 @@ function tellJson(code: string, message: string, details: Record<string, unknown
   process.stdout.write(`${jsonOf({ error: { code, message, ...details } })}\n`);
 }
 
-async function stopOf(error: unknown): Promise<Stop | null> {
+/** Null: a fault of this program. */
+export async function stopOf(error: unknown): Promise<Stop | null> {
   // Loaded already where one was thrown.
   const { FareboxError } = await import('../error.ts');
   if (!(error instanceof FareboxError)) return systemStop(error);
-  const exit = exitOf[error.code] ?? exits.failed;
+  // Later it would be a second reply, and a second charge.
+  const exit = error.mayHaveBeenAccepted ? exits.failed : (exitOf[error.code] ?? exits.failed);
   const details: Record<string, unknown> = { type: error.type, status: error.status };
   if (error.requestId) details.request_id = error.requestId;
   if (error.param) details.param = error.param;
   if (Object.keys(error.details).length > 0) details.details = error.details;
-  return new Stop(exit, error.code, messageOf(error), hintOf(error), details);
+  return new Stop(exit, error.code, messageOf(error), chargeHint(error) ?? hintOf(error), details);
 }
 
 /** A full disk, a folder that may not be written: no fault of ours, so no stack. */
@@ -81,12 +84,23 @@ function systemStop(error: unknown): Stop | null {
   return code && syscall ? new Stop(exits.failed, code.toLowerCase(), message) : null;
 }
 
-function messageOf(error: FareboxError): string {
-  const faults: { path: string; message: string }[] | undefined = error.details.errors;
+export function messageOf({ message, details }: FareboxError): string {
+  // Who calls a program has no idempotency key to send again.
+  const said = message.replaceAll(/ [^.]*\bidempotencyKey "[^"]*"[^.]*\./g, '');
+  const faults: { path: string; message: string }[] | undefined = details.errors;
   // The message tells of the first.
-  if (!Array.isArray(faults) || faults.length < 2) return error.message;
-  const lines = faults.map(({ path, message }) => `  ${path || 'input'}: ${message}`);
-  return [error.message, ...lines].join('\n');
+  if (!Array.isArray(faults) || faults.length < 2) return said;
+  const lines = faults.map((fault) => `  ${fault.path || 'input'}: ${fault.message}`);
+  return [said, ...lines].join('\n');
+}
+
+/** What a chat that broke off costs all the same; null where it costs nothing. */
+export function chargeHint({ mayHaveBeenAccepted, details }: FareboxError): string | null {
+  if (!mayHaveBeenAccepted) return null;
+  const { charged_usd_micro: charged } = details;
+  return charged === undefined
+    ? 'What had come by then may be charged: `fare list` shows it.'
+    : `Charged ${formatUsd(charged)} for what had come.`;
 }
 
 function hintOf({ code }: FareboxError): string | null {

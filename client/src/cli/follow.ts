@@ -83,12 +83,15 @@ async function cancelQueued(client: Farebox, requestId: string): Promise<void> {
   );
 }
 
+/** `because` of another fault; else somebody wanted to leave. */
 export function detached(
   requestId: string,
   says = 'The request goes on without this command.',
+  because?: Stop,
 ): Stop {
   return new Stop(exits.open, 'still_running', says, `Take it up again: fare resume ${requestId}`, {
     request_id: requestId,
+    ...(because && { because: because.code }),
   });
 }
 

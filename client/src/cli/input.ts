@@ -80,7 +80,8 @@ function readText(file: string): string {
   }
 }
 
-async function stdinText(): Promise<string> {
+/** Nobody types into what reads a pipe to its end. */
+export async function stdinText(): Promise<string> {
   if (process.stdin.isTTY) throw usage('Nothing comes on stdin: it is the terminal.');
   return readStdin();
 }

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { usage } from './exits.ts';
 import type { Fields } from './input.ts';
+import type { SavedFile } from './save.ts';
 import { stateFolder, writePrivately } from './settings.ts';
 
 /**
@@ -26,6 +27,8 @@ export interface KeptJob {
   /** Where the outputs go where `out` does not say. */
   folder: string;
   save: boolean;
+  /** The first of its outputs, where more are to come. */
+  saved?: SavedFile[];
   /** Outputs are where they should be, or there are none. */
   ended: boolean;
 }

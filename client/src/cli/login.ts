@@ -3,7 +3,7 @@ import { askSecret, askText } from './ask.ts';
 import { exits, Stop, usage } from './exits.ts';
 import type { Context } from './program.ts';
 import { baseUrlOf, readSettings, settingsPath, usualBaseUrl, writeSettings } from './settings.ts';
-import { canAsk, print, printJson, readStdin, remark, tell } from './terminal.ts';
+import { canAsk, oneLine, print, printJson, readStdin, remark, tell } from './terminal.ts';
 
 export async function login(
   { json, quiet }: Context,
@@ -28,7 +28,7 @@ export async function login(
   writeSettings({ ...kept, base_url: baseUrl, api_key: apiKey });
   if (json) printJson({ base_url: baseUrl, ...found });
   else {
-    print(`Signed in to ${baseUrl} with the key "${found.key.name}".`);
+    print(`Signed in to ${baseUrl} with the key "${oneLine(found.key.name)}".`);
     print(`${formatUsd(found.available_usd_micro)} can be spent.`);
     remark(quiet, `Kept in ${settingsPath()}, for you alone.`);
   }

@@ -1,14 +1,23 @@
 #!/usr/bin/env node
 import { buildProgram } from './program.ts';
+import { exits } from './exits.ts';
 import { endWith } from './failure.ts';
+import { tell } from './terminal.ts';
 
-// A reader who has seen enough, such as `head`, is no failure.
+let unwritten: Error | undefined;
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
+    // A reader who has seen enough, such as `head`, is no failure.
     if (error.code === 'EPIPE') process.exit(0);
-    throw error;
+    // What is under way goes on to its end: it may have been paid for.
+    unwritten ??= error;
   });
 }
+process.once('exit', (code) => {
+  if (!unwritten || code !== exits.done) return;
+  process.exitCode = exits.failed;
+  tell(`Nothing more can be written to stdout: ${unwritten.message}.`);
+});
 
 if (process.argv[2] === '__complete') {
   const { complete } = await import('./completions.ts');

@@ -45,7 +45,7 @@ export async function price(
   const taken = assumed(estimate, model);
   if (!taken) return;
   print('');
-  for (const line of wrap(taken, columnsOf(process.stdout)))
+  for (const line of wrap(oneLine(taken), columnsOf(process.stdout)))
     print(paint(process.stdout, 'dim', line));
 }
 

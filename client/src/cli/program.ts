@@ -177,18 +177,21 @@ function addRuns(program: Command): void {
   });
   const chat = verb(program, 'chat', 'talk to a text model')
     .argument('[model]', 'its id; default: that of `fare settings chat-model`, or the first')
-    .argument('[message...]', 'say this and end; default: talk, or read stdin in a pipe')
+    .argument(
+      '[message...]',
+      'say this and end, "-" at its end reads on from stdin; default: talk, or read stdin in a pipe',
+    )
     .option('-s, --system <text>', 'instructions for the model')
     .option('--max-tokens <n>', 'length of a reply at most', count)
     .action(run(async () => (await import('./chat.ts')).chat));
   remark(chat, {
     says: [
       'On a terminal it keeps the conversation; /help lists what else can be done there. Ctrl-C breaks a reply off. What each reply cost stands below it.',
-      'With a message, or in a pipe, the reply is all that stdout gets. Both together: the message, then what came through the pipe.',
+      'With a message, or in a pipe, the reply is all that stdout gets. Both together, with "-" behind the message: the message, then what came through the pipe.',
     ],
     examples: [
       ['fare chat', 'a conversation'],
-      ['git diff | fare chat sandbox/chat "Write a commit message:"', 'one reply'],
+      ['git diff | fare chat sandbox/chat "Write a commit message:" -', 'one reply'],
     ],
   });
 }
@@ -248,14 +251,14 @@ function addRest(program: Command): void {
   const webhook = program.command('webhook').description('notifications of ended requests');
   const listen = verb(webhook, 'listen', 'receive notifications here')
     .option('-p, --port <n>', 'where to listen, on this machine only', count, 4040)
-    .option('--secret <whsec>', 'verify with this secret; better: FAREBOX_WEBHOOK_SECRET')
+    .option('--secret-stdin', 'read the secret from stdin; else it is FAREBOX_WEBHOOK_SECRET')
     .action(run(async () => (await import('./webhook.ts')).listen));
   remark(listen, {
     says: [
       'The service sends to public addresses only: put a tunnel of your choice before this port, and give its address to `fare run --webhook`.',
-      'A notification that is not signed as it should be is shown as such and answered with 400.',
+      'A notification that is not signed as it should be is shown as such and answered with 400. What a page in a browser sends is refused with 403 and not shown.',
     ],
-    examples: [['FAREBOX_WEBHOOK_SECRET=whsec_... fare webhook listen', 'until Ctrl-C']],
+    examples: [['fare webhook listen --secret-stdin < secret.txt', 'until Ctrl-C']],
   });
   const mcp = verb(program, 'mcp', 'offer the models to an assistant')
     .option('--max-usd <amount>', 'what it may spend in all; default: 1', usd)

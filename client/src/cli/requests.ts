@@ -7,6 +7,7 @@ import type { Context } from './program.ts';
 import { checkOut, mediaIn, saveOutput } from './save.ts';
 import {
   jsonOf,
+  oneLine,
   print,
   printFields,
   printJson,
@@ -86,7 +87,7 @@ export async function wait({ json, quiet }: Context, id: string): Promise<void> 
   const end = await follow(keyed(), requestIdOf(id), { quiet, cancels: false });
   if (end.status !== 'COMPLETED') throw unsuccessful(end);
   if (json) printJson(end);
-  else print(end.status);
+  else print(oneLine(end.status));
 }
 
 export async function cancel({ json, quiet }: Context, id: string): Promise<void> {

@@ -1,10 +1,11 @@
-import { formatUsd, type Farebox } from '../index.ts';
+import { formatUsd, type Farebox, type RequestCard } from '../index.ts';
 import { keyed } from './account.ts';
 import { exits, Stop, usage } from './exits.ts';
+import { stopOf } from './failure.ts';
 import { detached, follow, leavable, unsuccessful } from './follow.ts';
 import { keepJob, keptJobs, requestIdOf, type KeptJob } from './jobs.ts';
 import type { Context } from './program.ts';
-import { checkOut, chargeText, saveOutput } from './save.ts';
+import { checkOut, chargeText, saveOutput, type SavedFile } from './save.ts';
 import { submitKept } from './submit.ts';
 import { printJson, remark } from './terminal.ts';
 
@@ -23,12 +24,12 @@ export async function resume(
   const job = findJob(client, id);
   if (options.out !== undefined) {
     checkOut(options.out, options.force ?? false);
-    Object.assign(job, { out: options.out, folder: process.cwd(), save: true });
+    Object.assign(job, { out: options.out, folder: process.cwd(), save: true, saved: [] });
   }
   if (job.out === '-' && context.json) throw usage('--out - and --json both want stdout.');
   if (job.request_id === null) {
     remark(context.quiet, `Submitting ${job.model_id} again, under the same idempotency key`);
-    await submitKept(client, job);
+    await submitKept(client, job, { again: true });
   }
   remark(context.quiet, `Request ${job.request_id}`);
   const { force = false, preview } = options;
@@ -89,12 +90,15 @@ export async function finish(
     client.response(requestId),
     client.requests.get(requestId),
   ]);
-  const { out, folder, save } = job;
-  const how = { out, folder, force, quiet, json, preview };
+  const { out, folder, save, saved: before = [] } = job;
+  const onSaved = (saved: SavedFile[]) => keepJob({ ...job, saved });
+  const how = { out, folder, force, quiet, json, preview, before, onSaved };
   const saveAll = async (signal: AbortSignal) =>
     save ? saveOutput(client, card, output, { ...how, signal }) : [];
   const files = await leavable(saveAll, async () => {
     throw detached(requestId, 'It is done, but not all of its outputs are saved.');
+  }).catch(async (error: unknown) => {
+    throw await unsaved(error, card);
   });
   end();
   const { quoted_usd_micro, charged_usd_micro, model_id } = card;
@@ -110,4 +114,25 @@ export async function finish(
     });
   }
   remark(quiet, chargeText(formatUsd(charged_usd_micro ?? 0n), formatUsd(quoted_usd_micro)));
+}
+
+/** Whoever ran it again for a fault of after its submit would pay twice. */
+export async function goesOn(error: unknown, requestId: string): Promise<unknown> {
+  const stop = error instanceof Stop ? null : await stopOf(error);
+  if (stop === null) return error;
+  return detached(requestId, `${stop.message} The request goes on without this command.`, stop);
+}
+
+/** A full disk, a folder that has gone: what was paid for can be had all the same. */
+async function unsaved(error: unknown, card: RequestCard): Promise<unknown> {
+  const stop = error instanceof Stop ? error : await stopOf(error);
+  if (stop === null || stop.exit === exits.open || stop.code === 'expired') return stop ?? error;
+  const paid = formatUsd(card.charged_usd_micro ?? 0n);
+  return new Stop(
+    exits.open,
+    'not_saved',
+    `It is done and paid for (${paid}), but not all of its outputs are saved: ${stop.message}`,
+    `Save them elsewhere: fare resume ${card.request_id} --out PATH`,
+    { request_id: card.request_id, because: stop.code },
+  );
 }

@@ -9,11 +9,11 @@ import { keepJob, type KeptJob } from './jobs.ts';
 import { findModel } from './models.ts';
 import { assumed } from './price.ts';
 import type { Context } from './program.ts';
-import { finish } from './resume.ts';
+import { finish, goesOn } from './resume.ts';
 import { checkOut } from './save.ts';
 import { readSettings, usualAskAboveUsd } from './settings.ts';
 import { submitKept } from './submit.ts';
-import { canAsk, print, printJson, remark } from './terminal.ts';
+import { canAsk, oneLine, print, printJson, remark } from './terminal.ts';
 import { uploadFiles } from './upload.ts';
 
 export interface RunOptions extends InputOptions {
@@ -57,14 +57,18 @@ export async function runModel(
     ended: false,
   };
   keepJob(job);
-  const submitted = await submitKept(client, job);
-  if (!options.wait) {
-    if (context.json) return printJson(submitted);
-    remark(context.quiet, `Queued. Take it up with: fare resume ${submitted.request_id}`);
-    return print(submitted.request_id);
+  try {
+    const submitted = await submitKept(client, job, { again: false });
+    if (!options.wait) {
+      if (context.json) return printJson(submitted);
+      remark(context.quiet, `Queued. Take it up with: fare resume ${submitted.request_id}`);
+      return print(oneLine(submitted.request_id));
+    }
+    remark(context.quiet, `Request ${submitted.request_id}`);
+    await finish(context, client, job, { force, preview: options.preview, cancels: true });
+  } catch (error) {
+    throw job.request_id === null ? error : await goesOn(error, job.request_id);
   }
-  remark(context.quiet, `Request ${submitted.request_id}`);
-  await finish(context, client, job, { force, preview: options.preview, cancels: true });
 }
 
 /** With the separator at its end, which makes it a folder. */

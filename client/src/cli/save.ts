@@ -24,6 +24,10 @@ export interface SaveOptions {
   quiet: boolean;
   json: boolean;
   preview: boolean;
+  /** What an earlier command saved of the same outputs, in their order. */
+  before?: SavedFile[];
+  /** All so far, after each that is not the last. */
+  onSaved?(saved: SavedFile[]): void;
   signal?: AbortSignal;
 }
 
@@ -83,15 +87,27 @@ export async function saveOutput(
   }
   const saved: SavedFile[] = [];
   for (const [at, one] of media.entries()) {
-    const target = targetOf(card, one, at, media.length, options);
-    const size = await fetchOne(client, one, target, options);
+    const there = stillThere(options.before?.[at]);
+    const target = there?.path ?? targetOf(card, one, at, media.length, options);
+    const size = there?.size ?? (await fetchOne(client, one, target, options));
     saved.push({ path: target, url: one.url, content_type: one.content_type, size });
+    if (at + 1 < media.length) options.onSaved?.(saved);
     if (!options.json) await say(one, target, size, options);
   }
   if (media.length > 0 || typeof output.text !== 'string') return saved;
   if (options.out !== null) saved.push(saveText(card, output.text, options));
-  else if (!options.json) print(process.stdout.isTTY ? plain(output.text) : output.text);
+  else if (!options.json) await printText(output.text);
   return saved;
+}
+
+function stillThere(file: SavedFile | undefined): SavedFile | undefined {
+  const found = file && statSync(file.path, { throwIfNoEntry: false });
+  return found?.isFile() && found.size === file?.size ? file : undefined;
+}
+
+/** In a pipe as it is. */
+function printText(text: string): Promise<void> {
+  return written(`${process.stdout.isTTY ? plain(text) : text}\n`);
 }
 
 function saveText(card: RequestCard, text: string, options: SaveOptions): SavedFile {
@@ -108,15 +124,20 @@ async function toStdout(
   output: Output,
   signal?: AbortSignal,
 ): Promise<void> {
-  if (media.length === 0 && typeof output.text === 'string') return print(output.text);
+  if (media.length === 0 && typeof output.text === 'string') return printText(output.text);
   if (media.length !== 1)
     throw usage(`There are ${media.length} outputs: stdout takes one. Give a folder with --out.`);
   if (process.stdout.isTTY)
     throw usage('A terminal cannot show these bytes.', 'Send stdout into a file or a pipe.');
   const bytes = await client.download(media[0]!.url, { signal });
-  for await (const chunk of bytes.stream()) {
-    if (!process.stdout.write(chunk)) await new Promise((go) => process.stdout.once('drain', go));
-  }
+  for await (const chunk of bytes.stream()) await written(chunk);
+}
+
+/** Or not, which is told. */
+function written(part: Uint8Array | string): Promise<void> {
+  return new Promise((go, fail) =>
+    process.stdout.write(part, (error) => (error ? fail(error) : go())),
+  );
 }
 
 function targetOf(

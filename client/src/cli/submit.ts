@@ -1,23 +1,35 @@
-import { formatUsd, type Farebox, type QueuedRequest } from '../index.ts';
+import { FareboxError, formatUsd, type Farebox, type QueuedRequest } from '../index.ts';
 import { exits, Stop } from './exits.ts';
 import { leavable } from './follow.ts';
 import { dropJob, keepJob, type KeptJob } from './jobs.ts';
+import { say } from './terminal.ts';
 
-const refusals = new Set([400, 401, 402, 403, 404, 413]);
+/** Of these a later try would not hear anything else. */
+const lasting = new Set([400, 402, 404, 413]);
 
-/** Submits under the kept idempotency key: again and again it is one request. */
-export async function submitKept(client: Farebox, job: KeptJob): Promise<QueuedRequest> {
+/**
+ * Submits under the kept idempotency key: again and again it is one request. `again` says that an
+ * earlier command may have submitted it.
+ */
+export async function submitKept(
+  client: Farebox,
+  job: KeptJob,
+  { again }: { again: boolean },
+): Promise<QueuedRequest> {
   let submitted: QueuedRequest;
   try {
     const how = { idempotencyKey: job.idempotency_key, webhookUrl: job.webhook_url };
     const submit = (signal: AbortSignal) =>
       client.submit(job.model_id, job.input!, { ...how, signal });
-    submitted = (await leavable(submit, unknown)).submitted!;
+    submitted = (await leavable(submit, () => unknown())).submitted!;
   } catch (error) {
-    // Refused: there is no request. Where no answer came, or only a repeat was too much, nobody
-    // knows, so it stays.
-    const { status } = error as { status?: number | null };
-    if (refusals.has(status ?? 0)) dropJob(job);
+    if (!(error instanceof FareboxError)) throw error;
+    if (error.mayHaveBeenAccepted) return unknown(error);
+    if (!again) dropJob(job);
+    else if (lasting.has(error.status ?? 0) && error.code !== 'unexpected_reply') {
+      dropJob(job);
+      say('yellow', 'Whether it was submitted before is not known: look with `fare list`.');
+    }
     throw error;
   }
   delete job.input;
@@ -38,11 +50,14 @@ export async function submitKept(client: Farebox, job: KeptJob): Promise<QueuedR
   return submitted;
 }
 
-async function unknown(): Promise<never> {
+async function unknown(error?: FareboxError): Promise<never> {
+  // The rest of what the library says is for programs that keep its idempotency key.
+  const why = error ? error.message.split('. ')[0] : 'The service had not answered yet';
   throw new Stop(
     exits.open,
     'outcome_unknown',
-    'The service had not answered yet: whether the request was submitted is not known.',
+    `${why}: whether the request was submitted is not known.`,
     'Go on with it: fare resume. However often that is done, it is one request.',
+    error && { because: error.code, status: error.status },
   );
 }

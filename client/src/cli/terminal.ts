@@ -76,14 +76,16 @@ export function print(text: string): void {
 
 /** A line beside the result. */
 export function tell(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${plain(text)}\n`);
 }
 
 /** Sentences beside the result, broken between words where a terminal would break inside them. */
 export function say(style: Style, text: string): void {
   const columns = process.stderr.isTTY ? columnsOf(process.stderr) : Infinity;
-  for (const line of text.split('\n').flatMap((each) => wrap(each, columns)))
-    tell(paint(process.stderr, style, line));
+  for (const line of plain(text)
+    .split('\n')
+    .flatMap((each) => wrap(each, columns)))
+    process.stderr.write(`${paint(process.stderr, style, line)}\n`);
 }
 
 /** A remark beside the result, faint. */
@@ -97,10 +99,15 @@ export function printJson(value: unknown): void {
 }
 
 export function jsonOf(value: unknown, indent?: number): string {
-  return JSON.stringify(
+  const text = JSON.stringify(
     value,
     (_name, each: unknown) => (typeof each === 'bigint' ? String(each) : each),
     indent,
+  );
+  // The same JSON, and no terminal that it may land on obeys it.
+  return text.replaceAll(
+    /[\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 

@@ -4,12 +4,12 @@ import { withUploads } from '../media.ts';
 import { keyed } from './account.ts';
 import { localFile, type Fields } from './input.ts';
 import type { Context } from './program.ts';
-import { bar, bytesText, LiveLine, print, printJson, remark } from './terminal.ts';
+import { bar, bytesText, LiveLine, oneLine, print, printJson, remark } from './terminal.ts';
 
 export async function upload({ json, quiet }: Context, path: string): Promise<void> {
   const uploaded = await uploadFile(keyed(), localFile(path).path, quiet);
   if (json) printJson(uploaded);
-  else print(uploaded.file_id);
+  else print(oneLine(uploaded.file_id));
 }
 
 /** The input with the ids of its files, each uploaded once. */

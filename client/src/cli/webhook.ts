@@ -1,27 +1,29 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import { FareboxError, formatUsd, verifyWebhook, type WebhookEvent } from '../index.ts';
+import { FareboxError, formatUsd, verifyWebhook } from '../index.ts';
 import { usage } from './exits.ts';
+import { stdinText } from './input.ts';
 import type { Context } from './program.ts';
-import { jsonOf, oneLine, paint, print, remark, tell } from './terminal.ts';
+import { cut, jsonOf, oneLine, paint, print, remark, tell } from './terminal.ts';
 
 /** What the service sends is far smaller. */
 const bodyMost = 1 << 20;
 
+/** Others can send as much as they like: more lines than these a second would hide what is real. */
+const doubtfulMost = 10;
+
 /** Until Ctrl-C: shows each notification and whether it is the service's. */
 export async function listen(
   context: Context,
-  options: { port: number; secret?: string },
+  options: { port: number; secretStdin?: boolean },
 ): Promise<void> {
-  const secret = options.secret ?? process.env.FAREBOX_WEBHOOK_SECRET?.split(/\s+/).filter(Boolean);
-  const server = createServer(async (req, res) => {
-    const body = req.method === 'POST' ? await bodyOf(req) : null;
-    if (body === null) {
-      res.writeHead(req.method === 'POST' ? 413 : 405).end();
-      return;
-    }
-    const said = await judge(body, req, secret);
-    res.writeHead(said.verified === false ? 400 : 204).end();
-    show(said, context.json);
+  const secret = await secretsOf(options.secretStdin ?? false);
+  const show = shower(context.json);
+  const server = createServer((req, res) => {
+    answer(req, secret, show).then(
+      (status) => res.writeHead(status).end(),
+      // Whoever sent it has gone in mid-body.
+      () => res.destroy(),
+    );
   });
   const refused = new Promise<never>((_resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
@@ -47,18 +49,51 @@ export async function listen(
   server.closeAllConnections();
 }
 
+/** Not from the command line: others on this machine can read that, and so can who sees its history. */
+async function secretsOf(fromStdin: boolean): Promise<string[] | undefined> {
+  const text = fromStdin ? await stdinText() : process.env.FAREBOX_WEBHOOK_SECRET;
+  const secrets = text?.split(/\s+/).filter(Boolean) ?? [];
+  if (
+    secrets.some((each) => !/^whsec_[\w+/=-]+$/.test(each)) ||
+    (fromStdin && secrets.length === 0)
+  )
+    throw usage('A webhook secret is whsec_ and base64, as the cabinet shows it.');
+  return secrets.length > 0 ? secrets : undefined;
+}
+
+type Show = (said: Said) => void;
+
+/** The status that is answered. */
+async function answer(
+  req: IncomingMessage,
+  secret: string[] | undefined,
+  show: Show,
+): Promise<number> {
+  if (req.method !== 'POST') return 405;
+  // Only browsers say where they come from: a page that you have open is not the service.
+  if (req.headers.origin !== undefined) return 403;
+  const body = await bodyOf(req);
+  if (body === null) return 413;
+  const said = await judge(body, req, secret);
+  show(said);
+  return said.verified === false ? 400 : 204;
+}
+
 interface Said {
   /** Null: there was no secret to verify with. */
   verified: boolean | null;
   why: string | null;
   webhook_id: string | null;
-  event: WebhookEvent | null;
+  /** Whatever JSON it was. Only of what is verified the shape is known. */
+  event: unknown;
 }
+
+type Fields = Record<string, unknown>;
 
 async function judge(
   body: Buffer,
   req: IncomingMessage,
-  secret: string | string[] | undefined,
+  secret: string[] | undefined,
 ): Promise<Said> {
   const webhook_id = String(req.headers['webhook-id'] ?? '') || null;
   if (secret === undefined) return { verified: null, why: null, webhook_id, event: parsed(body) };
@@ -71,32 +106,55 @@ async function judge(
   }
 }
 
-function parsed(body: Buffer): WebhookEvent | null {
+function parsed(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString('utf8')) as WebhookEvent;
+    return JSON.parse(body.toString('utf8'));
   } catch {
     return null;
   }
 }
 
-function show({ verified, why, webhook_id, event }: Said, json: boolean): void {
-  if (json) return print(jsonOf({ verified, why, webhook_id, event }));
+/** Shows what is verified, and of all else so much a second. */
+function shower(json: boolean): Show {
+  let second = 0;
+  let shown = 0;
+  let hidden = 0;
+  return (said) => {
+    const now = Math.floor(performance.now() / 1000);
+    if (now !== second) {
+      if (hidden > 0) tell(`${hidden} more that were not verified are not shown.`);
+      second = now;
+      shown = hidden = 0;
+    }
+    if (said.verified === true || shown++ < doubtfulMost) print(json ? jsonOf(said) : lineOf(said));
+    else hidden++;
+  };
+}
+
+function lineOf({ verified, why, event }: Said): string {
   const mark =
     verified === null
       ? paint(process.stdout, 'yellow', 'not verified')
       : verified
         ? paint(process.stdout, 'green', 'verified')
         : paint(process.stdout, 'red', 'FORGED');
-  const what = event
-    ? `${event.status} ${event.request_id} ${event.model_id} ${priceOf(event)}`
-    : 'no JSON';
-  print(`${mark}  ${oneLine(what)}`);
-  if (why) print(`  ${oneLine(why)}`);
+  const told = typeof event === 'object' && event !== null ? (event as Fields) : {};
+  const parts = [textOf(told.status), textOf(told.request_id), textOf(told.model_id)];
+  const what = [...parts, priceOf(told)].filter(Boolean).join(' ');
+  return `${mark}  ${what || 'no notification'}${why ? `: ${oneLine(why)}` : ''}`;
 }
 
-function priceOf({ charged_usd_micro }: WebhookEvent): string {
-  if (charged_usd_micro === null || charged_usd_micro === undefined) return '';
-  return /^\d+$/.test(String(charged_usd_micro)) ? formatUsd(BigInt(charged_usd_micro)) : '';
+/** No field of the service's is longer. */
+const fieldMost = 200;
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? cut(oneLine(value), fieldMost) : '';
+}
+
+function priceOf({ charged_usd_micro }: Fields): string {
+  const micro =
+    typeof charged_usd_micro === 'bigint' ? String(charged_usd_micro) : charged_usd_micro;
+  return typeof micro === 'string' && /^\d{1,18}$/.test(micro) ? formatUsd(BigInt(micro)) : '';
 }
 
 /** Null where it is too large. */

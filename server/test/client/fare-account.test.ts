@@ -34,6 +34,30 @@ describe('fare login', () => {
     assert.equal(well(await home.run(['balance', '--json'])).json.available_usd_micro, '12500000');
   });
 
+  test('shows the name of a key without what a terminal obeys', async () => {
+    const home = homeOf(service, null);
+    const reply = {
+      available_usd_micro: '1',
+      reserved_usd_micro: '0',
+      key: {
+        name: 'a\u001b]0;x\u0007\u009b31m\u202eb',
+        limit_usd_micro: null,
+        spent_usd_micro: '0',
+      },
+    };
+    const other = createServer((_req, res) => res.end(JSON.stringify(reply)));
+    await new Promise<void>((go) => other.listen(0, '127.0.0.1', go));
+    const { port } = other.address() as AddressInfo;
+    const args = ['login', '--base-url', `http://127.0.0.1:${port}`, '--key-stdin'];
+    const ran = well(await home.run(args, { stdin: 'fbx_a' }));
+    const json = well(await home.run(['balance', '--json']));
+    other.close();
+    assert.match(ran.stdout, /the key "a\]0;x31mb"/);
+    for (const { stdout } of [ran, json])
+      assert.doesNotMatch(stdout, /(?!\n)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u);
+    assert.equal(json.json.key.name, reply.key.name);
+  });
+
   test('keeps nothing of a key that the service refuses', async () => {
     const home = homeOf(service, null);
     const wrong = `${account.key.slice(0, -1)}${account.key.endsWith('0') ? '1' : '0'}`;

@@ -1,7 +1,9 @@
 /** `fare chat` in pipes: text in, text out, and what it cost beside that. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { formatUsd } from '../../../client/src/index.ts';
 import { completion } from '../kit/fake.ts';
+import { startFaulty, type Faulty } from '../kit/faulty.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { delta, usageChunk } from '../kit/tap.ts';
 import { until } from '../kit/until.ts';
@@ -29,6 +31,16 @@ async function* words(...texts: string[]) {
   yield usageChunk(5, 2);
 }
 
+async function* endless(signal: AbortSignal) {
+  yield delta('One');
+  await new Promise((end) => signal.addEventListener('abort', end));
+}
+
+const whole = {
+  outcome: 'reply',
+  reply: completion('Hello', { prompt_tokens: 5, completion_tokens: 2 }),
+} as const;
+
 const sent = () => service.fake.chats.at(-1)!.body;
 
 describe('fare chat', () => {
@@ -39,8 +51,8 @@ describe('fare chat', () => {
     assert.deepEqual(sent().messages, [{ role: 'user', content: 'Hi there' }]);
   });
 
-  test('a message and a pipe: first the one, then the other', async () => {
-    const args = ['chat', '-s', 'Be brief.', '--max-tokens', '7', '-q', 'Sum up:'];
+  test('a message, "-" and a pipe: first the one, then the other', async () => {
+    const args = ['chat', '-s', 'Be brief.', '--max-tokens', '7', '-q', 'Sum up:', '-'];
     const ran = well(await home.run(args, { stdin: 'a text\nof lines\n' }));
     assert.equal(ran.stderr, '');
     assert.deepEqual(sent().messages, [
@@ -50,14 +62,26 @@ describe('fare chat', () => {
     assert.equal(sent().max_tokens, 7);
   });
 
+  test('a message does not wait for the end of stdin, nor is that added to it', async () => {
+    const running = home.start(['chat', 'fake/chat', 'Hi'], { stdin: null });
+    const ran = well(await running.ended);
+    assert.equal(ran.stdout, 'Hello you\n');
+    running.child.stdin!.destroy();
+    well(await home.run(['chat', 'fake/chat', 'Ho'], { stdin: 'not asked for' }));
+    const said = service.fake.chats.map(({ body }) => body.messages);
+    assert.deepEqual(said.flat(), [
+      { role: 'user', content: 'Hi' },
+      { role: 'user', content: 'Ho' },
+    ]);
+    well(await home.run(['chat', '-'], { stdin: 'All of it' }));
+    assert.deepEqual(sent().messages, [{ role: 'user', content: 'All of it' }]);
+  });
+
   test('the setting chat-model decides where no model is named', async () => {
     well(await home.run(['settings', 'chat-model', 'fake/drain/chat']));
     const { json } = well(await home.run(['settings', 'chat-model', '--json']));
     assert.equal(json.chat_model, 'fake/drain/chat');
-    service.fake.behave.chat = () => ({
-      outcome: 'reply',
-      reply: completion('Hello', { prompt_tokens: 5, completion_tokens: 2 }),
-    });
+    service.fake.behave.chat = () => whole;
     const reply = well(await home.run(['chat', '--json'], { stdin: 'Hi' })).json;
     assert.equal(reply.model, 'fake/drain/chat');
     assert.equal(reply.choices[0].message.content, 'Hello');
@@ -76,14 +100,42 @@ describe('fare chat', () => {
     assert.equal(service.fake.chats.length, 0);
   });
 
-  test('a reply that breaks: what came is shown, the fault is said, exit 6', async () => {
+  test('a reply that breaks: what came, the fault and what it costs, exit 1', async () => {
     service.fake.behave.chat = () => ({ outcome: 'stream', chunks: broken() });
     async function* broken() {
       yield delta('Half a');
       throw new Error('gone');
     }
-    const ran = refused(await home.run(['chat', 'fake/chat', 'Hi']), 6, /\S/);
-    assert.equal(ran.stdout, 'Half a\n');
+    const cost = await costOf(async () => {
+      const ran = refused(await home.run(['chat', 'fake/chat', 'Hi']), 1, /\S[^]*\nCharged \$0\.0/);
+      assert.equal(ran.stdout, 'Half a\n');
+      return /Charged (\S+)/.exec(ran.stderr)![1]!;
+    });
+    assert.equal(cost.said, cost.real);
+  });
+
+  test('a service that goes away in mid-reply: what came may be charged', async () => {
+    service.fake.behave.chat = ({ signal }) => ({ outcome: 'stream', chunks: endless(signal) });
+    await throughFaulty(undefined, async (env, faulty) => {
+      const running = home.start(['chat', 'fake/chat', 'Count'], { env });
+      await until('it shows', () => running.stdout().includes('One'), 10_000);
+      await faulty.stop();
+      const ran = refused(await running.ended, 1, /may be charged: `fare list` shows it\.\n$/);
+      assert.equal(ran.stdout, 'One\n');
+      assert.doesNotMatch(ran.stderr, /idempotencyKey/);
+    });
+  });
+
+  test('a reply that never comes may be charged: said, and no reason to try again', async () => {
+    await throughFaulty(0, async (env) => {
+      for (const more of [[], ['--json']]) {
+        if (more.length > 0) service.fake.behave.chat = () => whole;
+        const ran = await home.run(['chat', 'fake/chat', 'Hi', ...more], { env });
+        refused(ran, 1, /^The connection to \S+ failed[^.]*\.\n.*may be charged: `fare list`.*\n$/);
+        if (more.length > 0) assert.equal(ran.json.error.code, 'connection_error');
+      }
+    });
+    assert.equal(service.fake.chats.length, 2);
   });
 
   test('Ctrl-C breaks the reply off: the model is let go, exit 130', async () => {
@@ -92,10 +144,6 @@ describe('fare chat', () => {
       asked.resolve(call.signal);
       return { outcome: 'stream', chunks: endless(call.signal) };
     };
-    async function* endless(signal: AbortSignal) {
-      yield delta('One');
-      await new Promise((end) => signal.addEventListener('abort', end));
-    }
     const running = home.start(['chat', 'fake/chat', 'Count']);
     const signal = await asked.promise;
     await until('it shows', () => running.stdout().includes('One'), 10_000);
@@ -103,6 +151,31 @@ describe('fare chat', () => {
     const ran = await running.ended;
     assert.equal(ran.code, 130, ran.all);
     assert.equal(ran.stdout, 'One\n');
+    assert.match(ran.stderr, /^Charged \$0\.0\d+ for what had come\.\n$/);
     await until('the model is let go', () => signal.aborted);
   });
 });
+
+/** What a chat said that it cost, and what it did. */
+async function costOf(work: () => Promise<string>): Promise<{ said: string; real: string }> {
+  const before = (await service.balance(account)).available;
+  const said = await work();
+  const real = formatUsd(before - (await service.balance(account)).available);
+  assert.notEqual(real, '$0.00');
+  return { said, real };
+}
+
+/** So many bytes of each reply come through; or all. */
+async function throughFaulty(
+  cutAt: number | undefined,
+  work: (env: Record<string, string>, faulty: Faulty) => Promise<void>,
+) {
+  const faulty = await startFaulty(service.base);
+  if (cutAt !== undefined)
+    faulty.spoil = ({ path }) => (path.includes('/chat/') ? { cutAt } : undefined);
+  try {
+    await work({ FAREBOX_BASE_URL: `${faulty.base}/v1`, FAREBOX_API_KEY: account.key }, faulty);
+  } finally {
+    await faulty.stop();
+  }
+}

@@ -66,7 +66,8 @@ export interface Running {
 }
 
 export interface RunHow {
-  stdin?: string;
+  /** Null: it stays open. */
+  stdin?: string | null;
   env?: Record<string, string | undefined>;
 }
 
@@ -118,7 +119,7 @@ export function homeOf(service: Service, key: string | null): Home {
         stdio: 'pipe',
       });
       child.stdin.on('error', () => {});
-      child.stdin.end(how.stdin ?? '');
+      if (how.stdin !== null) child.stdin.end(how.stdin ?? '');
       return watched(child);
     },
     run: (args, how) => home.start(args, how).ended,

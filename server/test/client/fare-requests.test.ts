@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -184,19 +186,51 @@ describe('completions', () => {
   });
 
   const bash = spawnSync('bash', ['--version']).error ? 'there is no bash here' : false;
-  test('a real bash completes with its script', { skip: bash }, async () => {
+
+  /** What stands in COMPREPLY after this, in a bash that has the script. */
+  async function inBash(does: string): Promise<string> {
     const fare = path.join(home.dir, 'fare');
     fs.writeFileSync(fare, `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`, {
       mode: 0o755,
     });
-    const asks = 'COMP_WORDS=(fare run fake/f); COMP_CWORD=2; _fare; echo "${COMPREPLY[@]}"';
     // The service lives in this process, which therefore must not wait for the shell.
-    const said = await promisify(execFile)(
+    const { stdout } = await promisify(execFile)(
       'bash',
-      ['--norc', '-c', `eval "$(fare completions bash)"; ${asks}`],
+      ['--norc', '-c', `eval "$(fare completions bash)"; ${does}; echo "\${COMPREPLY[@]}"`],
       { env: { ...home.env, PATH: `${home.dir}:${home.env.PATH}` } },
     );
-    assert.equal(said.stdout, 'fake/film/text-to-video\n', said.stderr);
+    return stdout;
+  }
+
+  test('a real bash completes with its script', { skip: bash }, async () => {
+    const said = await inBash('COMP_WORDS=(fare run fake/f); COMP_CWORD=2; _fare');
+    assert.equal(said, 'fake/film/text-to-video\n');
+  });
+
+  test('what the service names runs no code in a shell and is never inserted unquoted', async (t) => {
+    const trap = path.join(home.dir, 'trap');
+    const ids = ['a/good', `a/$(touch ${trap})b`, `a/\`touch ${trap}\``, 'a/*', "a/it's", 'a/b c'];
+    const other = createServer((_req, res) => {
+      res.setHeader('content-type', 'application/json');
+      res.end(JSON.stringify({ data: ids.map((id) => ({ id })) }));
+    });
+    await new Promise<void>((go) => other.listen(0, '127.0.0.1', go));
+    t.after(() => other.close());
+    const { port } = other.address() as AddressInfo;
+    const env = { FAREBOX_BASE_URL: `http://127.0.0.1:${port}/v1` };
+    const told = well(await home.run(['__complete', 'run', '']));
+    assert.ok(told.stdout.includes('fake/image'));
+    assert.equal(well(await home.run(['__complete', 'run', ''], { env })).stdout, 'a/good\n');
+
+    if (bash !== false) return;
+    // Whatever the program says: the script itself is safe as well.
+    const words = path.join(home.dir, 'words');
+    fs.writeFileSync(words, `${ids.join('\n')}\n`);
+    const said = await inBash(
+      `fare() { cat '${words}'; }; cd /; COMP_WORDS=(fare run ""); COMP_CWORD=2; _fare; eval "printf '%s\\n' \${COMPREPLY[*]}"; COMPREPLY=()`,
+    );
+    assert.equal(said, `${ids.join('\n')}\n\n`);
+    assert.ok(!fs.existsSync(trap), 'a name of the service was run');
   });
 
   test('each shell gets a script; another is told which there are', async () => {

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { images, tinyPng } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { refused as refusedBy, startFaulty } from '../kit/faulty.ts';
 import { until } from '../kit/until.ts';
 import { homeOf, refused, well, type Home } from './fare-kit.ts';
 
@@ -34,6 +35,7 @@ after(async () => {
 let startsBefore = 0;
 beforeEach(() => (startsBefore = service.fake.starts.length));
 
+const limited = refusedBy(429, 'rate_limited', { 'x-should-retry': 'false' });
 const cat = ['run', 'fake/image', '--prompt', 'a cat on a mat'];
 
 describe('an interrupted run', () => {
@@ -85,6 +87,32 @@ describe('an interrupted run', () => {
     assert.deepEqual(fs.readFileSync(path.join(home.dir, 'x.png')), tinyPng);
   });
 
+  for (const out of [[], ['-o', 'cats/'], ['-o', 'cat.png']]) {
+    test(`left between two outputs: the first is not saved again (${out.at(-1) ?? 'no --out'})`, async () => {
+      service.fake.behave.poll = () => ({ state: 'done', result: images(3) });
+      const env = { FAREBOX_BASE_URL: proxy.base, FAREBOX_API_KEY: account.key };
+      const files = () =>
+        (fs.readdirSync(home.dir, { recursive: true }) as string[]).filter((each) =>
+          each.endsWith('.png'),
+        );
+      Object.assign(proxy, { stalls: true, stalled: 0, passes: 1, outputs: 0 });
+      const args = ['run', 'fake/image', '--prompt', 'a cat', 'num_images=3', ...out];
+      const running = home.start(args, { env });
+      await until('the second is on its way', () => proxy.stalled === 1, 10_000);
+      running.child.kill('SIGKILL');
+      await running.ended;
+      const [first] = files();
+      Object.assign(proxy, { stalls: false, passes: 0, outputs: 0 });
+      const ran = well(await home.run(['resume'], { env }));
+      assert.equal(proxy.outputs, 2, 'downloads');
+      const names = ran.stdout.trim().split('\n');
+      assert.equal(names.length, 3);
+      assert.equal(names[0], first);
+      assert.deepEqual(files().sort(), names.sort());
+      assert.ok(!names.some((name) => name.includes('_2')));
+    });
+  }
+
   test('another computer takes it up by its id', async () => {
     const { running, id, finish } = await begun();
     running.child.kill('SIGKILL');
@@ -114,6 +142,31 @@ describe('an interrupted run', () => {
     });
   }
 
+  test('a repeat that is refused after a lost answer: exit 5, resumed as one request', async () => {
+    const before = await service.balance(account);
+    const faulty = await startFaulty(service.base);
+    const env = { FAREBOX_BASE_URL: `${faulty.base}/v1`, FAREBOX_API_KEY: account.key };
+    faulty.meet('/queue/', { cutAt: 0 }, limited);
+    refused(await home.run(cat, { env }), 5, /Not now: whether[^]*not known[^]*fare resume/);
+    // Of a command that only now learns of a refusal nobody knows what the last one did.
+    faulty.meet('/queue/', refusedBy(401, 'unauthorized'));
+    refused(await home.run(['resume'], { env }), 3, /Not now/);
+    const ran = well(await home.run(['resume'], { env }));
+    await faulty.stop();
+    assert.match(ran.stdout, /^a-cat-on-a-mat-/);
+    assert.equal(service.fake.starts.length, startsBefore + 1);
+    assert.equal(before.available - (await service.balance(account)).available, 10_000n);
+  });
+
+  test('a refusal of the first try leaves nothing to resume', async () => {
+    const faulty = await startFaulty(service.base);
+    const env = { FAREBOX_BASE_URL: `${faulty.base}/v1`, FAREBOX_API_KEY: account.key };
+    faulty.meet('/queue/', limited);
+    refused(await home.run(cat, { env }), 6, /Not now/);
+    refused(await home.run(['resume'], { env }), 2, /Nothing that was run here is open/);
+    await faulty.stop();
+  });
+
   test('--no-wait prints the id alone; `fare resume` does the rest', async () => {
     const ran = well(await home.run([...cat, '--no-wait']));
     assert.match(ran.stdout, /^[0-9a-f-]{36}\n$/);
@@ -129,6 +182,10 @@ interface Proxy {
   swallowed: number;
   stalls: boolean;
   stalled: number;
+  /** So many outputs get through before one stalls. */
+  passes: number;
+  /** Outputs that were asked for. */
+  outputs: number;
   server: Server;
 }
 
@@ -137,7 +194,14 @@ interface Proxy {
  * outputs stop after ten bytes.
  */
 async function openProxy(): Promise<Proxy> {
-  const switches = { swallows: false, swallowed: 0, stalls: false, stalled: 0 };
+  const switches = {
+    swallows: false,
+    swallowed: 0,
+    stalls: false,
+    stalled: 0,
+    passes: 0,
+    outputs: 0,
+  };
   const proxy: Proxy = { base: '', port: 0, ...switches, server: createServer() };
   proxy.server.on('request', (req, res) => {
     const { method, url, headers } = req;
@@ -147,7 +211,9 @@ async function openProxy(): Promise<Proxy> {
         return;
       }
       res.writeHead(reply.statusCode!, reply.headers);
-      if (proxy.stalls && url!.includes('/output/')) {
+      const isOutput = url!.includes('/output/');
+      if (isOutput) proxy.outputs++;
+      if (proxy.stalls && isOutput && proxy.outputs > proxy.passes) {
         res.flushHeaders();
         reply.once('data', (part: Buffer) => res.write(part.subarray(0, 10)));
         proxy.stalled++;

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { formatUsd } from '../../../client/src/index.ts';
 import { images, tinyPng } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { delta, usageChunk } from '../kit/tap.ts';
@@ -133,6 +134,25 @@ test('fare chat keeps the conversation, changes models, adds the cost up', { ski
   assert.equal(service.fake.chats.length, 2);
   // What a model writes moves no cursor and names no window.
   assert.ok(!terminal.shown().includes('\u001B]0;owned'));
+});
+
+test('fare chat: a reply that breaks is counted as well', { skip }, async () => {
+  service.fake.behave.chat = () => ({ outcome: 'stream', chunks: broken() });
+  async function* broken() {
+    yield delta('Half a');
+    throw new Error('gone');
+  }
+  const before = (await service.balance(account)).available;
+  const terminal = onTerminal(home, ['chat', 'fake/chat']);
+  await terminal.see(/Ctrl-D/);
+  terminal.type('Hi\r');
+  await terminal.see(/Half a[^]*Charged \$0\.0\d+ for what had come/);
+  terminal.type(ctrlD);
+  await terminal.see(/\$0\.0\d+ in all/);
+  assert.equal(await terminal.ended, 0);
+  const cost = before - (await service.balance(account)).available;
+  assert.ok(cost > 0n);
+  assert.ok(terminal.shown().includes(`${formatUsd(cost)} in all`), terminal.shown());
 });
 
 describe('on the screen', { skip }, () => {

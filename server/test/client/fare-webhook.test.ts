@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { createServer, type AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { startService, type Service } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 import { homeOf, refused, type Running } from './fare-kit.ts';
@@ -29,10 +29,10 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-async function listening(args: string[], env: Record<string, string> = {}) {
+async function listening(args: string[], env: Record<string, string> = {}, stdin = '') {
   const port = await freePort();
   const home = homeOf(service, null);
-  const running = home.start(['webhook', 'listen', '-p', String(port), ...args], { env });
+  const running = home.start(['webhook', 'listen', '-p', String(port), ...args], { env, stdin });
   await until('it listens', () => running.stderr().includes('Listening'), 10_000);
   const send = (body: string, headers: Record<string, string> = {}) =>
     fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body, headers });
@@ -83,6 +83,63 @@ describe('fare webhook listen', () => {
       [null, 'msg_1'],
       [null, null],
     ]);
+  });
+
+  test('lives on whatever is sent to it, and shows fields only where they are texts', async () => {
+    const { running, send, port } = await listening([], { FAREBOX_WEBHOOK_SECRET: secret });
+    const socket = connect(port, '127.0.0.1');
+    const head = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{';
+    await new Promise<void>((go) => socket.write(head, () => go()));
+    socket.destroy();
+    const odd = [
+      'null',
+      '7',
+      '[]',
+      '"text"',
+      '{"charged_usd_micro":"12x","status":{"toString":1},"request_id":{"__proto__":null}}',
+      '{"charged_usd_micro":{"toString":null},"model_id":["a"]}',
+      '{"charged_usd_micro":[],"status":"\\u009b31mred"}',
+    ];
+    for (const body of odd) {
+      assert.equal((await send(body)).status, 400, body);
+      // The secret's owner can send no less odd things.
+      assert.equal((await send(body, signed(body))).status, 204, body);
+    }
+    const body = JSON.stringify(event);
+    assert.equal((await send(body, signed(body))).status, 204);
+    const { stdout } = await end(running);
+    assert.match(stdout, /verified {2}COMPLETED .*\$0\.01\n$/);
+    assert.doesNotMatch(stdout, /undefined|object|\u009b/);
+  });
+
+  test('a flood of forged ones does not hide what is real, and pages are refused', async () => {
+    const { running, send } = await listening([], { FAREBOX_WEBHOOK_SECRET: secret });
+    const body = JSON.stringify(event);
+    const page = { origin: 'https://example.com', ...signed(body) };
+    assert.equal((await send(body, page)).status, 403);
+    const answers = await Promise.all(Array.from({ length: 100 }, () => send('{}')));
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([400]));
+    assert.equal((await send(body, signed(body))).status, 204);
+    const { stdout } = await end(running);
+    const forged = stdout.split('\n').filter((line) => line.startsWith('FORGED')).length;
+    assert.ok(forged >= 10 && forged <= 50, `${forged} forged ones are shown`);
+    assert.equal(stdout.match(/^verified/gm)?.length, 1);
+  });
+
+  test('the secret comes by stdin or environment, never as a word that others can read', async () => {
+    const { running, send, home } = await listening(['--secret-stdin'], {}, `${secret}\n`);
+    const body = JSON.stringify(event);
+    assert.equal((await send(body, signed(body))).status, 204);
+    assert.equal((await send(body)).status, 400);
+    await end(running);
+    refused(await home.run(['webhook', 'listen', '--secret', secret]), 2, /unknown option/);
+    const wrong = { stdin: 'hunter2' };
+    const ran = refused(
+      await home.run(['webhook', 'listen', '--secret-stdin'], wrong),
+      2,
+      /whsec_/,
+    );
+    assert.doesNotMatch(ran.all, /hunter2/);
   });
 
   test('a port that is taken: said', async () => {

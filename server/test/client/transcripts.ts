@@ -93,7 +93,7 @@ function scenes(base: string, key: string): Record<string, Step[]> {
     ],
     pipe: [
       [
-        line('echo "one two three" | fare chat sandbox/chat "Count the words:" --quiet'),
+        line('echo "one two three" | fare chat sandbox/chat "Count the words:" - --quiet'),
         /words[^]*\$ $/,
       ],
     ],

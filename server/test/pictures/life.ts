@@ -5,6 +5,8 @@ export interface Life {
   account_id: string;
   image: string;
   failed: string;
+  /** Path of a link that invites into the account. */
+  invitation: string;
 }
 
 const jobs: [string, object][] = [
@@ -42,12 +44,11 @@ export async function seed({ base_url, key, web }: Trial): Promise<Life> {
   }
   const slow = { prompt: 'a slow one sandbox:slow=600' };
   await call('POST', '/queue/sandbox/canvas/text-to-image', slow);
-  const account_id = await seedPages(web);
-  return { account_id, image: done[0]!, failed };
+  return { ...(await seedPages(web)), image: done[0]!, failed };
 }
 
 /** What people do on the pages themselves. */
-async function seedPages({ url, password }: Trial['web']): Promise<string> {
+async function seedPages({ url, password }: Trial['web']) {
   const demo = await visit(url, 'demo@farebox.local', password);
   const [{ account_id }] = (await demo('GET', '/api/me')).accounts as [{ account_id: string }];
   const of = `/api/accounts/${account_id}`;
@@ -56,7 +57,8 @@ async function seedPages({ url, password }: Trial['web']): Promise<string> {
     ['batch jobs', '5000000'],
   ])
     await demo('POST', `${of}/keys`, { name, monthly_limit_usd_micro: limit });
-  await demo('POST', `${of}/invitations`, { email: 'ada@example.com', role: 'developer' });
+  const ada = { email: 'ada@example.com', role: 'developer' };
+  const invited = await demo('POST', `${of}/invitations`, ada);
   const operator = await visit(url, 'operator@farebox.local', password);
   const credit = { amount_usd_micro: '250000000', reference: 'invoice 2026-041' };
   await operator('POST', `/api/operator/accounts/${account_id}/credit`, credit);
@@ -64,7 +66,8 @@ async function seedPages({ url, password }: Trial['web']): Promise<string> {
   const { data } = await operator('POST', '/api/operator/vouchers', voucher);
   await demo('POST', `${of}/vouchers`, { code: (data as { code: string }[])[0]!.code });
   await operator('POST', '/api/operator/invitations', { email: 'grace@example.com' });
-  return account_id;
+  const { pathname, search } = new URL(invited.url as string);
+  return { account_id, invitation: pathname + search };
 }
 
 async function visit(url: string, email: string, password: string) {

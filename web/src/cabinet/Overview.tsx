@@ -131,7 +131,7 @@ function Figure(props: {
       <Text c="dimmed" size="sm">
         {props.name}
       </Text>
-      <Text component="div" fz={{ base: 22, sm: 28 }} fw={650} lh={1.4}>
+      <Text component="div" className="figure" fz={{ base: 22, sm: 28 }} fw={650} lh={1.4}>
         {props.micro === undefined ? (
           <Skeleton h={34} w={140} my={3} />
         ) : (

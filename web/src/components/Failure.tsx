@@ -3,6 +3,7 @@ import { useLocale } from './locale.ts';
 import { notice } from './notice.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { ApiFailure } from '../api.ts';
 import { said } from '../words.ts';
 
 /**
@@ -43,8 +44,13 @@ function useTimeOf(at: number): string {
   }).format(moment);
 }
 
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? said(error.message) : String(error);
+/** `labels`: as the fields of the form are called, which the service knows by other names. */
+export function messageOf(error: unknown, labels: Record<string, string> = {}): string {
+  if (!(error instanceof Error)) return String(error);
+  const text = said(error.message);
+  const name = error instanceof ApiFailure ? error.param : null;
+  const label = name === null ? undefined : labels[name];
+  return label && text.startsWith(name!) ? `${label}${text.slice(name!.length)}` : text;
 }
 
 /** For what was asked with a button, where the page itself stays as it is. */

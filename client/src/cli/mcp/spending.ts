@@ -68,7 +68,7 @@ function microOf(usd: number): bigint {
  * lost nobody knows, so its price stays taken aside.
  */
 export function afterSubmit({ budget }: Desk, hold: Hold, error: unknown): unknown {
-  if (error instanceof FareboxError && isRefusal(error)) {
+  if (error instanceof FareboxError && !error.mayHaveBeenAccepted) {
     budget.settle(hold, 0n);
     return error;
   }
@@ -77,12 +77,7 @@ export function afterSubmit({ budget }: Desk, hold: Hold, error: unknown): unkno
     error instanceof FareboxError ? error.code : 'internal_error',
     // The rest of what the library says is for programs that keep its idempotency key.
     `${message.split('. ')[0]}. The request may have been accepted: look with list_requests before ` +
-      `you try again. Until then its price, ${formatUsd(hold.amount)}, counts as spent.`,
+      `you try again. Its price, ${formatUsd(hold.amount)}, counts as spent.`,
     { price_usd_micro: hold.amount },
   );
-}
-
-function isRefusal({ status, code }: FareboxError): boolean {
-  if (status === null) return code === 'bad_argument';
-  return status < 500 || code === 'capacity_unavailable' || code === 'submit_failed';
 }
