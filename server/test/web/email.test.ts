@@ -192,9 +192,7 @@ describe('another e-mail address', () => {
     const rows = await service.db.run<{ by_email: string; target: string; details: object }>(
       rawSql(`select by_email, target, details from operator_log where action = 'person.email'`),
     );
-    assert.deepEqual(rows, [
-      { by_email: operator.email, target: ada.email, details: { email } },
-    ]);
+    assert.deepEqual(rows, [{ by_email: operator.email, target: ada.email, details: { email } }]);
     await until('a letter to the address before', () => lettersTo(ada.email).length === 1);
     const [found] = await service.db.run<{ email: string }>(
       rawSql('select email from accounts where id = $1', [account.account_id]),

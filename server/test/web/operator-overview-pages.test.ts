@@ -133,7 +133,10 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
     const one = { amount: 1_000_000n, count: 1, note: 'to the end', created_by: null };
     await createVouchers(service.db, { ...one, expires_at });
     await page.goto(`${base}/operator/vouchers`);
-    await page.getByRole('row', { name: /to the end/ }).getByText('31 Dec 2199').waitFor();
+    await page
+      .getByRole('row', { name: /to the end/ })
+      .getByText('31 Dec 2199')
+      .waitFor();
     await context.close();
   });
 

@@ -227,7 +227,11 @@ export const setEmail: Deed = async (form, visit, deps) => {
   return async (db) => {
     const changed = await changeEmail(db, person.email, email);
     const after = () => deps.web.post?.(emailChangedLetter(changed.before, changed.email));
-    const row = { account_id: account.id, target: changed.before, details: { email: changed.email } };
+    const row = {
+      account_id: account.id,
+      target: changed.before,
+      details: { email: changed.email },
+    };
     return { answer: changed, ...row, after };
   };
 };
