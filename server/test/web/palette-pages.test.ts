@@ -210,8 +210,8 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     await touch('dark', /Theme: Dark/);
     await page.locator('html[data-mantine-color-scheme="dark"]').waitFor();
     await touch('switch', /Switch to/);
-    const account = () => page.evaluate(() => localStorage.getItem('farebox-account'));
-    await until('the other account', async () => (await account()) === second.account_id);
+    const chosen = () => page.evaluate(() => localStorage.getItem('farebox-account'));
+    await until('the other account', async () => (await chosen()) === second.account_id);
     await touch('язык', /Русский/);
     await page.locator('html[lang="ru"]').waitFor();
     // What was loaded before speaks the other language at once as well.
