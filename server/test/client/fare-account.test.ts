@@ -62,7 +62,13 @@ describe('fare login', () => {
     const home = homeOf(service, null);
     const wrong = `${account.key.slice(0, -1)}${account.key.endsWith('0') ? '1' : '0'}`;
     const args = ['login', '--base-url', service.base, '--key-stdin'];
-    refused(await home.run(args, { stdin: wrong }), 3, /key/);
+    // Neither the key nor the address that was tried is the environment's.
+    const env = { FAREBOX_API_KEY: account.key, FAREBOX_BASE_URL: 'http://127.0.0.1:9/v1' };
+    for (const how of [{ stdin: wrong }, { stdin: wrong, env }]) {
+      const ran = refused(await home.run(args, how), 3, /It was not kept/);
+      assert.ok(ran.stderr.includes(`${service.base}/cabinet/keys`), ran.all);
+      assert.doesNotMatch(ran.stderr, /FAREBOX_API_KEY/);
+    }
     assert.equal(fs.existsSync(home.settingsFile), false);
   });
 
