@@ -16,7 +16,7 @@ import type { ChatChunk, ChatInput, Completion, ErrorBody } from './types.ts';
 
 export interface ChatOptions extends Call {
   /** A random one unless given: a repeat after a lost reply gets that reply, not a second one. */
-  idempotencyKey?: string;
+  idempotencyKey?: string | undefined;
 }
 
 /** Thinking takes its time. */
@@ -61,6 +61,7 @@ async function* chunksFrom(
   events: ReturnType<typeof eventsOf>,
   idempotencyKey: string,
 ): AsyncGenerator<ChatChunk> {
+  let requestId: string | undefined;
   let cost: bigint | undefined;
   try {
     for await (const { data } of events) {
@@ -68,17 +69,19 @@ async function* chunksFrom(
       const chunk = parsed<ChatChunk & Partial<ErrorBody>>(data);
       if (chunk.error) throw brokenOff(chunk.error, cost);
       withAmounts(chunk.usage);
+      requestId ??= /^chatcmpl-(.+)/.exec(chunk.id)?.[1];
       cost = chunk.usage?.cost_usd_micro ?? cost;
       yield chunk;
     }
-    throw new FareboxError(
-      'connection_error',
-      `The stream ended early. With idempotencyKey "${idempotencyKey}" the same call repeats what was delivered, without a second charge.`,
-    );
+    throw new FareboxError('connection_error', 'The stream ended early.');
   } catch (error) {
+    if (!(error instanceof FareboxError)) throw error;
     // Whatever goes wrong with a reply that has begun, its call was accepted.
-    if (error instanceof FareboxError)
-      Object.assign(error, { idempotencyKey, mayHaveBeenAccepted: true });
+    Object.assign(error, { idempotencyKey, mayHaveBeenAccepted: true });
+    error.requestId ??= requestId ?? null;
+    // What the service did not say itself.
+    if (error.type === 'client_error')
+      error.message += ` With idempotencyKey "${idempotencyKey}" the same call repeats what was delivered, without a second charge.`;
     throw error;
   }
 }

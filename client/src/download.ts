@@ -3,6 +3,7 @@ import type { Progress } from './media.ts';
 import { isServerSide, newKey, nodeFs } from './runtime.ts';
 import {
   backoffMs,
+  checkCall,
   chunksOf,
   isPassing,
   usualSilenceMs,
@@ -15,9 +16,9 @@ import { pause } from './scope.ts';
 /** Outputs, whole or not at all. */
 
 export interface DownloadOptions extends Call {
-  onProgress?(progress: Progress): void;
+  onProgress?: ((progress: Progress) => void) | undefined;
   /** Where to put the file; nothing is there before all of it is. Node, Deno and Bun. */
-  to?: string;
+  to?: string | undefined;
 }
 
 /** Where the bytes go. */
@@ -36,6 +37,7 @@ export async function download(
   url: string,
   options: DownloadOptions = {},
 ): Promise<Blob> {
+  checkCall(options);
   const sink = options.to === undefined ? memory() : await onDisk(options.to);
   try {
     const contentType = await fetchInto(sink, transport, url, options);

@@ -1,3 +1,4 @@
+import { brand } from './brand.ts';
 import type { ErrorBody, ErrorCode, ErrorType } from './types.ts';
 
 /** Codes of this library itself, for what the service did not say. */
@@ -44,6 +45,10 @@ export interface ErrorFacts {
 
 /** The one error that this library throws. Its message says what to do next. */
 export class FareboxError extends Error {
+  static {
+    brand(this, 'error');
+  }
+
   override readonly name = 'FareboxError';
   readonly code: ErrorCode | ClientCode;
   /** HTTP status; null where there was no reply. */
@@ -87,4 +92,16 @@ export function about(error: unknown, requestId: string): unknown {
 
 export function badArgument(message: string, param: string | null = null): FareboxError {
   return new FareboxError('bad_argument', message, { param });
+}
+
+/** Of bytes to upload: their source failed, not the connection. */
+export function unreadable(error: unknown): FareboxError {
+  const { message } = error as Error;
+  return badArgument(`What was to be uploaded cannot be read: ${message}`, 'file');
+}
+
+/** A text or NaN would lift the limit that it is compared with. */
+export function checkNumber(value: unknown, name: string, least: number): void {
+  if (typeof value === 'number' && value >= least) return;
+  throw badArgument(`${name} is a number, ${least} or more.`, name);
 }

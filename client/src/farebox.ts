@@ -1,12 +1,12 @@
 import { createChat, type Chat } from './chat.ts';
 import { download, type DownloadOptions } from './download.ts';
-import { FareboxError, about, badArgument } from './error.ts';
+import { FareboxError, about, badArgument, checkNumber } from './error.ts';
 import { createJob, resultOf, type Job, type Result } from './job.ts';
 import { upload, withUploads, type Media, type Progress, type UploadOptions } from './media.ts';
 import { formatUsd, withAmounts } from './money.ts';
 import { environment, newKey } from './runtime.ts';
 import { openScope } from './scope.ts';
-import { Transport, segments, type Call, type Wanted } from './transport.ts';
+import { Transport, checkCall, segments, type Call, type Wanted } from './transport.ts';
 import type {
   Balance,
   Estimate,
@@ -21,47 +21,47 @@ import type {
 } from './types.ts';
 import { watch } from './watch.ts';
 
-/** A model's input, as its `input_schema` says; media inside it are uploaded. */
-export type Input = Record<string, unknown>;
+/** A model's input, as its `input_schema` says; media inside it are uploaded. An interface will do. */
+export type Input = object;
 
 export interface FareboxOptions {
   /** Else the environment's FAREBOX_API_KEY. */
-  apiKey?: string;
+  apiKey?: string | undefined;
   /** Ends in /v1. Else the environment's FAREBOX_BASE_URL, else http://localhost:8080/v1. */
-  baseUrl?: string;
-  fetch?: typeof fetch;
-  timeoutMs?: number;
-  maxRetries?: number;
+  baseUrl?: string | undefined;
+  fetch?: typeof fetch | undefined;
+  timeoutMs?: number | undefined;
+  maxRetries?: number | undefined;
   /** Sent with every call to the service. */
-  headers?: Record<string, string>;
+  headers?: Record<string, string> | undefined;
 }
 
 export interface SubmitOptions extends Call {
   /** A random one unless given: it makes a repeat safe. */
-  idempotencyKey?: string;
+  idempotencyKey?: string | undefined;
   /** A public address that gets one POST when the request is final. */
-  webhookUrl?: string;
+  webhookUrl?: string | undefined;
   /** Of all files of the input together; the total is null until each of them has begun. */
-  onUpload?(progress: Progress): void;
+  onUpload?: ((progress: Progress) => void) | undefined;
 }
 
 export interface RunOptions extends SubmitOptions {
   /** Refuses before submitting when the price is above it. */
-  maxUsdMicro?: bigint;
+  maxUsdMicro?: bigint | undefined;
   /** With the id, before anything is waited for: keep it, and `attach` finds the request again. */
-  onSubmit?(job: Job): void;
-  onStatus?(status: Status): void;
+  onSubmit?: ((job: Job) => void) | undefined;
+  onStatus?: ((status: Status) => void) | undefined;
 }
 
 export interface RequestFilter {
-  status?: StatusName;
-  model_id?: string;
-  key_id?: string;
-  from?: Date | string;
-  to?: Date | string;
+  status?: StatusName | undefined;
+  model_id?: string | undefined;
+  key_id?: string | undefined;
+  from?: Date | string | undefined;
+  to?: Date | string | undefined;
   /** Of one page: 1 to 100; 20 unless given. */
-  limit?: number;
-  cursor?: string;
+  limit?: number | undefined;
+  cursor?: string | undefined;
 }
 
 export interface RequestPage {
@@ -141,6 +141,7 @@ export class Farebox {
 
   /** Uploads the input's media, reserves the price and queues the request. */
   async submit(modelId: string, input: Input, options: SubmitOptions = {}): Promise<Job> {
+    checkCall(options);
     const path = `/queue/${segments(modelId, 'model id')}`;
     const wanted = {
       method: 'POST',
@@ -150,8 +151,15 @@ export class Farebox {
       idempotencyKey: options.idempotencyKey ?? newKey(),
       repeatable: true,
     } as const;
-    const submitted = withAmounts<QueuedRequest>(await this.#transport.json(wanted, options));
-    return createJob(this, submitted.request_id, submitted);
+    try {
+      const submitted = withAmounts<QueuedRequest>(await this.#transport.json(wanted, options));
+      return createJob(this, submitted.request_id, submitted);
+    } catch (error) {
+      if (wanted.json !== input && (error as FareboxError).code === 'idempotency_conflict')
+        (error as FareboxError).message +=
+          ' Each submit uploads the files of its input anew: upload() them once, and give the same file_id under the same key.';
+      throw error;
+    }
   }
 
   /** Submits, waits to the end, and hands out the output. Throws where there is none. */
@@ -161,7 +169,11 @@ export class Farebox {
     options: RunOptions = {},
   ): Promise<Result<T>> {
     const { maxUsdMicro, onSubmit, onStatus, signal, timeoutMs, ...rest } = options;
-    const late = `There is no result after ${(timeoutMs ?? 0) / 1000} s. A request that was submitted goes on: attach(requestId) follows it.`;
+    checkCall(options);
+    // What only looks like an amount would let any price pass.
+    if (maxUsdMicro !== undefined && typeof maxUsdMicro !== 'bigint')
+      throw badArgument("maxUsdMicro is a bigint: parseUsd('0.05').", 'maxUsdMicro');
+    const late = `There is no result after ${(timeoutMs ?? 0) / 1000} s.`;
     const limit = openScope(signal, timeoutMs ?? Infinity, late);
     const call = { ...rest, signal: limit.signal };
     let requestId: string | undefined;
@@ -183,7 +195,10 @@ export class Farebox {
       }
       return await resultOf<T>(this, last!, call);
     } catch (error) {
-      throw requestId === undefined ? error : about(error, requestId);
+      if (requestId === undefined) throw error;
+      if (error === limit.signal.reason)
+        (error as Error).message += ` The request goes on: attach("${requestId}") follows it.`;
+      throw about(error, requestId);
     } finally {
       limit.end();
     }
@@ -198,9 +213,10 @@ export class Farebox {
   /** With `waitSeconds`, up to 60, the service answers when the status has changed. */
   async status(
     requestId: string,
-    { waitSeconds = 0, ...call }: Call & { waitSeconds?: number } = {},
+    { waitSeconds = 0, ...call }: Call & { waitSeconds?: number | undefined } = {},
   ): Promise<Status> {
-    const wait = Math.min(waitMostSeconds, Math.max(0, waitSeconds));
+    checkNumber(waitSeconds, 'waitSeconds', 0);
+    const wait = Math.min(waitMostSeconds, waitSeconds);
     const query = wait > 0 ? { wait } : {};
     return this.#ofRequest(requestId, '/status', call, { query, waitMs: wait * 1000 });
   }

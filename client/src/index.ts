@@ -13,7 +13,7 @@ export { FareboxError } from './error.ts';
 export type { ClientCode, ErrorDetails } from './error.ts';
 export type { Job, Result } from './job.ts';
 export { file, LocalFile } from './media.ts';
-export type { Media, Progress, UploadOptions } from './media.ts';
+export type { ByteStream, Media, Progress, UploadOptions } from './media.ts';
 export { formatUsd, parseUsd } from './money.ts';
 export type { Call } from './transport.ts';
 export type * from './types.ts';

@@ -7,7 +7,7 @@ export interface Job {
   requestId: string;
   /** The reply of the submit; not there after `attach`. */
   submitted?: QueuedRequest;
-  status(options?: Call & { waitSeconds?: number }): Promise<Status>;
+  status(options?: Call & { waitSeconds?: number | undefined }): Promise<Status>;
   /** Each change, to the end. */
   watch(options?: Call): AsyncGenerator<Status>;
   /** The final status, whichever it is. */
@@ -24,7 +24,7 @@ export interface Result<T = Output> {
 }
 
 export interface JobCalls {
-  status(requestId: string, options?: Call & { waitSeconds?: number }): Promise<Status>;
+  status(requestId: string, options?: Call & { waitSeconds?: number | undefined }): Promise<Status>;
   watch(requestId: string, options?: Call): AsyncGenerator<Status>;
   response<T>(requestId: string, options?: Call): Promise<T>;
   cancel(requestId: string, options?: Call): Promise<void>;

@@ -1,4 +1,5 @@
-import { badArgument } from './error.ts';
+import { brand } from './brand.ts';
+import { badArgument, unreadable } from './error.ts';
 import { chunksOfStream, isServerSide, nodeFs } from './runtime.ts';
 import type { Call, Transport, Wanted } from './transport.ts';
 import type { UploadedFile } from './types.ts';
@@ -7,6 +8,10 @@ import type { UploadedFile } from './types.ts';
 
 /** A file of this machine, by its path. Texts inside an input are never taken for paths. */
 export class LocalFile {
+  static {
+    brand(this, 'file');
+  }
+
   readonly path: string;
   readonly contentType: string | undefined;
 
@@ -17,12 +22,15 @@ export class LocalFile {
 }
 
 /** Marks a path inside an input: `{ image_url: file('./cat.png') }`. Node, Deno and Bun. */
-export function file(path: string, options: { contentType?: string } = {}): LocalFile {
+export function file(path: string, options: { contentType?: string | undefined } = {}): LocalFile {
   return new LocalFile(path, options.contentType);
 }
 
 /** What may stand in any field of an input in place of a `file_id`, and is uploaded. */
-export type Media = Blob | LocalFile | Uint8Array | ArrayBuffer | ReadableStream<Uint8Array>;
+export type Media = Blob | LocalFile | ArrayBufferView | ArrayBuffer | ByteStream;
+
+/** Of a browser, of Node, or a generator. */
+export type ByteStream = ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
 
 export interface Progress {
   /** Bytes so far. */
@@ -33,8 +41,8 @@ export interface Progress {
 
 export interface UploadOptions extends Call {
   /** In place of what the bytes say. */
-  contentType?: string;
-  onProgress?(progress: Progress): void;
+  contentType?: string | undefined;
+  onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 /** Bytes that no other thread shares, as Blobs ask. */
@@ -50,9 +58,13 @@ export async function upload(
   options: UploadOptions = {},
 ): Promise<UploadedFile> {
   const local = typeof source === 'string' ? new LocalFile(source) : source;
+  if (!isMedia(local)) {
+    const allowed = 'A path, file(path), a Blob, bytes or a stream of bytes is uploaded';
+    throw badArgument(`${allowed}, nothing else.`, 'file');
+  }
   const wanted = { method: 'POST', path: '/files', limitMs: uploadLimitMs } as const;
-  if (local instanceof ReadableStream && isServerSide) {
-    return sendStream(transport, wanted, local, options);
+  if (isStream(local) && isServerSide) {
+    return sendStream(transport, wanted, streamOf(local), options);
   }
   const bytes = await blobOf(local);
   const contentType =
@@ -79,16 +91,24 @@ async function sendStream(
   options: UploadOptions,
 ): Promise<UploadedFile> {
   const reader = stream.getReader();
-  const first = await reader.read();
-  const head = first.value ?? new Uint8Array();
+  const read = async () => {
+    const { done, value } = await reader.read().catch((error: unknown) => {
+      throw unreadable(error);
+    });
+    if (done) return undefined;
+    if (ArrayBuffer.isView(value)) return value;
+    void reader.cancel().catch(() => {});
+    throw badArgument('A stream to upload gives Uint8Array, no texts.', 'file');
+  };
+  const head = (await read()) ?? new Uint8Array();
   const whole = new ReadableStream<Uint8Array>({
     start(controller) {
       if (head.length > 0) controller.enqueue(head);
     },
     async pull(controller) {
-      const { done, value } = await reader.read();
-      if (done) controller.close();
-      else controller.enqueue(value);
+      const chunk = await read();
+      if (chunk) controller.enqueue(chunk);
+      else controller.close();
     },
     cancel: (reason) => reader.cancel(reason),
   });
@@ -96,6 +116,19 @@ async function sendStream(
   const headers = { 'content-type': contentType };
   const body = () => counting(whole, null, options.onProgress);
   return transport.json({ ...wanted, headers, body, repeatable: false }, options);
+}
+
+function streamOf(source: ByteStream): ReadableStream<Uint8Array> {
+  if (source instanceof ReadableStream) return source;
+  const iterator = source[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await iterator.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: async () => void (await iterator.return?.()),
+  });
 }
 
 function counting(
@@ -118,9 +151,9 @@ function counting(
 async function blobOf(source: Media): Promise<Blob> {
   if (source instanceof Blob) return source;
   if (source instanceof LocalFile) return openFile(source.path);
-  if (source instanceof ReadableStream) {
+  if (isStream(source)) {
     const parts: Part[] = [];
-    for await (const chunk of chunksOfStream(source)) parts.push(chunk as Part);
+    for await (const chunk of chunksOfStream(streamOf(source))) parts.push(chunk as Part);
     return new Blob(parts);
   }
   return new Blob([source as Part]);
@@ -132,6 +165,7 @@ async function openFile(path: string): Promise<Blob> {
   }
   const fs = await nodeFs();
   try {
+    if (!(await fs.promises.stat(path)).isFile()) throw new Error('it is no file');
     // Read while it is sent, where the runtime can.
     if (typeof fs.openAsBlob === 'function') return await fs.openAsBlob(path);
     return new Blob([await fs.promises.readFile(path)]);
@@ -160,7 +194,13 @@ const marks: [RegExp, string][] = [
 ];
 
 async function sniff(bytes: Blob): Promise<string> {
-  const head = new Uint8Array(await bytes.slice(0, sniffBytes).arrayBuffer());
+  const first = await bytes
+    .slice(0, sniffBytes)
+    .arrayBuffer()
+    .catch((error: unknown) => {
+      throw unreadable(error);
+    });
+  const head = new Uint8Array(first);
   const latin1 = String.fromCharCode(...head);
   const mark = marks.find(([pattern]) => pattern.test(latin1));
   if (mark) return mark[1];
@@ -179,10 +219,10 @@ function isText(head: Uint8Array): boolean {
 }
 
 /** A copy with all that has to be uploaded replaced, each of them once; `count`: how many there are. */
-export async function withUploads(
-  input: Record<string, unknown>,
+export async function withUploads<T extends object>(
+  input: T,
   replace: (source: Media, count: number) => Promise<string>,
-): Promise<Record<string, unknown>> {
+): Promise<T> {
   const found = new Map<unknown, Media>();
   collect(input, found);
   const waiting = [...found];
@@ -191,7 +231,7 @@ export async function withUploads(
     for (let next; (next = waiting.shift());) ids.set(next[0], await replace(next[1], found.size));
   };
   await Promise.all(Array.from({ length: uploadsAtOnce }, lane));
-  return (ids.size === 0 ? input : swap(input, ids)) as Record<string, unknown>;
+  return (ids.size === 0 ? input : swap(input, ids)) as T;
 }
 
 /** Two marks of one path mean one file. */
@@ -201,6 +241,8 @@ function identity(media: Media): unknown {
 
 function collect(value: unknown, found: Map<unknown, Media>): void {
   if (isMedia(value)) found.set(identity(value), value);
+  else if (typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function')
+    throw badArgument('There is a promise in the input: await it first.', 'input');
   else if (typeof value === 'object' && value !== null)
     for (const each of Object.values(value)) collect(each, found);
 }
@@ -220,8 +262,14 @@ function isMedia(value: unknown): value is Media {
   return (
     value instanceof Blob ||
     value instanceof LocalFile ||
-    value instanceof Uint8Array ||
+    ArrayBuffer.isView(value) ||
     value instanceof ArrayBuffer ||
-    value instanceof ReadableStream
+    isStream(value)
   );
+}
+
+function isStream(value: unknown): value is ByteStream {
+  if (typeof value !== 'object' || value === null) return false;
+  // Not every browser can loop over its own.
+  return value instanceof ReadableStream || Symbol.asyncIterator in value;
 }

@@ -1,4 +1,4 @@
-import { FareboxError, badArgument } from './error.ts';
+import { FareboxError, badArgument, checkNumber, unreadable } from './error.ts';
 import { withAmounts } from './money.ts';
 import { openScope, pause, type Scope } from './scope.ts';
 import type { ErrorBody } from './types.ts';
@@ -8,14 +8,21 @@ import type { ErrorBody } from './types.ts';
 /** What every call may be told. */
 export interface Call {
   /** Stops the call, and all that waits for it. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /**
    * Milliseconds. Of a single call: each try, 60,000 unless said otherwise; of `run`, `wait` and
    * `watch`: all of it, without a limit unless given.
    */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Further tries of a call that may be sent again; 3 unless said otherwise. */
-  maxRetries?: number;
+  maxRetries?: number | undefined;
+}
+
+export function checkCall({ signal, timeoutMs, maxRetries }: Call): void {
+  checkNumber(timeoutMs ?? 1, 'timeoutMs', 1);
+  checkNumber(maxRetries ?? 0, 'maxRetries', 0);
+  if (signal && typeof signal.addEventListener !== 'function')
+    throw badArgument('signal is an AbortSignal: of a controller give its signal.', 'signal');
 }
 
 export interface Wanted {
@@ -35,6 +42,12 @@ export interface Wanted {
   waitMs?: number;
   /** False: no key goes along, and redirects are followed. */
   keyed?: boolean;
+}
+
+/** The same for each try. */
+interface Prepared extends Wanted {
+  url: string;
+  head: Headers;
 }
 
 /** A reply whose body is still to come. Whoever has it ends its scope. */
@@ -67,6 +80,7 @@ export class Transport {
   readonly #options: TransportOptions;
 
   constructor(options: TransportOptions) {
+    checkCall(options);
     this.baseUrl = options.baseUrl;
     this.#options = options;
   }
@@ -96,13 +110,20 @@ export class Transport {
   }
 
   async #tries<T>(wanted: Wanted, call: Call, read: (held: Held) => Promise<T>): Promise<T> {
+    checkCall(call);
     const most = call.maxRetries ?? this.#options.maxRetries;
-    const body = bodyOf(wanted);
+    // What cannot be written is the caller's mistake: no connection fails for it.
+    const prepared: Prepared = {
+      ...wanted,
+      body: bodyOf(wanted),
+      url: urlOf(wanted, this.baseUrl),
+      head: this.#head(wanted),
+    };
     let lost = false;
     for (let tried = 0; ; tried++) {
       const isSent = !call.signal?.aborted;
       try {
-        return await read(await this.#once({ ...wanted, body }, call));
+        return await read(await this.#once(prepared, call));
       } catch (error) {
         if (!(error instanceof FareboxError)) throw error;
         lost ||= isSent && isLost(error);
@@ -115,7 +136,7 @@ export class Transport {
     }
   }
 
-  async #once(wanted: Wanted, call: Call): Promise<Held> {
+  async #once(wanted: Prepared, call: Call): Promise<Held> {
     const { fetch, timeoutMs } = this.#options;
     const tryMs = call.timeoutMs ?? timeoutMs ?? wanted.limitMs ?? usualLimitMs;
     const limitMs = tryMs + (wanted.waitMs ?? 0);
@@ -124,7 +145,7 @@ export class Transport {
     const scope = openScope(call.signal, limitMs, late);
     try {
       scope.signal.throwIfAborted();
-      const response = await fetch(urlOf(wanted, this.baseUrl), this.#init(wanted, scope));
+      const response = await fetch(wanted.url, initOf(wanted, scope));
       if (response.ok) return { response, scope };
       throw await refusal(response);
     } catch (error) {
@@ -133,33 +154,50 @@ export class Transport {
     }
   }
 
-  #init(wanted: Wanted, scope: Scope): RequestInit {
-    const { method, idempotencyKey, keyed = true } = wanted;
+  #head({ headers: given, json, idempotencyKey, keyed = true }: Wanted): Headers {
     const { apiKey, headers: always } = this.#options;
-    const headers = new Headers(keyed ? always : undefined);
-    for (const [name, value] of Object.entries(wanted.headers ?? {})) headers.set(name, value);
-    if (keyed && apiKey) headers.set('authorization', `Key ${apiKey}`);
-    if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey);
-    if (wanted.json !== undefined) headers.set('content-type', 'application/json');
-    const body = wanted.body?.();
-    return {
-      method,
-      headers,
-      signal: scope.signal,
-      // A key goes nowhere but to the address it was given for.
-      redirect: keyed ? 'manual' : 'follow',
-      credentials: 'omit',
-      ...(body !== undefined && { body }),
-      ...(body instanceof ReadableStream && { duplex: 'half' }),
-    } as RequestInit;
+    if (idempotencyKey !== undefined && !/^[!-~]{1,255}$/.test(idempotencyKey))
+      throw badArgument(
+        'idempotencyKey is a text of 1 to 255 visible ASCII characters, without spaces.',
+        'idempotencyKey',
+      );
+    try {
+      const headers = new Headers(keyed ? always : undefined);
+      for (const [name, value] of Object.entries(given ?? {})) headers.set(name, value);
+      if (keyed && apiKey) headers.set('authorization', `Key ${apiKey}`);
+      if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey);
+      if (json !== undefined) headers.set('content-type', 'application/json');
+      return headers;
+    } catch {
+      // Its own text shows the value, which may be a secret.
+      throw badArgument('A header has characters that no header can hold.', 'headers');
+    }
   }
 
   #fault(error: unknown, scope: Scope, wanted: Wanted): FareboxError {
     if (error instanceof FareboxError) return error;
     if (scope.signal.aborted) return scope.signal.reason as FareboxError;
+    const { cause = error } = error as { cause?: unknown };
+    if (cause instanceof FareboxError) return cause;
+    // A file that changed while it was sent.
+    if ((cause as Error | null)?.name === 'NotReadableError') return unreadable(cause);
     const failed = `The connection to ${originOf(wanted, this.baseUrl)} failed${reasonFor(error)}.`;
     return new FareboxError('connection_error', `${failed} ${again(wanted)}`, { cause: error });
   }
+}
+
+function initOf(wanted: Prepared, { signal }: Scope): RequestInit {
+  const body = wanted.body?.();
+  return {
+    method: wanted.method,
+    headers: wanted.head,
+    signal,
+    // A key goes nowhere but to the address it was given for.
+    redirect: wanted.keyed === false ? 'follow' : 'manual',
+    credentials: 'omit',
+    ...(body !== undefined && { body }),
+    ...(body instanceof ReadableStream && { duplex: 'half' }),
+  } as RequestInit;
 }
 
 function bodyOf({ json, body }: Wanted): Wanted['body'] {
@@ -212,6 +250,8 @@ export function urlOf({ path, query }: Pick<Wanted, 'path' | 'query'>, baseUrl: 
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value === undefined || value === null) continue;
+    if (value instanceof Date && isNaN(value.valueOf()))
+      throw badArgument(`${name} is no date.`, name);
     params.set(name, value instanceof Date ? value.toISOString() : String(value));
   }
   const address = path.startsWith('/') ? baseUrl + path : path;

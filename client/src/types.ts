@@ -455,7 +455,7 @@ export type Completion = {
     finish_reason: string | null;
     [field: string]: unknown;
   }>;
-  usage?: ChatUsage;
+  usage: ChatUsage;
   [field: string]: unknown;
 };
 

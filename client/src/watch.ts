@@ -3,6 +3,7 @@ import { eventsOf, parsed } from './events.ts';
 import { openScope, pause } from './scope.ts';
 import {
   backoffMs,
+  checkCall,
   chunksOf,
   isPassing,
   retryAfterOf,
@@ -32,8 +33,10 @@ export function isFinal({ status }: Pick<Status, 'status'>): boolean {
 export async function* watch(
   transport: Transport,
   requestId: string,
-  { signal, timeoutMs }: Call = {},
+  call: Call = {},
 ): AsyncGenerator<Status> {
+  checkCall(call);
+  const { signal, timeoutMs } = call;
   const path = `/requests/${segments(requestId, 'request id')}/status`;
   const late = `The request is not final after ${(timeoutMs ?? 0) / 1000} s. It goes on: attach("${requestId}") follows it again.`;
   const limit = openScope(signal, timeoutMs ?? Infinity, late);

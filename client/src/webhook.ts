@@ -11,8 +11,8 @@ export interface WebhookInput {
   /** `whsec_…`; several while one is being replaced. */
   secret: string | string[];
   /** How old, or how far ahead of the clock, it may be; 300 unless said otherwise. */
-  toleranceSeconds?: number;
-  now?: Date;
+  toleranceSeconds?: number | undefined;
+  now?: Date | undefined;
 }
 
 const usualToleranceSeconds = 300;

@@ -2,6 +2,7 @@ import { APICallError, NoSuchModelError, type JSONObject } from '@ai-sdk/provide
 import { FareboxError } from '../error.ts';
 import type { Farebox, Input } from '../farebox.ts';
 import type { Job } from '../job.ts';
+import { withUploads } from '../media.ts';
 import type { MediaFile, Model, RequestCard } from '../types.ts';
 
 /** What pictures and films have in common: one request, waited for, and its files. */
@@ -46,19 +47,27 @@ const usesOf = {
   video: "farebox.video('id')",
 };
 
+/** Once it is sent it is not cut short: what it queued would have no name to be cancelled by. */
 export function submit(
   client: Farebox,
   modelId: string,
   input: Input,
-  options: CallOptions & { webhookUrl?: string },
+  { abortSignal: signal, headers, webhookUrl }: CallOptions & { webhookUrl?: string },
 ): Promise<Job> {
-  return inWords(client, options, () =>
-    client.submit(modelId, input, {
-      idempotencyKey: idempotencyKeyOf(options.headers),
-      webhookUrl: options.webhookUrl,
-      signal: options.abortSignal,
-    }),
-  );
+  return inWords(client, { abortSignal: signal }, async () => {
+    const sent = await withUploads(
+      input,
+      async (media) => (await client.upload(media, { signal })).file_id,
+    );
+    signal?.throwIfAborted();
+    const job = await client.submit(modelId, sent, {
+      idempotencyKey: idempotencyKeyOf(headers),
+      webhookUrl,
+    });
+    if (signal?.aborted) await job.cancel().catch(() => {});
+    signal?.throwIfAborted();
+    return job;
+  });
 }
 
 /** Waits for the end; whoever stops waiting does not pay for what is still in the queue. */

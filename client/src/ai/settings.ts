@@ -1,5 +1,4 @@
 import type { SharedV4Warning } from '@ai-sdk/provider';
-import type { Input } from '../farebox.ts';
 import type { Model } from '../types.ts';
 
 /** A file of a call, as pictures and films have them. */
@@ -18,7 +17,7 @@ interface Property {
  * schema; a setting that it has no field for is left out, and the caller is told.
  */
 export class Settings {
-  readonly input: Input = {};
+  readonly input: Record<string, unknown> = {};
   readonly warnings: SharedV4Warning[] = [];
   readonly #properties: Record<string, Property>;
 

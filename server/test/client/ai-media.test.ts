@@ -242,6 +242,48 @@ describe('films', () => {
     assert.equal((await service.balance(account)).reserved, 0n);
   });
 
+  test('given up while they are submitted are cancelled as well', async (t) => {
+    const { concurrency } = service.fake;
+    Object.assign(service.fake, { concurrency: 0 });
+    t.after(() => Object.assign(service.fake, { concurrency }));
+    for (const poll of [undefined, { intervalMs: 5 }]) {
+      const stop = new AbortController();
+      // It reaches the service, which does not know that nobody waits for its reply any more.
+      proxy.spoil = ({ path }) => {
+        if (path.startsWith('/v1/queue/')) stop.abort(new Error('mine'));
+        return undefined;
+      };
+      const call = experimental_generateVideo({
+        model: farebox.video('ai/film'),
+        ...wish,
+        ...(poll && { poll }),
+        abortSignal: stop.signal,
+      });
+      await assert.rejects(call, { message: 'mine' });
+    }
+    const { body } = await service.call('GET', '/v1/requests', { key: account.key });
+    const states = body.data.map(({ status }: { status: string }) => status);
+    assert.deepEqual(states, ['CANCELLED', 'CANCELLED']);
+    assert.equal((await service.balance(account)).reserved, 0n);
+    assert.equal(service.fake.starts.length, 0, 'one of them was made');
+  });
+
+  test('given up before they are submitted ask for nothing', async () => {
+    const stop = new AbortController();
+    proxy.spoil = ({ path }) => {
+      if (path === '/v1/files') stop.abort(new Error('mine'));
+      return undefined;
+    };
+    const call = experimental_generateVideo({
+      model: farebox.video('ai/film'),
+      ...wish,
+      frameImages: [{ image: tinyPng, frameType: 'first_frame' }],
+      abortSignal: stop.signal,
+    });
+    await assert.rejects(call, { message: 'mine' });
+    assert.equal(submits().length, 0);
+  });
+
   test('of a size that is not offered are made in the usual one, and that is told', async () => {
     giveFilm();
     const model = farebox.video('ai/film');

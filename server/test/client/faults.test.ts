@@ -181,6 +181,26 @@ describe('a reply that breaks off', () => {
   });
 });
 
+test('a key that is used again with files says how to keep to them', async () => {
+  const idempotencyKey = 'with-a-file';
+  const image_url = new Blob([new Uint8Array(tinyPng)]);
+  const given = { ...input, image_url };
+  const transfers = await service.transfers();
+  await farebox.submit(model, given, { idempotencyKey });
+  const error = await errorOf(farebox.submit(model, given, { idempotencyKey }));
+  assert.equal(error.code, 'idempotency_conflict');
+  assert.match(error.message, /upload\(\).*file_id/);
+  assert.equal(await service.transfers(), transfers + 1);
+  const { file_id } = await farebox.upload(image_url);
+  const kept = { ...input, image_url: file_id };
+  const first = await farebox.submit(model, kept, { idempotencyKey: 'with-its-id' });
+  const again = await farebox.submit(model, kept, { idempotencyKey: 'with-its-id' });
+  assert.equal(again.requestId, first.requestId);
+  const other = { idempotencyKey: 'with-its-id' };
+  const plain = await errorOf(farebox.submit(model, input, other));
+  assert.doesNotMatch(plain.message, /upload/);
+});
+
 describe('a refusal that passes', () => {
   test('is waited for as long as it says', async () => {
     await once(async () => {
@@ -263,7 +283,7 @@ describe('a call that is given up', () => {
   });
 
   test('names the key under which a submit or chat is safe to send again', async () => {
-    const idempotencyKey = 'given up';
+    const idempotencyKey = 'given-up';
     const stopped = AbortSignal.abort();
     for (const options of [{ timeoutMs: 50, maxRetries: 0 }, { signal: stopped }]) {
       faulty.spoil = () => 'silence';
@@ -277,6 +297,27 @@ describe('a call that is given up', () => {
     }
   });
 
+  test('in the middle of a run says how to find what it may have submitted', async () => {
+    const run = (idempotencyKey: string) =>
+      errorOf(farebox.run(model, input, { timeoutMs: 400, maxUsdMicro: 10_000n, idempotencyKey }));
+    faulty.meet('/estimate', 'silence');
+    const before = await run('before');
+    assert.deepEqual([before.requestId, before.mayHaveBeenAccepted], [null, false]);
+    assert.doesNotMatch(before.message, /attach|idempotencyKey/);
+    faulty.meet('/queue/', { cutAt: 0 }, 'silence', 'silence');
+    const during = await run('during');
+    assert.deepEqual([during.code, during.requestId], ['timeout', null]);
+    assert.equal(during.idempotencyKey, 'during');
+    assert.match(during.message, /idempotencyKey "during"/);
+    assert.doesNotMatch(during.message, /attach/);
+    faulty.spoil = () => undefined;
+    const { requestId } = await farebox.submit(model, input, { idempotencyKey: 'during' });
+    const after = await run('during');
+    assert.equal(after.requestId, requestId, 'the key leads to what was submitted');
+    assert.ok(after.message.includes(`attach("${requestId}")`));
+    assert.equal((await farebox.status(requestId)).status, 'IN_QUEUE', 'it was taken back');
+  });
+
   test('is not sent again', async () => {
     const control = new AbortController();
     faulty.meet('/queue/', refused(503, 'capacity_unavailable', { 'retry-after': '30' }));
@@ -285,6 +326,73 @@ describe('a call that is given up', () => {
     control.abort();
     assert.equal((await submitting).code, 'aborted');
     assert.equal(faulty.calls.length, 1);
+  });
+});
+
+describe('what cannot be meant', () => {
+  const odd = <T>(value: unknown) => value as T;
+
+  test('as a limit of the price is refused before anything is sent', async () => {
+    for (const maxUsdMicro of ['0.01', '10000', 0.01, 10_000, NaN, null, {}]) {
+      const limit = odd<bigint>(maxUsdMicro);
+      const error = await errorOf(farebox.run(model, input, { maxUsdMicro: limit }));
+      assert.deepEqual([error.code, error.param], ['bad_argument', 'maxUsdMicro']);
+      assert.match(error.message, /parseUsd\('0\.05'\)/);
+    }
+    assert.equal(faulty.calls.length, 0);
+  });
+
+  test('as a time, a number of tries or a signal is refused before anything is sent', async () => {
+    const { requestId } = await farebox.submit(model, input);
+    faulty.calls.length = 0;
+    const options = [
+      { timeoutMs: odd<number>('1000') },
+      { timeoutMs: NaN },
+      { timeoutMs: 0 },
+      { timeoutMs: -1 },
+      { maxRetries: NaN },
+      { maxRetries: odd<number>('2') },
+      { maxRetries: -1 },
+      { signal: odd<AbortSignal>(new AbortController()) },
+    ];
+    for (const each of options) {
+      const calls = [
+        farebox.balance(each),
+        farebox.run(model, input, each),
+        farebox.submit(model, input, each),
+        farebox.submit(model, { image_url: tinyPng }, each),
+        farebox.chat.create(call, each),
+        farebox.attach(requestId).wait(each),
+        farebox.upload(tinyPng, each),
+        farebox.download(`${faulty.base}/a.png`, each),
+      ];
+      for (const error of await Promise.all(calls.map(errorOf)))
+        assert.deepEqual([error.code, error.param], ['bad_argument', Object.keys(each)[0]]);
+    }
+    for (const waitSeconds of [NaN, -1, odd<number>('5')]) {
+      const error = await errorOf(farebox.status(requestId, { waitSeconds }));
+      assert.deepEqual([error.code, error.param], ['bad_argument', 'waitSeconds']);
+    }
+    for (const each of options.slice(0, 7))
+      assert.throws(() => clientOf(each as FareboxOptions), { code: 'bad_argument' });
+    assert.equal(faulty.calls.length, 0);
+  });
+
+  test('as a header or a date is told at once, without a second try', async () => {
+    for (const idempotencyKey of ['日', 'zwölf', 'a\nb', 'a b', '', 'x'.repeat(256)]) {
+      const submit = await errorOf(farebox.submit(model, input, { idempotencyKey }));
+      const chat = await errorOf(farebox.chat.create(call, { idempotencyKey }));
+      for (const error of [submit, chat])
+        assert.deepEqual([error.code, error.param], ['bad_argument', 'idempotencyKey']);
+    }
+    const date = await errorOf(farebox.requests.list({ from: new Date('x') }));
+    assert.deepEqual([date.code, date.param], ['bad_argument', 'from']);
+    const header = await errorOf(clientOf({ headers: { 'x-mine': 'secret 日' } }).balance());
+    assert.deepEqual([header.code, header.param], ['bad_argument', 'headers']);
+    assert.ok(!header.message.includes('secret'));
+    const type = { contentType: 'image/日' };
+    assert.equal((await errorOf(farebox.upload(tinyPng, type))).code, 'bad_argument');
+    assert.equal(faulty.calls.length, 0);
   });
 });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { createReadStream, openAsBlob, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Farebox, FareboxError, file, type Job, type Status } from '../../../client/src/index.ts';
@@ -238,12 +238,25 @@ const methods: Record<string, () => Promise<void>> = {
     writeFileSync(path, png);
     const seen: unknown[] = [];
     const stream = () => new Blob([png]).stream() as ReadableStream<Uint8Array>;
-    const sources = [path, file(path), png, tinyPng, png.buffer, new Blob([png]), stream()];
+    const inTwo = async function* () {
+      yield png.subarray(0, 9);
+      yield png.subarray(9);
+    };
+    const whole = [
+      path,
+      file(path),
+      png,
+      tinyPng,
+      png.buffer,
+      new Blob([png]),
+      new DataView(png.buffer),
+    ];
+    const sources = [...whole, stream(), createReadStream(path), inTwo()];
     for (const source of sources) {
       const onProgress = (progress: unknown) => void seen.push(progress);
       const { size, content_type } = await farebox.upload(source, { onProgress });
       assert.deepEqual([size, content_type], [png.length, 'image/png']);
-      const total = source instanceof ReadableStream ? null : png.length;
+      const total = whole.includes(source as Blob) ? png.length : null;
       assert.deepEqual(seen.at(-1), { sent: png.length, total });
     }
     const text = await farebox.upload(new Blob(['grüße']));
@@ -251,6 +264,12 @@ const methods: Record<string, () => Promise<void>> = {
     const missing = await codeOf(farebox.upload('./no-such-file.png'));
     assert.equal(missing.code, 'bad_argument');
     assert.match(missing.message, /no-such-file\.png/);
+    const folder = await codeOf(farebox.upload(service.dir));
+    assert.deepEqual([folder.code, folder.param], ['bad_argument', 'file']);
+    for (const none of [{}, 5, null, undefined, [png], new Map(), Promise.resolve(png)]) {
+      const error = await codeOf(farebox.upload(none as unknown as Blob));
+      assert.deepEqual([error.code, error.param], ['bad_argument', 'file']);
+    }
     const odd = await codeOf(farebox.upload(new Uint8Array([1, 0, 2])));
     assert.equal(odd.code, 'unsupported_media_type');
   },
@@ -287,7 +306,7 @@ const methods: Record<string, () => Promise<void>> = {
     };
     const reply = await farebox.chat.create(call);
     assert.equal(reply.choices[0]!.message.content, '{"a_usd_micro":"1"}');
-    assert.equal(reply.usage!.cost_usd_micro, 9n);
+    assert.equal(reply.usage.cost_usd_micro, 9n);
 
     const idempotencyKey = 'chat-once';
     const first = await farebox.chat.create(call, { idempotencyKey });
@@ -352,6 +371,68 @@ describe('media inside an input', () => {
     const totals = new Set(seen.map(({ total }) => total));
     assert.deepEqual(totals, new Set([null, png.length * 2]), 'a total that grows');
     assert.equal(input.image_url, blob, "the caller's own value is left alone");
+  });
+
+  test('that are streams of Node are uploaded as well, and a promise is refused', async () => {
+    const mine = await service.account();
+    const path = join(service.dir, 'stream.png');
+    writeFileSync(path, png);
+    const image_url = createReadStream(path);
+    const { card } = await clientOf(mine).run(model, { prompt, image_url });
+    assert.match(String(card.input.image_url), /^file_/);
+    const [stored] = filesOf(mine);
+    assert.ok(stored);
+    const late = Promise.resolve(png);
+    const error = await codeOf(farebox.submit(model, { prompt, deep: [{ late }] }));
+    assert.deepEqual([error.code, error.param], ['bad_argument', 'input']);
+  });
+
+  test('whose bytes cannot be read any more leave nothing submitted, and are tried once', async () => {
+    const transfers = await service.transfers();
+    const path = join(service.dir, 'changing.png');
+    const broken = async function* () {
+      yield png.subarray(0, 9);
+      throw new Error('the disk is gone');
+    };
+    const texts = async function* () {
+      yield 'no bytes';
+    };
+    for (const [source, told] of [
+      [broken(), /the disk is gone/],
+      [texts() as unknown as AsyncIterable<Uint8Array>, /Uint8Array/],
+      [
+        new Blob([png])
+          .stream()
+          .pipeThrough(
+            new TransformStream({ transform: () => Promise.reject(new Error('the disk is gone')) }),
+          ),
+        /the disk is gone/,
+      ],
+    ] as const) {
+      const error = await codeOf(farebox.submit(model, { prompt, image_url: source }));
+      assert.deepEqual([error.code, error.param], ['bad_argument', 'file']);
+      assert.match(error.message, told);
+    }
+    for (const at of ['/balance', '/files']) {
+      writeFileSync(path, png);
+      let sent = 0;
+      const changing = new Farebox({
+        apiKey: account.key,
+        baseUrl: `${service.base}/v1`,
+        fetch: (url, init) => {
+          if (String(url).endsWith(at)) sent++;
+          // While it is sent.
+          if (at === '/files') writeFileSync(path, 'shorter');
+          return fetch(url, init);
+        },
+      });
+      const blob = await openAsBlob(path);
+      if (at === '/balance') writeFileSync(path, 'shorter');
+      const error = await codeOf(changing.upload(at === '/files' ? file(path) : blob));
+      assert.deepEqual([error.code, error.param], ['bad_argument', 'file']);
+      assert.equal(sent, at === '/files' ? 1 : 0);
+    }
+    assert.equal(await service.transfers(), transfers);
   });
 
   test('that cannot be uploaded leave nothing submitted', async () => {

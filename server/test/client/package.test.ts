@@ -175,6 +175,18 @@ describe('a program of somebody else', () => {
     });
   }
 
+  test('that loads it by import and by require has one error and one mark of files', async () => {
+    project.write({ 'both.mjs': both });
+    const { stdout, stderr } = await run(process.execPath, ['both.mjs'], project.dir, env);
+    assert.equal(stderr, '');
+    assert.deepEqual(JSON.parse(stdout), {
+      error: true,
+      other: false,
+      own: [true, false],
+      uploaded: 'upload',
+    });
+  });
+
   test('works on the Node of the system', async (t) => {
     const [node] = otherNodes();
     if (!node) return t.skip('there is no other Node');
@@ -224,6 +236,21 @@ describe('a program of somebody else', () => {
   }
 });
 
+const both = `
+import { createRequire } from 'node:module';
+import { Farebox, FareboxError, file } from '@farebox/client';
+const common = createRequire(import.meta.url)('@farebox/client');
+class Own extends FareboxError {}
+const error = await new common.Farebox({ apiKey: 'wrong' }).balance().catch((thrown) => thrown);
+const { card } = await new common.Farebox().run('fake/image', { prompt: 'x', image_url: file('./cat.png') });
+console.log(JSON.stringify({
+  error: error instanceof FareboxError && FareboxError !== common.FareboxError,
+  other: new Error() instanceof FareboxError || null instanceof FareboxError,
+  own: [new Own('aborted', 'x') instanceof common.FareboxError, error instanceof Own],
+  uploaded: /^file_/.test(card.input.image_url) ? 'upload' : card.input.image_url,
+}));
+`;
+
 const typed = `
 import { Farebox, FareboxError, file, type ErrorCode, type Output, type Status, type StatusName, type WebhookEvent, verifyWebhook } from '@farebox/client';
 const farebox = new Farebox({ apiKey: 'k', baseUrl: 'http://localhost/v1' });
@@ -245,9 +272,22 @@ export async function all(signal: AbortSignal): Promise<bigint | null> {
       void [code, needed];
     }
   }
+  const paid: bigint = reply.usage.cost_usd_micro;
+  interface Mine { prompt: string; image_url?: string }
+  const input: Mine = { prompt: 'x' };
+  await farebox.estimate('m', input);
+  const unset = undefined as AbortSignal | undefined;
+  const nothing = undefined;
+  await farebox.run('m', input, { signal: unset, timeoutMs: nothing, maxUsdMicro: nothing, onStatus: nothing, onUpload: nothing, idempotencyKey: nothing, webhookUrl: nothing });
+  await farebox.requests.list({ status: nothing, from: nothing, limit: nothing }, { signal: unset });
+  await farebox.upload('./a.png', { contentType: nothing, onProgress: nothing });
+  await farebox.download('x', { to: nothing, onProgress: nothing });
+  new Farebox({ apiKey: nothing, baseUrl: nothing, fetch: nothing, headers: nothing });
+  // @ts-expect-error a text is no input
+  await farebox.estimate('m', 'x');
   // @ts-expect-error a number is no amount
   await farebox.run('m', {}, { maxUsdMicro: 5 });
-  void [url, n, text, status];
+  void [url, n, text, status, paid];
   return card.charged_usd_micro;
 }
 `;

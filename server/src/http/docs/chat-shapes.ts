@@ -142,7 +142,7 @@ export const schemas: Record<string, Schema> = {
       ),
       usage: ref('ChatUsage'),
     },
-    ['usage'],
+    [],
   ),
   ChatChunk: openObject(
     {
