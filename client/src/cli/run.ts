@@ -33,8 +33,8 @@ export async function runModel(
   values: string[],
   options: RunOptions,
 ): Promise<void> {
-  const client = keyed();
-  const model = await findModel(id);
+  const client = keyed(context);
+  const model = await findModel(context, id);
   if (model.kind === 'text') throw usage(`${id} is a text model.`, `Use \`fare chat ${id}\`.`);
   const { out = null, force = false } = options;
   if (out === '-' && context.json) throw usage('--out - and --json both want stdout.');
