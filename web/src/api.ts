@@ -20,6 +20,24 @@ export class ApiFailure extends Error {
   }
 }
 
+/** No whole answer came. In words of ours: each browser has its own, in English. */
+export class Unreachable extends Error {
+  constructor() {
+    super('The service cannot be reached. Check the connection and try again.');
+    this.name = 'Unreachable';
+  }
+}
+
+/** What came over the network. Throws `Unreachable` where the connection did not hold. */
+export async function reached<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    // So browsers call it; where the page itself gave up, it is something else.
+    throw error instanceof TypeError ? new Unreachable() : error;
+  }
+}
+
 interface FailureBody {
   code: string;
   message: string;
@@ -40,23 +58,25 @@ export interface CallOptions {
 /** Fires where the service says that nobody is signed in. */
 export const signedOut = new EventTarget();
 
-/** The JSON of an answer. Throws `ApiFailure`. */
+/** The JSON of an answer. Throws `ApiFailure`, or what `reached` throws. */
 export async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
   const reply = await send(path, options);
-  const text = await reply.text();
+  const text = await reached(reply.text());
   return (text === '' ? null : JSON.parse(text)) as T;
 }
 
-/** The answer itself, where it is no JSON. Throws `ApiFailure`. */
+/** The answer itself, where it is no JSON. Throws as `call` does. */
 export async function send(path: string, options: CallOptions = {}): Promise<Response> {
   const { body, query, signal, headers } = options;
   const method = options.method ?? (body === undefined ? 'GET' : 'POST');
-  const reply = await fetch(withQuery(path, query), {
-    method,
-    signal: signal ?? null,
-    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-    body: body === undefined ? null : JSON.stringify(body),
-  });
+  const reply = await reached(
+    fetch(withQuery(path, query), {
+      method,
+      signal: signal ?? null,
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      body: body === undefined ? null : JSON.stringify(body),
+    }),
+  );
   if (reply.ok) return reply;
   throw await failureOf(reply, path);
 }

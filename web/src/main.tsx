@@ -19,6 +19,9 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
+      // A service of one's own is reached without the internet; where it is not, pages say so.
+      networkMode: 'always',
+      refetchOnReconnect: true,
       // What the service refuses it would refuse again.
       retry: (count, error) => count < 2 && !(error instanceof ApiFailure && error.status < 500),
     },

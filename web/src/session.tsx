@@ -88,6 +88,11 @@ export function useMay(right: Right): boolean {
   return mayIn(useAccount(), right);
 }
 
+/** Whether it is their role that keeps them from it; a suspended account has its banner. */
+export function useRoleForbids(right: Right): boolean {
+  return !rights[useAccount().role].includes(right);
+}
+
 export function mayIn({ role, status }: Account, right: Right): boolean {
   return rights[role].includes(right) && (right === 'view' || status === 'active');
 }

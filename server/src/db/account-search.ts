@@ -97,7 +97,7 @@ const traces = `
     cross join lateral (select account_id from members where person_id = p.id limit 10000) m
   union all select account_id, 'key', name || ' ' || prefix || '…' || last4 from keys
     where id = $5 or (prefix = $6 and last4 = coalesce($7, last4))
-  union all select account_id, 'request', null from requests where id = $5
+  union all select account_id, 'request', id::text from requests where id = $5
   union all select account_id, 'payment', null from transfers
     -- A reservation has the id of its request.
     where id = $5 and kind <> 'reserve'

@@ -3,7 +3,7 @@
  */
 import type { Dispatcher } from 'undici';
 
-import { FetchError, kindOf, type FetchErrorKind } from './fetch-error.ts';
+import { FetchError, kindOf, reasonOf, type FetchErrorKind } from './fetch-error.ts';
 
 export interface Limits {
   /** For the whole call, to the last byte of the reply. */
@@ -90,7 +90,7 @@ export abstract class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Controller | null, error: Error): void {
     const kind = kindOf(error, this.controller !== null);
-    this.stop(kind, error.message === '' ? kind : error.message, error);
+    this.stop(kind, reasonOf(kind, error), error);
   }
 
   abstract onResponseData(controller: Controller, chunk: Uint8Array): void;

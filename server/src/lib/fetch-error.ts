@@ -65,6 +65,27 @@ export function kindOf(error: unknown, sent: boolean): FetchErrorKind {
   return sent ? 'reset' : 'refused';
 }
 
+/** Why, for whoever gave the address: what Node says of certificates is for who builds with it. */
+export function reasonOf(kind: FetchErrorKind, error: Error): string {
+  if (kind === 'tls') return tlsReasons[codeOf(error)] ?? 'no encrypted connection came about';
+  return error.message === '' ? kind : error.message;
+}
+
+const selfSigned = 'its certificate is self-signed';
+const unproven = 'its certificate comes from nobody that is trusted here';
+
+const tlsReasons: Record<string, string> = {
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+  HOSTNAME_MISMATCH: 'its certificate is for another name',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
+  DEPTH_ZERO_SELF_SIGNED_CERT: selfSigned,
+  SELF_SIGNED_CERT_IN_CHAIN: unproven,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unproven,
+  UNABLE_TO_GET_ISSUER_CERT: unproven,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unproven,
+};
+
 function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null || !('code' in error)) return '';
   return typeof error.code === 'string' ? error.code : '';

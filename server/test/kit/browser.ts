@@ -9,6 +9,7 @@ import {
   chromium as playwright,
   type Browser,
   type BrowserContext,
+  type Locator,
   type Page,
 } from 'playwright-core';
 import { until } from './until.ts';
@@ -157,9 +158,14 @@ export async function barriers(page: Page): Promise<string[]> {
   );
 }
 
-/** By how many pixels the page is wider than its window. */
+/** By how many pixels the page is wider than its window; on a phone `innerWidth` grows with it. */
 export async function overflowOf(page: Page): Promise<number> {
-  return page.evaluate('document.documentElement.scrollWidth - innerWidth');
+  const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
+  return wide - page.viewportSize()!.width;
+}
+
+export function isFocused(what: Locator): Promise<boolean> {
+  return what.evaluate((node) => node === node.ownerDocument.activeElement);
 }
 
 /** Nothing stands in anybody's way in light and in dark, and nothing is wider than the window. */

@@ -8,6 +8,7 @@ import { describe, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 
 import { createFetch } from '../../src/lib/fetch.ts';
+import { reasonOf } from '../../src/lib/fetch-error.ts';
 import {
   assertFault,
   client,
@@ -80,16 +81,23 @@ describe('a fault', () => {
       await once(server, 'listening');
       const { port } = server.address() as { port: number };
       const fetch = client({ lookup: async () => ['127.0.0.1'] });
-      await assertFault(
-        fetch.request({ url: `https://hook.example-farm.com:${port}/`, ...limits }),
-        'tls',
-        false,
-      );
+      const asked = (host: string) =>
+        assertFault(fetch.request({ url: `https://${host}:${port}/`, ...limits }), 'tls', false);
+      const { message } = await asked('hook.example-farm.com');
+      assert.equal(message, `hook.example-farm.com:${port}: its certificate is self-signed`);
       server.close();
       await once(server, 'close');
       assert.deepEqual(seen, ['hook.example-farm.com']);
     },
   );
+
+  test('tls: says in plain words what is wrong with a certificate', () => {
+    const told = (code: string) =>
+      reasonOf('tls', Object.assign(new Error('as Node says'), { code }));
+    assert.equal(told('ERR_TLS_CERT_ALTNAME_INVALID'), 'its certificate is for another name');
+    assert.equal(told('CERT_HAS_EXPIRED'), 'its certificate has expired');
+    assert.equal(told('EPROTO'), 'no encrypted connection came about');
+  });
 
   test('timeout: no answer comes; it may have been received', async () => {
     const server = await http(() => {});

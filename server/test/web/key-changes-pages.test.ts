@@ -1,13 +1,14 @@
 /** Changing keys on their page, in a real browser; and what who may only look sees of it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { rawSql } from '../../src/lib/sql.ts';
 import { createKey, rotateKey } from '../../src/operations/key.ts';
 import {
   barriers,
   desktop,
   enter,
+  isFocused,
   openBrowser,
   phone,
   picture,
@@ -16,6 +17,7 @@ import {
   type VisitOptions,
 } from '../kit/browser.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
 import { originOf, password, person, startWebService } from '../kit/web.ts';
 
 describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
@@ -99,6 +101,28 @@ describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
       await context.close();
     });
   }
+
+  test('focus goes back to the button that opened a dialog', async () => {
+    const { page, context, faults } = await open(await service.account());
+    const dialog = page.getByRole('dialog');
+    const escapesTo = async (button: Locator, name: string) => {
+      await dialog.waitFor();
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      await until(`${name} gives the focus back`, () => isFocused(button));
+    };
+    const more = page.getByRole('button', { name: 'What to do with test' });
+    for (const name of ['Edit', 'Rotate', 'Revoke']) {
+      await more.press('Enter');
+      await page.getByRole('menuitem', { name }).press('Enter');
+      await escapesTo(more, name);
+    }
+    const create = page.getByRole('button', { name: 'Create a key' });
+    await create.press('Enter');
+    await escapesTo(create, 'Create a key');
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
 
   test('shows who may only look all of it, in Russian, and nothing to press', async () => {
     const account = await service.account({ monthly_limit_usd_micro: 10_000n });

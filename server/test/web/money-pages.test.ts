@@ -19,7 +19,7 @@ import {
 } from '../kit/browser.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { spendForMonths } from '../kit/spent.ts';
-import { originOf, password, person, startWebService } from '../kit/web.ts';
+import { operatorOf, originOf, password, person, startWebService } from '../kit/web.ts';
 
 const text = `Send USDT (TRC-20) to
 
@@ -161,6 +161,41 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       await context.close();
     });
   }
+
+  test('says in Russian that the service cannot be reached', async () => {
+    const { account_id } = await service.account();
+    const owner = await person(service, { [account_id]: 'owner' });
+    const { page, context } = await enter(browser, base, owner, { language: 'ru' });
+    await page.goto(`${base}/cabinet/money/top-up`);
+    await page.getByLabel('Код ваучера').fill('FB-XXXX');
+    await page.route('**/vouchers', (route) => route.abort());
+    await page.getByRole('button', { name: 'Активировать' }).click();
+    await page.getByText('Сервис недоступен. Проверьте соединение и повторите.').waitFor();
+    assert.equal(await page.getByText('fetch').count(), 0);
+    await context.close();
+  });
+
+  test('tells nobody of a suspended account that it is their role', async () => {
+    const { account_id } = await service.account();
+    const owner = await person(service, { [account_id]: 'owner' });
+    const operator = await operatorOf(service);
+    const done = await operator.call('POST', `/api/operator/accounts/${account_id}/suspend`);
+    assert.equal(done.status, 200, done.text);
+    const { page, context } = await enter(browser, base, owner);
+    for (const [path, title] of [
+      ['money/top-up', 'Pay the operator'],
+      ['money/alerts', 'Low balance'],
+      ['webhooks', 'Signing secret'],
+    ]) {
+      await page.goto(`${base}/cabinet/${path}`);
+      await page.getByRole('heading', { name: title! }).waitFor();
+      await page.getByText('This account is suspended').waitFor();
+      await picture(page, `suspended-${path!.replace('/', '-')}`);
+      assert.equal(await page.getByText(/your role/i).count(), 0, path);
+      assert.equal(await page.locator('main [type=submit]').count(), 0, path);
+    }
+    await context.close();
+  });
 
   test('shows who only looks no way to pay, and speaks Russian', async () => {
     const { email } = await person(service, { [busy.account_id]: 'read_only' });

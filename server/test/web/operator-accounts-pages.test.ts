@@ -1,17 +1,20 @@
 /** The operator's console in a real browser: finding an account, and what may be done to it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import {
   barriers,
   desktop,
   enter,
+  isFocused,
   openBrowser,
+  overflowOf,
   phone,
   picture,
   withoutBrowser,
 } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
 import { operatorOf, originOf, person, startWebService, type Person } from '../kit/web.ts';
 
 describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => {
@@ -34,6 +37,7 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
     test(`find one, credit it and suspend it, at ${size} width`, async () => {
       const customer = await service.account({ usd: 5 });
       const owner = await person(service, { [customer.account_id]: 'owner' });
+      let lastRequest = '';
       for (let i = 0; i < 3; i++) {
         const body = { prompt: 'a cat', num_images: i + 1 };
         const sent = await service.call('POST', '/v1/queue/fake/image', {
@@ -41,6 +45,7 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
           body,
         });
         assert.equal(sent.status, 202, sent.text);
+        lastRequest = sent.body.request_id;
       }
       await service.work();
       const { page, context, faults } = await enter(browser, base, operator, { viewport });
@@ -49,6 +54,13 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
       await page.getByText(/^Key: /).waitFor();
       assert.ok(!page.url().includes(customer.key.slice(6, 12)), page.url());
       await picture(page, `operator-accounts-key-${size}`);
+      await page.getByLabel('Find an account').fill(lastRequest);
+      await page.getByRole('link', { name: 'Its request' }).waitFor();
+      assert.deepEqual(await barriers(page), []);
+      await page.getByRole('link', { name: 'Its request' }).click();
+      await page.waitForURL(`${base}/operator/requests/${lastRequest}`);
+      await page.getByRole('heading', { name: 'fake/image' }).waitFor();
+      await page.goBack();
       await page.getByLabel('Find an account').fill(customer.email.split('@')[0]!);
       await page.waitForURL(/q=a\d+/);
       assert.deepEqual(await barriers(page), []);
@@ -90,10 +102,55 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
       await page.getByText('Its keys are refused from now on.').waitFor();
       assert.equal((await use(service, customer.key)).status, 401);
       assert.deepEqual(faults, []);
-      assert.ok(await fits(page), 'the page is wider than the window');
+      assert.equal(await overflowOf(page), 0);
       await context.close();
     });
   }
+
+  for (const [size, viewport] of Object.entries({ desktop, phone })) {
+    test(`shows one with a long address and a large balance whole, at ${size} width`, async () => {
+      const email = `alexandra.konstantinopoulou.${size}@engineering.example-company.com`;
+      const body = {
+        email,
+        invite: false,
+        credit_usd_micro: '1234567891234',
+        reference: `long ${size}`,
+      };
+      const made = await operator.call('POST', '/api/operator/accounts', body);
+      assert.equal(made.status, 200, made.text);
+      const { page, context } = await enter(browser, base, operator, { viewport });
+      await page.goto(`${base}/operator/accounts/${made.body.account_id}`);
+      await page.getByRole('heading', { name: email }).waitFor();
+      await page.getByText('$1,234,567.891234').first().waitFor();
+      await picture(page, `operator-account-long-${size}`);
+      assert.equal(await overflowOf(page), 0);
+      assert.deepEqual(await page.evaluate(cutNumbers), []);
+      await context.close();
+    });
+  }
+
+  test('focus goes back to the button that opened a dialog', async () => {
+    const { account_id } = await service.account();
+    const { page, context } = await enter(browser, base, operator);
+    await page.goto(`${base}/operator/accounts/${account_id}`);
+    const dialog = page.getByRole('dialog');
+    const escapesTo = async (button: Locator) => {
+      await dialog.waitFor();
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      await until('the button has the focus again', () => isFocused(button));
+    };
+    const credits = page.getByRole('button', { name: 'Credit' });
+    await credits.press('Enter');
+    await escapesTo(credits);
+    const more = page.getByRole('button', { name: 'More actions' });
+    for (const name of ['Change the prices', 'Suspend']) {
+      await more.press('Enter');
+      await page.getByRole('menuitem', { name }).press('Enter');
+      await escapesTo(more);
+    }
+    await context.close();
+  });
 
   test('makes an account with a first credit, and its owner signs up by the link', async () => {
     const { page, context, faults } = await enter(browser, base, operator, { scheme: 'dark' });
@@ -150,16 +207,16 @@ async function credit(page: Page, amount: string, reference: string, says: strin
   await page.getByText(says).waitFor();
 }
 
+/** Numbers that reach beyond the room that their card has inside. */
+const cutNumbers = `[...document.querySelectorAll('main .mantine-Card-root .number')]
+  .filter((number) => {
+    const { right } = number.getBoundingClientRect();
+    const card = number.closest('.mantine-Card-root');
+    const inside = card.getBoundingClientRect().right - parseFloat(getComputedStyle(card).paddingRight);
+    return right > inside;
+  })
+  .map((number) => number.textContent)`;
+
 function use(service: Service, key: string) {
   return service.call('GET', '/v1/requests', { key });
-}
-
-function fits(page: Page): Promise<boolean> {
-  return page.evaluate(() => {
-    const { document, innerWidth } = globalThis as unknown as {
-      document: { documentElement: { scrollWidth: number } };
-      innerWidth: number;
-    };
-    return document.documentElement.scrollWidth <= innerWidth;
-  });
 }

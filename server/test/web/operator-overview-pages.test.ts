@@ -1,13 +1,14 @@
 /** The operator's console in a real browser: what the service earns, vouchers, invitations, the log. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { rawSql } from '../../src/lib/sql.ts';
 import {
   barriers,
   desktop,
   enter,
   openBrowser,
+  overflowOf,
   phone,
   picture,
   withoutBrowser,
@@ -51,7 +52,7 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
       await page.getByText('The books balance').first().waitFor();
       assert.deepEqual(await barriers(page), []);
       await picture(page, `operator-overview-table-${size}`);
-      assert.ok(await fits(page), 'the page is wider than the window');
+      assert.equal(await overflowOf(page), 0);
       assert.deepEqual(faults, []);
       await context.close();
     });
@@ -88,11 +89,40 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
       await page.getByText('Voided').first().waitFor();
       assert.deepEqual(await barriers(page), []);
       await picture(page, `operator-vouchers-${size}`);
-      assert.ok(await fits(page), 'the page is wider than the window');
+      assert.equal(await overflowOf(page), 0);
       assert.deepEqual(faults, []);
       await context.close();
     });
   }
+
+  test('says since when its figures are, and not that all is well, without an answer', async () => {
+    const { context } = await enter(browser, base, operator);
+    await context.clock.install();
+    const paths = ['/operator', '/operator/upstreams', '/operator/queue', '/cabinet'];
+    const opened = await Promise.all(
+      paths.map(async (path) => {
+        const page = await context.newPage();
+        await page.goto(`${base}${path}`);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
+        return page;
+      }),
+    );
+    const [overview] = opened;
+    await overview!.getByText('Nothing waits for you').waitFor();
+    await context.route('**/api/**', (route) => route.abort());
+    await context.clock.fastForward(6_000);
+    for (const page of opened) {
+      await page.getByText(/^Not updated since \d\d:\d\d$/).waitFor();
+      await picture(page, `operator-not-updated-${opened.indexOf(page)}`);
+    }
+    assert.equal(await overview!.getByText('Nothing waits for you').count(), 0);
+    await context.unroute('**/api/**');
+    await overview!.getByRole('button', { name: 'Try again' }).first().click();
+    await overview!.getByText('Nothing waits for you').waitFor();
+    assert.equal(await overview!.getByText(/^Not updated since/).count(), 0);
+    await context.close();
+  });
 
   test('invites somebody to sign up, takes it back, and keeps both in the log', async () => {
     const { page, context, faults } = await enter(browser, base, operator);
@@ -157,14 +187,4 @@ async function earn(service: Service): Promise<void> {
       update request_results s set created_at = now() - r.n * interval '2 days'
       from r where r.request_id = s.request_id`),
   );
-}
-
-function fits(page: Page): Promise<boolean> {
-  return page.evaluate(() => {
-    const { document, innerWidth } = globalThis as unknown as {
-      document: { documentElement: { scrollWidth: number } };
-      innerWidth: number;
-    };
-    return document.documentElement.scrollWidth <= innerWidth;
-  });
 }

@@ -163,6 +163,16 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     await ask(page, 'unknown');
     await page.keyboard.press('Enter');
     await page.waitForURL(`${base}/operator/unknown`);
+    const body = { prompt: 'a cat' };
+    const sent = await service.call('POST', '/v1/queue/fake/image', { key: account.key, body });
+    const id = sent.body.request_id;
+    await ask(page, account.account_id);
+    await offer(page, email).waitFor();
+    assert.equal(await offer(page, /^Open request/).count(), 0);
+    await field(page).fill(`what became of ${id}?`);
+    await offer(page, `Open request ${id}`).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${base}/operator/requests/${id}`);
     assert.deepEqual(faults, []);
     await context.close();
   });

@@ -61,7 +61,10 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
           scheme,
         });
         await page.goto(`${originOf(service)}/cabinet/webhooks`);
-        await page.getByRole('cell', { name: '500' }).first().waitFor();
+        const rows = page.getByRole(size === 'phone' ? 'listitem' : 'row');
+        await rows.filter({ hasText: '500' }).first().waitFor();
+        // Cards, where a table would have to be moved sideways.
+        assert.equal(await page.getByRole('table').count(), size === 'phone' ? 0 : 1);
         await page.getByLabel('Address', { exact: false }).first().fill(`${url}/taken`);
         await page.getByRole('button', { name: 'Send', exact: true }).click();
         await page.getByText('Taken: your receiver answered 204').waitFor();
@@ -77,7 +80,7 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
         await picture(page, `webhooks-${size}-${scheme}`);
         await page.getByText('Not taken', { exact: true }).click();
         await page.waitForURL(/failed=true/);
-        await page.getByRole('cell', { name: '204' }).waitFor({ state: 'detached' });
+        await rows.filter({ hasText: '204' }).waitFor({ state: 'detached' });
         assert.deepEqual(faults, []);
         await context.close();
       });
@@ -125,6 +128,18 @@ describe('the page of webhooks', { skip: withoutBrowser() ?? false }, () => {
     await page.getByRole('button', { name: 'Retire the one before' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Retire the one before' }).click();
     await page.getByRole('button', { name: 'Replace the secret' }).waitFor();
+    await context.close();
+  });
+
+  test('says in Russian, by the name of the field, what is wrong with an address', async () => {
+    const own = await service.account();
+    const owner = await person(service, { [own.account_id]: 'owner' });
+    const { page, context } = await enter(browser, originOf(service), owner, { language: 'ru' });
+    await page.goto(`${originOf(service)}/cabinet/webhooks`);
+    await page.getByLabel('Адрес', { exact: false }).first().fill('http://me:secret@example.com/');
+    await page.getByRole('button', { name: 'Отправить' }).click();
+    await page.getByText(/^Адрес: .*нельзя имя пользователя и пароль/).waitFor();
+    assert.equal(await page.getByText('url:').count(), 0);
     await context.close();
   });
 

@@ -21,7 +21,7 @@ import { ApiFailure, call } from '../api.ts';
 import { Failure, messageOf } from '../components/Failure.tsx';
 import { When } from '../components/When.tsx';
 import { formatUsd, parseUsd } from '../money.ts';
-import { useAccount, useAccountPath, useMay } from '../session.tsx';
+import { useAccount, useAccountPath, useMay, useRoleForbids } from '../session.tsx';
 import { MoneyFrame } from './MoneyFrame.tsx';
 
 interface Settings {
@@ -59,6 +59,7 @@ function SettingsForm({ settings }: { settings: Settings }) {
   const path = useAccountPath();
   const queries = useQueryClient();
   const pays = useMay('pay');
+  const forbids = useRoleForbids('pay');
   const { low_balance_usd_micro: before } = settings;
   const [on, setOn] = useState(before !== null);
   const [threshold, setThreshold] = useState(
@@ -136,7 +137,9 @@ function SettingsForm({ settings }: { settings: Settings }) {
                 value={url}
                 disabled={!pays}
                 onChange={(event) => setUrl(event.currentTarget.value)}
-                error={ofUrl ? messageOf(failure) : undefined}
+                error={
+                  ofUrl ? messageOf(failure, { webhook_url: t('webhook_address') }) : undefined
+                }
               />
               <Anchor component={Link} to="/cabinet/webhooks" size="sm" mt={-12}>
                 {t('webhook_docs')}
@@ -150,13 +153,14 @@ function SettingsForm({ settings }: { settings: Settings }) {
             </Text>
           )}
           {(!on || before !== null) && <State settings={settings} />}
-          {pays ? (
+          {pays && (
             <Group>
               <Button type="submit" loading={save.isPending}>
                 {t('save')}
               </Button>
             </Group>
-          ) : (
+          )}
+          {forbids && (
             <Text size="sm" c="dimmed">
               {t('may_not_pay')}
             </Text>

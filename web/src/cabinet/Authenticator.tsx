@@ -5,7 +5,6 @@ import {
   Button,
   Code,
   Group,
-  Modal,
   PasswordInput,
   SimpleGrid,
   Stack,
@@ -20,6 +19,7 @@ import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
 import { Copy } from '../components/Copy.tsx';
+import { Modal } from '../components/Dialog.tsx';
 import { meQuery, type Me } from '../session.tsx';
 import { securityQuery } from './security.ts';
 import { SettingsCard } from './SettingsCard.tsx';

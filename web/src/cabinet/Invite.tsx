@@ -1,10 +1,11 @@
-import { Alert, Button, Group, Modal, Radio, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Group, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { IconLink } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
 import { Copy } from '../components/Copy.tsx';
+import { Modal } from '../components/Dialog.tsx';
 import { messageOf } from '../components/Failure.tsx';
 import { useAccount, useAccountPath, type Role } from '../session.tsx';
 import { allRoles, teamKey } from './team.ts';

@@ -1,6 +1,5 @@
 import {
   Button,
-  Drawer,
   Group,
   MultiSelect,
   NumberInput,
@@ -13,6 +12,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
+import { Drawer } from '../components/Dialog.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { formatUsd, parseUsd } from '../money.ts';
 import { modelsQuery } from '../studio/models.ts';

@@ -1,9 +1,10 @@
-import { Alert, Button, Code, CopyButton, Group, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
 import { IconCheck, IconCopy, IconEyeOff } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
+import { Modal } from '../components/Dialog.tsx';
 import { Snippet } from '../components/Snippet.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';

@@ -49,7 +49,13 @@ export function Overview() {
         )}
       </PageTitle>
       <Stack gap="lg">
-        {error && <Failure error={error} retry={() => void overview.refetch()} />}
+        {error && (
+          <Failure
+            error={error}
+            retry={() => void overview.refetch()}
+            since={overview.dataUpdatedAt}
+          />
+        )}
         <Figures data={data} />
         {data && !data.steps.has_request && <FirstSteps steps={data.steps} />}
         {data?.steps.has_request && (
@@ -125,7 +131,7 @@ function Figure(props: {
       <Text c="dimmed" size="sm">
         {props.name}
       </Text>
-      <Text component="div" fz={{ base: 22, sm: 28 }} fw={650} lh={1.4}>
+      <Text component="div" className="figure" fz={{ base: 22, sm: 28 }} fw={650} lh={1.4}>
         {props.micro === undefined ? (
           <Skeleton h={34} w={140} my={3} />
         ) : (

@@ -5,7 +5,6 @@ import {
   Box,
   Button,
   Group,
-  Modal,
   Skeleton,
   Stack,
   Text,
@@ -19,6 +18,7 @@ import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
 import { useAuthFailure } from '../auth-words.ts';
 import { Confirm } from '../components/Confirm.tsx';
+import { Modal } from '../components/Dialog.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { When } from '../components/When.tsx';
 import { browserOf } from './browser-name.ts';

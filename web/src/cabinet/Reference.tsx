@@ -22,10 +22,10 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import { call, reached } from '../api.ts';
 import { Failure, messageOf } from '../components/Failure.tsx';
 import { Snippet } from '../components/Snippet.tsx';
-import { useAccountPath, useMay } from '../session.tsx';
+import { useAccountPath, useMay, useRoleForbids } from '../session.tsx';
 import { operationsOf, type Document, type Operation, type Parameter } from './openapi.ts';
 
 /** Every call of the API, out of its own description, to be tried here. */
@@ -144,6 +144,7 @@ interface Filled {
 function Try({ operation }: { operation: Operation }) {
   const { t } = useTranslation('docs');
   const may = useMay('build');
+  const forbids = useRoleForbids('build');
   const path = useAccountPath();
   const [filled, setFilled] = useState<Filled>(() => ({
     values: Object.fromEntries(
@@ -210,7 +211,7 @@ function Try({ operation }: { operation: Operation }) {
             {t('send')}
           </Button>
           {spends && may && <Text size="sm">{t('spends')}</Text>}
-          {changes && !may && <Text size="sm">{t('may_not')}</Text>}
+          {changes && forbids && <Text size="sm">{t('may_not')}</Text>}
         </Group>
         {send.error && (
           <Alert color="red" variant="light" role="alert">
@@ -252,12 +253,14 @@ async function perform(
   if (operation.body !== null) JSON.parse(body);
   if (file) headers.set('content-type', file.type);
   const begun = performance.now();
-  const reply = await fetch(`${address}${query.size > 0 ? `?${query}` : ''}`, {
-    method: operation.method,
-    headers,
-    body: file ?? (operation.body === null ? null : body),
-  });
-  const text = await readSome(reply);
+  const reply = await reached(
+    fetch(`${address}${query.size > 0 ? `?${query}` : ''}`, {
+      method: operation.method,
+      headers,
+      body: file ?? (operation.body === null ? null : body),
+    }),
+  );
+  const text = await reached(readSome(reply));
   return { status: reply.status, ms: Math.round(performance.now() - begun), text };
 }
 

@@ -6,7 +6,6 @@ import {
   Code,
   Grid,
   Group,
-  Modal,
   Progress,
   Skeleton,
   Stack,
@@ -14,6 +13,7 @@ import {
   Title,
 } from '@mantine/core';
 import { useDisclosure, useMediaQuery } from '@mantine/hooks';
+import { Modal } from '../components/Dialog.tsx';
 import { notice } from '../components/notice.ts';
 import { IconAlertTriangle, IconArrowLeft, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';

@@ -1,8 +1,9 @@
-import { Alert, Button, Group, Modal, Select, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, Select, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
+import { Modal } from '../components/Dialog.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { When } from '../components/When.tsx';
 import { useKeyChange, type Key, type NewKey } from './key-data.ts';

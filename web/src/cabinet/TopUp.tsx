@@ -20,7 +20,7 @@ import { call } from '../api.ts';
 import { Copy } from '../components/Copy.tsx';
 import { Failure, messageOf } from '../components/Failure.tsx';
 import { formatUsd } from '../money.ts';
-import { useAccount, useAccountPath, useMay } from '../session.tsx';
+import { useAccount, useAccountPath, useMay, useRoleForbids } from '../session.tsx';
 import { MoneyFrame } from './MoneyFrame.tsx';
 
 export function TopUp() {
@@ -43,6 +43,7 @@ interface Redeemed {
 function Redeem() {
   const { t } = useTranslation('money');
   const pays = useMay('pay');
+  const forbids = useRoleForbids('pay');
   const { account_id } = useAccount();
   const path = useAccountPath();
   const queries = useQueryClient();
@@ -59,6 +60,7 @@ function Redeem() {
     redeem.mutate();
   };
   const { data, error } = redeem;
+  if (!pays && !forbids) return null;
   return (
     <Card withBorder padding="lg">
       <Title order={2} fz="lg" mb={4}>

@@ -4,6 +4,7 @@ import {
   Alert,
   Anchor,
   Badge,
+  Box,
   Button,
   Card,
   Code,
@@ -11,11 +12,9 @@ import {
   SegmentedControl,
   Skeleton,
   Stack,
-  Table,
   Text,
   TextInput,
   Title,
-  VisuallyHidden,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notice } from '../components/notice.ts';
@@ -28,12 +27,13 @@ import { call } from '../api.ts';
 import { Clipped } from '../components/Clipped.tsx';
 import { Confirm } from '../components/Confirm.tsx';
 import { Copy } from '../components/Copy.tsx';
+import { DataList, type Column } from '../components/DataList.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure, messageOf, showFailure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { Snippet } from '../components/Snippet.tsx';
 import { When } from '../components/When.tsx';
-import { useAccount, useAccountPath, useMay } from '../session.tsx';
+import { useAccount, useAccountPath, useMay, useRoleForbids } from '../session.tsx';
 import { said } from '../words.ts';
 
 export function Webhooks() {
@@ -60,6 +60,7 @@ function Secrets() {
   const { account_id } = useAccount();
   const path = useAccountPath();
   const builds = useMay('build');
+  const forbids = useRoleForbids('build');
   const queries = useQueryClient();
   const queryKey = ['account', account_id, 'webhooks'];
   const secrets = useQuery({ queryKey, queryFn: () => call<Signing>(path('/webhooks')) });
@@ -87,7 +88,7 @@ function Secrets() {
             secret={secret}
             name={known.length === 1 ? t('secrets') : t(i === 0 ? 'newer' : 'older')}
             labelled={known.length > 1}
-            whole={builds}
+            whole={!forbids}
           />
         ))}
       </Stack>
@@ -96,7 +97,7 @@ function Secrets() {
           {t('both')}
         </Text>
       )}
-      {!builds && (
+      {forbids && (
         <Text size="sm" c="dimmed" mt="sm">
           {t('secret_hidden')}
         </Text>
@@ -218,7 +219,7 @@ function TestSend() {
                 error: said(data.error ?? ''),
                 ms: data.duration_ms,
               })
-            : messageOf(send.error)}
+            : messageOf(send.error, { url: t('address') })}
         </Alert>
       )}
       <Title order={3} fz="sm" mt="lg" mb="xs">
@@ -269,6 +270,7 @@ function Deliveries() {
     getNextPageParam: (page) => page.next_cursor,
   });
   const rows = list.data?.pages.flatMap(({ data }) => data);
+  const columns = useColumns();
   return (
     <section>
       <Group justify="space-between" mb="md">
@@ -293,7 +295,6 @@ function Deliveries() {
         />
       </Group>
       {list.error && <Failure error={list.error} retry={() => void list.refetch()} />}
-      {list.isPending && <Skeleton h={160} />}
       {rows?.length === 0 && (
         <Empty
           icon={<IconWebhook />}
@@ -301,7 +302,14 @@ function Deliveries() {
           text={t('none_text')}
         />
       )}
-      {rows && rows.length > 0 && <DeliveryTable rows={rows} />}
+      {(rows ? rows.length > 0 : list.isPending) && (
+        <DataList
+          label={t('deliveries')}
+          columns={columns}
+          rows={rows}
+          keyOf={({ delivery_id }) => delivery_id}
+        />
+      )}
       {list.hasNextPage && (
         <Button
           mt="md"
@@ -316,71 +324,71 @@ function Deliveries() {
   );
 }
 
-function DeliveryTable({ rows }: { rows: Delivery[] }) {
+function useColumns(): Column<Delivery>[] {
   const { t } = useTranslation('webhooks');
   const builds = useMay('build');
-  return (
-    <Table.ScrollContainer minWidth={680} tabIndex={0} role="region" aria-label={t('deliveries')}>
-      <Table verticalSpacing="sm" highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t('when')}</Table.Th>
-            <Table.Th>{t('cause')}</Table.Th>
-            <Table.Th>{t('address')}</Table.Th>
-            <Table.Th>{t('result')}</Table.Th>
-            <Table.Th ta="right">{t('took')}</Table.Th>
-            {builds && (
-              <Table.Th>
-                <VisuallyHidden>{t('resend')}</VisuallyHidden>
-              </Table.Th>
-            )}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.map((row) => (
-            <Table.Tr key={row.delivery_id}>
-              <Table.Td>
-                <When at={row.created_at} />
-              </Table.Td>
-              <Table.Td>
-                {t(`causes.${row.cause}`)}
-                {row.request_id && (
-                  <Anchor
-                    component={Link}
-                    to={`/cabinet/requests/${row.request_id}`}
-                    display="block"
-                    size="xs"
-                    ff="monospace"
-                    title={row.request_id}
-                  >
-                    {row.request_id.slice(0, 8)}…{row.request_id.slice(-4)}
-                  </Anchor>
-                )}
-              </Table.Td>
-              <Table.Td maw={280}>
-                <Clipped text={row.url} />
-              </Table.Td>
-              <Table.Td maw={220}>
-                <Badge variant="light" color={isTaken(row) ? 'fare' : 'red'} tt="none">
-                  {row.status ?? t('no_answer')}
-                </Badge>
-                {/* Where there was an answer, its status is the reason. */}
-                {row.status === null && row.error && <Clipped text={said(row.error)} dimmed />}
-              </Table.Td>
-              <Table.Td ta="right" className="number">
-                {row.duration_ms} ms
-              </Table.Td>
-              {builds && (
-                <Table.Td ta="right">
-                  {row.request_id && <Resend request_id={row.request_id} />}
-                </Table.Td>
-              )}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
-  );
+  return [
+    { name: 'when', label: t('when'), cell: (row) => <When at={row.created_at} /> },
+    {
+      name: 'cause',
+      label: t('cause'),
+      cell: ({ cause, request_id }) => (
+        <>
+          {t(`causes.${cause}`)}
+          {request_id && (
+            <Anchor
+              component={Link}
+              to={`/cabinet/requests/${request_id}`}
+              display="block"
+              size="xs"
+              ff="monospace"
+              title={request_id}
+            >
+              {request_id.slice(0, 8)}…{request_id.slice(-4)}
+            </Anchor>
+          )}
+        </>
+      ),
+    },
+    {
+      name: 'address',
+      label: t('address'),
+      cell: ({ url }) => (
+        <Box maw={280}>
+          <Clipped text={url} />
+        </Box>
+      ),
+    },
+    {
+      name: 'result',
+      label: t('result'),
+      cell: (row) => (
+        <Box maw={220}>
+          <Badge variant="light" color={isTaken(row) ? 'fare' : 'red'} tt="none">
+            {row.status ?? t('no_answer')}
+          </Badge>
+          {/* Where there was an answer, its status is the reason. */}
+          {row.status === null && row.error && <Clipped text={said(row.error)} dimmed />}
+        </Box>
+      ),
+    },
+    {
+      name: 'took',
+      label: t('took'),
+      number: true,
+      cell: ({ duration_ms }) => <span className="number">{duration_ms} ms</span>,
+    },
+    ...(builds
+      ? [
+          {
+            name: 'resend',
+            label: null,
+            number: true,
+            cell: ({ request_id }: Delivery) => request_id && <Resend request_id={request_id} />,
+          },
+        ]
+      : []),
+  ];
 }
 
 function isTaken({ status }: Pick<Delivery, 'status'>): boolean {

@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Modal } from './Dialog.tsx';
 import { showFailure } from './Failure.tsx';
 
 /** Asks before what cannot be undone. */

@@ -1,18 +1,25 @@
 import { Alert, Button, Group, Text } from '@mantine/core';
+import { useLocale } from './locale.ts';
 import { notice } from './notice.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import { ApiFailure } from '../api.ts';
 import { said } from '../words.ts';
 
-/** What could not be done or loaded, as the service says it. */
-export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
+/**
+ * What could not be done or loaded, as the service says it. `since`: when what is shown beside it
+ * was read, 0 for never.
+ */
+export function Failure(props: { error: unknown; retry?: () => void; since?: number }) {
+  const { error, retry, since = 0 } = props;
   const { t } = useTranslation('common');
+  const time = useTimeOf(since);
   return (
     <Alert
       color="red"
       variant="light"
       icon={<IconAlertTriangle />}
-      title={t('went_wrong')}
+      title={since > 0 ? t('not_updated', { time }) : t('went_wrong')}
       role="alert"
     >
       <Group justify="space-between">
@@ -27,8 +34,23 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   );
 }
 
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? said(error.message) : String(error);
+/** The day only where it is another than today. */
+function useTimeOf(at: number): string {
+  const moment = new Date(at);
+  const isToday = moment.toDateString() === new Date().toDateString();
+  return new Intl.DateTimeFormat(useLocale(), {
+    ...(!isToday && { dateStyle: 'medium' }),
+    timeStyle: 'short',
+  }).format(moment);
+}
+
+/** `labels`: as the fields of the form are called, which the service knows by other names. */
+export function messageOf(error: unknown, labels: Record<string, string> = {}): string {
+  if (!(error instanceof Error)) return String(error);
+  const text = said(error.message);
+  const name = error instanceof ApiFailure ? error.param : null;
+  const label = name === null ? undefined : labels[name];
+  return label && text.startsWith(name!) ? `${label}${text.slice(name!.length)}` : text;
 }
 
 /** For what was asked with a button, where the page itself stays as it is. */

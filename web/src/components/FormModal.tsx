@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Stack } from '@mantine/core';
+import { Button, Group, Stack } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Modal } from './Dialog.tsx';
 import { Failure } from './Failure.tsx';
 
 /** Asks for something before it is done; stays open, with the reason, where it cannot be done. */

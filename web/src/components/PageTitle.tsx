@@ -8,8 +8,8 @@ export function PageTitle(props: { title: string; text?: string; children?: Reac
   }, [props.title]);
   return (
     <Group justify="space-between" align="flex-start" mb="lg" gap="md">
-      <Stack gap={4}>
-        <Title order={1} fz={26}>
+      <Stack gap={4} miw={0}>
+        <Title order={1} fz={26} style={{ overflowWrap: 'anywhere' }}>
           {props.title}
         </Title>
         {props.text && (

@@ -1,3 +1,4 @@
+import type { CSSProperties } from 'react';
 import { formatUsd } from '../money.ts';
 
 /**
@@ -9,9 +10,14 @@ export function Usd(props: { micro: string | bigint; signed?: boolean; column?: 
   const plus = signed && BigInt(micro) > 0n ? '+' : '';
   const text = formatUsd(micro);
   const decimals = text.length - text.indexOf('.') - 1;
+  const shown = `${plus}$${text}`.replace('$−', '−$');
   return (
-    <span className="number" data-decimals={column ? decimals : undefined}>
-      {`${plus}$${text}`.replace('$−', '−$')}
+    <span
+      className="number"
+      data-decimals={column ? decimals : undefined}
+      style={{ '--characters': shown.length } as CSSProperties}
+    >
+      {shown}
     </span>
   );
 }

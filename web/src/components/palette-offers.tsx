@@ -42,6 +42,7 @@ export interface Known {
 }
 
 const typingMs = 200;
+const idLength = 36;
 /** Of each kind, so that all of them are in sight. */
 const shownMax = 6;
 
@@ -56,11 +57,12 @@ export function useOffers(
   const models = useModelOffers();
   const actions = useActionOffers(me, account);
   const requests = useRequestOffers(account, typed);
+  const anyRequests = useAnyRequestOffers(me, typed);
   const accounts = useAccountOffers(me, typed);
   const named = (name: string, offers: Offer[]) => ({ name: t(name), offers });
   const groups = typed.trim()
     ? [
-        named('requests', requests.offers),
+        named('requests', [...requests.offers, ...anyRequests.offers]),
         ...pages.map(({ name, offers }) => ({ name, offers: fitting(offers, typed, shownMax) })),
         named('models', fitting(models, typed, shownMax)),
         named('actions', fitting(actions, typed, shownMax)),
@@ -73,7 +75,7 @@ export function useOffers(
       ];
   return {
     groups: groups.filter(({ offers }) => offers.length > 0),
-    searching: requests.searching || accounts.searching,
+    searching: requests.searching || anyRequests.searching || accounts.searching,
   };
 }
 
@@ -203,6 +205,29 @@ function useRequestOffers(account: Account | null, typed: string) {
       void navigate({ to: '/cabinet/requests/$request_id', params: { request_id } as never }),
   }));
   return { offers, searching: account !== null && (wanted !== id || isFetching) };
+}
+
+/** The request of any account that has this very id, for operators. */
+function useAnyRequestOffers(me: Me, typed: string) {
+  const { t } = useTranslation('palette');
+  const navigate = useNavigate();
+  const id = idIn(typed);
+  const isAsked = me.is_operator && id !== null && id.length === idLength;
+  const { data, isFetching } = useQuery({
+    queryKey: ['operator', 'request', id],
+    enabled: isAsked,
+    queryFn: ({ signal }) =>
+      call<FoundRequest & { email: string }>(`/api/operator/requests/${id}`, { signal }),
+  });
+  const rows = isAsked && data ? [data] : [];
+  const offers = rows.map(({ request_id, model_id, email }): Offer => ({
+    id: `request of operator ${request_id}`,
+    label: t('open_request', { id: request_id }),
+    note: `${email} · ${model_id}`,
+    icon: drawn(IconHash),
+    run: () => void navigate({ to: `/operator/requests/${request_id}` }),
+  }));
+  return { offers, searching: isAsked && isFetching };
 }
 
 interface FoundAccount {

@@ -122,8 +122,19 @@ function AccountList({ rows }: { rows: FoundRow[] | undefined }) {
             .filter(({ by }) => by !== 'account')
             .map(({ by, said }) => (
               <Text key={`${by} ${said}`} size="xs" c="dimmed" fw={400}>
-                {t(`by.${by}`)}
-                {said !== null && `: ${said}`}
+                {by === 'request' ? (
+                  <Anchor
+                    component={Link}
+                    to={`/operator/requests/${said}`}
+                    inherit
+                    display="inline-block"
+                    lh="24px"
+                  >
+                    {t('by.request')}
+                  </Anchor>
+                ) : (
+                  t(`by.${by}`) + (said === null ? '' : `: ${said}`)
+                )}
               </Text>
             ))}
         </Stack>

@@ -1,7 +1,8 @@
-import { Anchor, Card, Group, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Box, Card, Group, Stack, Text, Title } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { Failure } from '../components/Failure.tsx';
 import './attention-words.ts';
 import { useLive } from './live.ts';
 
@@ -27,10 +28,23 @@ const places: Record<string, { to: string; search?: Record<string, string>; hash
 
 /** What waits for whoever runs the service. */
 export function Attention() {
+  const { data, error, dataUpdatedAt, refetch } = useLive<{ data: Line[] }>('/attention');
+  return (
+    <>
+      {error && (
+        <Box mb="lg">
+          <Failure error={error} retry={() => void refetch()} since={dataUpdatedAt} />
+        </Box>
+      )}
+      {/* That nothing waits is only said of now. */}
+      {data && (data.data.length > 0 || !error) && <Said lines={data.data} />}
+    </>
+  );
+}
+
+function Said({ lines }: { lines: Line[] }) {
   const { t } = useTranslation('operator_attention');
-  const { data } = useLive<{ data: Line[] }>('/attention');
-  if (!data) return null;
-  if (data.data.length === 0) {
+  if (lines.length === 0) {
     return (
       <Group gap={6} mb="md" mt={-8} wrap="nowrap" c="dimmed">
         <IconCircleCheck size={17} aria-hidden />
@@ -47,9 +61,9 @@ export function Attention() {
         </Title>
       </Group>
       <Stack gap={6} component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
-        {data.data.map((line) => (
+        {lines.map((line) => (
           <li key={line.what}>
-            <Said line={line} />
+            <Waiting line={line} />
           </li>
         ))}
       </Stack>
@@ -57,7 +71,7 @@ export function Attention() {
   );
 }
 
-function Said({ line: { what, count, of } }: { line: Line }) {
+function Waiting({ line: { what, count, of } }: { line: Line }) {
   const { t, i18n } = useTranslation('operator_attention');
   const place = places[what];
   const text = t(`of.${what}`, { count });

@@ -1,4 +1,4 @@
-import { Modal } from '@mantine/core';
+import { Modal } from '../components/Dialog.tsx';
 import { ShownOnce } from '../components/ShownOnce.tsx';
 
 /** A link that was made for somebody, to be handed over: it is shown once. */

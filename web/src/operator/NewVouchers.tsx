@@ -3,7 +3,6 @@ import {
   Button,
   Code,
   Group,
-  Modal,
   ScrollArea,
   Select,
   Stack,
@@ -14,6 +13,7 @@ import { IconDownload, IconEyeOff } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Copy } from '../components/Copy.tsx';
+import { Modal } from '../components/Dialog.tsx';
 import { FormModal } from '../components/FormModal.tsx';
 import { isAmount, MoneyInput } from '../components/MoneyInput.tsx';
 import { formatUsd, parseUsd } from '../money.ts';

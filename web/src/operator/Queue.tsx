@@ -38,15 +38,14 @@ interface Figures {
 export function Queue() {
   const { t } = useTranslation('operator_queue');
   const { t: common } = useTranslation('common');
-  const { data, error, refetch } = useLive<Figures>('/queue');
+  const { data, error, dataUpdatedAt, refetch } = useLive<Figures>('/queue');
   const names = data?.upstreams.map(({ upstream }) => upstream) ?? [];
   return (
     <>
       <PageTitle title={common('nav.queue')} text={t('text')} />
       <Stack gap="lg">
-        {error ? (
-          <Failure error={error} retry={() => void refetch()} />
-        ) : (
+        {error && <Failure error={error} retry={() => void refetch()} since={dataUpdatedAt} />}
+        {(data || !error) && (
           <>
             <Lanes lanes={data?.upstreams} />
             {data && data.accounts.length > 0 && (

@@ -1,6 +1,7 @@
-import { Alert, Group, List, Modal, Skeleton, Stack, Text } from '@mantine/core';
+import { Alert, Group, List, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { Modal } from '../components/Dialog.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { useDeed } from './acting.ts';
 import './upstreams-words.ts';

@@ -1,5 +1,6 @@
 import {
   Badge,
+  Box,
   Card,
   Code,
   Group,
@@ -48,7 +49,15 @@ export function Upstreams() {
           data={offered.upstreams.map((value) => ({ value, label: t(value) }))}
         />
       </PageTitle>
-      {found.error && <Failure error={found.error} retry={() => void found.refetch()} />}
+      {found.error && (
+        <Box mb="md">
+          <Failure
+            error={found.error}
+            retry={() => void found.refetch()}
+            since={found.dataUpdatedAt}
+          />
+        </Box>
+      )}
       {!found.data && !found.error && (
         <SimpleGrid cols={1}>
           {[1, 2, 3].map((n) => (

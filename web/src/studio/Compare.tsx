@@ -1,5 +1,6 @@
-import { Group, Modal, Stack, Table, Text } from '@mantine/core';
+import { Group, Stack, Table, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { Modal } from '../components/Dialog.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { Download } from './RunCard.tsx';
 import classes from './Runs.module.css';

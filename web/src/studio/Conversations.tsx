@@ -3,7 +3,6 @@ import {
   Button,
   Group,
   Menu,
-  Modal,
   Stack,
   Text,
   TextInput,
@@ -12,6 +11,7 @@ import {
 import { IconDots, IconPencil, IconTrash } from '@tabler/icons-react';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Modal } from '../components/Dialog.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { useAccount } from '../session.tsx';
 import classes from './Chat.module.css';

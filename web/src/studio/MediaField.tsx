@@ -211,7 +211,6 @@ let uploads = 0;
 
 /** `arrived` hears of each file once the service has it. */
 export function useUploads(arrived: (file_id: string, file: File) => void) {
-  const { t } = useTranslation('studio');
   const path = useAccountPath();
   const [coming, setComing] = useState<Coming[]>([]);
   const drop = (id: number) => setComing((all) => all.filter((each) => each.id !== id));
@@ -230,7 +229,7 @@ export function useUploads(arrived: (file_id: string, file: File) => void) {
       },
       (error: unknown) => {
         if (error instanceof DOMException) drop(id);
-        else change(id, { failure: error instanceof TypeError ? t('broke') : messageOf(error) });
+        else change(id, { failure: messageOf(error) });
       },
     );
   };

@@ -1,8 +1,9 @@
-import { Modal, SimpleGrid, Skeleton, Text, UnstyledButton } from '@mantine/core';
+import { SimpleGrid, Skeleton, Text, UnstyledButton } from '@mantine/core';
 import { IconPhoto } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
+import { Modal } from '../components/Dialog.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { useAccount, useAccountPath } from '../session.tsx';

@@ -1,7 +1,8 @@
-import { Group, Modal, NavLink, ScrollArea, Text } from '@mantine/core';
+import { Group, NavLink, ScrollArea, Text } from '@mantine/core';
 import { IconPhotoOff } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { Modal } from '../components/Dialog.tsx';
 import { Empty } from '../components/Empty.tsx';
 import { addressOf } from './Gallery.tsx';
 import { choose, taking } from './models.ts';

@@ -1,7 +1,8 @@
-import { ActionIcon, Group, Modal, Text } from '@mantine/core';
+import { ActionIcon, Group, Text } from '@mantine/core';
 import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
 import { useState, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Modal } from '../components/Dialog.tsx';
 import { Download } from './RunCard.tsx';
 import classes from './Runs.module.css';
 import type { Medium } from './runs.ts';

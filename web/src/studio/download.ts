@@ -1,4 +1,5 @@
 import type { MouseEvent } from 'react';
+import { reached } from '../api.ts';
 import { showFailure } from '../components/Failure.tsx';
 import type { Medium } from './runs.ts';
 
@@ -13,9 +14,9 @@ export function download(event: MouseEvent, { url, file_name }: Medium): void {
 }
 
 async function fetchAndSave(url: string, file_name: string): Promise<void> {
-  const reply = await fetch(url);
+  const reply = await reached(fetch(url));
   if (!reply.ok) throw new Error(`HTTP ${reply.status}`);
-  const address = URL.createObjectURL(await reply.blob());
+  const address = URL.createObjectURL(await reached(reply.blob()));
   const link = document.createElement('a');
   link.href = address;
   link.download = file_name;

@@ -1,4 +1,4 @@
-import { ApiFailure } from '../api.ts';
+import { ApiFailure, Unreachable } from '../api.ts';
 import type { Media } from './models.ts';
 
 /** Files on their way to the service: `fetch` cannot tell how far an upload has come. */
@@ -26,7 +26,7 @@ export function upload(address: string, file: File, told: (share: number) => voi
       if (request.status === 201) resolve(said as unknown as Uploaded);
       else reject(new ApiFailure(request.status, (said.error ?? {}) as object));
     });
-    request.addEventListener('error', () => reject(new TypeError('the connection broke')));
+    request.addEventListener('error', () => reject(new Unreachable()));
     request.addEventListener('abort', () => reject(new DOMException('cancelled', 'AbortError')));
     request.open('POST', address);
     request.setRequestHeader('content-type', typeOf(file));

@@ -37,6 +37,7 @@ export const everywhere = {
     too_large_amount: 'Too large: at most 999,999,999.999999 USD',
     bad_signed_amount: 'An amount in USD, such as 25 or −0.50',
     went_wrong: 'That did not work',
+    not_updated: 'Not updated since {{time}}',
     suspended: {
       title: 'This account is suspended',
       text: 'You can look, but its keys are refused and nothing can be run or changed. Ask the operator.',
@@ -124,6 +125,7 @@ export const everywhere = {
     too_large_amount: 'Слишком много: не больше 999,999,999.999999 USD',
     bad_signed_amount: 'Сумма в USD, например 25 или −0.50',
     went_wrong: 'Не получилось',
+    not_updated: 'Не обновлялось с {{time}}',
     suspended: {
       title: 'Аккаунт приостановлен',
       text: 'Можно смотреть, но его ключи не принимаются, и ничего нельзя запустить или изменить. Обратитесь к оператору.',

@@ -3,6 +3,12 @@
  * the holes `{}` of others. The first that fits is taken, so the wide ones come last.
  */
 export const sentences: readonly (readonly [english: string, russian: string])[] = [
+  // What the pages say where no answer comes.
+  [
+    'The service cannot be reached. Check the connection and try again.',
+    'Сервис недоступен. Проверьте соединение и повторите.',
+  ],
+
   // The catalogue of errors.
   [
     'The call is malformed. Correct it and send it again.',
@@ -655,6 +661,15 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ],
   ['{}: does not lead to a public address', '{1}: адрес не публичный'],
   ['{}: the name did not resolve', '{1}: имя не найдено'],
+  ['{}: its certificate is for another name', '{1}: сертификат выдан на другое имя'],
+  ['{}: its certificate has expired', '{1}: срок сертификата истёк'],
+  ['{}: its certificate is not valid yet', '{1}: сертификат ещё не действует'],
+  ['{}: its certificate is self-signed', '{1}: сертификат самоподписанный'],
+  [
+    '{}: its certificate comes from nobody that is trusted here',
+    '{1}: сертификат выдан тем, кому здесь не доверяют',
+  ],
+  ['{}: no encrypted connection came about', '{1}: шифрованное соединение не установлено'],
   ['{}: not finished in time', '{1}: не уложился в срок'],
   ['{}: nothing moved for too long', '{1}: слишком долго не отвечал'],
   ['{}: given up', '{1}: прервано'],

@@ -1,0 +1,47 @@
+import {
+  Drawer as MantineDrawer,
+  Modal as MantineModal,
+  type DrawerProps,
+  type ModalProps,
+} from '@mantine/core';
+import { useLayoutEffect } from 'react';
+
+/** Dialogs, from which focus goes back to what opened them, however they were opened. */
+
+export function Modal(props: ModalProps) {
+  useFocusBack(props.opened);
+  return <MantineModal {...props} returnFocus={false} />;
+}
+
+export function Drawer(props: DrawerProps) {
+  useFocusBack(props.opened);
+  return <MantineDrawer {...props} returnFocus={false} />;
+}
+
+/** What had focus last, and what had it last below all dialogs. */
+let last: HTMLElement | null = null;
+let below: HTMLElement | null = null;
+
+document.addEventListener('focusin', ({ target }) => {
+  const focused = target as HTMLElement;
+  // An item goes with its menu: the button of the menu stands for it.
+  const menu = focused.closest('[role=menu]');
+  last = menu ? document.getElementById(menu.getAttribute('aria-labelledby') ?? '') : focused;
+  if (!last?.closest('[role=dialog]')) below = last;
+});
+
+function useFocusBack(opened: boolean): void {
+  useLayoutEffect(() => {
+    if (!opened) return;
+    const opener = last;
+    return () => {
+      const inside = document.activeElement;
+      // The dialog is gone by then, and another may have taken its place, and focus.
+      setTimeout(() => {
+        const { activeElement, body } = document;
+        if (activeElement !== body && activeElement !== inside) return;
+        (opener?.isConnected ? opener : below)?.focus({ preventScroll: true });
+      });
+    };
+  }, [opened]);
+}
