@@ -273,7 +273,7 @@ update accounts a set key_monthly_ceiling_usd_micro = k.monthly, key_rpm_ceiling
   key_open_jobs_ceiling = k.open_jobs
 from (select account_id, min(monthly_ceiling_usd_micro) as monthly, min(rpm_ceiling) as rpm,
   min(open_jobs_ceiling) as open_jobs from keys group by account_id) k where k.account_id = a.id;
-comment on column accounts.key_monthly_ceiling_usd_micro is 'The lowest that an operator has set on one of its keys: those that its people make get it. Null: nothing.';
+comment on column accounts.key_monthly_ceiling_usd_micro is 'What an operator last changed this limit of one of its keys to: those that its people make get it. Null: nothing.';
 comment on column accounts.key_rpm_ceiling is 'The same of rpm.';
 comment on column accounts.key_open_jobs_ceiling is 'The same of open_jobs.';
 comment on column keys.expires_at is 'Refused from then on; null: never.';

@@ -122,7 +122,7 @@ const key = program.command('key').description('API keys');
 verb(key, 'create', 'make a key and print it, once')
   .requiredOption('--account <email>', 'whose key')
   .option('--name <name>', 'a label', 'default')
-  .option('--limit-usd <amount>', 'monthly spend limit')
+  .option('--limit-usd <amount>', 'monthly spend limit, of this key alone as the next two')
   .option('--rpm <n>', 'calls a minute', count)
   .option('--open-jobs <n>', 'open jobs', count)
   .option('--expires <date>', 'refused after this day (UTC), or from this moment on')
@@ -131,7 +131,11 @@ verb(key, 'create', 'make a key and print it, once')
 verb(key, 'list', 'list keys')
   .option('--account <email>', 'of one account')
   .action(run(async () => (await import('./commands/key.ts')).list));
-verb(key, 'limit', 'change the limits of a key; "none" takes one away')
+verb(
+  key,
+  'limit',
+  'change the limits of a key, and of keys made later by its people; "none" takes one away',
+)
   .argument('<key-id>')
   .option('--limit-usd <amount>', 'monthly spend limit, or none')
   .option('--rpm <n>', 'calls a minute, or none')

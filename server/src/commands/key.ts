@@ -113,9 +113,9 @@ export async function limit(
   if (Object.values(limits).every((limit) => limit === undefined)) {
     throw new Refused('Say what to change: --limit-usd, --rpm or --open-jobs.');
   }
-  const done = isUuid(keyId)
-    ? await withDatabase(context, (db) => limitKey(db, keyId, limits))
-    : null;
+  const [done, found] = await withDatabase(context, async (db) =>
+    isUuid(keyId) ? [await limitKey(db, keyId, limits), await keys.findAny(db, keyId)] : [null],
+  );
   if (done === null)
     throw new Refused(`There is no key with the id ${keyId}. "farebox key list" shows them.`);
   if (done === 'revoked')
@@ -127,6 +127,18 @@ export async function limit(
     { key_id: keyId, ...limits },
     `The limits of ${keyId} hold from the next call on.`,
   );
+  if (!context.json && !found?.is_studio)
+    console.error(`Keys that the account's people make from now on: ${saidOf(limits)}.`);
+}
+
+function saidOf({ monthly_limit_usd_micro: monthly, rpm, open_jobs }: keys.Limits): string {
+  const part = (limit: bigint | number | null | undefined, shown: string, of: string) =>
+    limit === undefined ? [] : [limit === null ? `no limit of ${of}` : `at most ${shown} ${of}`];
+  return [
+    ...part(monthly, formatUsd(monthly ?? 0n), 'USD a month'),
+    ...part(rpm, String(rpm), 'calls a minute'),
+    ...part(open_jobs, String(open_jobs), 'open jobs'),
+  ].join(', ');
 }
 
 export async function revoke(context: Context, keyId: string): Promise<void> {

@@ -45,9 +45,9 @@ export interface Bounds {
 }
 
 /**
- * What an operator has set for the keys that the people of an account make: the lowest of what was
- * set on one of its keys, also where that is revoked since. Nothing of it lets them go higher than
- * elsewhere.
+ * What an operator has set for the keys that the people of an account make: what they last changed
+ * a limit of one of its keys to, also where that is revoked since. Nothing of it lets them go
+ * higher than elsewhere.
  */
 export async function ceilingsOf(
   db: Connection,
@@ -68,20 +68,20 @@ type WantedKey = { account_id: string; name: string } & KeyLimits;
 
 /**
  * Makes a key; its text is told here and never again. `is_fixed`: by an operator, so that its
- * people may lower the limits, and neither raise nor remove them. Throws `Refused`.
+ * people may lower the limits, and neither raise nor remove them. They are of this key alone: one
+ * made for one purpose says nothing of others. Throws `Refused`.
  */
 export function createKey(
   db: Database,
   { is_fixed = false, ...wanted }: WantedKey & { is_fixed?: boolean },
 ): Promise<{ key: string; key_id: string }> {
   const { monthly_limit_usd_micro, rpm, open_jobs } = wanted;
-  return db.tx(async (tx) => {
-    if (!is_fixed) return insertKey(tx, wanted, nothing);
-    await ceilings.lower(tx, wanted.account_id, wanted);
-    const monthly_ceiling_usd_micro = monthly_limit_usd_micro;
-    const own = { monthly_ceiling_usd_micro, rpm_ceiling: rpm, open_jobs_ceiling: open_jobs };
-    return insertKey(tx, wanted, own);
-  });
+  const own = {
+    monthly_ceiling_usd_micro: monthly_limit_usd_micro,
+    rpm_ceiling: rpm,
+    open_jobs_ceiling: open_jobs,
+  };
+  return db.tx((tx) => insertKey(tx, wanted, is_fixed ? own : nothing));
 }
 
 /** By the people of the account, within what an operator has set. Throws `Refused`. */
@@ -142,7 +142,7 @@ export function limitKey(
 ): Promise<'changed' | 'revoked' | null> {
   return db.tx(async (tx) => {
     const done = await keys.setLimits(tx, key_id, limits);
-    if (done === 'changed') await ceilings.settle(tx, key_id, limits);
+    if (done === 'changed') await ceilings.set(tx, key_id, limits);
     return done;
   });
 }

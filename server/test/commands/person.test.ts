@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Service } from '../kit/service.ts';
 import { totp } from '../kit/totp.ts';
-import { person, startWebService, stranger, visitorOf } from '../kit/web.ts';
-import { placeFor } from './cli.ts';
+import { password, person, startWebService, stranger, visitorOf } from '../kit/web.ts';
+import { assertSaid, placeFor } from './cli.ts';
 
 let service: Service;
 before(async () => {
@@ -65,6 +65,28 @@ test('invites into an account with a role, and says what does not fit', async (t
   assert.deepEqual([accounts[0].account_id, accounts[0].role], [account_id, 'developer']);
   assert.equal((await invite('--role', 'owner')).code, 2);
   assert.match((await invite('--account', account, '--role', 'king')).stderr, /--role is one of/);
+});
+
+test('gives somebody another address, signs them out, and says whom it does not know', async (t) => {
+  const [ada, eve] = [await person(service), await person(service)];
+  const place = placeFor(t);
+  const set = (...args: string[]) => place.run(['person', 'email', ...args], envOf());
+  const [taken, unknown, odd] = await Promise.all([
+    set(ada.email, eve.email),
+    set('nobody@example.com', 'new@example.com'),
+    set(ada.email, 'no address'),
+  ]);
+  assertSaid(taken, /There is somebody with the address/);
+  assertSaid(unknown, /Nobody signs in with nobody@example\.com/);
+  assertSaid(odd, /address/);
+  assert.equal((await ada.call('GET', '/api/me')).body.email, ada.email);
+  const { json } = await set(ada.email, ' New@Example.com ', '--json');
+  assert.deepEqual(json, { email: 'new@example.com', before: ada.email });
+  assert.equal((await ada.call('GET', '/api/me')).status, 401);
+  const signIn = async (email: string) =>
+    (await stranger(service).call('POST', '/api/auth/sign-in/email', { email, password })).status;
+  assert.deepEqual([await signIn(ada.email), await signIn('new@example.com')], [401, 200]);
+  assert.equal((await eve.call('GET', '/api/me')).body.email, eve.email);
 });
 
 test('takes an authenticator app away from who has lost it', async (t) => {

@@ -548,6 +548,9 @@ describe('beside a running service', () => {
       rpm: 70,
     });
     assert.equal(await limitOf(), '70');
+    const told = await place.run(['key', 'limit', key_id, '--limit-usd', 'none', '--rpm', '70']);
+    const bound = 'no limit of USD a month, at most 70 calls a minute';
+    assert.equal(told.stderr, `Keys that the account's people make from now on: ${bound}.\n`);
     await reaches(service.base, key, (await over()).body.request_id, 'COMPLETED');
     const { data } = await said('key', 'list', '--account', 'limit@example.com');
     const { monthly_limit_usd_micro, rpm, open_jobs, spent_usd_micro } = data[0];

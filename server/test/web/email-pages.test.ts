@@ -82,6 +82,13 @@ describe('another e-mail address', { skip: withoutBrowser() ?? false }, () => {
     await page.getByRole('button', { name: 'Change it' }).click();
     await page.getByText('They sign in with given@example.com now').waitFor();
     assert.equal((await ada.call('GET', '/api/me')).status, 401);
+    await page.goto(`${base}/operator/log`);
+    const row = page.getByRole('listitem').filter({ hasText: 'Changed an e-mail' });
+    await row.getByText('now given@example.com').waitFor();
+    const said = await row.innerText();
+    for (const email of ['given@example.com', ada.email])
+      assert.equal(said.split(email).length, 2, said);
+    await assertClear(page, 'email-log');
     assert.deepEqual(faults, []);
     await context.close();
   });

@@ -189,10 +189,10 @@ describe('another e-mail address', () => {
     assert.deepEqual([done.status, done.body], [200, { email, before: ada.email }]);
     assert.deepEqual([await signIn(ada.email), await signIn(email)], [401, 200]);
     assert.equal((await ada.call('GET', '/api/me')).status, 401);
-    const rows = await service.db.run<{ by_email: string; details: object }>(
-      rawSql(`select by_email, details from operator_log where action = 'person.email'`),
+    const rows = await service.db.run<{ by_email: string; target: string; details: object }>(
+      rawSql(`select by_email, target, details from operator_log where action = 'person.email'`),
     );
-    assert.deepEqual(rows, [{ by_email: operator.email, details: { email, before: ada.email } }]);
+    assert.deepEqual(rows, [{ by_email: operator.email, target: ada.email, details: { email } }]);
     await until('a letter to the address before', () => lettersTo(ada.email).length === 1);
     const [found] = await service.db.run<{ email: string }>(
       rawSql('select email from accounts where id = $1', [account.account_id]),

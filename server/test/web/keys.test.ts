@@ -226,19 +226,18 @@ describe('what an operator has set on one key', () => {
     refused(await owner.call('PATCH', path, { rpm: 31 }), null, /operator has set/);
   });
 
-  test('counts as the lowest of the living keys, each limit by itself, and is lifted', async () => {
-    const { make, set, account_id } = await begin();
+  test('counts as it was set last, each limit by itself, and is lifted', async () => {
+    const { owner, make, set } = await begin();
     const { body: second } = await make();
-    await set({ rpm: 30 });
-    await set({ rpm: 20, monthly_limit_usd_micro: 5_000n }, second.key_id);
-    assert.deepEqual(limitsOf(await make()), ['5000', 20, null]);
+    await set({ rpm: 20, monthly_limit_usd_micro: 5_000n });
+    await set({ rpm: 30 }, second.key_id);
+    const { body: between } = await make();
+    assert.deepEqual(limitsOf({ body: between }), ['5000', 30, null]);
     await set({ rpm: null }, second.key_id);
-    // What was made meanwhile keeps what it got, and still counts.
-    assert.deepEqual(limitsOf(await make()), ['5000', 20, null]);
-    const rows = await keys.list(service.db, account_id);
-    for (const { id, is_studio } of rows) if (!is_studio) await set({ rpm: null }, id);
-    await set({ monthly_limit_usd_micro: 7_000n });
     assert.deepEqual(limitsOf(await make()), ['5000', null, null]);
+    // What was made meanwhile keeps what it got.
+    const kept = await owner.call('PATCH', `/keys/${between.key_id}`, { rpm: null });
+    refused(kept, null, /operator has set/);
   });
 
   test('lets nobody go above the service’s own figures', async () => {
@@ -259,20 +258,18 @@ describe('what an operator has set on one key', () => {
     assert.deepEqual(limitsOf(await make()), ['9000', null, null]);
   });
 
-  test('is set by a key that an operator makes, and never raised by one', async () => {
-    const { make, account_id } = await begin();
-    const fixed = (rpm: number) =>
-      createKey(service.db, {
-        account_id,
-        name: 'fixed',
-        is_fixed: true,
-        monthly_limit_usd_micro: null,
-        rpm,
-        open_jobs: null,
-      });
-    await fixed(40);
-    await fixed(50);
-    assert.deepEqual(limitsOf(await make()), [null, 40, null]);
+  test('is not set by a key that an operator makes, whose limits are its own', async () => {
+    const { owner, make, account_id } = await begin();
+    const { key_id } = await createKey(service.db, {
+      account_id,
+      name: 'fixed',
+      is_fixed: true,
+      monthly_limit_usd_micro: null,
+      rpm: 40,
+      open_jobs: null,
+    });
+    assert.deepEqual(limitsOf(await make()), [null, null, null]);
+    refused(await owner.call('PATCH', `/keys/${key_id}`, { rpm: 41 }), null, /operator has set/);
   });
 });
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { rawSql } from '../../src/lib/sql.ts';
+import { createVouchers } from '../../src/operations/voucher.ts';
 import {
   barriers,
   desktop,
@@ -41,6 +42,8 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
       await page.getByText('Nothing waits for you').waitFor();
       await page.locator('.recharts-bar-rectangle path').first().waitFor();
       await page.getByText('$0.04', { exact: true }).first().waitFor();
+      const requests = page.getByText('Requests', { exact: true }).locator('..');
+      assert.match(await requests.innerText(), /^Requests\s+5\s+1 of them failed$/);
       assert.deepEqual(await barriers(page), []);
       await picture(page, `operator-overview-${size}`);
       await page.getByText('Table', { exact: true }).click();
@@ -124,6 +127,19 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
+  test('names the last day of a voucher as it was given, wherever one looks from', async () => {
+    const { context, page } = await enter(browser, base, operator);
+    const expires_at = new Date('2199-12-31T23:59:59.999Z');
+    const one = { amount: 1_000_000n, count: 1, note: 'to the end', created_by: null };
+    await createVouchers(service.db, { ...one, expires_at });
+    await page.goto(`${base}/operator/vouchers`);
+    await page
+      .getByRole('row', { name: /to the end/ })
+      .getByText('31 Dec 2199')
+      .waitFor();
+    await context.close();
+  });
+
   test('invites somebody to sign up, takes it back, and keeps both in the log', async () => {
     const { page, context, faults } = await enter(browser, base, operator);
     await page.goto(`${base}/operator/invitations`);
@@ -181,6 +197,9 @@ async function earn(service: Service): Promise<void> {
     const sent = await service.call('POST', '/v1/queue/fake/image', { key, body: { prompt: 'a' } });
     assert.equal(sent.status, 202, sent.text);
   }
+  await service.work();
+  service.fake.behave.start = () => ({ outcome: 'rejected', message: 'no' });
+  await service.call('POST', '/v1/queue/fake/image', { key, body: { prompt: 'a' } });
   await service.work();
   await service.db.run(
     rawSql(`with r as (select request_id, row_number() over () as n from request_results)

@@ -15,6 +15,7 @@ import {
   type VisitOptions,
 } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
 import { operatorOf, originOf, person, startWebService, type Person } from '../kit/web.ts';
 
 describe('the palette', { skip: withoutBrowser() ?? false }, () => {
@@ -80,7 +81,7 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     );
     await page.keyboard.press('Escape');
     await field(page).waitFor({ state: 'detached' });
-    await page.waitForFunction('document.activeElement.ariaLabel?.startsWith("Search")');
+    await page.locator(':focus[aria-label^="Search"]').waitFor();
 
     await ask(page, 'webho');
     await page.keyboard.press('Enter');
@@ -207,13 +208,12 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).tap();
 
     await touch('dark', /Theme: Dark/);
-    await page.waitForFunction('document.documentElement.dataset.mantineColorScheme === "dark"');
+    await page.locator('html[data-mantine-color-scheme="dark"]').waitFor();
     await touch('switch', /Switch to/);
-    await page.waitForFunction(
-      `localStorage.getItem("farebox-account") === "${second.account_id}"`,
-    );
+    const account = () => page.evaluate(() => localStorage.getItem('farebox-account'));
+    await until('the other account', async () => (await account()) === second.account_id);
     await touch('язык', /Русский/);
-    await page.waitForFunction('document.documentElement.lang === "ru"');
+    await page.locator('html[lang="ru"]').waitFor();
     // What was loaded before speaks the other language at once as well.
     await touch('создать', /Создать ключ/);
     const form = page.getByRole('dialog', { name: 'Создать ключ' });

@@ -2,6 +2,7 @@ import { Anchor, Button, Group, SegmentedControl, Stack, Text } from '@mantine/c
 import { useDisclosure } from '@mantine/hooks';
 import { IconPlus, IconUsers } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { DataList, type Column } from '../components/DataList.tsx';
 import { Empty } from '../components/Empty.tsx';
@@ -40,11 +41,18 @@ export function Accounts() {
   const { t: common } = useTranslation('common');
   const [{ q, only }, setAddress] = useAddress();
   const [making, { open, close }] = useDisclosure(false);
+  const [begun, setBegun] = useState('');
+  const wanted = begun || q;
   const found = usePages<FoundRow>(['operator', 'accounts'], '/api/operator/accounts', {
-    q,
+    q: wanted,
     only,
   });
-  const isFiltered = Boolean(q) || Boolean(only);
+  const isFiltered = Boolean(wanted) || Boolean(only);
+  const find = (text: string) => {
+    const shown = withoutSecret(text);
+    setBegun(isBegunSecret(shown) ? shown : '');
+    setAddress({ q: isBegunSecret(shown) ? undefined : shown });
+  };
   return (
     <>
       <PageTitle title={common('nav.accounts')} text={t('text')}>
@@ -58,7 +66,7 @@ export function Accounts() {
           label={t('find')}
           hint={t('find_hint')}
           text={q ?? ''}
-          onChange={(text) => setAddress({ q: withoutSecret(text) })}
+          onChange={find}
         />
         <SegmentedControl
           aria-label={t('status')}
@@ -93,6 +101,11 @@ function withoutSecret(text: string): string {
   if (/^FB[0-9A-Z]{20}$/.test(code)) return `FB-…${code.slice(-4)}`;
   if (/^fbx_\w{38}$/.test(text)) return `${text.slice(0, 6)}…${text.slice(-4)}`;
   return /^fbx_\w{3,}$/.test(text) ? text.slice(0, 6) : text;
+}
+
+/** How keys and codes begin, up to what is shown of a whole one. */
+function isBegunSecret(text: string): boolean {
+  return !text.includes('…') && /^fb(?:x_|[\s\p{Pd}]|[0-9a-z]*\d)/iu.test(text);
 }
 
 function AccountList({ rows }: { rows: FoundRow[] | undefined }) {

@@ -47,7 +47,7 @@ function Said({ lines }: { lines: Line[] }) {
   if (lines.length === 0) {
     return (
       <Group gap={6} mb="md" mt={-8} wrap="nowrap" c="dimmed">
-        <IconCircleCheck size={17} aria-hidden />
+        <IconCircleCheck size={17} style={{ flexShrink: 0 }} aria-hidden />
         <Text size="sm">{t('nothing')}</Text>
       </Group>
     );
@@ -55,7 +55,12 @@ function Said({ lines }: { lines: Line[] }) {
   return (
     <Card withBorder p="md" mb="lg" component="section" aria-label={t('title')}>
       <Group gap={8} mb="sm" wrap="nowrap">
-        <IconAlertTriangle size={20} color="var(--mantine-color-orange-6)" aria-hidden />
+        <IconAlertTriangle
+          size={20}
+          color="var(--mantine-color-orange-6)"
+          style={{ flexShrink: 0 }}
+          aria-hidden
+        />
         <Title order={2} fz="lg">
           {t('title')}
         </Title>

@@ -81,7 +81,7 @@ function Totals({ figures }: { figures: Figures | undefined }) {
         {totals && <Usd micro={totals.margin_usd_micro} />}
       </Stat>
       <Stat label={t('requests')} note={totals && t('failed', { n: count(totals.failed) })}>
-        {totals && <span className="number">{count(totals.completed)}</span>}
+        {totals && <span className="number">{count(totals.completed + totals.failed)}</span>}
       </Stat>
       <Stat label={t('held')} note={t('held_note')}>
         {figures && <Usd micro={figures.available_usd_micro} />}

@@ -14,7 +14,6 @@ import {
 } from '@mantine/core';
 import { IconAlertTriangle, IconArrowLeft } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import type { TFunction } from 'i18next';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -355,11 +354,10 @@ function Facts({ request }: { request: Detail }) {
 function Course({ request }: { request: Detail }) {
   const { t, i18n } = useTranslation('operator_request');
   const { t: common } = useTranslation('common');
-  const { created_at, started_at, completed_at, status, attempts, deliveries } = request;
+  const { created_at, started_at, completed_at, status, attempts } = request;
   const moments: { at: string; what: string; color?: string }[] = [
     { at: created_at, what: t('created') },
     ...attempts.map(({ at, upstream }) => ({ at, what: t('handed', { upstream }) })),
-    ...deliveries.map(({ at, status: answer }) => ({ at, what: answerOf(answer, t) })),
   ];
   if (started_at !== null && attempts.length === 0)
     moments.push({ at: started_at, what: t('started') });
@@ -393,10 +391,6 @@ function Course({ request }: { request: Detail }) {
   );
 }
 
-function answerOf(status: number | null, t: TFunction<'operator_request'>): string {
-  return status === null ? t('no_answer') : t('answer', { status });
-}
-
 function Webhook({ request: { webhook, deliveries } }: { request: Detail }) {
   const { t } = useTranslation('operator_request');
   const state = webhook?.state ?? 'pending';
@@ -413,7 +407,11 @@ function Webhook({ request: { webhook, deliveries } }: { request: Detail }) {
         {deliveries.map(({ cause, status, error, duration_ms, at }) => (
           <div key={at}>
             <Text size="sm">
-              {t(`sent.${cause}`)}: {answerOf(status, t)}, <Took ms={duration_ms} />
+              {t(`sent.${cause}`)}: {status === null ? t('no_answer') : t('answer', { status })},{' '}
+              <Took ms={duration_ms} />
+            </Text>
+            <Text size="xs" c="dimmed">
+              <When at={at} />
             </Text>
             {error !== null && (
               <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>

@@ -101,7 +101,7 @@ addWords('operator_account', {
     change_limits: 'Limits',
     limits_title: 'Limits of {{name}}',
     limits_text:
-      'They hold from the next call on. What is left empty falls back to the service’s own limit; of money, to none. The customer can lower what you set, and neither raise nor remove it; keys that they make from now on get at most the lowest that you set on one of theirs.',
+      'They hold from the next call on. What is left empty falls back to the service’s own limit; of money, to none. The customer can lower what you set, and neither raise nor remove it; keys that they make from now on get at most what you change here.',
     new_keys: 'Keys that its people make get at most: {{what}}.',
     a_month: '{{amount}} a month',
     a_minute: '{{n}} calls a minute',
@@ -238,7 +238,7 @@ addWords('operator_account', {
     change_limits: 'Лимиты',
     limits_title: 'Лимиты ключа {{name}}',
     limits_text:
-      'Действуют со следующего вызова. Пустое поле — лимит сервиса; для денег — без лимита. Клиент может снизить то, что вы задали, но не поднять и не снять; его новые ключи получат не больше самого низкого из заданного вами.',
+      'Действуют со следующего вызова. Пустое поле — лимит сервиса; для денег — без лимита. Клиент может снизить то, что вы задали, но не поднять и не снять; его новые ключи получат не больше того, что вы здесь измените.',
     new_keys: 'Новые ключи, которые создадут его люди, получат не больше: {{what}}.',
     a_month: '{{amount}} в месяц',
     a_minute: '{{n}} вызовов в минуту',

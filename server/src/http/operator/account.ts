@@ -227,8 +227,12 @@ export const setEmail: Deed = async (form, visit, deps) => {
   return async (db) => {
     const changed = await changeEmail(db, person.email, email);
     const after = () => deps.web.post?.(emailChangedLetter(changed.before, changed.email));
-    const { id: account_id } = account;
-    return { answer: changed, account_id, target: changed.email, details: { ...changed }, after };
+    const row = {
+      account_id: account.id,
+      target: changed.before,
+      details: { email: changed.email },
+    };
+    return { answer: changed, ...row, after };
   };
 };
 
