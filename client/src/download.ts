@@ -11,7 +11,6 @@ import {
   type Held,
   type Transport,
 } from './transport.ts';
-import { pause } from './scope.ts';
 
 /** Outputs, whole or not at all. */
 
@@ -89,7 +88,8 @@ async function fetchInto(
       if (!(error instanceof FareboxError) || signal?.aborted) throw error;
       failed = have > before ? 1 : failed + 1;
       if (!isPassing(error.status, error.code) || failed >= triesWithoutProgress) throw error;
-      await pause(Math.max(backoffMs(failed), (error.retryAfterSeconds ?? 0) * 1000), signal);
+      const waitMs = Math.max(backoffMs(failed), (error.retryAfterSeconds ?? 0) * 1000);
+      await transport.rest(error, waitMs, signal);
     }
   }
 }

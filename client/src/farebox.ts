@@ -6,7 +6,7 @@ import { upload, withUploads, type Media, type Progress, type UploadOptions } fr
 import { formatUsd, withAmounts } from './money.ts';
 import { environment, newKey } from './runtime.ts';
 import { openScope } from './scope.ts';
-import { Transport, checkCall, segments, type Call, type Wanted } from './transport.ts';
+import { Transport, checkCall, segments, type Call, type Retry, type Wanted } from './transport.ts';
 import type {
   Balance,
   Estimate,
@@ -34,6 +34,8 @@ export interface FareboxOptions {
   maxRetries?: number | undefined;
   /** Sent with every call to the service. */
   headers?: Record<string, string> | undefined;
+  /** Before each wait for another try, whatever the call. */
+  onRetry?: ((retry: Retry) => void) | undefined;
 }
 
 export interface SubmitOptions extends Call {
@@ -101,6 +103,7 @@ export class Farebox {
       timeoutMs: options.timeoutMs,
       maxRetries: options.maxRetries ?? usualRetries,
       headers: options.headers ?? {},
+      onRetry: options.onRetry,
     });
     this.#transport = transport;
     this.chat = createChat(transport);

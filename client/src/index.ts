@@ -15,7 +15,7 @@ export type { Job, Result } from './job.ts';
 export { file, LocalFile } from './media.ts';
 export type { ByteStream, Media, Progress, UploadOptions } from './media.ts';
 export { formatUsd, parseUsd } from './money.ts';
-export type { Call } from './transport.ts';
+export type { Call, Retry } from './transport.ts';
 export type * from './types.ts';
 export { isFinal } from './watch.ts';
 export { verifyWebhook } from './webhook.ts';

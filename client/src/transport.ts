@@ -56,6 +56,12 @@ export interface Held {
   scope: Scope;
 }
 
+/** A try that failed, and how long it is until the next. */
+export interface Retry {
+  error: FareboxError;
+  waitMs: number;
+}
+
 export interface TransportOptions {
   apiKey?: string;
   baseUrl: string;
@@ -63,6 +69,7 @@ export interface TransportOptions {
   timeoutMs: number | undefined;
   maxRetries: number;
   headers: Record<string, string>;
+  onRetry: ((retry: Retry) => void) | undefined;
 }
 
 const usualLimitMs = 60_000;
@@ -129,11 +136,18 @@ export class Transport {
         lost ||= isSent && isLost(error);
         const over = call.signal?.aborted || !wanted.repeatable || tried >= most;
         if (over || !mayRepeat(error, tried === 0)) throw marked(error, wanted, lost);
-        await pause(pauseMs(error, tried), call.signal).catch((stopped: FareboxError) => {
+        const next = this.rest(error, pauseMs(error, tried), call.signal);
+        await next.catch((stopped: FareboxError) => {
           throw marked(stopped, wanted, lost);
         });
       }
     }
+  }
+
+  /** Waits for the next try, and tells of it. */
+  async rest(error: FareboxError, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+    this.#options.onRetry?.({ error, waitMs });
+    await pause(waitMs, signal);
   }
 
   async #once(wanted: Prepared, call: Call): Promise<Held> {

@@ -68,7 +68,7 @@ export async function* watch(
         if (!isTransient(error) || Date.now() - lostAt > lostMs) throw error;
         // Who was not reached at all says nothing about streams.
         if (!heard && error.code !== 'connection_error') fruitless++;
-        await pause(restMs(error, failed++), limit.signal);
+        await transport.rest(error, restMs(error, failed++), limit.signal);
       }
     }
   } catch (error) {

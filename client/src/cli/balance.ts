@@ -3,8 +3,8 @@ import { keyed } from './account.ts';
 import type { Context } from './program.ts';
 import { printFields, printJson } from './terminal.ts';
 
-export async function balance({ json }: Context): Promise<void> {
-  const found = await keyed().balance();
+export async function balance({ json, quiet }: Context): Promise<void> {
+  const found = await keyed({ quiet }).balance();
   if (json) return printJson(found);
   const { available_usd_micro, reserved_usd_micro, key } = found;
   printFields([

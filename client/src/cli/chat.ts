@@ -40,7 +40,7 @@ export async function chat(
   rest: string[],
   options: ChatOptions,
 ): Promise<void> {
-  const client = keyed();
+  const client = keyed(context);
   const models = (await client.models.list()).filter(({ kind }) => kind === 'text');
   const words = first === undefined ? [] : [first, ...rest];
   const named = models.some(({ id }) => id === first);
@@ -105,7 +105,7 @@ async function once(talk: Talk, message: string, { json, quiet }: Context): Prom
     remark(quiet, await reply(talk, stop.signal));
   } catch (error) {
     if (!stop.signal.aborted || !(error instanceof FareboxError)) throw error;
-    remark(quiet, chargeHint(error) ?? '');
+    remark(quiet, chargeHint(error) ?? 'Nothing was charged.');
     throw new Stop(exits.interrupted, 'interrupted', '');
   } finally {
     process.off('SIGINT', leave);

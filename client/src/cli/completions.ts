@@ -101,7 +101,7 @@ const idsWaitMs = 1_500;
 
 /** Kept for an hour: a shell asks at every key. */
 async function modelIds(): Promise<string[]> {
-  const client = open();
+  const client = open({ quiet: true });
   const file = path.join(stateFolder(), 'models.json');
   const kept = readIds(file, client.baseUrl);
   if (kept) return kept;

@@ -64,8 +64,8 @@ function tellJson(code: string, message: string, details: Record<string, unknown
   process.stdout.write(`${jsonOf({ error: { code, message, ...details } })}\n`);
 }
 
-/** Null: a fault of this program. */
-export async function stopOf(error: unknown): Promise<Stop | null> {
+/** Null: a fault of this program. `tried` is an address that a new key was tried at. */
+export async function stopOf(error: unknown, tried?: string): Promise<Stop | null> {
   // Loaded already where one was thrown.
   const { FareboxError } = await import('../error.ts');
   if (!(error instanceof FareboxError)) return systemStop(error);
@@ -75,7 +75,13 @@ export async function stopOf(error: unknown): Promise<Stop | null> {
   if (error.requestId) details.request_id = error.requestId;
   if (error.param) details.param = error.param;
   if (Object.keys(error.details).length > 0) details.details = error.details;
-  return new Stop(exit, error.code, messageOf(error), chargeHint(error) ?? hintOf(error), details);
+  return new Stop(
+    exit,
+    error.code,
+    messageOf(error),
+    chargeHint(error) ?? hintOf(error, tried),
+    details,
+  );
 }
 
 /** A full disk, a folder that may not be written: no fault of ours, so no stack. */
@@ -84,14 +90,24 @@ function systemStop(error: unknown): Stop | null {
   return code && syscall ? new Stop(exits.failed, code.toLowerCase(), message) : null;
 }
 
-export function messageOf({ message, details }: FareboxError): string {
+export function messageOf({ message, status, details }: FareboxError): string {
   // Who calls a program has no idempotency key to send again.
   const said = message.replaceAll(/ [^.]*\bidempotencyKey "[^"]*"[^.]*\./g, '');
+  if (status === 402) return [said, ...figuresOf(details)].join('\n');
   const faults: { path: string; message: string }[] | undefined = details.errors;
   // The message tells of the first.
   if (!Array.isArray(faults) || faults.length < 2) return said;
   const lines = faults.map((fault) => `  ${fault.path || 'input'}: ${fault.message}`);
   return [said, ...lines].join('\n');
+}
+
+/** `Required $0.01, available $0.00.` */
+function figuresOf(details: FareboxError['details']): string[] {
+  const figures = Object.entries(details).flatMap(([name, amount]) =>
+    typeof amount === 'bigint' ? [`${name.replace('_usd_micro', '')} ${formatUsd(amount)}`] : [],
+  );
+  const text = `${figures.join(', ')}.`;
+  return figures.length > 0 ? [text[0]!.toUpperCase() + text.slice(1)] : [];
 }
 
 /** What a chat that broke off costs all the same; null where it costs nothing. */
@@ -103,13 +119,11 @@ export function chargeHint({ mayHaveBeenAccepted, details }: FareboxError): stri
     : `Charged ${formatUsd(charged)} for what had come.`;
 }
 
-function hintOf({ code }: FareboxError): string | null {
-  const { baseUrl } = connection();
+function hintOf({ code }: FareboxError, tried?: string): string | null {
+  const baseUrl = tried ?? connection().baseUrl;
   const pages = new URL(baseUrl).origin;
   const hints: Record<string, string> = {
-    unauthorized: process.env.FAREBOX_API_KEY
-      ? 'The key is the one in FAREBOX_API_KEY.'
-      : 'Run `fare login` with a key that is good.',
+    unauthorized: badKeyHint(tried !== undefined, pages),
     unknown_model: '`fare models` lists the ids.',
     invalid_input: '`fare model ID` shows the inputs.',
     unpriceable: '`fare model ID` shows the inputs.',
@@ -122,4 +136,11 @@ function hintOf({ code }: FareboxError): string | null {
     expired: 'Run it again: outputs are kept for 24 hours.',
   };
   return hints[code] ?? null;
+}
+
+function badKeyHint(isNew: boolean, pages: string): string {
+  if (isNew) return `It was not kept. ${pages}/cabinet/keys has your keys.`;
+  return process.env.FAREBOX_API_KEY
+    ? 'The key is the one in FAREBOX_API_KEY.'
+    : 'Run `fare login` with a key that is good.';
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { usage } from './exits.ts';
 import type { Fields } from './input.ts';
@@ -43,6 +43,20 @@ function fileOf({ created_at, idempotency_key }: KeptJob): string {
   return path.join(folder(), `${created_at.replaceAll(/[^\dT]/g, '')}-${idempotency_key}.json`);
 }
 
+/** Before anything is spent: a run that could not be taken up again might be paid twice. */
+export function checkJobs(): void {
+  const where = folder();
+  try {
+    mkdirSync(where, { recursive: true, mode: 0o700 });
+    accessSync(where, constants.W_OK);
+  } catch (error) {
+    throw usage(
+      `Nothing can be kept in ${where}: ${(error as Error).message}.`,
+      'Set XDG_STATE_HOME to a folder that can be written; `fare resume` finds a run there.',
+    );
+  }
+}
+
 export function keepJob(job: KeptJob): void {
   writePrivately(fileOf(job), `${JSON.stringify(job, null, 2)}\n`);
   prune();
@@ -65,7 +79,7 @@ export function keptJobs(): KeptJob[] {
 }
 
 function names(): string[] {
-  mkdirSync(folder(), { recursive: true, mode: 0o700 });
+  checkJobs();
   return readdirSync(folder())
     .filter((name) => name.endsWith('.json'))
     .sort()

@@ -1,6 +1,7 @@
 import { Farebox, formatUsd } from '../index.ts';
 import { askSecret, askText } from './ask.ts';
 import { exits, Stop, usage } from './exits.ts';
+import { stopOf } from './failure.ts';
 import type { Context } from './program.ts';
 import { baseUrlOf, readSettings, settingsPath, usualBaseUrl, writeSettings } from './settings.ts';
 import { canAsk, oneLine, print, printJson, readStdin, remark, tell } from './terminal.ts';
@@ -24,7 +25,9 @@ export async function login(
   const apiKey = (isAsked ? await askSecret('API key') : await readStdin()).trim();
   if (!/^[!-~]+$/.test(apiKey))
     throw usage('That is no key: it is one word that begins with fbx_.');
-  const found = await new Farebox({ baseUrl, apiKey }).balance();
+  const found = await new Farebox({ baseUrl, apiKey }).balance().catch(async (error: unknown) => {
+    throw (await stopOf(error, baseUrl)) ?? error;
+  });
   writeSettings({ ...kept, base_url: baseUrl, api_key: apiKey });
   if (json) printJson({ base_url: baseUrl, ...found });
   else {

@@ -4,9 +4,14 @@ import { runMcp, type McpOptions } from './mcp.ts';
 import type { Context } from './program.ts';
 
 export async function mcp(
-  _context: Context,
+  context: Context,
   options: Omit<McpOptions, 'client' | 'version'>,
 ): Promise<void> {
   const token = process.env.FAREBOX_MCP_TOKEN;
-  await runMcp({ ...options, ...(token && { token }), client: keyed(), version: manifest.version });
+  await runMcp({
+    ...options,
+    ...(token && { token }),
+    client: keyed(context),
+    version: manifest.version,
+  });
 }

@@ -16,11 +16,11 @@ import {
 } from './terminal.ts';
 
 export async function models(
-  { json }: Context,
+  { json, quiet }: Context,
   words: string[],
   { kind }: { kind?: string },
 ): Promise<void> {
-  const all = await open().models.list();
+  const all = await open({ quiet }).models.list();
   const wanted = words.map((word) => word.toLowerCase());
   const found = all.filter((model) => {
     const text = `${model.id} ${model.name} ${model.task} ${model.description}`.toLowerCase();
@@ -43,8 +43,8 @@ export async function models(
 }
 
 /** One model, or the error with ids that are near to what was asked. */
-export async function findModel(id: string): Promise<Model> {
-  const client = open();
+export async function findModel({ quiet }: Context, id: string): Promise<Model> {
+  const client = open({ quiet });
   try {
     return await client.models.get(id);
   } catch (error) {
@@ -91,9 +91,9 @@ function distance(typed: string, id: string): number {
   return Math.min(...row);
 }
 
-export async function model({ json }: Context, id: string): Promise<void> {
-  const found = await findModel(id);
-  if (json) return printJson(found);
+export async function model(context: Context, id: string): Promise<void> {
+  const found = await findModel(context, id);
+  if (context.json) return printJson(found);
   print(`${paint(process.stdout, 'bold', oneLine(found.name))}  ${oneLine(found.id)}`);
   for (const line of wrap(oneLine(found.description), columnsOf(process.stdout))) print(line);
   print('');

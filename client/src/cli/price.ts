@@ -16,16 +16,16 @@ import {
 } from './terminal.ts';
 
 export async function price(
-  { json }: Context,
+  context: Context,
   id: string,
   values: string[],
   options: InputOptions,
 ): Promise<void> {
-  const client = keyed();
-  const model = await findModel(id);
+  const client = keyed(context);
+  const model = await findModel(context, id);
   const input = await readInput(model, values, options);
   const estimate = await client.estimate(model.id, input);
-  if (json) return printJson(estimate);
+  if (context.json) return printJson(estimate);
   if (!process.stdout.isTTY) return print(formatUsd(estimate.price_usd_micro).slice(1));
   print(
     `${paint(process.stdout, 'bold', formatUsd(estimate.price_usd_micro))} for ${oneLine(model.name)}`,

@@ -19,12 +19,12 @@ import {
 /** Verbs on requests that were submitted, here or elsewhere. */
 
 export async function list(
-  { json }: Context,
+  { json, quiet }: Context,
   { status, model, limit }: { status?: Status['status']; model?: string; limit: number },
 ): Promise<void> {
   const found: RequestLine[] = [];
   const filter = { status, model_id: model, limit: Math.min(limit, 100) };
-  for await (const line of keyed().requests.all(filter)) {
+  for await (const line of keyed({ quiet }).requests.all(filter)) {
     if (json) printJson(line);
     found.push(line);
     if (found.length >= limit) break;
@@ -51,8 +51,8 @@ function whenText(iso: string): string {
   return `${ms < 3_600_000 ? secondsText(ms).split(' ').slice(0, 2).join(' ') : `${Math.floor(ms / 3_600_000)} h`} ago`;
 }
 
-export async function status({ json }: Context, id: string): Promise<void> {
-  const client = keyed();
+export async function status({ json, quiet }: Context, id: string): Promise<void> {
+  const client = keyed({ quiet });
   const card = await client.requests.get(requestIdOf(id));
   const now = await client.status(card.request_id);
   if (json)
@@ -84,7 +84,7 @@ export async function status({ json }: Context, id: string): Promise<void> {
 }
 
 export async function wait({ json, quiet }: Context, id: string): Promise<void> {
-  const end = await follow(keyed(), requestIdOf(id), { quiet, cancels: false });
+  const end = await follow(keyed({ quiet }), requestIdOf(id), { quiet, cancels: false });
   if (end.status !== 'COMPLETED') throw unsuccessful(end);
   if (json) printJson(end);
   else print(oneLine(end.status));
@@ -92,13 +92,13 @@ export async function wait({ json, quiet }: Context, id: string): Promise<void> 
 
 export async function cancel({ json, quiet }: Context, id: string): Promise<void> {
   const request_id = requestIdOf(id);
-  await keyed().cancel(request_id);
+  await keyed({ quiet }).cancel(request_id);
   if (json) printJson({ request_id, status: 'CANCELLED' });
   else remark(quiet, 'Cancelled. Nothing was charged.');
 }
 
-export async function result({ json }: Context, id: string): Promise<void> {
-  const output = await keyed().response(requestIdOf(id));
+export async function result({ json, quiet }: Context, id: string): Promise<void> {
+  const output = await keyed({ quiet }).response(requestIdOf(id));
   print(jsonOf(output, json || !process.stdout.isTTY ? undefined : 2));
 }
 
@@ -111,7 +111,7 @@ export async function download(
     preview,
   }: { out?: string | null; force?: boolean; preview: boolean },
 ): Promise<void> {
-  const client = keyed();
+  const client = keyed({ quiet });
   const requestId = requestIdOf(id);
   checkOut(out, force);
   const [card, output] = await Promise.all([

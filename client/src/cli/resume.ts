@@ -20,7 +20,7 @@ export async function resume(
   id: string | undefined,
   options: ResumeOptions,
 ): Promise<void> {
-  const client = keyed();
+  const client = keyed(context);
   const job = findJob(client, id);
   if (options.out !== undefined) {
     checkOut(options.out, options.force ?? false);

@@ -5,7 +5,7 @@ import { keyed } from './account.ts';
 import { ask } from './ask.ts';
 import { exits, Stop, usage } from './exits.ts';
 import { readInput, type InputOptions } from './input.ts';
-import { keepJob, type KeptJob } from './jobs.ts';
+import { checkJobs, keepJob, type KeptJob } from './jobs.ts';
 import { findModel } from './models.ts';
 import { assumed } from './price.ts';
 import type { Context } from './program.ts';
@@ -33,11 +33,12 @@ export async function runModel(
   values: string[],
   options: RunOptions,
 ): Promise<void> {
-  const client = keyed();
-  const model = await findModel(id);
+  const client = keyed(context);
+  const model = await findModel(context, id);
   if (model.kind === 'text') throw usage(`${id} is a text model.`, `Use \`fare chat ${id}\`.`);
   const { out = null, force = false } = options;
   if (out === '-' && context.json) throw usage('--out - and --json both want stdout.');
+  checkJobs();
   const input = await readInput(model, values, options);
   if (options.save) checkOut(out, force);
   const estimate = await client.estimate(model.id, input);

@@ -88,6 +88,11 @@ export function say(style: Style, text: string): void {
     process.stderr.write(`${paint(process.stderr, style, line)}\n`);
 }
 
+/** Of a progress that will be drawn again. */
+export function clearLine(): void {
+  if (process.stderr.isTTY) process.stderr.write('\r\u001B[K');
+}
+
 /** A remark beside the result, faint. */
 export function remark(quiet: boolean, text: string): void {
   if (!quiet) say('dim', text);

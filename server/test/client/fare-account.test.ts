@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { refused as refusedBy, startFaulty } from '../kit/faulty.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { homeOf, refused, well } from './fare-kit.ts';
 
@@ -62,7 +63,13 @@ describe('fare login', () => {
     const home = homeOf(service, null);
     const wrong = `${account.key.slice(0, -1)}${account.key.endsWith('0') ? '1' : '0'}`;
     const args = ['login', '--base-url', service.base, '--key-stdin'];
-    refused(await home.run(args, { stdin: wrong }), 3, /key/);
+    // Neither the key nor the address that was tried is the environment's.
+    const env = { FAREBOX_API_KEY: account.key, FAREBOX_BASE_URL: 'http://127.0.0.1:9/v1' };
+    for (const how of [{ stdin: wrong }, { stdin: wrong, env }]) {
+      const ran = refused(await home.run(args, how), 3, /It was not kept/);
+      assert.ok(ran.stderr.includes(`${service.base}/cabinet/keys`), ran.all);
+      assert.doesNotMatch(ran.stderr, /FAREBOX_API_KEY/);
+    }
     assert.equal(fs.existsSync(home.settingsFile), false);
   });
 
@@ -164,4 +171,20 @@ test('fare settings: shown without the key, changed, taken away, and only what e
   assert.equal(well(await home.run(['settings', '--json'])).json.ask_above_usd, '0.25');
   refused(await home.run(['settings', 'api-key']), 2, /no setting api-key[^]*max-usd/);
   refused(await home.run(['settings', 'max-usd', 'a lot']), 2, /amount/);
+});
+
+test('a service that limits the rate: the wait is said beside the result, but for -q', async () => {
+  const faulty = await startFaulty(service.base);
+  const home = homeOf(service, account.key);
+  const env = { FAREBOX_BASE_URL: `${faulty.base}/v1`, FAREBOX_API_KEY: account.key };
+  const soon = refusedBy(429, 'rate_limited', { 'retry-after': '2' });
+  faulty.meet('/balance', soon, soon);
+  const [told, quiet] = await Promise.all([
+    home.run(['balance', '--json'], { env }),
+    home.run(['balance', '--json', '-q'], { env }),
+  ]);
+  await faulty.stop();
+  assert.equal(well(told).stderr, 'The service limits the rate; trying again in 2 s\n');
+  assert.equal(well(quiet).stderr, '');
+  assert.equal(told.json.available_usd_micro, '12500000');
 });

@@ -71,9 +71,27 @@ describe('what fare run may spend', () => {
 
   test('no balance, and a key at its limit: exit 4 with where to go', async () => {
     const poor = homeOf(service, (await service.account({ usd: 0 })).key);
-    refused(await poor.run(cat), 4, /Top up at http:\/\/127\.0\.0\.1:\d+\/cabinet\/money/);
+    const none = refused(
+      await poor.run(cat),
+      4,
+      /Top up at http:\/\/127\.0\.0\.1:\d+\/cabinet\/money/,
+    );
+    assert.match(none.stderr, /\nRequired \$0\.01, available \$0\.00, reserved \$0\.00\.\n/);
     const { key } = await service.account({ usd: 5, monthly_limit_usd_micro: 1n });
-    refused(await homeOf(service, key).run(cat), 4, /limit[^]*\/cabinet\/keys/);
+    const limited = refused(await homeOf(service, key).run(cat), 4, /limit[^]*\/cabinet\/keys/);
+    assert.match(limited.stderr, /\nRequired \$0\.01, limit \$0\.000001, spent \$0\.00\.\n/);
     nothingStarted();
+  });
+
+  test('nowhere to keep the run: nothing is priced, uploaded or submitted, exit 2', async () => {
+    const file = path.join(home.dir, 'a.png');
+    fs.writeFileSync(file, tinyPng);
+    const env = { XDG_STATE_HOME: file };
+    const ran = await home.run([...cat, '--image', 'a.png'], { env });
+    refused(ran, 2, /^Nothing can be kept in [^\n]*\nSet XDG_STATE_HOME to a folder[^\n]*\n$/);
+    refused(await home.run(['resume'], { env }), 2, /Set XDG_STATE_HOME/);
+    nothingStarted();
+    const id = (await home.run([...cat, '--no-wait'])).stdout.trim();
+    well(await home.run(['wait', id], { env }));
   });
 });

@@ -202,14 +202,19 @@ test('a key that is used again with files says how to keep to them', async () =>
 });
 
 describe('a refusal that passes', () => {
-  test('is waited for as long as it says', async () => {
+  test('is waited for as long as it says, and told of before', async () => {
+    const told: [string, boolean][] = [];
+    const client = clientOf({
+      onRetry: ({ error, waitMs }) => told.push([error.code, waitMs >= 1_000 && waitMs < 2_000]),
+    });
     await once(async () => {
       faulty.meet('/queue/', refused(429, 'rate_limited', { 'retry-after': '1' }));
       const startedAt = performance.now();
-      await farebox.submit(model, input);
+      await client.submit(model, input);
       const ms = performance.now() - startedAt;
       assert.ok(ms >= 1_000 && ms < 4_000, `${ms} ms`);
     });
+    assert.deepEqual(told, [['rate_limited', true]]);
   });
 
   test('of a proxy, without words of ours, is met in the same way', async () => {
