@@ -90,10 +90,12 @@ function QuickStart() {
             <Text size="sm" fw={500}>
               {t('address')}
             </Text>
-            <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
-              {settings.base_url}
-            </Text>
-            <Copy text={settings.base_url} what={t('address')} />
+            <Group gap="xs" wrap="nowrap">
+              <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+                {settings.base_url}
+              </Text>
+              <Copy text={settings.base_url} what={t('address')} />
+            </Group>
           </Group>
           <Group align="flex-end">
             <PasswordInput
