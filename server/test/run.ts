@@ -1,6 +1,6 @@
 /**
  * The test command: one embedded PostgreSQL for the whole suite, and a process for each test file,
- * three at a time. The counts come last, so that whoever reads only the end reads what matters.
+ * four at a time, at most two of them with a browser. The counts come last, so that whoever reads only the end reads what matters.
  *
  *   npm test [-- PATH …] [--only TEXT] [--timeout SECONDS] [--fleet]
  *
@@ -21,8 +21,9 @@ import { startEmbedded, type Embedded } from '../src/db/embedded.ts';
 const root = path.resolve(import.meta.dirname, '../..');
 const folders = ['server/src', 'server/test', 'client/src', 'bench'];
 
-/** Two cores, and most files wait for a database or a browser half of the time. */
-const filesAtOnce = 3;
+/** Two cores, and most files wait for a database or a process half of the time; browsers do not. */
+const filesAtOnce = 4;
+const browsersAtOnce = 2;
 const defaultTimeoutSeconds = '300';
 /** What holds in one process has to hold over several: these run again with --fleet. */
 const fleetToo = [
@@ -209,11 +210,19 @@ function addressOf({ connection }: Embedded): string {
 async function runAll(tasks: Task[], timeoutMs: number): Promise<boolean> {
   const events = new PassThrough({ objectMode: true });
   const printed = print(events);
-  const waiting = [...tasks];
+  // Browsers first: there are fewer lanes for them.
+  const waiting = tasks.toSorted((a, b) => Number(hasBrowser(b)) - Number(hasBrowser(a)));
   const outcomes: Outcome[] = [];
+  let browsers = 0;
+  const next = () => {
+    const at = waiting.findIndex((task) => !hasBrowser(task) || browsers < browsersAtOnce);
+    return at === -1 ? undefined : waiting.splice(at, 1)[0];
+  };
   const lane = async () => {
-    for (let task; !stop.signal.aborted && (task = waiting.shift());) {
+    for (let task; !stop.signal.aborted && (task = next());) {
+      browsers += Number(hasBrowser(task));
       const outcome = await runFile(task, timeoutMs);
+      browsers -= Number(hasBrowser(task));
       outcomes.push(outcome);
       // Whole files at a time, or two files' lines would mix.
       for (const event of outcome.events) events.write(event);
@@ -223,6 +232,10 @@ async function runAll(tasks: Task[], timeoutMs: number): Promise<boolean> {
   events.end();
   await printed;
   return summarize(outcomes, waiting.length);
+}
+
+function hasBrowser({ file }: Task): boolean {
+  return file.endsWith('-pages.test.ts');
 }
 
 async function print(events: PassThrough): Promise<void> {
@@ -254,6 +267,8 @@ async function runFile(task: Task, timeoutMs: number): Promise<Outcome> {
     }
   }
   clearTimeout(timer);
+  // What fails around the tests, such as the last look at the books, is in no count.
+  outcome.counts.failed ||= outcome.events.filter(({ type }) => type === 'test:fail').length;
   outcome.seconds = (performance.now() - began) / 1000;
   return outcome;
 }

@@ -58,6 +58,7 @@ export async function startProcess(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       PORT: '0',
       DATABASE_URL: service.databaseUrl,
       FAREBOX_DATA_DIR: dir,

@@ -92,6 +92,8 @@ describe('a request', { skip: withoutBrowser() ?? false }, () => {
       `${base}/operator/accounts/${account.account_id}?tab=requests&status=COMPLETED`,
     );
     await page.getByRole('link', { name: 'fake/image' }).click();
+    await page.waitForURL(/\/operator\/requests\//);
+    await page.getByRole('heading', { level: 1 }).waitFor();
     await page.getByText('$0.006', { exact: true }).waitFor();
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'operator-request-ru');

@@ -58,7 +58,8 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
 
   async function ask(page: Page, text: string) {
     await page.keyboard.press('Control+k');
-    await field(page).waitFor();
+    // What is typed before the field has the focus goes nowhere.
+    await page.locator('[role=combobox]:focus').waitFor();
     await page.keyboard.type(text);
   }
 
