@@ -27,9 +27,9 @@ import { useLocale } from '../components/locale.ts';
 import { Media } from '../components/Media.tsx';
 import { NothingHere } from '../components/NotFound.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
+import { RequestHead } from '../components/RequestHead.tsx';
 import { Part } from '../components/Part.tsx';
 import { Snippets } from '../components/Snippets.tsx';
-import { StatusBadge } from '../components/StatusBadge.tsx';
 import { useSettings } from '../entry/signing-in.ts';
 import { formatUsd } from '../money.ts';
 import { useAccount, useAccountPath, useMay } from '../session.tsx';
@@ -97,15 +97,7 @@ function Whole({ request }: { request: Detail }) {
           </Button>
         )}
       </PageTitle>
-      <Group gap="xs" mt={-8} mb="lg">
-        <StatusBadge status={status} />
-        <Group gap={2} wrap="nowrap" miw={0}>
-          <Text size="sm" c="dimmed" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
-            {request_id}
-          </Text>
-          <Copy text={request_id} what={t('id')} />
-        </Group>
-      </Group>
+      <RequestHead request_id={request_id} status={status} what={t('id')} />
       <Grid gap="lg">
         <Grid.Col span={{ base: 12, md: 8 }}>
           <Stack gap="lg">

@@ -18,16 +18,15 @@ import { Link, useParams } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiFailure, call } from '../api.ts';
-import { Copy } from '../components/Copy.tsx';
 import { Duration, formatDuration, Took } from '../components/Duration.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { JsonView } from '../components/JsonView.tsx';
 import { NothingHere } from '../components/NotFound.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
+import { RequestHead } from '../components/RequestHead.tsx';
 import { Part } from '../components/Part.tsx';
 import { usePercent } from '../components/Percent.tsx';
 import { Stat } from '../components/Stat.tsx';
-import { StatusBadge } from '../components/StatusBadge.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
 import { formatUsd } from '../money.ts';
@@ -124,15 +123,7 @@ function Whole({ request }: { request: Detail }) {
           </Button>
         )}
       </PageTitle>
-      <Group gap="xs" mt={-8} mb="lg">
-        <StatusBadge status={status} />
-        <Group gap={2} wrap="nowrap" miw={0}>
-          <Text size="sm" c="dimmed" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
-            {request_id}
-          </Text>
-          <Copy text={request_id} what={t('id')} />
-        </Group>
-      </Group>
+      <RequestHead request_id={request_id} status={status} what={t('id')} />
       <Money request={request} />
       <Grid gap="lg">
         <Grid.Col span={{ base: 12, md: 8 }}>

@@ -1,0 +1,24 @@
+import { Group, Text } from '@mantine/core';
+import { Copy } from './Copy.tsx';
+import { StatusBadge } from './StatusBadge.tsx';
+
+/** Below the title of a request's page: how it stands, and its id. */
+export function RequestHead(props: {
+  request_id: string;
+  status: Parameters<typeof StatusBadge>[0]['status'];
+  /** What is copied. */
+  what: string;
+}) {
+  const { request_id, status, what } = props;
+  return (
+    <Group gap="xs" mt={-8} mb="lg">
+      <StatusBadge status={status} />
+      <Group gap={2} wrap="nowrap" miw={0}>
+        <Text size="sm" c="dimmed" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+          {request_id}
+        </Text>
+        <Copy text={request_id} what={what} />
+      </Group>
+    </Group>
+  );
+}
