@@ -149,7 +149,7 @@ describe('what is published', () => {
   test('pleases publint and are-the-types-wrong', async () => {
     const lint = await run('publint', ['--strict', folder()], root, { PATH: pathWithTools() });
     assert.equal(lint.code, 0, lint.stdout + lint.stderr);
-    const args = [project.tarball, '--profile', 'node16', '--no-color'];
+    const args = [project.tarball, '--profile', 'strict', '--no-color'];
     const types = await run('attw', args, root, { PATH: pathWithTools() });
     assert.equal(types.code, 0, types.stdout + types.stderr);
   });
