@@ -98,7 +98,7 @@ export function createPages(queries: QueryClient) {
     // Texts as they are: pages say themselves what they read as what.
     parseSearch: parseSearchWith((text) => text),
     stringifySearch: stringifySearchWith(JSON.stringify),
-    defaultPendingComponent: () => <Skeleton h="60vh" m="md" />,
+    defaultPendingComponent: () => <Skeleton h="60vh" />,
     defaultErrorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,
   });
 }
