@@ -5,7 +5,6 @@ import { isUuid } from '../lib/id.ts';
 import { needAccount, Refused } from '../operations/account.ts';
 import { createKey, limitKey, rotateKey } from '../operations/key.ts';
 import { usd } from './account.ts';
-import { readFolder, withUpstreams } from './live-look.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 
 interface CreateOptions {
@@ -172,6 +171,8 @@ function later(text: string): Date {
 
 /** A slip in an id would make a key that can do nothing. */
 async function knownModels({ config }: Context, ids: string[]): Promise<string[]> {
+  // Five times as much code as the rest of the verb: only who names models waits for it.
+  const { readFolder, withUpstreams } = await import('./live-look.ts');
   const { rows } = await withUpstreams(config, (opened) => readFolder(catalogDir(config), opened));
   const known = new Set(rows.map(({ id }) => id));
   const unknown = ids.find((id) => !known.has(id));

@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
+import { nowhere } from '../upstreams/fakes/kit.ts';
 import { assertSaid, type Place } from './cli.ts';
 import { imageRow, placeBefore, standIns } from './upstream-kit.ts';
 
@@ -166,10 +167,8 @@ test('what cannot be done is said in words, exit 2', async (t) => {
     const words = ['catalog', 'import', ...args.split(' ')];
     assertSaid(await place.run(words, env), says);
   }
-  await fakes.router.close();
-  assertSaid(
-    await place.run(['catalog', 'import', 'openrouter']),
-    /openrouter could not be read: /,
-  );
+  const away = placeBefore(t, { ...fakes, router: { ...fakes.router, url: nowhere } });
+  assertSaid(await away.run(['catalog', 'import', 'openrouter']), /openrouter could not be read: /);
+  assert.equal(fs.existsSync(away.dir), false, 'a data folder was made');
   assert.equal(fs.existsSync(place.dir), false, 'a data folder was made');
 });

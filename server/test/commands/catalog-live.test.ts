@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { nowhere } from '../upstreams/fakes/kit.ts';
 import { chatRow, imageRow, placeBefore, standIns } from './upstream-kit.ts';
 
 test('catalog check --live finds models that are gone, with file and line', async (t) => {
@@ -71,8 +72,8 @@ test('a price below its upstream’s is a warning in words, and exit 0', async (
 
 test('an upstream that is away or takes no key is a problem of its file; others go on', async (t) => {
   const fakes = await standIns(t);
-  const place = placeBefore(t, fakes, { openrouter: chatRow('talk', 'maker/plain', '1', '1') });
-  await fakes.replicate.close();
+  const away = { ...fakes, replicate: { ...fakes.replicate, url: nowhere } };
+  const place = placeBefore(t, away, { openrouter: chatRow('talk', 'maker/plain', '1', '1') });
   const ran = await place.run(['catalog', 'check', '--live', '--json'], {
     FAL_KEY: 'wrong:key-here',
   });

@@ -15,7 +15,8 @@ export async function standIns(t: Cleaned) {
   return { fal, router, replicate };
 }
 
-type StandIns = Awaited<ReturnType<typeof standIns>>;
+/** How each of them is called. */
+type StandIns = Record<keyof Awaited<ReturnType<typeof standIns>>, { url: string; key: string }>;
 
 /** Its files have no rows beside those given, by upstream. */
 export function placeBefore(

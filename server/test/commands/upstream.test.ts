@@ -4,7 +4,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { noteFailure } from '../../src/db/queue.ts';
 import { testDatabase } from '../kit/database.ts';
-import { serve } from '../upstreams/fakes/kit.ts';
+import { nowhere, serve } from '../upstreams/fakes/kit.ts';
 import { assertSaid, placeFor } from './cli.ts';
 import { chatRow, imageRow, placeBefore, standIns } from './upstream-kit.ts';
 
@@ -52,8 +52,8 @@ test('upstream test names what is wrong: variable, address, credential, models',
   assert.equal(wrong.code, 1);
   assert.match(wrong.stdout, /credential +not confirmed\n[^]*wrong: it does not take the key/);
   assert.doesNotMatch(wrong.stdout, /wrong-secret/);
-  await fakes.fal.close();
-  const gone = await ask();
+  const away = placeBefore(t, { ...fakes, fal: { ...fakes.fal, url: nowhere } });
+  const gone = await away.run(['upstream', 'test', 'fal']);
   assert.equal(gone.code, 1);
   assert.match(gone.stdout, /address +does not answer\n[^]*wrong: its address does not answer: /);
   // Without a name only those that are set up are asked.

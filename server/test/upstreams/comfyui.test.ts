@@ -12,7 +12,7 @@ import type {
   UpstreamTools,
 } from '../../src/upstreams/upstream.ts';
 import { fakeComfyui, textToImage, type FakeComfyui } from './fakes/comfyui.ts';
-import { media, type Fault } from './fakes/kit.ts';
+import { media, nowhere, type Fault } from './fakes/kit.ts';
 import { fileOf } from './replicate-kit.ts';
 
 const SIGNAL = new AbortController().signal;
@@ -270,10 +270,8 @@ describe("the caller's files", () => {
   });
 
   test('a server that is away is none that refused', async () => {
-    const away = await fakeComfyui();
-    await away.close();
     const input = { image_urls: ['file_1'] };
-    const outcome = await make({ url: away.url }).start(jobOf({ model: 'mixing', input, files }));
+    const outcome = await make({ url: nowhere }).start(jobOf({ model: 'mixing', input, files }));
     assert.deepEqual(
       [outcome.outcome, (outcome as { why?: string }).why],
       ['not_accepted', 'unreachable'],
@@ -553,9 +551,7 @@ describe('the definition', () => {
   test('the check tells a ComfyUI from what is none, and makes nothing', async () => {
     assert.equal(await upstream.check!(SIGNAL), null);
     assert.match((await make({ url: `${fake.url}/elsewhere` }).check!(SIGNAL))!, /404/);
-    const away = await fakeComfyui();
-    await away.close();
-    assert.match((await make({ url: away.url }).check!(SIGNAL))!, /could not be reached/);
+    assert.match((await make({ url: nowhere }).check!(SIGNAL))!, /could not be reached/);
     assert.equal(fake.journal.length, 0);
   });
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createFal } from '../../src/upstreams/fal/fal.ts';
 import { listPrices } from '../../src/upstreams/fal/prices.ts';
 import { falKey } from './fakes/fal.ts';
-import { serve, type Fault } from './fakes/kit.ts';
+import { nowhere, serve, type Fault } from './fakes/kit.ts';
 import { jobFor, looksOf, open, signal, started } from './fal-kit.ts';
 
 const secrets = ['fal-key-id', 'fal-key-secret'];
@@ -73,9 +73,7 @@ test('a pause until a date is one in milliseconds', async (t) => {
 
 test('where nobody listens nothing was taken', async (t) => {
   const { tools, settings } = await open(t);
-  const gone = await serve(() => ({}));
-  await gone.close();
-  const outcome = await createFal({ ...settings, url: gone.url }, tools).start(jobFor({}));
+  const outcome = await createFal({ ...settings, url: nowhere }, tools).start(jobFor({}));
   assert.partialDeepStrictEqual(outcome, { outcome: 'not_accepted', why: 'unreachable' });
 });
 

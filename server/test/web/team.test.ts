@@ -27,9 +27,11 @@ after(() => service.stop());
 /** An account with somebody of each role that is named. */
 async function teamOf<R extends string>(...names: R[]) {
   const { account_id } = await service.account();
-  const people = await Promise.all(
-    names.map((name) => person(service, { [account_id]: name.replace(/\d$/, '') as Role })),
-  );
+  const people: Person[] = [];
+  // One after the other: they are shown in the order in which they came.
+  for (const name of names) {
+    people.push(await person(service, { [account_id]: name.replace(/\d$/, '') as Role }));
+  }
   return { account_id, people, of: (i: number) => people[i]!.of(account_id) };
 }
 const rolesOf = async (account_id: string) =>

@@ -11,10 +11,11 @@ const RUNS = `
   test -r "$1/share" && test -x "$1/share"`;
 
 /**
- * A folder of programs that `user` can run: the package's own, or else a copy below `copies`.
- * Throws where this platform has no package or cannot run it.
+ * A folder of programs (bin/, lib/, share/) that `user` can run: the package's own, or else a copy
+ * below `copies`. Throws where this platform has no package or cannot run it. It starts programs
+ * to know, so that only who is about to start PostgreSQL asks.
  */
-export function findBinaries(user: User, copies: string): string {
+export function findBinaries({ user, copies }: { user: User; copies: string }): string {
   const { root, version } = findPackage();
   const own = path.join(root, 'native');
   const links = readLinks(root);

@@ -3,7 +3,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { findBinaries } from './binaries.ts';
 import { canEnter, isRoot, makeFolder, myUid, unprivilegedUser, type User } from './user.ts';
 
 export interface Place {
@@ -11,8 +10,8 @@ export interface Place {
   cluster: string;
   socketDir: string;
   logFile: string;
-  /** Holds bin/, lib/ and share/. */
-  binaries: string;
+  /** Where a copy of the programs lies, should the user be unable to run the package's own. */
+  copies: string;
   user: User;
 }
 
@@ -68,7 +67,7 @@ export function locate(dataDir: string, systemDir: string): Place {
     cluster,
     socketDir: socketFolder(home, user),
     logFile: path.join(dataDir, 'postgres.log'),
-    binaries: findBinaries(user, isRoot() ? systemDir : dataDir),
+    copies: isRoot() ? systemDir : dataDir,
     user,
   };
 }

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
+import { findBinaries } from './binaries.ts';
 import type { Place } from './files.ts';
 import { makeFolder, plainEnvironment } from './user.ts';
 
@@ -28,7 +29,7 @@ export async function createCluster(place: Place): Promise<void> {
     '--username=farebox',
     `--pgdata=${draft}`,
   ];
-  const child = spawn(path.join(place.binaries, 'bin', 'initdb'), flags, {
+  const child = spawn(path.join(findBinaries(place), 'bin', 'initdb'), flags, {
     ...place.user,
     cwd: '/',
     env: plainEnvironment,

@@ -5,6 +5,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { findBinaries } from './binaries.ts';
 import { port, type Place } from './files.ts';
 import { findRunning, isServer, killOrphans, readPidFile, signalTo } from './running.ts';
 import { settingsFor } from './settings.ts';
@@ -111,7 +112,7 @@ async function launch(place: Place, settings: Record<string, string>): Promise<C
   try {
     // A session of its own: Ctrl-C in the terminal is for the service alone.
     const child = spawn(
-      path.join(place.binaries, 'bin', 'postgres'),
+      path.join(findBinaries(place), 'bin', 'postgres'),
       ['-D', place.cluster, ...settingsFor(place.socketDir, settings)],
       {
         ...place.user,

@@ -132,6 +132,9 @@ export function setFront(url: string, front: Front | null): void {
   else fronts.set(origin, front);
 }
 
+/** Where nobody listens. A port that was closed may be another test's a moment later. */
+export const nowhere = 'http://127.0.0.1:9';
+
 /** A server of these answers. An error in `answer` is a 500 that says so. */
 export async function serve(answer: (call: Call) => Promise<Answer> | Answer): Promise<Served> {
   const calls: FakeUpstream['calls'] = [];
