@@ -139,6 +139,8 @@ interface Violation {
 /** What stands in somebody's way on this page, by WCAG 2.2 AA; empty where nothing does. */
 export async function barriers(page: Page): Promise<string[]> {
   axe ??= await readFile(axePath, 'utf8');
+  // Between two pages there is none, and nothing to judge.
+  await page.locator('h1').first().waitFor();
   // Past the page's own rules of what it may load.
   if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(`${axe}; ${stillness}`);
   const violations = await page.evaluate(async () => {
