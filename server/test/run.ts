@@ -1,6 +1,7 @@
 /**
- * The test command: one embedded PostgreSQL for the whole suite, and a process for each test file,
- * four at a time, at most two of them with a browser. The counts come last, so that whoever reads only the end reads what matters.
+ * The test command: one embedded PostgreSQL for the whole suite, and a process for a few files of
+ * one folder, four processes at a time, at most two of them with a browser. The counts come last,
+ * so that whoever reads only the end reads what matters.
  *
  *   npm test [-- PATH …] [--only TEXT] [--timeout SECONDS] [--fleet]
  *
@@ -20,10 +21,16 @@ import { startEmbedded, type Embedded } from '../src/db/embedded.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const folders = ['server/src', 'server/test', 'client/src', 'bench'];
+const runner = path.join(import.meta.dirname, 'group-child.ts');
 
 /** Two cores, and most files wait for a database or a process half of the time; browsers do not. */
-const filesAtOnce = 4;
+const processesAtOnce = 4;
 const browsersAtOnce = 2;
+/** Loading the service costs more than most files' tests do. */
+const filesOfProcess = 10;
+/** They start processes, stop databases or share servers that their first file closes. */
+const oneFileEach =
+  /^server\/test\/(chaos|commands|db|examples|lib)\/|^server\/test\/[^/]+$|^bench\//;
 const defaultTimeoutSeconds = '300';
 /** What holds in one process has to hold over several: these run again with --fleet. */
 const fleetToo = [
@@ -61,9 +68,9 @@ interface Counts {
   todo: number;
 }
 
-/** A test file and what it is told. */
+/** Test files of one process, and what it is told. */
 interface Task {
-  file: string;
+  files: string[];
   flags: string[];
 }
 
@@ -71,7 +78,6 @@ interface Outcome {
   task: Task;
   events: TestEvent[];
   counts: Counts;
-  seconds: number;
 }
 
 const startedAt = performance.now();
@@ -107,10 +113,22 @@ function findTasks(named: string[], { only, fleet }: { only: string; fleet: bool
     .flatMap((place) => (fs.statSync(place).isDirectory() ? filesBelow(place) : [place]))
     .sort();
   const again = named.length === 0 && !fleet ? fleetToo : [];
+  const wanted = (all: string[]) => all.filter((file) => file.includes(only));
   return [
-    ...files.map((file) => ({ file, flags: fleet ? ['--fleet'] : [] })),
-    ...again.map((file) => ({ file, flags: ['--fleet'] })),
-  ].filter(({ file }) => file.includes(only));
+    ...groupsOf(wanted(files)).map((group) => ({ files: group, flags: fleet ? ['--fleet'] : [] })),
+    ...groupsOf(wanted(again)).map((group) => ({ files: group, flags: ['--fleet'] })),
+  ];
+}
+
+/** Those that share a process. */
+function groupsOf(files: string[]): string[][] {
+  const kindOf = (file: string) =>
+    oneFileEach.test(file) ? file : `${path.dirname(file)} ${hasBrowser(file)}`;
+  return [...Map.groupBy(files, kindOf).values()].flatMap((kind) => {
+    // Of about the same length: the last to end decides.
+    const groups = Math.ceil(kind.length / filesOfProcess);
+    return Array.from({ length: groups }, (_, n) => kind.filter((_, i) => i % groups === n));
+  });
 }
 
 function filesBelow(folder: string): string[] {
@@ -210,31 +228,36 @@ function addressOf({ connection }: Embedded): string {
 async function runAll(tasks: Task[], timeoutMs: number): Promise<boolean> {
   const events = new PassThrough({ objectMode: true });
   const printed = print(events);
-  // Browsers first: there are fewer lanes for them.
-  const waiting = tasks.toSorted((a, b) => Number(hasBrowser(b)) - Number(hasBrowser(a)));
+  // Browsers first: there are fewer lanes for them. Short ones last: they even the lanes out.
+  const rank = ({ files }: Task) => (hasBrowser(files[0]!) ? 2 : files.length === 1 ? 1 : 0);
+  const waiting = tasks.toSorted((a, b) => rank(b) - rank(a));
   const outcomes: Outcome[] = [];
   let browsers = 0;
   const next = () => {
-    const at = waiting.findIndex((task) => !hasBrowser(task) || browsers < browsersAtOnce);
+    const at = waiting.findIndex(
+      ({ files }) => !hasBrowser(files[0]!) || browsers < browsersAtOnce,
+    );
     return at === -1 ? undefined : waiting.splice(at, 1)[0];
   };
   const lane = async () => {
     for (let task; !stop.signal.aborted && (task = next());) {
-      browsers += Number(hasBrowser(task));
-      const outcome = await runFile(task, timeoutMs);
-      browsers -= Number(hasBrowser(task));
+      const withBrowser = Number(hasBrowser(task.files[0]!));
+      browsers += withBrowser;
+      const outcome = await runTask(task, timeoutMs);
+      browsers -= withBrowser;
       outcomes.push(outcome);
-      // Whole files at a time, or two files' lines would mix.
+      // Whole processes at a time, or two files' lines would mix.
       for (const event of outcome.events) events.write(event);
     }
   };
-  await Promise.all(Array.from({ length: filesAtOnce }, lane));
+  await Promise.all(Array.from({ length: processesAtOnce }, lane));
   events.end();
   await printed;
-  return summarize(outcomes, waiting.length);
+  const filesNotRun = waiting.reduce((sum, { files }) => sum + files.length, 0);
+  return summarize(outcomes, filesNotRun);
 }
 
-function hasBrowser({ file }: Task): boolean {
+function hasBrowser(file: string): boolean {
   return file.endsWith('-pages.test.ts');
 }
 
@@ -242,18 +265,17 @@ async function print(events: PassThrough): Promise<void> {
   for await (const text of events.compose(new spec())) process.stdout.write(text);
 }
 
-async function runFile(task: Task, timeoutMs: number): Promise<Outcome> {
-  const began = performance.now();
+async function runTask(task: Task, timeoutMs: number): Promise<Outcome> {
   const giveUp = new AbortController();
-  const outcome: Outcome = { task, events: [], counts: noCounts(), seconds: 0 };
+  const outcome: Outcome = { task, events: [], counts: noCounts() };
   const timer = setTimeout(() => {
     giveUp.abort(new Error(`no end after ${timeoutMs / 1000} s; ${openTests(outcome.events)}`));
   }, timeoutMs);
-  // Aborting also ends the file's process, whatever it is doing.
+  // Aborting also ends the process, whatever it is doing.
   const signal = AbortSignal.any([stop.signal, giveUp.signal]);
   const stream = run({
-    files: [task.file],
-    argv: task.flags,
+    files: [runner],
+    argv: [...task.flags, ...task.files],
     timeout: timeoutMs * testTimeoutShare,
     signal,
     cwd: root,
@@ -261,7 +283,7 @@ async function runFile(task: Task, timeoutMs: number): Promise<Outcome> {
   for await (const event of stream as AsyncIterable<TestEvent>) {
     const { type, data } = event;
     if (type === 'test:summary' && !data.file) outcome.counts = data.counts;
-    // The counts of one file would look like those of the suite.
+    // The counts of one process would look like those of the suite.
     if (data.file || !['test:summary', 'test:diagnostic', 'test:plan'].includes(type)) {
       outcome.events.push(event);
     }
@@ -269,7 +291,6 @@ async function runFile(task: Task, timeoutMs: number): Promise<Outcome> {
   clearTimeout(timer);
   // What fails around the tests, such as the last look at the books, is in no count.
   outcome.counts.failed ||= outcome.events.filter(({ type }) => type === 'test:fail').length;
-  outcome.seconds = (performance.now() - began) / 1000;
   return outcome;
 }
 
@@ -284,6 +305,15 @@ function openTests(events: TestEvent[]): string {
     : `still running: ${[...open].join(', ')}`;
 }
 
+/** How long each file took, without loading it. */
+function timesOf({ task, events }: Outcome): { file: string; seconds: number }[] {
+  const ends = events.filter(({ type, data }) => /^test:(pass|fail)$/.test(type) && !data.nesting);
+  return ends.map(({ data }) => ({
+    file: [data.name, ...task.flags].join(' '),
+    seconds: data.details.duration_ms / 1000,
+  }));
+}
+
 function noCounts(): Counts {
   return { tests: 0, suites: 0, passed: 0, failed: 0, cancelled: 0, skipped: 0, todo: 0 };
 }
@@ -293,13 +323,13 @@ function summarize(outcomes: Outcome[], filesNotRun: number): boolean {
   for (const { counts } of outcomes) {
     for (const name of Object.keys(sum) as (keyof Counts)[]) sum[name] += counts[name];
   }
-  const slowest = outcomes.toSorted((a, b) => b.seconds - a.seconds).slice(0, slowestShown);
+  const slowest = outcomes
+    .flatMap(timesOf)
+    .toSorted((a, b) => b.seconds - a.seconds)
+    .slice(0, slowestShown);
   const seconds = (performance.now() - startedAt) / 1000;
   const lines = [
-    ...slowest.map(
-      ({ seconds, task }) =>
-        `${seconds.toFixed(1).padStart(6)} s  ${[task.file, ...task.flags].join(' ')}`,
-    ),
+    ...slowest.map(({ seconds, file }) => `${seconds.toFixed(1).padStart(6)} s  ${file}`),
     ...(filesNotRun > 0 ? [`stopped with ${filesNotRun} of the files not run`] : []),
     `tests ${sum.tests}`,
     `suites ${sum.suites}`,

@@ -30,8 +30,12 @@ before(async () => {
   chmodSync(dir, 0o711);
   postgres = await startEmbedded({ dataDir });
   const { host, port, user, database } = postgres.connection;
+  const usual = process.env.FAREBOX_TEST_DATABASE;
   process.env.FAREBOX_TEST_DATABASE = `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
   service = await startService({ running: true });
+  // Of the other files in this process.
+  if (usual === undefined) delete process.env.FAREBOX_TEST_DATABASE;
+  else process.env.FAREBOX_TEST_DATABASE = usual;
   account = await service.account();
 });
 after(async () => {

@@ -1,0 +1,13 @@
+/**
+ * Runs test files in this process, one after the other, each as a suite of its name:
+ *
+ *   node server/test/group-child.ts [--fleet] FILE …
+ *
+ * Hooks at the top of a file belong to its suite, so that one file's service has stopped when the
+ * next one's starts.
+ */
+import path from 'node:path';
+import { describe } from 'node:test';
+
+for (const file of process.argv.slice(2).filter((name) => name.endsWith('.test.ts')))
+  describe(file, () => import(path.resolve(file)));
