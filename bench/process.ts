@@ -13,7 +13,13 @@ process.send!({ port });
 
 async function empty(): Promise<number> {
   const app = fastify();
-  app.post('/queue/*', async (_req, reply) => reply.code(202).send(submitReply));
+  app.addHook('onRequest', (_req, reply, done) => {
+    for (const [name, value] of Object.entries(replyHeaders)) reply.header(name, value);
+    done();
+  });
+  app.post('/queue/*', async (_req, reply) =>
+    reply.code(202).header('location', urls.status_url).send(submitReply),
+  );
   app.get('/status/:id', async () => statusReply);
   await app.listen({ port: 0, host: '127.0.0.1' });
   process.once('SIGTERM', () => process.exit(0));
@@ -55,6 +61,15 @@ const urls = {
   status_url: `${base}/status`,
   response_url: `${base}/response`,
   cancel_url: `${base}/cancel`,
+};
+/** A reply is its headers too: those of every call with a key. */
+const replyHeaders = {
+  'x-request-id': 'req_ZmFyZWJveGZhcmVi',
+  'ratelimit-policy': '"calls";q=1000000000;w=60',
+  ratelimit: '"calls";r=999999999;t=60',
+  'ratelimit-limit': '1000000000',
+  'ratelimit-remaining': '999999999',
+  'ratelimit-reset': '60',
 };
 /** Of the same size and shape as ours. */
 const submitReply = {

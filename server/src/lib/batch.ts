@@ -1,9 +1,7 @@
 /**
  * Turns single calls into batches. There is no timer: a batch leaves when the previous one has
- * returned (or at the
- * end of this turn of the event loop when none is under way), with whatever has gathered. An idle
- * system pays no
- * waiting; a busy one pays one round trip for many calls.
+ * returned (or at the end of this turn of the event loop when none is under way), with whatever has
+ * gathered. An idle system pays no waiting; a busy one pays one round trip for many calls.
  *
  * `many` answers in the order of its items, with a value or an `Error` for each; the error rejects
  * that call alone.

@@ -5,9 +5,8 @@ import { arrayLiteral } from './sql-array.ts';
 
 /**
  * PostgreSQL with a tagged template and pipelining. A statement written with `sql` is prepared once
- * a connection
- * under a name derived from its text. bigint columns and bigint[] arrive as `bigint`, timestamps as
- * `Date`.
+ * a connection under a name derived from its text. bigint columns and bigint[] arrive as `bigint`,
+ * timestamps as `Date`.
  */
 export interface Statement {
   text: string;

@@ -1,7 +1,7 @@
 /** What is on the screen stays where it is when the rest comes. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { desktop, enter, openBrowser, phone, picture, withoutBrowser } from '../kit/browser.ts';
 import type { Service } from '../kit/service.ts';
 import { originOf, person, startWebService, type Person } from '../kit/web.ts';
@@ -15,6 +15,20 @@ const watch = `
 
 /** Until all that has changed is drawn. */
 const drawn = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
+
+/** Holds answers back, so that the page is drawn without them, whoever is quicker. */
+async function hold(page: Page, addresses: RegExp): Promise<() => Promise<void>> {
+  const held: (() => Promise<void>)[] = [];
+  let isHeld = true;
+  await page.route(addresses, async (route) => {
+    if (isHeld) held.push(() => route.continue());
+    else await route.continue();
+  });
+  return async () => {
+    isHeld = false;
+    for (const go of held) await go();
+  };
+}
 
 describe('the pages hold still', { skip: withoutBrowser() ?? false }, () => {
   let service: Service;
@@ -32,29 +46,30 @@ describe('the pages hold still', { skip: withoutBrowser() ?? false }, () => {
   });
 
   for (const [size, viewport] of Object.entries({ desktop, phone })) {
-    for (const [path, comes] of [
-      ['/cabinet/team', 'People'],
-      ['/cabinet/webhooks', 'Nothing was sent yet'],
-      ['/studio/fake/image', 'Balance $5.00'],
+    for (const [path, name, comes] of [
+      ['/cabinet/team', 'Team', 'People'],
+      ['/cabinet/webhooks', 'Webhooks', 'Nothing was sent yet'],
+      ['/studio/fake/image', 'Model', 'Balance $5.00'],
     ] as const) {
       test(`as ${path} loads, at ${size} width`, async () => {
         const base = originOf(service);
         const { page, context, faults } = await enter(browser, base, who, { viewport });
         await page.addInitScript(watch);
-        // The page is drawn without them first, whoever is quicker.
-        const held: (() => Promise<void>)[] = [];
-        let isHeld = true;
-        await page.route(/\/api\/accounts\/[^/]+\/(?!events)|\/v1\/models/, async (route) => {
-          if (isHeld) held.push(() => route.continue());
-          else await route.continue();
-        });
+        const code = await hold(page, new RegExp(`/assets/${name}-[^/]+\\.js`));
+        const data = await hold(page, /\/api\/accounts\/[^/]+\/(?!events)|\/v1\/models/);
         await page.goto(`${base}${path}`);
-        await page.locator('.mantine-Skeleton-root').first().waitFor();
+        // First what stands for the page, then the page with what stands for its data.
+        const stand = page.locator('.mantine-Skeleton-root');
+        const whole = page.locator('.mantine-Skeleton-root[style*="60vh"]');
+        await whole.waitFor();
+        await page.evaluate(drawn);
+        await code();
+        await whole.waitFor({ state: 'detached' });
+        await stand.first().waitFor();
         await page.evaluate(drawn);
         const isFace = 'document.fonts.check(\'1em "Inter Variable"\')';
         assert.equal(await page.evaluate(isFace), true, 'the typeface is there before the text');
-        isHeld = false;
-        for (const go of held) await go();
+        await data();
         await page.getByText(comes).first().waitFor();
         await page.waitForLoadState('networkidle');
         await page.evaluate(drawn);
