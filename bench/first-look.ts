@@ -6,6 +6,7 @@ import type { Browser, Page } from 'playwright-core';
 import { openBrowser, signIn, visitor, withoutBrowser } from '../server/test/kit/browser.ts';
 import { round } from './calls.ts';
 import type { Question, Row } from './run.ts';
+import { nodeFlags } from './service.ts';
 
 const main = join(import.meta.dirname, '../server/src/main.ts');
 const demo = 'demo@farebox.local';
@@ -49,7 +50,7 @@ interface Trial {
 async function startTrial(): Promise<Trial> {
   const dir = mkdtempSync(join(tmpdir(), 'farebox-first-look-'));
   chmodSync(dir, 0o711);
-  const child = spawn(process.execPath, ['--max-semi-space-size=8', main, 'trial', '--json'], {
+  const child = spawn(process.execPath, [...nodeFlags, main, 'trial', '--json'], {
     env: { PATH: process.env.PATH, PORT: '0', FAREBOX_DATA_DIR: join(dir, 'data') },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

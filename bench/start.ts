@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { round } from './calls.ts';
 import type { Question, Row } from './run.ts';
-import { rssMb } from './service.ts';
+import { nodeFlags, rssMb } from './service.ts';
 
 const main = join(import.meta.dirname, '../server/src/main.ts');
 const restMs = 10_000;
@@ -28,7 +28,7 @@ export default question;
 
 async function once(what: string, dir: string, waitMs: number): Promise<Row> {
   const began = performance.now();
-  const child = spawn(process.execPath, ['--max-semi-space-size=8', main, 'trial'], {
+  const child = spawn(process.execPath, [...nodeFlags, main, 'trial'], {
     env: { PATH: process.env.PATH, PORT: '0', FAREBOX_DATA_DIR: join(dir, 'data') },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
