@@ -42,6 +42,6 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD \
   ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/readyz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 
-# A larger heap costs memory and saves nothing here.
-ENTRYPOINT ["node", "--max-semi-space-size=8", "--heap-growing-percent=100", "server/bin/farebox.mjs"]
+# A larger heap costs a third more memory and saves next to nothing.
+ENTRYPOINT ["node", "--max-semi-space-size=16", "--heap-growing-percent=100", "server/bin/farebox.mjs"]
 CMD ["serve"]
