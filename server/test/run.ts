@@ -123,7 +123,7 @@ function findTasks(named: string[], { only, fleet }: { only: string; fleet: bool
 /** Those that share a process. */
 function groupsOf(files: string[]): string[][] {
   const kindOf = (file: string) =>
-    oneFileEach.test(file) ? file : `${path.dirname(file)} ${hasBrowser(file)}`;
+    oneFileEach.test(file) ? file : `${path.dirname(file)} ${isOfPages(file)}`;
   return [...Map.groupBy(files, kindOf).values()].flatMap((kind) => {
     // Of about the same length: the last to end decides.
     const groups = Math.ceil(kind.length / filesOfProcess);
@@ -228,23 +228,20 @@ function addressOf({ connection }: Embedded): string {
 async function runAll(tasks: Task[], timeoutMs: number): Promise<boolean> {
   const events = new PassThrough({ objectMode: true });
   const printed = print(events);
-  // Browsers first: there are fewer lanes for them. Short ones last: they even the lanes out.
-  const rank = ({ files }: Task) => (hasBrowser(files[0]!) ? 2 : files.length === 1 ? 1 : 0);
+  // Browsers first: there are fewer lanes for them. The longest of the others are single files.
+  const rank = (task: Task) => (hasBrowser(task) ? 2 : task.files.length === 1 ? 1 : 0);
   const waiting = tasks.toSorted((a, b) => rank(b) - rank(a));
   const outcomes: Outcome[] = [];
   let browsers = 0;
   const next = () => {
-    const at = waiting.findIndex(
-      ({ files }) => !hasBrowser(files[0]!) || browsers < browsersAtOnce,
-    );
+    const at = waiting.findIndex((task) => !hasBrowser(task) || browsers < browsersAtOnce);
     return at === -1 ? undefined : waiting.splice(at, 1)[0];
   };
   const lane = async () => {
     for (let task; !stop.signal.aborted && (task = next());) {
-      const withBrowser = Number(hasBrowser(task.files[0]!));
-      browsers += withBrowser;
+      browsers += Number(hasBrowser(task));
       const outcome = await runTask(task, timeoutMs);
-      browsers -= withBrowser;
+      browsers -= Number(hasBrowser(task));
       outcomes.push(outcome);
       // Whole processes at a time, or two files' lines would mix.
       for (const event of outcome.events) events.write(event);
@@ -257,7 +254,12 @@ async function runAll(tasks: Task[], timeoutMs: number): Promise<boolean> {
   return summarize(outcomes, filesNotRun);
 }
 
-function hasBrowser(file: string): boolean {
+/** The files of one process are all of a kind. */
+function hasBrowser({ files }: Task): boolean {
+  return isOfPages(files[0]!);
+}
+
+function isOfPages(file: string): boolean {
   return file.endsWith('-pages.test.ts');
 }
 

@@ -55,21 +55,21 @@ describe('the pages hold still', { skip: withoutBrowser() ?? false }, () => {
         const base = originOf(service);
         const { page, context, faults } = await enter(browser, base, who, { viewport });
         await page.addInitScript(watch);
-        const code = await hold(page, new RegExp(`/assets/${name}-[^/]+\\.js`));
-        const data = await hold(page, /\/api\/accounts\/[^/]+\/(?!events)|\/v1\/models/);
+        const releaseCode = await hold(page, new RegExp(`/assets/${name}-[^/]+\\.js`));
+        const releaseData = await hold(page, /\/api\/accounts\/[^/]+\/(?!events)|\/v1\/models/);
         await page.goto(`${base}${path}`);
         // First what stands for the page, then the page with what stands for its data.
         const stand = page.locator('.mantine-Skeleton-root');
         const whole = page.locator('.mantine-Skeleton-root[style*="60vh"]');
         await whole.waitFor();
         await page.evaluate(drawn);
-        await code();
+        await releaseCode();
         await whole.waitFor({ state: 'detached' });
         await stand.first().waitFor();
         await page.evaluate(drawn);
         const isFace = 'document.fonts.check(\'1em "Inter Variable"\')';
         assert.equal(await page.evaluate(isFace), true, 'the typeface is there before the text');
-        await data();
+        await releaseData();
         await page.getByText(comes).first().waitFor();
         await page.waitForLoadState('networkidle');
         await page.evaluate(drawn);
