@@ -170,6 +170,20 @@ export function isFocused(what: Locator): Promise<boolean> {
   return what.evaluate((node) => node === node.ownerDocument.activeElement);
 }
 
+/** As somebody without a pointer does: the menu takes the focus when it has come, then arrows move it. */
+export async function chooseWithKeys(button: Locator, name: string): Promise<void> {
+  const page = button.page();
+  await button.press('Enter');
+  const first = page.getByRole('menu').locator('[data-autofocus]');
+  await until('the menu has the focus', () => isFocused(first));
+  const item = page.getByRole('menuitem', { name });
+  await until(`the focus is on ${name}`, async () => {
+    await page.keyboard.press('ArrowDown');
+    return isFocused(item);
+  });
+  await page.keyboard.press('Enter');
+}
+
 /** Nothing stands in anybody's way in light and in dark, and nothing is wider than the window. */
 export async function assertClear(page: Page, name: string): Promise<void> {
   assert.ok((await overflowOf(page)) <= 0, `${name} is wider than its window`);

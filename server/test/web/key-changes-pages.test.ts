@@ -6,6 +6,7 @@ import { rawSql } from '../../src/lib/sql.ts';
 import { createKey, rotateKey } from '../../src/operations/key.ts';
 import {
   barriers,
+  chooseWithKeys,
   desktop,
   enter,
   isFocused,
@@ -113,8 +114,7 @@ describe('keys on their page', { skip: withoutBrowser() ?? false }, () => {
     };
     const more = page.getByRole('button', { name: 'What to do with test' });
     for (const name of ['Edit', 'Rotate', 'Revoke']) {
-      await more.press('Enter');
-      await page.getByRole('menuitem', { name }).press('Enter');
+      await chooseWithKeys(more, name);
       await escapesTo(more, name);
     }
     const create = page.getByRole('button', { name: 'Create a key' });

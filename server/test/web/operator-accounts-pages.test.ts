@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import {
   barriers,
+  chooseWithKeys,
   desktop,
   enter,
   isFocused,
@@ -152,8 +153,7 @@ describe('the console’s accounts', { skip: withoutBrowser() ?? false }, () => 
     await escapesTo(credits);
     const more = page.getByRole('button', { name: 'More actions' });
     for (const name of ['Change the prices', 'Suspend']) {
-      await more.press('Enter');
-      await page.getByRole('menuitem', { name }).press('Enter');
+      await chooseWithKeys(more, name);
       await escapesTo(more);
     }
     await context.close();
