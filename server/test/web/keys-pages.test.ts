@@ -8,6 +8,7 @@ import {
   barriers,
   desktop,
   enter,
+  isFocused,
   openBrowser,
   phone,
   picture,
@@ -15,6 +16,7 @@ import {
   type VisitOptions,
 } from '../kit/browser.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
 import { originOf, person, startWebService } from '../kit/web.ts';
 
 describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
@@ -85,6 +87,7 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
 
       await page.getByRole('button', { name: 'Create a key' }).first().click();
       const form = page.getByRole('dialog');
+      await until('one can type at once', () => isFocused(form.getByLabel('Name')));
       await form.getByLabel('Name').fill('Web shop');
       await form.getByLabel('Monthly limit').fill('0.015');
       await form.getByRole('combobox', { name: 'Expires' }).click();
@@ -132,9 +135,11 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
       const revoke = asked.getByRole('button', { name: 'Revoke' });
       await asked.getByText('refused from the next call on').waitFor();
       assert.match(await asked.innerText(), new RegExp(`Web shop[^]*${key.slice(-4)}`));
+      const keep = asked.getByRole('button', { name: 'Cancel' });
+      await until('what has the focus takes nothing away', () => isFocused(keep));
       await page.keyboard.press('Enter');
       await asked.waitFor({ state: 'hidden' });
-      assert.equal(await statusOf(key), 200, 'what has the focus takes nothing away');
+      assert.equal(await statusOf(key), 200);
       await menu(page, 'Web shop', 'Revoke');
       await picture(page, `keys-revoke-${size}`);
       assert.deepEqual(await barriers(page), []);
