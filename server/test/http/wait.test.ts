@@ -190,8 +190,8 @@ describe('a call that waits', () => {
     );
     const isHeld = async () => {
       const begun = performance.now();
-      await status(id, '?wait=0.1', base);
-      return performance.now() - begun > 95;
+      await status(id, '?wait=1', base);
+      return performance.now() - begun > 995;
     };
     assert.equal(await isHeld(), false);
     leave.abort();

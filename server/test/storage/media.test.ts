@@ -332,7 +332,7 @@ describe('measure', () => {
     const began = performance.now();
     await assert.rejects(measure(path, 'image/png'), Unmeasurable);
     await assert.rejects(measure(await fileOf(heic(65_535, 65_535)), 'image/heic'), Unmeasurable);
-    assert.ok(performance.now() - began < 2000);
+    assert.ok(performance.now() - began < 10_000);
     assert.ok(process.memoryUsage().rss - memory < 100_000_000);
     const large = await measure(await fileOf(pngOf(30_000, 30_000)), 'image/png');
     assert.deepEqual(large, { width: 30_000, height: 30_000 });

@@ -173,16 +173,15 @@ describe('who asks learns nothing of others', () => {
 
   test('at signing in, by the time it takes: a hash is computed of unknown ones too', async () => {
     const ada = await person(service);
-    const median = async (email: string) => {
-      const times = [];
-      for (let i = 0; i < 7; i++) {
-        const started = performance.now();
-        await signInAs(stranger(service), email, 'a wrong one');
-        times.push(performance.now() - started);
-      }
-      return times.sort((a, b) => a - b)[3]!;
-    };
-    const [known, unknown] = [await median(ada.email), await median('unknown2@example.com')];
+    const emails = [ada.email, 'unknown2@example.com'];
+    const times: number[][] = [[], []];
+    // In turn, so that a moment in which the machine is slow is one for both.
+    for (let i = 0; i < 14; i++) {
+      const started = performance.now();
+      await signInAs(stranger(service), emails[i % 2]!, 'a wrong one');
+      times[i % 2]!.push(performance.now() - started);
+    }
+    const [known, unknown] = times.map((all) => all.sort((a, b) => a - b)[3]!) as [number, number];
     assert.ok(unknown > known / 3 && known > unknown / 3, `${known} ms, ${unknown} ms`);
   });
 

@@ -141,17 +141,15 @@ describe('signing up', () => {
 
   test('takes as long with a known address as with a free one', async () => {
     const known = await person(service);
-    const median = async (emails: string[]) => {
-      const times = [];
-      for (const email of emails) {
-        const started = performance.now();
-        assert.equal((await signUp(email)).status, 200);
-        times.push(performance.now() - started);
-      }
-      return times.sort((a, b) => a - b)[2]!;
-    };
-    const free = await median([1, 2, 3, 4, 5].map((i) => `free${i}@example.com`));
-    const taken = await median(Array(5).fill(known.email));
+    const times: number[][] = [[], []];
+    // In turn, so that a moment in which the machine is slow is one for both.
+    for (let i = 0; i < 10; i++) {
+      const email = i % 2 === 0 ? `free${i}@example.com` : known.email;
+      const started = performance.now();
+      assert.equal((await signUp(email)).status, 200);
+      times[i % 2]!.push(performance.now() - started);
+    }
+    const [free, taken] = times.map((all) => all.sort((a, b) => a - b)[2]!) as [number, number];
     assert.ok(free < 3 * taken && taken < 3 * free, `${free} ms, ${taken} ms`);
   });
 

@@ -9,6 +9,15 @@ import { choose, taking, type Model } from '../../../web/src/studio/models.ts';
 import { inline, parseMarkdown } from '../../../web/src/studio/parse-markdown.ts';
 import { controlOf, defaultsOf, fieldsOf, missing } from '../../../web/src/studio/schema.ts';
 
+/** What grows with the square of a text's length takes far longer; what takes a line's time, far less. */
+const lastsMax = 5;
+
+/** Of processor time: a busy machine counts for nothing. */
+function secondsSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6;
+}
+
 describe('server-sent events', () => {
   const text = ': hi\r\nevent: status\r\ndata: {"a":\r\ndata: 1}\r\n\r\ndata: x\n\ndata:y\r\r';
   const events = [
@@ -70,15 +79,15 @@ describe('the text of a model', () => {
   });
 
   test('is never waited for long, whatever it is', () => {
-    const started = performance.now();
+    const spent = process.cpuUsage();
     for (const piece of ['*', '**a', '_', '`', '[', '[a](', '> ', '- ', '|', 'http://', '# ']) {
       parseMarkdown(piece.repeat(20_000 / piece.length));
       parseMarkdown(`${piece}\n`.repeat(2_000));
     }
-    assert.ok(performance.now() - started < 6_000);
+    assert.ok(secondsSince(spent) < lastsMax);
   });
 
-  const size = 100_000;
+  const size = 200_000;
   const heavy: [string, string][] = [
     ['**a', '**a'],
     ['**a without an end', '**a '],
@@ -96,10 +105,10 @@ describe('the text of a model', () => {
   );
   for (const [name, text] of heavy) {
     test(`is read at once though it is long: ${name}`, { timeout: 20_000 }, () => {
-      const started = performance.now();
+      const spent = process.cpuUsage();
       parseMarkdown(text);
-      const took = performance.now() - started;
-      assert.ok(took < 1_000, `${took} ms`);
+      const seconds = secondsSince(spent);
+      assert.ok(seconds < lastsMax, `${seconds} s`);
     });
   }
 

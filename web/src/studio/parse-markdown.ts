@@ -132,7 +132,7 @@ const patterns: [RegExp, (found: RegExpExecArray, depth: number) => Inline][] = 
     ([, , code]) => ({ as: 'code', text: code!.trim() }),
   ],
   [
-    /\[([^\]\n]{1,500})\]\((https?:\/\/[^\s()]{1,2000}|mailto:[^\s()]{1,300})\)/g,
+    /\[([^\][\n]{1,500})\]\((https?:\/\/[^\s()]{1,2000}|mailto:[^\s()]{1,300})\)/g,
     ([, text, href]) => ({ as: 'link', text: text!, href: href! }),
   ],
   [
