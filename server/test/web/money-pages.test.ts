@@ -112,6 +112,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       await page.waitForURL(/kind=adjustment/);
       await page
         .getByText('$0.01 charged, $0.01 of the reservation returned')
+        .first()
         .waitFor({ state: 'detached' });
       await page.getByText('ticket 881').waitFor();
       const sums = page.getByRole('group', { name: 'All of it together' });

@@ -179,7 +179,7 @@ describe('the console', { skip: withoutBrowser() ?? false }, () => {
     for (const path of ['', '/accounts', '/vouchers', '/invitations', '/log']) {
       await page.goto(`${base}/operator${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
-      await page.locator('[aria-busy=true]').waitFor({ state: 'detached' });
+      await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
       // Shares are written as Russian writes them.
       if (path === '') await page.getByText(/^\d+(,\d)?\u00a0% выручки$/).waitFor();
       assert.deepEqual(await barriers(page), [], path);
