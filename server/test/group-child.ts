@@ -1,7 +1,7 @@
 /**
  * Runs test files in this process, one after the other, each as a suite of its name:
  *
- *   node server/test/group-child.ts [--fleet] FILE …
+ *   node server/test/group-child.ts [--fleet] [--slow=HOW] FILE …
  *
  * Hooks at the top of a file belong to its suite, so that one file's service has stopped when the
  * next one's starts.

@@ -3,10 +3,12 @@
  * one folder, four processes at a time, at most two of them with a browser. The counts come last,
  * so that whoever reads only the end reads what matters.
  *
- *   npm test [-- PATH …] [--only TEXT] [--timeout SECONDS] [--fleet]
+ *   npm test [-- PATH …] [--only TEXT] [--timeout SECONDS] [--fleet] [--slow cpu|timers|calls]
  *
  * A PATH is a test file or a folder; TEXT is a part of a path. With --fleet each service of theirs is
- * a fleet of several on one database; without a PATH, those of money, queue and limits run both ways. Tests find the server's address in
+ * a fleet of several on one database; without a PATH, those of money, queue and limits run both ways.
+ * With --slow the pages have a slow processor, late timers or late answers, so that a test shows
+ * where it counts on being slower than they are. Tests find the server's address in
  * FAREBOX_TEST_DATABASE, a URL whose host is the socket's folder; where it is set already, that
  * server is used and none is started. It is a server to make databases on, not a database to use.
  */
@@ -95,8 +97,13 @@ const options = parseArgs({
     only: { type: 'string', default: '' },
     timeout: { type: 'string', default: defaultTimeoutSeconds },
     fleet: { type: 'boolean', default: false },
+    slow: { type: 'string', default: '' },
   },
 });
+if (!['', 'cpu', 'timers', 'calls'].includes(options.values.slow)) {
+  console.error('--slow takes cpu, timers or calls.');
+  process.exit(2);
+}
 process.chdir(root);
 const tasks = findTasks(options.positionals, options.values);
 if (tasks.length === 0) {
@@ -107,16 +114,20 @@ if (tasks.length === 0) {
   if (!ok) process.exitCode ||= 1;
 }
 
-function findTasks(named: string[], { only, fleet }: { only: string; fleet: boolean }): Task[] {
+type Chosen = typeof options.values;
+
+function findTasks(named: string[], { only, fleet, slow }: Chosen): Task[] {
   const places = named.length > 0 ? named : fleet ? fleetToo : folders;
   const files = places
     .flatMap((place) => (fs.statSync(place).isDirectory() ? filesBelow(place) : [place]))
     .sort();
   const again = named.length === 0 && !fleet ? fleetToo : [];
   const wanted = (all: string[]) => all.filter((file) => file.includes(only));
+  const flags = slow === '' ? [] : [`--slow=${slow}`];
+  const several = [...flags, '--fleet'];
   return [
-    ...groupsOf(wanted(files)).map((group) => ({ files: group, flags: fleet ? ['--fleet'] : [] })),
-    ...groupsOf(wanted(again)).map((group) => ({ files: group, flags: ['--fleet'] })),
+    ...groupsOf(wanted(files)).map((group) => ({ files: group, flags: fleet ? several : flags })),
+    ...groupsOf(wanted(again)).map((group) => ({ files: group, flags: several })),
   ];
 }
 

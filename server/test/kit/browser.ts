@@ -4,6 +4,7 @@ import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import chromium from '@sparticuz/chromium';
 import {
   chromium as playwright,
@@ -71,6 +72,29 @@ export interface VisitOptions {
   language?: 'en' | 'ru';
 }
 
+const slow = process.argv.find((each) => each.startsWith('--slow='))?.slice('--slow='.length);
+const slowerMs = 300;
+const slowerTimes = 5;
+
+/** Nothing may depend on who is quicker, the test or the page. */
+async function slowDown(page: Page, how: string): Promise<void> {
+  const context = page.context();
+  if (how === 'calls') {
+    await context.route(/^/, async (route) => {
+      await setTimeout(slowerMs);
+      await route.fallback();
+    });
+  } else if (how === 'cpu') {
+    const devtools = await context.newCDPSession(page);
+    await devtools.send('Emulation.setCPUThrottlingRate', { rate: slowerTimes });
+  } else {
+    await page.addInitScript(`{
+      const late = setTimeout;
+      window.setTimeout = (what, ms = 0, ...args) => late(what, ms + ${slowerMs}, ...args);
+    }`);
+  }
+}
+
 /** A browser profile of its own, with one page. */
 export async function visitor(browser: Browser, options: VisitOptions = {}): Promise<Visitor> {
   const { viewport = desktop, scheme = 'light', language = 'en' } = options;
@@ -86,6 +110,7 @@ export async function visitor(browser: Browser, options: VisitOptions = {}): Pro
   });
   context.setDefaultTimeout(10_000);
   const page = await context.newPage();
+  if (slow) await slowDown(page, slow);
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(String(error)));
   page.on('console', (message) => {
