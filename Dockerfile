@@ -6,9 +6,10 @@ COPY package.json package-lock.json .npmrc ./
 COPY server/package.json server/
 COPY web/package.json web/
 COPY client/package.json client/
-RUN npm ci --workspace=web && npm cache clean --force
+RUN npm ci && npm cache clean --force
 COPY bin/build.mjs bin/
 COPY web web
+COPY client client
 RUN node bin/build.mjs
 
 FROM node:24-slim
@@ -29,6 +30,8 @@ COPY LICENSE openapi.json ./
 COPY catalog catalog
 COPY server server
 COPY --from=pages /app/web/dist web/dist
+# Callers get their client from here.
+COPY --from=pages /app/client/dist/farebox-client.tgz client/dist/
 
 # Media on disk, and the embedded database of `serve --embedded`.
 RUN mkdir /data && chown node:node /data

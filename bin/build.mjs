@@ -1,8 +1,9 @@
-// Builds the web pages into web/dist and the client's package into client/dist, and does nothing
-// where they are as new as their sources.
+// Builds the web pages into web/dist, the client into client/dist and its package beside it, and does
+// nothing where they are as new as their sources.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
@@ -11,10 +12,11 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const own = path.join(root, 'node_modules', '.bin');
 const viteFile = path.join(root, 'node_modules', 'vite', 'bin', 'vite.js');
 
+/** What npm packs beside what is built. */
+const packed = ['LICENSE', 'README.md', 'bin', 'man'];
+
 make('web', 'the web pages', ['index.html', 'vite.config.ts', 'src', 'public'], pages);
-// The image is made without the client.
-if (fs.existsSync(path.join(root, 'client', 'src')))
-  make('client', 'the client', ['vite.config.ts', 'tsconfig.build.json', 'src'], library);
+make('client', 'the client', ['vite.config.ts', 'tsconfig.build.json', ...packed, 'src'], client);
 
 /** `work` fills the folder `aside` of the workspace. */
 function make(workspace, name, sources, work) {
@@ -46,6 +48,11 @@ function pages(folder, aside) {
   for (const file of filesOf(path.join(folder, aside))) compress(file);
 }
 
+function client(folder, aside) {
+  library(folder, aside);
+  pack(folder, aside);
+}
+
 /** The library in both module forms with types of each, and the command. */
 function library(folder, aside) {
   for (const mode of ['es', 'cjs', 'cli']) vite(folder, ['--mode', mode, '--outDir', aside]);
@@ -58,6 +65,22 @@ function library(folder, aside) {
     const common = text.replaceAll(/'(\.[^']*)\.ts'/g, "'$1.cjs'");
     fs.writeFileSync(file.replace(/\.ts$/, '.cts'), common);
   }
+}
+
+/** As whoever installs it gets it: the service hands it out. */
+function pack(folder, aside) {
+  const whole = path.join(folder, aside);
+  const staged = fs.mkdtempSync(path.join(os.tmpdir(), 'farebox-pack-'));
+  try {
+    fs.cpSync(whole, path.join(staged, 'dist'), { recursive: true });
+    for (const name of ['package.json', ...packed])
+      fs.cpSync(path.join(folder, name), path.join(staged, name), { recursive: true });
+    run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', whole], staged);
+  } finally {
+    fs.rmSync(staged, { recursive: true, force: true });
+  }
+  const made = fs.readdirSync(whole).find((name) => name.endsWith('.tgz'));
+  fs.renameSync(path.join(whole, made), path.join(whole, 'farebox-client.tgz'));
 }
 
 function vite(cwd, args) {

@@ -16,7 +16,7 @@ export { callback } from './docs/callbacks.ts';
 export { chat } from './docs/chat.ts';
 export { readFile, upload } from './docs/files.ts';
 export { estimate, listModels, readModel } from './docs/models.ts';
-export { guide, livez, metrics, openapi, readyz } from './docs/ops.ts';
+export { client, guide, livez, metrics, openapi, readyz } from './docs/ops.ts';
 export { output } from './docs/outputs.ts';
 export { submit } from './docs/queue.ts';
 export {

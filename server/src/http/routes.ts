@@ -1,6 +1,7 @@
 import { balance } from './balance.ts';
 import * as callbacks from './callbacks.ts';
 import * as chat from './chat.ts';
+import { client } from './client.ts';
 import type { Handler, HttpDeps, KeyedHandler } from './deps.ts';
 import * as docs from './docs.ts';
 import { estimate } from './estimate.ts';
@@ -61,6 +62,7 @@ const open: [...Row, OpenCall][] = [
   ['GET', '/models', docs.listModels, models.list],
   ['GET', '/models/*', docs.readModel, models.read],
   ['GET', '/llms.txt', docs.guide, guide],
+  ['GET', '/farebox-client.tgz', docs.client, client],
   ['GET', '/openapi.json', docs.openapi, ops.openapi],
 ];
 

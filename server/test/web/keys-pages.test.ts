@@ -92,8 +92,16 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
       await form.getByLabel('Monthly limit').fill('0.015');
       await form.getByRole('combobox', { name: 'Expires' }).click();
       await page.getByRole('option', { name: 'In 30 days' }).click();
-      await form.getByRole('combobox', { name: 'Models' }).click();
-      await page.getByRole('option', { name: 'fake/image' }).click();
+      // A click whose aim moves between press and release is none.
+      await until('a model is chosen', async () => {
+        await form.getByRole('combobox', { name: 'Models' }).click();
+        await page.getByRole('option', { name: 'fake/image' }).click();
+        const chosen = form.getByText('fake/image').waitFor({ timeout: 1_000 });
+        return chosen.then(
+          () => true,
+          () => false,
+        );
+      });
       await form.getByLabel('Calls a minute').fill('40');
       await picture(page, `keys-create-${size}`);
       assert.deepEqual(await barriers(page), []);

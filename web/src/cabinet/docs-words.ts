@@ -35,7 +35,7 @@ addWords('docs', {
     },
     tools: 'The fare command and the JavaScript library',
     tools_text:
-      'Both are the package @farebox/client. It comes with the source of this service and is not in the npm registry: whoever runs the service can give you the file.',
+      'Both are the package @farebox/client, which this service hands out in its own version.',
     more: 'Machine-readable: <0>openapi.json</0> for tools, <1>llms.txt</1> for models.',
     find: 'Find a call',
     parameters: 'Parameters',
@@ -81,8 +81,7 @@ addWords('docs', {
       },
     },
     tools: 'Команда fare и библиотека для JavaScript',
-    tools_text:
-      'Обе — это пакет @farebox/client. Он идёт вместе с исходным кодом сервиса, в реестре npm его нет: файл может дать тот, кто ведёт сервис.',
+    tools_text: 'Обе — это пакет @farebox/client; сервис сам раздаёт его в своей версии.',
     more: 'Для машин: <0>openapi.json</0> для инструментов, <1>llms.txt</1> для моделей.',
     find: 'Найти вызов',
     parameters: 'Параметры',

@@ -15,17 +15,12 @@ export type StepName = 'price' | 'submit' | 'wait' | 'result' | 'chat';
 
 /** How to get the command and the library; both are one package. */
 export function tools({ base }: Pick<Filled, 'base'>): Record<'fare' | 'JavaScript', string> {
-  const pack = `# in a copy of the source of this service
-npm run build && npm pack --workspace=client`;
   return {
-    fare: `${pack}
-
-npm install --global ./farebox-client-*.tgz
+    fare: `npm install --global ${base}/farebox-client.tgz
 fare login --base-url ${base}   # asks for the key, and keeps it`,
-    JavaScript: `${pack}
-
-# in your own program, with the file that the last line wrote
-npm install ./farebox-client-*.tgz`,
+    JavaScript: `# a file to keep with your program
+curl -sO ${base}/farebox-client.tgz
+npm install ./farebox-client.tgz`,
   };
 }
 

@@ -44,8 +44,8 @@ The same as OpenAPI 3.0: ${baseUrl}/openapi.json
 
 ## Authentication
 
-Every call but GET /models, GET /models/<MODEL_ID>, GET /llms.txt and GET /openapi.json needs the
-key:
+Every call but GET /models, GET /models/<MODEL_ID>, GET /llms.txt, GET /openapi.json and
+GET /farebox-client.tgz needs the key:
 
     Authorization: Key <API_KEY>
 
@@ -132,9 +132,9 @@ A list goes on with cursor=<next_cursor>.
 ## The command and the library
 
 The package @farebox/client has both: fare, and a library for JavaScript that uploads, waits and
-repeats by itself. It comes with the source of this service (npm run build && npm pack
---workspace=client), not from the npm registry. Both read FAREBOX_API_KEY and FAREBOX_BASE_URL.
+repeats by itself. This service hands it out. Both read FAREBOX_API_KEY and FAREBOX_BASE_URL.
 
+    npm install --global ${baseUrl}/farebox-client.tgz
     export FAREBOX_BASE_URL=${baseUrl}
     printf %s ${shellJson(model.example)} |
       fare run ${model.id} --yes --input -

@@ -26,6 +26,25 @@ export const guide: RouteDocs = {
   errors: [],
 };
 
+export const client: RouteDocs = {
+  operationId: 'readClient',
+  tag: 'Companions',
+  summary: 'Download the client',
+  description:
+    'The package @farebox/client as npm installs it, of the version of this service: the library ' +
+    'for JavaScript, the `fare` command and its MCP server. No key needed.',
+  parameters: cachedHeaders.parameters,
+  replies: {
+    200: {
+      description: 'The package.',
+      headers: ['ETag', 'CacheControl', 'NoSniff'],
+      content: { 'application/gzip': { schema: { type: 'string', format: 'binary' } } },
+    },
+    304: cachedHeaders.unchanged,
+  },
+  errors: ['not_found'],
+};
+
 export const openapi: RouteDocs = {
   operationId: 'readOpenapi',
   tag: 'Companions',

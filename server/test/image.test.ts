@@ -1,0 +1,64 @@
+/** What the image is made from, without an engine to make it with. */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { describe, test } from 'node:test';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const linesOf = (file: string) =>
+  readFileSync(path.join(root, file), 'utf8')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'));
+
+/** As an engine reads .dockerignore: the last rule that fits a path, or a folder above it, decides. */
+function isLeftOut(file: string, rules: string[]): boolean {
+  const above = file.split('/').map((_, i, parts) => parts.slice(0, i + 1).join('/'));
+  const last = rules.findLast((rule) => {
+    const text = rule.replace(/^!/, '').replaceAll('.', '\\.');
+    const pattern = text.replace('**/', '(.+/)?').replace(/(?<!\.)\*/g, '[^/]*');
+    return above.some((each) => new RegExp(`^${pattern}$`).test(each));
+  });
+  return last !== undefined && !last.startsWith('!');
+}
+
+/** What a clone has there. */
+function filesOf(source: string): string[] {
+  const place = path.join(root, source);
+  if (!statSync(place).isDirectory()) return [source];
+  return readdirSync(place, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))
+    .filter((file) => !/(^|\/)(node_modules|dist)\//.test(file));
+}
+
+describe('the image', () => {
+  const rules = linesOf('.dockerignore');
+  const copies = linesOf('Dockerfile').filter((line) => line.startsWith('COPY '));
+
+  test('is given all that it copies', () => {
+    const own = copies.filter((line) => !line.includes('--from='));
+    const sources = own.flatMap((line) => line.split(/\s+/).slice(1, -1));
+    assert.ok(sources.includes('server') && sources.includes('web'), sources.join(' '));
+    for (const source of sources) {
+      const forTests = (file: string) => /^server\/test\/|\.test\.ts$/.test(file);
+      for (const file of filesOf(source))
+        assert.equal(isLeftOut(file, rules), forTests(file), file);
+    }
+  });
+
+  test('is given nothing that is made, secret or only for tests', () => {
+    for (const file of [
+      '.env',
+      '.git/config',
+      'client/dist/index.js',
+      'data/secret',
+      'node_modules/pg/package.json',
+      'server/src/core/price.test.ts',
+      'server/test/run.ts',
+      'web/dist/index.html',
+      'web/node_modules/vite/package.json',
+    ])
+      assert.ok(isLeftOut(file, rules), file);
+  });
+});
