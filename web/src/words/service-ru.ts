@@ -426,6 +426,10 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'По этому адресу файл уже загружен. Запросите другой.',
   ],
   ['Send the Content-Type of the file.', 'Укажите Content-Type файла.'],
+  [
+    'This service runs without its client. Whoever runs it can build it: npm run build.',
+    'Этот сервис запущен без своего клиента. Собрать его может тот, кто ведёт сервис: npm run build.',
+  ],
   ['Send the bytes without Content-Encoding.', 'Отправьте файл без Content-Encoding.'],
   ['The body is empty; send the bytes of the file.', 'Файл пуст.'],
   [
