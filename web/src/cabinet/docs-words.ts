@@ -35,7 +35,7 @@ addWords('docs', {
     },
     tools: 'The fare command and the JavaScript library',
     tools_text:
-      'Both are the package @farebox/client, which this service hands out in its own version.',
+      'Both are the package @farebox/client, which this service hands out in its own version. The command asks for your key and keeps it; the file of the library is one to keep with your program.',
     more: 'Machine-readable: <0>openapi.json</0> for tools, <1>llms.txt</1> for models.',
     find: 'Find a call',
     parameters: 'Parameters',
@@ -81,7 +81,8 @@ addWords('docs', {
       },
     },
     tools: 'Команда fare и библиотека для JavaScript',
-    tools_text: 'Обе — это пакет @farebox/client; сервис сам раздаёт его в своей версии.',
+    tools_text:
+      'Обе — это пакет @farebox/client; сервис сам раздаёт его в своей версии. Команда спросит ключ и сохранит его, а файл библиотеки храните вместе с программой.',
     more: 'Для машин: <0>openapi.json</0> для инструментов, <1>llms.txt</1> для моделей.',
     find: 'Найти вызов',
     parameters: 'Параметры',

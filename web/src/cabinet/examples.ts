@@ -15,12 +15,12 @@ export type StepName = 'price' | 'submit' | 'wait' | 'result' | 'chat';
 
 /** How to get the command and the library; both are one package. */
 export function tools({ base }: Pick<Filled, 'base'>): Record<'fare' | 'JavaScript', string> {
+  const file = 'farebox-client.tgz';
   return {
-    fare: `npm install --global ${base}/farebox-client.tgz
-fare login --base-url ${base}   # asks for the key, and keeps it`,
-    JavaScript: `# a file to keep with your program
-curl -sO ${base}/farebox-client.tgz
-npm install ./farebox-client.tgz`,
+    fare: `npm install --global ${base}/${file}
+fare login --base-url ${base}`,
+    JavaScript: `curl -sO ${base}/${file}
+npm install ./${file}`,
   };
 }
 
@@ -49,6 +49,7 @@ print(requests.post(
     headers={"Authorization": "Key ${key}"${headers}},
     json=json.loads(${json(json(body))}),
 ).json())`;
+  const once = (commands: string, mark: string) => commands.replaceAll(/^/gm, `${mark} once: `);
   const estimate = { model_id: model, input };
   const messages = [{ role: 'user', content: 'Say hello' }];
   const talk = { model: chat ?? 'MODEL', messages };
@@ -58,8 +59,9 @@ print(requests.post(
   return {
     price: {
       curl: curl('/estimate', estimate),
-      fare: `# once: fare login --base-url ${base}\n${fare(`price ${model}`)}`,
+      fare: `${once(tools({ base }).fare, '#')}\n${fare(`price ${model}`)}`,
       JavaScript:
+        `${once(tools({ base }).JavaScript, '//')}\n` +
         js(`const { price_usd_micro } = await farebox.estimate('${model}', ${json(input)});
 console.log(price_usd_micro);`),
       Python: py('/estimate', estimate),
