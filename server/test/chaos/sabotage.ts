@@ -21,6 +21,8 @@ const needed = [
   'openapi.json',
   'catalog',
   'docs',
+  // What the service hands out.
+  'client/dist',
   'server/package.json',
   'server/bin',
   'server/migrations',
