@@ -1,4 +1,5 @@
 import net from 'node:net';
+import { openMax } from '../server/src/http/viewers.ts';
 import { newId } from '../server/src/lib/id.ts';
 import { hashPassword } from '../server/src/lib/password.ts';
 import { rawSql } from '../server/src/lib/sql.ts';
@@ -8,8 +9,8 @@ import type { Question, Row } from './run.ts';
 import type { Bench, Process } from './service.ts';
 
 const pages = 1_000;
-/** As many as one person may hold open. Opened at a time, so that the listen queue is not what is measured. */
-const stride = 20;
+/** Pages of one person, opened at a time, so that the listen queue is not what is measured. */
+const stride = openMax;
 const busyPerSecond = 300;
 
 const question: Question = {

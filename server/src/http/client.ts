@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
-import { matches } from './models.ts';
+import { cached } from './cached.ts';
 
 /** Where `npm start` and the image have packed it. */
 const packedFile = join(import.meta.dirname, '../../../client/dist/farebox-client.tgz');
@@ -19,10 +19,7 @@ let packed: Promise<Packed> | undefined;
 /** GET /farebox-client.tgz: callers have no copy of our sources to pack it from. */
 export async function client(req: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   const { bytes, etag } = await (packed ??= read());
-  reply.header('etag', etag).header('cache-control', 'public, max-age=60');
-  if (matches(req.headers['if-none-match'], etag)) return reply.code(304).send();
-  reply.type('application/gzip').header('x-content-type-options', 'nosniff');
-  return bytes;
+  return cached(req, reply, { etag, type: 'application/gzip', body: bytes });
 }
 
 async function read(): Promise<Packed> {

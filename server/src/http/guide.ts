@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalog } from '../core/catalog.ts';
 import type { HttpDeps } from './deps.ts';
 import { guideText } from './docs/guide-text.ts';
-import { matches } from './models.ts';
+import { cached } from './cached.ts';
 
 /** Texts of the newest catalog, made once a version. */
 interface Rendered {
@@ -21,10 +21,7 @@ export async function guide(
   deps: HttpDeps,
 ): Promise<unknown> {
   const { text, etag } = render(deps);
-  reply.header('etag', etag).header('cache-control', 'public, max-age=60');
-  if (matches(req.headers['if-none-match'], etag)) return reply.code(304).send();
-  reply.type('text/plain; charset=utf-8');
-  return text;
+  return cached(req, reply, { etag, type: 'text/plain; charset=utf-8', body: text });
 }
 
 function render({ catalog, links: { baseUrl }, settings: { uploadMaxBytes } }: HttpDeps): Rendered {

@@ -2,7 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalog, Model } from '../core/catalog.ts';
 import { catalogEntry } from '../core/catalog-entry.ts';
 import { ApiError } from '../core/errors.ts';
+import { cached } from './cached.ts';
 import type { HttpDeps } from './deps.ts';
+
+const type = 'application/json; charset=utf-8';
 
 /** Texts of the newest catalog, made once a version. */
 interface Rendered {
@@ -32,7 +35,7 @@ export async function list(
   deps: HttpDeps,
 ): Promise<unknown> {
   const { version, list: body } = render(deps.catalog());
-  return cached(req, reply, version, body);
+  return cached(req, reply, { etag: version, type, body });
 }
 
 /** GET /models/{model_id} */
@@ -48,22 +51,7 @@ export async function read(
     throw new ApiError('not_found', {
       message: `There is no model "${id.slice(0, 200)}". GET /v1/models lists them.`,
     });
-  return cached(req, reply, version, body);
-}
-
-function cached(req: FastifyRequest, reply: FastifyReply, etag: string, body: string): unknown {
-  reply.header('etag', etag).header('cache-control', 'public, max-age=60');
-  if (matches(req.headers['if-none-match'], etag)) return reply.code(304).send();
-  reply.type('application/json; charset=utf-8');
-  return body;
-}
-
-/** True where one of the tags in If-None-Match is ours. */
-export function matches(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false;
-  return header
-    .split(',')
-    .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
+  return cached(req, reply, { etag: version, type, body });
 }
 
 /** The row a call names. Throws `unknown_model`. */

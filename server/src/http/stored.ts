@@ -4,7 +4,7 @@ import { ApiError } from '../core/errors.ts';
 import { authenticate, challenge } from './auth.ts';
 import { turnOf } from './connections.ts';
 import type { HttpDeps } from './deps.ts';
-import { matches } from './models.ts';
+import { matches } from './cached.ts';
 import { parseRange } from './range.ts';
 
 /** Bytes that we store, for whoever holds a signed link or the key of their account. */

@@ -235,7 +235,7 @@ describe('a head that does not come whole', () => {
     );
     const begun = performance.now();
     assert.equal((await service.call('GET', '/v1/models')).status, 200);
-    assert.ok(performance.now() - begun < 10_000);
+    assert.ok(performance.now() - begun < 2_000);
     for (const { closed } of await Promise.all(slow)) assert.ok(closed);
   });
 });

@@ -10,7 +10,7 @@ import { inline, parseMarkdown } from '../../../web/src/studio/parse-markdown.ts
 import { controlOf, defaultsOf, fieldsOf, missing } from '../../../web/src/studio/schema.ts';
 
 /** What grows with the square of a text's length takes far longer; what takes a line's time, far less. */
-const lastsMax = 5;
+const lastsMax = 2;
 
 /** Of processor time: a busy machine counts for nothing. */
 function secondsSince(before: NodeJS.CpuUsage): number {

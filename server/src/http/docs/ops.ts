@@ -37,7 +37,7 @@ export const client: RouteDocs = {
   replies: {
     200: {
       description: 'The package.',
-      headers: ['ETag', 'CacheControl', 'NoSniff'],
+      headers: ['ETag', 'CacheControl'],
       content: { 'application/gzip': { schema: { type: 'string', format: 'binary' } } },
     },
     304: cachedHeaders.unchanged,

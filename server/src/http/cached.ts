@@ -1,0 +1,24 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+/** What is the same for everybody until it changes. */
+interface Copy {
+  etag: string;
+  type: string;
+  body: string | Buffer;
+}
+
+/** For a minute it is not asked for again, and then sent only where it has changed. */
+export function cached(req: FastifyRequest, reply: FastifyReply, copy: Copy): unknown {
+  reply.header('etag', copy.etag).header('cache-control', 'public, max-age=60');
+  if (matches(req.headers['if-none-match'], copy.etag)) return reply.code(304).send();
+  reply.type(copy.type);
+  return copy.body;
+}
+
+/** True where one of the tags in If-None-Match is ours. */
+export function matches(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  return header
+    .split(',')
+    .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
+}
