@@ -31,6 +31,9 @@ describe('GET /farebox-client.tgz', () => {
     const flags = [...alone, '--no-audit', '--no-fund', '--ignore-scripts'];
     const made = await run('npm', ['install', address, ...flags], dir);
     assert.equal(made.code, 0, made.stderr);
+    const everywhere = await run('npm', ['install', '-g', '--prefix', dir, address, ...flags], dir);
+    assert.equal(everywhere.code, 0, everywhere.stderr);
+    assert.match(readFileSync(path.join(dir, 'share/man/man1/fare.1'), 'utf8'), /^\.TH/m);
     const env = { FAREBOX_API_KEY: account.key, FAREBOX_BASE_URL: `${service.base}/v1` };
     const fare = path.join(dir, 'node_modules/.bin/fare');
     assert.equal((await run(fare, ['--version'], dir, env)).stdout.trim(), version);
