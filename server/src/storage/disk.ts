@@ -117,7 +117,7 @@ export class DiskStorage implements Storage {
         break;
       } catch (error) {
         // A removal beside us may tidy an empty folder away before either call is done.
-        if (attempt === 10 || !hasCode(error, 'ENOENT')) throw error;
+        if (attempt === 10 || !hasCode(error, 'ENOENT', 'ENOTDIR')) throw error;
       }
     }
     // Every folder up to the root, since another put may have made one and not synced it yet.
