@@ -1,13 +1,17 @@
 import { cpuSeconds } from './cpu.ts';
-import { httpRequest, load, type LoadResult } from './load.ts';
+import { httpRequest, load, within, type LoadResult } from './load.ts';
 import type { Row } from './run.ts';
-import type { Bench, Process, ProcessOptions } from './service.ts';
+import type { Bench, Process } from './service.ts';
 
 /** What every bench of HTTP calls does the same way. */
 
 export const connections = 64;
 /** So long does the compiler take to know the hot paths; a service that runs is past it. */
-export const warmupSeconds = 8;
+const warmupSeconds = 8;
+/** A machine is seldom equally quick for longer, so those that are compared take turns this short. */
+const sliceSeconds = 0.5;
+/** Of each turn, before it counts: its connections are opened meanwhile. */
+const sliceWarmupSeconds = 0.1;
 
 export const model = 'bench/flux/dev/text-to-image';
 export const input = JSON.stringify({
@@ -24,80 +28,134 @@ export function submitRequest(key: string, path = `/v1/queue/${model}`): Buffer 
   return httpRequest('POST', path, headers(key), input);
 }
 
-export interface Measured extends LoadResult {
+/** One of those that are compared: a server, and the n-th request to it. */
+export interface Contender {
+  what: string;
+  start: () => Promise<Process>;
+  request: (n: number) => Buffer;
+}
+
+interface Effort {
+  /** Of each contender in each round. */
+  seconds: number;
+  rounds: number;
+}
+
+/** A contender that is up, and what it took so far in the running round. */
+interface Line extends Contender {
+  process: Process;
+  slices: Slice[];
+}
+
+interface Slice extends LoadResult {
+  /** CPU seconds. */
+  service: number;
+  postgres: number;
+}
+
+/** What one took in one round. */
+interface Measured {
+  requests: number;
+  /** Other than answered as they should be. */
+  failed: number;
+  rate: number;
+  p50_ms: number;
+  p99_ms: number;
   rss_mb: number;
-  /** CPU microseconds of one call, warm-up and start included in both. */
+  /** CPU microseconds of one call. */
   service_us: number;
   postgres_us: number;
 }
 
-/** Starts a process, loads it, and takes its figures. */
-export async function measure(
-  bench: Bench,
-  options: ProcessOptions,
-  seconds: number,
-  request: (n: number, process: Process) => Buffer,
-): Promise<Measured> {
-  const process = await bench.start(options);
-  try {
-    const before = { service: cpuSeconds(process.pid), postgres: cpuSeconds(bench.databasePid) };
-    const result = await load({
-      port: process.port,
-      connections,
-      seconds,
-      warmupSeconds,
-      request: (n) => request(n, process),
-    });
-    const share = seconds / (seconds + warmupSeconds) / result.requests;
-    return {
-      ...result,
-      rss_mb: process.rssMb(),
-      service_us: (cpuSeconds(process.pid) - before.service) * share * 1e6,
-      postgres_us: (cpuSeconds(bench.databasePid) - before.postgres) * share * 1e6,
-    };
-  } finally {
-    await process.stop();
-  }
-}
-
-/** One of those that are compared. */
-export interface Contender {
-  what: string;
-  run: () => Promise<Measured>;
-}
-
 /**
- * Measures each in every round, the first one being the reference, and tells the medians. A machine
- * is seldom equally quick for minutes: only what ran in one round is compared, and the order turns.
+ * Measures all side by side, the first one being the reference, and tells the medians of the rounds.
+ * All are up at the same time and loaded in turns of half a second, in turned order, so that each
+ * ratio is of the same moments. `beforeRound` clears up what was left.
  */
-export async function compare(contenders: Contender[], rounds: number): Promise<Row[]> {
-  const results = new Map<Contender, Measured[]>(contenders.map((each) => [each, []]));
-  for (let round = 0; round < rounds; round++) {
-    for (const each of round % 2 === 0 ? contenders : contenders.toReversed())
-      results.get(each)!.push(await each.run());
+export async function compare(
+  bench: Bench,
+  contenders: Contender[],
+  { seconds, rounds }: Effort,
+  beforeRound: () => Promise<void> = async () => {},
+): Promise<Row[]> {
+  const lines: Line[] = [];
+  try {
+    for (const each of contenders) lines.push({ ...each, process: await each.start(), slices: [] });
+    for (const line of lines) await loadOne(bench, line, warmupSeconds);
+    const results: Measured[][] = [];
+    for (let round = 0; round < rounds; round++) {
+      await beforeRound();
+      for (const line of lines) line.slices = [];
+      for (let n = 0; n < seconds / sliceSeconds; n++) {
+        for (const line of n % 2 === 0 ? lines : lines.toReversed())
+          line.slices.push(await loadOne(bench, line, sliceSeconds));
+      }
+      results.push(lines.map(measured));
+    }
+    return lines.map(({ what }, i) => {
+      const all = results.map((round) => round[i]!);
+      return told(
+        what,
+        all,
+        results.map((round) => round[0]!),
+      );
+    });
+  } finally {
+    for (const { process } of lines) await process.stop();
   }
-  const reference = results.get(contenders[0]!)!;
-  return contenders.map((each) => {
-    const all = results.get(each)!;
-    const middle = (of: (result: Measured) => number) => median(all.map(of));
-    const ratios = all.map((result, i) => (result.rate / reference[i]!.rate) * 100);
-    return {
-      what: each.what,
-      'per second': Math.round(middle((m) => m.rate)),
-      'of reference': `${Math.round(median(ratios))} %`,
-      from: `${Math.round(Math.min(...ratios))} %`,
-      to: `${Math.round(Math.max(...ratios))} %`,
-      'p50 ms': round(middle((m) => m.p50_ms)),
-      'p99 ms': round(middle((m) => m.p99_ms)),
-      'service µs': Math.round(middle((m) => m.service_us)),
-      'postgres µs': Math.round(middle((m) => m.postgres_us)),
-      'RSS MB': Math.max(...all.map((m) => m.rss_mb)),
-      errors: all.reduce((sum, m) => sum + m.errors + m.requests - good(m), 0),
-    };
-  });
 }
 
-function good({ statuses }: Measured): number {
+async function loadOne(bench: Bench, line: Line, seconds: number): Promise<Slice> {
+  const { process, request } = line;
+  const spent = () => [cpuSeconds(process.pid), cpuSeconds(bench.databasePid)] as const;
+  const before = spent();
+  const result = await load({
+    port: process.port,
+    connections,
+    seconds,
+    warmupSeconds: sliceWarmupSeconds,
+    request,
+  });
+  const after = spent();
+  return { ...result, service: after[0] - before[0], postgres: after[1] - before[1] };
+}
+
+function measured({ slices, process }: Line): Measured {
+  const sum = (of: (slice: Slice) => number) => slices.reduce((all, each) => all + of(each), 0);
+  const requests = sum((slice) => slice.requests);
+  const sent = sum((slice) => slice.sent);
+  const latencies = slices.flatMap((slice) => slice.latencies).sort((a, b) => a - b);
+  return {
+    requests,
+    failed: sum((slice) => slice.errors + slice.requests - good(slice)),
+    rate: sum((slice) => slice.rate) / slices.length,
+    p50_ms: within(latencies, 0.5),
+    p99_ms: within(latencies, 0.99),
+    rss_mb: process.rssMb(),
+    service_us: (sum((slice) => slice.service) / sent) * 1e6,
+    postgres_us: (sum((slice) => slice.postgres) / sent) * 1e6,
+  };
+}
+
+function told(what: string, all: Measured[], reference: Measured[]): Row {
+  const middle = (of: (result: Measured) => number) => median(all.map(of));
+  const ratios = all.map((result, i) => (result.rate / reference[i]!.rate) * 100);
+  return {
+    what,
+    'per second': Math.round(middle((m) => m.rate)),
+    'of reference': `${Math.round(median(ratios))} %`,
+    from: `${Math.round(Math.min(...ratios))} %`,
+    to: `${Math.round(Math.max(...ratios))} %`,
+    'p50 ms': round(middle((m) => m.p50_ms)),
+    'p99 ms': round(middle((m) => m.p99_ms)),
+    'service µs': Math.round(middle((m) => m.service_us)),
+    'postgres µs': Math.round(middle((m) => m.postgres_us)),
+    'RSS MB': Math.max(...all.map((m) => m.rss_mb)),
+    errors: all.reduce((sum, m) => sum + m.failed, 0),
+  };
+}
+
+function good({ statuses }: LoadResult): number {
   return (statuses['200'] ?? 0) + (statuses['202'] ?? 0);
 }
 

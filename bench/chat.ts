@@ -1,14 +1,13 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { compare, connections, headers, measure, warmupSeconds, type Measured } from './calls.ts';
-import { cpuSeconds } from './cpu.ts';
-import { httpRequest, load } from './load.ts';
+import { compare, headers } from './calls.ts';
+import { httpRequest } from './load.ts';
 import type { Question } from './run.ts';
-import { rssMb } from './service.ts';
+import { end, rssMb, type Process } from './service.ts';
 
 const peers = join(import.meta.dirname, 'peers');
 const peerStart = join(peers, 'node_modules/@portkey-ai/gateway/build/start-server.js');
@@ -23,24 +22,34 @@ const body = JSON.stringify({
 
 const question: Question = {
   asks: 'chat without streaming, with a durable reservation and charge: how does it compare to @portkey-ai/gateway, which keeps no books, in front of the same upstream?',
-  async measure(bench, { seconds, rounds }) {
+  async measure(bench, effort) {
     const [key] = (await bench.keys(1)) as [string];
     const upstream = await localUpstream();
     const env = { BENCH_UPSTREAM: upstream.url };
     const direct = httpRequest('POST', '/v1/chat/completions', headers(key), body);
+    const peerHeaders = {
+      'content-type': 'application/json',
+      authorization: 'Bearer x',
+      'x-portkey-provider': 'openai',
+      'x-portkey-custom-host': upstream.url,
+    };
+    const toPeer = httpRequest('POST', '/v1/chat/completions', peerHeaders, body);
     try {
       return await compare(
+        bench,
         [
           {
             what: '@portkey-ai/gateway 1.15.2 (reference)',
-            run: () => measurePeer(upstream.url, seconds),
+            start: startPeer,
+            request: () => toPeer,
           },
           {
             what: 'farebox chat',
-            run: () => measure(bench, { role: 'service', env }, seconds, () => direct),
+            start: () => bench.start({ role: 'service', env }),
+            request: () => direct,
           },
         ],
-        rounds,
+        effort,
       );
     } finally {
       await upstream.close();
@@ -49,32 +58,6 @@ const question: Question = {
 };
 export default question;
 
-async function measurePeer(upstream: string, seconds: number): Promise<Measured> {
-  const { port, child } = await startPeer();
-  const peerHeaders = {
-    'content-type': 'application/json',
-    authorization: 'Bearer x',
-    'x-portkey-provider': 'openai',
-    'x-portkey-custom-host': upstream,
-  };
-  const request = httpRequest('POST', '/v1/chat/completions', peerHeaders, body);
-  try {
-    const before = cpuSeconds(child.pid!);
-    const result = await load({
-      port,
-      connections,
-      seconds,
-      warmupSeconds,
-      request: () => request,
-    });
-    const share = seconds / (seconds + warmupSeconds) / result.requests;
-    const service_us = (cpuSeconds(child.pid!) - before) * share * 1e6;
-    return { ...result, rss_mb: rssMb(child.pid!), service_us, postgres_us: 0 };
-  } finally {
-    child.kill();
-  }
-}
-
 /** In a thread of its own, so that it is not slowed down by the load. */
 async function localUpstream(): Promise<{ url: string; close(): Promise<unknown> }> {
   const worker = new Worker(new URL('./chat-upstream.ts', import.meta.url));
@@ -82,7 +65,7 @@ async function localUpstream(): Promise<{ url: string; close(): Promise<unknown>
   return { url: `http://127.0.0.1:${port}/v1`, close: () => worker.terminate() };
 }
 
-async function startPeer(): Promise<{ port: number; child: ChildProcess }> {
+async function startPeer(): Promise<Process> {
   if (!existsSync(peerStart)) {
     console.log('installing the peer …');
     execFileSync('npm', ['ci', '--ignore-scripts'], { cwd: peers, stdio: 'ignore' });
@@ -99,7 +82,12 @@ async function startPeer(): Promise<{ port: number; child: ChildProcess }> {
         () => false,
       )
     )
-      return { port, child };
+      return {
+        port,
+        pid: child.pid!,
+        rssMb: () => rssMb(child.pid!),
+        stop: () => end(child),
+      };
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   child.kill();

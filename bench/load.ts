@@ -20,11 +20,12 @@ export interface LoadOptions {
 
 export interface LoadResult {
   requests: number;
+  /** Those of the warm-up too. */
+  sent: number;
   /** Replies a second. */
   rate: number;
-  p50_ms: number;
-  p99_ms: number;
-  max_ms: number;
+  /** Milliseconds of each reply, in order of length. */
+  latencies: number[];
   /** Replies by status. */
   statuses: Record<string, number>;
   errors: number;
@@ -42,17 +43,8 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
 
   await Promise.all(Array.from({ length: connections }, () => run()));
   latencies.sort((a, b) => a - b);
-  const at = (share: number) =>
-    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0;
-  return {
-    requests: latencies.length,
-    rate: latencies.length / seconds,
-    p50_ms: at(0.5),
-    p99_ms: at(0.99),
-    max_ms: at(1),
-    statuses,
-    errors,
-  };
+  const requests = latencies.length;
+  return { requests, sent, rate: requests / seconds, latencies, statuses, errors };
 
   function run(): Promise<void> {
     return new Promise((resolve) => {
@@ -87,6 +79,11 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
       socket.on('close', () => resolve());
     });
   }
+}
+
+/** Milliseconds within which such a share of the replies had come. */
+export function within(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
 /** Bytes of the first reply in the buffer, or null while its head is not whole. Every reply has a Content-Length. */

@@ -130,7 +130,7 @@ export function rssMb(pid: number): number {
   return Math.round(Number(match?.[1]) / 1024);
 }
 
-function end(child: ChildProcess): Promise<void> {
+export function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((resolve) => {
     child.once('exit', () => resolve());

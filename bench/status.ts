@@ -1,15 +1,16 @@
 import { rawSql } from '../server/src/lib/sql.ts';
-import { compare, headers, measure, submitRequest } from './calls.ts';
+import { compare, headers, submitRequest } from './calls.ts';
 import { httpRequest, load } from './load.ts';
 import type { Question } from './run.ts';
+import type { Bench } from './service.ts';
 
 const question: Question = {
   asks: 'what does asking for a status cost, beside an empty GET route with the same reply?',
-  async measure(bench, { seconds, rounds }) {
+  async measure(bench, effort) {
     const [key] = (await bench.keys(1)) as [string];
     const ids: string[] = [];
-    const filler = await bench.start({ role: 'service' });
-    const one = submitRequest(key);
+    const filler = await bench.start({ role: 'service', worker: true });
+    const one = submitRequest(key, '/v1/queue/bench/instant');
     await load({
       port: filler.port,
       connections: 16,
@@ -18,28 +19,32 @@ const question: Question = {
       request: () => one,
       onBody: (body) => ids.push((JSON.parse(body) as { request_id: string }).request_id),
     });
+    while (await isAnyOpen(bench)) await new Promise((resolve) => setTimeout(resolve, 100));
     await filler.stop();
-    await bench.db.run(
-      rawSql(`update requests set status = 'COMPLETED', slot = false, wake_at = null,
-      charged_usd_micro = quoted_usd_micro, started_at = now(), deadline_at = now(), completed_at = now()`),
-    );
     await bench.db.run(rawSql('vacuum analyze requests'));
     const each = ids.map((id) => httpRequest('GET', `/v1/requests/${id}/status`, headers(key)));
     const toEmpty = httpRequest('GET', '/status/x', headers(key));
-    const request = (n: number) => each[n % each.length]!;
     return compare(
+      bench,
       [
         {
           what: 'empty GET route (reference)',
-          run: () => measure(bench, { role: 'empty' }, seconds, () => toEmpty),
+          start: () => bench.start({ role: 'empty' }),
+          request: () => toEmpty,
         },
         {
           what: `status, ${ids.length} requests in turn`,
-          run: () => measure(bench, { role: 'service' }, seconds, request),
+          start: () => bench.start({ role: 'service' }),
+          request: (n) => each[n % each.length]!,
         },
       ],
-      rounds,
+      effort,
     );
   },
 };
 export default question;
+
+async function isAnyOpen({ db }: Bench): Promise<boolean> {
+  const open = await db.run(rawSql('select 1 from requests where completed_at is null limit 1'));
+  return open.length > 0;
+}

@@ -3,6 +3,7 @@ import {
   FareboxError,
   formatUsd,
   type ChatChunk,
+  type Completion,
   type ChatInput,
   type Farebox,
   type Model,
@@ -93,23 +94,25 @@ function usualModel(models: Model[]): string {
 async function once(talk: Talk, message: string, { json, quiet }: Context): Promise<void> {
   if (message === '') throw usage('There is nothing to say.', 'Give a message, or send it in.');
   talk.messages.push({ role: 'user', content: message });
-  if (json) {
-    const { model, max_tokens, client } = talk;
-    const completion = await client.chat.create({ model, messages: sent(talk), max_tokens });
-    return print(jsonOf(completion));
-  }
   const stop = new AbortController();
   const leave = () => stop.abort();
   process.once('SIGINT', leave);
   try {
-    remark(quiet, await reply(talk, stop.signal));
+    if (json) print(jsonOf(await whole(talk, stop.signal)));
+    else remark(quiet, await reply(talk, stop.signal));
   } catch (error) {
     if (!stop.signal.aborted || !(error instanceof FareboxError)) throw error;
-    remark(quiet, chargeHint(error) ?? 'Nothing was charged.');
-    throw new Stop(exits.interrupted, 'interrupted', '');
+    const costs = chargeHint(error) ?? 'Nothing was charged.';
+    if (!json) remark(quiet, costs);
+    throw new Stop(exits.interrupted, 'interrupted', json ? costs : '');
   } finally {
     process.off('SIGINT', leave);
   }
+}
+
+function whole(talk: Talk, signal: AbortSignal): Promise<Completion> {
+  const { model, max_tokens, client } = talk;
+  return client.chat.create({ model, messages: sent(talk), max_tokens }, { signal });
 }
 
 function sent({ system, messages }: Talk): Message[] {

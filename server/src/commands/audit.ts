@@ -1,10 +1,10 @@
 import { audit } from '../ledger/audit.ts';
-import { print, withDatabase, type Context } from './output.ts';
+import { counted, print, withDatabase, type Context } from './output.ts';
 
 export async function auditBooks(context: Context): Promise<void> {
   const report = await withDatabase(context, (db) => audit(db));
   const { laws, accounts, transfers, requests } = report.checked;
-  const proved = `${laws} laws over ${accounts} accounts, ${transfers} transfers and ${requests} requests`;
+  const proved = `${laws} laws over ${counted(accounts, 'account')}, ${counted(transfers, 'transfer')} and ${counted(requests, 'request')}`;
   const lines = report.violations.flatMap(({ law, says, found }) => [
     `broken: ${law}: ${says}`,
     ...found.map((row) => `  ${JSON.stringify(row)}`),

@@ -12,7 +12,7 @@ import type { CheckedFolder } from '../storage/catalog.ts';
 import { usd } from './account.ts';
 import { sources, type Source, type Wanted } from './catalog-sources.ts';
 import { readFolder, withUpstreams, type Opened } from './live-look.ts';
-import { print, type Context } from './output.ts';
+import { counted, print, type Context } from './output.ts';
 
 interface Options {
   only?: string[];
@@ -81,7 +81,7 @@ function tell(
   const ok = rows.length > 0;
   const shown = { ok, upstream: name, models: ids(models), unpriced: ids(unpriced), left_out };
   const needs = unpriced.length > 0 ? `, ${unpriced.length} wait for a price` : '';
-  const summary = `${models.length} models${needs}, ${left_out.length} left out.`;
+  const summary = `${counted(models.length, 'model')}${needs}, ${left_out.length} left out.`;
   if (out !== null) print(context, { ...shown, file: out }, `${out}: ${summary}`);
   else print(context, { ...shown, yaml: text }, text.trimEnd());
   // Not on stdout, which is the file's text.

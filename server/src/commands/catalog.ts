@@ -3,7 +3,7 @@ import type { Problem } from '../core/catalog-file.ts';
 import type { CheckedFolder } from '../storage/catalog.ts';
 import { comparePrices } from '../upstreams/look.ts';
 import { lookFrom, readFolder, withUpstreams, type Opened } from './live-look.ts';
-import { print, type Context } from './output.ts';
+import { counted, print, type Context } from './output.ts';
 
 /** What only the upstreams know. */
 interface Live {
@@ -26,7 +26,7 @@ export async function check(
   const { files, rows, hidden } = folder;
   const problems = [...folder.problems, ...(live?.problems ?? [])];
   const ok = problems.length === 0;
-  const summary = `${files.length} files, ${rows.length} models, ${hidden.length} of them hidden, ${problems.length} problems.`;
+  const summary = `${counted(files.length, 'file')}, ${counted(rows.length, 'model')}, ${hidden.length} of them hidden, ${counted(problems.length, 'problem')}.`;
   const lines = [
     ...problems.map(line),
     ...(live?.warnings ?? []).map((warning) => `warning: ${line(warning)}`),

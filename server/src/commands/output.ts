@@ -44,6 +44,11 @@ export function print(context: Context, value: object, text: string): void {
   console.log(context.json ? JSON.stringify(value, plain) : text);
 }
 
+/** 1 account, 2 accounts. The noun's plural ends in s. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** A length of time to be read: 40 s, 12 min, 3 h. */
 export function seconds(value: number): string {
   if (value < 120) return `${Math.ceil(value)} s`;

@@ -5,7 +5,7 @@ import * as exporting from '../operations/export.ts';
 import * as importing from '../operations/import.ts';
 import { openMedia } from '../parts.ts';
 import { keepSecret, keptSecret } from '../secrets.ts';
-import { print, withDatabase, type Context } from './output.ts';
+import { counted, print, withDatabase, type Context } from './output.ts';
 
 /** What takes longer says on stderr what it is doing, now and then. */
 const quietMs = 3_000;
@@ -76,7 +76,7 @@ export async function importSnapshot(
   const { accounts, requests } = shown;
   const lines = [
     `Here as of ${taken_at}: accounts ${accounts}, requests ${requests}, media files ${files}.`,
-    `The books balance: ${checked.laws} laws over ${checked.transfers} transfers.`,
+    `The books balance: ${checked.laws} laws over ${counted(checked.transfers, 'transfer')}.`,
     ...(released > 0
       ? [`Ended with their reservations given back: open requests ${released}.`]
       : []),

@@ -6,7 +6,9 @@ import {
   chunksFromCompletion,
   completionFromChunks,
   deliveredText,
+  finished,
   gatherChunks,
+  isUnfinished,
   usageOf,
 } from './completion.ts';
 
@@ -157,6 +159,55 @@ describe('completionFromChunks', () => {
     const at = (value: unknown) => ({ ...chunk({ content: 'x' }), usage: value });
     const grown = gather(at({ completion_tokens: 1 }), at({ completion_tokens: 2 }), at(null));
     assert.deepEqual(grown.usage, { completion_tokens: 2 });
+  });
+
+  const zero = { usage: { prompt_tokens: 9, completion_tokens: 0 } };
+  const word = chunk({ content: 'Hi' });
+  const stop = chunk({}, { finish_reason: 'stop' });
+  const zeros: [what: string, chunks: object[], ended: boolean, counts: boolean][] = [
+    ['that came before what was written is none', [{ ...word, ...zero }, word, stop], true, false],
+    ['beside a word that is not the last is none', [{ ...word, ...zero }], true, false],
+    [
+      'beside the last word is one',
+      [chunk({ content: 'Hi' }, { finish_reason: 'stop' })],
+      true,
+      true,
+    ],
+    ['after the last word is one', [word, stop], true, true],
+    ['after a word of what broke off is none', [word, stop], false, false],
+    ['where nothing was written is one', [stop], true, true],
+    ['where nothing was written before it broke off is one', [stop], false, true],
+  ];
+  for (const [what, chunks, ended, counts] of zeros) {
+    test(`a usage of 0 ${what}`, () => {
+      const gatherer = gatherChunks(identity);
+      const last = chunks.length - 1;
+      const isEarly = 'usage' in chunks[0]!;
+      for (const [i, each] of chunks.entries())
+        gatherer.add(!isEarly && i === last ? { ...each, ...zero } : each);
+      assert.equal('usage' in gatherer.completion(ended), counts);
+    });
+  }
+
+  test('id, time and model are the first that are any', () => {
+    const odd = { id: '', created: 'soon', model: '' };
+    const { id, created, model } = gather(odd, { ...odd, id: 'x', created: 5, model: 'm' }, head);
+    assert.deepEqual([id, created, model], ['x', 5, 'm']);
+    const nameless = chunk({ tool_calls: [{ index: 0, id: '' }] });
+    const named = chunk({ tool_calls: [{ index: 0, id: 'a' }] });
+    assert.equal((messageOf(gather(nameless, named)).tool_calls as Json[])[0]!.id, 'a');
+  });
+
+  test('what ended without a reason is finished with one; another stays as it is', () => {
+    const open = gather(word);
+    assert.equal(isUnfinished(open), true);
+    assert.equal(choiceOf(finished(open)).finish_reason, 'stop');
+    const whole = gather(word, chunk({}, { finish_reason: 'length' }));
+    assert.equal(finished(whole), whole);
+    for (const none of [{}, { choices: [] }, { choices: 'x' }]) {
+      assert.equal(isUnfinished(none), false);
+      assert.equal(finished(none), none);
+    }
   });
 
   test('other choices than the first are not mixed in', () => {

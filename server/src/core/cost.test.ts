@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chatCost, costMaxUsdMicro, mediaCost, toldCost } from './cost.ts';
+import { chatCost, costMaxUsdMicro, mediaCost, toldCost, type Costs } from './cost.ts';
 
 const route = { cost_usd_micro: 1n as bigint | null, cost_output_usd_micro: null };
 
@@ -22,6 +22,29 @@ const byResolution: [what: string, of: typeof route, resolution: unknown, expect
 for (const [what, of, resolution, expected] of byResolution) {
   test(`by resolution: ${what}`, () => assert.equal(mediaCost(of, 2, resolution), expected));
 }
+
+const perMillion = { cost_usd_micro: 2_000_000n, cost_output_usd_micro: 10_000_000n };
+const chats: [what: string, of: Costs | undefined, expected: bigint | null][] = [
+  ['each kind of token at its own', perMillion, 32_000n],
+  ['all at the one that there is', { ...perMillion, cost_output_usd_micro: null }, 8_000n],
+  ['not known where the row tells none', { ...perMillion, cost_usd_micro: null }, null],
+  ['not known without a route', undefined, null],
+];
+for (const [what, of, expected] of chats) {
+  test(`of a chat, by the million tokens: ${what}`, () =>
+    assert.equal(chatCost(of, { prompt_tokens: 1_000, completion_tokens: 3_000 }), expected));
+}
+
+test('of media it is not known where the row tells none, or without a route', () => {
+  assert.equal(mediaCost({ ...route, cost_usd_micro: null }, 2), null);
+  assert.equal(mediaCost(undefined, 2), null);
+});
+
+test('a chat costs no less than one micro-USD where it costs anything', () => {
+  assert.equal(chatCost(perMillion, { prompt_tokens: 0, completion_tokens: 0 }), 0n);
+  const least = { ...perMillion, cost_usd_micro: 1n };
+  assert.equal(chatCost(least, { prompt_tokens: 1, completion_tokens: 0 }), 1n);
+});
 
 test('what is too large to be a cost is not known, and throws nothing', () => {
   for (const quantity of [1e16, 1e30, 1e308, Infinity, NaN])

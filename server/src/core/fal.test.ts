@@ -77,3 +77,31 @@ test('a fault deep in an input is led to by names, and by figures in lists', () 
     { loc: ['body', 'loras', 0, 'a/b'], msg: 'is required', type: 'invalid_input' },
   ]);
 });
+
+describe('a result that is refused', () => {
+  const message = 'as the upstream said';
+  const failed = (code: string) => ({ status: 'FAILED', error: { code, message } });
+  const cases: [what: string, details: Record<string, unknown>, status: number, detail: unknown][] =
+    [
+      [
+        'is the fault of what was asked',
+        failed('upstream_rejected'),
+        422,
+        [{ loc: ['body'], msg: message, type: 'upstream_rejected' }],
+      ],
+      ['is no fault of what was asked', failed('upstream_failed'), 500, message],
+      [
+        'was cancelled',
+        { status: 'CANCELLED' },
+        499,
+        'The request was cancelled. Nothing was charged.',
+      ],
+      ['is not there yet', { status: 'IN_QUEUE' }, 400, 'not yet'],
+    ];
+  for (const [what, details, status, detail] of cases) {
+    test(what, () => {
+      const told = falRefusal(new ApiError('request_not_ready', { message: 'not yet', details }));
+      assert.deepEqual([told.status, told.body.detail], [status, detail]);
+    });
+  }
+});

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { hashKey, keyHint, keyScanPattern, newKey, parseAuthorization, parseKey } from './key.ts';
+import {
+  hashKey,
+  keyHint,
+  keyHintIn,
+  keyScanPattern,
+  newKey,
+  parseAuthorization,
+  parseKey,
+} from './key.ts';
 
 /** The key that random bytes of zero make. */
 const known = newKey((bytes) => Buffer.alloc(bytes));
@@ -101,6 +109,23 @@ describe('hashKey and keyHint', () => {
   test('the hint shows six characters in front and four at the end, no more', () => {
     const key = 'fbx_abCDEFGHIJKLMNOPQRSTUVWXYZ01234567wxyz';
     assert.deepEqual(keyHint(key), { prefix: 'fbx_ab', last4: 'wxyz' });
+  });
+
+  test('somebody names a key by all of it, by its beginning, or as it is shown', () => {
+    const { prefix, last4 } = keyHint(known);
+    const named: [text: string, hint: ReturnType<typeof keyHintIn>][] = [
+      [known, { prefix, last4 }],
+      [known.slice(0, 20), { prefix, last4: null }],
+      [prefix, { prefix, last4: null }],
+      [`${prefix}…${last4}`, { prefix, last4 }],
+      [`${prefix}...${last4}`, { prefix, last4 }],
+      [`${prefix}..${last4}`, { prefix, last4 }],
+      ['fbx_a', null],
+      ['you@example.com', null],
+      [`${prefix}…${last4}1`, null],
+      [`x${prefix}`, null],
+    ];
+    for (const [text, hint] of named) assert.deepEqual(keyHintIn(text), hint, text);
   });
 });
 

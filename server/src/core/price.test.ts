@@ -417,6 +417,21 @@ describe('the lines of a quote', () => {
     assert.equal(label('mp', { resolution: '1k' }), 'megapixels');
   });
 
+  test('of chats names tokens of each kind, and nothing for what is none', () => {
+    const { breakdown, price_usd_micro } = price(models.text, {
+      input_tokens: 0,
+      output_tokens: 9,
+    });
+    assert.deepEqual(
+      breakdown.map((line) => line.amount_usd_micro),
+      [0n, price_usd_micro],
+    );
+  });
+
+  test('at the list price names no multiplier', () => {
+    assert.equal('price_ppm' in price(models.text, { input_tokens: 1, output_tokens: 1 }), false);
+  });
+
   test('show input and output tokens apart, and the dearer rate as the unit price', () => {
     const quote = price(models.text, { input_tokens: 15, output_tokens: 5 });
     assert.deepEqual(quote.breakdown, [

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { sign, verify } from './signature.ts';
+import {
+  sign,
+  signCallback,
+  signFile,
+  signUpload,
+  verify,
+  verifyCallback,
+  verifyFile,
+  verifyUpload,
+} from './signature.ts';
 
 const secret = Buffer.from('a secret of thirty-two bytes, ok');
 const other = Buffer.from('another secret of 32 bytes, okay');
@@ -21,6 +30,8 @@ const signed = (exp: string, by = secret) => {
   const text = `v1\nGET\n${link.request_id}\n0\n${exp}\n${kid}`;
   return createHmac('sha256', by).update(text).digest('base64url');
 };
+
+const wrongValues = [undefined, null, '', 1_800_000_000, true, {}, [], [presented.exp], ['a', 'b']];
 
 describe('sign', () => {
   test('signs version, method, id, index, exp and key id with HMAC-SHA256', () => {
@@ -121,8 +132,7 @@ describe('verify', () => {
     for (const text of spellings) assert.equal(judge({ sig: text }), 'invalid', text);
   });
 
-  const wrong = [undefined, null, '', 1_800_000_000, true, {}, [], [presented.exp], ['a', 'b']];
-  for (const value of wrong) {
+  for (const value of wrongValues) {
     test(`exp or sig as ${JSON.stringify(value)} is invalid`, () => {
       assert.equal(judge({ exp: value }), 'invalid');
       assert.equal(judge({ sig: value }), 'invalid');
@@ -152,5 +162,70 @@ describe('verify', () => {
     }
     assert.deepEqual(accepted, []);
     assert.equal(judge({}), 'valid');
+  });
+});
+
+const id = link.request_id;
+const another = id.replace('0190', '0191');
+const partsOf = (query: string) => {
+  const { exp, sig } = Object.fromEntries(new URLSearchParams(query));
+  return { exp, sig, now_seconds: presented.now_seconds };
+};
+
+const file = { id, ...partsOf(signFile(secret, { id, exp: link.exp })) };
+const upload = {
+  id,
+  key_id: another,
+  ...partsOf(signUpload(secret, { id, key_id: another, exp: link.exp })),
+};
+type Change = Partial<Record<'id' | 'key_id', string>> & Partial<typeof presented>;
+const kinds: [what: string, judge: (change: Change, secrets?: Buffer[]) => string][] = [
+  ['a link to a file', (change, by = [secret]) => verifyFile(by, { ...file, ...change })],
+  [
+    'an address for an upload',
+    (change, by = [secret]) => verifyUpload(by, { ...upload, ...change }),
+  ],
+];
+for (const [what, judge] of kinds) {
+  test(`${what} is good for one file, until its end, while its secret is listed`, () => {
+    assert.equal(judge({}), 'valid');
+    assert.equal(judge({ now_seconds: link.exp }, [other, secret]), 'valid');
+    assert.equal(judge({ now_seconds: link.exp + 1 }), 'expired');
+    assert.equal(judge({}, [other]), 'invalid');
+    assert.equal(judge({ id: another }), 'invalid');
+    assert.equal(judge({ exp: '1800000001' }), 'invalid');
+    for (const value of wrongValues) {
+      assert.equal(judge({ exp: value }), 'invalid');
+      assert.equal(judge({ sig: value }), 'invalid');
+    }
+  });
+}
+
+test('an address for an upload is good for one key, which has to be an id', () => {
+  assert.equal(verifyUpload([secret], { ...upload, key_id: id }), 'invalid');
+  const odd = { id, key_id: `${another}\n` };
+  const right = partsOf(signUpload(secret, { ...odd, exp: link.exp }));
+  assert.equal(verifyUpload([secret], { ...odd, ...right }), 'invalid');
+});
+
+test('no kind of link is good for another', () => {
+  assert.equal(verify([secret], { ...file, request_id: id, index: 0 }), 'invalid');
+  assert.equal(verifyUpload([secret], { ...upload, sig: file.sig }), 'invalid');
+  assert.equal(verifyFile([secret], { ...file, sig: presented.sig }), 'invalid');
+  assert.equal(verifyFile([secret], { ...file, sig: upload.sig }), 'invalid');
+});
+
+describe('an address to call back', () => {
+  const call = { upstream: 'fal', request_id: id, attempt: 1 };
+  const sig = signCallback(secret, call);
+
+  test('is good for one attempt of one request at one upstream', () => {
+    assert.equal(verifyCallback([other, secret], call, sig), true);
+    assert.equal(verifyCallback([other], call, sig), false);
+    assert.equal(verifyCallback([secret], { ...call, upstream: 'comfyui' }, sig), false);
+    assert.equal(verifyCallback([secret], { ...call, request_id: another }, sig), false);
+    assert.equal(verifyCallback([secret], { ...call, attempt: 2 }, sig), false);
+    for (const odd of ['', `${sig}=`, sig.slice(1), `A${sig.slice(1)}`].filter((s) => s !== sig))
+      assert.equal(verifyCallback([secret], call, odd), false, odd);
   });
 });

@@ -17,14 +17,20 @@ export interface OutputLink {
   exp: number;
 }
 
-export interface PresentedLink {
-  request_id: unknown;
-  index: number;
+/** What of a link says until when it is good, and proves it. */
+interface Presented {
   /** Query values as they came; anything but a single text is invalid. */
   exp: unknown;
   sig: unknown;
   now_seconds: number;
 }
+
+export interface PresentedLink extends Presented {
+  request_id: unknown;
+  index: number;
+}
+
+type Verdict = 'valid' | 'expired' | 'invalid';
 
 /**
  * A whole number without sign, leading zero, fraction or exponent; 12 digits reach the year 33658.
@@ -48,16 +54,10 @@ export function sign(secret: Buffer, link: OutputLink): string {
  * Judges a link. `secrets`: the current one first, then those still honoured after a rotation.
  * A good signature whose time has passed is `expired`; a bad one is `invalid` whatever its `exp`.
  */
-export function verify(
-  secrets: readonly Buffer[],
-  link: PresentedLink,
-): 'valid' | 'expired' | 'invalid' {
-  const { request_id, index, exp, sig } = link;
+export function verify(secrets: readonly Buffer[], link: PresentedLink): Verdict {
+  const { request_id, index } = link;
   if (!isUuid(request_id) || !isIndex(index)) return 'invalid';
-  if (typeof exp !== 'string' || !expForm.test(exp)) return 'invalid';
-  if (typeof sig !== 'string' || !sigForm.test(sig)) return 'invalid';
-  if (!isSigned(secrets, sig, outputLines(request_id, index, exp))) return 'invalid';
-  return link.now_seconds > Number(exp) ? 'expired' : 'valid';
+  return judge(secrets, link, (exp) => outputLines(request_id, index, exp));
 }
 
 /** The query of a link to an uploaded file, for upstreams: `exp=…&sig=…`. `id` is its UUID. */
@@ -66,14 +66,8 @@ export function signFile(secret: Buffer, { id, exp }: { id: string; exp: number 
 }
 
 /** Judges such a link as `verify` does. */
-export function verifyFile(
-  secrets: readonly Buffer[],
-  { id, exp, sig, now_seconds }: { id: string } & Omit<PresentedLink, 'request_id' | 'index'>,
-): 'valid' | 'expired' | 'invalid' {
-  if (typeof exp !== 'string' || !expForm.test(exp)) return 'invalid';
-  if (typeof sig !== 'string' || !sigForm.test(sig)) return 'invalid';
-  if (!isSigned(secrets, sig, fileLines(id, exp))) return 'invalid';
-  return now_seconds > Number(exp) ? 'expired' : 'valid';
+export function verifyFile(secrets: readonly Buffer[], link: { id: string } & Presented): Verdict {
+  return judge(secrets, link, (exp) => fileLines(link.id, exp));
 }
 
 /** A file that is yet to come, and the key that it will have come with. */
@@ -90,15 +84,9 @@ export function signUpload(secret: Buffer, link: UploadLink & { exp: number }): 
 }
 
 /** Judges such an address as `verify` does. */
-export function verifyUpload(
-  secrets: readonly Buffer[],
-  { id, key_id, exp, sig, now_seconds }: UploadLink & Omit<PresentedLink, 'request_id' | 'index'>,
-): 'valid' | 'expired' | 'invalid' {
-  if (!isUuid(key_id)) return 'invalid';
-  if (typeof exp !== 'string' || !expForm.test(exp)) return 'invalid';
-  if (typeof sig !== 'string' || !sigForm.test(sig)) return 'invalid';
-  if (!isSigned(secrets, sig, uploadLines({ id, key_id }, exp))) return 'invalid';
-  return now_seconds > Number(exp) ? 'expired' : 'valid';
+export function verifyUpload(secrets: readonly Buffer[], link: UploadLink & Presented): Verdict {
+  if (!isUuid(link.key_id)) return 'invalid';
+  return judge(secrets, link, (exp) => uploadLines(link, exp));
 }
 
 /** The attempt that an upstream calls back about. */
@@ -120,6 +108,17 @@ export function verifyCallback(
   sig: string,
 ): boolean {
   return sigForm.test(sig) && isSigned(secrets, sig, callbackLines(link));
+}
+
+function judge(
+  secrets: readonly Buffer[],
+  { exp, sig, now_seconds }: Presented,
+  linesOf: (exp: string) => string[],
+): Verdict {
+  if (typeof exp !== 'string' || !expForm.test(exp)) return 'invalid';
+  if (typeof sig !== 'string' || !sigForm.test(sig)) return 'invalid';
+  if (!isSigned(secrets, sig, linesOf(exp))) return 'invalid';
+  return now_seconds > Number(exp) ? 'expired' : 'valid';
 }
 
 function outputLines(request_id: string, index: number, exp: string): string[] {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { hashVoucherCode, newVoucherCode, parseVoucherCode } from './voucher.ts';
+import { hashVoucherCode, newVoucherCode, parseVoucherCode, voucherHintIn } from './voucher.ts';
 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const form = /^FB(-[0-9A-HJKMNP-TV-Z]{4}){5}$/;
@@ -14,6 +14,21 @@ describe('a voucher code', () => {
       assert.match(code, form);
       assert.equal(parseVoucherCode(code), code);
     }
+  });
+
+  test('the form never changes: codes printed long ago stay good', () => {
+    const counted = [...Array(18).keys()];
+    const made = (digits: number[]) => newVoucherCode(() => Buffer.from(digits));
+    assert.equal(made(counted), 'FB-0123-4567-89AB-CDEF-GHRS');
+    assert.equal(made(counted.map((n) => 31 - n)), 'FB-ZYXW-VTSR-QPNM-KJHG-FE67');
+    assert.equal(parseVoucherCode('FB-0123-4567-89AB-CDEF-GHRS'), 'FB-0123-4567-89AB-CDEF-GHRS');
+  });
+
+  test('is named by its last four characters, and by nothing else', () => {
+    for (const text of ['FB-…WXYZ', 'fb…wxyz', '…WXYZ', '...wxyz', '..WXYZ', 'FB-...-WXYZ'])
+      assert.equal(voucherHintIn(text), 'WXYZ', text);
+    for (const text of ['', 'WXYZ', 'FB-WXYZ', '.WXYZ', '…WXY', '…WXYZ1', 'X…WXYZ', '…WX-Z'])
+      assert.equal(voucherHintIn(text), null, text);
   });
 
   test('is read however somebody types it', () => {

@@ -83,6 +83,13 @@ describe('signWebhook', () => {
     });
   }
 
+  test('takes secrets of 24 to 64 bytes, and the first of all seconds', () => {
+    for (const length of [24, 64]) {
+      const secret = `whsec_${Buffer.alloc(length).toString('base64')}`;
+      assert.equal(signWebhook([secret], id, 0, body)['webhook-timestamp'], '0');
+    }
+  });
+
   test('refuses no secret, an id with a dot, and times that are no whole seconds', () => {
     const secret = newWebhookSecret(randomBytes);
     assert.throws(() => signWebhook([], id, 1, body), RangeError);

@@ -105,6 +105,8 @@ export type Keyed = FastifyRequest & {
   viewer?: Viewer;
   /** From now on it only waits: it makes room for a call that works. */
   rest: () => void;
+  /** Of a poll: asked for while the key was judged. */
+  row?: Promise<StatusRow | null>;
 };
 
 export type Handler = (req: FastifyRequest, reply: FastifyReply) => Promise<unknown>;

@@ -2,7 +2,7 @@ import { balance } from './balance.ts';
 import * as callbacks from './callbacks.ts';
 import * as chat from './chat.ts';
 import { client } from './client.ts';
-import type { Handler, HttpDeps, KeyedHandler } from './deps.ts';
+import type { Handler, HttpDeps, Keyed, KeyedHandler } from './deps.ts';
 import * as docs from './docs.ts';
 import { estimate } from './estimate.ts';
 import * as files from './files.ts';
@@ -20,7 +20,7 @@ import * as requests from './requests.ts';
  */
 export type Call = { method: Method; path: string; prefixed: boolean } & (
   | { who: 'anyone' | 'key_or_signature' | 'signature'; handler: Handler }
-  | { who: 'key'; handler: KeyedHandler }
+  | { who: 'key'; handler: KeyedHandler; ahead?: Ahead | undefined }
 );
 /** A call of the API, which the OpenAPI document describes. */
 export type Route = Call & { docs: docs.RouteDocs };
@@ -29,16 +29,18 @@ type Method = 'GET' | 'POST' | 'PUT';
 type Row = [Method, string, docs.RouteDocs];
 type OpenCall = (...call: [...Parameters<Handler>, HttpDeps]) => Promise<unknown>;
 type KeyedCall = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<unknown>;
+/** Begins what the call will look up first, while its key is still judged. */
+export type Ahead = (req: Keyed, deps: HttpDeps) => void;
 
 /** Below /v1, with a key. */
-export const keyedCalls: [...Row, KeyedCall][] = [
+export const keyedCalls: [...Row, KeyedCall, Ahead?][] = [
   ['GET', '/balance', docs.balance, balance],
   ['POST', '/estimate', docs.estimate, estimate],
   ['POST', '/chat/completions', docs.chat, chat.completions],
   ['POST', '/queue/*', docs.submit, queue.submit],
   ['GET', '/requests', docs.listRequests, requests.list],
   ['GET', '/requests/:request_id', docs.readRequest, requests.read],
-  ['GET', '/requests/:request_id/status', docs.status, requests.status],
+  ['GET', '/requests/:request_id/status', docs.status, requests.status, requests.statusAhead],
   ['GET', '/requests/:request_id/status/stream', docs.statusStream, requests.stream],
   ['GET', '/requests/:request_id/response', docs.response, requests.response],
   ['POST', '/requests/:request_id/cancel', docs.cancel, requests.cancel],
@@ -77,9 +79,9 @@ const health: [...Row, OpenCall][] = [
 export function routes(deps: HttpDeps): Route[] {
   return [
     ...bind(deps, 'anyone', true, open),
-    ...keyedCalls.map(([method, path, about, call]): Route => {
+    ...keyedCalls.map(([method, path, about, call, ahead]): Route => {
       const handler: KeyedHandler = (req, reply) => call(req, reply, deps);
-      return { method, path, prefixed: true, docs: about, who: 'key', handler };
+      return { method, path, prefixed: true, docs: about, who: 'key', handler, ahead };
     }),
     ...bind(deps, 'key_or_signature', true, signed),
     ...bind(deps, 'signature', true, calledBack),

@@ -234,7 +234,9 @@ function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 
   if (route.who !== 'key') return { handler: route.handler };
   return {
     onRequest: async (req, reply) => {
-      (req as Keyed).caller = await authenticate(req, reply, deps);
+      const judged = authenticate(req, reply, deps);
+      route.ahead?.(req as Keyed, deps);
+      (req as Keyed).caller = await judged;
     },
     handler: (req, reply) => route.handler(req as Keyed, reply),
   };

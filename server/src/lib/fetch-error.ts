@@ -65,11 +65,28 @@ export function kindOf(error: unknown, sent: boolean): FetchErrorKind {
   return sent ? 'reset' : 'refused';
 }
 
-/** Why, for whoever gave the address: what Node says of certificates is for who builds with it. */
+/** Why, for whoever gave the address: what Node and undici say is for who builds with them. */
 export function reasonOf(kind: FetchErrorKind, error: Error): string {
+  if (error instanceof FetchError) return error.message;
   if (kind === 'tls') return tlsReasons[codeOf(error)] ?? 'no encrypted connection came about';
-  return error.message === '' ? kind : error.message;
+  if (kind === 'protocol' && isParserError(error)) return 'what it answered is not HTTP';
+  return faultReasons[codeOf(error)] ?? kindReasons[kind] ?? (error.message || kind);
 }
+
+const unreachable = 'it cannot be reached from here';
+const brokenOff = 'the connection broke off';
+
+const kindReasons: Partial<Record<FetchErrorKind, string>> = {
+  connect_timeout: 'no connection came about in time',
+  reset: brokenOff,
+};
+
+const faultReasons: Record<string, string> = {
+  ECONNREFUSED: 'it refuses the connection: nothing listens there',
+  EHOSTUNREACH: unreachable,
+  ENETUNREACH: unreachable,
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of its answer are too long',
+};
 
 const selfSigned = 'its certificate is self-signed';
 const unproven = 'its certificate comes from nobody that is trusted here';

@@ -154,6 +154,21 @@ describe('fare chat', () => {
     assert.match(ran.stderr, /^Charged \$0\.0\d+ for what had come\.\n$/);
     await until('the model is let go', () => signal.aborted);
   });
+
+  test('Ctrl-C while a whole reply is waited for: one JSON object says so, exit 130', async () => {
+    const asked = Promise.withResolvers<void>();
+    const answers = Promise.withResolvers<typeof whole>();
+    service.fake.behave.chat = () => (asked.resolve(), answers.promise);
+    const running = home.start(['chat', 'fake/chat', 'Hi', '--json']);
+    await asked.promise;
+    running.child.kill('SIGINT');
+    const ran = await running.ended;
+    answers.resolve(whole);
+    assert.equal(ran.code, 130, ran.all);
+    const message = 'What had come by then may be charged: `fare list` shows it.';
+    assert.deepEqual(JSON.parse(ran.stdout), { error: { code: 'interrupted', message } });
+    assert.equal(service.fake.chats.length, 1, 'it was not called again');
+  });
 });
 
 /** What a chat said that it cost, and what it did. */

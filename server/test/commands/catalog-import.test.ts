@@ -138,7 +138,7 @@ test('--out writes a file that stands alone, and replaces none without --force',
   // Once more: its own rows and its definition are no hindrance.
   const again = await place.run([...call, '--out', file, '--force'], env);
   assert.equal(again.code, 0, again.stderr);
-  assert.equal(again.stdout, `${file}: 1 models, 0 left out.\n`);
+  assert.equal(again.stdout, `${file}: 1 model, 0 left out.\n`);
   assert.equal(parse(fs.readFileSync(file, 'utf8')).upstream.name, 'replicate');
 });
 

@@ -719,7 +719,7 @@ describe('audit', () => {
     const { laws, ...checked } = good.json.checked;
     assert.ok(laws > 10);
     assert.deepEqual(checked, { accounts: 1, transfers: 1, requests: 0, keys: 0 });
-    assert.match((await place.run(['audit'])).stdout, /^The books balance: .* 1 transfers/);
+    assert.match((await place.run(['audit'])).stdout, /^The books balance: .* 1 transfer and/);
 
     await database.db.run(rawSql('update balances set credits_posted = credits_posted + 1'));
     const bad = await place.run(['audit', '--json']);
@@ -811,7 +811,7 @@ describe('catalog check', () => {
     const said = await place.run(['catalog', 'check'], { FAREBOX_SANDBOX: 'off' });
     assert.match(
       said.stdout,
-      /^hidden: test\/image: the upstream .*\n1 files, 1 models, 1 of them hidden/,
+      /^hidden: test\/image: the upstream .*\n1 file, 1 model, 1 of them hidden, 0 problems/,
     );
     const text = fs.readFileSync(path.join(place.env.FAREBOX_CATALOG!, 'test.yaml'), 'utf8');
     const misspelt = folder(place, 'misspelt', text.replace('sandbox', 'sanbox'));

@@ -300,22 +300,28 @@ describe('whatever the receiver does is recorded, and it is not told again', () 
       answer: (res) => void res.socket!.resetAndDestroy(),
       state: 'failed',
       status: null,
-      error: /./,
+      error: /: the connection broke off$/,
     },
-    { name: 'no HTTP', url: () => garbage.url, state: 'failed', status: null, error: /./ },
+    {
+      name: 'no HTTP',
+      url: () => garbage.url,
+      state: 'failed',
+      status: null,
+      error: /: what it answered is not HTTP$/,
+    },
     {
       name: 'nobody there',
       url: () => `http://127.0.0.1:${closedPort}`,
       state: 'failed',
       status: null,
-      error: /ECONNREFUSED/,
+      error: /: it refuses the connection: nothing listens there$/,
     },
     {
       name: 'no TLS',
       url: () => to('/').replace('http:', 'https:'),
       state: 'failed',
       status: null,
-      error: /./,
+      error: /: no encrypted connection came about$/,
     },
   ];
   for (const { name, answer, url, state, status, error } of cases) {

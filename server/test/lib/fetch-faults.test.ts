@@ -8,7 +8,7 @@ import { describe, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
 
 import { createFetch } from '../../src/lib/fetch.ts';
-import { reasonOf } from '../../src/lib/fetch-error.ts';
+import { reasonOf, type FetchErrorKind } from '../../src/lib/fetch-error.ts';
 import {
   assertFault,
   client,
@@ -99,10 +99,23 @@ describe('a fault', () => {
     assert.equal(told('EPROTO'), 'no encrypted connection came about');
   });
 
+  const words: [kind: FetchErrorKind, code: string, told: string][] = [
+    ['refused', 'ECONNREFUSED', 'it refuses the connection: nothing listens there'],
+    ['refused', 'EHOSTUNREACH', 'it cannot be reached from here'],
+    ['refused', 'EMFILE', 'as Node says'],
+    ['connect_timeout', 'UND_ERR_CONNECT_TIMEOUT', 'no connection came about in time'],
+    ['reset', 'UND_ERR_SOCKET', 'the connection broke off'],
+    ['protocol', 'UND_ERR_HEADERS_OVERFLOW', 'the headers of its answer are too long'],
+  ];
+  for (const [kind, code, told] of words) {
+    test(`${kind}: ${code} is told as "${told}"`, () =>
+      assert.equal(reasonOf(kind, Object.assign(new Error('as Node says'), { code })), told));
+  }
+
   test('timeout: no answer comes; it may have been received', async () => {
     const server = await http(() => {});
     await assertFault(
-      client().request({ url: server.url, timeoutMs: 50, maxBytes: 1 }),
+      client().request({ url: server.url, timeoutMs: 500, maxBytes: 1 }),
       'timeout',
       true,
     );

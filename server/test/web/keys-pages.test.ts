@@ -66,6 +66,11 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
     assert.deepEqual(await barriers(page), []);
     await picture(page, 'keys-create-within');
     await form.getByLabel('Name').fill('Within');
+    await form.getByLabel('Monthly limit').fill('3');
+    await form.getByRole('button', { name: 'Create a key' }).click();
+    // The field is named as the form names it.
+    await form.getByText('The operator has set “Monthly limit” to at most 2 USD').waitFor();
+    await form.getByLabel('Monthly limit').fill('2');
     await form.getByRole('button', { name: 'Create a key' }).click();
     await page.getByRole('dialog', { name: /Within/ }).waitFor();
     const rows = await keys.list(service.db, account.account_id);
@@ -153,6 +158,8 @@ describe('the page of keys', { skip: withoutBrowser() ?? false }, () => {
       assert.deepEqual(await barriers(page), []);
       await revoke.click();
       await page.getByRole('heading', { name: 'No active key' }).waitFor();
+      // The row is gone, and with it the button that had opened the dialog.
+      await until('the keyboard goes on in the content', () => isFocused(page.locator('#content')));
       assert.equal(await statusOf(key), 401);
       await page.getByText('All', { exact: true }).click();
       await page.getByRole('listitem').filter({ hasText: 'Web shop' }).waitFor();

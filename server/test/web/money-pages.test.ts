@@ -195,6 +195,9 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       assert.equal(await page.getByText(/your role/i).count(), 0, path);
       assert.equal(await page.locator('main [type=submit]').count(), 0, path);
     }
+    await page.goto(`${base}/cabinet/money/top-up`);
+    await page.getByText('Pay nothing into a suspended account').waitFor();
+    assert.equal(await page.getByText('how to pay').count(), 0, 'nobody is told to pay');
     await context.close();
   });
 

@@ -100,6 +100,12 @@ function Fields(props: {
   const isWrong = typed.limit.trim() !== '' && (limit === null || limit < 0n);
   const isStudio = changed?.is_studio ?? false;
   const ceiling = (changed ?? ceilings).monthly_ceiling_usd_micro;
+  const labels = {
+    monthly_limit_usd_micro: t('limit'),
+    expires_at: t('end'),
+    rpm: t('rpm'),
+    open_jobs: t('open_jobs'),
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (isWrong) return;
@@ -142,7 +148,7 @@ function Fields(props: {
         {!isStudio && <End typed={typed} set={set} changed={changed} />}
         {!isStudio && <Models chosen={typed.models} onChange={(models) => set({ models })} />}
         <Rates {...props} typed={typed} set={set} />
-        {save.error && <Failure error={save.error} />}
+        {save.error && <Failure error={save.error} labels={labels} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             {t('common:cancel')}

@@ -112,7 +112,7 @@ function Redeem() {
 
 function Pay() {
   const { t } = useTranslation('money');
-  const { account_id } = useAccount();
+  const { account_id, status } = useAccount();
   const path = useAccountPath();
   const told = useQuery({
     queryKey: ['account', account_id, 'top-up'],
@@ -120,6 +120,7 @@ function Pay() {
     staleTime: 60_000,
   });
   const email = told.data?.email;
+  const how = status === 'suspended' ? t('pay_suspended') : (told.data?.text ?? t('pay_none'));
   return (
     <Card withBorder padding="lg">
       <Title order={2} fz="lg" mb="md">
@@ -133,7 +134,7 @@ function Pay() {
           component="div"
           style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}
         >
-          {told.data.text === null ? t('pay_none') : <Linked text={told.data.text} />}
+          <Linked text={how} />
         </Text>
       )}
       <Title order={3} fz="sm" mt="lg" mb={4}>

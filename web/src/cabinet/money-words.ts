@@ -70,6 +70,8 @@ addWords('money', {
     pay: 'Pay the operator',
     pay_none:
       'Ask the operator of this service how to pay. Name your account, so that the money finds its way.',
+    pay_suspended:
+      'Pay nothing into a suspended account before its operator has told you that it will be resumed.',
     your_account: 'Your account',
     account_email: 'Address of the account',
     account_id: 'Account id',
@@ -164,6 +166,8 @@ addWords('money', {
     pay: 'Заплатить оператору',
     pay_none:
       'Спросите у оператора сервиса, как заплатить. Назовите свой аккаунт, чтобы деньги дошли.',
+    pay_suspended:
+      'Не платите на приостановленный аккаунт, пока оператор не скажет, что он будет возобновлён.',
     your_account: 'Ваш аккаунт',
     account_email: 'Адрес аккаунта',
     account_id: 'Номер аккаунта',

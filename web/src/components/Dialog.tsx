@@ -6,7 +6,10 @@ import {
 } from '@mantine/core';
 import { useLayoutEffect } from 'react';
 
-/** Dialogs, from which focus goes back to what opened them, however they were opened. */
+/**
+ * Dialogs, from which focus goes back to what opened them, however they were opened; where that went
+ * with what was done, to the content, so that the next Tab does not begin at the page's top.
+ */
 
 export function Modal(props: ModalProps) {
   useFocusBack(props.opened);
@@ -40,7 +43,8 @@ function useFocusBack(opened: boolean): void {
       setTimeout(() => {
         const { activeElement, body } = document;
         if (activeElement !== body && activeElement !== inside) return;
-        (opener?.isConnected ? opener : below)?.focus({ preventScroll: true });
+        const there = [opener, below].find((one) => one?.isConnected);
+        (there ?? document.getElementById('content'))?.focus({ preventScroll: true });
       });
     };
   }, [opened]);

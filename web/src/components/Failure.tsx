@@ -3,15 +3,20 @@ import { useLocale } from './locale.ts';
 import { notice } from './notice.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { ApiFailure } from '../api.ts';
 import { said } from '../words.ts';
 
 /**
  * What could not be done or loaded, as the service says it. `since`: when what is shown beside it
- * was read, 0 for never.
+ * was read, 0 for never. `labels`: as the fields of the form are called, which the service knows by
+ * other names.
  */
-export function Failure(props: { error: unknown; retry?: () => void; since?: number }) {
-  const { error, retry, since = 0 } = props;
+export function Failure(props: {
+  error: unknown;
+  retry?: () => void;
+  since?: number;
+  labels?: Record<string, string>;
+}) {
+  const { error, retry, since = 0, labels } = props;
   const { t } = useTranslation('common');
   const time = useTimeOf(since);
   return (
@@ -23,7 +28,7 @@ export function Failure(props: { error: unknown; retry?: () => void; since?: num
       role="alert"
     >
       <Group justify="space-between">
-        <Text size="sm">{messageOf(error)}</Text>
+        <Text size="sm">{messageOf(error, labels)}</Text>
         {retry && (
           <Button size="xs" variant="default" onClick={retry}>
             {t('retry')}
@@ -44,13 +49,15 @@ function useTimeOf(at: number): string {
   }).format(moment);
 }
 
-/** `labels`: as the fields of the form are called, which the service knows by other names. */
 export function messageOf(error: unknown, labels: Record<string, string> = {}): string {
   if (!(error instanceof Error)) return String(error);
-  const text = said(error.message);
-  const name = error instanceof ApiFailure ? error.param : null;
-  const label = name === null ? undefined : labels[name];
-  return label && text.startsWith(name!) ? `${label}${text.slice(name!.length)}` : text;
+  return Object.entries(labels).reduce(
+    (text, [name, label]) =>
+      text.replaceAll(new RegExp(`\\b${name}\\b`, 'g'), (_name, at: number) =>
+        at === 0 ? label : `“${label}”`,
+      ),
+    said(error.message),
+  );
 }
 
 /** For what was asked with a button, where the page itself stays as it is. */

@@ -101,7 +101,7 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
           </nav>
         </AppShell.Section>
       </AppShell.Navbar>
-      <AppShell.Main id="content">
+      <AppShell.Main id="content" tabIndex={-1}>
         <Box maw={1180} mx="auto">
           {account?.status === 'suspended' && section.path !== '/operator' && <Suspended />}
           {account || ownPages.some((path) => pathname.startsWith(path)) ? (

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { HttpDeps, Keyed } from '../deps.ts';
-import type { Call } from '../routes.ts';
+import { statusAhead } from '../requests.ts';
+import type { Ahead, Call } from '../routes.ts';
 import * as queue from './queue.ts';
 import * as upload from './upload.ts';
 
@@ -14,11 +15,13 @@ type KeyedCall = (req: Keyed, reply: FastifyReply, deps: HttpDeps) => Promise<un
 /** A path names the first two steps of a model's id, three where the first is a namespace. */
 const apps = ['/:owner/:alias', '/:namespace/:owner/:alias'];
 
-const keyed: [Call['method'], string, KeyedCall][] = [
+type Row = [Call['method'], string, KeyedCall, Ahead?];
+
+const keyed: Row[] = [
   ['POST', '/queue.fal.run/*', queue.submit],
-  ...apps.flatMap((app): [Call['method'], string, KeyedCall][] => [
+  ...apps.flatMap((app): Row[] => [
     ['GET', `/queue.fal.run${app}/requests/:request_id`, queue.result],
-    ['GET', `/queue.fal.run${app}/requests/:request_id/status`, queue.status],
+    ['GET', `/queue.fal.run${app}/requests/:request_id/status`, queue.status, statusAhead],
     ['GET', `/queue.fal.run${app}/requests/:request_id/status/stream`, queue.stream],
     ['PUT', `/queue.fal.run${app}/requests/:request_id/cancel`, queue.cancel],
   ]),
@@ -27,9 +30,9 @@ const keyed: [Call['method'], string, KeyedCall][] = [
 
 export function falCalls(deps: HttpDeps): Call[] {
   return [
-    ...keyed.map(([method, path, call]): Call => {
+    ...keyed.map(([method, path, call, ahead]): Call => {
       const handler = (req: Keyed, reply: FastifyReply) => call(req, reply, deps);
-      return { method, path: `/fal${path}`, prefixed: false, who: 'key', handler };
+      return { method, path: `/fal${path}`, prefixed: false, who: 'key', handler, ahead };
     }),
     {
       method: 'PUT',

@@ -27,12 +27,7 @@ export const walls: Guard[] = [
   {
     guards: 'an output link opens with its own signature',
     file: 'src/core/signature.ts',
-    edits: [
-      [
-        `  if (!isSigned(secrets, sig, outputLines(request_id, index, exp))) return 'invalid';\n`,
-        '',
-      ],
-    ],
+    edits: [[`  if (!isSigned(secrets, sig, linesOf(exp))) return 'invalid';\n`, '']],
     test: 'test/http/outputs.test.ts',
     name: 'with a link that is not to the letter',
   },
