@@ -243,9 +243,9 @@ export interface QueueState {
 }
 
 /**
- * Who waits at each upstream, and how long the oldest has. Of a queue longer than `limit` it sees
- * the
- * first accounts only: enough to know that it is long and about how old.
+ * Who waits at each of these upstreams, in their order, and how long the oldest has. Of a queue
+ * longer than `limit` it sees the first accounts only: enough to know that it is long and about how
+ * old.
  */
 export function queueStates(
   db: Connection,
@@ -260,14 +260,15 @@ export function queueStates(
       coalesce((select json_object_agg(m.model, extract(epoch from m.paused_until - now())::float8)
         from upstreams m where m.name = u.name and m.model <> '' and m.paused_until > now()),
         '{}') as resting_models
-    from unnest(${upstreams}::text[]) as u (name)
+    from unnest(${upstreams}::text[]) with ordinality as u (name, n)
     left join upstreams s on s.name = u.name and s.model = ''
     left join lateral (
       select array_agg(id order by id) as ids, extract(epoch from now() - min(created_at)) as oldest
       from (select id, created_at from requests
         where status = 'IN_QUEUE' and not slot and upstream = u.name
         order by upstream, account_id, id limit ${limit}) w
-    ) q on true`);
+    ) q on true
+    order by u.n`);
 }
 
 /** What an operator looks at. */

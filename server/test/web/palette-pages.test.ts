@@ -123,6 +123,27 @@ describe('the palette', { skip: withoutBrowser() ?? false }, () => {
     await context.close();
   });
 
+  test('keeps the focus when a dialog below it closes', async () => {
+    const { who } = await someone();
+    const { page, context, faults } = await open(who);
+    await page.goto(`${base}/cabinet/keys`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await ask(page, 'create');
+    await page.keyboard.press('Enter');
+    const create = page.getByRole('dialog', { name: 'Create a key' });
+    await create.waitFor();
+    await ask(page, '');
+    await page.evaluate('history.back()');
+    await create.waitFor({ state: 'detached' });
+    await page.keyboard.type('nothing is called so');
+    assert.equal(await field(page).inputValue(), 'nothing is called so');
+    await page.keyboard.press('Escape');
+    await field(page).waitFor({ state: 'detached' });
+    await page.locator('#content :focus, #content:focus').waitFor();
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
   test('opens a request by its id or how that begins, and only one of the account', async () => {
     const { account, who } = await someone();
     const other = await someone();

@@ -22,8 +22,8 @@ export function Drawer(props: DrawerProps) {
 }
 
 /** What had focus last, and what had it last below all dialogs. */
-let last: HTMLElement | null = null;
-let below: HTMLElement | null = null;
+let last = document.querySelector<HTMLElement>(':focus');
+let below = last;
 
 document.addEventListener('focusin', ({ target }) => {
   const focused = target as HTMLElement;
@@ -33,14 +33,23 @@ document.addEventListener('focusin', ({ target }) => {
   if (!last?.closest('[role=dialog]')) below = last;
 });
 
-function useFocusBack(opened: boolean): void {
+/** The dialogs that are open, by when they opened. */
+const open = new Set<number>();
+let openings = 0;
+
+/** For a dialog that is built of parts. */
+export function useFocusBack(opened: boolean): void {
   useLayoutEffect(() => {
     if (!opened) return;
     const opener = last;
+    const opening = ++openings;
+    open.add(opening);
     return () => {
+      open.delete(opening);
       const inside = document.activeElement;
       // The dialog is gone by then, and another may have taken its place, and focus.
       setTimeout(() => {
+        if (opening < Math.max(...open)) return;
         const { activeElement, body } = document;
         if (activeElement !== body && activeElement !== inside) return;
         const there = [opener, below].find((one) => one?.isConnected);

@@ -2,19 +2,25 @@ import { CloseButton, Highlight, Input, Modal, Text, VisuallyHidden } from '@man
 import { IconSearch } from '@tabler/icons-react';
 import { useEffect, useId, useState, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useFocusBack } from './Dialog.tsx';
 import classes from './Palette.module.css';
 import { keepRecent, type Offer, type OfferGroup } from './palette-find.ts';
 import { useOffers, type Known } from './palette-offers.tsx';
 
 /** Whatever somebody may want next, by its name: the field keeps the focus, arrows choose. */
 export default function PaletteDialog(props: Known & { opened: boolean; onClose: () => void }) {
-  const { me, sections, onClose } = props;
+  const { me, sections, opened, onClose } = props;
   const { t } = useTranslation('palette');
-  // Shown after it is there: so it knows where the focus was, to give it back.
-  const [opened, setOpened] = useState(false);
-  useEffect(() => setOpened(props.opened), [props.opened]);
+  useFocusBack(opened);
   return (
-    <Modal.Root opened={opened} onClose={onClose} size={600} yOffset="10dvh" zIndex={400}>
+    <Modal.Root
+      opened={opened}
+      onClose={onClose}
+      returnFocus={false}
+      size={600}
+      yOffset="10dvh"
+      zIndex={400}
+    >
       <Modal.Overlay />
       <Modal.Content aria-label={t('title')}>
         <Chooser me={me} sections={sections} onClose={onClose} />
