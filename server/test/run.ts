@@ -33,7 +33,8 @@ const filesOfProcess = 10;
 /** They start processes, stop databases or share servers that their first file closes. */
 const oneFileEach =
   /^server\/test\/(chaos|commands|db|examples|lib)\/|^server\/test\/[^/]+$|^bench\//;
-const defaultTimeoutSeconds = '300';
+/** Several times what the longest takes: machines differ, and share their cores with others. */
+const defaultTimeoutSeconds = '900';
 /** What holds in one process has to hold over several: these run again with --fleet. */
 const fleetToo = [
   'server/test/http/chat-repeat.test.ts',

@@ -8,7 +8,7 @@ const scene = (callbacks: boolean) => (point: string) => ({ point, callbacks });
 
 test(
   'killed between intent and settlement, no adapter buys twice and nobody pays for what failed',
-  { timeout: 110_000 },
+  { timeout: 600_000 },
   async (t) => {
     const report = await chaosOfAdapters({
       seed,

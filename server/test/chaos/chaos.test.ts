@@ -8,7 +8,7 @@ const seed = Number(process.env.CHAOS_SEED ?? Date.now() % 1_000_000);
 
 test(
   'killed and paused in mid-flight it loses no request, pays no upstream twice and balances',
-  { timeout: 110_000 },
+  { timeout: 600_000 },
   async (t) => {
     const faults: Fault[] = [
       'stop_worker',
