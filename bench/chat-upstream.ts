@@ -1,8 +1,11 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { parentPort } from 'node:worker_threads';
+import { messageSize } from './load.ts';
 
-/** Answers every chat call at once with the same completion. */
+/**
+ * Answers every chat call at once with the same completion: prepared bytes, so that little of the
+ * machine goes to it.
+ */
 const reply = JSON.stringify({
   id: 'chatcmpl-1',
   object: 'chat.completion',
@@ -20,12 +23,23 @@ const reply = JSON.stringify({
   ],
   usage: { prompt_tokens: 24, completion_tokens: 14, total_tokens: 38 },
 });
-const head = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(reply) };
-const server = createServer((req, res) => {
-  req.resume();
-  req.once('end', () => res.writeHead(200, head).end(reply));
+const bytes = Buffer.from(
+  `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(reply)}\r\n\r\n${reply}`,
+);
+
+const server = createServer((socket) => {
+  let buffered: Buffer = Buffer.alloc(0);
+  socket.setNoDelay(true);
+  socket.on('data', (chunk) => {
+    buffered = buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk]);
+    for (let size; (size = messageSize(buffered)) !== null && size <= buffered.length; ) {
+      buffered = buffered.subarray(size);
+      socket.write(bytes);
+    }
+  });
+  // Who loads may leave in mid-call.
+  socket.on('error', () => socket.destroy());
 });
-server.keepAliveTimeout = 60_000;
 server.listen(0, '127.0.0.1', () =>
   parentPort!.postMessage((server.address() as AddressInfo).port),
 );

@@ -63,7 +63,7 @@ export async function load(options: LoadOptions): Promise<LoadResult> {
       socket.on('connect', next);
       socket.on('data', (chunk) => {
         buffered = buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk]);
-        const size = replySize(buffered);
+        const size = messageSize(buffered);
         if (size === null || buffered.length < size) return;
         const now = performance.now();
         if (now >= begin && now < end) {
@@ -86,8 +86,8 @@ export function within(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-/** Bytes of the first reply in the buffer, or null while its head is not whole. Every reply has a Content-Length. */
-function replySize(buffer: Buffer): number | null {
+/** Bytes of the first message in the buffer, or null while its head is not whole; its length is told by Content-Length. */
+export function messageSize(buffer: Buffer): number | null {
   const head = buffer.indexOf('\r\n\r\n');
   if (head === -1) return null;
   const text = buffer.toString('latin1', 0, head).toLowerCase();
