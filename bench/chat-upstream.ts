@@ -32,7 +32,7 @@ const server = createServer((socket) => {
   socket.setNoDelay(true);
   socket.on('data', (chunk) => {
     buffered = buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk]);
-    for (let size; (size = messageSize(buffered)) !== null && size <= buffered.length; ) {
+    for (let size; (size = messageSize(buffered)) !== null && size <= buffered.length;) {
       buffered = buffered.subarray(size);
       socket.write(bytes);
     }
