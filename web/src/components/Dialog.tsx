@@ -21,7 +21,7 @@ export function Drawer(props: DrawerProps) {
   return <MantineDrawer {...props} returnFocus={false} />;
 }
 
-/** What had focus last, and what had it last below all dialogs. */
+/** What had focus last, and what had it last below all dialogs. Loaded late, this asks the page. */
 let last = document.querySelector<HTMLElement>(':focus');
 let below = last;
 
