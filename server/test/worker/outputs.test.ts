@@ -260,7 +260,10 @@ describe('a generation that worked', () => {
     );
     // Where the upstream tells no cost that can be, the row's own counts: 0.004 USD an image.
     assert.deepEqual(rows, [{ cost_usd_micro: 4_321n }, { cost_usd_micro: 4_000n }]);
-    assert.doesNotMatch(JSON.stringify(await card(service, account, id)), /cost|[":]4321\b|\.004321/);
+    assert.doesNotMatch(
+      JSON.stringify(await card(service, account, id)),
+      /cost|[":]4321\b|\.004321/,
+    );
   });
 
   test('tells the operator what the resolution cost that was made', async () => {
