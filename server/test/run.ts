@@ -152,15 +152,17 @@ function filesBelow(folder: string): string[] {
 
 /** Gives the tests a clean environment, a folder for temporary files and a PostgreSQL. */
 async function withSurroundings<T>(work: () => Promise<T>): Promise<T> {
-  const tempParent = os.tmpdir();
-  const dataParent = memoryFolder() ?? tempParent;
-  for (const parent of new Set([tempParent, dataParent])) await removeLeftovers(parent);
-  const temp = makeFolder(tempParent);
-  const data = makeFolder(dataParent);
+  const disk = os.tmpdir();
+  const parent = memoryFolder() ?? disk;
+  for (const each of new Set([disk, parent])) await removeLeftovers(each);
+  const temp = makeFolder(parent);
+  const data = makeFolder(parent);
+  const onDisk = makeFolder(disk);
   let postgres: Embedded | undefined;
   try {
     cleanEnvironment();
     process.env.TMPDIR = temp;
+    process.env.FAREBOX_TEST_DISK = onDisk;
     // Two hundred processes would strip and compile the same files.
     process.env.NODE_COMPILE_CACHE = path.join(temp, 'compiled');
     if (!process.env.FAREBOX_TEST_DATABASE) {
@@ -173,7 +175,7 @@ async function withSurroundings<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } finally {
     await postgres?.stop();
-    for (const folder of [data, temp]) fs.rmSync(folder, { recursive: true, force: true });
+    for (const folder of [data, temp, onDisk]) fs.rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -195,15 +197,29 @@ function makeFolder(parent: string): string {
 }
 
 /**
- * In memory a database is cloned in a tenth of the time, with the durable settings left on.
- * Containers often have 64 MiB there, which is not enough.
+ * In memory a database is cloned in a tenth of the time, with the durable settings left on, and
+ * files that live for a second cost less. Containers often have 64 MiB there, which is not enough.
  */
 function memoryFolder(): string | undefined {
   const folder = '/dev/shm';
-  const bytesNeeded = 4 * 2 ** 30;
+  const bytesNeeded = 8 * 2 ** 30;
   if (!fs.existsSync(folder)) return undefined;
   const { bavail, bsize } = fs.statfsSync(folder);
-  return bavail * bsize >= bytesNeeded ? folder : undefined;
+  return bavail * bsize >= bytesNeeded && startsPrograms(folder) ? folder : undefined;
+}
+
+/** The browser is unpacked among the temporary files; where mounted `noexec` it could not start. */
+function startsPrograms(folder: string): boolean {
+  const probe = path.join(folder, `farebox-probe-${process.pid}`);
+  try {
+    fs.writeFileSync(probe, '', { mode: 0o755 });
+    fs.accessSync(probe, fs.constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    fs.rmSync(probe, { force: true });
+  }
 }
 
 /** A run that was killed leaves its folders, and its PostgreSQL running in one of them. */

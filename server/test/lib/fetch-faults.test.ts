@@ -130,12 +130,12 @@ describe('a fault', () => {
     });
     const begun = performance.now();
     await assertFault(
-      client().request({ url: server.url, timeoutMs: 150, maxBytes: 1e6 }),
+      client().request({ url: server.url, timeoutMs: 1000, maxBytes: 1e6 }),
       'timeout',
       true,
       202,
     );
-    assert.ok(performance.now() - begun < 1000);
+    assert.ok(performance.now() - begun < 10_000);
   });
 
   test('timeout: a call that waited for a connection is never sent, even later', async () => {

@@ -32,8 +32,9 @@ export function waterPainter(
       const share = Math.min(0.95, dark + 0.07 * swell * depth);
       const onLand = nearest !== undefined && mirrored * height > nearest.top[x]!;
       const from = Math.max(0, Math.min(TABLE - 1, Math.round(mirrored * TABLE))) * 3;
-      const aside = (u - frame.sunX) * spread;
-      const path = 1 / (1 + aside * aside + aside ** 4);
+      const off = (u - frame.sunX) * spread;
+      const aside = off * off;
+      const path = 1 / (1 + aside + aside * aside);
       const sparkle = 0.35 + 0.65 * Math.max(0, swell) * (0.4 + 0.6 * lattice((u * 270) | 0, wave));
       const gleam = Math.min(0.95, path * sparkle * (1 - depth * 0.55));
       for (let c = 0; c < 3; c++) {
