@@ -1,4 +1,5 @@
 import type { Config } from './config.ts';
+import { ApiError } from './core/errors.ts';
 import type { Ending, Moving, Transition } from './core/request.ts';
 import type { Hints } from './db/hints.ts';
 import type { Happenings } from './happenings.ts';
@@ -6,10 +7,16 @@ import { authenticateMany } from './db/keys.ts';
 import * as requests from './db/requests.ts';
 import { batch, type BatchOptions } from './lib/batch.ts';
 import type { Metrics } from './lib/metrics.ts';
-import { isDataError, type Database } from './lib/sql.ts';
+import { persistent, type Persist } from './lib/persistent.ts';
+import { isDataError, isUnavailable, type Database } from './lib/sql.ts';
 import { moveMany } from './operations/advance.ts';
 import type { Submit, Submitted } from './operations/submit.ts';
 import { takeTurn } from './operations/turn.ts';
+
+/** Between two tries of a database that is away. */
+const pauseMs = 100;
+const dark =
+  'The database does not answer, so it is not known whether this was taken or charged. Repeat it with the same Idempotency-Key, or look at GET /v1/requests.';
 
 /** Bounds of every batch, in place of each lane's own. */
 export interface BatchBounds {
@@ -42,8 +49,8 @@ export function openLanes({ db, hints, metrics, config, happenings, bounds }: La
       },
       { split: isDataError, ...options, ...bounds },
     );
-  const books = lane<Submit | Ending, Submitted | boolean>('books', turn(db), { max: 128 });
-  const move = lane('move', (moves: Moving[]) => moveMany(db, moves), { max: 256 });
+  const books = lane('books', turn(db, persistence(config)), { max: 128 });
+  const move = lane('move', moves(db, persistence(config)), { max: 256 });
   const calledBack = lane('called_back', callBack(db), { max: 256 });
 
   async function end(ending: Ending): Promise<boolean> {
@@ -105,12 +112,32 @@ function shows(moving: Moving): boolean {
   return moving.to === 'begin' || moving.to === 'notified';
 }
 
+/**
+ * A write whose answer was lost is made again for as long as a lease lasts: to give up at once
+ * would leave in the dark what was reserved and charged, or lose the handle of a job that is paid
+ * for.
+ */
+function persistence({ FAREBOX_LEASE_SECONDS: seconds }: Config): Persist {
+  return persistent({ isPassing: isUnavailable, patienceMs: seconds * 1000, pauseMs });
+}
+
+function moves(db: Database, persist: Persist) {
+  return (members: Moving[]): Promise<boolean[]> =>
+    persist((isRepeat) => moveMany(db, members, { isRepeat }));
+}
+
 /** Submits and endings as they came, in one turn of the books. */
-function turn(db: Database) {
+function turn(db: Database, persist: Persist) {
+  const inTheDark = (cause: unknown) => {
+    if (!isUnavailable(cause)) throw cause;
+    throw new ApiError('capacity_unavailable', { message: dark, cause });
+  };
   return async (members: (Submit | Ending)[]): Promise<(Submitted | boolean | Error)[]> => {
     const submits = members.filter((member): member is Submit => 'row' in member);
     const endings = members.filter((member): member is Ending => !('row' in member));
-    const { submitted, ended } = await takeTurn(db, submits, endings);
+    const { submitted, ended } = await persist((isRepeat) =>
+      takeTurn(db, submits, endings, { isRepeat }),
+    ).catch(inTheDark);
     const verdicts = { submit: submitted.values(), end: ended.values() };
     return members.map((member) => verdicts['row' in member ? 'submit' : 'end'].next().value!);
   };

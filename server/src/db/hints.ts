@@ -29,6 +29,9 @@ const gatherMs = 25;
 /** PostgreSQL takes payloads below 8000 bytes. Changes come first: callers wait for them. */
 const idsMax = 200;
 const reconnectMs = 1_000;
+const pingMs = 15_000;
+/** How long a ping may take to be answered. */
+const pongMs = 5_000;
 /** How long `close` waits for a connection that is being opened. */
 const closeMs = 1_000;
 
@@ -36,6 +39,8 @@ export interface HintsOptions {
   /** False: hints stay in this process. */
   remote: boolean;
   onError: (error: Error) => void;
+  /** Between two looks whether the connection that listens is still one. */
+  pingMs?: number;
 }
 
 export function openHints(db: Database, options: HintsOptions): Hints {
@@ -153,9 +158,25 @@ class Notifier implements Hints {
       // Whatever was told while nobody listened.
       tell(this.#changedListeners, 'any');
       tell(this.#createdListeners, 'any');
+      void this.#watch(client);
     } catch (error) {
       this.#options.onError(error as Error);
       this.#retry();
+    }
+  }
+
+  /** Whoever only listens is not told that the line is dead, and has to ask. */
+  async #watch(client: pg.Client): Promise<void> {
+    try {
+      for (;;) {
+        await pause(this.#options.pingMs ?? pingMs, undefined, { ref: false });
+        if (this.#closed || this.#listening !== client) return;
+        const ping = { text: 'select 1', query_timeout: pongMs };
+        await client.query(ping);
+      }
+    } catch (error) {
+      this.#options.onError(error as Error);
+      await client.end();
     }
   }
 

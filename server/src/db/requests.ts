@@ -114,6 +114,14 @@ export function findEarlier(
     join requests r on r.id = i.request_id`);
 }
 
+/** Those of the ids under which there is a request. */
+export async function existing(db: Connection, ids: string[]): Promise<string[]> {
+  const rows = await db.run<{ id: string }>(
+    sql`select id from requests where id = any(${ids}::uuid[])`,
+  );
+  return rows.map(({ id }) => id);
+}
+
 /**
  * Forgets Idempotency-Keys older than their retention, and that of a failed chat call, so that it
  * may run again.
@@ -277,7 +285,7 @@ type Ids = { id: string }[];
  * Commits the intents; returns those that may call. A request that was cancelled or claimed anew is
  * not among them.
  */
-export function beginMany(db: Connection, moves: To<'begin'>[]): Promise<Ids> {
+export function beginMany(db: Connection, moves: To<'begin'>[], isRepeat = false): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     with begun as (
       update requests r set status = 'IN_PROGRESS', upstream = d.upstream,
@@ -295,7 +303,10 @@ export function beginMany(db: Connection, moves: To<'begin'>[]): Promise<Ids> {
       returning r.id, d.attempt, d.upstream, d.class, d.request_hash
     )
     insert into attempts (request_id, attempt, upstream, class, request_hash)
-    select id, attempt, upstream, class, request_hash from begun returning request_id as id`);
+    select id, attempt, upstream, class, request_hash from begun
+    on conflict (request_id, attempt) do update set request_hash = excluded.request_hash
+      where ${isRepeat}
+    returning request_id as id`);
 }
 
 /** Keeps the handles, before anything else is done with the answer. */

@@ -140,11 +140,20 @@ export function openDatabase(options: DatabaseOptions): Database {
   // process.
   pool.on('error', onError);
   pool.on('connect', (client) => client.on('error', onError));
+  const breakIdle = idleOf(pool);
+  const judged = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await again(work);
+    } catch (error) {
+      if (isSilence(error)) breakIdle();
+      throw error;
+    }
+  };
 
   return {
     run: <Row extends object>(statement: Statement) =>
-      again(async () => (await pool.query(statement)).rows as Row[]),
-    tx: (work) => again(() => transact(pool, work)),
+      judged(async () => (await pool.query(statement)).rows as Row[]),
+    tx: (work) => judged(() => transact(pool, work)),
     async connect() {
       const { max: _max, pipeline: _pipeline, ...rest } = config;
       const client = new pg.Client({ ...rest, statement_timeout: 0, query_timeout: 0 });
@@ -192,6 +201,33 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** The server said nothing for longer than it may take to. */
+function isSilence(error: unknown): boolean {
+  return error instanceof Error && error.message === 'Query read timeout';
+}
+
+/**
+ * What made one connection fall silent has probably silenced those that idle beside it, and each
+ * would be found out by a caller who waits. Returns what breaks them; the pool makes new ones.
+ */
+function idleOf(pool: pg.Pool): () => void {
+  const idle = new Set<pg.PoolClient>();
+  pool.on('acquire', (client) => void idle.delete(client));
+  pool.on('release', (_error, client) => void idle.add(client));
+  pool.on('remove', (client) => void idle.delete(client));
+  return () =>
+    idle.forEach((client) => {
+      // By this the pool takes it out at once, before anybody else is given it.
+      client.emit('error', new Error('given up beside a connection that fell silent'));
+      socketOf(client).destroy();
+    });
+}
+
+/** The driver's types do not show it. */
+function socketOf(client: pg.PoolClient): Socket {
+  return (client as unknown as { connection: { stream: Socket } }).connection.stream;
+}
+
 const held = new WeakSet<pg.PoolClient>();
 
 /**
@@ -200,8 +236,7 @@ const held = new WeakSet<pg.PoolClient>();
  */
 function holdTogether(client: pg.PoolClient): void {
   if (held.has(client)) return;
-  // The driver's types do not show its socket.
-  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+  const stream = socketOf(client);
   held.add(client);
   stream.cork();
   process.nextTick(() => {

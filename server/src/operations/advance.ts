@@ -11,8 +11,12 @@ import type { Database } from '../lib/sql.ts';
  * that was overtaken by a later claim, by a cancel or by the end changes nothing and answers false.
  */
 
-/** Moves without money, in order. */
-export async function moveMany(db: Database, moves: Moving[]): Promise<boolean[]> {
+/** Moves without money, in order. A repeat may have been written before its answer was lost. */
+export async function moveMany(
+  db: Database,
+  moves: Moving[],
+  { isRepeat = false } = {},
+): Promise<boolean[]> {
   const only = <To extends Moving['to']>(to: To) =>
     moves.filter((move): move is Extract<Moving, { to: To }> => move.to === to);
   const run = async <To extends Moving['to']>(
@@ -23,7 +27,7 @@ export async function moveMany(db: Database, moves: Moving[]): Promise<boolean[]
     return wanted.length === 0 ? [] : (await write(db, wanted)).map(({ id }) => `${to} ${id}`);
   };
   const done = await Promise.all([
-    run('begin', requests.beginMany),
+    run('begin', (on, begins) => requests.beginMany(on, begins, isRepeat)),
     run('accepted', requests.acceptMany),
     run('wait', requests.waitMany),
     run('requeue', requests.requeueMany),
@@ -38,7 +42,7 @@ export async function moveMany(db: Database, moves: Moving[]): Promise<boolean[]
 /**
  * Decides on endings of locked requests: true where it ends it, false where it was overtaken, an
  * error for a charge that cannot be, or an output that cannot be written. The rows to write are put
- * into `ended`.
+ * into `ended`. A repeat also answers true where it had ended it before its answer was lost.
  */
 export function decideEndings(
   endings: Ending[],
@@ -46,12 +50,15 @@ export function decideEndings(
   usage: KeyUsage,
   rows: requests.Locked[],
   ended: requests.Ended[],
+  { isRepeat = false } = {},
 ): (boolean | Error)[] {
   const open = new Map(rows.map((row) => [row.id, row]));
   return endings.map((ending) => {
     const { account_id, key_id, opens_job } = ending;
     const row = open.get(ending.id);
-    if (!row || !mayEnd(ending, row)) return false;
+    if (!row) return false;
+    if (isRepeat && hasEnded(ending, row)) return true;
+    if (!mayEnd(ending, row)) return false;
     const { id: request_id, quoted_usd_micro: reserved, month } = row;
     const charge = ending.to === 'COMPLETED' ? ending.charge : null;
     if (charge !== null && (charge < 0n || charge > reserved))
@@ -72,6 +79,11 @@ function mayEnd(ending: Ending, row: requests.Locked): boolean {
   if (ending.attempt === null) return row.status === 'IN_QUEUE';
   if (row.attempt !== ending.attempt) return false;
   return row.status === 'IN_PROGRESS' || (row.status === 'IN_QUEUE' && ending.to === 'FAILED');
+}
+
+function hasEnded(ending: Ending, row: requests.Locked): boolean {
+  const isSame = ending.attempt === null || ending.attempt === row.attempt;
+  return isSame && row.status === ending.to;
 }
 
 function writtenAs(ending: Ending): requests.Ended | Error {

@@ -33,11 +33,26 @@ export function decideSubmits(
   submits: Submit[],
   books: Books,
   usage: KeyUsage,
-  earlier: requests.Earlier[],
+  { earlier, own }: Written,
   accepted: requests.NewRequest[],
 ): (Submitted | ApiError)[] {
   const known = new Map(earlier.map((e) => [scope(e.account_id, e.idempotency_key), e]));
-  return submits.map((submit) => decide(submit, books, usage, known, accepted));
+  return submits.map((submit) =>
+    own.has(submit.row.id) ? taken(submit.row) : decide(submit, books, usage, known, accepted),
+  );
+}
+
+/** What the books hold of these submits. */
+interface Written {
+  /** Requests with the Idempotency-Key of one of them. */
+  earlier: requests.Earlier[];
+  /** Ids of those that were written already, by a turn whose answer was lost. */
+  own: ReadonlySet<string>;
+}
+
+function taken(row: requests.NewRequest): Submitted {
+  const { id: request_id, model_id, kind, quoted_usd_micro, queue_position } = row;
+  return { request_id, model_id, kind, quoted_usd_micro, queue_position, replayed: false };
 }
 
 function decide(
@@ -58,8 +73,7 @@ function decide(
   if (refusal) return refusal;
   accepted.push(row);
   usage.reserve(row.key_id, row.quoted_usd_micro, row.call_seconds === null);
-  const { id: request_id, model_id, kind, quoted_usd_micro, queue_position } = row;
-  const submitted = { request_id, model_id, kind, quoted_usd_micro, queue_position };
+  const submitted = taken(row);
   if (key !== null) {
     const { account_id, idempotency_key, fingerprint } = row;
     known.set(key, {
@@ -69,7 +83,7 @@ function decide(
       fingerprint: fingerprint!,
     });
   }
-  return { ...submitted, replayed: false };
+  return submitted;
 }
 
 /** Checks the limits in their public order and takes the reservation. */

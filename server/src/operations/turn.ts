@@ -10,6 +10,8 @@ import { decideSubmits, type Submit, type Submitted } from './submit.ts';
 /**
  * A turn of the books: any number of submits and endings, their rows and their money in one
  * transaction. Beginnings and ends of one account wait for the same lock, so they take it together.
+ * A turn whose answer was lost may have been written: as a repeat it finds what is its own, and
+ * answers as the first would have.
  */
 export interface Turn {
   /** A verdict for each, in order. */
@@ -18,13 +20,18 @@ export interface Turn {
   ended: (boolean | Error)[];
 }
 
-export function takeTurn(db: Database, submits: Submit[], endings: Ending[]): Promise<Turn> {
+export function takeTurn(
+  db: Database,
+  submits: Submit[],
+  endings: Ending[],
+  { isRepeat = false } = {},
+): Promise<Turn> {
   return db.tx(async (tx) => {
     const members = [...submits.map(({ row }) => row), ...endings];
     const keyed = submits.flatMap(({ row }) => (row.idempotency_key === null ? [] : [row]));
     // One after the other on the wire, all answers in one round trip. The account's lock also
     // orders submits with the same Idempotency-Key, so the look-up behind it is exact.
-    const [books, usage, earlier, rows] = await Promise.all([
+    const [books, usage, earlier, rows, own] = await Promise.all([
       openBooks(
         tx,
         members.map((member) => member.account_id),
@@ -40,12 +47,19 @@ export function takeTurn(db: Database, submits: Submit[], endings: Ending[]): Pr
             tx,
             endings.map((ending) => ending.id),
           ),
+      isRepeat
+        ? requests.existing(
+            tx,
+            submits.map(({ row }) => row.id),
+          )
+        : [],
     ]);
     const ends: requests.Ended[] = [];
     const accepted: requests.NewRequest[] = [];
     // What an end gives back, a submit of the same turn may spend.
-    const ended = decideEndings(endings, books, usage, rows, ends);
-    const submitted = decideSubmits(submits, books, usage, earlier, accepted);
+    const ended = decideEndings(endings, books, usage, rows, ends, { isRepeat });
+    const known = { earlier, own: new Set(own) };
+    const submitted = decideSubmits(submits, books, usage, known, accepted);
     if (ends.length > 0) requests.endMany(tx, ends);
     if (accepted.length > 0) requests.insertMany(tx, accepted);
     writeBooks(tx, books);

@@ -32,7 +32,9 @@ before(async () => {
   const { host, port, user, database } = postgres.connection;
   const usual = process.env.FAREBOX_TEST_DATABASE;
   process.env.FAREBOX_TEST_DATABASE = `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
-  service = await startService({ running: true });
+  // What is under way waits so long for it to come back.
+  const env = { FAREBOX_LEASE_SECONDS: '2', FAREBOX_STEP_TIMEOUT_SECONDS: '1' };
+  service = await startService({ running: true, env });
   // Of the other files in this process.
   if (usual === undefined) delete process.env.FAREBOX_TEST_DATABASE;
   else process.env.FAREBOX_TEST_DATABASE = usual;

@@ -42,8 +42,11 @@ export interface Service {
   balance(account: TestAccount): Promise<{ available: bigint; reserved: bigint }>;
   transfers(): Promise<number>;
   audit(): Promise<void>;
-  /** Another service on the same database. */
-  another(overrides?: Record<string, string>): Promise<{ app: App; base: string }>;
+  /** Another service on the same database, by a pool of its own where one is given. */
+  another(
+    overrides?: Record<string, string>,
+    options?: { db?: Database },
+  ): Promise<{ app: App; base: string }>;
   stop(): Promise<void>;
 }
 

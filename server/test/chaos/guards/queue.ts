@@ -3,6 +3,8 @@ import type { Guard } from './guard.ts';
 const requests = 'src/db/requests.ts';
 const submit = 'src/operations/submit.ts';
 
+const lostCommits = { test: 'test/http/lost-commits.test.ts' };
+
 export const queue: Guard[] = [
   {
     guards: 'an upstream has so many places',
@@ -106,5 +108,26 @@ export const queue: Guard[] = [
     edits: [['/${attempt}-${index}`', '/${index}`']],
     test: 'test/worker/outputs.test.ts',
     name: 'is removed, and the outputs that count stay',
+  },
+  {
+    guards: 'a submit whose commit lost its answer is taken once',
+    file: 'src/operations/submit.ts',
+    edits: [['own.has(submit.row.id)', 'own.has(String(own.size))']],
+    ...lostCommits,
+    name: 'a submit: 202, and one request is reserved for',
+  },
+  {
+    guards: 'an end whose commit lost its answer is one',
+    file: 'src/operations/advance.ts',
+    edits: [['isRepeat && hasEnded(ending, row)', 'isRepeat && !hasEnded && row']],
+    ...lostCommits,
+    name: 'a cancel: 200, and its reservation is released once',
+  },
+  {
+    guards: 'an intent whose commit lost its answer holds',
+    file: 'src/db/requests.ts',
+    edits: [['where ${isRepeat}', 'where ${isRepeat} and false']],
+    ...lostCommits,
+    name: 'the intent to start a job: who recognises no repeat is asked once',
   },
 ];

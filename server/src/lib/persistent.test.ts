@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { persistent } from './persistent.ts';
+
+class Passing extends Error {}
+const options = { isPassing: (error: unknown) => error instanceof Passing, pauseMs: 1 };
+
+/** Fails so often, then answers with how often it was called and whether it knew. */
+function failing(times: number, Fault: new () => Error = Passing) {
+  const told: boolean[] = [];
+  return async (isRepeat: boolean) => {
+    told.push(isRepeat);
+    if (told.length <= times) throw new Fault();
+    return told;
+  };
+}
+
+describe('persistent work', () => {
+  test('is run once where it succeeds, and told so', async () => {
+    const persist = persistent({ ...options, patienceMs: 10_000 });
+    assert.deepEqual(await persist(failing(0)), [false]);
+  });
+
+  test('is run until it succeeds, and told that it is a repeat', async () => {
+    const persist = persistent({ ...options, patienceMs: 10_000 });
+    assert.deepEqual(await persist(failing(2)), [false, true, true]);
+  });
+
+  test('is not repeated where the failure is its own', async () => {
+    const persist = persistent({ ...options, patienceMs: 10_000 });
+    await assert.rejects(persist(failing(1, TypeError)), TypeError);
+  });
+
+  test('is given up once patience is over, and what follows is tried once, until one succeeds', async () => {
+    const persist = persistent({ ...options, patienceMs: 30 });
+    await assert.rejects(persist(failing(Infinity)), Passing);
+    await pause(40);
+    const later = failing(1);
+    await assert.rejects(persist(later), Passing);
+    assert.deepEqual(await persist(later), [false, false]);
+    // The row of failures is broken: there is patience again.
+    assert.deepEqual(await persist(failing(1)), [false, true]);
+  });
+});

@@ -1,0 +1,33 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+export interface PersistentOptions {
+  /** True for a failure that may pass by itself. */
+  isPassing: (error: unknown) => boolean;
+  /** From the first of an unbroken row of failures; the work of later ones is tried once. */
+  patienceMs: number;
+  pauseMs: number;
+}
+
+export type Persist = <T>(work: (isRepeat: boolean) => Promise<T>) => Promise<T>;
+
+/**
+ * Runs work until it succeeds or patience is over. The work is told whether it was tried before:
+ * a failure does not mean that nothing was done.
+ */
+export function persistent({ isPassing, patienceMs, pauseMs }: PersistentOptions): Persist {
+  let failingSince: number | null = null;
+  return async (work) => {
+    for (let isRepeat = false; ; isRepeat = true) {
+      try {
+        const value = await work(isRepeat);
+        failingSince = null;
+        return value;
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+        failingSince ??= performance.now();
+        if (performance.now() - failingSince > patienceMs) throw error;
+        await pause(pauseMs);
+      }
+    }
+  };
+}

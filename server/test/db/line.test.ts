@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { openHints, type Hints } from '../../src/db/hints.ts';
+import { isUnavailable, openDatabase, rawSql, type Database } from '../../src/lib/sql.ts';
+import { openLine, type DatabaseLine } from '../kit/database-line.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { until } from '../kit/until.ts';
+
+/** Connections that fall silent: nothing comes back any more, and nobody is told. */
+
+const connections = 4;
+let server: TestDatabase;
+let line: DatabaseLine;
+let db: Database;
+const errors: Error[] = [];
+before(async () => {
+  server = await testDatabase();
+  line = await openLine(server.url);
+  db = openDatabase({
+    connection: line.url,
+    max: connections,
+    statementTimeoutMs: 500,
+    applicationName: 'line',
+    onError: (error) => errors.push(error),
+  });
+});
+after(async () => {
+  await db.close();
+  await line.close();
+  await server.close();
+});
+
+const ask = () => db.run(rawSql('select 1'));
+const fill = () =>
+  Promise.all(Array.from({ length: connections }, () => db.run(rawSql('select pg_sleep(0.1)'))));
+
+describe('connections of the pool that fell silent', () => {
+  test('are all given up with the first that is found out', async () => {
+    await fill();
+    assert.equal(db.stats().idle, connections);
+    assert.equal(line.deafen(), connections);
+    await assert.rejects(ask(), isUnavailable);
+    const begun = performance.now();
+    await Promise.all(Array.from({ length: connections }, ask));
+    assert.ok(performance.now() - begun < 4_000, 'nobody waits for a second one');
+  });
+
+  test('fail a transaction once, and the next has another', async () => {
+    await fill();
+    line.deafen();
+    const begun = performance.now();
+    const work = () => db.tx((tx) => tx.run(rawSql('select 1')));
+    await assert.rejects(work(), isUnavailable);
+    // Not once for the statement and once more for its rollback.
+    assert.ok(performance.now() - begun < 9_000);
+    await work();
+  });
+});
+
+describe('a connection that listens', () => {
+  let far: Hints;
+  let near: Hints;
+  const heard: (string[] | 'any')[] = [];
+  before(() => {
+    const onError = (error: Error) => errors.push(error);
+    near = openHints(db, { remote: true, onError, pingMs: 100 });
+    far = openHints(server.db, { remote: true, onError });
+    near.onChanged((ids) => heard.push(ids));
+  });
+  after(async () => {
+    await near.close();
+    await far.close();
+  });
+
+  test('is replaced once it is silent, and who listens looks at everything', async () => {
+    const hears = (id: string) =>
+      until(
+        `it hears of ${id}`,
+        async () => {
+          far.changed([id]);
+          return heard.flat().includes(id);
+        },
+        20_000,
+      );
+    await hears('before');
+    line.deafen();
+    far.changed(['lost']);
+    await hears('after');
+    assert.ok(heard.lastIndexOf('any') > heard.findLastIndex((ids) => ids[0] === 'before'));
+    assert.ok(!heard.flat().includes('lost'));
+  });
+});

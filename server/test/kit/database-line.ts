@@ -1,0 +1,175 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/**
+ * The line between a service and its PostgreSQL, which a test can cut, hold up, make deaf, or let
+ * lose the answer of what was committed.
+ */
+export interface DatabaseLine {
+  /** To be used in place of the server's own. */
+  url: string;
+  /** Breaks each connection there is. */
+  cut(): void;
+  /**
+   * Nothing passes any more on the connections there are, and neither end is told. New ones are as
+   * ever.
+   */
+  deafen(): number;
+  /** Holds up everything, new connections too, until the function that it returns is called. */
+  holdUp(): () => void;
+  /**
+   * Of the next `count` transactions that write, or of those with a statement like `of`, the
+   * server's answer to the commit is lost, and the connection with it.
+   */
+  loseCommits(count: number, of?: RegExp): void;
+  /** Statements that wrote in transactions whose commit was lost, and how often. */
+  readonly lost: ReadonlyMap<string, number>;
+  close(): Promise<void>;
+}
+
+export async function openLine(serverUrl: string): Promise<DatabaseLine> {
+  const target = socketOf(serverUrl);
+  const ties = new Set<Tie>();
+  const lost = new Map<string, number>();
+  let held: PromiseWithResolvers<void> | undefined;
+  let toLose = { count: 0, of: /./ };
+  const shouldLose = (written: string[]): boolean => {
+    if (toLose.count === 0 || !written.some((text) => toLose.of.test(text))) return false;
+    toLose.count--;
+    for (const text of written) lost.set(text, (lost.get(text) ?? 0) + 1);
+    return true;
+  };
+  const server = createServer((near) => {
+    const tie = new Tie(near, connect(target), () => held?.promise, shouldLose);
+    ties.add(tie);
+    near.once('close', () => ties.delete(tie));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: serverUrl.replace(/@[^/]*\//, `@127.0.0.1:${port}/`),
+    lost,
+    cut() {
+      for (const tie of ties) tie.cut();
+    },
+    deafen() {
+      for (const tie of ties) tie.deaf = true;
+      return ties.size;
+    },
+    holdUp() {
+      const own = Promise.withResolvers<void>();
+      held = own;
+      return () => {
+        held = undefined;
+        own.resolve();
+      };
+    },
+    loseCommits(count, of = /./) {
+      toLose = { count, of };
+    },
+    async close() {
+      server.close();
+      for (const tie of ties) tie.cut();
+    },
+  };
+}
+
+/** A unix socket's folder stands in the place of the host, written as in an address. */
+function socketOf(serverUrl: string): { path: string } | { host: string; port: number } {
+  const [, host = '', port = '5432'] = /@([^:/]*):?(\d*)\//.exec(serverUrl) ?? [];
+  const name = decodeURIComponent(host);
+  return name.startsWith('/')
+    ? { path: `${name}/.s.PGSQL.${port}` }
+    : { host: name, port: Number(port) };
+}
+
+/** One connection, of which both directions are read as PostgreSQL's protocol has them. */
+class Tie {
+  deaf = false;
+  readonly #near: Socket;
+  readonly #far: Socket;
+  readonly #texts = new Map<string, string>();
+  /** What was asked and not answered yet: the text of each statement. */
+  readonly #asked: string[] = [];
+  /** Of the transaction under way: what was answered. */
+  #answered: string[] = [];
+  /** What wrote in transactions that the bytes in hand tell to be committed. */
+  #written: string[] = [];
+  #bound = '';
+  #command = '';
+
+  constructor(
+    near: Socket,
+    far: Socket,
+    heldUp: () => Promise<void> | undefined,
+    shouldLose: (written: string[]) => boolean,
+  ) {
+    this.#near = near;
+    this.#far = far;
+    const asked = messages((type, body) => this.#ask(type, body), { hasStartup: true });
+    const answered = messages((type, body) => this.#answer(type, body), { hasStartup: false });
+    const pass = async (from: Socket, to: Socket, look: (bytes: Buffer) => void) => {
+      for await (const bytes of from) {
+        await heldUp();
+        if (this.deaf) continue;
+        this.#written = [];
+        look(bytes as Buffer);
+        if (this.#written.length > 0 && shouldLose(this.#written)) return this.cut();
+        to.write(bytes as Buffer);
+      }
+    };
+    for (const [from, to, look] of [
+      [near, far, asked],
+      [far, near, answered],
+    ] as const) {
+      from.on('error', () => {});
+      pass(from, to, look)
+        .catch(() => {})
+        .finally(() => !this.deaf && this.cut());
+    }
+  }
+
+  cut(): void {
+    this.#near.destroy();
+    this.#far.destroy();
+  }
+
+  #ask(type: string, body: Buffer): void {
+    const parts = () => body.toString('latin1').split('\0');
+    if (type === 'P') this.#texts.set(parts()[0]!, parts()[1]!);
+    if (type === 'B') this.#bound = this.#texts.get(parts()[1]!) ?? '';
+    if (type === 'Q') this.#asked.push(parts()[0]!);
+    if (type === 'S') this.#asked.push(this.#bound);
+  }
+
+  #answer(type: string, body: Buffer): void {
+    if (type === 'C') this.#command = body.toString('latin1', 0, body.length - 1);
+    if (type !== 'Z') return;
+    this.#answered.push(this.#asked.shift() ?? '');
+    if (body.toString('latin1') !== 'I') return;
+    const written = this.#answered.filter((text) => /\b(insert|update|delete)\b/i.test(text));
+    if (this.#command !== 'ROLLBACK') this.#written.push(...written);
+    this.#answered = [];
+  }
+}
+
+/** Takes a stream apart into messages: a letter, a length of four bytes, a body. */
+function messages(
+  take: (type: string, body: Buffer) => void,
+  { hasStartup }: { hasStartup: boolean },
+): (bytes: Buffer) => void {
+  let rest = Buffer.alloc(0);
+  // The first message of a client has no letter.
+  let head = hasStartup ? 0 : 1;
+  return (bytes) => {
+    rest = Buffer.concat([rest, bytes]);
+    while (rest.length >= head + 4) {
+      const end = head + rest.readUInt32BE(head);
+      if (rest.length < end) break;
+      take(rest.toString('latin1', 0, head), rest.subarray(head + 4, end));
+      rest = rest.subarray(end);
+      head = 1;
+    }
+  };
+}
