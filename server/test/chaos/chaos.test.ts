@@ -12,16 +12,20 @@ test(
   async (t) => {
     const faults: Fault[] = [
       'stop_worker',
+      'lose_commits',
       'kill_worker',
       'stop_worker',
       'kill_service',
+      'hold_line',
       'kill_postgres',
+      'cut_line',
       'stop_worker',
+      'lose_commits',
     ];
     const report = await chaos({
       seed,
       faults,
-      rounds: 6,
+      rounds: faults.length,
       pauseMs: 500,
       submitters: 8,
       upstreamFaults,
@@ -29,7 +33,8 @@ test(
     t.diagnostic(JSON.stringify(report));
     assert.deepEqual(report.violations, []);
     // A run in which the dangerous paths were never taken proves nothing.
-    assert.equal(report.faults, 6);
+    assert.equal(report.faults, faults.length);
+    assert.ok(report.lostCommits > 0, 'no commit lost its answer');
     assert.ok(report.submitted >= 100, `only ${report.submitted} submits`);
     assert.ok(report.lostAnswers > 0, 'no answer was lost');
     assert.ok(report.repeats > 0, 'no start was repeated to the upstream that recognises it');

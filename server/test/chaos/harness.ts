@@ -6,6 +6,7 @@ import { startEmbedded } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { isUnavailable, openDatabase, rawSql, type Database } from '../../src/lib/sql.ts';
+import { openLine, type DatabaseLine } from '../kit/database-line.ts';
 import { createAccount } from '../../src/operations/account.ts';
 import { deposit } from '../../src/operations/deposit.ts';
 import { createKey } from '../../src/operations/key.ts';
@@ -27,7 +28,19 @@ export interface ChaosOptions {
   log?: (line: string) => void;
 }
 
-export type Fault = 'kill_worker' | 'kill_service' | 'kill_postgres' | 'stop_worker' | 'none';
+/** What is done to a process, to PostgreSQL, or to the line between the two. */
+export const faults = [
+  'kill_worker',
+  'kill_service',
+  'kill_postgres',
+  'stop_worker',
+  'lose_commits',
+  'cut_line',
+  'hold_line',
+  'deafen_line',
+  'none',
+] as const;
+export type Fault = (typeof faults)[number];
 
 export interface ChaosReport {
   seed: number;
@@ -38,6 +51,10 @@ export interface ChaosReport {
   /** Faults that were really played. */
   faults: number;
   fenced: number;
+  /** Transactions that PostgreSQL committed and whose process was not told. */
+  lostCommits: number;
+  /** What those wrote, as statements of different texts. */
+  lostStatements: number;
   lostAnswers: number;
   repeats: number;
   callerRetries: number;
@@ -49,6 +66,8 @@ const leaseSeconds = 1.5;
 /** A class C job whose answer was lost is given up after it. */
 const jobAgeSeconds = 10;
 const healMs = 60_000;
+/** Of each process, in one fault. */
+const commitsLost = 3;
 /** Of one worker, until a pause catches it at work. */
 const pausesMax = 10;
 /** One fault tends to show a thousand times. */
@@ -76,7 +95,6 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   const env = {
     PATH: process.env.PATH,
     PORT: '0',
-    DATABASE_URL: url,
     FAREBOX_DATA_DIR: join(dir, 'files'),
     FAREBOX_CATALOG: join(dir, 'catalog'),
     FAREBOX_SECRET: 'a secret of at least thirty-two characters',
@@ -90,13 +108,18 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   };
   const nodes: Node[] = [];
   const callers: Caller[] = [];
-  let faults = 0;
+  const lines: DatabaseLine[] = [];
+  let played = 0;
   let fenced = 0;
   try {
     await migrate(db);
     const key = await fund(db);
-    for (const role of ['http', 'both', 'worker'] as const)
-      nodes.push(await startNode(role, upstream.url, env));
+    for (const role of ['http', 'both', 'worker'] as const) {
+      const line = await openLine(url);
+      lines.push(line);
+      nodes.push(await startNode(role, upstream.url, { ...env, DATABASE_URL: line.url }));
+    }
+    const scene = { nodes, lines, upstreamUrl: upstream.url, env, embedded, random };
     const stop = new AbortController();
     const journals = Array.from({ length: options.submitters }, (_, i) => {
       const caller: Caller = { got: new Map(), retries: 0, strange: [] };
@@ -109,8 +132,8 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
       await pause(options.pauseMs * (0.5 + random()));
       const fault = options.faults[round % options.faults.length]!;
       log(`${round + 1}/${options.rounds} ${fault}`);
-      if (fault !== 'none') faults++;
-      fenced += await play(fault, nodes, upstream.url, env, embedded, random);
+      if (fault !== 'none') played++;
+      fenced += await play(fault, scene);
     }
     await pause(options.pauseMs);
     stop.abort();
@@ -124,13 +147,15 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     ].slice(0, violationsShown);
     return {
       seed: options.seed,
-      faults,
+      faults: played,
       fenced,
       violations,
+      ...lossesOf(lines),
       ...(await figures(db, callers, upstream)),
     };
   } finally {
     await Promise.all(nodes.map((node) => kill(node.child, 'SIGKILL')));
+    await Promise.all(lines.map((line) => line.close()));
     await upstream.close();
     await db.close();
     await embedded.stop();
@@ -169,39 +194,60 @@ export async function startNode(
   return { role, child, port };
 }
 
+interface Scene {
+  nodes: Node[];
+  /** Of each node, to PostgreSQL. */
+  lines: DatabaseLine[];
+  upstreamUrl: string;
+  env: NodeJS.ProcessEnv;
+  embedded: { pid: number };
+  random: () => number;
+}
+
 /** Plays one fault; returns the fenced writes that a killed process takes the count of with it. */
-async function play(
-  fault: Fault,
-  nodes: Node[],
-  upstreamUrl: string,
-  env: NodeJS.ProcessEnv,
-  embedded: { pid: number },
-  random: () => number,
-): Promise<number> {
-  if (fault === 'none') return 0;
-  if (fault === 'kill_postgres') {
-    process.kill(embedded.pid, 'SIGKILL');
-    return 0;
-  }
-  const candidates = nodes.filter((node) =>
-    fault === 'kill_service' ? node.role !== 'worker' : node.role !== 'http',
+async function play(fault: Fault, scene: Scene): Promise<number> {
+  const { nodes, lines, embedded, random } = scene;
+  const candidates = nodes.filter(({ role }) =>
+    fault === 'kill_worker' || fault === 'stop_worker'
+      ? role !== 'http'
+      : fault !== 'kill_service' || role !== 'worker',
   );
   const victim = candidates[Math.floor(random() * candidates.length)]!;
-  if (fault === 'stop_worker') {
-    await overtake(victim);
-    return 0;
+  const line = lines[nodes.indexOf(victim)]!;
+  if (fault === 'kill_postgres') process.kill(embedded.pid, 'SIGKILL');
+  if (fault === 'stop_worker') await overtake(victim);
+  if (fault === 'lose_commits') for (const each of lines) each.loseCommits(commitsLost);
+  if (fault === 'cut_line') line.cut();
+  if (fault === 'deafen_line') line.deafen();
+  if (fault === 'hold_line') {
+    const letGo = line.holdUp();
+    await pause(leaseSeconds * 1000 * 1.4);
+    letGo();
   }
+  return fault === 'kill_worker' || fault === 'kill_service' ? replace(victim, scene) : 0;
+}
+
+async function replace(victim: Node, { nodes, lines, upstreamUrl, env }: Scene): Promise<number> {
   const fenced = await fencedWrites([victim]);
+  const at = nodes.indexOf(victim);
   await kill(victim.child, 'SIGKILL');
   // PostgreSQL may be away in this moment: a service that finds none ends, and its supervisor starts it again.
   for (;;) {
     try {
-      nodes[nodes.indexOf(victim)] = await startNode(victim.role, upstreamUrl, env);
+      const told = { ...env, DATABASE_URL: lines[at]!.url };
+      nodes[at] = await startNode(victim.role, upstreamUrl, told);
       return fenced;
     } catch {
       await pause(200);
     }
   }
+}
+
+function lossesOf(lines: DatabaseLine[]) {
+  return {
+    lostCommits: lines.reduce((sum, line) => sum + line.lostCommits, 0),
+    lostStatements: new Set(lines.flatMap((line) => [...line.lost.keys()])).size,
+  };
 }
 
 /**

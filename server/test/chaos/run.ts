@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { allScenes, chaosOfAdapters } from './adapters.ts';
-import { chaos, type Fault } from './harness.ts';
+import { chaos, faults, type Fault } from './harness.ts';
 
 /**
  * The long form of the fault tests: `npm run chaos [-- --rounds N --seed N --fault NAME]`. Prints one line a fault and
@@ -16,9 +16,13 @@ const { values } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 });
-const all: Fault[] = ['kill_worker', 'kill_service', 'stop_worker', 'kill_worker', 'kill_postgres'];
-const help = `npm run chaos -- [--rounds N] [--seed N] [--fault ${[...new Set(all)].join('|')}]…
-    Kills and stops processes of a service under load; N faults, 200 if not said.
+const all: Fault[] = [
+  ...['kill_worker', 'kill_service', 'stop_worker', 'lose_commits', 'kill_worker', 'kill_postgres'],
+  ...['cut_line', 'lose_commits', 'hold_line', 'kill_worker', 'deafen_line'],
+] as Fault[];
+const help = `npm run chaos -- [--rounds N] [--seed N] [--fault NAME]…
+    Kills and stops processes of a service under load, and breaks their lines to PostgreSQL; N faults, 200 if not said.
+    NAME is one of ${faults.join(', ')}.
 npm run chaos -- --adapters [--rounds N] [--seed N] [--point TEXT]…
     Kills the service with its real adapters in each moment between intent and settlement, and at random; the upstreams
     are local stand-ins. A round goes through every moment, every second one with upstreams that call back; N rounds, 2

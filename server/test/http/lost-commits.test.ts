@@ -76,7 +76,6 @@ after(async () => {
 
 /** All that moves money. */
 const books = /\btransfers\b/;
-const lostSoFar = () => line.lost.values().reduce((sum, count) => sum + count, 0);
 
 const call = (method: string, path: string, more = {}): Promise<Reply> =>
   service.call(method, path, { key: account.key, base, ...more });
@@ -90,11 +89,11 @@ const work = async () => {
 /** What the call left behind, while the answers of `count` commits were lost to it. */
 async function through<T>(count: number, work: () => Promise<T>, of = books) {
   const earlier = await traces(service);
-  const before = lostSoFar();
+  const before = line.lostCommits;
   line.loseCommits(count, of);
   const value = await work();
   line.loseCommits(0);
-  assert.ok(lostSoFar() > before, 'no answer was lost');
+  assert.ok(line.lostCommits > before, 'no answer was lost');
   const later = await traces(service);
   const left = Object.fromEntries(
     Object.entries(later).map(([name, n]) => [name, BigInt(n) - BigInt(earlier[name]!)] as const),

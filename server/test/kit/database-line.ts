@@ -24,6 +24,7 @@ export interface DatabaseLine {
   loseCommits(count: number, of?: RegExp): void;
   /** Statements that wrote in transactions whose commit was lost, and how often. */
   readonly lost: ReadonlyMap<string, number>;
+  readonly lostCommits: number;
   close(): Promise<void>;
 }
 
@@ -31,11 +32,13 @@ export async function openLine(serverUrl: string): Promise<DatabaseLine> {
   const target = socketOf(serverUrl);
   const ties = new Set<Tie>();
   const lost = new Map<string, number>();
+  let lostCommits = 0;
   let held: PromiseWithResolvers<void> | undefined;
   let toLose = { count: 0, of: /./ };
   const shouldLose = (written: string[]): boolean => {
     if (toLose.count === 0 || !written.some((text) => toLose.of.test(text))) return false;
     toLose.count--;
+    lostCommits++;
     for (const text of written) lost.set(text, (lost.get(text) ?? 0) + 1);
     return true;
   };
@@ -50,6 +53,9 @@ export async function openLine(serverUrl: string): Promise<DatabaseLine> {
   return {
     url: serverUrl.replace(/@[^/]*\//, `@127.0.0.1:${port}/`),
     lost,
+    get lostCommits() {
+      return lostCommits;
+    },
     cut() {
       for (const tie of ties) tie.cut();
     },
