@@ -83,7 +83,7 @@ export function leastRate(source: Bytes, leastBytes: number, windowMs: number): 
     let timer = setTimeout(judge, leftMs);
     return () => {
       clearTimeout(timer);
-      leftMs -= performance.now() - begun;
+      leftMs = Math.max(leftMs - (performance.now() - begun), 0);
     };
   });
   const inner = timed[Symbol.asyncIterator]();

@@ -116,6 +116,6 @@ class Held {
 
   #until(ms: number): NodeJS.Timeout {
     const lost = () => this.end(new DOMException('The lease could not be renewed.', 'AbortError'));
-    return setTimeout(lost, ms);
+    return setTimeout(lost, Math.max(ms, 0));
   }
 }

@@ -66,6 +66,8 @@ const leaseSeconds = 1.5;
 /** A class C job whose answer was lost is given up after it. */
 const jobAgeSeconds = 10;
 const healMs = 60_000;
+/** How far the clock of each process is off: only PostgreSQL's may decide anything. */
+const clockOffMs = { http: 0, both: -3 * 3_600_000, worker: 40 * 86_400_000 };
 /** Of each process, in one fault. */
 const commitsLost = 3;
 /** Of one worker, until a pause catches it at work. */
@@ -117,7 +119,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
     for (const role of ['http', 'both', 'worker'] as const) {
       const line = await openLine(url);
       lines.push(line);
-      nodes.push(await startNode(role, upstream.url, { ...env, DATABASE_URL: line.url }));
+      nodes.push(await startNode(role, upstream.url, envOf(role, line, env)));
     }
     const scene = { nodes, lines, upstreamUrl: upstream.url, env, embedded, random };
     const stop = new AbortController();
@@ -194,6 +196,10 @@ export async function startNode(
   return { role, child, port };
 }
 
+function envOf(role: Node['role'], line: DatabaseLine, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { ...env, DATABASE_URL: line.url, CHAOS_CLOCK_OFF_MS: String(clockOffMs[role]) };
+}
+
 interface Scene {
   nodes: Node[];
   /** Of each node, to PostgreSQL. */
@@ -234,8 +240,8 @@ async function replace(victim: Node, { nodes, lines, upstreamUrl, env }: Scene):
   // PostgreSQL may be away in this moment: a service that finds none ends, and its supervisor starts it again.
   for (;;) {
     try {
-      const told = { ...env, DATABASE_URL: lines[at]!.url };
-      nodes[at] = await startNode(victim.role, upstreamUrl, told);
+      const { role } = victim;
+      nodes[at] = await startNode(role, upstreamUrl, envOf(role, lines[at]!, env));
       return fenced;
     } catch {
       await pause(200);

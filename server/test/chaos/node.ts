@@ -2,12 +2,14 @@ import { startApp } from '../../src/app.ts';
 import { openStore } from '../../src/store.ts';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/lib/log.ts';
+import { setClockOff } from './clock.ts';
 import { createRemote } from './remote.ts';
 
 /**
  * One process of the service under fire: `node.ts http|worker|both [UPSTREAM_URL]`, told the rest by environment. Without
  * the address its upstreams are those of its catalog.
  */
+setClockOff(Number(process.env.CHAOS_CLOCK_OFF_MS ?? 0));
 const [role, upstreamUrl] = process.argv.slice(2) as [string, string?];
 const config = readConfig();
 const log = createLog(config.FAREBOX_LOG_LEVEL);

@@ -146,7 +146,9 @@ export const advice: Record<ErrorCode, Advice> = {
   capacity_unavailable: {
     when:
       'The models behind this id rest or have too long a queue, the server is overloaded or ' +
-      'about to stop, or something it needs is not there. Nothing was charged.',
+      'about to stop, or something it needs is not there. Nothing was charged; where the database ' +
+      'went away in the middle of the call for longer than the service waits for it, the message ' +
+      'says that this is not known.',
     do:
       'Wait as long as `Retry-After` says, then longer each time, and send it again with the ' +
       'same `Idempotency-Key`.',
