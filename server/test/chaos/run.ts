@@ -17,9 +17,18 @@ const { values } = parseArgs({
   },
 });
 const all: Fault[] = [
-  ...['kill_worker', 'kill_service', 'stop_worker', 'lose_commits', 'kill_worker', 'kill_postgres'],
-  ...['cut_line', 'lose_commits', 'hold_line', 'kill_worker', 'deafen_line'],
-] as Fault[];
+  'kill_worker',
+  'kill_service',
+  'stop_worker',
+  'lose_commits',
+  'kill_worker',
+  'kill_postgres',
+  'cut_line',
+  'lose_commits',
+  'hold_line',
+  'kill_worker',
+  'deafen_line',
+];
 const help = `npm run chaos -- [--rounds N] [--seed N] [--fault NAME]…
     Kills and stops processes of a service under load, and breaks their lines to PostgreSQL; N faults, 200 if not said.
     NAME is one of ${faults.join(', ')}.
