@@ -30,9 +30,9 @@ const gatherMs = 25;
 const idsMax = 200;
 const reconnectMs = 1_000;
 const pingMs = 15_000;
-/** How long a ping may take to be answered. */
-const pongMs = 5_000;
-/** How long `close` waits for a connection that is being opened. */
+/** How long a statement on the connection that listens may take. */
+const answerMs = 5_000;
+/** How long is waited for a connection that is being opened or ended. */
 const closeMs = 1_000;
 
 export interface HintsOptions {
@@ -66,7 +66,7 @@ class Notifier implements Hints {
   constructor(db: Database, options: HintsOptions) {
     this.#db = db;
     this.#options = options;
-    if (options.remote) this.#opening = this.#listen();
+    if (options.remote) void this.#listen();
   }
 
   changed(ids: string[]): void {
@@ -147,44 +147,76 @@ class Notifier implements Hints {
     if (work === 'w') for (const listener of this.#workListeners) listener();
   }
 
+  /** One connection after the other, each to its end. */
   async #listen(): Promise<void> {
+    while (!this.#closed) {
+      try {
+        const opened = this.#open();
+        this.#opening = opened.then(
+          () => {},
+          () => {},
+        );
+        await this.#watch(await opened);
+      } catch (error) {
+        if (!this.#closed) this.#options.onError(error as Error);
+      }
+      await pause(reconnectMs, undefined, { ref: false });
+    }
+  }
+
+  async #open(): Promise<Listening> {
+    const client = await this.#db.connect();
+    const listening = { client, isOver: false, over: Promise.withResolvers<void>() };
+    client.once('end', () => {
+      listening.isOver = true;
+      listening.over.resolve();
+    });
     try {
-      const client = await this.#db.connect();
-      if (this.#closed) return await client.end();
-      this.#listening = client;
       client.on('notification', ({ payload }) => this.#receive(payload ?? ''));
-      client.once('end', () => this.#retry());
-      await client.query(`listen ${channel}`);
+      await client.query(inTime(`listen ${channel}`));
+      if (this.#closed) throw new Error('closed meanwhile');
+      this.#listening = client;
       // Whatever was told while nobody listened.
       tell(this.#changedListeners, 'any');
       tell(this.#createdListeners, 'any');
-      void this.#watch(client);
+      return listening;
     } catch (error) {
-      this.#options.onError(error as Error);
-      this.#retry();
+      await leave(client);
+      throw error;
     }
   }
 
-  /** Whoever only listens is not told that the line is dead, and has to ask. */
-  async #watch(client: pg.Client): Promise<void> {
+  /** Until it ends. Whoever only listens is not told that the line is dead, and has to ask. */
+  async #watch(listening: Listening): Promise<void> {
+    const { client, over } = listening;
     try {
       for (;;) {
-        await pause(this.#options.pingMs ?? pingMs, undefined, { ref: false });
-        if (this.#closed || this.#listening !== client) return;
-        const ping = { text: 'select 1', query_timeout: pongMs };
-        await client.query(ping);
+        const rest = pause(this.#options.pingMs ?? pingMs, undefined, { ref: false });
+        await Promise.race([over.promise, rest]);
+        if (this.#closed || listening.isOver) return;
+        await client.query(inTime('select 1'));
       }
-    } catch (error) {
-      this.#options.onError(error as Error);
-      await client.end();
+    } finally {
+      this.#listening = undefined;
+      if (!this.#closed) await leave(client);
     }
   }
+}
 
-  #retry(): void {
-    this.#listening = undefined;
-    if (this.#closed) return;
-    setTimeout(() => (this.#opening = this.#listen()), reconnectMs).unref();
-  }
+interface Listening {
+  client: pg.Client;
+  isOver: boolean;
+  over: PromiseWithResolvers<void>;
+}
+
+function inTime(text: string) {
+  return { text, query_timeout: answerMs };
+}
+
+/** One that had an error, or gives no answer, must not stay open beside its successor. */
+async function leave(client: pg.Client): Promise<void> {
+  const enough = pause(closeMs, undefined, { ref: false });
+  await Promise.race([client.end().catch(() => {}), enough]);
 }
 
 function tell(listeners: Set<(ids: Ids) => void>, ids: Ids): void {

@@ -9,6 +9,11 @@ export const callsPerConnectionMax = 4;
 export interface Connections {
   /** The calls under way on a connection, for whoever begins one to add and take out again. */
   calls(socket: Socket): Set<ServerResponse>;
+  /**
+   * Lets the last reply under way on each connection say that it is the last, where that can still
+   * be said: who is not told may send the next call into a connection that is being closed.
+   */
+  announceEnd(): void;
 }
 
 interface Line {
@@ -52,7 +57,15 @@ export function watchConnections(
     clearInterval(look);
     done();
   });
-  return { calls: (socket) => lines.get(socket)?.calls ?? new Set() };
+  return {
+    calls: (socket) => lines.get(socket)?.calls ?? new Set(),
+    announceEnd() {
+      for (const { calls } of lines.values()) {
+        const last = [...calls].at(-1);
+        if (last && !last.headersSent) last.setHeader('connection', 'close');
+      }
+    },
+  };
 }
 
 function cutStalled(

@@ -100,6 +100,7 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
   let inFlight = 0;
   const connections = watchConnections(app, deps.settings.times);
   const shedLog = createShedLog(deps.log);
+  deps.draining.addEventListener('abort', () => connections.announceEnd(), { once: true });
   app.addHook('onRequest', (req, reply, done) => {
     reply.header('x-request-id', req.id);
     // Kept open for a next call it would hold up the stop.
@@ -136,7 +137,7 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
       rest();
       discardRest(req.raw, lingerMs);
       // Its headers may have left before the stop began.
-      if (deps.draining.aborted) req.raw.socket.end();
+      if (deps.draining.aborted && calls.size === 0) req.raw.socket.end();
       const route = req.routeOptions.url ?? 'none';
       deps.metrics.httpSeconds.observe(
         { route, status: String(reply.raw.statusCode) },

@@ -72,16 +72,34 @@ describe('a connection that listens', () => {
     await far.close();
   });
 
+  const hears = (id: string) =>
+    until(
+      `it hears of ${id}`,
+      async () => {
+        far.changed([id]);
+        return heard.flat().includes(id);
+      },
+      20_000,
+    );
+
+  test('that is broken in the moment it begins has one successor, and each hint is heard once', async () => {
+    await hears('first');
+    const connections = rawSql(
+      `select from pg_stat_activity where application_name = 'line' and query like 'listen %'`,
+    );
+    const earlier = errors.length;
+    line.cutAt(/^listen/);
+    line.cut();
+    await until('it tried some times', () => errors.length > earlier + 8, 20_000);
+    line.cutAt(null);
+    await hears('again');
+    far.changed(['once']);
+    await hears('later');
+    assert.equal(heard.flat().filter((id) => id === 'once').length, 1);
+    assert.equal((await server.db.run(connections)).length, 1);
+  });
+
   test('is replaced once it is silent, and who listens looks at everything', async () => {
-    const hears = (id: string) =>
-      until(
-        `it hears of ${id}`,
-        async () => {
-          far.changed([id]);
-          return heard.flat().includes(id);
-        },
-        20_000,
-      );
     await hears('before');
     line.deafen();
     far.changed(['lost']);

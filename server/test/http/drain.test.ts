@@ -172,6 +172,35 @@ describe('a process', { concurrency: true }, () => {
     await assert.rejects(fetch(`${base}/livez`));
   });
 
+  test('says on each connection with which reply it ends, also where the call began before the stop', async () => {
+    const { app, base } = await service.another({ FAREBOX_DRAIN_SECONDS: '0.5' });
+    const account = await service.account();
+    const body = { prompt: 'x' };
+    const submitted = await service.call('POST', '/v1/queue/fake/image', {
+      key: account.key,
+      base,
+      body,
+    });
+    const path = `/v1/requests/${submitted.body.request_id}`;
+    const line = await heldConnection(base);
+    const get = (what: string) =>
+      `GET ${path}${what} HTTP/1.1\r\nhost: x\r\nauthorization: Key ${account.key}\r\n\r\n`;
+    const said = line(get('/status?wait=20') + get(''));
+    await until('both are under way', () => app.metrics.counts.inFlight === 2);
+    await app.stop();
+    const replies = (await said).split(/(?=HTTP\/1\.1 )/);
+    assert.deepEqual(
+      replies.map((reply) => [
+        /^HTTP\S+ (\d+)/.exec(reply)?.[1],
+        /^connection: (.+)$/im.exec(reply)?.[1],
+      ]),
+      [
+        ['200', 'keep-alive'],
+        ['200', 'close'],
+      ],
+    );
+  });
+
   test('that proves its books breaks that off, and leaves no statement running', async () => {
     const other = await startService({ times: { auditFirstMs: 0 } });
     try {

@@ -10,6 +10,8 @@ export interface DatabaseLine {
   url: string;
   /** Breaks each connection there is. */
   cut(): void;
+  /** Breaks a connection with the first statement like this one, before the server has it. */
+  cutAt(text: RegExp | null): void;
   /**
    * Nothing passes any more on the connections there are, and neither end is told. New ones are as
    * ever.
@@ -33,6 +35,7 @@ export async function openLine(serverUrl: string): Promise<DatabaseLine> {
   const ties = new Set<Tie>();
   const lost = new Map<string, number>();
   let lostCommits = 0;
+  let cutting: RegExp | null = null;
   let held: PromiseWithResolvers<void> | undefined;
   let toLose = { count: 0, of: /./ };
   const shouldLose = (written: string[]): boolean => {
@@ -43,7 +46,11 @@ export async function openLine(serverUrl: string): Promise<DatabaseLine> {
     return true;
   };
   const server = createServer((near) => {
-    const tie = new Tie(near, connect(target), () => held?.promise, shouldLose);
+    const tie = new Tie(near, connect(target), {
+      heldUp: () => held?.promise,
+      shouldLose,
+      shouldCut: (text) => cutting?.test(text) ?? false,
+    });
     ties.add(tie);
     near.once('close', () => ties.delete(tie));
   });
@@ -58,6 +65,9 @@ export async function openLine(serverUrl: string): Promise<DatabaseLine> {
     },
     cut() {
       for (const tie of ties) tie.cut();
+    },
+    cutAt(text) {
+      cutting = text;
     },
     deafen() {
       for (const tie of ties) tie.deaf = true;
@@ -90,6 +100,12 @@ function socketOf(serverUrl: string): { path: string } | { host: string; port: n
     : { host: name, port: Number(port) };
 }
 
+interface Faults {
+  heldUp: () => Promise<void> | undefined;
+  shouldLose: (written: string[]) => boolean;
+  shouldCut: (text: string) => boolean;
+}
+
 /** One connection, of which both directions are read as PostgreSQL's protocol has them. */
 class Tie {
   deaf = false;
@@ -105,12 +121,7 @@ class Tie {
   #bound = '';
   #command = '';
 
-  constructor(
-    near: Socket,
-    far: Socket,
-    heldUp: () => Promise<void> | undefined,
-    shouldLose: (written: string[]) => boolean,
-  ) {
+  constructor(near: Socket, far: Socket, { heldUp, shouldLose, shouldCut }: Faults) {
     this.#near = near;
     this.#far = far;
     const asked = messages((type, body) => this.#ask(type, body), { hasStartup: true });
@@ -121,6 +132,7 @@ class Tie {
         if (this.deaf) continue;
         this.#written = [];
         look(bytes as Buffer);
+        if (from === near && this.#asked.some(shouldCut)) return this.cut();
         if (this.#written.length > 0 && shouldLose(this.#written)) return this.cut();
         to.write(bytes as Buffer);
       }
