@@ -16,7 +16,7 @@ import { takeTurn } from './operations/turn.ts';
 /** Between two tries of a database that is away. */
 const pauseMs = 100;
 const dark =
-  'The database does not answer, so it is not known whether this was taken or charged. Repeat it with the same Idempotency-Key, or look at GET /v1/requests.';
+  'The database does not answer, so it is not known whether this was taken or charged. Repeat it only with the Idempotency-Key it had; without one look at GET /v1/requests first.';
 
 /** Bounds of every batch, in place of each lane's own. */
 export interface BatchBounds {
@@ -130,7 +130,9 @@ function moves(db: Database, persist: Persist) {
 function turn(db: Database, persist: Persist) {
   const inTheDark = (cause: unknown) => {
     if (!isUnavailable(cause)) throw cause;
-    throw new ApiError('capacity_unavailable', { message: dark, cause });
+    // Stock clients repeat a 503 by themselves, and this may have been charged.
+    const headers = { 'x-should-retry': 'false' };
+    throw new ApiError('capacity_unavailable', { message: dark, headers, cause });
   };
   return async (members: (Submit | Ending)[]): Promise<(Submitted | boolean | Error)[]> => {
     const submits = members.filter((member): member is Submit => 'row' in member);

@@ -310,7 +310,11 @@ export function beginMany(db: Connection, moves: To<'begin'>[], isRepeat = false
 }
 
 /** Keeps the handles, before anything else is done with the answer. */
-export function acceptMany(db: Connection, moves: To<'accepted'>[]): Promise<Ids> {
+export function acceptMany(
+  db: Connection,
+  moves: To<'accepted'>[],
+  isRepeat = false,
+): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     with d as (
       select * from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[],
@@ -329,7 +333,7 @@ export function acceptMany(db: Connection, moves: To<'accepted'>[]): Promise<Ids
     update requests r set leased = false,
       wake_at = now() + case when k.called_back then 0 else d.wake end * interval '1 s'
     from d left join kept k using (id) where r.id = d.id and r.attempt = d.attempt
-      and r.status = 'IN_PROGRESS' returning r.id`);
+      and r.status = 'IN_PROGRESS' and (r.leased or not ${isRepeat}) returning r.id`);
 }
 
 /** An upstream called back about the start of an attempt. */
@@ -366,7 +370,7 @@ export function calledBackMany(db: Connection, calls: CalledBack[]): Promise<Ids
     returning r.id`);
 }
 
-export function waitMany(db: Connection, moves: To<'wait'>[]): Promise<Ids> {
+export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     with d as (
       select * from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[],
@@ -387,7 +391,8 @@ export function waitMany(db: Connection, moves: To<'wait'>[]): Promise<Ids> {
         slot = r.slot and not d.frees_place, waits = d.waits,
         wake_at = now() + case when a.called_back then 0 else d.wake end * interval '1 s'
       from d left join attempts a on a.request_id = d.id and a.attempt = d.started_in
-      where r.id = d.id and r.attempt = d.attempt and r.status = 'IN_PROGRESS' returning r.id
+      where r.id = d.id and r.attempt = d.attempt and r.status = 'IN_PROGRESS'
+        and (r.leased or not ${isRepeat}) returning r.id
     ), told as (
       update attempts a set outcome = coalesce(d.outcome, a.outcome), message = coalesce(d.message,
         a.message),

@@ -32,13 +32,24 @@ describe('persistent work', () => {
     await assert.rejects(persist(failing(1, TypeError)), TypeError);
   });
 
-  test('is given up once patience is over, and what follows is tried once, until one succeeds', async () => {
-    const persist = persistent({ ...options, patienceMs: 30 });
+  test('is given up once patience is over, and what follows at once is tried once', async () => {
+    const persist = persistent({ ...options, patienceMs: 400 });
     await assert.rejects(persist(failing(Infinity)), Passing);
-    await pause(40);
     const later = failing(1);
     await assert.rejects(persist(later), Passing);
     assert.deepEqual(await persist(later), [false, false]);
+  });
+
+  test('has patience again where nothing has failed for as long', async () => {
+    const persist = persistent({ ...options, patienceMs: 50 });
+    await assert.rejects(persist(failing(Infinity)), Passing);
+    await pause(60);
+    assert.deepEqual(await persist(failing(1)), [false, true]);
+  });
+
+  test('has patience again after a success', async () => {
+    const persist = persistent({ ...options, patienceMs: 10_000 });
+    await persist(failing(1));
     // The row of failures is broken: there is patience again.
     assert.deepEqual(await persist(failing(1)), [false, true]);
   });

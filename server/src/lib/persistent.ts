@@ -3,7 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 export interface PersistentOptions {
   /** True for a failure that may pass by itself. */
   isPassing: (error: unknown) => boolean;
-  /** From the first of an unbroken row of failures; the work of later ones is tried once. */
+  /**
+   * From the first of a row of failures; work that begins later in the row is tried once. A row
+   * ends with a success, or when nothing has failed for as long.
+   */
   patienceMs: number;
   pauseMs: number;
 }
@@ -16,6 +19,7 @@ export type Persist = <T>(work: (isRepeat: boolean) => Promise<T>) => Promise<T>
  */
 export function persistent({ isPassing, patienceMs, pauseMs }: PersistentOptions): Persist {
   let failingSince: number | null = null;
+  let failedLast = -Infinity;
   return async (work) => {
     for (let isRepeat = false; ; isRepeat = true) {
       try {
@@ -24,8 +28,11 @@ export function persistent({ isPassing, patienceMs, pauseMs }: PersistentOptions
         return value;
       } catch (error) {
         if (!isPassing(error)) throw error;
-        failingSince ??= performance.now();
-        if (performance.now() - failingSince > patienceMs) throw error;
+        const now = performance.now();
+        if (failingSince === null || (!isRepeat && now - failedLast > patienceMs))
+          failingSince = now;
+        failedLast = now;
+        if (now - failingSince > patienceMs) throw error;
         await pause(pauseMs);
       }
     }

@@ -26,17 +26,23 @@ export async function moveMany(
     const wanted = only(to);
     return wanted.length === 0 ? [] : (await write(db, wanted)).map(({ id }) => `${to} ${id}`);
   };
-  const done = await Promise.all([
+  const ended = await Promise.allSettled([
     run('begin', (on, begins) => requests.beginMany(on, begins, isRepeat)),
-    run('accepted', requests.acceptMany),
-    run('wait', requests.waitMany),
+    run('accepted', (on, accepts) => requests.acceptMany(on, accepts, isRepeat)),
+    run('wait', (on, waits) => requests.waitMany(on, waits, isRepeat)),
     run('requeue', requests.requeueMany),
     run('notified', requests.notifiedMany),
     run('expired', requests.expiredMany),
     run('rest', requests.restMany),
   ]);
-  const moved = new Set(done.flat());
+  // None is under way any more: what failed may be repeated without meeting its first try.
+  const moved = new Set(ended.flatMap(valueOf));
   return moves.map((move) => moved.has(`${move.to} ${move.id}`));
+}
+
+function valueOf<T>(result: PromiseSettledResult<T>): T {
+  if (result.status === 'rejected') throw result.reason;
+  return result.value;
 }
 
 /**

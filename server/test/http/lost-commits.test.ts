@@ -13,6 +13,7 @@ import {
   type TestAccount,
 } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
+import { until } from '../kit/until.ts';
 
 /**
  * PostgreSQL has committed, and its answer never comes: the service finds out what was done, does it
@@ -166,6 +167,23 @@ describe('the lost answer to the commit of', () => {
       assert.deepEqual([card.body.status, card.body.error], ['COMPLETED', null]);
     });
   }
+
+  test('a look that found no job: it counts as one', async () => {
+    let looks = 0;
+    service.fake.behave.poll = () => {
+      looks++;
+      return { state: 'missing', message: 'no such job' };
+    };
+    const { request_id } = (await submit()).body;
+    const status = async () => (await call('GET', `/v1/requests/${request_id}/status`)).body.status;
+    await through(1, work, /missing \+ 1/);
+    await until('it is given up', async () => {
+      await work();
+      return (await status()) === 'FAILED';
+    });
+    delete service.fake.behave.poll;
+    assert.equal(looks, 3);
+  });
 
   for (const [what, lost] of [
     ['the reservation of a chat call', 1],

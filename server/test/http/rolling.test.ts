@@ -8,7 +8,8 @@ import { until } from '../kit/until.ts';
 /** Two processes behind a load balancer, each replaced while callers go on: nobody notices. */
 
 const rounds = Number(process.env.ROLLING_ROUNDS ?? 1);
-const callers = 8;
+const callers = 4;
+const small = { prompt: 'x', image_size: { width: 64, height: 64 } };
 /** One folder for both, where the sandbox keeps its jobs and their media lie. */
 const startNode = () =>
   startProcess(service, { FAREBOX_DRAIN_SECONDS: '1', FAREBOX_DATA_DIR: service.dir });
@@ -18,7 +19,7 @@ let account: TestAccount;
 const nodes: ServiceProcess[] = [];
 before(async () => {
   service = await startService();
-  account = await service.account({ open_jobs: 1_000_000 });
+  account = await service.account({ rpm: 1_000_000, open_jobs: 1_000_000 });
   nodes.push(...(await Promise.all([startNode(), startNode()])));
 });
 after(async () => {
@@ -65,7 +66,7 @@ interface Seen {
 async function goOn(signal: AbortSignal, seen: Seen): Promise<void> {
   while (!signal.aborted) {
     try {
-      const submitted = await balanced('POST', '/v1/queue/real/image', { prompt: 'x' });
+      const submitted = await balanced('POST', '/v1/queue/real/image', small);
       if (submitted.status !== 202) seen.strange.push(`submit: ${submitted.status}`);
       const { request_id } = submitted.body;
       seen.submitted.add(request_id);

@@ -46,8 +46,8 @@ const head = [
   '- New codes may be added: treat one you do not know by its HTTP status.',
   '',
   'Headers that come with errors: `Retry-After` (whole seconds) on 429 and 503, `x-should-retry: ' +
-    'false` on 402 and',
-  '409, `Allow` on 405, `WWW-Authenticate` on 401.',
+    'false` on 402,',
+  '409 and a 503 that may have been charged, `Allow` on 405, `WWW-Authenticate` on 401.',
   '',
   'A call that is not readable as HTTP gets the same body with code `bad_request` and status ' +
     '400, 408 (it came too',
