@@ -51,6 +51,8 @@ export type Model = {
   context_tokens?: number;
   /** Text models: completion tokens at most. */
   max_output_tokens?: number;
+  /** Text models: what is reserved for a picture in the prompt, in tokens. */
+  image_tokens?: number;
 };
 
 /** One rule that adds to the price: per item of a list, or when a field has a value. */

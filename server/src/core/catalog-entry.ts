@@ -31,6 +31,7 @@ export interface CatalogEntry {
   /** Text rows only. */
   context_tokens?: number;
   max_output_tokens?: number;
+  image_tokens?: number;
 }
 
 /**
@@ -74,6 +75,7 @@ export function catalogEntry(model: Model, price_ppm = LIST_PPM): CatalogEntry {
     ...(kind === 'text' && {
       context_tokens: model.context_tokens,
       max_output_tokens: model.max_output_tokens,
+      image_tokens: model.image_tokens,
     }),
   };
 }

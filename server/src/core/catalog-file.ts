@@ -3,6 +3,7 @@
  * Pure.
  */
 
+import { boundRule } from './tokens.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import fileSchema from '../../../catalog/schema.json' with { type: 'json' };
@@ -92,6 +93,7 @@ interface RowForm extends UpstreamForm {
   disconnect?: 'abort' | 'drain';
   context_tokens?: number;
   max_output_tokens?: number;
+  image_tokens?: number;
 }
 
 interface FileForm {
@@ -312,6 +314,7 @@ function modelOf(row: RowForm, file: FileForm): Model {
     disconnect: row.disconnect ?? 'abort',
     max_output_tokens: row.max_output_tokens ?? 0,
     context_tokens: row.context_tokens ?? 0,
+    image_tokens: row.image_tokens ?? boundRule.per_image,
   };
 }
 

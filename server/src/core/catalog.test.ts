@@ -83,6 +83,7 @@ describe('a row', () => {
       disconnect: 'abort',
       max_output_tokens: 0,
       context_tokens: 0,
+      image_tokens: 4_096,
     });
     assert.equal(rowOf(video).job_age_seconds, 3600);
     assert.equal(rowOf(video).max_unit, 'seconds');

@@ -127,6 +127,8 @@ export interface Model {
   /** Chat only: the model's own ceiling of completion tokens, and of prompt tokens. */
   max_output_tokens: number;
   context_tokens: number;
+  /** Chat only: what one picture in the prompt costs at most. */
+  image_tokens: number;
 }
 
 /** One immutable version of the whole catalog. */

@@ -4,7 +4,7 @@ import { chargeableUsage } from './chat-bill.ts';
 import { estimatePromptTokens } from './tokens.ts';
 
 const chat = { body: { messages: [{ role: 'user', content: 'How many legs has a cat?' }] } };
-const model = { context_tokens: 8_000 };
+const model = { context_tokens: 8_000, image_tokens: 4_096 };
 /** 13 bytes: four tokens at four bytes each. */
 const text = 'Four, I think';
 
@@ -152,10 +152,14 @@ describe('chargeableUsage', () => {
     const content = Array.from({ length: 3 }, () => ({ type: 'image_url', image_url }));
     const body = { messages: [{ role: 'user', content }] };
     const delivered = { completion: completion({ content: text }), failed: false, whole: false };
-    const bill = chargeableUsage({ body }, { context_tokens: 100_000 }, delivered);
+    const bill = chargeableUsage(
+      { body },
+      { context_tokens: 100_000, image_tokens: 4_096 },
+      delivered,
+    );
     const whole = chargeableUsage(
       { body },
-      { context_tokens: 100_000 },
+      { context_tokens: 100_000, image_tokens: 4_096 },
       { ...delivered, whole: true },
     );
     assert.ok(bill!.prompt_tokens >= 3 * 4_096, String(bill!.prompt_tokens));

@@ -17,7 +17,7 @@ export interface Delivered {
  */
 export function chargeableUsage(
   chat: Pick<Chat, 'body'>,
-  model: { context_tokens: number },
+  model: { context_tokens: number; image_tokens: number },
   delivered: Delivered,
 ): { prompt_tokens: number; completion_tokens: number } | null {
   const text = deliveredText(delivered.completion);
@@ -34,7 +34,7 @@ export function chargeableUsage(
     prompt_tokens: countPromptTokens(
       chat.body,
       model.context_tokens,
-      delivered.whole ? countRule : unfinishedRule,
+      delivered.whole ? countRule : { ...unfinishedRule, per_image: model.image_tokens },
     ),
     completion_tokens: countTokens(text),
   };

@@ -9,7 +9,7 @@ import { fingerprint, idempotencyKey } from '../core/fingerprint.ts';
 import { price, type Quote } from '../core/price.ts';
 import { quoteToJson, shownQuote } from '../core/quote-json.ts';
 import { isFinal } from '../core/request.ts';
-import { estimatePromptTokens } from '../core/tokens.ts';
+import { boundRule, estimatePromptTokens } from '../core/tokens.ts';
 import { headerValues } from '../lib/headers.ts';
 import { newId } from '../lib/id.ts';
 import { openEventStream, type EventStream } from '../lib/sse.ts';
@@ -100,7 +100,8 @@ function ceiling(
   { price_ppm }: Pick<Caller, 'price_ppm'>,
 ): { max_tokens: number; quote: Quote } {
   const max_tokens = Math.min(wanted.max_tokens ?? maxTokensDefault, model.max_output_tokens);
-  const input_tokens = estimatePromptTokens(wanted.body, model.context_tokens);
+  const rule = { ...boundRule, per_image: model.image_tokens };
+  const input_tokens = estimatePromptTokens(wanted.body, model.context_tokens, rule);
   return {
     max_tokens,
     quote: price(model, { input_tokens, output_tokens: max_tokens }, price_ppm),

@@ -33,6 +33,24 @@ const smallRow = `
     example: { messages: [{ role: user, content: hello }] }
 `;
 
+/** A row at which a picture costs more than at most models. */
+const seeingRow = `
+  - id: fake/seeing/chat
+    kind: text
+    task: chat
+    name: Seeing chat
+    description: Pictures are dear.
+    price: { unit: 1M tokens, input_usd: "1", output_usd: "2" }
+    max: 0
+    max_unit: tokens
+    upstream_model: seeing
+    context_tokens: 100000
+    max_output_tokens: 300
+    image_tokens: 48200
+    input_schema: { type: object, properties: { messages: { type: array } } }
+    example: { messages: [{ role: user, content: hello }] }
+`;
+
 const hello = [{ role: 'user', content: 'hello' }];
 /** 128 for the template, 16 for the message, and 11 thirds of a token for the word, rounded up. */
 const helloBound = 148;
@@ -44,7 +62,7 @@ const forty = 'forty letters make ten tokens when sold.';
 let service: Service;
 let account: TestAccount;
 before(async () => {
-  service = await startService({ catalog: fakeCatalog + smallRow });
+  service = await startService({ catalog: fakeCatalog + smallRow + seeingRow });
   account = await service.account();
 });
 after(async () => {
@@ -115,6 +133,17 @@ test('the reply is OpenAI’s, under our names, with what it cost', async () => 
   assert.equal(card.body.charged_usd_micro, '9');
   assert.equal(card.body.quoted_usd_micro, String(helloBound + 2 * 100));
   assert.doesNotMatch(card.text, /hello|hi there/, 'what was said stays with the caller');
+});
+
+test('a picture is reserved for by the row, so that all of what it cost is charged', async () => {
+  const url = 'https://example.com/a.png';
+  const content = [{ type: 'image_url', image_url: { url, detail: 'high' } }];
+  const usage = { prompt_tokens: 48_189, completion_tokens: 1 };
+  const { cost } = await charged(
+    { outcome: 'reply', reply: completion('x', usage) },
+    { model: 'fake/seeing/chat', messages: [{ role: 'user', content }], max_tokens: 1 },
+  );
+  assert.equal(cost, 48_191n);
 });
 
 describe('the reservation, and what the upstream is told', () => {

@@ -57,6 +57,7 @@ const modelFields: Record<string, Schema> = {
   example: anything('An input that works.'),
   context_tokens: integer('Text models: prompt tokens at most.'),
   max_output_tokens: integer('Text models: completion tokens at most.'),
+  image_tokens: integer('Text models: what is reserved for a picture in the prompt, in tokens.'),
 };
 
 const extraFields: Record<string, Schema> = {
@@ -112,7 +113,12 @@ export const schemas: Record<string, Schema> = {
   Kind: { type: 'string', enum: kinds, description: 'What comes out.' },
   Unit: { type: 'string', enum: units, description: 'What is priced. `MP` is a megapixel.' },
   Resolution: { type: 'string', enum: [...resolutions] },
-  Model: object(modelFields, ['price_by_resolution', 'context_tokens', 'max_output_tokens']),
+  Model: object(modelFields, [
+    'price_by_resolution',
+    'context_tokens',
+    'max_output_tokens',
+    'image_tokens',
+  ]),
   ModelExtra: object(extraFields, ['per_item', 'free', 'equals', 'default'], {
     description:
       'One rule that adds to the price: per item of a list, or when a field has a value.',
