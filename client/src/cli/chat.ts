@@ -42,11 +42,12 @@ export async function chat(
   options: ChatOptions,
 ): Promise<void> {
   const client = keyed(context);
-  const models = (await client.models.list()).filter(({ kind }) => kind === 'text');
+  const all = await client.models.list();
+  const models = all.filter(({ kind }) => kind === 'text');
   const words = first === undefined ? [] : [first, ...rest];
   const named = models.some(({ id }) => id === first);
   if (named) words.shift();
-  else if (first !== undefined) refuseNoModel(first, models);
+  else if (first !== undefined) refuseNoModel(first, all, models);
   const talk: Talk = {
     client,
     models,
@@ -67,8 +68,13 @@ export async function chat(
   else await converse(talk);
 }
 
-/** A single word with a slash is meant as a model, not as a message. */
-function refuseNoModel(text: string, models: Model[]): void {
+/** The id of any model, and a single word with a slash, is meant as one, not as a message. */
+function refuseNoModel(text: string, all: Model[], models: Model[]): void {
+  const other = all.find(({ id }) => id === text);
+  if (other) {
+    const makes = other.kind === 'image' ? 'images' : other.kind;
+    throw usage(`${text} is no text model: it makes ${makes}.`, `Use \`fare run ${text}\`.`);
+  }
   if (!/^[^\s/]+(\/[^\s/]+)+$/.test(text)) return;
   const near = nearest(
     text,

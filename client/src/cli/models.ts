@@ -111,6 +111,9 @@ export async function model(context: Context, id: string): Promise<void> {
   print('');
   print(paint(process.stdout, 'dim', 'Example:'));
   print(plain(exampleCall(found)));
+  if (found.kind !== 'text') return;
+  print(paint(process.stdout, 'dim', 'Its price for so many tokens in and out:'));
+  print(plain(priceCall(found)));
 }
 
 const perUnit: Record<string, string> = {
@@ -198,6 +201,11 @@ export function exampleCall({ id, kind, example }: Model): string {
   );
   if (prompt !== undefined) parts.unshift(`--prompt ${quoted(String(prompt))}`);
   return ['fare run', id, ...parts].join(' ');
+}
+
+/** Of a text model: what a call costs is asked for by its tokens. */
+export function priceCall({ id }: Model): string {
+  return `fare price ${quoted(id)} input_tokens=1000 output_tokens=500`;
 }
 
 export function quoted(text: string): string {

@@ -1,8 +1,9 @@
 import { formatUsd } from '../index.ts';
 import type { Estimate, Model } from '../index.ts';
 import { keyed } from './account.ts';
-import { readInput, type InputOptions } from './input.ts';
-import { findModel } from './models.ts';
+import { exits, Stop } from './exits.ts';
+import { readInput, type Fields, type InputOptions } from './input.ts';
+import { findModel, priceCall } from './models.ts';
 import type { Context } from './program.ts';
 import {
   columnsOf,
@@ -24,6 +25,7 @@ export async function price(
   const client = keyed(context);
   const model = await findModel(context, id);
   const input = await readInput(model, values, options);
+  if (model.kind === 'text') demandTokens(model, input);
   const estimate = await client.estimate(model.id, input);
   if (context.json) return printJson(estimate);
   if (!process.stdout.isTTY) return print(formatUsd(estimate.price_usd_micro).slice(1));
@@ -47,6 +49,19 @@ export async function price(
   print('');
   for (const line of wrap(oneLine(taken), columnsOf(process.stdout)))
     print(paint(process.stdout, 'dim', line));
+}
+
+/** They stand in no schema of an input: a call has messages instead. */
+function demandTokens(model: Model, input: Fields): void {
+  const missing = ['input_tokens', 'output_tokens'].filter((name) => input[name] === undefined);
+  if (missing.length === 0) return;
+  throw new Stop(
+    exits.usage,
+    'unpriceable',
+    `The price of ${model.id} goes by its tokens: give ${missing.join(' and ')}.`,
+    `For example: ${priceCall(model)}`,
+    { param: missing[0] },
+  );
 }
 
 /** What the price takes for fields that were left out. */

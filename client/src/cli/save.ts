@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, mkdirSync, statSync, writeFileSync }
 import path from 'node:path';
 import type { Farebox, Output, RequestCard } from '../index.ts';
 import { usage } from './exits.ts';
+import { usualName } from './file-name.ts';
 import { showPicture } from './picture.ts';
 import { bar, bytesText, LiveLine, paint, plain, print } from './terminal.ts';
 
@@ -164,48 +165,6 @@ function targetOf(
 function beforeExtension(file: string, text: string): string {
   const { dir, name, ext } = path.parse(file);
   return path.join(dir, `${name}${text}${ext}`);
-}
-
-const promptMost = 40;
-
-/** `a-lighthouse-at-dawn-5f02c1.png`: the prompt, or the model, and the end of the request's id. */
-function usualName({ input, model_id, request_id }: RequestCard, media: Media): string {
-  const prompt = typeof input.prompt === 'string' ? slug(input.prompt) : '';
-  const base = prompt === '' ? slug(model_id.split('/').slice(1).join(' ') || model_id) : prompt;
-  return `${base}-${request_id.slice(-6)}${extensionOf(media)}`;
-}
-
-function slug(text: string): string {
-  const words =
-    text
-      .toLowerCase()
-      .normalize('NFC')
-      .match(/[\p{L}\p{N}]+/gu) ?? [];
-  let kept = '';
-  for (const word of words) {
-    if (kept.length + word.length > promptMost) break;
-    kept += kept === '' ? word : `-${word}`;
-  }
-  return kept;
-}
-
-const extensions: Record<string, string> = {
-  'image/jpeg': '.jpg',
-  'image/svg+xml': '.svg',
-  'video/quicktime': '.mov',
-  'video/x-matroska': '.mkv',
-  'audio/mpeg': '.mp3',
-  'audio/mp4': '.m4a',
-  'audio/x-wav': '.wav',
-  'text/plain': '.txt',
-};
-
-function extensionOf({ content_type, file_name }: Media): string {
-  const type = content_type.split(';')[0]!.trim().toLowerCase();
-  const named = path.extname(path.basename(file_name ?? ''));
-  // A name is somebody else's text.
-  if (/^\.[a-z\d]{1,5}$/i.test(named)) return named.toLowerCase();
-  return extensions[type] ?? `.${type.split('/')[1]?.replaceAll(/[^a-z\d]/g, '') || 'bin'}`;
 }
 
 async function fetchOne(

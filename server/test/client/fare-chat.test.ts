@@ -4,7 +4,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { formatUsd } from '../../../client/src/index.ts';
 import { completion } from '../kit/fake.ts';
 import { startFaulty, type Faulty } from '../kit/faulty.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
 import { delta, usageChunk } from '../kit/tap.ts';
 import { until } from '../kit/until.ts';
 import { homeOf, refused, well, type Home } from './fare-kit.ts';
@@ -13,7 +13,9 @@ let service: Service;
 let account: TestAccount;
 let home: Home;
 before(async () => {
-  service = await startService();
+  // An id without a slash could as well be the first word of a message.
+  const catalog = fakeCatalog.replace('id: fake/image', 'id: fake-image');
+  service = await startService({ catalog });
   account = await service.account({ usd: 50 });
 });
 beforeEach(() => {
@@ -97,6 +99,16 @@ describe('fare chat', () => {
     refused(await home.run(['chat', 'fake/chat']), 2, /nothing to say/);
     const poor = homeOf(service, (await service.account({ usd: 0 })).key);
     refused(await poor.run(['chat', 'fake/chat', 'Hi']), 4, /Top up/);
+    assert.equal(service.fake.chats.length, 0);
+  });
+
+  test('a model of another kind is refused, not sent to the usual one as a word', async () => {
+    refused(
+      await home.run(['chat', 'fake-image', 'Hi']),
+      2,
+      /makes images\.\n.*fare run fake-image/,
+    );
+    refused(await home.run(['chat', 'fake/film/text-to-video']), 2, /makes video\.\n.*fare run /);
     assert.equal(service.fake.chats.length, 0);
   });
 

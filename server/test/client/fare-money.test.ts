@@ -32,6 +32,17 @@ const dear = ['run', 'fake/dear', '--prompt', 'a cat'];
 const cat = ['run', 'fake/image', '--prompt', 'a cat on a mat'];
 
 describe('fare price', () => {
+  test('of a text model names the tokens that it needs, as `fare model` does', async () => {
+    const example = 'fare price fake/chat input_tokens=1000 output_tokens=500';
+    const ran = await home.run(['price', 'fake/chat', '--prompt', 'hi', '--json']);
+    refused(ran, 2, /give input_tokens and output_tokens\./);
+    assert.ok(ran.stderr.includes(example), ran.all);
+    assert.equal(ran.json.error.code, 'unpriceable');
+    refused(await home.run(['price', 'fake/chat', 'input_tokens=1']), 2, /give output_tokens\./);
+    assert.ok(well(await home.run(['model', 'fake/chat'])).stdout.includes(example));
+    assert.equal(well(await home.run(example.split(' ').slice(1))).stdout, '0.002\n');
+  });
+
   test('tells the exact price, as a bare number in a pipe and whole with --json', async () => {
     const args = ['price', ...dear.slice(1)];
     assert.equal(well(await home.run(args)).stdout, '1.00\n');

@@ -123,6 +123,28 @@ describe('fare download', () => {
     );
     refused(await home.run(['download', ids.waiting]), 1, /still in the queue/);
   });
+
+  test('a service that would choose the file gets a name of ours, in the folder', async (t) => {
+    const media = { url: '/v1/x', content_type: 'text/x-settings', file_name: 'x.npmrc' };
+    const card = { request_id: 'xy/../', model_id: 'a/b', input: { prompt: 'a cat' } };
+    const replies: Record<string, object | string> = {
+      [`/v1/requests/${nobody}`]: { ...card, output_urls: [media.url] },
+      [`/v1/requests/${nobody}/response`]: { images: [media] },
+      '/v1/x': 'registry=https://elsewhere.example.com/',
+    };
+    const other = createServer(({ url }, res) => {
+      const reply = replies[url!]!;
+      const isText = typeof reply === 'string';
+      res.setHeader('content-type', isText ? media.content_type : 'application/json');
+      res.end(isText ? reply : JSON.stringify(reply));
+    });
+    await new Promise<void>((go) => other.listen(0, '127.0.0.1', go));
+    t.after(() => other.close());
+    const { port } = other.address() as AddressInfo;
+    const env = { FAREBOX_BASE_URL: `http://127.0.0.1:${port}/v1`, FAREBOX_API_KEY: 'fbx_x' };
+    assert.equal(well(await home.run(['download', nobody], { env })).stdout, 'a-cat-output.bin\n');
+    assert.deepEqual(fs.readdirSync(home.dir), ['a-cat-output.bin']);
+  });
 });
 
 describe('fare upload', () => {

@@ -5,6 +5,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
+import { usualName } from '../../../client/src/cli/file-name.ts';
 import { valueOf } from '../../../client/src/cli/input.ts';
 import { nearest, quoted } from '../../../client/src/cli/models.ts';
 import { pictureText, protocolOf } from '../../../client/src/cli/picture.ts';
@@ -32,6 +33,33 @@ describe('an input as text', () => {
       assert.deepEqual(valueOf(schema as never, text), value);
     });
   }
+});
+
+describe('the name of a file', () => {
+  const id = '0199c0de-1234-7abc-8def-0123456789AB';
+  const cases: [string, string, string, string | undefined, string][] = [
+    ['a cat', id, 'image/png', undefined, 'a-cat-6789ab.png'],
+    ['a cat', id, 'image/png; a=b', 'x.exe', 'a-cat-6789ab.png'],
+    ['a cat', id, 'application/octet-stream', 'x.MP4', 'a-cat-6789ab.mp4'],
+    ['a cat', id, 'text/x-sh', 'x.sh', 'a-cat-6789ab.bin'],
+    ['a cat', id, 'x/../../bashrc', '.bashrc', 'a-cat-6789ab.bin'],
+    ['a cat', 'xy/../', 'a', 'x.npmrc', 'a-cat-output.bin'],
+    ['a cat', `${id}/../..`, 'image/png', undefined, 'a-cat-output.png'],
+    ['a cat', `..\\..\\a`, 'constructor', 'x', 'a-cat-output.bin'],
+    ['../../.ssh/config', id, 'image/gif', undefined, 'ssh-config-6789ab.gif'],
+    ['...', id, 'image/gif', undefined, 'model-6789ab.gif'],
+  ];
+  for (const [prompt, request_id, content_type, file_name, name] of cases) {
+    test(`${prompt} of ${request_id}, ${content_type}, ${file_name}: ${name}`, () => {
+      const card = { input: { prompt }, model_id: 'a/../model', request_id };
+      const media = { content_type, ...(file_name !== undefined && { file_name }) };
+      assert.equal(usualName(card, media), name);
+    });
+  }
+  test('of a request without a single letter', () => {
+    const card = { input: {}, model_id: '../..', request_id: '-' };
+    assert.equal(usualName(card, { content_type: 'video/mp4' }), 'output-output.mp4');
+  });
 });
 
 describe('an address', () => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { startAgent, openScene, type Scene } from './mcp-kit.ts';
 
 /** docs/mcp.md says what there is, and what it tells people to paste works. */
@@ -47,5 +48,30 @@ test('the table of tools is the list of tools, and says which of them spend', as
     }));
     const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1);
     assert.deepEqual(rows.sort(byName), offered.sort(byName));
+  });
+});
+
+test('errors come as the page says: in text alone, and without a code where no tool began', async () => {
+  assert.ok(page.includes('as JSON in text alone, `{"error":{"code":"…","message":"…"}}`'));
+  assert.ok(page.includes('with no JSON and no code'));
+  await scene.withAgent([], async ({ client }) => {
+    const refusal = async (name: string, args: Record<string, unknown>) => {
+      const reply = (await client.callTool({ name, arguments: args })) as CallToolResult;
+      const [said, ...more] = reply.content;
+      assert.ok(said?.type === 'text');
+      const { isError, structuredContent } = reply;
+      assert.deepEqual([isError, structuredContent, more], [true, undefined, []]);
+      return said.text;
+    };
+    const unknown = await refusal('generate', { model_id: 'no/such', input: {} });
+    const { error, ...others } = JSON.parse(unknown);
+    assert.deepEqual([others, error.code, typeof error.message], [{}, 'unknown_model', 'string']);
+    for (const [name, args] of [
+      ['generate', { model_id: 7 }],
+      ['draw', {}],
+    ] as const) {
+      const text = await refusal(name, args);
+      assert.throws(() => JSON.parse(text), SyntaxError, text);
+    }
   });
 });

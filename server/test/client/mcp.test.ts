@@ -174,9 +174,10 @@ describe('a generation', () => {
   });
 
   test('of a text model is sent to chat, and of an unknown one to the catalog', async () => {
-    const input = { input_tokens: 1, output_tokens: 1 };
-    const chat = await agent.refused('generate', { model_id: 'fake/chat', input, max_usd: 1 });
-    assert.equal(chat.code, 'use_chat');
+    for (const input of [{ prompt: 'hi' }, {}, { input_tokens: 1, output_tokens: 1 }]) {
+      const chat = await agent.refused('generate', { model_id: 'fake/chat', input, max_usd: 1 });
+      assert.deepEqual([chat.code, /tool chat/.test(chat.message)], ['use_chat', true]);
+    }
     const wish = { model_id: 'no/such', input: { prompt: 'a cat' }, max_usd: 1 };
     assert.equal((await agent.refused('generate', wish)).code, 'unknown_model');
   });

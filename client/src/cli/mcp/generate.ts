@@ -3,7 +3,9 @@ import {
   FareboxError,
   formatUsd,
   isFinal,
+  type Farebox,
   type Job,
+  type Model,
   type RequestCard,
   type Status,
 } from '../../index.ts';
@@ -77,10 +79,8 @@ interface Wish {
 async function generate(desk: Desk, wish: Wish, call: Call): Promise<Answer> {
   const { model_id, input, max_usd, wait_seconds } = wish;
   const { client } = desk;
+  await refuseText(client, model_id, call.signal);
   const estimate = await client.estimate(model_id, input, { signal: call.signal });
-  if (estimate.kind === 'text') {
-    throw new ToolError('use_chat', `${model_id} is a text model: call the tool chat.`);
-  }
   const hold = await agree(desk, estimate.price_usd_micro, model_id, max_usd, call);
   const job = await submit(desk, wish, hold);
   try {
@@ -94,6 +94,20 @@ async function generate(desk: Desk, wish: Wish, call: Call): Promise<Answer> {
     if (call.signal.aborted) await leave(desk, job, call);
     throw named(error, job.requestId);
   }
+}
+
+/** Before the price: a text model has one for counts of tokens only, which nobody gives here. */
+async function refuseText(client: Farebox, model_id: string, signal: AbortSignal): Promise<void> {
+  let model: Model;
+  try {
+    model = await client.models.get(model_id, { signal });
+  } catch (error) {
+    // The estimate says of an unknown id what to do.
+    if (error instanceof FareboxError && error.status === 404) return;
+    throw error;
+  }
+  if (model.kind === 'text')
+    throw new ToolError('use_chat', `${model_id} is a text model: call the tool chat.`);
 }
 
 /** What goes wrong after the submit has to tell the id, or the outputs would be lost. */

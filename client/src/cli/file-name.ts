@@ -1,0 +1,84 @@
+import path from 'node:path';
+
+/**
+ * The name of an output's file. All that it is made of is somebody else's text, so nothing goes in
+ * that could lead out of the folder, hide the file, or make it one that programs obey.
+ */
+
+export interface Named {
+  input: Record<string, unknown>;
+  model_id: string;
+  request_id: string;
+}
+
+export interface Typed {
+  content_type: string;
+  file_name?: string;
+}
+
+/** `a-lighthouse-at-dawn-5f02c1.png`: the prompt, or the model, and the end of the request's id. */
+export function usualName({ input, model_id, request_id }: Named, media: Typed): string {
+  const prompt = typeof input.prompt === 'string' ? slug(input.prompt) : '';
+  const model = slug(model_id.split('/').slice(1).join(' ') || model_id);
+  return `${prompt || model || 'output'}-${idEnd(request_id)}${extensionOf(media)}`;
+}
+
+const promptMost = 40;
+
+function slug(text: string): string {
+  const words =
+    text
+      .toLowerCase()
+      .normalize('NFC')
+      .match(/[\p{L}\p{N}]+/gu) ?? [];
+  let kept = '';
+  for (const word of words) {
+    if (kept.length + word.length > promptMost) break;
+    kept += kept === '' ? word : `-${word}`;
+  }
+  return kept;
+}
+
+/** Another's text that is no id says nothing about the file. */
+function idEnd(id: string): string {
+  const isId = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id);
+  return isId ? id.slice(-6).toLowerCase() : 'output';
+}
+
+/** What models make. Nothing here is read as settings, or run by a double click. */
+const extensions = new Map([
+  ['image/png', '.png'],
+  ['image/jpeg', '.jpg'],
+  ['image/jpg', '.jpg'],
+  ['image/webp', '.webp'],
+  ['image/gif', '.gif'],
+  ['image/avif', '.avif'],
+  ['image/heic', '.heic'],
+  ['image/bmp', '.bmp'],
+  ['image/tiff', '.tiff'],
+  ['image/svg+xml', '.svg'],
+  ['video/mp4', '.mp4'],
+  ['video/quicktime', '.mov'],
+  ['video/webm', '.webm'],
+  ['video/x-matroska', '.mkv'],
+  ['audio/mpeg', '.mp3'],
+  ['audio/mp3', '.mp3'],
+  ['audio/wav', '.wav'],
+  ['audio/x-wav', '.wav'],
+  ['audio/ogg', '.ogg'],
+  ['audio/flac', '.flac'],
+  ['audio/mp4', '.m4a'],
+  ['audio/aac', '.aac'],
+  ['application/pdf', '.pdf'],
+  ['application/json', '.json'],
+  ['application/zip', '.zip'],
+  ['model/gltf-binary', '.glb'],
+  ['text/plain', '.txt'],
+]);
+const known = new Set(extensions.values());
+
+function extensionOf({ content_type, file_name }: Typed): string {
+  const type = content_type.split(';')[0]!.trim().toLowerCase();
+  const named = path.extname(String(file_name ?? '')).toLowerCase();
+  return extensions.get(type) ?? (known.has(named) ? named : '.bin');
+}

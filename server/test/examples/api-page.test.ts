@@ -1,0 +1,43 @@
+/** The calls of docs/api.md as a reader makes them: one after the other, in one shell. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { missing, openWorld, type World } from './example-kit.ts';
+
+const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
+const blocks = [...page.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, text]) => text!);
+const calls = blocks.join('').match(/^curl /gm)!.length;
+
+/** These the page itself makes too late: what it submitted has ended by then. */
+const refused = /\/cancel$/;
+
+/** Each call says beside its reply how it ended; installing the client has a test of its own. */
+const around = `
+curl() { command curl -w '%{stderr}%{http_code} %{url_effective}\\n' "$@"; }
+npm() { test "$*" = 'install ./farebox-client.tgz'; }
+`;
+
+let world: World;
+before(async () => {
+  world = await openWorld();
+});
+after(() => world.stop());
+
+const skip = missing('curl', '--version');
+test('each call finds what it needs, and succeeds', { skip }, async () => {
+  const script = blocks
+    .join('\n')
+    .replaceAll('http://localhost:8080', world.service.base)
+    .replace('fbx_...', world.account.key);
+  const { code, stderr } = await world.run('sh', ['-euc', around + script]);
+  assert.equal(code, 0, stderr);
+  const ends = stderr.trimEnd().split('\n');
+  assert.equal(ends.length, calls, stderr);
+  for (const end of ends) assert.match(end, refused.test(end) ? /^409 / : /^20\d /);
+  const [made, fetched] = ['lighthouse.png', 'uploaded.png'].map((name) =>
+    readFileSync(join(world.dir, name)),
+  );
+  assert.equal(made!.toString('latin1', 1, 4), 'PNG');
+  assert.deepEqual(fetched, made);
+});
