@@ -51,6 +51,21 @@ describe('who guesses is stopped', () => {
     assert.equal((await (await person(service)).signIn()).status, 200);
   });
 
+  test('from one address, and takes none of the tries of who is asked after', async () => {
+    const ada = await person(service);
+    const from = { 'x-forwarded-for': newAddress() };
+    const guesser = stranger(service);
+    const count = rawSql('select count(*) as n from sign_in_windows');
+    const all = await statuses(10, (i) => signInAs(guesser, `taken${i}@example.com`, 'x', from));
+    assert.deepEqual(all, Array(10).fill(401));
+    const [before] = await service.db.run<{ n: bigint }>(count);
+    const refused = await statuses(25, () => signInAs(guesser, ada.email, 'a wrong one', from));
+    assert.deepEqual(refused, Array(25).fill(429));
+    assert.deepEqual(await service.db.run(count), [before]);
+    const own = { 'x-forwarded-for': newAddress() };
+    assert.equal((await signInAs(stranger(service), ada.email, password, own)).status, 200);
+  });
+
   test('at one e-mail address, from however many addresses; known and unknown alike', async () => {
     const ada = await person(service);
     const guess = (email: string) =>

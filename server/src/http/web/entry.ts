@@ -12,16 +12,25 @@ import {
 import { passwordMax, passwordMin } from './auth-library.ts';
 import { againLetter, knownLetter } from './letters.ts';
 import { libraryCall, passOn } from './library-call.ts';
-import { mayTry, networkOf, throttle } from './throttle.ts';
+import { mayTry, networkOf, throttle, type Throttle } from './throttle.ts';
 import { findSession, readForm, type Visit, type WebDeps } from './visit.ts';
 
 /** The way in: what a visitor may do before and right after signing in. */
 
-/** Tries with one e-mail address, from wherever they come. */
-const triesOfEmail: Record<string, { max: number; seconds: number }> = {
-  '/sign-in/email': { max: 20, seconds: 900 },
-  '/request-password-reset': { max: 5, seconds: 3600 },
-  '/send-verification-email': { max: 5, seconds: 3600 },
+/** Tries with one e-mail address from wherever they come, and those from one network. */
+const triesOfEmail: Record<string, Record<'email' | 'network', Throttle>> = {
+  '/sign-in/email': {
+    email: { max: 20, seconds: 900 },
+    network: { max: 10, seconds: 60 },
+  },
+  '/request-password-reset': {
+    email: { max: 5, seconds: 3600 },
+    network: { max: 10, seconds: 3600 },
+  },
+  '/send-verification-email': {
+    email: { max: 5, seconds: 3600 },
+    network: { max: 10, seconds: 3600 },
+  },
 };
 /** Calls of who is signed in that take a password or a code: a found browser must not guess it. */
 const guesses = new Set([
@@ -62,7 +71,11 @@ export async function auth(
   const { path, form, request } = await libraryCall(req, deps);
   const tries = request.method === 'POST' ? triesOfEmail[path] : undefined;
   const { email } = form;
-  if (tries && typeof email === 'string') await throttle(deps, path, email.toLowerCase(), tries);
+  if (tries && typeof email === 'string') {
+    // First, or who is refused here would still use up what others may try with their address.
+    await throttle(deps, `${path} from`, networkOf(req.ip), tries.network);
+    await throttle(deps, path, email.toLowerCase(), tries.email);
+  }
   const person = guesses.has(path) ? (await findSession(req, deps.auth))?.session.person_id : null;
   if (person) await throttle(deps, 'guess', person, guessesOfPerson);
   return passOn(await deps.auth.handle(request), reply);
