@@ -187,6 +187,10 @@ test('figures and names come over, and what is wrong with a field', () => {
       'This key may make 600 calls a minute. Wait 12 s.',
       'Этот ключ может делать 600 вызовов в минуту. Подождите 12 с.',
     ],
+    [
+      'This key has 1 open job, as many as it may. Wait for one to end, or cancel one.',
+      'Открытых заданий у ключа: 1, больше нельзя. Дождитесь конца одного или отмените его.',
+    ],
     ['rpm must be a whole number from 1 to 1000000.', 'rpm: нужно целое число от 1 до 1000000.'],
     ['sound must be a boolean.', 'sound: нужно true или false.'],
     ['resolution must be one of 1k, 2k.', 'resolution: нужно одно из: 1k, 2k.'],

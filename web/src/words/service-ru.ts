@@ -310,8 +310,8 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Этот ключ может делать {1} вызовов в минуту. Подождите {2} с.',
   ],
   [
-    'This key has {} open jobs, as many as it may. Wait for one to end, or cancel one.',
-    'У ключа {1} открытых заданий, больше нельзя. Дождитесь конца одного или отмените его.',
+    'This key has {} open {}, as many as it may. Wait for one to end, or cancel one.',
+    'Открытых заданий у ключа: {1}, больше нельзя. Дождитесь конца одного или отмените его.',
   ],
   [
     'An account may have {} uploads open at once. Wait until one has ended.',
