@@ -117,8 +117,9 @@ function refuse(submit: Submit, books: Books, usage: KeyUsage): ApiError | null 
 
 /** Also used before a submit is looked at any closer. */
 export function tooManyOpenJobs(limit: number): ApiError {
+  const jobs = limit === 1 ? 'job' : 'jobs';
   return new ApiError('rate_limited', {
-    message: `This key has ${limit} open jobs, as many as it may. Wait for one to end, or cancel one.`,
+    message: `This key has ${limit} open ${jobs}, as many as it may. Wait for one to end, or cancel one.`,
     details: { open_jobs_limit: limit },
     headers: { 'retry-after': '5' },
   });

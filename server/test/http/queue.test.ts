@@ -331,6 +331,18 @@ describe('open jobs', () => {
     await refused(() => submit({ prompt: 'x' }, { key: own.key }), 'rate_limited');
   });
 
+  test('are told of as one, or as several', async () => {
+    for (const [open_jobs, told] of [
+      [1, '1 open job,'],
+      [2, '2 open jobs,'],
+    ] as const) {
+      const { key } = await service.account({ open_jobs });
+      for (let n = 0; n < open_jobs; n++) await submit({ prompt: 'x' }, { key });
+      const { message } = await refused(() => submit({ prompt: 'x' }, { key }), 'rate_limited');
+      assert.match(message, new RegExp(`^This key has ${told}`));
+    }
+  });
+
   test('of many submits at once are never more than allowed', async () => {
     const own = await service.account({ open_jobs: 3 });
     const replies = await Promise.all(

@@ -83,8 +83,18 @@ describe('what cannot be worked with is rejected, in words, and leaves nothing b
     ['an SVG', 'edit', { image_url: 'file_svg' }, /no picture/],
     ['a playlist of other files', 'video-edit', { video_url: 'file_list' }, /no picture, film/],
     ['an empty file', 'edit', { image_url: 'file_empty' }, /empty/],
-    ['a picture for a film', 'video-edit', { video_url: 'file_photo' }, /must be video/],
-    ['a film for a picture', 'edit', { image_url: 'file_film' }, /must be image/],
+    [
+      'a picture for a film',
+      'video-edit',
+      { video_url: 'file_photo' },
+      /must be a video, but the file is an image/,
+    ],
+    [
+      'a film for a picture',
+      'edit',
+      { image_url: 'file_film' },
+      /must be an image, but the file is a video/,
+    ],
     ['too many files', 'edit', { image_urls: Array(17).fill('file_photo') }, /At most 16/],
   ];
   for (const [name, task, input, message] of cases) {

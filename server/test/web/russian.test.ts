@@ -71,12 +71,41 @@ function textsOf(file: string): Text[] {
   return found;
 }
 
+/** Names that look like words: of fields, of what they may hold, of formats. */
+const names = new Set(
+  (
+    'http https base64 data url id file text role content refusal format input width height ' +
+    'png jpeg webp true false null csv json function custom active all'
+  ).split(' '),
+);
+/** A field, quotes, commands, and what no sentence is made of: `image_url`, `/v1/models`, `MP4`, `2.50 USD`. */
+const noWords =
+  /^\S+: |«[^»]*»|"[^"]*"|npm run build|\S*[\d_/{}]\S*|[A-Z][a-z]+-[A-Z][a-z]+|\b[A-Z][A-Z0-9-]+\b/g;
+const properNames = /\b(ComfyUI|Replicate|Host|Allow)\b/g;
+
+/** The words of a Russian text that are English. */
+function englishIn(text: string): string[] {
+  const words =
+    text
+      .replaceAll(noWords, ' ')
+      .replaceAll(properNames, ' ')
+      .match(/[a-z]\w+/gi) ?? [];
+  return words.filter((word) => !names.has(word));
+}
+
+function isRussian(text: string): boolean {
+  return /[а-я]{3}/.test(text) && englishIn(text).length === 0;
+}
+
 function missing(told: Text[], sentence: (text: string) => string): string[] {
   return told
     .filter(({ text }) => !notShown.has(text))
-    .filter(({ text }) => !/[а-я]{3}/.test(inRussian(sentence(text.replaceAll('{}', '7')))))
+    .map(({ file, text }) => ({ file, text: inRussian(sentence(text.replaceAll('{}', '7'))) }))
+    .filter(({ text }) => !isRussian(text))
     .map(({ file, text }) => `${file}: ${text}`);
 }
+
+const hole = /\{(?:=|\.\.\.|)\}/;
 
 test('every code of the catalogue has a text in Russian', () => {
   const told = [...Object.entries(errors), ...Object.entries(failures)].map(([code, entry]) => ({
@@ -84,11 +113,11 @@ test('every code of the catalogue has a text in Russian', () => {
     text: inRussian(typeof entry === 'string' ? entry : entry.message),
   }));
   assert.ok(told.length > 25);
-  for (const { code, text } of told) assert.match(text, /[а-я]{3}/, `${code}: ${text}`);
+  for (const { code, text } of told) assert.ok(isRussian(text), `${code}: ${text}`);
 });
 
 test('so has every sentence that a call can answer with, or a request end with', () => {
-  const told = texts(/./).filter(({ text }) => /^["A-Z{][^]* [^]*\.$/.test(text));
+  const told = texts(/./).filter(({ text }) => /^(["A-Z{]|\w+ must )[^]* [^]*\.$/.test(text));
   assert.ok(told.length > 200);
   assert.deepEqual(
     missing(told, (text) => text),
@@ -120,7 +149,7 @@ test('and nothing is kept that the service does not say any more', () => {
   const ofPages = fs.readFileSync(path.join(root, 'web/src/api.ts'), 'utf8');
   const all = [...texts(/./, /\.test\.ts$/).map(({ text }) => text), ofPages].join('\n');
   const pieces = (english: string) =>
-    english.split('{}').map((piece) => piece.replaceAll(/^[:". ]+|[:". ]+$/g, ''));
+    english.split(hole).map((piece) => piece.replaceAll(/^[:". ]+|[:". ]+$/g, ''));
   const gone = sentences
     .map(([english]) => english)
     .filter((english) => !pieces(english).every((piece) => all.includes(piece)))
@@ -129,11 +158,38 @@ test('and nothing is kept that the service does not say any more', () => {
   assert.deepEqual(gone, []);
 });
 
+test('no sentence is half translated, whatever stands in it', () => {
+  const half = sentences
+    .map(([english]) => english)
+    // Others' words come over as they are.
+    .filter((english) => !english.includes('{...}'))
+    .flatMap((english) => [english, `image_url ${english}.`])
+    .map((english) => english.split(hole).join('well lit and in plain English'))
+    .filter((said) => inRussian(said) !== said && englishIn(inRussian(said)).length > 0);
+  assert.deepEqual(half, []);
+  const own = [
+    'prompt must be in English.',
+    'prompt must be positive.',
+    'prompt must be short and clear.',
+    'prompt must have a subject.',
+    'image must be at least 300x300 pixels.',
+    'image_url needs more light.',
+    'The picture is empty.',
+    'The input must show one face.',
+    "The input does not fit the model's schema: /prompt must be polite.",
+  ];
+  for (const said of own) assert.equal(inRussian(said), said);
+});
+
 test('figures and names come over, and what is wrong with a field', () => {
   const told: [string, string][] = [
     [
       'This key may make 600 calls a minute. Wait 12 s.',
       'Этот ключ может делать 600 вызовов в минуту. Подождите 12 с.',
+    ],
+    [
+      'This key has 1 open job, as many as it may. Wait for one to end, or cancel one.',
+      'Открытых заданий у ключа: 1, больше нельзя. Дождитесь конца одного или отмените его.',
     ],
     ['rpm must be a whole number from 1 to 1000000.', 'rpm: нужно целое число от 1 до 1000000.'],
     ['sound must be a boolean.', 'sound: нужно true или false.'],
@@ -148,6 +204,36 @@ test('figures and names come over, and what is wrong with a field', () => {
     ],
     ['a.example: its certificate has expired', 'a.example: срок сертификата истёк'],
     ['The model refused the input: too dark', 'Модель отклонила ввод: too dark'],
+    [
+      'The model refused the input: prompt must not be empty.',
+      'Модель отклонила ввод: prompt: нельзя оставить пустым.',
+    ],
+    [
+      'image_url must be an image, but the file is a video.',
+      'image_url: нужно изображение, а этот файл: видео.',
+    ],
+    [
+      'aspect_ratio must look like 16:9, from 1:8 to 8:1.',
+      'aspect_ratio: нужно как 16:9, от 1:8 до 8:1.',
+    ],
+    ['output_format must be png, jpeg or webp.', 'output_format: нужно png, jpeg или webp.'],
+    [
+      'At most 4000000 pixels can be made; asked: 4096 x 4096.',
+      'Можно не больше 4000000 пикселей; запрошено: 4096 x 4096.',
+    ],
+    [
+      'This key may use fake/chat and 2 more, but not fake/image. Use another key, or let this one use it: in the cabinet.',
+      'Этому ключу разрешено: fake/chat и ещё 2, но не fake/image. Возьмите другой ключ или разрешите в кабинете.',
+    ],
+    [
+      'These bytes are of no type that is taken: images, video, audio, PDF and plain text.',
+      'Файлы такого вида не принимаются. Можно: изображения, видео, звук, PDF и простой текст.',
+    ],
+    ['size must be "full HD".', 'size: нужно "full HD".'],
+    [
+      "The input does not fit the model's schema: /input needs video_url or image_url.",
+      'Ввод не подходит модели. /input: нужно одно из: video_url, image_url.',
+    ],
   ];
   for (const [english, russian] of told) assert.equal(inRussian(english), russian);
 });

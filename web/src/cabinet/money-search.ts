@@ -41,5 +41,7 @@ export function statementSearch(given: Record<string, unknown>): StatementSearch
 
 export function dayOf(text: unknown): string | undefined {
   if (typeof text !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(text)) return undefined;
-  return Number.isNaN(Date.parse(`${text}T00:00:00Z`)) ? undefined : text;
+  // A browser may take 30 February for 2 March, and the service refuses it.
+  const day = new Date(`${text}T00:00:00Z`);
+  return Number.isFinite(day.getTime()) && day.toISOString().startsWith(text) ? text : undefined;
 }

@@ -41,32 +41,107 @@ export interface Conversation {
 const keptMax = 100;
 const titleMax = 60;
 
+/** All of them, the one that was talked in last first. */
 export function load(account_id: string): Conversation[] {
   try {
-    const text = localStorage.getItem(placeOf(account_id));
-    return text === null ? [] : (JSON.parse(text) as Conversation[]);
+    carryOver(account_id);
+    const ids = Object.keys(localStorage).map((place) => idOf(account_id, place));
+    return inOrder(ids.flatMap((id) => (id === null ? [] : (read(account_id, id) ?? []))));
   } catch {
     return [];
   }
 }
 
-/** Returns what could be kept: a browser keeps some megabytes and no more. */
-export function save(account_id: string, all: Conversation[]): Conversation[] {
-  let list = all.toSorted((a, b) => b.updated_at.localeCompare(a.updated_at)).slice(0, keptMax);
-  while (list.length > 0) {
-    try {
-      localStorage.setItem(placeOf(account_id), JSON.stringify(list));
-      return list;
-    } catch {
-      list = list.slice(0, -1);
-    }
-  }
-  localStorage.removeItem(placeOf(account_id));
-  return all;
+/** What is kept of it now, whichever tab has written it; null where it is deleted. */
+export function read(account_id: string, id: string): Conversation | null {
+  return parsed<Conversation>(placeOf(account_id, id));
 }
 
-function placeOf(account_id: string): string {
-  return `farebox-chats ${account_id}`;
+/**
+ * Each has a place of its own, so that tabs which talk in different ones never write over each
+ * other. A browser keeps some megabytes and no more: returns whose place this one has taken, and
+ * null where it could not be kept.
+ */
+export function keep(account_id: string, conversation: Conversation): string[] | null {
+  const place = placeOf(account_id, conversation.id);
+  const text = JSON.stringify(conversation);
+  const gone = write(place, text) ? [] : makeRoom(account_id, place, text);
+  if (gone === null) return null;
+  const kept = Object.keys(localStorage).filter((each) => idOf(account_id, each) !== null).length;
+  const tooMany = kept > keptMax ? othersOf(account_id, place).slice(0, kept - keptMax) : [];
+  for (const id of tooMany) forget(account_id, id);
+  return [...gone, ...tooMany];
+}
+
+export function forget(account_id: string, id: string): void {
+  try {
+    localStorage.removeItem(placeOf(account_id, id));
+  } catch {
+    // Where nothing can be kept, nothing is.
+  }
+}
+
+export function inOrder(all: Conversation[]): Conversation[] {
+  return all.toSorted((a, b) => b.updated_at.localeCompare(a.updated_at));
+}
+
+/** Whose place it is; null where it is none of this account's conversations. */
+export function idOf(account_id: string, place: string): string | null {
+  const head = placeOf(account_id, '');
+  return place.startsWith(head) ? place.slice(head.length) : null;
+}
+
+function placeOf(account_id: string, id: string): string {
+  return `farebox-chat ${account_id} ${id}`;
+}
+
+/** The oldest first. */
+function othersOf(account_id: string, place: string): string[] {
+  const ids = load(account_id).map(({ id }) => id);
+  return ids.filter((id) => placeOf(account_id, id) !== place).toReversed();
+}
+
+function makeRoom(account_id: string, place: string, text: string): string[] | null {
+  const gone = new Map<string, string>();
+  for (const id of othersOf(account_id, place)) {
+    const other = placeOf(account_id, id);
+    gone.set(id, localStorage.getItem(other) ?? '');
+    localStorage.removeItem(other);
+    if (write(place, text)) return [...gone.keys()];
+  }
+  // The others were not what stood in its way.
+  for (const [id, other] of gone) write(placeOf(account_id, id), other);
+  return null;
+}
+
+function write(place: string, text: string): boolean {
+  try {
+    localStorage.setItem(place, text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function parsed<T>(place: string): T | null {
+  try {
+    return JSON.parse(localStorage.getItem(place) ?? 'null') as T | null;
+  } catch {
+    return null;
+  }
+}
+
+/** All of them stood in one place once. */
+function carryOver(account_id: string): void {
+  const before = `farebox-chats ${account_id}`;
+  const all = parsed<Conversation[]>(before) ?? [];
+  // There may not be room for both.
+  localStorage.removeItem(before);
+  for (const each of inOrder(all)) {
+    const now = read(account_id, each.id);
+    if (now && now.updated_at >= each.updated_at) continue;
+    write(placeOf(account_id, each.id), JSON.stringify(each));
+  }
 }
 
 export function titleOf(text: string): string {

@@ -3,8 +3,12 @@ import { ApiFailure, call, send } from '../api.ts';
 import { eventsOf } from '../sse.ts';
 import {
   bodyOf,
+  forget,
+  idOf,
+  inOrder,
+  keep,
   load,
-  save,
+  read,
   titleOf,
   type Conversation,
   type Message,
@@ -18,11 +22,22 @@ import { isFinal, newKey, type Card } from './runs.ts';
  */
 export interface Talk {
   list: Conversation[];
-  /** Of the replies that are being written: their conversation, and how to stop them. */
-  writing: Map<string, AbortController>;
+  /** The replies that are being written here, by their conversation. */
+  writing: Map<string, Reply>;
+}
+
+interface Reply {
+  message: Message;
+  /** The message that it answers. */
+  to: string | undefined;
+  abort: AbortController;
 }
 
 interface Store {
+  /** As the browser keeps them, without the replies that are being written. */
+  kept: Conversation[];
+  /** Those of them that the browser has no room for, so that only this page has them. */
+  unkept: Set<string>;
   talk: Talk;
   listeners: Set<() => void>;
 }
@@ -35,7 +50,9 @@ const drawMs = 40;
 function storeOf(account_id: string): Store {
   let store = stores.get(account_id);
   if (!store) {
-    store = { talk: { list: load(account_id), writing: new Map() }, listeners: new Set() };
+    const kept = load(account_id);
+    const talk = { list: kept, writing: new Map() };
+    store = { kept, unkept: new Set(), talk, listeners: new Set() };
     stores.set(account_id, store);
   }
   return store;
@@ -52,30 +69,83 @@ export function useTalk(account_id: string): Talk {
   );
 }
 
-function change(account_id: string, with_: Partial<Talk>, keep = true): void {
+function change(account_id: string, with_: Partial<Pick<Store, 'kept'> & Pick<Talk, 'writing'>>) {
   const store = storeOf(account_id);
-  const list = with_.list && keep ? save(account_id, with_.list) : with_.list;
-  store.talk = { ...store.talk, ...with_, ...(list && { list }) };
+  const { kept = store.kept, writing = store.talk.writing } = with_;
+  store.kept = inOrder(kept);
+  store.talk = { list: store.kept.map((each) => withReply(each, writing.get(each.id))), writing };
   for (const listener of store.listeners) listener();
 }
 
-export function edit(account_id: string, id: string, with_: Partial<Conversation>, keep = true) {
-  const { list } = storeOf(account_id).talk;
-  const next = list.map((each) => (each.id === id ? { ...each, ...with_ } : each));
-  change(account_id, { list: next }, keep);
+function withReply(conversation: Conversation, reply: Reply | undefined): Conversation {
+  if (!reply) return conversation;
+  return { ...conversation, messages: placed(conversation.messages, reply) };
+}
+
+/** Behind what it answers: in another tab somebody may have said more since. */
+function placed(messages: Message[], { message, to }: Reply): Message[] {
+  const mine = messages.findIndex(({ id }) => id === message.id);
+  if (mine !== -1) return messages.with(mine, message);
+  const asked = messages.findIndex(({ id }) => id === to);
+  const next = messages.findIndex(({ role }, i) => i > asked && role === 'user');
+  const at = asked === -1 || next === -1 ? messages.length : next;
+  return messages.toSpliced(at, 0, message);
+}
+
+type Change = Partial<Conversation> | ((now: Conversation) => Partial<Conversation>);
+
+/** Changes what is kept now: another tab may have said something in it, or deleted it. */
+export function edit(account_id: string, id: string, how: Change): void {
+  const { kept, unkept } = storeOf(account_id);
+  const now = unkept.has(id) ? kept.find((each) => each.id === id) : read(account_id, id);
+  if (!now) return drop(account_id, id);
+  put(account_id, { ...now, ...(typeof how === 'function' ? how(now) : how) });
+}
+
+function put(account_id: string, conversation: Conversation): void {
+  const { kept, unkept } = storeOf(account_id);
+  const { id } = conversation;
+  const gone = keep(account_id, conversation);
+  if (gone) unkept.delete(id);
+  else unkept.add(id);
+  const others = kept.filter((each) => each.id !== id && !gone?.includes(each.id));
+  change(account_id, { kept: [conversation, ...others] });
 }
 
 export function begin(account_id: string, wanted: Omit<Conversation, 'id' | 'updated_at'>): string {
   const id = newKey().slice(-12);
-  const made = { ...wanted, id, updated_at: new Date().toISOString() };
-  change(account_id, { list: [made, ...storeOf(account_id).talk.list] });
+  put(account_id, { ...wanted, id, updated_at: new Date().toISOString() });
   return id;
 }
 
 export function remove(account_id: string, id: string): void {
-  const { list, writing } = storeOf(account_id).talk;
-  writing.get(id)?.abort();
-  change(account_id, { list: list.filter((each) => each.id !== id) });
+  forget(account_id, id);
+  drop(account_id, id);
+}
+
+/** It is not kept any more. */
+function drop(account_id: string, id: string): void {
+  const { kept, unkept } = storeOf(account_id);
+  stop(account_id, id);
+  unkept.delete(id);
+  change(account_id, { kept: kept.filter((each) => each.id !== id) });
+}
+
+/** What another tab has done. Where it has emptied the whole store, no place is named. */
+window.addEventListener('storage', ({ key }) => {
+  for (const [account_id, { kept }] of stores) {
+    const id = key === null ? null : idOf(account_id, key);
+    if (id !== null) lookAgain(account_id, id);
+    else if (key === null) for (const each of kept) lookAgain(account_id, each.id);
+  }
+});
+
+function lookAgain(account_id: string, id: string): void {
+  const { kept, unkept } = storeOf(account_id);
+  if (unkept.has(id)) return;
+  const now = read(account_id, id);
+  if (now) change(account_id, { kept: [now, ...kept.filter((each) => each.id !== id)] });
+  else drop(account_id, id);
 }
 
 export function find(account_id: string, id: string | undefined): Conversation | undefined {
@@ -83,7 +153,7 @@ export function find(account_id: string, id: string | undefined): Conversation |
 }
 
 export function stop(account_id: string, id: string): void {
-  storeOf(account_id).talk.writing.get(id)?.abort();
+  storeOf(account_id).talk.writing.get(id)?.abort.abort();
 }
 
 export interface Ask {
@@ -97,62 +167,56 @@ export interface Ask {
 
 /** Adds what somebody said, and asks for the reply. */
 export function say(ask: Ask, content: string, pictures: Picture[]): void {
-  const conversation = find(ask.account_id, ask.id);
-  if (!conversation) return;
   const said: Message = {
     id: newKey(),
     role: 'user',
     content,
     ...(pictures.length > 0 && { pictures }),
   };
-  const title = conversation.title || titleOf(content);
-  edit(ask.account_id, ask.id, { title, messages: [...conversation.messages, said] });
+  edit(ask.account_id, ask.id, ({ title, messages }) => ({
+    title: title || titleOf(content),
+    messages: [...messages, said],
+    updated_at: new Date().toISOString(),
+  }));
   void answer(ask);
 }
 
 /** Takes the last reply away and asks for another one. */
 export function again(ask: Ask): void {
-  const conversation = find(ask.account_id, ask.id);
-  if (!conversation) return;
-  const last = conversation.messages.findLastIndex(({ role }) => role === 'user');
-  edit(ask.account_id, ask.id, { messages: conversation.messages.slice(0, last + 1) });
+  const shown = find(ask.account_id, ask.id)?.messages ?? [];
+  const last = shown.findLastIndex(({ role }) => role === 'user');
+  const gone = new Set(shown.slice(last + 1).map(({ id }) => id));
+  edit(ask.account_id, ask.id, ({ messages }) => ({
+    messages: messages.filter(({ id }) => !gone.has(id)),
+    updated_at: new Date().toISOString(),
+  }));
   void answer(ask);
 }
 
 async function answer(ask: Ask): Promise<void> {
   const { account_id, id } = ask;
   const conversation = find(account_id, id);
-  const { writing } = storeOf(account_id).talk;
-  if (!conversation || writing.has(id)) return;
+  if (!conversation || storeOf(account_id).talk.writing.has(id)) return;
+  const { model, messages } = conversation;
   const body = { ...bodyOf(conversation), stream: true, stream_options: { include_usage: true } };
   const abort = new AbortController();
   const key = newKey();
-  let message: Message = {
-    id: key,
-    role: 'assistant',
-    content: '',
-    model: conversation.model,
-    key,
-  };
-  change(account_id, { writing: new Map(writing).set(id, abort) });
-  const before = conversation.messages;
-  const show = (isLast: boolean) => {
-    clearTimeout(due);
+  let message: Message = { id: key, role: 'assistant', content: '', model, key };
+  const reply = (): Reply => ({ message, to: messages.at(-1)?.id, abort });
+  const show = () => {
     due = undefined;
-    const updated_at = new Date().toISOString();
-    edit(account_id, id, { messages: [...before, message], updated_at }, isLast);
+    write(account_id, id, reply());
   };
   let due: ReturnType<typeof setTimeout> | undefined;
   // A fast model writes hundreds of pieces a second; an eye sees fewer.
-  const draw = (with_: Partial<Message>, isLast = false) => {
+  const draw = (with_: Partial<Message>) => {
     message = { ...message, ...with_ };
-    if (isLast) show(true);
-    else due ??= setTimeout(() => show(false), drawMs);
+    due ??= setTimeout(show, drawMs);
   };
   try {
-    draw({});
-    const reply = await open(ask.path('/v1/chat/completions'), body, key, abort.signal);
-    for await (const { data } of eventsOf(reply.body!)) {
+    show();
+    const stream = await open(ask.path('/v1/chat/completions'), body, key, abort.signal);
+    for await (const { data } of eventsOf(stream.body!)) {
       if (data === '[DONE]') break;
       const chunk = JSON.parse(data) as Chunk;
       const request_id = /^chatcmpl-([0-9a-f-]{36})$/.exec(chunk.id ?? '')?.[1];
@@ -160,17 +224,27 @@ async function answer(ask: Ask): Promise<void> {
       if (chunk.error) draw({ failure: ask.words.broke(chunk.error) });
       draw(grown(message, chunk));
     }
-    draw({}, true);
   } catch (error) {
-    if (abort.signal.aborted) draw({ stopped: true }, true);
-    else draw({ failure: error instanceof ApiFailure ? error.message : ask.words.lost }, true);
+    if (abort.signal.aborted) draw({ stopped: true });
+    else draw({ failure: error instanceof ApiFailure ? error.message : ask.words.lost });
   } finally {
-    const left = new Map(storeOf(account_id).talk.writing);
-    left.delete(id);
-    change(account_id, { writing: left });
+    clearTimeout(due);
+    edit(account_id, id, (now) => ({
+      messages: placed(now.messages, reply()),
+      updated_at: new Date().toISOString(),
+    }));
+    write(account_id, id, null);
     ask.settled();
   }
   await settle(ask, message);
+}
+
+/** The reply as far as it has come; null where it has ended. */
+function write(account_id: string, id: string, reply: Reply | null): void {
+  const writing = new Map(storeOf(account_id).talk.writing);
+  if (reply) writing.set(id, reply);
+  else writing.delete(id);
+  change(account_id, { writing });
 }
 
 const settling = new Set<string>();
@@ -247,10 +321,7 @@ async function charged(address: string): Promise<string | null> {
 }
 
 function note({ account_id, id }: Ask, message_id: string, with_: Partial<Message>): void {
-  const conversation = find(account_id, id);
-  if (!conversation) return;
-  const messages = conversation.messages.map((each) =>
-    each.id === message_id ? { ...each, ...with_ } : each,
-  );
-  edit(account_id, id, { messages });
+  edit(account_id, id, ({ messages }) => ({
+    messages: messages.map((each) => (each.id === message_id ? { ...each, ...with_ } : each)),
+  }));
 }

@@ -1,6 +1,10 @@
 /**
  * What the service says in English, in Russian: sentences, and parts of sentences that stand in
- * the holes `{}` of others. The first that fits is taken, so the wide ones come last.
+ * the holes of others. The first that fits is taken, so the wide ones come last.
+ *
+ * A sentence fits where its holes do. `{}` takes another sentence of these, a name or a figure,
+ * and lists of them; `{=}` the same except for what may be an English word, since sentences that
+ * wide fit what models say as well; `{...}` whatever others wrote.
  */
 export const sentences: readonly (readonly [english: string, russian: string])[] = [
   // What the pages say where no answer comes.
@@ -240,6 +244,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ],
   ['At most {} pixels can be made; asked: {}.', 'Можно не больше {1} пикселей; запрошено: {2}.'],
   ['At most {} files can be given; there are {}.', 'Можно не больше {1} файлов; их {2}.'],
+  ['{} must be {=}, but the file is {=}.', '{1}: нужно {2}, а этот файл: {3}.'],
   ['Only films of up to {} seconds can be extended.', 'Продлить можно видео не длиннее {1} с.'],
   ['{} needs {} input, such as {}_url.', '{1}: нужен файл на входе, например в {3}_url.'],
   [
@@ -255,7 +260,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['{} may have at most {} characters.', '{1}: не больше {2} знаков.'],
 
   // Chat.
-  ['The model refused the input: {}', 'Модель отклонила ввод: {1}'],
+  ['The model refused the input: {...}', 'Модель отклонила ввод: {1}'],
   ['The model had no capacity.', 'У модели не было свободных мест.'],
   ['The model gave no answer.', 'Модель не ответила.'],
   ['The model broke off before any output.', 'Модель прервалась, ничего не ответив.'],
@@ -305,8 +310,8 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Этот ключ может делать {1} вызовов в минуту. Подождите {2} с.',
   ],
   [
-    'This key has {} open jobs, as many as it may. Wait for one to end, or cancel one.',
-    'У ключа {1} открытых заданий, больше нельзя. Дождитесь конца одного или отмените его.',
+    'This key has {} open {}, as many as it may. Wait for one to end, or cancel one.',
+    'Открытых заданий у ключа: {1}, больше нельзя. Дождитесь конца одного или отмените его.',
   ],
   [
     'An account may have {} uploads open at once. Wait until one has ended.',
@@ -436,7 +441,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'These bytes are of no type that is taken: {}.',
     'Файлы такого вида не принимаются. Можно: {1}.',
   ],
-  ['The Content-Type says {}, the bytes are {}.', 'Указан вид {1}, а сам файл {2}.'],
+  ['The Content-Type says {...}, the bytes are {}.', 'Указан вид {1}, а сам файл {2}.'],
   [
     'The files of an account may take {} bytes together; yours take {}, and this one does not fit.{}',
     'Файлы аккаунта могут занимать {1} байт; занято {2}, этот не помещается.{3}',
@@ -451,9 +456,9 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'The signature of this link is not valid. Fetch response_url for a fresh link.',
     'Подпись ссылки неверна. Откройте запрос ещё раз, чтобы получить новую.',
   ],
-  ['There is no model "{}". GET /v1/models lists them.', 'Модели «{1}» нет.'],
+  ['There is no model "{...}". GET /v1/models lists them.', 'Модели «{1}» нет.'],
   [
-    'No model has the id "{}". GET /v1/models lists the ids, to be used exactly as listed.',
+    'No model has the id "{...}". GET /v1/models lists the ids, to be used exactly as listed.',
     'Модели «{1}» нет.',
   ],
   ['The model id is missing. {}', 'Не указана модель.'],
@@ -531,7 +536,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ],
   ['This browser is signed out already.', 'В этом браузере уже вышли.'],
   ['{} must be an address of these pages.', '{1}: нужен адрес этих страниц.'],
-  ['"{}" is no e-mail address.', '«{1}» не адрес электронной почты.'],
+  ['"{...}" is no e-mail address.', '«{1}» не адрес электронной почты.'],
   ['There is an account for {} already.', 'Аккаунт для {1} уже есть.'],
   ['There is no account {}. "farebox account list" shows them.', 'Аккаунта {1} нет.'],
   [
@@ -543,7 +548,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Множитель цены: число от 0 до 100, не больше 6 знаков после точки.',
   ],
   [
-    '"{}" is no price multiplier: a number from 0 to 100 with at most 6 decimals, such as 0.85.',
+    '"{...}" is no price multiplier: a number from 0 to 100 with at most 6 decimals, such as 0.85.',
     '«{1}» не множитель цены: нужно число от 0 до 100, например 0.85.',
   ],
   ['A name has 1 to {} characters, {}.', 'В имени от 1 до {1} знаков, {2}.'],
@@ -625,8 +630,8 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ],
   ['A deposit must be more than 0.', 'Пополнение должно быть больше 0.'],
   ['A correction must not be 0.', 'Корректировка не может быть 0.'],
-  ['A {} has no control characters.', '{1}: без управляющих знаков.'],
-  ['A {} has 1 to {} characters.', '{1}: от 1 до {2} знаков.'],
+  ['A {=} has no control characters.', '{1}: без управляющих знаков.'],
+  ['A {=} has 1 to {} characters.', '{1}: от 1 до {2} знаков.'],
   ['reference', 'Основание'],
   ['reason', 'Причина'],
   [
@@ -634,7 +639,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Основание, которое начинается с «voucher:», бывает только у ваучера.',
   ],
   [
-    'The reference "{}" was booked before for something else.',
+    'The reference "{...}" was booked before for something else.',
     'Основание «{1}» уже проведено для другого.',
   ],
   ['That would take more than the account has available.', 'На аккаунте столько не доступно.'],
@@ -692,7 +697,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
 
   // Parts of sentences: what a field or an address must be.
   ['is not acceptable: it must be a public address', 'адрес должен быть публичным'],
-  ['is not acceptable: {}', 'не подходит: {1}'],
+  ['is not acceptable: {=}', 'не подходит: {1}'],
   [
     'must not contain blanks, control characters or backslashes',
     'нельзя пробелы, управляющие знаки и обратные косые черты',
@@ -753,12 +758,13 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['must be given with {}, in whole pixels', 'нужно вместе с {1}, в целых пикселях'],
   ['has no price at this model', 'у этой модели нет цены для такого'],
   ['is required', 'нужно заполнить'],
-  ['is missing; it must be {}', 'не заполнено: нужно {1}'],
+  ['is missing; it must be {=}', 'не заполнено: нужно {1}'],
   ['is not a field of this model', 'у этой модели нет такого поля'],
   ['fits none of the allowed forms', 'не подходит ни под одну из допустимых форм'],
-  ['needs {}', 'нужно одно из: {1}'],
+  ['needs {} or {}', 'нужно одно из: {1}, {2}'],
+  ['needs {=}', 'нужно {1}'],
   ['does not fit the schema', 'не подходит модели'],
-  ['must match {}, in at most {} characters', 'нужно по образцу {1}, не больше {2} знаков'],
+  ['must match {...}, in at most {} characters', 'нужно по образцу {1}, не больше {2} знаков'],
   ['must match "then" schema', 'не сочетается с другими полями'],
   ['must match "else" schema', 'не сочетается с другими полями'],
   ['must NOT have fewer than {} characters', 'не меньше {1} знаков'],
@@ -776,9 +782,22 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['must be < {}', 'меньше {1}'],
   ['must hold at least one part', 'нужна хотя бы одна часть'],
   ['must hold at most {} messages', 'не больше {1} сообщений'],
-  ['must have {}', 'нужно {1}'],
-  ['must be {}', 'нужно {1}'],
+  ['must have {=}', 'нужно {1}'],
+  ['must not be empty', 'нельзя оставить пустым'],
+  ['must look like 16:9, from 1:{} to {}:1', 'нужно как 16:9, от 1:{1} до {2}:1'],
+  ['must be a file_id of POST /files', 'нужен file_id из POST /files'],
+  ['must be {=}', 'нужно {1}'],
+  ['one or more of {}, with commas between', 'одно или несколько через запятую: {1}'],
   ['one of {}', 'одно из: {1}'],
+  ['one value of at most 300 characters', 'одно значение не длиннее 300 знаков'],
+  ['seconds from 0 to {}', 'число секунд от 0 до {1}'],
+  [
+    'an ISO 8601 date or time, such as 2026-01-31T00:00:00Z',
+    'дата или время по ISO 8601, например 2026-01-31T00:00:00Z',
+  ],
+  ['the id of a key', 'id ключа'],
+  ['the id of a request', 'id запроса'],
+  ['the id of a request, or how it begins', 'id запроса или его начало'],
   ['a number of seconds above 0 and at most {}', 'число секунд больше 0 и не больше {1}'],
   ['a whole number from {} to {}', 'целое число от {1} до {2}'],
   ['a whole number of pixels from 1 to {}', 'целое число пикселей от 1 до {1}'],
@@ -789,6 +808,15 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     '{"width": W, "height": H} in whole pixels, "WxH", or one of {}',
     '{"width": W, "height": H} в целых пикселях, «WxH» или одно из: {1}',
   ],
+  [
+    '{width, height}, "WxH" or a name such as square',
+    '{width, height}, «WxH» или имя, например «square»',
+  ],
+  ['png, jpeg or webp', 'png, jpeg или webp'],
+  ['images, video, audio, PDF and plain text', 'изображения, видео, звук, PDF и простой текст'],
+  ['an image', 'изображение'],
+  ['a video', 'видео'],
+  ['audio', 'звук'],
   ['a list, or one text', 'список или один текст'],
   ['a list with at least one message', 'список хотя бы из одного сообщения'],
   ['a text such as "16:9"', 'текст, например «16:9»'],
@@ -847,13 +875,14 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['the id of a model, as GET /v1/models lists it', 'id модели из каталога'],
   ['active or all', 'active или all'],
   ['IN_QUEUE or IN_PROGRESS', 'IN_QUEUE или IN_PROGRESS'],
-  ['a {}', '{1}'],
+  ['a {=}', '{1}'],
   ['it', 'Он'],
+  ['{} and {=} more', '{1} и ещё {2}'],
   ['whole seconds up to {}', 'целое число секунд до {1}'],
   ['from 0 to {}', 'от 0 до {1}'],
 
   // Sentences about a field, whatever it is called.
-  ["The input does not fit the model's schema: {} {}.", 'Ввод не подходит модели. {1}: {2}.'],
-  ['The input {}.', 'Ввод: {1}.'],
-  ['The parameter {} {}.', 'Параметр {1}: {2}.'],
+  ["The input does not fit the model's schema: {} {=}.", 'Ввод не подходит модели. {1}: {2}.'],
+  ['The input {=}.', 'Ввод: {1}.'],
+  ['The parameter {} {=}.', 'Параметр {1}: {2}.'],
 ];

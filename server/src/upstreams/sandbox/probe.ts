@@ -44,10 +44,12 @@ export async function probe(path: string, field: string, file: string): Promise<
   const found = (await probeImage(path, field)) ?? (await probeAv(path, field));
   if (!found) throw new Refusal(`${field} is no picture, film or sound that can be read.`);
   if (named && found.kind !== named && !(named === 'audio' && found.kind === 'video')) {
-    throw new Refusal(`${field} must be ${named}, but the file is ${found.kind}.`);
+    throw new Refusal(`${field} must be ${words[named]}, but the file is ${words[found.kind]}.`);
   }
   return { ...found, field, file };
 }
+
+const words: Record<MediaKind, string> = { image: 'an image', video: 'a video', audio: 'audio' };
 
 type Found = Omit<Media, 'field' | 'file'>;
 

@@ -1,0 +1,14 @@
+/** What of the money pages stands in their address, decided from values alone. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { statementSearch } from '../../../web/src/cabinet/money-search.ts';
+
+test('a statement keeps the days of an address that the service would take', () => {
+  const days = { from: '2026-02-28', to: '2028-02-29' };
+  assert.deepEqual(statementSearch(days), days);
+});
+
+test('and none that no calendar has', () => {
+  for (const from of ['2026-02-30', '2026-02-29', '2026-04-31', '2026-13-01', '2026-01-00', 'now'])
+    assert.deepEqual(statementSearch({ from, to: '2026-05-01' }), { to: '2026-05-01' }, from);
+});
