@@ -70,6 +70,20 @@ describe("the sandbox's catalog", () => {
       assert.ok(!fits(size), size);
   });
 
+  test('says what is wrong with a size, and nothing that is not', () => {
+    const model = rows.find(({ id }) => id === 'sandbox/canvas/max/text-to-image')!;
+    const told = (image_size: unknown) =>
+      validateInput(model, { prompt: 'x', image_size })!.map(({ path, message }) => path + message);
+    assert.deepEqual(told({ width: 6000, height: 4096 }), ['/image_size/widthmust be <= 4096']);
+    for (const size of ['65x63', 7, null, []]) {
+      assert.deepEqual(told(size), [
+        '/image_sizemust be one of "square_hd", "square", "portrait_4_3", "portrait_16_9", ' +
+          '"landscape_4_3", "landscape_16_9"; or "64x64" … "4096x4096"; ' +
+          'or an object with width and height',
+      ]);
+    }
+  });
+
   test('says in the guide what lip-sync needs besides sound', () => {
     const lips = rows.filter(({ task }) => task === 'lip-sync');
     assert.match(catalogLines(lips), /\| audio_url, \(video_url or image_url\)$/);

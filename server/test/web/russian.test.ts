@@ -147,6 +147,11 @@ test('figures and names come over, and what is wrong with a field', () => {
       'webhook_url: не подходит: нужен адрес https.',
     ],
     ['a.example: its certificate has expired', 'a.example: срок сертификата истёк'],
+    [
+      'The input does not fit the model\'s schema: /size must be one of "a", "b"; or an object with width and height.',
+      'Ввод не подходит модели. /size: нужно одно из: "a", "b" или объект с width и height.',
+    ],
+    ['field must be a text; or null.', 'field: нужно текст или null.'],
     ['The model refused the input: too dark', 'Модель отклонила ввод: too dark'],
   ];
   for (const [english, russian] of told) assert.equal(inRussian(english), russian);
