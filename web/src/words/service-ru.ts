@@ -425,7 +425,22 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'An address for an upload takes one file, and this one has taken it. Ask for another.',
     'По этому адресу файл уже загружен. Запросите другой.',
   ],
-  ['Send the Content-Type of the file.', 'Укажите Content-Type файла.'],
+  [
+    'Send the Content-Type of the file. What is taken: {}.',
+    'Укажите Content-Type файла. Можно: {1}.',
+  ],
+  [
+    'The Content-Type names no type. Send application/json, or with a file the type of the file: images, video, audio, PDF and plain text are taken.',
+    'Content-Type не называет типа. Укажите application/json, а с файлом его тип: можно картинки, видео, звук, PDF и простой текст.',
+  ],
+  [
+    'Send the raw bytes of the file, not a form: curl --data-binary @file.',
+    'Отправьте сами байты файла, а не форму: curl --data-binary @file.',
+  ],
+  [
+    'A text must be in UTF-8, without control characters.',
+    'Текст должен быть в UTF-8, без управляющих символов.',
+  ],
   [
     'This service runs without its client. Whoever runs it can build it: npm run build.',
     'Этот сервис запущен без своего клиента. Собрать его может тот, кто ведёт сервис: npm run build.',
