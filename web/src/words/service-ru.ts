@@ -796,6 +796,10 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['must hold at least one part', 'нужна хотя бы одна часть'],
   ['must hold at most {} messages', 'не больше {1} сообщений'],
   ['must have {}', 'нужно {1}'],
+  [
+    'must be a date, or a time with Z or an offset (write + as %2B), such as {}',
+    'нужна дата или время с Z или смещением (+ пишется %2B), например {1}',
+  ],
   ['must be {}; or {}; or {}', 'нужно {1}, или {2}, или {3}'],
   ['must be {}; or {}', 'нужно {1} или {2}'],
   ['must be {}', 'нужно {1}'],
