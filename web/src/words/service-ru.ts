@@ -57,8 +57,8 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Этот адрес не принимает такой метод. Разрешённые методы в заголовке Allow.',
   ],
   [
-    'This Idempotency-Key was used with another body. Use a new key for a new request.',
-    'Этот Idempotency-Key уже использован с другим телом. Для нового запроса нужен новый ключ.',
+    'This Idempotency-Key was used for another call (model, body or webhook). Use a new key for a new request.',
+    'Этот Idempotency-Key уже использован с другим вызовом (модель, тело или вебхук). Для нового запроса нужен новый ключ.',
   ],
   [
     'The request is not COMPLETED. Poll its status_url first.',
