@@ -84,6 +84,22 @@ describe("the sandbox's catalog", () => {
     }
   });
 
+  test('refuses at once a seed that the sandbox would refuse', () => {
+    const seeded = rows.filter(
+      ({ input_schema }) => (input_schema.properties as Record<string, unknown>)?.seed,
+    );
+    assert.ok(seeded.length > 5);
+    const told = (model: Model, seed: number) =>
+      validateInput(model, { ...model.example, seed })?.map(({ path }) => path) ?? null;
+    for (const model of seeded) {
+      if (model.kind === 'text') continue;
+      for (const seed of [2 ** 53, 1.2345e19, -(2 ** 53), 0.5])
+        assert.deepEqual(told(model, seed), ['/seed'], `${model.id} ${seed}`);
+      for (const seed of [Number.MAX_SAFE_INTEGER, -7, Number.MIN_SAFE_INTEGER])
+        assert.equal(told(model, seed), null, `${model.id} ${seed}`);
+    }
+  });
+
   test('says in the guide what lip-sync needs besides sound', () => {
     const lips = rows.filter(({ task }) => task === 'lip-sync');
     assert.match(catalogLines(lips), /\| audio_url, \(video_url or image_url\)$/);
