@@ -800,6 +800,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'must be a date, or a time with Z or an offset (write + as %2B), such as {}',
     'нужна дата или время с Z или смещением (+ пишется %2B), например {1}',
   ],
+  ["must be below the film's length of {} s", 'нужно меньше длины видео, {1} с'],
   ['must be {}; or {}; or {}', 'нужно {1}, или {2}, или {3}'],
   ['must be {}; or {}', 'нужно {1} или {2}'],
   ['must be {}', 'нужно {1}'],
