@@ -88,7 +88,7 @@ export const errors = {
   idempotency_conflict: e(
     409,
     'conflict_error',
-    'This Idempotency-Key was used with another body. Use a new key for a new request.',
+    'This Idempotency-Key was used for another call (model, body or webhook). Use a new key for a new request.',
   ),
   request_not_ready: e(
     409,

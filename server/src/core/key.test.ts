@@ -144,6 +144,11 @@ describe('parseAuthorization', () => {
     });
   }
 
+  test('takes one space or more, as RFC 9110 allows', () => {
+    for (const spaces of [2, 3, 80])
+      assert.equal(parseAuthorization(`Bearer${' '.repeat(spaces)}${known}`), known);
+  });
+
   test('takes a list of one, as headersDistinct gives', () => {
     assert.equal(parseAuthorization([`Key ${known}`]), known);
   });
@@ -157,7 +162,8 @@ describe('parseAuthorization', () => {
     ['the scheme alone', 'Key'],
     ['the scheme and a space', 'Key '],
     ['the key alone', known],
-    ['two spaces', `Key  ${known}`],
+    ['spaces alone', `Key${' '.repeat(8_192)}`],
+    ['spaces and a tab', `Key  \t${known}`],
     ['a tab', `Key\t${known}`],
     ['a space in front', ` Key ${known}`],
     ['a space behind', `Key ${known} `],

@@ -60,16 +60,15 @@ export function keyHintIn(text: string): { prefix: string; last4: string | null 
 /**
  * The well-formed key of an `Authorization` header, or null.
  *
- * Accepted: the word `Key` or `Bearer` in any case, exactly one space, a key whose checksum is
- * right, nothing else. RFC 9110 would allow more spaces; no client sends them, and one spelling
- * leaves nothing to argue about. Two values are refused: as a list of two (`headersDistinct`; a
- * list of one is fine) or joined by a comma.
+ * Accepted: the word `Key` or `Bearer` in any case, spaces (one or more, as RFC 9110 has it), a key
+ * whose checksum is right, nothing else. Two values are refused: as a list of two
+ * (`headersDistinct`; a list of one is fine) or joined by a comma.
  */
 export function parseAuthorization(header: string | readonly string[] | undefined): string | null {
   const value = typeof header === 'object' && header.length === 1 ? header[0] : header;
   if (typeof value !== 'string') return null;
   // Not by toLowerCase, which would take the Kelvin sign for a k.
-  return parseKey(/^(?:key|bearer) (.*)$/i.exec(value)?.[1]);
+  return parseKey(/^(?:key|bearer) +(\S*)$/i.exec(value)?.[1]);
 }
 
 function checksumOf(checked: string): string {

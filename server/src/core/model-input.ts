@@ -8,6 +8,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import type { Model, ModelUpstream } from './catalog.ts';
 import { fieldForm, formed } from './field-form.ts';
+import { choiceWords, listOf, withoutOtherForms } from './input-choice.ts';
 import { escaped } from './media-input.ts';
 
 export interface InputError {
@@ -28,6 +29,8 @@ const ERRORS_MAX = 20;
 const VALUES_MAX = 2000;
 /** A caller's own words in an error are cut to this length. */
 const WORDS_MAX = 200;
+/** A rule in words is the row's own, and may list what is allowed. */
+const RULE_MAX = 400;
 /** A pattern sees no text longer than this: even a quadratic one then ends within milliseconds. */
 const PATTERN_TEXT_MAX = 4096;
 
@@ -193,42 +196,11 @@ function isSmall(input: unknown): boolean {
 }
 
 function sentences(errors: ErrorObject[] | null | undefined): InputError[] {
-  const found = withoutBranches(errors ?? []).filter((error) => error.keyword !== 'if');
+  const found = withoutOtherForms(errors ?? []).filter((error) => error.keyword !== 'if');
   return found.slice(0, ERRORS_MAX).map((error) => ({
     path: cut(pathOf(error)),
-    message: cut(messageOf(error)),
+    message: cut(messageOf(error), RULE_MAX),
   }));
-}
-
-/**
- * Where one of several fields would do, no single one of them is required: what the branches say is
- * dropped, and the choice itself remains.
- */
-function withoutBranches(errors: ErrorObject[]): ErrorObject[] {
-  const choices = errors.filter((error) => fieldsToChoose(error) !== null);
-  return errors.filter((error) => {
-    return !choices.some(
-      (choice) =>
-        error.instancePath === choice.instancePath &&
-        error.schemaPath.startsWith(`${choice.schemaPath}/`),
-    );
-  });
-}
-
-/** The fields of `anyOf: [{ required: [a] }, { required: [b] }]`, or null for any other rule. */
-function fieldsToChoose({ keyword, schema }: ErrorObject): string[] | null {
-  return keyword === 'anyOf' || keyword === 'oneOf' ? requiredByChoice(schema) : null;
-}
-
-/** In words such as "video_url or image_url"; null where the branches ask for anything else. */
-export function requiredByChoice(branches: unknown): string[] | null {
-  if (!Array.isArray(branches)) return null;
-  const fields: string[] = [];
-  for (const branch of branches as Schema[]) {
-    if (!Array.isArray(branch.required) || Object.keys(branch).length !== 1) return null;
-    fields.push(branch.required.join(' with '));
-  }
-  return fields;
 }
 
 /** For a missing or an unknown field, the field itself rather than the object around it. */
@@ -250,10 +222,8 @@ function messageOf(error: ErrorObject): string {
     case 'enum':
       return `must be one of ${listOf(params.allowedValues)}`;
     case 'anyOf':
-    case 'oneOf': {
-      const fields = fieldsToChoose(error);
-      return fields === null ? 'fits none of the allowed forms' : `needs ${fields.join(' or ')}`;
-    }
+    case 'oneOf':
+      return choiceWords(error);
     case 'const':
       return `must be ${JSON.stringify(params.allowedValue)}`;
     case 'pattern':
@@ -263,10 +233,6 @@ function messageOf(error: ErrorObject): string {
   }
 }
 
-function listOf(values: unknown): string {
-  return (values as unknown[]).map((value) => JSON.stringify(value)).join(', ');
-}
-
-function cut(text: string): string {
-  return text.length <= WORDS_MAX ? text : `${text.slice(0, WORDS_MAX - 1)}…`;
+function cut(text: string, most = WORDS_MAX): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }

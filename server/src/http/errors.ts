@@ -72,7 +72,12 @@ export function asApiError(thrown: unknown): ApiError {
   const { statusCode, code } = thrown as FastifyError;
   if (statusCode === 413) return new ApiError('payload_too_large');
   if (statusCode === 415) {
-    return new ApiError('unsupported_media_type', { param: 'content-type' });
+    return new ApiError('unsupported_media_type', {
+      message:
+        'The Content-Type names no type. Send application/json, or with a file the type of the ' +
+        'file: images, video, audio, PDF and plain text are taken.',
+      param: 'content-type',
+    });
   }
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     // The framework's own words name its parts, which are nothing to the caller.

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { extensionOf } from '../core/content-type.ts';
+import { extensionOf, usualType } from '../core/content-type.ts';
 import { ApiError } from '../core/errors.ts';
 import { fileId, parseFileId } from '../core/id.ts';
 import { verifyFile } from '../core/signature.ts';
@@ -71,9 +71,7 @@ async function take(
     'content-encoding': encoding,
     'content-length': length,
   } = req.headers;
-  if (declared === undefined) throw unsupported('Send the Content-Type of the file.');
-  if (encoding !== undefined && encoding !== 'identity')
-    throw unsupported('Send the bytes without Content-Encoding.');
+  assertHeaders(declared, encoding);
   const maxBytes = deps.settings.uploadMaxBytes;
   if (Number(length) > maxBytes) throw tooLarge(maxBytes);
   const body = req.body as Readable | undefined;
@@ -95,7 +93,10 @@ async function take(
     });
   const content_type = await sniff(head);
   if (content_type === null || !accepted.test(content_type)) {
-    throw unsupported(`These bytes are of no type that is taken: ${acceptedWords}.`);
+    // Of bytes that are no text at all nothing is found.
+    throw content_type === null && usualType(declared) === 'text/plain'
+      ? unsupported('A text must be in UTF-8, without control characters.')
+      : unsupported(`These bytes are of no type that is taken: ${acceptedWords}.`);
   }
   if (!agrees(declared, content_type)) {
     throw unsupported(
@@ -126,6 +127,19 @@ async function take(
     created_at: times.created_at.toISOString(),
     expires_at: times.expires_at.toISOString(),
   };
+}
+
+/** What shows before a byte has come. */
+function assertHeaders(
+  declared: string | undefined,
+  encoding: string | undefined,
+): asserts declared is string {
+  if (declared === undefined)
+    throw unsupported(`Send the Content-Type of the file. What is taken: ${acceptedWords}.`);
+  if (/^multipart\//i.test(declared))
+    throw unsupported('Send the raw bytes of the file, not a form: curl --data-binary @file.');
+  if (encoding !== undefined && encoding !== 'identity')
+    throw unsupported('Send the bytes without Content-Encoding.', 'content-encoding');
 }
 
 async function record(row: Parameters<typeof files.insert>[1], deps: HttpDeps) {
@@ -179,8 +193,8 @@ function noRoom({ bytes, first_expires_at }: files.FilesHeld, maxBytes: number):
   });
 }
 
-function unsupported(message: string): ApiError {
-  return new ApiError('unsupported_media_type', { message, param: 'content-type' });
+function unsupported(message: string, param = 'content-type'): ApiError {
+  return new ApiError('unsupported_media_type', { message, param });
 }
 
 function tooLarge(maxBytes: number): ApiError {

@@ -40,13 +40,16 @@ export function limitOf(query: Query, { usual, max }: { usual: number; max: numb
   return limit;
 }
 
+/** Without its zone a time is no moment; and a plus sign of an address is read as a space. */
+const momentRule =
+  'must be a date, or a time with Z or an offset (write + as %2B), such as 2026-01-31T00:00:00Z';
+
 /** In ms since 1970, as precise as a `created_at` is shown. */
 export function momentOf(query: Query, name: 'from' | 'to'): number | null {
   const text = optionalText(query, name);
   if (text === null) return null;
   const ms = isMoment(text) ? Date.parse(text) : NaN;
-  if (!(ms >= 0 && ms < 2 ** 48))
-    throw badParameter(name, 'must be an ISO 8601 date or time, such as 2026-01-31T00:00:00Z');
+  if (!(ms >= 0 && ms < 2 ** 48)) throw badParameter(name, momentRule);
   return ms;
 }
 

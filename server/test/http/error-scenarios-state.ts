@@ -142,11 +142,12 @@ export const stateScenarios = {
     {
       name: 'another body',
       call: (w) => w.queue({ prompt: 'a dog' }, { headers: { 'idempotency-key': 'used' } }),
-      message: /another body/,
+      message: /another call \(model, body or webhook\)/,
     },
     {
       name: 'another path',
       call: (w) => w.complete(chat, { headers: { 'idempotency-key': 'used' } }),
+      message: /another call \(model, body or webhook\)/,
     },
   ],
   request_not_ready: [

@@ -253,11 +253,50 @@ describe('what is not taken leaves nothing', () => {
     });
   }
 
+  const form = Buffer.from(
+    '--x\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\n\r\n1\r\n--x--\r\n',
+  );
+  const told: [string, Buffer, string | null, RegExp][] = [
+    ['a form', form, 'multipart/form-data; boundary=x', /raw bytes.*not a form.*--data-binary @/],
+    ['a text in UTF-16', Buffer.from('\ufeffпривет', 'utf16le'), 'text/plain', /in UTF-8/],
+    [
+      'a text in one byte a letter',
+      Buffer.from('caf\xe9 au lait', 'latin1'),
+      'text/csv',
+      /in UTF-8/,
+    ],
+    [
+      'a sound of no known sort',
+      Buffer.from('\xff\0', 'latin1'),
+      'audio/x',
+      /images, video, audio/,
+    ],
+    ['a file without a type', Buffer.from('x'), null, /images, video, audio, PDF and plain text/],
+    ['a type that is none', Buffer.from('x'), 'x', /images, video, audio, PDF and plain text/],
+  ];
+  for (const [name, bytes, type, message] of told) {
+    test(`${name}, and is told what to send`, async () => {
+      const earlier = await left();
+      const error = assertRefused(await upload(bytes, type), 'unsupported_media_type');
+      assert.match(error.message, message);
+      assert.equal(error.param, 'content-type');
+      assert.deepEqual(await left(), earlier);
+    });
+  }
+
+  test('an empty Content-Type, which is told what is taken', async () => {
+    const lines = ['POST /v1/files HTTP/1.1', 'host: x', `authorization: Key ${account.key}`];
+    const call = [...lines, 'content-type:', 'content-length: 1', '', 'x'].join('\r\n');
+    const [reply] = (await exchange(service.base, call)).replies;
+    assert.equal(reply!.body.error.code, 'unsupported_media_type');
+    assert.match(reply!.body.error.message, /images, video, audio, PDF and plain text/);
+  });
+
   test('a compressed body', async () => {
     const earlier = await left();
     const headers = { 'content-type': 'text/plain', 'content-encoding': 'gzip' };
     const reply = await service.call('POST', '/v1/files', { key: account.key, raw: 'x', headers });
-    assertRefused(reply, 'unsupported_media_type');
+    assert.equal(assertRefused(reply, 'unsupported_media_type').param, 'content-encoding');
     assert.deepEqual(await left(), earlier);
   });
 

@@ -180,6 +180,16 @@ describe('a filter', () => {
     assert.deepEqual(idsOf(reply), within(from, to));
   });
 
+  test('by a time without its zone is refused, and says what is missing', async () => {
+    for (const from of ['2026-11-22T00:00:00', '2026-11-22T00:00:00+02:00', '2026-02-30', 'now']) {
+      const { message, param } = assertRefused(await list(`?from=${from}`), 'bad_request');
+      assert.match(message, /a date, or a time with Z or an offset \(write \+ as %2B\)/);
+      assert.equal(param, 'from');
+    }
+    for (const from of ['2026-11-22', '2026-11-22T00:00:00Z', '2026-11-22T00:00:00%2B02:00'])
+      assert.equal((await list(`?from=${from}`)).status, 200);
+  });
+
   test('by time means it also where the id was made some seconds before or after', async () => {
     const own = await service.account();
     const id = await submit('fake/image', own);

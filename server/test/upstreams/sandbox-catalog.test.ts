@@ -70,6 +70,36 @@ describe("the sandbox's catalog", () => {
       assert.ok(!fits(size), size);
   });
 
+  test('says what is wrong with a size, and nothing that is not', () => {
+    const model = rows.find(({ id }) => id === 'sandbox/canvas/max/text-to-image')!;
+    const told = (image_size: unknown) =>
+      validateInput(model, { prompt: 'x', image_size })!.map(({ path, message }) => path + message);
+    assert.deepEqual(told({ width: 6000, height: 4096 }), ['/image_size/widthmust be <= 4096']);
+    for (const size of ['65x63', 7, null, []]) {
+      assert.deepEqual(told(size), [
+        '/image_sizemust be one of "square_hd", "square", "portrait_4_3", "portrait_16_9", ' +
+          '"landscape_4_3", "landscape_16_9"; or "64x64" … "4096x4096"; ' +
+          'or an object with width and height',
+      ]);
+    }
+  });
+
+  test('refuses at once a seed that the sandbox would refuse', () => {
+    const seeded = rows.filter(
+      ({ input_schema }) => (input_schema.properties as Record<string, unknown>)?.seed,
+    );
+    assert.ok(seeded.length > 5);
+    const told = (model: Model, seed: number) =>
+      validateInput(model, { ...model.example, seed })?.map(({ path }) => path) ?? null;
+    for (const model of seeded) {
+      if (model.kind === 'text') continue;
+      for (const seed of [2 ** 53, 1.2345e19, -(2 ** 53), 0.5])
+        assert.deepEqual(told(model, seed), ['/seed'], `${model.id} ${seed}`);
+      for (const seed of [Number.MAX_SAFE_INTEGER, -7, Number.MIN_SAFE_INTEGER])
+        assert.equal(told(model, seed), null, `${model.id} ${seed}`);
+    }
+  });
+
   test('says in the guide what lip-sync needs besides sound', () => {
     const lips = rows.filter(({ task }) => task === 'lip-sync');
     assert.match(catalogLines(lips), /\| audio_url, \(video_url or image_url\)$/);

@@ -95,6 +95,12 @@ describe('what cannot be worked with is rejected, in words, and leaves nothing b
       { image_url: 'file_film' },
       /must be an image, but the file is a video/,
     ],
+    ...(['video-edit', 'video-to-video/edit'] as const).map((task): (typeof cases)[number] => [
+      `${task} from where the film has ended`,
+      task,
+      { ...video, prompt: 'x', start_seconds: 1.5 },
+      /^start_seconds must be below the film's length of 1\.5 s\.$/,
+    ]),
     ['too many files', 'edit', { image_urls: Array(17).fill('file_photo') }, /At most 16/],
   ];
   for (const [name, task, input, message] of cases) {

@@ -85,6 +85,7 @@ describe('every task makes real media', () => {
     ['lip-sync', { ...video, ...audio, duration_seconds: 1 }, '96x64 avc flac 1.00s'],
     ['lip-sync', { ...image, ...audio, ...square }, '480x480 avc flac 1.20s'],
     ['video-edit', { ...video, duration_seconds: 1 }, '96x64 avc flac 1.00s'],
+    ['video-edit', { ...video, start_seconds: 1.4, duration_seconds: 0.5 }, '96x64 avc flac 0.50s'],
     ['video-edit', { ...video, prompt: 'rotate it, silent' }, '64x96 avc 1.50s'],
     ['video-to-video/edit', { ...video, prompt: 'in slow motion' }, '96x64 avc 3.00s'],
     ['video-extend', { ...video, prompt: 'night', duration_seconds: 1 }, '96x64 avc flac 2.50s'],

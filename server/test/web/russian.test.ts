@@ -80,7 +80,7 @@ const names = new Set(
 );
 /** A field, quotes, commands, and what no sentence is made of: `image_url`, `/v1/models`, `MP4`, `2.50 USD`. */
 const noWords =
-  /^\S+: |«[^»]*»|"[^"]*"|npm run build|\S*[\d_/{}]\S*|[A-Z][a-z]+-[A-Z][a-z]+|\b[A-Z][A-Z0-9-]+\b/g;
+  /^\S+: |«[^»]*»|"[^"]*"|npm run build|curl --data-binary @file|\S*[\d_/{}]\S*|[A-Z][a-z]+-[A-Z][a-z]+|\b[A-Z][A-Z0-9-]+\b/g;
 const properNames = /\b(ComfyUI|Replicate|Host|Allow)\b/g;
 
 /** The words of a Russian text that are English. */
@@ -203,6 +203,11 @@ test('figures and names come over, and what is wrong with a field', () => {
       'webhook_url: не подходит: нужен адрес https.',
     ],
     ['a.example: its certificate has expired', 'a.example: срок сертификата истёк'],
+    [
+      'The input does not fit the model\'s schema: /size must be one of "a", "b"; or an object with width and height.',
+      'Ввод не подходит модели. /size: нужно одно из: "a", "b" или объект с width и height.',
+    ],
+    ['field must be a text; or null.', 'field: нужно текст или null.'],
     ['The model refused the input: too dark', 'Модель отклонила ввод: too dark'],
     [
       'The model refused the input: prompt must not be empty.',

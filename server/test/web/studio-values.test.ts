@@ -7,7 +7,13 @@ import { parse } from 'yaml';
 import { createEventParser } from '../../../web/src/sse.ts';
 import { choose, taking, type Model } from '../../../web/src/studio/models.ts';
 import { inline, parseMarkdown } from '../../../web/src/studio/parse-markdown.ts';
-import { controlOf, defaultsOf, fieldsOf, missing } from '../../../web/src/studio/schema.ts';
+import {
+  anotherSeed,
+  controlOf,
+  defaultsOf,
+  fieldsOf,
+  missing,
+} from '../../../web/src/studio/schema.ts';
 
 /** What grows with the square of a text's length takes far longer; what takes a line's time, far less. */
 const lastsMax = 2;
@@ -128,6 +134,16 @@ describe('the text of a model', () => {
 });
 
 describe('the form of a model', () => {
+  test('draws seeds that can be read out, within what the model takes', () => {
+    for (let i = 0; i < 100; i++) {
+      const wide = anotherSeed(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+      assert.ok(wide >= 0 && wide < 2 ** 31, `${wide}`);
+      const narrow = anotherSeed(-9, -3);
+      assert.ok(narrow >= -9 && narrow <= -3, `${narrow}`);
+    }
+    assert.equal(anotherSeed(7, 7), 7);
+  });
+
   test('has a control for each sort of field', () => {
     const of = (name: string, schema: object) => controlOf(name, schema).as;
     assert.equal(of('prompt', { type: 'string' }), 'text');

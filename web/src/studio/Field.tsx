@@ -24,6 +24,7 @@ import type { Given, Of } from './control.ts';
 import { MediaField } from './MediaField.tsx';
 import { RatioField, SizeField } from './ShapeField.tsx';
 import type { Control, Field as FieldOf, Scalar } from './schema.ts';
+import { anotherSeed } from './schema.ts';
 
 /** One field of a model's input, with the control that its schema asks for. */
 
@@ -203,10 +204,6 @@ function SeedControl({ id, control, value, onChange, error, required }: Of<'seed
       </Tooltip>
     </Group>
   );
-}
-
-export function anotherSeed(min: number, max: number): number {
-  return min + Math.floor(Math.random() * (Math.min(max, 2_147_483_647) - min));
 }
 
 function ChoiceControl({ label, control, value, onChange, required }: Of<'choice'>) {

@@ -13,7 +13,6 @@ import { Failure, showFailure } from '../components/Failure.tsx';
 import { formatUsd } from '../money.ts';
 import { useAccount, useMay } from '../session.tsx';
 import { useDraft, type Input } from './draft.ts';
-import { anotherSeed } from './Field.tsx';
 import { addressOf, facts, Uncensored } from './Gallery.tsx';
 import { InputForm } from './InputForm.tsx';
 import classes from './Model.module.css';
@@ -23,7 +22,7 @@ import { Rate } from './Rate.tsx';
 import { RunBar, type Blocked } from './RunBar.tsx';
 import { Runs } from './Runs.tsx';
 import { shownAs, useCard, useOutput, usePresses } from './runs.ts';
-import { defaultsOf, fieldsOf, missing, type Field } from './schema.ts';
+import { anotherSeed, defaultsOf, fieldsOf, missing, type Field } from './schema.ts';
 import { said } from '../words.ts';
 
 /** One model: what goes in, what it will cost, and what came out. */

@@ -116,6 +116,13 @@ function number(name: string, schema: Schema, whole: boolean): Control {
   return { as: 'number', whole, min, max, step: schema.multipleOf ?? (whole ? 1 : fine) };
 }
 
+/** By lot, and short enough to be read out wherever the model takes such a one. */
+export function anotherSeed(min: number, max: number): number {
+  const low = min < 0 && max > 0 ? 0 : min;
+  const high = Math.max(low, Math.min(max, seedMax));
+  return low + Math.floor(Math.random() * (high - low));
+}
+
 /** Names of sizes beside width and height. */
 function sizeOf({ anyOf = [] }: Schema): Control | null {
   const names = anyOf.find((each) => each.enum)?.enum ?? [];

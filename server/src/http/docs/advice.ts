@@ -115,9 +115,11 @@ export const advice: Record<ErrorCode, Advice> = {
     when:
       'A JSON call without `Content-Type: application/json`; or, with any body, a ' +
       '`Content-Type` that names no type at all; or an uploaded file of a type that ' +
-      'is not taken, or whose bytes are not what its `Content-Type` says; or a ' +
-      '`Content-Encoding`.',
-    do: 'Send the right `Content-Type`, and the body uncompressed.',
+      'is not taken, or whose bytes are not what its `Content-Type` says; or a form instead of ' +
+      'the bytes of a file; or a `Content-Encoding`.',
+    do:
+      'Send the right `Content-Type`, and the body uncompressed. Of a file send the raw bytes ' +
+      '(`curl --data-binary @file`), a text in UTF-8.',
   },
   rate_limited: {
     when:

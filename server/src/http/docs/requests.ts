@@ -23,6 +23,10 @@ function query(name: string, description: string, schema: Schema): Parameter {
   return { name, in: 'query', description, schema };
 }
 
+const moment =
+  'an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, ' +
+  '`2026-01-31T00:00:00Z`.';
+
 export const listRequests: RouteDocs = {
   operationId: 'listRequests',
   tag: 'Requests',
@@ -32,8 +36,8 @@ export const listRequests: RouteDocs = {
     query('status', 'Only those in this state.', ref('Status')),
     query('model_id', 'Only those of this model.', { type: 'string', maxLength: 300 }),
     query('key_id', 'Only those that came with this key.', { type: 'string', format: 'uuid' }),
-    query('from', '`created_at` then or later: an ISO 8601 date or time.', { type: 'string' }),
-    query('to', '`created_at` before then: an ISO 8601 date or time.', { type: 'string' }),
+    query('from', `\`created_at\` then or later: ${moment}`, { type: 'string' }),
+    query('to', `\`created_at\` before then: ${moment}`, { type: 'string' }),
     query('limit', 'How many.', { type: 'integer', minimum: 1, maximum: 100, default: 20 }),
     query('cursor', 'The `next_cursor` of the page before.', { type: 'string' }),
   ],

@@ -82,10 +82,17 @@ export function letterMask(
   return mask;
 }
 
+/** Looks no further than the width reaches: a prompt without spaces is one word of any length. */
 function shorten(text: string, size: number, width: number): string {
-  const chars = [...text];
-  while (chars.length > 1 && lineWidth(`${chars.join('')}…`, size) > width) chars.pop();
-  return `${chars.join('').trimEnd()}…`;
+  const ellipsis = glyphOf('…')[0];
+  let units = 0;
+  let kept = '';
+  for (const char of text) {
+    units += glyphOf(char)[0] + GAP;
+    if (kept !== '' && (units + ellipsis) * (size / CAP) > width) break;
+    kept += char;
+  }
+  return `${kept.trimEnd()}…`;
 }
 
 function strokesOf(text: string, size: number, x: number, y: number): Stroke[] {

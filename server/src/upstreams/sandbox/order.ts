@@ -97,7 +97,7 @@ export function orderOf(task: string, input: Record<string, unknown>, media: Med
     seconds: secondsOf(task, input, media),
     sound: input.generate_audio === true,
     pad: input.mode === 'pad',
-    cut: cutOf(input, prompt),
+    cut: cutOf(task, input, prompt, media),
     media,
   };
 }
@@ -207,7 +207,12 @@ function secondsOf(task: Task, input: Record<string, unknown>, media: Media[]): 
   return asked;
 }
 
-function cutOf(input: Record<string, unknown>, prompt: string): Order['cut'] {
+function cutOf(
+  task: Task,
+  input: Record<string, unknown>,
+  prompt: string,
+  media: Media[],
+): Order['cut'] {
   const says = (words: RegExp): boolean => words.test(prompt);
   const wordSpeed = says(/\bslow|замедл/i)
     ? 0.5
@@ -215,11 +220,21 @@ function cutOf(input: Record<string, unknown>, prompt: string): Order['cut'] {
       ? 2
       : 1;
   return {
-    startSeconds: number(input.start_seconds, 'start_seconds', 0, 0, 600),
+    startSeconds: startOf(task, input, media),
     speed: number(input.speed, 'speed', wordSpeed, 0.25, 4),
     mute: input.mute === true || says(/\b(mute|silent|without sound)\b|без звука/i),
     turn: says(/\b(rotate|turn|sideways)\b|поверн/i) ? 90 : 0,
   };
+}
+
+/** A cut from beyond the end would be the film's last moment, which nobody asked to pay for. */
+function startOf(task: Task, input: Record<string, unknown>, media: Media[]): number {
+  const start = number(input.start_seconds, 'start_seconds', 0, 0, 600);
+  if (task !== 'video-edit' && task !== 'video-to-video/edit') return start;
+  const { seconds } = media.find(({ kind }) => kind === 'video')!;
+  if (start < seconds) return start;
+  const length = Math.round(seconds * 1000) / 1000;
+  throw new Refusal(`start_seconds must be below the film's length of ${length} s.`);
 }
 
 function text(value: unknown, field: string): string {

@@ -1,0 +1,137 @@
+/**
+ * Where a schema takes one of several forms (`anyOf`, `oneOf`), an input that is none of them
+ * breaks the rules of all. Only what the caller can have meant is told: the faults of the one form
+ * that comes nearest, else which forms there are. Pure.
+ */
+
+import type { ErrorObject } from 'ajv/dist/2020.js';
+
+type Schema = Record<string, unknown>;
+
+/** Leaves of every choice either the faults of one form, or the choice itself. */
+export function withoutOtherForms(errors: ErrorObject[]): ErrorObject[] {
+  const left: ErrorObject[] = [];
+  for (const error of errors) {
+    if (!isChoice(error)) {
+      left.push(error);
+      continue;
+    }
+    // The checker tells a choice right after what its forms said.
+    let from = left.length;
+    while (from > 0 && formAt(error, left[from - 1]!) !== null) from--;
+    const said = left.splice(from);
+    left.push(...(faultsOfNearest(error, said) ?? [error]));
+  }
+  return left;
+}
+
+/** What is wrong where no form comes near, or more than one fits. */
+export function choiceWords({ params, schema }: ErrorObject): string {
+  const { passingSchemas } = params as { passingSchemas?: unknown };
+  if (Array.isArray(passingSchemas))
+    return 'fits more than one of the allowed forms, and only one may fit';
+  const fields = requiredByChoice(schema);
+  if (fields !== null) return `needs ${fields.join(' or ')}`;
+  const forms = (schema as Schema[]).map(formWords);
+  if (forms.includes(null)) return 'fits none of the allowed forms';
+  return `must be ${[...new Set(forms)].join('; or ')}`;
+}
+
+/** In words such as "video_url or image_url"; null where the branches ask for anything else. */
+export function requiredByChoice(branches: unknown): string[] | null {
+  if (!Array.isArray(branches)) return null;
+  const fields: string[] = [];
+  for (const branch of branches as Schema[]) {
+    if (!Array.isArray(branch.required) || Object.keys(branch).length !== 1) return null;
+    fields.push(branch.required.join(' with '));
+  }
+  return fields;
+}
+
+/** Values of an enum as JSON writes them. */
+export function listOf(values: unknown): string {
+  return (values as unknown[]).map((value) => JSON.stringify(value)).join(', ');
+}
+
+function isChoice({ keyword }: ErrorObject): boolean {
+  return keyword === 'anyOf' || keyword === 'oneOf';
+}
+
+/** Which of the choice's forms the error is about; null: none. */
+function formAt(choice: ErrorObject, error: ErrorObject): number | null {
+  const { instancePath: place } = choice;
+  const inside = error.instancePath === place || error.instancePath.startsWith(`${place}/`);
+  if (!inside) return null;
+  const found = (choice.schema as Schema[]).findIndex(({ $ref }, i) =>
+    error.schemaPath.startsWith(
+      typeof $ref === 'string' ? `${$ref}/` : `${choice.schemaPath}/${i}/`,
+    ),
+  );
+  return found === -1 ? null : found;
+}
+
+/**
+ * Of the forms that the value is of the kind for, the one whose faults lie deepest: it is the one
+ * that the caller got furthest in. Null where that is none, or several.
+ */
+function faultsOfNearest(choice: ErrorObject, said: ErrorObject[]): ErrorObject[] | null {
+  // Where several fields would do, no single one of them is required.
+  if (requiredByChoice(choice.schema) !== null) return null;
+  const forms = Map.groupBy(said, (error) => formAt(choice, error));
+  let nearest: ErrorObject[] | null = null;
+  let deepest = -1;
+  for (const faults of forms.values()) {
+    if (faults.some((fault) => isOtherKind(fault, choice))) continue;
+    const depth = faults.reduce((most, fault) => Math.max(most, depthOf(fault)), 0);
+    if (depth === deepest) nearest = null;
+    if (depth <= deepest) continue;
+    nearest = faults;
+    deepest = depth;
+  }
+  return nearest;
+}
+
+function depthOf({ instancePath }: ErrorObject): number {
+  return instancePath.split('/').length;
+}
+
+/** The whole value is a text, say, where the form is an object. */
+function isOtherKind({ instancePath, keyword, schema }: ErrorObject, choice: ErrorObject): boolean {
+  if (instancePath !== choice.instancePath) return false;
+  const kind = kindOf(choice.data);
+  if (keyword === 'type')
+    return ![schema].flat().some((type) => (type === 'integer' ? 'number' : type) === kind);
+  if (keyword === 'enum') return !(schema as unknown[]).some((value) => kindOf(value) === kind);
+  return keyword === 'const' && kindOf(schema) !== kind;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+const kindWords: Record<string, string> = {
+  string: 'a text',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  null: 'null',
+};
+
+/** One form in words; null where its schema is of no kind that could be told. */
+function formWords(form: Schema): string | null {
+  const { enum: values, const: value, type, pattern, description, required } = form;
+  if (Array.isArray(values)) return `one of ${listOf(values)}`;
+  if (value !== undefined) return JSON.stringify(value);
+  // Few read patterns: a row may say in its own words what one is for.
+  if (type === 'string' && pattern !== undefined)
+    return typeof description === 'string' ? description : `a text that matches ${String(pattern)}`;
+  if (type === 'object') {
+    const [last, ...others] = (Array.isArray(required) ? (required as string[]) : []).toReversed();
+    if (last === undefined) return 'an object';
+    if (others.length === 0) return `an object with ${last}`;
+    return `an object with ${others.toReversed().join(', ')} and ${last}`;
+  }
+  return typeof type === 'string' && Object.hasOwn(kindWords, type) ? kindWords[type]! : null;
+}
