@@ -36,8 +36,9 @@ const deed = async (path: string) => {
 };
 const submit = async () => {
   const call = { key: customer.key, body: { prompt: 'a cat' } };
-  const { status, text } = await service.call('POST', '/v1/queue/fake/image', call);
+  const { status, body, text } = await service.call('POST', '/v1/queue/fake/image', call);
   assert.equal(status, 202, text);
+  return body.request_id as string;
 };
 
 describe('the operator is told', () => {
@@ -107,6 +108,24 @@ describe('the operator is told', () => {
     assert.deepEqual(await lines(), [{ what: 'unknown_outcomes', count: 1, of: [] }]);
     const { body } = await operator.call('GET', '/api/operator/unknown');
     const path = `/api/operator/unknown/${body.data[0].request_id}/resolve`;
+    await operator.call('POST', path, { outcome: 'did_not_run' });
+    assert.deepEqual(await lines(), []);
+  });
+
+  test('of jobs that ran out of time at a cost that is not known, and of no other', async () => {
+    fake.behave.poll = () => ({ state: 'running' });
+    const job = await submit();
+    await service.work();
+    fake.behave.start = () => ({ outcome: 'not_accepted', message: 'busy' });
+    await submit();
+    await service.work();
+    await change(`update requests set deadline_at = now(), wake_at = now()
+      where completed_at is null`);
+    await service.work();
+    assert.deepEqual(await lines(), [{ what: 'unknown_outcomes', count: 1, of: [] }]);
+    const { body } = await operator.call('GET', '/api/operator/unknown');
+    assert.equal(body.data[0].request_id, job);
+    const path = `/api/operator/unknown/${job}/resolve`;
     await operator.call('POST', path, { outcome: 'did_not_run' });
     assert.deepEqual(await lines(), []);
   });
