@@ -148,6 +148,16 @@ describe('one file', () => {
     });
   }
 
+  test('one slip of YAML is one problem, however many lines it throws out of step', () => {
+    const rows = [...'abcdef'].map((id) => row.slice(row.indexOf('  - id')).replace('a/x', id));
+    const text = row + rows.join('');
+    const { problems } = parseCatalogText(text.replace('    kind', '\tkind'), 'a.yaml');
+    assert.deepEqual(
+      problems.map(({ line }) => line),
+      [6],
+    );
+  });
+
   test('may share a part among its rows by an anchor', () => {
     const shared = row
       .replace('models:', 'x-fields: &schema { type: object }\nmodels:')
