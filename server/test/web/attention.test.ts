@@ -1,6 +1,6 @@
 /** What the operator's overview says is to be seen to. */
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql.ts';
@@ -140,6 +140,17 @@ describe('the operator is told', () => {
     assert.deepEqual(left, { what: 'rows_left_out', count: 1, of: ['broken/image'] });
     assert.deepEqual(more, []);
     rmSync(path);
+    await service.app.catalog.reload();
+    assert.deepEqual(await lines(), []);
+  });
+
+  test('of rows that are sold below the cost that they state', async () => {
+    const path = join(service.dir, 'catalog', 'fake.yaml');
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, text.replace('cost_usd: "0.004"', 'cost_usd: "0.04"'));
+    await service.app.catalog.reload();
+    assert.deepEqual(await lines(), [{ what: 'sold_below_cost', count: 1, of: ['fake/image'] }]);
+    writeFileSync(path, text);
     await service.app.catalog.reload();
     assert.deepEqual(await lines(), []);
   });
