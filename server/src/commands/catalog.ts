@@ -26,17 +26,20 @@ export async function check(
   const { files, rows, hidden } = folder;
   const problems = [...folder.problems, ...(live?.problems ?? [])];
   const ok = problems.length === 0;
-  const summary = `${counted(files.length, 'file')}, ${counted(rows.length, 'model')}, ${hidden.length} of them hidden, ${counted(problems.length, 'problem')}.`;
+  const warnings = [...folder.warnings, ...(live?.warnings ?? [])];
+  const warned =
+    folder.warnings.length === 0 ? '' : `, ${counted(folder.warnings.length, 'warning')}`;
+  const summary = `${counted(files.length, 'file')}, ${counted(rows.length, 'model')}, ${hidden.length} of them hidden, ${counted(problems.length, 'problem')}${warned}.`;
   const lines = [
     ...problems.map(line),
-    ...(live?.warnings ?? []).map((warning) => `warning: ${line(warning)}`),
+    ...warnings.map((warning) => `warning: ${line(warning)}`),
     ...hidden.map(({ id, reason }) => `hidden: ${id}: ${reason}`),
     summary,
     ...(live === null ? [] : [askedWords(live)]),
   ];
-  const shown = { ok, files, models: rows.length, problems, hidden };
+  const shown = { ok, files, models: rows.length, problems, warnings, hidden };
   const more = live && { asked: live.asked, prices_compared: live.prices_compared };
-  print(context, live ? { ...shown, warnings: live.warnings, ...more } : shown, lines.join('\n'));
+  print(context, { ...shown, ...more }, lines.join('\n'));
   if (!ok) process.exitCode = 1;
 }
 

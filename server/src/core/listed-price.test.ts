@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PriceRules } from './catalog.ts';
-import { isComparable, lossAt, type ListedPrice } from './listed-price.ts';
+import type { Model, ModelUpstream, PriceRules } from './catalog.ts';
+import { isComparable, lossAt, statedLosses, type ListedPrice } from './listed-price.ts';
 import { parseDecimal, parseUsd } from './money.ts';
 
 const rules = (more: Partial<PriceRules>): PriceRules => ({
@@ -52,4 +52,60 @@ test('what counts something else is not compared, but a megapixel is the least o
   assert.equal(isComparable(image, listed('MP', '1')), true);
   assert.equal(lossAt(image, listed('MP', '0.025')), null);
   assert.match(lossAt(image, listed('MP', '0.04'))!, /an image/);
+});
+
+const stating = (price: PriceRules, ...routes: Partial<ModelUpstream>[]) => {
+  const none = { cost_usd_micro: null, cost_output_usd_micro: null };
+  const upstreams = routes.map((route, i) => ({ ...none, upstream: `u${i}`, ...route }));
+  const input_schema = { properties: { many: { maxItems: 8 } } };
+  return statedLosses({ price, upstreams, input_schema } as unknown as Model);
+};
+
+test('a row is sold below the cost that it states, at whichever of its upstreams', () => {
+  const sold = rules({ unit: 'image', unit_price_usd_micro: parseUsd('0.003') });
+  const cost = (usd: string) => ({ cost_usd_micro: parseUsd(usd) });
+  assert.deepEqual(stating(sold, cost('0.003'), {}, cost('0.02')), [
+    'it is sold for 0.003 USD an image, and its stated cost at u2 is 0.02 USD',
+  ]);
+});
+
+test('a stated cost has the dearest extras counted in, and so has what it is compared with', () => {
+  const adding = (field: string, equals: string, usd: string) => {
+    const add_usd_micro = parseUsd(usd);
+    return { kind: 'when', field, equals, add_usd_micro, label: equals } as const;
+  };
+  const extras = [
+    adding('quality', 'medium', '0.04'),
+    adding('quality', 'high', '0.2'),
+    adding('sound', 'yes', '0.01'),
+  ];
+  const sold = rules({ unit: 'image', unit_price_usd_micro: parseUsd('0.02'), extras });
+  assert.deepEqual(stating(sold, { cost_usd_micro: parseUsd('0.23') }), []);
+  assert.deepEqual(stating(sold, { cost_usd_micro: parseUsd('0.24') }), [
+    'it is sold for 0.23 USD an image, and its stated cost at u0 is 0.24 USD',
+  ]);
+  const each = { kind: 'per_item', free: 1, add_usd_micro: 10_000n, label: 'each' } as const;
+  sold.extras = [
+    { ...each, field: 'many' },
+    { ...each, field: 'any' },
+  ];
+  assert.deepEqual(stating(sold, { cost_usd_micro: parseUsd('0.1') }), []);
+  assert.match(stating(sold, { cost_usd_micro: parseUsd('0.11') })[0]!, /sold for 0\.1 USD/);
+});
+
+test('each resolution has a price and a cost of its own, and each sort of tokens', () => {
+  const by_resolution = { '480p': parseUsd('0.02'), '720p': parseUsd('0.08') };
+  const cost_by_resolution = { '480p': parseUsd('0.01'), '720p': parseUsd('0.09') };
+  const route = { cost_usd_micro: parseUsd('0.09'), cost_by_resolution };
+  assert.deepEqual(stating(rules({ by_resolution }), route), [
+    'it is sold for 0.08 USD a second at 720p, and its stated cost at u0 is 0.09 USD',
+  ]);
+  const talk = rules({ unit: '1M tokens', input_usd_micro: 100n, output_usd_micro: 400n });
+  const costs = { cost_usd_micro: 100n, cost_output_usd_micro: 401n };
+  assert.deepEqual(
+    stating(talk, costs, { cost_usd_micro: 101n }).map(
+      (loss) => /(prompt|completion).*u\d/.exec(loss)?.[0],
+    ),
+    ['completion tokens, and its stated cost at u0', 'prompt tokens, and its stated cost at u1'],
+  );
 });

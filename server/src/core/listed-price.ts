@@ -1,6 +1,8 @@
-/** What an upstream asks for a model, as it tells it, beside what a row takes. Pure. */
+/** What an upstream asks for a model, as it or the row tells it, beside what a row takes. Pure. */
 
-import type { PriceRules, Unit } from './catalog.ts';
+import type { Model, PriceRules, Unit } from './catalog.ts';
+import { marginsOf, ratesOf } from './margin.ts';
+import { propertyOf } from './catalog-omissions.ts';
 import { divideUp, formatUsd } from './money.ts';
 import type { Fraction } from './money.ts';
 
@@ -25,14 +27,63 @@ export function isComparable({ unit }: PriceRules, listed: ListedPrice): boolean
 
 /** How the row is sold for less than its upstream asks, in words; null: it is not. */
 export function lossAt(rules: PriceRules, { cost, cost_output }: ListedPrice): string | null {
+  const asks = 'its upstream asks for';
   if (rules.unit === '1M tokens') {
-    const input = lossOn('a million prompt tokens', rules.input_usd_micro ?? 0n, cost);
+    const input = lossOn(tokens.input, rules.input_usd_micro ?? 0n, cost, asks);
     if (input !== null || cost_output === null) return input;
-    return lossOn('a million completion tokens', rules.output_usd_micro ?? 0n, cost_output);
+    return lossOn(tokens.output, rules.output_usd_micro ?? 0n, cost_output, asks);
   }
-  const one = { sec: 'a second', image: 'an image', request: 'a request', MP: 'a megapixel' };
-  return lossOn(one[rules.unit], lowestRate(rules), cost);
+  return lossOn(one[rules.unit], lowestRate(rules), cost, asks);
 }
+
+/**
+ * How the row is sold for less than it says itself that it costs, in words: each rate at each of
+ * its upstreams, since a slip of the pen may be in any. A stated cost has what is dearest counted
+ * in, so it is compared with the price of that.
+ */
+export function statedLosses(model: Model): string[] {
+  const { price: rules, upstreams } = model;
+  const extras = dearestExtras(model);
+  return upstreams.flatMap((route) => {
+    const states = `its stated cost at ${route.upstream} is`;
+    const rates =
+      rules.unit === '1M tokens'
+        ? marginsOf(rules, route).map((each) => ({ ...each, what: tokens[each.of as Token] }))
+        : ratesOf(rules, route).map(({ resolution, ...each }) => {
+            const what =
+              one[rules.unit as keyof typeof one] + (resolution ? ` at ${resolution}` : '');
+            return { ...each, price: each.price + extras, what };
+          });
+    return rates.flatMap(({ what, price, cost }) =>
+      cost === null ? [] : (lossOn(what, price, { n: cost, d: 1n }, states) ?? []),
+    );
+  });
+}
+
+/** What the dearest choice of each option adds to a unit, and as many items as may be given. */
+function dearestExtras({ price, input_schema }: Model): bigint {
+  const most = new Map<string, bigint>();
+  for (const extra of price.extras) {
+    const { field, add_usd_micro: each } = extra;
+    const adds = extra.kind === 'per_item' ? each * mostItems(extra, input_schema) : each;
+    if (adds > (most.get(field) ?? 0n)) most.set(field, adds);
+  }
+  return [...most.values()].reduce((sum, adds) => sum + adds, 0n);
+}
+
+/** That are paid for; of a list without a bound one. */
+function mostItems(
+  { field, free }: { field: string; free: number },
+  schema: Model['input_schema'],
+): bigint {
+  const most = propertyOf(schema, field)?.maxItems;
+  return typeof most === 'number' ? BigInt(Math.max(0, Math.floor(most) - free)) : 1n;
+}
+
+type Token = keyof typeof tokens;
+
+const tokens = { input: 'a million prompt tokens', output: 'a million completion tokens' };
+const one = { sec: 'a second', image: 'an image', request: 'a request', MP: 'a megapixel' };
 
 function lowestRate({ by_resolution, unit_price_usd_micro }: PriceRules): bigint {
   const rates = Object.values(by_resolution ?? {});
@@ -40,8 +91,8 @@ function lowestRate({ by_resolution, unit_price_usd_micro }: PriceRules): bigint
   return rates.reduce((least, rate) => (rate < least ? rate : least), rates[0] ?? 0n);
 }
 
-function lossOn(what: string, rate: bigint, { n, d }: Fraction): string | null {
+function lossOn(what: string, rate: bigint, { n, d }: Fraction, says: string): string | null {
   if (rate * d >= n) return null;
   const cost = formatUsd(divideUp(n, d));
-  return `it is sold for ${formatUsd(rate)} USD ${what}, and its upstream asks for ${cost} USD`;
+  return `it is sold for ${formatUsd(rate)} USD ${what}, and ${says} ${cost} USD`;
 }

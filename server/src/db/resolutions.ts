@@ -1,6 +1,10 @@
 import { sql, type Connection, type Transaction } from '../lib/sql.ts';
 
-/** Requests of which nobody knows whether their upstream ran them, and what was found out. */
+/**
+ * Requests of which nobody knows whether their upstream ran them, or to what cost, and what was
+ * found out. A job that was known to have cost nothing when its time was over is none of them: its
+ * cost is 0.
+ */
 
 export interface UnknownRow {
   id: string;
@@ -10,6 +14,8 @@ export interface UnknownRow {
   kind: 'video' | 'image' | 'text';
   upstream: string;
   status: 'IN_PROGRESS' | 'FAILED';
+  /** Null: it still runs. */
+  error_code: 'outcome_unknown' | 'timeout' | null;
   quoted_usd_micro: bigint;
   cost_usd_micro: bigint | null;
   error_message: string | null;
@@ -42,7 +48,7 @@ const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** Those that have ended so, newest first. One whose cost is known needs no resolution. */
 export function ended(db: Connection, filter: UnknownFilter): Promise<UnknownRow[]> {
   return db.run<UnknownRow>(sql`
-    select r.id, r.account_id, c.email, r.model_id, r.kind, r.upstream, r.status,
+    select r.id, r.account_id, c.email, r.model_id, r.kind, r.upstream, r.status, r.error_code,
       r.quoted_usd_micro, r.cost_usd_micro, r.error_message, r.deadline_at, r.created_at,
       r.started_at, r.completed_at, a.attempt, a.class, a.handle, a.message,
       a.created_at as attempted_at, n.outcome as resolved, n.note, n.by_email,
@@ -50,7 +56,7 @@ export function ended(db: Connection, filter: UnknownFilter): Promise<UnknownRow
     from (
       select r.*, s.cost_usd_micro, s.error_message
       from requests r left join request_results s on s.request_id = r.id
-      where r.error_code = 'outcome_unknown'
+      where r.error_code in ('outcome_unknown', 'timeout')
         and r.id < coalesce(${filter.below_id}::uuid, ${lastId}::uuid)
         and (${filter.resolved}::bool is null
           or ${filter.resolved} = (s.cost_usd_micro is not null))
@@ -70,7 +76,7 @@ const waitingMax = 200;
 export function waiting(db: Connection): Promise<UnknownRow[]> {
   return db.run<UnknownRow>(sql`
     with running as materialized (select * from requests where slot)
-    select r.id, r.account_id, c.email, r.model_id, r.kind, r.upstream, r.status,
+    select r.id, r.account_id, c.email, r.model_id, r.kind, r.upstream, r.status, r.error_code,
       r.quoted_usd_micro, null::bigint as cost_usd_micro, null as error_message, r.deadline_at,
       r.created_at, r.started_at, r.completed_at, a.attempt, a.class, a.handle, a.message,
       a.created_at as attempted_at, null as resolved, null as note, null as by_email,
@@ -87,7 +93,7 @@ export async function countOpen(db: Connection): Promise<number> {
   const [row] = await db.run<{ count: number }>(sql`
     select count(*)::int as count from requests r
     join request_results s on s.request_id = r.id and s.cost_usd_micro is null
-    where r.error_code = 'outcome_unknown'`);
+    where r.error_code in ('outcome_unknown', 'timeout')`);
   return row?.count ?? 0;
 }
 

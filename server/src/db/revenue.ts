@@ -13,6 +13,12 @@ const boundary = `date_trunc('day', now() at time zone 'utc' - ${settledAfter})`
 /** As far as anybody can look back, and some days more. */
 const keptDays = 100;
 
+/**
+ * What may have cost something: other failures were refused, or broke at the upstream, which bills
+ * for no such job.
+ */
+const ran = `(r.status = 'COMPLETED' or r.error_code in ('outcome_unknown', 'timeout'))`;
+
 /** Any number will do, as long as every version of the service takes the same one. */
 const rollUpLock = 770_219_011;
 
@@ -33,7 +39,7 @@ export async function rollUp(tx: Transaction): Promise<number> {
   const ended = `
     select (s.created_at at time zone 'utc')::date as day, r.account_id, r.kind, r.model_id,
       r.upstream, r.status = 'COMPLETED' as done, r.charged_usd_micro as charged,
-      s.cost_usd_micro as cost
+      s.cost_usd_micro as cost, ${ran} as ran
     from request_results s join requests r on r.id = s.request_id
     where s.created_at >= $1::date::timestamp at time zone 'utc'
       and s.created_at < ($2::date + 1)::timestamp at time zone 'utc'
@@ -44,7 +50,7 @@ export async function rollUp(tx: Transaction): Promise<number> {
         insert into revenue (day, kind, model_id, upstream, completed, failed, charged_usd_micro,
           cost_usd_micro, uncosted)
         select day, kind, model_id, upstream, ${sums},
-          count(*) filter (where done and cost is null)
+          count(*) filter (where ran and cost is null)
         from e group by day, kind, model_id, upstream
       )
       insert into spending (day, account_id, completed, failed, charged_usd_micro, cost_usd_micro)
@@ -70,7 +76,7 @@ export interface RevenueRow extends Sum {
   kind: string;
   model_id: string;
   upstream: string;
-  /** COMPLETED at a cost that nobody knows. */
+  /** How many ran, or may have, at a cost that nobody knows. */
   uncosted: bigint;
 }
 
@@ -88,7 +94,7 @@ const from = (days: number) =>
 const fresh = (days: number) => `
   select (s.created_at at time zone 'utc')::date as day, r.account_id, r.kind, r.model_id,
     r.upstream, r.status = 'COMPLETED' as done, r.charged_usd_micro as charged,
-    s.cost_usd_micro as cost
+    s.cost_usd_micro as cost, ${ran} as ran
   from request_results s join requests r on r.id = s.request_id
   where s.created_at >= greatest(${boundary}, ${from(days)}) at time zone 'utc'`;
 
@@ -101,7 +107,7 @@ export function revenue(db: Connection, days: number): Promise<RevenueRow[]> {
     from revenue where day >= ${from(days)} and day < ${boundary}
     union all
     select to_char(day, 'YYYY-MM-DD'), kind, model_id, upstream, ${sums},
-      count(*) filter (where done and cost is null)
+      count(*) filter (where ran and cost is null)
     from (${fresh(days)}) e group by day, kind, model_id, upstream`),
   );
 }
@@ -145,7 +151,7 @@ export function revenueOf(db: Connection, model_id: string, days: number): Promi
         select upstream, completed, failed, charged_usd_micro, cost_usd_micro, uncosted
         from revenue where day >= ${from(days)} and day < ${boundary} and model_id = $1
         union all
-        select upstream, ${sums}, count(*) filter (where done and cost is null)
+        select upstream, ${sums}, count(*) filter (where ran and cost is null)
         from (${fresh(days)} and r.model_id = $1) e group by upstream
       ) both_parts group by upstream order by upstream`,
       [model_id],
@@ -158,7 +164,7 @@ export interface UpstreamCosts {
   /** Since midnight UTC, and since the first of the month. */
   today_usd_micro: bigint;
   month_usd_micro: bigint;
-  /** Of this month: COMPLETED at a cost that nobody knows. */
+  /** Of this month: how many ran, or may have, at a cost that nobody knows. */
   uncosted: bigint;
 }
 
@@ -176,7 +182,7 @@ export function costsByUpstream(db: Connection): Promise<UpstreamCosts[]> {
       from revenue where day >= ${month} and day < ${boundary}
       union all
       select (s.created_at at time zone 'utc')::date, r.upstream, sum(s.cost_usd_micro)::bigint,
-        count(*) filter (where r.status = 'COMPLETED' and s.cost_usd_micro is null)
+        count(*) filter (where ${ran} and s.cost_usd_micro is null)
       from request_results s join requests r on r.id = s.request_id
       where s.created_at >= greatest(${boundary}, ${month}) at time zone 'utc'
       group by 1, 2
@@ -196,7 +202,8 @@ export async function bookCost(tx: Transaction, request_id: string, cost: bigint
       where request_id = ${request_id} and cost_usd_micro is null
       returning request_id, (created_at at time zone 'utc')::date as day
     ), of_model as (
-      update revenue v set cost_usd_micro = v.cost_usd_micro + ${cost}
+      update revenue v set cost_usd_micro = v.cost_usd_micro + ${cost},
+        uncosted = greatest(v.uncosted - 1, 0)
       from booked b join requests r on r.id = b.request_id
       where v.day = b.day and v.kind = r.kind and v.model_id = r.model_id
         and v.upstream = r.upstream

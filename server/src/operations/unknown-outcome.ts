@@ -4,6 +4,9 @@ import type { Database } from '../lib/sql.ts';
 import { Refused } from './account.ts';
 import type { Operator } from './act.ts';
 
+/** Of a request that ended so it may not be known what it cost. */
+const inDoubt = new Set<string | null>(['outcome_unknown', 'timeout']);
+
 /** What an operator found out about a request whose outcome was unknown. */
 export interface Finding {
   request_id: string;
@@ -27,8 +30,7 @@ export function resolveOutcome(
     if (row === null) return null;
     if (!row.is_final)
       throw new Refused('The request has not ended: its answer may still come. Wait until it has.');
-    if (row.error_code !== 'outcome_unknown')
-      throw new Refused('The outcome of this request is known.');
+    if (!inDoubt.has(row.error_code)) throw new Refused('The outcome of this request is known.');
     if (!(await bookCost(tx, request_id, cost)))
       throw new Refused('What this request cost is booked already. It is booked once.');
     const { account_id } = row;

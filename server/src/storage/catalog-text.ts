@@ -39,15 +39,12 @@ export function parseCatalogText(text: string, file: string): ParsedText {
   });
   const named = doc.getIn(['upstream', 'name']);
   const defines = typeof named === 'string' ? named : null;
-  const faults = [...doc.errors, ...doc.warnings];
-  if (faults.length > 0) {
-    const problems = faults.map(({ message, pos }) => ({
-      file,
-      path: '',
-      message: `not valid YAML: ${firstLine(message)}.`,
-      line: lines.linePos(pos[0]).line,
-    }));
-    return nothing(problems, defines);
+  // What follows the first is mostly its echo: after a tab nothing stands where it should.
+  const [fault] = [...doc.errors, ...doc.warnings];
+  if (fault) {
+    const { line } = lines.linePos(fault.pos[0]);
+    const message = `not valid YAML: ${firstLine(fault.message)}.`;
+    return nothing([{ file, path: '', message, line }], defines);
   }
   const locate = (problem: Problem) => withLine(problem, doc, lines);
   try {

@@ -13,6 +13,7 @@ import { misfitRows, settleIds, settleUpstreams, unknownUpstreams } from '../cor
 import type { MisfitOf, Owners, ParsedFile, Problem } from '../core/catalog-file.ts';
 import { assembleCatalog } from '../core/catalog.ts';
 import type { Catalog, Model } from '../core/catalog.ts';
+import { statedLosses } from '../core/listed-price.ts';
 import type { UpstreamDefinition } from '../core/upstream-definition.ts';
 import { parseCatalogText } from './catalog-text.ts';
 import type { ParsedText, RowOutline } from './catalog-text.ts';
@@ -63,6 +64,8 @@ export interface CatalogStore {
   current(): Catalog;
   /** What is wrong with the files as they are now; empty when all is well. */
   problems(): readonly Problem[];
+  /** What is likely a slip of the pen in rows that count nevertheless. */
+  warnings(): readonly Warning[];
   /** All that the files say, also what callers do not see. */
   contents(): CatalogContents;
   /**
@@ -74,6 +77,9 @@ export interface CatalogStore {
   onChange(listener: (catalog: Catalog) => void): () => void;
   close(): Promise<void>;
 }
+
+/** Of the row with this id. */
+export type Warning = Problem & { id: string };
 
 /** What the files say, for the operator. */
 export interface CatalogContents {
@@ -101,6 +107,7 @@ export interface CheckedFolder {
   files: string[];
   rows: Model[];
   problems: Problem[];
+  warnings: Warning[];
   /** Rows that would not be live, and why. */
   hidden: Catalog['hidden'];
   /** The upstreams that its files define, each with a way to say what is wrong with it. */
@@ -135,6 +142,7 @@ interface Folder {
   upstreams: UpstreamDefinition[];
   upstreamOwners: Owners;
   problems: Problem[];
+  warnings: Warning[];
 }
 
 const emptyFolder: Folder = {
@@ -144,14 +152,15 @@ const emptyFolder: Folder = {
   upstreams: [],
   upstreamOwners: new Map(),
   problems: [],
+  warnings: [],
 };
 
 /** A catalog of a thousand rows is about 2 MB; a larger file is no catalog. */
 const FILE_BYTES_MAX = 8 * 1024 * 1024;
 const DEBOUNCE_MS = 100;
 const POLL_MS = 5000;
-/** Hidden rows that are named in one line of the log. */
-const HIDDEN_LOGGED = 20;
+/** Rows that are named in one line of the log. */
+const ROWS_LOGGED = 20;
 
 /**
  * Loads the folder and watches it until `close`. Rejects only where the folder cannot be read at
@@ -165,7 +174,7 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
   let signature = await signatureOf(dir);
   let folder = await readFolder(options);
   let catalog = liveCatalog(folder, options);
-  report(folder, [], log);
+  report(folder, emptyFolder, log);
   // What was never set up is no fault: the catalog that comes with Farebox has many services.
   reportHidden(catalog.hidden, [], (...said) => log.info(...said));
   log.info({ models: catalog.models.size, hidden: catalog.hidden.length }, 'catalog loaded');
@@ -177,7 +186,7 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
       ...before,
       problems: [unreadable('', error)],
     }));
-    report(folder, before.problems, log);
+    report(folder, before, log);
     const next = liveCatalog(folder, options);
     reportHidden(next.hidden, catalog.hidden, (...said) => log.warn(...said));
     const changed = next.version !== catalog.version;
@@ -196,6 +205,7 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
   return {
     current: () => catalog,
     problems: () => folder.problems,
+    warnings: () => folder.warnings,
     contents: () => contentsOf(folder),
     reload,
     onChange(listener) {
@@ -212,7 +222,8 @@ export async function openCatalog(options: CatalogOptions): Promise<CatalogStore
 
 /** Reads and checks a folder once. Rejects where the folder cannot be read. */
 export async function checkFolder(options: FolderOptions): Promise<CheckedFolder> {
-  const { files, rows, problems, owners, upstreams: definitions } = await readFolder(options);
+  const folder = await readFolder(options);
+  const { files, rows, problems, warnings, owners, upstreams: definitions } = folder;
   options.define?.(definitions);
   const { hidden } = assembleCatalog(rows, options.usableUpstreams);
   const upstreams = definitions.map((definition) => {
@@ -220,13 +231,33 @@ export async function checkFolder(options: FolderOptions): Promise<CheckedFolder
     const about = (message: string) => parsed.locate({ file, path: '/upstream', message });
     return { file, definition, problemOf: about };
   });
-  const problemOf = (id: string, path: string, message: string) => {
-    const { file, rows: own, parsed } = files.find((each) => each.file === owners.get(id))!;
-    const at = own.findIndex((row) => row.id === id);
-    return parsed.locate({ file, path: `/models/${at}${path}`, message });
-  };
+  const problemOf = (id: string, path: string, message: string) =>
+    rowProblem(folder, id, path, message);
   const names = files.map(({ file }) => file);
-  return { files: names, rows, problems, hidden, upstreams, owners, problemOf };
+  return { files: names, rows, problems, warnings, hidden, upstreams, owners, problemOf };
+}
+
+function rowProblem(
+  { files, owners }: Pick<Folder, 'files' | 'owners'>,
+  id: string,
+  path: string,
+  message: string,
+): Problem {
+  const file = files.find((each) => each.file === owners.get(id))!;
+  const at = file.rows.findIndex((row) => row.id === id);
+  const problem = { file: file.file, path: `/models/${at}${path}`, message };
+  // What has stayed of a file that turned bad may stand elsewhere in it by now, or not at all.
+  return file.problems.length === 0 ? file.parsed.locate(problem) : problem;
+}
+
+/** A row below its own cost loses money with each request, but that may be what is wanted. */
+function lossWarnings(folder: Pick<Folder, 'files' | 'rows' | 'owners'>): Warning[] {
+  return folder.rows.flatMap((row) =>
+    statedLosses(row).map((loss) => {
+      const { id } = row;
+      return { id, ...rowProblem(folder, id, '/price', `${id}: ${loss}.`) };
+    }),
+  );
 }
 
 async function readFolder(
@@ -257,7 +288,7 @@ async function readFolder(
       message: `there is no .yaml file in ${dir}; the catalog is empty.`,
     });
   }
-  return { ...ids, ...definitions, files, problems };
+  return { ...ids, ...definitions, files, problems, warnings: lossWarnings({ ...ids, files }) };
 }
 
 interface JudgedFile extends ReadFile {
@@ -430,17 +461,25 @@ function watchFolder(
 }
 
 /** Says what is newly wrong, and what no longer is; a standing problem is not repeated. */
-function report({ files, problems }: Folder, before: Problem[], log: CatalogLog): void {
-  const known = new Set(before.map(({ file, message }) => `${file} ${message}`));
-  for (const problem of problems) {
-    if (known.has(`${problem.file} ${problem.message}`)) continue;
+function report({ files, problems, warnings }: Folder, before: Folder, log: CatalogLog): void {
+  for (const problem of newAmong(problems, before.problems))
     log.warn({ problem }, consequence(problem, files));
+  const losses = newAmong(warnings, before.warnings);
+  if (losses.length > 0) {
+    const shown = { warnings: losses.slice(0, ROWS_LOGGED), count: losses.length };
+    log.warn(shown, 'catalog rows are sold below their stated cost');
   }
   const bad = new Set(problems.map(({ file }) => file));
   // Nothing is known of the files while the folder itself cannot be read.
   if (bad.has('')) return;
-  const mended = new Set(before.map(({ file }) => file || '.').filter((file) => !bad.has(file)));
+  const had = before.problems.map(({ file }) => file || '.');
+  const mended = new Set(had.filter((file) => !bad.has(file)));
   if (mended.size > 0) log.info({ files: [...mended] }, 'catalog problems are gone');
+}
+
+function newAmong<T extends Problem>(now: T[], before: T[]): T[] {
+  const known = new Set(before.map(({ file, message }) => `${file} ${message}`));
+  return now.filter(({ file, message }) => !known.has(`${file} ${message}`));
 }
 
 function consequence(problem: Problem, files: LoadedFile[]): string {
@@ -463,7 +502,7 @@ function reportHidden(
   const known = new Set(before.map(({ id, reason }) => `${id} ${reason}`));
   const rows = hidden.filter(({ id, reason }) => !known.has(`${id} ${reason}`));
   if (rows.length === 0) return;
-  const shown = { hidden: rows.slice(0, HIDDEN_LOGGED), count: rows.length };
+  const shown = { hidden: rows.slice(0, ROWS_LOGGED), count: rows.length };
   say(shown, 'catalog rows are hidden: no upstream of theirs is set up');
 }
 

@@ -126,15 +126,10 @@ function complete(row: Claimed, result: Result, outputs: Output[], deps: StepDep
     throw new Unusable('output_unusable', message);
   }
   const quote = quoteFromJson(row.quote);
-  // A count that is none, as an upstream gone wrong may give, is measured like one not given.
-  const { quantity: said = NaN } = result;
-  const isCount = Number.isFinite(said) && said >= 0 && said <= quantityMax;
-  const quantity = isCount
-    ? said
-    : deliveredQuantity({ unit: quote.unit, task: model?.task }, outputs, quote.quantity);
+  const quantity =
+    countOf(result) ??
+    deliveredQuantity({ unit: quote.unit, task: model?.task }, outputs, quote.quantity);
   const billed = quantity ?? quote.quantity;
-  const { started_upstream, upstream_model } = row;
-  const route = routeTo(model?.upstreams ?? [], started_upstream ?? '', upstream_model);
   return {
     ...endOf(row),
     to: 'COMPLETED',
@@ -142,9 +137,28 @@ function complete(row: Claimed, result: Result, outputs: Output[], deps: StepDep
     output: result.fields,
     outputs,
     quantity: billed,
-    cost_usd_micro: costOf(result) ?? mediaCost(route, billed, resolutionOf(row, model)),
+    cost_usd_micro: costOf(result) ?? statedCost(row, model, billed),
     ttl_seconds: deps.settings.outputTtlSeconds,
   };
+}
+
+/** A count that is none, as an upstream gone wrong may give, is like one not given. */
+function countOf({ quantity = NaN }: Result): number | null {
+  return Number.isFinite(quantity) && quantity >= 0 && quantity <= quantityMax ? quantity : null;
+}
+
+/** What a job cost whose outputs are not looked at: what was asked for counts as delivered. */
+export function costOfRun(row: Claimed, result: Result, deps: StepDeps): bigint | null {
+  const billed = countOf(result) ?? quoteFromJson(row.quote).quantity;
+  const model = deps.catalog().models.get(row.model_id);
+  return costOf(result) ?? statedCost(row, model, billed);
+}
+
+/** By the catalog's row; null where it tells none. */
+function statedCost(row: Claimed, model: Model | undefined, billed: number): bigint | null {
+  const { started_upstream, upstream_model } = row;
+  const route = routeTo(model?.upstreams ?? [], started_upstream ?? '', upstream_model);
+  return mediaCost(route, billed, resolutionOf(row, model));
 }
 
 /** What the upstream was asked for, as `upstreamInput` has it. */

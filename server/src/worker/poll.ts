@@ -2,9 +2,9 @@ import { failures } from '../core/errors.ts';
 import type { Progress, Transition } from '../core/request.ts';
 import type { Claimed } from '../db/requests.ts';
 import { bounded } from '../lib/bounded.ts';
-import { outputPrefix, fail, finish } from './finish.ts';
+import { costOfRun, fail, finish, outputPrefix } from './finish.ts';
 import { resultIn } from './finished.ts';
-import type { JobState } from '../upstreams/upstream.ts';
+import type { Handle, JobState, Upstream } from '../upstreams/upstream.ts';
 import { boundedSeconds, wait, type StepDeps } from './step.ts';
 
 const pollMaxSeconds = 60;
@@ -12,6 +12,8 @@ const pollMaxSeconds = 60;
 const missingMax = 3;
 const logsMax = 50;
 const logLineMax = 500;
+/** The caller's reservation waits for the last look. */
+const lastLookMs = 5_000;
 
 /** Asks the upstream how a running job goes. */
 export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): Promise<Transition> {
@@ -58,14 +60,35 @@ export async function giveUp(
   signal: AbortSignal,
 ): Promise<Transition> {
   const upstream = deps.upstreams.get(row.started_upstream ?? row.upstream);
-  if (row.handle && resultIn(row.handle) === null)
-    await upstream?.cancel?.(row.handle, signal).catch(() => {});
+  const seen = row.handle && (await lastLook(row.handle, upstream, deps, signal));
+  const isOver = seen?.state === 'done' || seen?.state === 'failed';
+  if (row.handle && !isOver) await upstream?.cancel?.(row.handle, signal).catch(() => {});
   await deps.storage.removeAll(outputPrefix(row.id));
   const lost = row.started_in !== null && row.handle === null && row.outcome !== 'not_accepted';
   const code = lost ? 'outcome_unknown' : 'timeout';
   deps.log.warn({ request_id: row.id, upstream: row.started_upstream, code }, 'request given up');
   const message = row.outcome === 'not_accepted' ? noCapacity : failures[code];
-  return fail(row, code, message, { cause: row.said ?? message });
+  const cost = lost ? null : lateCost(row, seen, deps);
+  return fail(row, code, message, { cost, cause: row.said ?? message });
+}
+
+/** What has become of the job by now; null where that cannot be seen at once. */
+async function lastLook(
+  handle: Handle,
+  upstream: Upstream | undefined,
+  deps: StepDeps,
+  signal: AbortSignal,
+): Promise<JobState | null> {
+  const finished = resultIn(handle);
+  if (finished) return { state: 'done', result: finished };
+  if (!upstream || deps.circuit.looksWaitSeconds(upstream.name) > 0) return null;
+  return bounded(signal, lastLookMs, (own) => upstream.poll(handle, own)).catch(() => null);
+}
+
+/** What a job that came too late took from the operator. Null: somebody has to find that out. */
+function lateCost(row: Claimed, seen: JobState | null, deps: StepDeps): bigint | null {
+  if (seen?.state === 'done') return costOfRun(row, seen.result, deps);
+  return row.handle === null || seen?.state === 'failed' ? 0n : null;
 }
 
 /** A chat call whose process died before it could settle. */

@@ -102,6 +102,22 @@ test('catalog check finds the rows that their upstream can never serve, with fil
     assert.match(json.problems[i].message, message);
 });
 
+test('catalog check warns of a price below the cost that its row states, and exits with 0', async (t) => {
+  const place = placeFor(t);
+  const text = `${openai}${row('slip', ['cost_usd: "0.02"'])}${row('well', ['cost_usd: "0.01"'])}`;
+  fs.writeFileSync(path.join(place.env.FAREBOX_CATALOG!, 'own.yaml'), text);
+  const { code, json } = await place.run(['catalog', 'check', '--json']);
+  const message = 'slip: it is sold for 0.01 USD an image, and its stated cost at own is 0.02 USD.';
+  assert.deepEqual(
+    [code, json.ok, json.problems, json.warnings],
+    [0, true, [], [{ id: 'slip', file: 'own.yaml', path: '/models/0/price', message, line: 8 }]],
+  );
+  const { code: again, stdout } = await place.run(['catalog', 'check']);
+  assert.equal(again, 0);
+  assert.ok(stdout.startsWith(`warning: own.yaml:8 /models/0/price: ${message}\n`), stdout);
+  assert.match(stdout, /, 0 problems, 1 warning\.$/m);
+});
+
 test('such a row does not go live, and the log names it', async () => {
   const service = await startService({ catalog: openai + row('c', [], 'upscale') });
   const account = await service.account();

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { startEmbedded } from '../../src/db/embedded.ts';
+import * as resolutions from '../../src/db/resolutions.ts';
 import {
   migrate,
   SchemaTooNew,
@@ -108,6 +109,47 @@ describe('migrating', () => {
       results.map(({ status }) => status),
       ['rejected', 'rejected', 'rejected'],
     );
+  });
+});
+
+describe('0008', () => {
+  const folder = join(import.meta.dirname, '../../migrations');
+  const apply = async (wanted: (name: string) => boolean) => {
+    for (const name of readdirSync(folder).toSorted().filter(wanted))
+      await db.run(rawSql(readFileSync(join(folder, name), 'utf8')));
+  };
+
+  test('puts late jobs among those of unknown outcome, and those that none took at no cost', async () => {
+    await apply((name) => name < '0008');
+    await db.run(
+      rawSql(`
+      create function uid(n int) returns uuid language sql immutable
+        as $$ select (lpad(to_hex(n), 8, '0') || '-0000-7000-8000-000000000000')::uuid $$;
+      insert into requests (id, account_id, key_id, model_id, kind, upstream, status, error_code,
+          quoted_usd_micro, charged_usd_micro, started_at, completed_at)
+        select uid(n), uid(0), uid(0), 'm', 'image', 'u', 'FAILED',
+          case n when 3 then 'outcome_unknown' when 4 then 'upstream_failed' else 'timeout' end,
+          5, 0, now(), now() from generate_series(1, 4) n;
+      insert into request_results (request_id, account_id, created_at)
+        select id, account_id, now() - interval '3 days' from requests;
+      insert into attempts (request_id, attempt, upstream, class, request_hash, handle, outcome)
+        select uid(n), 1, 'u', 'A', sha256(''), case n when 1 then '{"key": 1}'::json end,
+          case n when 1 then 'accepted' else 'not_accepted' end from generate_series(1, 2) n;
+      insert into revenue
+        select created_at::date, 'image', 'm', 'u', 1, 4, 5, 0, 1
+        from request_results where request_id = uid(1)`),
+    );
+    await apply((name) => name.startsWith('0008'));
+    const costs = await db.run<{ cost: bigint | null }>(
+      rawSql('select cost_usd_micro as cost from request_results order by request_id'),
+    );
+    assert.deepEqual(
+      costs.map(({ cost }) => cost),
+      [null, 0n, null, null],
+    );
+    const open = await resolutions.countOpen(db);
+    const days = await db.run(rawSql('select uncosted from revenue'));
+    assert.deepEqual([open, days], [2, [{ uncosted: 3n }]]);
   });
 });
 

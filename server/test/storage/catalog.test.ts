@@ -148,6 +148,16 @@ describe('one file', () => {
     });
   }
 
+  test('one slip of YAML is one problem, however many lines it throws out of step', () => {
+    const rows = [...'abcdef'].map((id) => row.slice(row.indexOf('  - id')).replace('a/x', id));
+    const text = row + rows.join('');
+    const { problems } = parseCatalogText(text.replace('    kind', '\tkind'), 'a.yaml');
+    assert.deepEqual(
+      problems.map(({ line }) => line),
+      [6],
+    );
+  });
+
   test('may share a part among its rows by an anchor', () => {
     const shared = row
       .replace('models:', 'x-fields: &schema { type: object }\nmodels:')
@@ -592,6 +602,36 @@ describe('the live catalog', () => {
     await put('b.yaml', yaml('b/x'));
     await store.reload();
     assert.equal(store.current().models.get('a/x'), before);
+  });
+
+  test('a price below its stated cost goes live, and the log warns of it once', async (t) => {
+    const sold = (usd: string) => `${yaml('a/x', usd)}    cost_usd: "0.02"\n`;
+    const { store, put, lines } = await open(t, { 'a.yaml': sold('0.03') });
+    const warned = () => lines.filter(({ message }) => /below their stated cost/.test(message));
+    assert.deepEqual([store.warnings(), warned()], [[], []]);
+    await put('a.yaml', sold('0.003'));
+    await store.reload();
+    await store.reload();
+    assert.equal(store.current().models.get('a/x')!.price.unit_price_usd_micro, 3_000n);
+    const message =
+      'a/x: it is sold for 0.003 USD an image, and its stated cost at sandbox is 0.02 USD.';
+    const warning = { id: 'a/x', file: 'a.yaml', path: '/models/0/price', message, line: 9 };
+    assert.deepEqual(store.warnings(), [warning]);
+    assert.deepEqual(
+      warned().map(({ fields }) => fields),
+      [{ warnings: [warning], count: 1 }],
+    );
+    // The row stays, and nobody knows where in the file it stands.
+    await put('a.yaml', 'no catalog');
+    await store.reload();
+    const { line: _, ...unplaced } = warning;
+    assert.deepEqual([store.warnings(), warned().length], [[unplaced], 1]);
+  });
+
+  test('it warns at the start too, whether the row is hidden or not', async (t) => {
+    const text = `${yaml('a/x')}    cost_usd: "0.02"\n`;
+    const { lines } = await open(t, { 'a.yaml': text }, { usableUpstreams: () => 'no' });
+    assert.equal(lines.filter(({ message }) => /below their stated cost/.test(message)).length, 1);
   });
 
   test('an old catalog in hand stays whole after a reload', async (t) => {

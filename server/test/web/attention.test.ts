@@ -1,6 +1,6 @@
 /** What the operator's overview says is to be seen to. */
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql.ts';
@@ -36,8 +36,9 @@ const deed = async (path: string) => {
 };
 const submit = async () => {
   const call = { key: customer.key, body: { prompt: 'a cat' } };
-  const { status, text } = await service.call('POST', '/v1/queue/fake/image', call);
+  const { status, body, text } = await service.call('POST', '/v1/queue/fake/image', call);
   assert.equal(status, 202, text);
+  return body.request_id as string;
 };
 
 describe('the operator is told', () => {
@@ -111,6 +112,24 @@ describe('the operator is told', () => {
     assert.deepEqual(await lines(), []);
   });
 
+  test('of jobs that ran out of time at a cost that is not known, and of no other', async () => {
+    fake.behave.poll = () => ({ state: 'running' });
+    const job = await submit();
+    await service.work();
+    fake.behave.start = () => ({ outcome: 'not_accepted', message: 'busy' });
+    await submit();
+    await service.work();
+    await change(`update requests set deadline_at = now(), wake_at = now()
+      where completed_at is null`);
+    await service.work();
+    assert.deepEqual(await lines(), [{ what: 'unknown_outcomes', count: 1, of: [] }]);
+    const { body } = await operator.call('GET', '/api/operator/unknown');
+    assert.equal(body.data[0].request_id, job);
+    const path = `/api/operator/unknown/${job}/resolve`;
+    await operator.call('POST', path, { outcome: 'did_not_run' });
+    assert.deepEqual(await lines(), []);
+  });
+
   test('of catalog files with problems, and of the rows that they leave out', async () => {
     const path = join(service.dir, 'catalog', 'broken.yaml');
     writeFileSync(path, 'upstream: fake\nmodels:\n  - { id: broken/image, kind: smell }\n');
@@ -121,6 +140,17 @@ describe('the operator is told', () => {
     assert.deepEqual(left, { what: 'rows_left_out', count: 1, of: ['broken/image'] });
     assert.deepEqual(more, []);
     rmSync(path);
+    await service.app.catalog.reload();
+    assert.deepEqual(await lines(), []);
+  });
+
+  test('of rows that are sold below the cost that they state', async () => {
+    const path = join(service.dir, 'catalog', 'fake.yaml');
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(path, text.replace('cost_usd: "0.004"', 'cost_usd: "0.04"'));
+    await service.app.catalog.reload();
+    assert.deepEqual(await lines(), [{ what: 'sold_below_cost', count: 1, of: ['fake/image'] }]);
+    writeFileSync(path, text);
     await service.app.catalog.reload();
     assert.deepEqual(await lines(), []);
   });

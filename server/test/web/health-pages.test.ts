@@ -196,8 +196,33 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
       );
       await service.wakeAll();
       await service.work();
+      lossy.behave = { poll: () => ({ state: 'running' }) };
+      const late = await submit('lossy/image');
+      await service.work();
+      await service.db.run(
+        rawSql(`update requests set deadline_at = now() - interval '1 s' where id = $1`, [late]),
+      );
+      await service.wakeAll();
+      await service.work();
+      lossy.behave = { start: () => ({ outcome: 'unknown', message: 'reset after 312 bytes' }) };
       await submit('lossy/image');
       await service.work();
+      await at(`/operator/requests/${late}`, options, async (page) => {
+        const link = page.getByRole('link', {
+          name: say('Say what became of it', 'Указать, чем он кончился'),
+        });
+        await link.click();
+        const card = page.getByRole('listitem').filter({ hasText: late });
+        const why = say('ran out of time at the upstream', 'не уложился в срок у апстрима');
+        await card.getByText(why).waitFor();
+        await card
+          .getByRole('button', { name: say('Note what happened', 'Записать исход') })
+          .click();
+        const dialog = page.getByRole('dialog');
+        await dialog.getByText(say('It did not run', 'Он не выполнялся')).click();
+        await dialog.getByRole('button', { name: say('Note it', 'Записать') }).click();
+        await page.getByText(say('Noted.', 'Записано.')).waitFor();
+      });
       await at('/operator/unknown', options, async (page) => {
         await page
           .getByText(say('Waiting for the lost answer', 'Ждут потерянного ответа'))

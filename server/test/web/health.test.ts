@@ -390,6 +390,46 @@ describe('unknown outcomes', () => {
     await service.audit();
   });
 
+  const late = async () => {
+    fake.behave = { poll: () => ({ state: 'running' }) };
+    const id = await submit();
+    await service.work();
+    return id;
+  };
+  const uncosted = async () => (await look('/overview?days=7')).totals.uncosted as number;
+
+  test('are those of jobs that ran out of time too, whose cost counts once it is known', async () => {
+    const before = await uncosted();
+    const id = await late();
+    await end(id);
+    const charged = await service.balance(customer);
+    const { data, open } = await look('/unknown');
+    assert.deepEqual(
+      [open, data[0].request_id, data[0].error_code, data[0].cost_usd_micro],
+      [1, id, 'timeout', null],
+    );
+    assert.match(data[0].handle, /key/);
+    assert.equal(await uncosted(), before + 1);
+    const found = { outcome: 'ran', cost_usd_micro: '4000' };
+    assert.equal((await deed(`/unknown/${id}/resolve`, found)).status, 200);
+    assert.equal((await deed(`/unknown/${id}/resolve`, found)).status, 400);
+    assert.deepEqual([(await look('/unknown')).open, await uncosted()], [0, before]);
+    assert.equal((await look(`/requests/${id}`)).cost_usd_micro, '4000');
+    assert.deepEqual(await service.balance(customer), charged);
+    await service.audit();
+  });
+
+  test('do not take in what no upstream took', async () => {
+    const before = await uncosted();
+    fake.behave = { start: () => ({ outcome: 'not_accepted', message: 'busy' }) };
+    const id = await submit();
+    await service.work();
+    await end(id);
+    assert.deepEqual([(await look('/unknown')).open, await uncosted()], [0, before]);
+    const reply = await deed(`/unknown/${id}/resolve`, { outcome: 'did_not_run' });
+    assert.equal(reply.status, 400);
+  });
+
   test('of a day that is summed up already change its sums by as much', async () => {
     const id = await lose();
     await end(id);
@@ -401,9 +441,10 @@ describe('unknown outcomes', () => {
     await service.db.run(rawSql('delete from revenue_days'));
     await rollUpDays(service.db);
     const sums = async () => {
-      const [row] = await service.db.run<{ model: bigint; account: bigint }>(
+      const [row] = await service.db.run<{ model: bigint; account: bigint; uncosted: bigint }>(
         rawSql(`select (select sum(cost_usd_micro)::bigint from revenue) as model,
-          (select sum(cost_usd_micro)::bigint from spending) as account`),
+          (select sum(cost_usd_micro)::bigint from spending) as account,
+          (select sum(uncosted)::bigint from revenue) as uncosted`),
       );
       return row!;
     };
@@ -412,6 +453,7 @@ describe('unknown outcomes', () => {
     assert.equal((await deed(`/unknown/${id}/resolve`, found)).status, 200);
     const now = await sums();
     assert.deepEqual([now.model - before.model, now.account - before.account], [77n, 77n]);
+    assert.deepEqual([before.uncosted, now.uncosted], [1n, 0n]);
   });
 
   test('are not made up: of a request that is known nothing is booked', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql.ts';
-import type { UpstreamClass } from '../../src/upstreams/upstream.ts';
+import type { JobState, UpstreamClass } from '../../src/upstreams/upstream.ts';
 import { claim, begin } from '../kit/by-hand.ts';
 import { accept, createFake, images, type Fake } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
@@ -86,6 +86,12 @@ async function seen(state: 'rests' | 'works'): Promise<void> {
 }
 
 const startsOf = (id: string) => fake.starts.filter(({ request_id }) => request_id === id);
+const costOf = async (id: string) => {
+  const [row] = await service.db.run<{ cost: bigint | null }>(
+    rawSql('select cost_usd_micro as cost from request_results where request_id = $1', [id]),
+  );
+  return row!.cost;
+};
 const outcome = async (id: string) => {
   const { status, error } = await card(service, account, id);
   return error === null ? status : `${status} ${error.code}`;
@@ -434,7 +440,10 @@ describe('the deadline', () => {
     const cancelled: unknown[] = [];
     fake.cancel = async (handle) => void cancelled.push(handle);
     const slow = gate();
+    let looks = 0;
     fake.behave.poll = async () => {
+      // The last look, of the other process.
+      if (++looks > 1) return { state: 'running' };
       await slow.pass();
       return { state: 'done', result: images(1) };
     };
@@ -475,6 +484,52 @@ describe('the deadline', () => {
     await passDeadline(service, id);
     await service.app.worker!.runOnce();
     assert.equal(await outcome(id), 'FAILED timeout');
+    assert.equal(await costOf(id), 0n);
+  });
+
+  const lastLooks: [what: string, look: () => JobState, cost: bigint | null, cancels: number][] = [
+    ['is done, at the cost of its row', () => ({ state: 'done', result: images(2) }), 8_000n, 0],
+    [
+      'is done, at the cost that its upstream tells',
+      () => ({ state: 'done', result: { ...images(2), cost_usd_micro: 123n } }),
+      123n,
+      0,
+    ],
+    [
+      'has failed, which costs nothing',
+      () => ({ state: 'failed', code: 'upstream_failed', message: 'It broke.' }),
+      0n,
+      0,
+    ],
+    ['runs on, at a cost that is not known', () => ({ state: 'running' }), null, 1],
+    ['cannot be looked at, nor is its cost known', () => assert.fail('reset'), null, 1],
+  ];
+  for (const [what, look, cost, cancels] of lastLooks) {
+    test(`ends a job that by then ${what}, and charges nothing`, async () => {
+      let cancelled = 0;
+      fake.cancel = async () => void cancelled++;
+      fake.behave.poll = look;
+      const id = await submitted(service, account, { prompt: 'a cat', num_images: 2 });
+      await service.app.worker!.runOnce();
+      await passDeadline(service, id);
+      await service.app.worker!.runOnce();
+      assert.equal(await outcome(id), 'FAILED timeout');
+      assert.deepEqual([await costOf(id), cancelled], [cost, cancels]);
+      assert.equal(await moneyOf(service, id), 'reserve 20000, release 20000');
+      const { error, output_urls } = await card(service, account, id);
+      assert.deepEqual([error.code, output_urls], ['timeout', []]);
+    });
+  }
+
+  test('ends a job whose outputs could not be fetched, at the cost that is known', async () => {
+    const source = { url: 'http://127.0.0.1:9/gone.png' };
+    const result = { media: [{ field: 'images', source }], fields: {}, cost_usd_micro: 77n };
+    fake.behave.start = () => ({ outcome: 'done', result });
+    const id = await submitted(service, account);
+    await service.app.worker!.runOnce();
+    await passDeadline(service, id);
+    await service.app.worker!.runOnce();
+    assert.deepEqual([await outcome(id), await costOf(id)], ['FAILED timeout', 77n]);
   });
 
   test('is as long as the model allows, from the first start on', async () => {

@@ -24,6 +24,7 @@ const places: Record<string, { to: string; search?: Record<string, string>; hash
   unknown_outcomes: { to: '/operator/unknown' },
   catalog_problems: { to: '/operator/catalog' },
   rows_left_out: { to: '/operator/catalog', search: { state: 'problem' } },
+  sold_below_cost: { to: '/operator/catalog' },
 };
 
 /** What waits for whoever runs the service. */

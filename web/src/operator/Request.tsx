@@ -169,6 +169,9 @@ function Money({ request }: { request: Detail }) {
   );
 }
 
+/** Of a request that ended so an operator may find out what it cost. */
+const inDoubt = new Set<string | null>(['outcome_unknown', 'timeout']);
+
 /** What its caller is told, and what was said behind it. */
 function Why({ request }: { request: Detail }) {
   const { t } = useTranslation('operator_request');
@@ -191,7 +194,7 @@ function Why({ request }: { request: Detail }) {
         )}
         <Group gap="sm">
           <Code>{error_code}</Code>
-          {error_code === 'outcome_unknown' && cost_usd_micro === null && (
+          {inDoubt.has(error_code) && cost_usd_micro === null && (
             <Anchor component={Link} to="/operator/unknown" size="sm" underline="always">
               {t('resolve')}
             </Anchor>

@@ -38,6 +38,7 @@ export interface Doubt {
   model_id: string;
   upstream: string;
   status: 'IN_PROGRESS' | 'FAILED';
+  error_code: 'outcome_unknown' | 'timeout' | null;
   quoted_usd_micro: string;
   cost_usd_micro: string | null;
   error_message: string | null;
@@ -56,7 +57,7 @@ export interface Doubt {
   } | null;
 }
 
-/** Requests of which nobody knows whether their upstream ran them. */
+/** Requests of which nobody knows whether their upstream ran them, or to what cost. */
 export function Unknown() {
   const { t } = useTranslation('operator_unknown');
   const { t: common } = useTranslation('common');
@@ -212,6 +213,7 @@ function Facts({ doubt }: { doubt: Doubt }) {
         {doubt.upstream}
         {doubt.class !== null && `, ${t('class', { name: doubt.class })}`}
       </Fact>
+      <Fact label={t('why')}>{t(doubt.error_code === 'timeout' ? 'why_timeout' : 'why_lost')}</Fact>
       <Fact label={t('started')}>
         <When at={doubt.started_at} />
       </Fact>

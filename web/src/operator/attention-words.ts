@@ -26,6 +26,8 @@ addWords('operator_attention', {
       catalog_problems_other: '{{count}} problems in the catalog files',
       rows_left_out_one: '{{count}} model is left out of the catalog',
       rows_left_out_other: '{{count}} models are left out of the catalog',
+      sold_below_cost_one: '{{count}} model is sold below its own cost',
+      sold_below_cost_other: '{{count}} models are sold below their own cost',
     },
   },
   ru: {
@@ -61,6 +63,9 @@ addWords('operator_attention', {
       rows_left_out_one: '{{count}} модель не попала в каталог',
       rows_left_out_few: '{{count}} модели не попали в каталог',
       rows_left_out_many: '{{count}} моделей не попали в каталог',
+      sold_below_cost_one: '{{count}} модель продаётся дешевле своей себестоимости',
+      sold_below_cost_few: '{{count}} модели продаются дешевле своей себестоимости',
+      sold_below_cost_many: '{{count}} моделей продаются дешевле своей себестоимости',
     },
   },
 });

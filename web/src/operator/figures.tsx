@@ -11,7 +11,7 @@ export interface Sum {
   charged_usd_micro: string;
   cost_usd_micro: string;
   margin_usd_micro: string;
-  /** Completed at a cost that nobody knows. */
+  /** How many ran, or may have, at a cost that nobody knows. */
   uncosted: number;
 }
 

@@ -2,7 +2,7 @@ import { addWords } from '../words.ts';
 
 addWords('operator_unknown', {
   en: {
-    text: 'Starts whose answer was lost. The customer paid nothing; whether the upstream bills you, only its invoice tells.',
+    text: 'Starts whose answer was lost, and jobs that ran out of time. The customer paid nothing; whether the upstream bills you, only its invoice tells.',
     show: 'Show',
     open: 'To be resolved',
     resolved: 'Resolved',
@@ -14,6 +14,9 @@ addWords('operator_unknown', {
     account: 'Account',
     upstream: 'Upstream',
     class: 'class {{name}}',
+    why: 'Why it is here',
+    why_lost: 'its answer was lost',
+    why_timeout: 'ran out of time at the upstream',
     attempt: 'Attempt {{n}}',
     started: 'Started',
     over: 'Ended',
@@ -40,12 +43,12 @@ addWords('operator_unknown', {
     by: 'by {{email}}',
     none_title: 'No doubt is open',
     none_text:
-      'When a start’s answer is lost at an upstream that cannot recognise a repeat, the request shows here, so that you can settle with the upstream.',
+      'When a start’s answer is lost at an upstream that cannot recognise a repeat, or a job runs out of time there, the request shows here, so that you can settle with the upstream.',
     none_resolved: 'Nothing is resolved yet',
     bad_cost: 'An amount in USD, such as 0.04 or 0',
   },
   ru: {
-    text: 'Запуски, ответ на которые потерян. Клиент ничего не заплатил; выставит ли апстрим счёт вам, покажет только его счёт.',
+    text: 'Запуски, ответ на которые потерян, и задания, которым не хватило времени. Клиент ничего не заплатил; выставит ли апстрим счёт вам, покажет только его счёт.',
     show: 'Показать',
     open: 'Ждут решения',
     resolved: 'Решённые',
@@ -57,6 +60,9 @@ addWords('operator_unknown', {
     account: 'Аккаунт',
     upstream: 'Апстрим',
     class: 'класс {{name}}',
+    why: 'Почему он здесь',
+    why_lost: 'ответ потерян',
+    why_timeout: 'не уложился в срок у апстрима',
     attempt: 'Попытка {{n}}',
     started: 'Начат',
     over: 'Завершён',
@@ -83,7 +89,7 @@ addWords('operator_unknown', {
     by: '{{email}}',
     none_title: 'Сомнений нет',
     none_text:
-      'Если ответ на запуск потерян у апстрима, который не узнаёт повторов, запрос появится здесь, чтобы вы разобрались с апстримом.',
+      'Если ответ на запуск потерян у апстрима, который не узнаёт повторов, или задание не уложилось там в срок, запрос появится здесь, чтобы вы разобрались с апстримом.',
     none_resolved: 'Решённых пока нет',
     bad_cost: 'Сумма в USD, например 0.04 или 0',
   },

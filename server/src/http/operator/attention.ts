@@ -88,5 +88,6 @@ function ofCatalog({ files }: WebDeps): Line[] {
       'rows_left_out',
       files.contents().left_out.map(({ id }) => id),
     ),
+    line('sold_below_cost', [...new Set(files.warnings().map(({ id }) => id))]),
   ];
 }

@@ -8,7 +8,7 @@ import { choice, idOf, optional, pageFrom, pageOf, parameter, signedAmount } fro
 import type { VisitHandler } from '../web/routes.ts';
 import type { Deed } from './deed.ts';
 
-/** Requests of which nobody knows whether their upstream ran them. */
+/** Requests of which nobody knows whether their upstream ran them, or to what cost. */
 
 const states = { open: false, resolved: true, all: null } as const;
 
@@ -41,6 +41,7 @@ function shown(row: resolutions.UnknownRow) {
     kind: row.kind,
     upstream: row.upstream,
     status: row.status,
+    error_code: row.error_code,
     quoted_usd_micro: String(row.quoted_usd_micro),
     cost_usd_micro: row.cost_usd_micro === null ? null : String(row.cost_usd_micro),
     error_message: row.error_message,

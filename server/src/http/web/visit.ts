@@ -38,7 +38,7 @@ export interface WebDeps extends HttpDeps {
   /** To upstreams. */
   trusted: Fetch;
   /** What the catalog files say, and what is wrong with them. */
-  files: Pick<CatalogStore, 'contents' | 'problems' | 'current'>;
+  files: Pick<CatalogStore, 'contents' | 'problems' | 'warnings' | 'current'>;
   /** How upstreams are set up. */
   connected: Pick<Upstreams, 'about' | 'usable'>;
   hints: Pick<Hints, 'changed' | 'work'>;
