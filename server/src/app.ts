@@ -31,6 +31,7 @@ import type { CatalogStore } from './storage/catalog.ts';
 import type { Store } from './store.ts';
 import type { Upstream } from './upstreams/upstream.ts';
 import { openWeb, webOrigin } from './web.ts';
+import { tellAbsent } from './worker/absent.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 
 /** One process: the HTTP side, a worker, or both, around the same parts. */
@@ -170,6 +171,7 @@ function workerDeps(parts: Parts, config: Config, times: Times) {
     catalog: () => parts.catalog.current(),
     advance: lanes.advance,
     circuit: parts.circuit,
+    absent: tellAbsent(parts),
     observe: (step: string, seconds: number, failed: boolean) =>
       metrics.stepSeconds.observe({ step, result: failed ? 'failed' : 'ok' }, seconds),
     settings: {

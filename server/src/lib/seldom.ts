@@ -1,0 +1,19 @@
+/** Lines of a log that could come many times a second: each is due once a minute. */
+export class Seldom {
+  /** By what it is about: when it was said last, and how often it came up since. */
+  readonly #told = new Map<string, { at: number; since: number }>();
+
+  /** How many times a line about this stands for; null: none is due yet. */
+  due(about: string): number | null {
+    const now = performance.now();
+    const told = this.#told.get(about);
+    if (told && now - told.at < quietMs) {
+      told.since++;
+      return null;
+    }
+    this.#told.set(about, { at: now, since: 0 });
+    return (told?.since ?? 0) + 1;
+  }
+}
+
+const quietMs = 60_000;
