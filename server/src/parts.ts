@@ -15,8 +15,10 @@ import type { Database } from './lib/sql.ts';
 import { openCircuit, type Circuit } from './operations/circuit.ts';
 import { signingSecrets } from './secrets.ts';
 import { openCatalog, type CatalogStore } from './storage/catalog.ts';
+import { disksOf, watchSpace } from './space.ts';
 import { openStorage } from './storage/index.ts';
 import type { Storage } from './storage/storage.ts';
+import type { Store } from './store.ts';
 import { createDownload, inputSeconds } from './upstreams/download.ts';
 import { builtIn, openUpstreams, type Upstreams } from './upstreams/index.ts';
 import { createSandbox } from './upstreams/sandbox/sandbox.ts';
@@ -54,21 +56,20 @@ export interface Parts {
   fetches: Fetches;
   /** Sends e-mail; null: there is no server for it. */
   mail: Mail['send'] | null;
-  /** True while the disk is nearly full. */
+  /** True while a disk is nearly full. */
   spaceLow: () => boolean;
   close(): Promise<void>;
 }
 
 const outputTtlSeconds = 24 * 3600;
-/** Below this no new work is taken, or the database on the same disk would run out first. */
-const spaceLowBytes = 256 * 1024 * 1024;
-const spaceLookMs = 5_000;
 /** How long the storage may take to answer at the start before that is worth a warning. */
 const storageAnswerMs = 15_000;
 
 export interface PartsOptions {
   config: Config;
   db: Database;
+  /** Where an embedded database is known by. */
+  store?: Pick<Store, 'embedded'>;
   log: Logger;
   upstreams?: Map<string, Upstream>;
   batches?: BatchBounds;
@@ -96,13 +97,14 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
     remote: config.FAREBOX_NOTIFY,
     onError: (err) => log.warn({ err }, 'hint lost'),
   });
-  addFigures(metrics, { db, upstreams, catalog, dir: dataDir(config) });
+  const disks = disksOf(config, storage, options.store?.embedded?.cluster ?? null);
+  addFigures(metrics, { db, upstreams, catalog, disks });
   const happenings = tellHappenings(metrics, log, upstreams);
   const lanes = openLanes({ db, hints, metrics, config, happenings, bounds: options.batches });
   const isPublic = isPublicBase(config);
   const circuit = openCircuit(db, happenings);
   const links = { baseUrl: '', secret: secrets[0]!, outputTtlSeconds, isPublic };
-  const space = watchSpace(storage, log);
+  const space = watchSpace(disks, log);
   const asked = askStorage(storage, log);
   const close = async () => {
     space.stop();
@@ -226,24 +228,4 @@ function askStorage(storage: Storage, log: Logger): { stop: () => void } {
     log.warn({ err }, 'the storage does not answer as it should: see FAREBOX_STORAGE');
   });
   return { stop: () => stopping.abort() };
-}
-
-function watchSpace(storage: Storage, log: Logger): { low: () => boolean; stop: () => void } {
-  let isLow = false;
-  const look = async () => {
-    const free = await storage.freeBytes();
-    const low = free !== null && free < spaceLowBytes;
-    if (low !== isLow)
-      log.warn(
-        { free_bytes: free },
-        low ? 'disk space is low: taking no new work' : 'disk space is back',
-      );
-    isLow = low;
-  };
-  const lookQuietly = () =>
-    void look().catch((err) => log.warn({ err }, 'could not measure free space'));
-  lookQuietly();
-  const timer = setInterval(lookQuietly, spaceLookMs);
-  timer.unref();
-  return { low: () => isLow, stop: () => clearInterval(timer) };
 }
