@@ -23,6 +23,7 @@ import type { BatchBounds } from './lanes.ts';
 import { createBudget } from './lib/budget.ts';
 import { createLookup, ownAddresses, type Lookup } from './lib/fetch.ts';
 import type { Metrics } from './lib/metrics.ts';
+import { seldomly } from './lib/seldom.ts';
 import type { Database } from './lib/sql.ts';
 import { movedSince } from './ledger/statement.ts';
 import { watchBalances } from './low-balance.ts';
@@ -210,13 +211,13 @@ function httpDeps(
         find: (ids) => requests.findMany(db, ids),
         position: ({ upstream, id }) => view.position(upstream, id),
       },
-      (err) => log.warn({ err }, 'could not look at watched requests'),
+      seldomly((told) => log.warn(told, 'could not look at watched requests')),
       given.times,
     ),
     live: livePages(parts, given.times),
     viewers: createViewers({
       areStillThere: (viewers) => people.areStillThere(db, viewers),
-      onError: (err) => log.warn({ err }, 'could not look who is still there'),
+      onError: seldomly((told) => log.warn(told, 'could not look who is still there')),
       everyMs: given.times.viewersMs,
     }),
     queue: view,
@@ -262,7 +263,11 @@ function livePages({ db, hints, links, log }: Parts, times: Times): Live {
       moved: (known, limit) => movedSince(db, known, limit),
       open: (accountIds, newest) => pages.openAmongNewest(db, accountIds, newest),
     },
-    { links, times, onError: (err) => log.warn({ err }, 'could not look at what pages show') },
+    {
+      links,
+      times,
+      onError: seldomly((told) => log.warn(told, 'could not look at what pages show')),
+    },
   );
 }
 

@@ -11,6 +11,7 @@ import { createFetch, type Fetch, type Lookup } from './lib/fetch.ts';
 import { hideInLogs } from './lib/log.ts';
 import { createMail, type Mail } from './lib/mail.ts';
 import { createMetrics, type Metrics } from './lib/metrics.ts';
+import { seldomly } from './lib/seldom.ts';
 import type { Database } from './lib/sql.ts';
 import { openCircuit, type Circuit } from './operations/circuit.ts';
 import { signingSecrets } from './secrets.ts';
@@ -95,7 +96,7 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   });
   const hints = openHints(db, {
     remote: config.FAREBOX_NOTIFY,
-    onError: (err) => log.warn({ err }, 'hint lost'),
+    onError: seldomly((told) => log.warn(told, 'hint lost')),
   });
   const disks = disksOf(config, storage, options.store?.embedded?.cluster ?? null);
   addFigures(metrics, { db, upstreams, catalog, disks });

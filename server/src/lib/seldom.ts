@@ -17,3 +17,14 @@ export class Seldom {
 }
 
 const quietMs = 60_000;
+
+/** Tells of errors of one sort when a line is due, with how many it stands for. */
+export function seldomly(
+  tell: (told: { count: number; err: unknown }) => void,
+): (err: unknown) => void {
+  const seldom = new Seldom();
+  return (err) => {
+    const count = seldom.due('');
+    if (count !== null) tell({ count, err });
+  };
+}
