@@ -11,12 +11,15 @@ export class Seldom {
       told.since++;
       return null;
     }
+    // Of what is no more heard of; a line too many is better than memory that grows.
+    if (this.#told.size >= keptMax) this.#told.clear();
     this.#told.set(about, { at: now, since: 0 });
     return (told?.since ?? 0) + 1;
   }
 }
 
 const quietMs = 60_000;
+const keptMax = 1_000;
 
 /** Tells of errors of one sort when a line is due, with how many it stands for. */
 export function seldomly(

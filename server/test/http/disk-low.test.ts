@@ -68,6 +68,19 @@ describe('a disk that is nearly full', () => {
     assert.deepEqual(await traces(service), before);
   });
 
+  test('is a line in the log for many calls and probes that are refused, without a stack', async () => {
+    const { base } = await service.another();
+    await until('it is noticed', async () => (await ready(base)).status === 503);
+    const earlier = service.log.length;
+    for (let i = 0; i < 20; i++) await ready(base);
+    for (let i = 0; i < 20; i++) await submit(base);
+    const [line, ...more] = service.log.slice(earlier).map((each) => JSON.parse(each));
+    assert.deepEqual(more, []);
+    const { level, msg, code, refused, err } = line;
+    assert.deepEqual([level, msg, code, refused], [40, 'call failed', 'capacity_unavailable', 1]);
+    assert.deepEqual(err, { message: 'disk space is low' });
+  });
+
   test('still answers the repeat of a call it took before, and its status', async () => {
     const again = await submit(low, { headers });
     assert.equal(again.status, 200);
