@@ -64,7 +64,7 @@ export interface Parts {
 
 const outputTtlSeconds = 24 * 3600;
 /** How long the storage may take to answer at the start before that is worth a warning. */
-const storageAnswerMs = 15_000;
+const answerMs = 15_000;
 
 export interface PartsOptions {
   config: Config;
@@ -106,18 +106,18 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   const circuit = openCircuit(db, happenings);
   const links = { baseUrl: '', secret: secrets[0]!, outputTtlSeconds, isPublic };
   const space = watchSpace(disks, log);
-  const asked = askStorage(storage, log);
+  const { FAREBOX_SMTP_URL: url, FAREBOX_MAIL_FROM: from } = config;
+  const mail = url === null ? null : createMail({ url, from });
+  const asked = [askStorage(storage, log), ...(mail ? [askMail(mail, log)] : [])];
   const close = async () => {
     space.stop();
-    asked.stop();
+    asked.forEach((each) => each.stop());
     await hints.close();
     await connected.close();
     await Promise.all([...Object.values(fetches).map((each) => each.close()), catalog.close()]);
   };
   const shared = { db, log, metrics, storage, catalog, upstreams, hints, lanes, links, fetches };
-  const { FAREBOX_SMTP_URL: url, FAREBOX_MAIL_FROM: from } = config;
-  const mail = url === null ? null : createMail({ url, from }).send;
-  const more = { happenings, circuit, secrets, mail, connected };
+  const more = { happenings, circuit, secrets, mail: mail?.send ?? null, connected };
   return { ...shared, ...more, spaceLow: space.low, close };
 }
 
@@ -220,13 +220,31 @@ export function ownNames(config: Config): string[] {
   return config.FAREBOX_BASE_URL === null ? [] : [new URL(config.FAREBOX_BASE_URL).hostname];
 }
 
-/** Once, beside the start: a wrong bucket or secret would else show with the first upload. */
-function askStorage(storage: Storage, log: Logger): { stop: () => void } {
+/** Once, beside the start: what is wrong would else show with the first upload or letter. */
+function askOnce(
+  answers: (signal: AbortSignal) => Promise<void>,
+  unanswered: (err: unknown) => void,
+): { stop: () => void } {
   const stopping = new AbortController();
-  const limit = AbortSignal.timeout(storageAnswerMs);
-  storage.answers(AbortSignal.any([stopping.signal, limit])).catch((err: unknown) => {
-    if (stopping.signal.aborted) return;
-    log.warn({ err }, 'the storage does not answer as it should: see FAREBOX_STORAGE');
+  const limit = AbortSignal.timeout(answerMs);
+  answers(AbortSignal.any([stopping.signal, limit])).catch((err: unknown) => {
+    if (!stopping.signal.aborted) unanswered(err);
   });
   return { stop: () => stopping.abort() };
+}
+
+function askStorage(storage: Storage, log: Logger): { stop: () => void } {
+  const sentence = 'the storage does not answer as it should: see FAREBOX_STORAGE';
+  return askOnce(
+    (signal) => storage.answers(signal),
+    (err) => log.warn({ err }, sentence),
+  );
+}
+
+function askMail(mail: Mail, log: Logger): { stop: () => void } {
+  const sentence = 'the mail server does not answer as it should: see FAREBOX_SMTP_URL';
+  return askOnce(
+    () => mail.answers(),
+    (err) => log.warn({ err }, sentence),
+  );
 }
