@@ -494,6 +494,8 @@ describe('beside a running service', () => {
     for (const [option, value, says] of [
       ['--expires', '2020-01-01', /no day to come/],
       ['--expires', '2199-13-01', /no day to come/],
+      ['--expires', '2199-02-31', /no day to come/],
+      ['--expires', '2199-02-31T12:00:00+02:00', /no day to come/],
       ['--expires', 'soon', /no day to come/],
       ['--model', 'test/imag', /The catalog has no model "test\/imag"/],
     ] as const)
