@@ -23,6 +23,7 @@ import type { BatchBounds } from './lanes.ts';
 import { createBudget } from './lib/budget.ts';
 import { createLookup, ownAddresses, type Lookup } from './lib/fetch.ts';
 import type { Metrics } from './lib/metrics.ts';
+import { seldomly } from './lib/seldom.ts';
 import type { Database } from './lib/sql.ts';
 import { movedSince } from './ledger/statement.ts';
 import { watchBalances } from './low-balance.ts';
@@ -31,6 +32,7 @@ import type { CatalogStore } from './storage/catalog.ts';
 import type { Store } from './store.ts';
 import type { Upstream } from './upstreams/upstream.ts';
 import { openWeb, webOrigin } from './web.ts';
+import { tellAbsent } from './worker/absent.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 
 /** One process: the HTTP side, a worker, or both, around the same parts. */
@@ -170,6 +172,7 @@ function workerDeps(parts: Parts, config: Config, times: Times) {
     catalog: () => parts.catalog.current(),
     advance: lanes.advance,
     circuit: parts.circuit,
+    absent: tellAbsent(parts),
     observe: (step: string, seconds: number, failed: boolean) =>
       metrics.stepSeconds.observe({ step, result: failed ? 'failed' : 'ok' }, seconds),
     settings: {
@@ -208,13 +211,13 @@ function httpDeps(
         find: (ids) => requests.findMany(db, ids),
         position: ({ upstream, id }) => view.position(upstream, id),
       },
-      (err) => log.warn({ err }, 'could not look at watched requests'),
+      seldomly((told) => log.warn(told, 'could not look at watched requests')),
       given.times,
     ),
     live: livePages(parts, given.times),
     viewers: createViewers({
       areStillThere: (viewers) => people.areStillThere(db, viewers),
-      onError: (err) => log.warn({ err }, 'could not look who is still there'),
+      onError: seldomly((told) => log.warn(told, 'could not look who is still there')),
       everyMs: given.times.viewersMs,
     }),
     queue: view,
@@ -260,7 +263,11 @@ function livePages({ db, hints, links, log }: Parts, times: Times): Live {
       moved: (known, limit) => movedSince(db, known, limit),
       open: (accountIds, newest) => pages.openAmongNewest(db, accountIds, newest),
     },
-    { links, times, onError: (err) => log.warn({ err }, 'could not look at what pages show') },
+    {
+      links,
+      times,
+      onError: seldomly((told) => log.warn(told, 'could not look at what pages show')),
+    },
   );
 }
 

@@ -34,12 +34,18 @@ const settings = {
     'open',
     'Who may sign up on the web pages: anyone, who has an invitation, or nobody.',
   ),
-  FAREBOX_SMTP_URL: secret(
-    'Server that takes e-mail, `smtp://USER:PASSWORD@HOST:587`. Unset: no mail is sent; operators hand out links.',
-  ),
+  FAREBOX_SMTP_URL: {
+    ...address(
+      ['smtp:', 'smtps:'],
+      'must be smtp://USER:PASSWORD@HOST:PORT or smtps://…, with what is no letter or digit in PASSWORD percent-encoded.',
+      'Server that takes e-mail, `smtp://USER:PASSWORD@HOST:587`. Unset: no mail is sent; operators hand out links.',
+    ),
+    secret: true as const,
+  },
   FAREBOX_MAIL_FROM: text('farebox@localhost', 'Sender of the e-mail.'),
-  FAREBOX_OIDC_ISSUER: text(
-    null,
+  FAREBOX_OIDC_ISSUER: address(
+    ['https:', 'http:'],
+    'must be an https or http address, such as https://login.example.com.',
     'Identity provider (OpenID Connect) with which people may sign in, `https://login.example.com`.',
   ),
   FAREBOX_OIDC_CLIENT_ID: text(null, 'How the identity provider knows Farebox.'),
@@ -380,6 +386,20 @@ function databaseUrl(given: string): string {
     );
   }
   return given;
+}
+
+/** What was given is not repeated, since it may hold a password. */
+function address(protocols: readonly string[], rule: string, says: string) {
+  const read = (given: string) => {
+    const url = URL.parse(given);
+    // Without the two strokes it is a path, and its host empty or a mere guess.
+    const isOne = url !== null && protocols.includes(url.protocol) && /^\w+:\/\//.test(given);
+    if (!isOne || url.hostname === '' || url.hash !== '' || !isDecodable(url)) {
+      throw new ConfigError(rule);
+    }
+    return given;
+  };
+  return { read, default: null, says };
 }
 
 function isDecodable({ username, password, hostname, pathname }: URL): boolean {

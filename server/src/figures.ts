@@ -1,14 +1,14 @@
-import { statfs } from 'node:fs/promises';
 import { restingModels, upstreamStates } from './db/queue.ts';
 import { addOwn, addShared, type Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
+import type { Disk } from './space.ts';
 import type { CatalogStore } from './storage/catalog.ts';
 
 interface Sources {
   db: Database;
   upstreams: ReadonlyMap<string, unknown>;
   catalog: Pick<CatalogStore, 'problems'>;
-  dir: string;
+  disks: readonly Disk[];
 }
 
 /** Figures of the whole installation, the same in every process: read them from one. */
@@ -19,10 +19,9 @@ const names = {
   inUse: 'farebox_upstream_places_in_use',
   resting: 'farebox_upstream_resting_seconds',
   models: 'farebox_model_resting_seconds',
-  free: 'farebox_data_free_bytes',
 };
 
-export function addFigures(metrics: Metrics, { db, upstreams, catalog, dir }: Sources): void {
+export function addFigures(metrics: Metrics, { db, upstreams, catalog, disks }: Sources): void {
   addShared(
     metrics.registry,
     [
@@ -55,9 +54,13 @@ export function addFigures(metrics: Metrics, { db, upstreams, catalog, dir }: So
     help: 'Problems of the catalog files as this process read them last; 0: all is well.',
     read: () => catalog.problems().length,
   });
-  const help = 'Bytes that are free where the data folder lies.';
-  addShared(metrics.registry, [{ name: names.free, help }], async () => {
-    const { bavail, bsize } = await statfs(dir);
-    return { [names.free]: [[[], bavail * bsize]] };
-  });
+  disks.forEach((disk) => addFree(metrics, disk));
+}
+
+/** Each by itself: one that does not answer keeps back no other. */
+function addFree({ registry }: Metrics, { holds, free }: Disk): void {
+  const name = `farebox_${holds}_free_bytes`;
+  const where = holds === 'data' ? 'the data folder lies' : 'media lie';
+  const help = `Bytes that are free where ${where}.`;
+  addShared(registry, [{ name, help }], async () => ({ [name]: [[[], (await free()) ?? NaN]] }));
 }

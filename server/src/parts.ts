@@ -11,12 +11,15 @@ import { createFetch, type Fetch, type Lookup } from './lib/fetch.ts';
 import { hideInLogs } from './lib/log.ts';
 import { createMail, type Mail } from './lib/mail.ts';
 import { createMetrics, type Metrics } from './lib/metrics.ts';
+import { seldomly } from './lib/seldom.ts';
 import type { Database } from './lib/sql.ts';
 import { openCircuit, type Circuit } from './operations/circuit.ts';
 import { signingSecrets } from './secrets.ts';
 import { openCatalog, type CatalogStore } from './storage/catalog.ts';
+import { disksOf, watchSpace } from './space.ts';
 import { openStorage } from './storage/index.ts';
 import type { Storage } from './storage/storage.ts';
+import type { Store } from './store.ts';
 import { createDownload, inputSeconds } from './upstreams/download.ts';
 import { builtIn, openUpstreams, type Upstreams } from './upstreams/index.ts';
 import { createSandbox } from './upstreams/sandbox/sandbox.ts';
@@ -54,21 +57,20 @@ export interface Parts {
   fetches: Fetches;
   /** Sends e-mail; null: there is no server for it. */
   mail: Mail['send'] | null;
-  /** True while the disk is nearly full. */
+  /** True while a disk is nearly full. */
   spaceLow: () => boolean;
   close(): Promise<void>;
 }
 
 const outputTtlSeconds = 24 * 3600;
-/** Below this no new work is taken, or the database on the same disk would run out first. */
-const spaceLowBytes = 256 * 1024 * 1024;
-const spaceLookMs = 5_000;
 /** How long the storage may take to answer at the start before that is worth a warning. */
-const storageAnswerMs = 15_000;
+const answerMs = 15_000;
 
 export interface PartsOptions {
   config: Config;
   db: Database;
+  /** Where an embedded database is known by. */
+  store?: Pick<Store, 'embedded'>;
   log: Logger;
   upstreams?: Map<string, Upstream>;
   batches?: BatchBounds;
@@ -94,27 +96,28 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   });
   const hints = openHints(db, {
     remote: config.FAREBOX_NOTIFY,
-    onError: (err) => log.warn({ err }, 'hint lost'),
+    onError: seldomly((told) => log.warn(told, 'hint lost')),
   });
-  addFigures(metrics, { db, upstreams, catalog, dir: dataDir(config) });
+  const disks = disksOf(config, storage, options.store?.embedded?.cluster ?? null);
+  addFigures(metrics, { db, upstreams, catalog, disks });
   const happenings = tellHappenings(metrics, log, upstreams);
   const lanes = openLanes({ db, hints, metrics, config, happenings, bounds: options.batches });
   const isPublic = isPublicBase(config);
   const circuit = openCircuit(db, happenings);
   const links = { baseUrl: '', secret: secrets[0]!, outputTtlSeconds, isPublic };
-  const space = watchSpace(storage, log);
-  const asked = askStorage(storage, log);
+  const space = watchSpace(disks, log);
+  const { FAREBOX_SMTP_URL: url, FAREBOX_MAIL_FROM: from } = config;
+  const mail = url === null ? null : createMail({ url, from });
+  const asked = [askStorage(storage, log), ...(mail ? [askMail(mail, log)] : [])];
   const close = async () => {
     space.stop();
-    asked.stop();
+    asked.forEach((each) => each.stop());
     await hints.close();
     await connected.close();
     await Promise.all([...Object.values(fetches).map((each) => each.close()), catalog.close()]);
   };
   const shared = { db, log, metrics, storage, catalog, upstreams, hints, lanes, links, fetches };
-  const { FAREBOX_SMTP_URL: url, FAREBOX_MAIL_FROM: from } = config;
-  const mail = url === null ? null : createMail({ url, from }).send;
-  const more = { happenings, circuit, secrets, mail, connected };
+  const more = { happenings, circuit, secrets, mail: mail?.send ?? null, connected };
   return { ...shared, ...more, spaceLow: space.low, close };
 }
 
@@ -217,33 +220,31 @@ export function ownNames(config: Config): string[] {
   return config.FAREBOX_BASE_URL === null ? [] : [new URL(config.FAREBOX_BASE_URL).hostname];
 }
 
-/** Once, beside the start: a wrong bucket or secret would else show with the first upload. */
-function askStorage(storage: Storage, log: Logger): { stop: () => void } {
+/** Once, beside the start: what is wrong would else show with the first upload or letter. */
+function askOnce(
+  answers: (signal: AbortSignal) => Promise<void>,
+  unanswered: (err: unknown) => void,
+): { stop: () => void } {
   const stopping = new AbortController();
-  const limit = AbortSignal.timeout(storageAnswerMs);
-  storage.answers(AbortSignal.any([stopping.signal, limit])).catch((err: unknown) => {
-    if (stopping.signal.aborted) return;
-    log.warn({ err }, 'the storage does not answer as it should: see FAREBOX_STORAGE');
+  const limit = AbortSignal.timeout(answerMs);
+  answers(AbortSignal.any([stopping.signal, limit])).catch((err: unknown) => {
+    if (!stopping.signal.aborted) unanswered(err);
   });
   return { stop: () => stopping.abort() };
 }
 
-function watchSpace(storage: Storage, log: Logger): { low: () => boolean; stop: () => void } {
-  let isLow = false;
-  const look = async () => {
-    const free = await storage.freeBytes();
-    const low = free !== null && free < spaceLowBytes;
-    if (low !== isLow)
-      log.warn(
-        { free_bytes: free },
-        low ? 'disk space is low: taking no new work' : 'disk space is back',
-      );
-    isLow = low;
-  };
-  const lookQuietly = () =>
-    void look().catch((err) => log.warn({ err }, 'could not measure free space'));
-  lookQuietly();
-  const timer = setInterval(lookQuietly, spaceLookMs);
-  timer.unref();
-  return { low: () => isLow, stop: () => clearInterval(timer) };
+function askStorage(storage: Storage, log: Logger): { stop: () => void } {
+  const sentence = 'the storage does not answer as it should: see FAREBOX_STORAGE';
+  return askOnce(
+    (signal) => storage.answers(signal),
+    (err) => log.warn({ err }, sentence),
+  );
+}
+
+function askMail(mail: Mail, log: Logger): { stop: () => void } {
+  const sentence = 'the mail server does not answer as it should: see FAREBOX_SMTP_URL';
+  return askOnce(
+    () => mail.answers(),
+    (err) => log.warn({ err }, sentence),
+  );
 }

@@ -2,6 +2,8 @@ import type { Logger } from 'pino';
 import { dataDir, type Config } from './config.ts';
 import { startEmbedded, type Embedded } from './db/embedded.ts';
 import { migrate, SchemaTooOld, SchemaUnfit, unsafeSettings, verifySchema } from './db/migrate.ts';
+import { Outage } from './lib/outage.ts';
+import { seldomly } from './lib/seldom.ts';
 import { codeOf, isUnavailable, openDatabase, type Database } from './lib/sql.ts';
 import { Refused } from './operations/account.ts';
 
@@ -36,12 +38,14 @@ export async function openStore(
   { migrates = true }: StoreOptions = {},
 ): Promise<Store> {
   const embedded = config.DATABASE_URL === null ? await embed(config, log) : null;
+  const outage = new Outage(log);
   const db = openDatabase({
     connection: config.DATABASE_URL ?? embedded!.connection,
     max: config.FAREBOX_DATABASE_POOL,
     statementTimeoutMs,
     applicationName: name,
-    onError: (error) => log.warn({ err: error }, 'a database connection was lost'),
+    onError: seldomly((told) => log.warn(told, 'a database connection was lost')),
+    watch: outage,
   });
   const close = async () => {
     await db.close();
@@ -52,6 +56,7 @@ export async function openStore(
     const unsafe = config.FAREBOX_UNSAFE_DATABASE ? [] : await unsafeSettings(db);
     if (unsafe.length > 0) throw new Refused(unsafe.join('\n'));
     const applied = migrates ? await migrate(db) : await verified(db, embedded !== null);
+    outage.answered();
     if (applied.length > 0) log.info({ applied }, 'schema migrated');
     return { db, embedded, applied, close };
   } catch (error) {

@@ -5,6 +5,7 @@ import { isUuid } from '../lib/id.ts';
 import { needAccount, Refused } from '../operations/account.ts';
 import { createKey, limitKey, rotateKey } from '../operations/key.ts';
 import { usd } from './account.ts';
+import { momentOf } from './moment.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 
 interface CreateOptions {
@@ -154,19 +155,13 @@ function given<T>(text: string | undefined, read: (text: string) => T): T | null
   return text === undefined ? undefined : text === 'none' ? null : read(text);
 }
 
-const day = /^\d{4}-\d{2}-\d{2}$/;
-const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
-
 /** A moment to come, or a day, to its end in UTC. */
 function later(text: string): Date {
-  const isDay = day.test(text);
-  const at = Date.parse(isDay ? `${text}T23:59:59.999Z` : text);
-  if ((!isDay && !moment.test(text)) || !(at > Date.now())) {
-    throw new Refused(
-      `"${text}" is no day to come, such as 2030-12-31, nor a moment in ISO 8601 with its zone.`,
-    );
-  }
-  return new Date(at);
+  const at = momentOf(text);
+  if (at !== null && at.getTime() > Date.now()) return at;
+  throw new Refused(
+    `"${text}" is no day to come, such as 2030-12-31, nor a moment in ISO 8601 with its zone.`,
+  );
 }
 
 /** A slip in an id would make a key that can do nothing. */

@@ -1,9 +1,11 @@
 import { formatUsd } from '../core/money.ts';
 import { statuses, type Status } from '../core/request.ts';
 import { ofRequest as deliveriesOf } from '../db/deliveries.ts';
+import { findWhole } from '../db/margins.ts';
 import * as requests from '../db/requests.ts';
 import { movementsOf } from '../ledger/statement.ts';
 import { isUuid } from '../lib/id.ts';
+import { redact } from '../lib/log.ts';
 import type { Database } from '../lib/sql.ts';
 import { needAccount, Refused } from '../operations/account.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
@@ -62,8 +64,9 @@ export async function show(
 type Found = NonNullable<Awaited<ReturnType<typeof load>>>;
 
 async function load(db: Database, id: string) {
-  const [[row], transfers, attempts, deliveries] = await Promise.all([
+  const [[row], whole, transfers, attempts, deliveries] = await Promise.all([
     requests.findCards(db, [id]),
+    findWhole(db, id),
     movementsOf(db, id),
     requests.attemptsOf(db, id),
     deliveriesOf(db, id),
@@ -71,7 +74,10 @@ async function load(db: Database, id: string) {
   if (!row) return null;
   const { email } = await needAccount(db, row.account_id);
   const { quote, input, error_message, webhook_url, quantity } = row;
-  const about = { quote, quantity, error_message, webhook_url };
+  const { cost_usd_micro = null, error_cause: cause = null } = whole ?? {};
+  // As in the log: an upstream may repeat a key of ours.
+  const error_cause = cause === null ? null : redact(cause);
+  const about = { quote, quantity, cost_usd_micro, error_message, error_cause, webhook_url };
   return { ...view({ ...row, email }), ...about, transfers, attempts, deliveries, input };
 }
 
@@ -97,7 +103,9 @@ function view(row: requests.AnyRow) {
 }
 
 function told(found: Found): string[] {
-  const { charged_usd_micro: charged, webhook_state, webhook_url } = found;
+  const { charged_usd_micro: charged, cost_usd_micro: cost, webhook_state, webhook_url } = found;
+  // Of an answer that was the end of the request no outcome is kept by itself.
+  const none = found.completed_at === null ? 'no answer yet' : 'its answer ended the request';
   const error = found.error_code === null ? '' : `  ${found.error_code}: ${found.error_message}`;
   return [
     `${found.request_id}  ${found.status}${error}`,
@@ -105,6 +113,8 @@ function told(found: Found): string[] {
     `model      ${found.model_id} at ${found.upstream}`,
     `quoted     ${formatUsd(found.quoted_usd_micro)} USD`,
     `charged    ${charged === null ? '-' : `${formatUsd(charged)} USD`}`,
+    `cost       ${cost === null ? 'not known' : `${formatUsd(cost)} USD at the upstream`}`,
+    ...(found.error_cause === null ? [] : [`cause      ${found.error_cause}`]),
     `created    ${time(found.created_at)}`,
     `started    ${time(found.started_at)}`,
     `completed  ${time(found.completed_at)}`,
@@ -114,7 +124,7 @@ function told(found: Found): string[] {
     ),
     ...found.attempts.map(
       (row) =>
-        `attempt    ${time(row.created_at)}  ${row.attempt} at ${row.upstream}: ${row.outcome ?? 'no answer yet'}${row.message === null ? '' : `: ${row.message}`}`,
+        `attempt    ${time(row.created_at)}  ${row.attempt} at ${row.upstream}: ${row.outcome ?? none}${row.message === null ? '' : `: ${row.message}`}`,
     ),
     ...(webhook_url === null ? [] : [`webhook    ${webhook_state} ${webhook_url}`]),
     ...found.deliveries.map(

@@ -6,6 +6,7 @@ import * as importing from '../operations/import.ts';
 import { openMedia } from '../parts.ts';
 import { keepSecret, keptSecret } from '../secrets.ts';
 import { counted, print, withDatabase, type Context } from './output.ts';
+import { openTrialAccounts } from './trial-accounts.ts';
 
 /** What takes longer says on stderr what it is doing, now and then. */
 const quietMs = 3_000;
@@ -49,15 +50,19 @@ export async function importSnapshot(
 ): Promise<void> {
   const { config } = context;
   let secret: Kept = { path: null, says: [] };
+  let ofTrial: string[] = [];
   const { taken_at, rows, files, bytes, checked, released, unfinished } = await withDatabase(
     context,
-    (db) =>
-      importing.importSnapshot(db, openMedia(config), {
+    async (db) => {
+      const imported = await importing.importSnapshot(db, openMedia(config), {
         path: resolve(file),
         releaseOpen: options.releaseOpen ?? false,
         keepSecret: (given) => void (secret = keep(config, given)),
         tell: teller('importing'),
-      }),
+      });
+      ofTrial = await openTrialAccounts(db);
+      return imported;
+    },
     { migrates: true },
   );
   const shown = {
@@ -72,6 +77,7 @@ export async function importSnapshot(
     released_requests: released,
     unfinished,
     secret_file: secret.path,
+    trial_accounts: ofTrial,
   };
   const { accounts, requests } = shown;
   const lines = [
@@ -82,8 +88,18 @@ export async function importSnapshot(
       : []),
     ...whileOpen(unfinished, 'Before you start this service, stop the one that the snapshot is of'),
     ...secret.says,
+    ...whileTrial(ofTrial),
   ];
   print(context, shown, lines.join('\n'));
+}
+
+/** Whoever has seen the trial's password would run the service, or spend play money in it. */
+function whileTrial(emails: readonly string[]): string[] {
+  if (emails.length === 0) return [];
+  return [
+    `Of a trial, open to all who know its password and key: ${emails.join(', ')}. Close them:`,
+    ...emails.map((email) => `  farebox account suspend ${email}`),
+  ];
 }
 
 /** A copy and its original would both do what is left to do. */

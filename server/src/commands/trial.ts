@@ -17,10 +17,11 @@ import { createKey } from '../operations/key.ts';
 import { createOwner } from '../operations/person.ts';
 import { print, type Context } from './output.ts';
 import { live } from './serve.ts';
+import { trialAccounts } from './trial-accounts.ts';
 import { command, headline, offerOf, type Offer } from './trial-offer.ts';
 
-const demo = { email: 'demo@farebox.local', amount: 100_000_000n, reference: 'demo balance' };
-const operator = 'operator@farebox.local';
+const demo = { email: trialAccounts.demo, amount: 100_000_000n, reference: 'demo balance' };
+const { operator } = trialAccounts;
 
 /** Starts everything on this machine with a demo account, and says how to use it. */
 export async function trial(context: Context): Promise<void> {

@@ -4,6 +4,7 @@ import { isUuid } from '../lib/id.ts';
 import { Refused } from '../operations/account.ts';
 import { createVouchers, voidVoucher } from '../operations/voucher.ts';
 import { usd } from './account.ts';
+import { momentOf } from './moment.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 
 interface CreateOptions {
@@ -18,7 +19,7 @@ export async function create(
   { count, expires, note }: CreateOptions,
 ): Promise<void> {
   const amount = usd(amountUsd);
-  const expires_at = expires === undefined ? null : momentOf(expires);
+  const expires_at = expires === undefined ? null : expiryOf(expires);
   const wanted = { amount, count, expires_at, note: note ?? null, created_by: null };
   const made = await withDatabase(context, (db) => createVouchers(db, wanted));
   const data = made.map(({ id: voucher_id, code }) => {
@@ -62,14 +63,8 @@ export async function takeBack(context: Context, voucherId: string): Promise<voi
   print(context, { voucher_id: voucherId, void: true }, `${voucherId} is worth nothing any more.`);
 }
 
-/** A day ends at midnight UTC. */
-function momentOf(text: string): Date {
-  const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
-  const moment = new Date(isDay ? `${text}T23:59:59.999Z` : text);
-  const isTime = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text);
-  // `Date` alone takes 30 February for 2 March.
-  const known =
-    !Number.isNaN(moment.getTime()) && moment.toISOString().startsWith(text.slice(0, 10));
-  if (known && (isDay || isTime)) return moment;
+function expiryOf(text: string): Date {
+  const moment = momentOf(text);
+  if (moment !== null) return moment;
   throw new Refused(`"${text}" is no date, such as 2027-01-31 or 2027-01-31T12:00:00Z.`);
 }

@@ -37,6 +37,8 @@ export interface Embedded {
   /** False when one that ran already was adopted. */
   readonly started: boolean;
   readonly pid: number;
+  /** Where its files lie, on the disk that the books grow on. */
+  readonly cluster: string;
   /** Called when the server is back after it ended on its own. Returns how to unsubscribe. */
   onRestart(callback: () => void): () => void;
   /** Stops the server, whoever else uses it, and resolves when it is gone. Never restarts it. */
@@ -114,6 +116,10 @@ class Supervisor implements Embedded {
 
   get connection(): Connection {
     return connectionTo(this.#held.server.socketDir, 'farebox');
+  }
+
+  get cluster(): string {
+    return this.#held.place.cluster;
   }
 
   get pid(): number {

@@ -137,3 +137,20 @@ export function running(db: Connection, alarm_seconds: number): Promise<Running[
         and (status <> 'IN_QUEUE' or slot) and status = 'IN_PROGRESS' and not slot
     ) r group by upstream order by upstream`);
 }
+
+/** Upstreams named here at most. */
+const beyondMax = 100;
+
+/**
+ * How many jobs have been handed to upstreams that are none of the known ones, in order of name. It
+ * looks at no more requests than there are places taken.
+ */
+export function runningBeyond(
+  db: Connection,
+  known: string[],
+): Promise<{ upstream: string; jobs: number }[]> {
+  return db.run<{ upstream: string; jobs: number }>(sql`
+    select upstream, count(*)::int as jobs from requests
+    where slot and status = 'IN_PROGRESS' and upstream <> all(${known}::text[])
+    group by upstream order by upstream limit ${beyondMax}`);
+}

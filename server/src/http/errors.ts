@@ -1,9 +1,10 @@
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { falRefusal } from '../core/fal.ts';
 import { BatchFull } from '../lib/batch.ts';
 import { JsonError } from '../lib/json.ts';
-import { isUnavailable } from '../lib/sql.ts';
+import { Seldom } from '../lib/seldom.ts';
+import { codeOf, isUnavailable } from '../lib/sql.ts';
 import { StreamStalled } from '../lib/streams.ts';
 import { StorageFull, TooLarge } from '../storage/storage.ts';
 import { speaksFal } from './fal/refusal.ts';
@@ -16,10 +17,24 @@ export function errorBody(error: ApiError, requestId: string) {
   };
 }
 
+const refusals = new WeakMap<FastifyInstance, Seldom>();
+
+/** While there is no room every call is refused: one line a minute for each reason. */
+function tellRefused({ code, message, cause, expected }: ApiError, req: FastifyRequest): void {
+  if (expected) return;
+  const seldom = refusals.get(req.server) ?? new Seldom();
+  refusals.set(req.server, seldom);
+  const reason = typeof cause === 'string' ? cause : codeOf(cause);
+  const refused = seldom.due(`${reason} ${message}`);
+  if (refused === null) return;
+  req.log.warn({ err: cause ?? message, code, refused }, 'call failed');
+}
+
 /** Sends the error; what the caller may not see goes to the log. */
 export function sendError(thrown: unknown, req: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = asApiError(thrown);
-  if (error.status >= 500 && error.code !== 'submit_failed' && !error.expected) {
+  if (error.code === 'capacity_unavailable') tellRefused(error, req);
+  else if (error.status >= 500 && error.code !== 'submit_failed') {
     const level = error.code === 'internal_error' ? 'error' : 'warn';
     req.log[level]({ err: error.cause ?? thrown, code: error.code }, 'call failed');
   }

@@ -23,6 +23,8 @@ export async function readyz(
   throw new ApiError('capacity_unavailable', {
     message: `Not ready: ${failing}.`,
     details: { failing },
+    // Each part has told the log by itself; a probe comes every few seconds.
+    expected: true,
   });
 }
 

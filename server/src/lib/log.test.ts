@@ -69,6 +69,21 @@ test('an error of the database leaves out the row that it is about', () => {
   assert.equal(new Date(time).toISOString(), time);
 });
 
+test('an error leaves out the objects that a library hangs on it, down to the parts of one', () => {
+  const client = { user: 'farebox', host: 'db', secretKey: 7, statements: { a: 'select 1' } };
+  const lost = Object.assign(new Error('terminated'), { code: '57P01', client, hosts: ['a', 'b'] });
+  const [line, many] = logged((log) => {
+    log.warn({ err: lost }, 'a connection was lost');
+    log.warn({ err: new AggregateError([lost, lost]) }, 'none came about');
+  }).map((each) => JSON.parse(each).err);
+  assert.deepEqual(Object.keys(line), ['type', 'message', 'stack', 'code', 'hosts']);
+  assert.deepEqual(
+    many.errors.map((each: object) => Object.keys(each)),
+    [Object.keys(line), Object.keys(line)],
+  );
+  assert.equal(JSON.stringify([line, many]).includes('select'), false);
+});
+
 test('a reason that is words only is written as one text, without its secrets', () => {
   const reason = `The upstream said no to ${secrets["an upstream's key"]}.`;
   const lines = logged((log) => {

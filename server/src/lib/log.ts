@@ -43,7 +43,7 @@ export function redact(line: string): string {
 }
 
 /** What a database adds to its errors: rows and values, and so whatever callers sent. */
-const rowFields = ['detail', 'where', 'internalQuery', 'query', 'parameters'];
+const rowFields = new Set(['detail', 'where', 'internalQuery', 'query', 'parameters']);
 
 function serializeError(error: unknown): object {
   // A cause may be a few words only.
@@ -53,9 +53,20 @@ function serializeError(error: unknown): object {
     const { name: type, message, stack } = error;
     return { type, message, stack };
   }
-  const shown: Record<string, unknown> = { ...pino.stdSerializers.err(error as Error) };
-  for (const field of rowFields) delete shown[field];
-  return shown;
+  const fields = Object.entries(pino.stdSerializers.err(error as Error));
+  const shown = fields.filter(([name, value]) => !rowFields.has(name) && isPlain(value));
+  // Of a host with several addresses: one for each, and no message of its own.
+  const parts = error instanceof AggregateError ? error.errors.slice(0, partsMax) : [];
+  const errors = parts.length > 0 ? { errors: parts.map(serializeError) } : {};
+  return { ...Object.fromEntries(shown), ...errors };
+}
+
+const partsMax = 5;
+
+/** An object at an error may be all that was at work: a connection, with its password. */
+function isPlain(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every((each) => typeof each !== 'object');
+  return value === null || (typeof value !== 'object' && typeof value !== 'function');
 }
 
 /**

@@ -54,6 +54,8 @@ export interface DatabaseOptions {
   statementTimeoutMs: number;
   applicationName: string;
   onError?: (error: Error) => void;
+  /** Hears of each statement and transaction that the server answered, or that it did not. */
+  watch?: { answered(): void; failed(error: unknown): void };
 }
 
 const { types } = pg;
@@ -143,9 +145,12 @@ export function openDatabase(options: DatabaseOptions): Database {
   const breakIdle = idleOf(pool);
   const judged = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
-      return await again(work);
+      const value = await again(work);
+      options.watch?.answered();
+      return value;
     } catch (error) {
       if (isSilence(error)) breakIdle();
+      if (isAway(error)) options.watch?.failed(error);
       throw error;
     }
   };
@@ -293,6 +298,16 @@ export function isUnavailable(error: unknown): boolean {
   return /timeout|terminated|Connection (ended|closed)|not queryable|pool after calling end/i.test(
     error.message,
   );
+}
+
+/** The server has answered, if only that it gave up. */
+const answeredCodes = new Set(['25006', '53100', '58030', '57014']);
+
+/** True where the database could not be reached, or fell silent. */
+export function isAway(error: unknown): boolean {
+  if (!isUnavailable(error) || answeredCodes.has(codeOf(error))) return false;
+  // Closed by this process itself.
+  return !/pool after calling end/.test((error as Error).message);
 }
 
 /**

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { mkdir, open, rename, rm, rmdir, stat, statfs, unlink } from 'node:fs/promises';
+import { mkdir, open, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { freeBytesAt } from '../lib/free-bytes.ts';
 import { makeFolders } from '../lib/make-folders.ts';
 import type { Bytes } from '../lib/streams.ts';
 import { asStorageError, hasCode, writeBody, type PutOptions } from './intake.ts';
@@ -88,8 +89,7 @@ export class DiskStorage implements Storage {
   }
 
   async freeBytes(): Promise<number> {
-    const { bavail, bsize } = await statfs(this.#root);
-    return bavail * bsize;
+    return freeBytesAt(this.#root);
   }
 
   #pathOf(key: string): string {

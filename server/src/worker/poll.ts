@@ -17,11 +17,13 @@ const lastLookMs = 5_000;
 
 /** Asks the upstream how a running job goes. */
 export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): Promise<Transition> {
-  const upstream = deps.upstreams.get(row.started_upstream ?? row.upstream);
+  const name = row.started_upstream ?? row.upstream;
+  const upstream = deps.upstreams.get(name);
   const { handle } = row;
   const finished = handle && resultIn(handle);
   if (finished) return finish(row, finished, deps, signal);
   const { pollSeconds, stepTimeoutSeconds } = deps.settings;
+  if (!upstream) await deps.absent(name);
   if (!upstream || !handle)
     return wait(row, pollSeconds, { message: 'its upstream is not configured' });
   const held = deps.circuit.looksWaitSeconds(upstream.name);

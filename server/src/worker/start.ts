@@ -282,8 +282,10 @@ export async function recover(
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition | null> {
-  const upstream = deps.upstreams.get(row.started_upstream ?? row.upstream);
+  const name = row.started_upstream ?? row.upstream;
+  const upstream = deps.upstreams.get(name);
   const { id, attempt, started_in } = row;
+  if (!upstream) await deps.absent(name);
   if (upstream?.class === 'A') return start(row, deps, signal);
   if (upstream?.class === 'B' && upstream.find) {
     const handle = await upstream.find(row.id, signal);

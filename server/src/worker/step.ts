@@ -26,6 +26,8 @@ export interface StepDeps {
   advance: (transition: Transition) => Promise<boolean>;
   /** Notes how calls of an upstream went. */
   circuit: Circuit;
+  /** Notes that a job runs at an upstream that is not set up here. */
+  absent: (upstream: string) => Promise<void>;
 }
 
 export interface Log {

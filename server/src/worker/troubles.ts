@@ -1,9 +1,10 @@
+import { Seldom } from '../lib/seldom.ts';
+
 /** Steps that fail again and again: how long to wait for the next try, and whether to say so. */
 export class Troubles {
   /** Failures in a row, by request. */
   readonly #failures = new Map<string, number>();
-  /** By upstream: when it was said last, and how many have failed since. */
-  readonly #told = new Map<string, { at: number; since: number }>();
+  readonly #seldom = new Seldom();
   readonly #baseSeconds: number;
 
   constructor(baseSeconds: number) {
@@ -25,17 +26,9 @@ export class Troubles {
 
   /** How many failures at this upstream a line in the log stands for; null: none is due yet. */
   tell(upstream: string): number | null {
-    const now = performance.now();
-    const told = this.#told.get(upstream);
-    if (told && now - told.at < tellMs) {
-      told.since++;
-      return null;
-    }
-    this.#told.set(upstream, { at: now, since: 0 });
-    return (told?.since ?? 0) + 1;
+    return this.#seldom.due(upstream);
   }
 }
 
 const requestsMax = 10_000;
 const pauseMaxSeconds = 60;
-const tellMs = 60_000;

@@ -19,6 +19,8 @@ import * as deliveries from '../db/deliveries.ts';
 import * as requests from '../db/requests.ts';
 import type { Hints } from '../db/hints.ts';
 import { createBudget, type Budget } from '../lib/budget.ts';
+import { seldomly } from '../lib/seldom.ts';
+import { isAway } from '../lib/sql.ts';
 import { LookRefused } from '../upstreams/upstream.ts';
 import { expire } from './expire.ts';
 import { discard, outputPrefix } from './finish.ts';
@@ -191,6 +193,7 @@ class ClaimingWorker implements Worker {
 
   async #loop(): Promise<void> {
     const { db, hints, log } = this.#deps;
+    const tellFailed = seldomly((told) => log.error(told, 'worker round failed'));
     const offWork = hints.onWork(() => this.#sleep.wake(false));
     const sweeper = setInterval(
       () => void this.sweep().catch((err) => log.warn({ err }, 'sweep failed')),
@@ -203,7 +206,8 @@ class ClaimingWorker implements Worker {
           if (count > 0) await this.#sleep.rest(paceMs, false);
           else await this.#sleep.rest(Math.min(idleMs, (await nextAlarmMs(db)) ?? idleMs), true);
         } catch (error) {
-          log.error({ err: error }, 'worker round failed');
+          // Of that the connection tells, for all who use it.
+          if (!isAway(error)) tellFailed(error);
           await this.#sleep.rest(faultMs, false);
         }
       }

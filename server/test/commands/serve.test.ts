@@ -75,6 +75,20 @@ describe('serve refuses to start', () => {
         /^FAREBOX_BASE_URL must be an http or https address/,
       ],
     ),
+    ...['foo', 'https://mail.example.com', 'smtp:mail', 'smtp://', 'smtp://u:%ff@mail'].map(
+      (FAREBOX_SMTP_URL): [string, Record<string, string>, RegExp] => [
+        `with the mail server ${FAREBOX_SMTP_URL}`,
+        { ...base, ...given, FAREBOX_SMTP_URL },
+        /^FAREBOX_SMTP_URL: must be smtp:\/\/.*percent-encoded/,
+      ],
+    ),
+    ...['foo', 'login.example.com', 'ftp://login.example.com', 'https:login'].map(
+      (FAREBOX_OIDC_ISSUER): [string, Record<string, string>, RegExp] => [
+        `with the identity provider ${FAREBOX_OIDC_ISSUER}`,
+        { ...base, ...given, FAREBOX_OIDC_ISSUER, FAREBOX_OIDC_CLIENT_ID: 'farebox' },
+        /^FAREBOX_OIDC_ISSUER: must be an https or http address/,
+      ],
+    ),
     [
       'with a base address outside /v1',
       { ...given, FAREBOX_BASE_URL: 'https://x.example.com' },

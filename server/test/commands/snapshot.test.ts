@@ -20,7 +20,7 @@ import { hashKey } from '../../src/core/key.ts';
 import { authenticateMany } from '../../src/db/keys.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, type Database } from '../../src/lib/sql.ts';
-import { needAccount, Refused } from '../../src/operations/account.ts';
+import { createAccount, needAccount, Refused } from '../../src/operations/account.ts';
 import { deposit } from '../../src/operations/deposit.ts';
 import { exportSnapshot } from '../../src/operations/export.ts';
 import { importSnapshot } from '../../src/operations/import.ts';
@@ -439,6 +439,31 @@ describe('the command line', () => {
     const again = await farebox(['import', file, '--json'], env);
     assert.equal(again.code, 2);
     assert.match(JSON.parse(again.stdout).error.message, /not empty/);
+  });
+
+  test('names the accounts of a trial that came along, and how to close them', async () => {
+    const [from, to] = [await place(), await place()];
+    for (const [email, is_operator] of [
+      ['demo@farebox.local', false],
+      ['operator@farebox.local', true],
+    ] as const)
+      await createAccount(from.db, { email, is_operator });
+    const file = join(folder, 'trial');
+    const envOf = ({ url }: { url: string }) => ({
+      DATABASE_URL: url,
+      FAREBOX_DATA_DIR: mkdtempSync(join(folder, 'trial-')),
+    });
+    assert.equal((await farebox(['export', file], envOf(from))).code, 0);
+    const { code, stdout } = await farebox(['import', file], envOf(to));
+    assert.equal(code, 0);
+    for (const name of ['demo', 'operator'])
+      assert.match(stdout, new RegExp(`^ +farebox account suspend ${name}@farebox\\.local$`, 'm'));
+    const clean = await place();
+    await from.db.run(rawSql(`update accounts set status = 'suspended' where not is_operator`));
+    const less = join(folder, 'less');
+    assert.equal((await farebox(['export', less], envOf(from))).code, 0);
+    const told = await farebox(['import', less, '--json'], envOf(clean));
+    assert.deepEqual(JSON.parse(told.stdout).trial_accounts, ['operator@farebox.local']);
   });
 
   test('puts a secret that came along beside one that is in use', async () => {

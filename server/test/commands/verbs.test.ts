@@ -428,6 +428,26 @@ describe('beside a running service', () => {
     assert.doesNotMatch(told + JSON.stringify(shown), /my secret plan/);
   });
 
+  test('request show tells of a refused start that it was the end, what it cost and why', async () => {
+    await account('refused@example.com');
+    const { key } = await newKey('refused@example.com');
+    const id = await submit(service.base, key, 'sandbox:reject');
+    await reaches(service.base, key, id, 'FAILED');
+    const { error_code, attempts, ...shown } = await said('request', 'show', id);
+    assert.equal(error_code, 'upstream_rejected');
+    assert.deepEqual([attempts.length, attempts[0].outcome], [1, null]);
+    assert.deepEqual([shown.cost_usd_micro, shown.error_cause], [null, null]);
+    const told = await human('request', 'show', id);
+    assert.match(told, /1 at sandbox: its answer ended the request$/m);
+    assert.match(told, /^cost {7}not known$/m);
+    assert.doesNotMatch(told, /no answer yet|^cause /m);
+
+    const done = await submit(service.base, key, 'fine');
+    await reaches(service.base, key, done, 'COMPLETED');
+    assert.match((await said('request', 'show', done)).cost_usd_micro, /^\d+$/);
+    assert.match(await human('request', 'show', done), /^cost {7}[\d.]+ USD at the upstream$/m);
+  });
+
   test('key create prints a key that works, once', async () => {
     const account_id = await account('key@example.com');
     const made = await newKey('key@example.com', '--name', 'web');
@@ -494,6 +514,8 @@ describe('beside a running service', () => {
     for (const [option, value, says] of [
       ['--expires', '2020-01-01', /no day to come/],
       ['--expires', '2199-13-01', /no day to come/],
+      ['--expires', '2199-02-31', /no day to come/],
+      ['--expires', '2199-02-31T12:00:00+02:00', /no day to come/],
       ['--expires', 'soon', /no day to come/],
       ['--model', 'test/imag', /The catalog has no model "test\/imag"/],
     ] as const)

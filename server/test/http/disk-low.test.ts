@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
+import fs from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { after, before, describe, mock, test } from 'node:test';
+import type { Embedded } from '../../src/db/embedded.ts';
 import { DiskStorage } from '../../src/storage/disk.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
 
-/** While the disk is nearly full: no new work, and everything that was taken on goes on. */
+/** While a disk is nearly full: no new work, and everything that was taken on goes on. */
 
 const headers = { 'idempotency-key': 'before' };
 const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
@@ -65,11 +68,75 @@ describe('a disk that is nearly full', () => {
     assert.deepEqual(await traces(service), before);
   });
 
+  test('is a line in the log for many calls and probes that are refused, without a stack', async () => {
+    const { base } = await service.another();
+    await until('it is noticed', async () => (await ready(base)).status === 503);
+    const earlier = service.log.length;
+    for (let i = 0; i < 20; i++) await ready(base);
+    for (let i = 0; i < 20; i++) await submit(base);
+    const [line, ...more] = service.log.slice(earlier).map((each) => JSON.parse(each));
+    assert.deepEqual(more, []);
+    const { level, msg, code, refused, err } = line;
+    assert.deepEqual([level, msg, code, refused], [40, 'call failed', 'capacity_unavailable', 1]);
+    assert.deepEqual(err, { message: 'disk space is low' });
+  });
+
   test('still answers the repeat of a call it took before, and its status', async () => {
     const again = await submit(low, { headers });
     assert.equal(again.status, 200);
     assert.equal(again.body.request_id, earlier.body.request_id);
     const path = `/v1/requests/${earlier.body.request_id}/status`;
     assert.equal((await service.call('GET', path, { key: account.key, base: low })).status, 200);
+  });
+});
+
+describe('the disk of the embedded database', () => {
+  const cluster = '/where/the/books/are';
+  const embedded = { cluster } as Embedded;
+  const room = 10 * 1024 ** 3;
+  const bytes = { books: 255 * 1024 * 1024, others: room };
+  before(() => {
+    mock.restoreAll();
+    mock.method(fs, 'statfs', async (path: string) => {
+      return { bavail: path === cluster ? bytes.books : bytes.others, bsize: 1 };
+    });
+    syncBuiltinESMExports();
+  });
+  after(() => {
+    mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+
+  const figures = async (base: string) => {
+    const { text } = await service.call('GET', '/metrics', { base });
+    return text.split('\n').filter((line) => /^farebox_(data|media)_free_bytes /.test(line));
+  };
+
+  test('is guarded as well, with media elsewhere', async () => {
+    const { base } = await service.another({}, { embedded });
+    await until('it is noticed', async () => (await ready(base)).status === 503);
+    assert.match((await ready(base)).text, /disk space/);
+    assertRefused(await submit(base), 'capacity_unavailable');
+    assert.match(service.log.join(''), /"disk":"data","free_bytes":267386880,.*disk space is low/);
+    assert.deepEqual(await figures(base), [
+      'farebox_data_free_bytes 267386880',
+      `farebox_media_free_bytes ${room}`,
+    ]);
+  });
+
+  test('is guarded with S3, which has no figure of its own', async () => {
+    const storage = { FAREBOX_STORAGE: 's3+http://KEY:SECRET@127.0.0.1:9/bucket' };
+    const { base } = await service.another(storage, { embedded });
+    await until('it is noticed', async () => (await ready(base)).status === 503);
+    assert.deepEqual(await figures(base), ['farebox_data_free_bytes 267386880']);
+  });
+
+  test('is nothing to a service whose database is elsewhere', async () => {
+    Object.assign(bytes, { others: 1 });
+    const storage = { FAREBOX_STORAGE: 's3+http://KEY:SECRET@127.0.0.1:9/bucket' };
+    const { base } = await service.another(storage);
+    assert.equal((await submit(base)).status, 202);
+    assert.equal((await ready(base)).status, 200);
+    assert.deepEqual(await figures(base), ['farebox_data_free_bytes 1']);
   });
 });

@@ -9,12 +9,19 @@ export interface Post {
   letters: { to: string; subject: string; text: string; links: string[] }[];
   /** The newest letter to this address, once it has come. */
   letterTo(email: string): Promise<Post['letters'][number]>;
+  /** How many connections were greeted. */
+  greeted(): number;
   close(): Promise<void>;
 }
 
 export async function openPost(): Promise<Post> {
   const letters: Post['letters'] = [];
+  let greeted = 0;
   const server = new SMTPServer({
+    onConnect(_session, done) {
+      greeted++;
+      done();
+    },
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
     onData(stream, { envelope }, done) {
@@ -36,6 +43,7 @@ export async function openPost(): Promise<Post> {
     async letterTo(email) {
       return until(`a letter to ${email}`, () => find(email));
     },
+    greeted: () => greeted,
     close: () => new Promise((done) => server.close(() => done())),
   };
 }

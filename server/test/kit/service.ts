@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { startApp, type App } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { usualTimes, type Times } from '../../src/http/times.ts';
+import type { Embedded } from '../../src/db/embedded.ts';
 import type { Lookup } from '../../src/lib/fetch.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { openDatabase, rawSql, type Database } from '../../src/lib/sql.ts';
@@ -45,7 +46,7 @@ export interface Service {
   /** Another service on the same database, by a pool of its own where one is given. */
   another(
     overrides?: Record<string, string>,
-    options?: { db?: Database },
+    options?: { db?: Database; embedded?: Embedded },
   ): Promise<{ app: App; base: string }>;
   stop(): Promise<void>;
 }
@@ -176,8 +177,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 
   async function start(
     overrides: Record<string, string> = {},
-    { http = true, db = database.db }: { http?: boolean; db?: Database } = {},
+    given: { http?: boolean; db?: Database; embedded?: Embedded } = {},
   ): Promise<{ app: App; base: string }> {
+    const { http = true, db = database.db, embedded = null } = given;
     const config = readConfig({
       PORT: '0',
       FAREBOX_DATA_DIR: dir,
@@ -192,7 +194,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       ...overrides,
     });
     const log = createLog('info', { write: (line) => lines.push(line) });
-    const store = { db, embedded: null, applied: [], close: async () => {} };
+    const store = { db, embedded, applied: [], close: async () => {} };
     const app = await startApp({
       config,
       store,

@@ -98,6 +98,21 @@ describe('the operator is told', () => {
     assert.deepEqual(await lines(), []);
   });
 
+  test('of jobs that run at an upstream that is not set up any more', async () => {
+    fake.behave.poll = () => ({ state: 'running' });
+    await submit();
+    await submit();
+    await service.app.worker!.runOnce();
+    assert.deepEqual(await lines(), []);
+    await change(`update requests set upstream = 'gone' where status = 'IN_PROGRESS'`);
+    assert.deepEqual(await lines(), [{ what: 'jobs_stranded', count: 2, of: ['gone'] }]);
+    fake.behave = {};
+    await change(`update requests set upstream = 'fake', wake_at = now()
+      where status = 'IN_PROGRESS'`);
+    await service.work();
+    assert.deepEqual(await lines(), []);
+  });
+
   test('of unknown outcomes, until each is resolved', async () => {
     fake.behave.start = () => ({ outcome: 'unknown', message: 'cut off' });
     await submit();

@@ -297,3 +297,18 @@ test('a mail server that is away is no reason to answer otherwise; the operator 
     service.log.some((line) => line.includes('e-mail not sent')),
   );
 });
+
+test('that the mail server does not answer is told at the start, and nothing of one that does', async () => {
+  const told = () => service.log.filter((line) => line.includes('the mail server does not answer'));
+  const earlier = told().length;
+  const away = await openPost();
+  await away.close();
+  await service.another({ FAREBOX_SMTP_URL: away.url.replace('//', '//ana:unspoken@') });
+  await until('it is told', () => told().length === earlier + 1);
+  assert.match(told().at(-1)!, /ECONNREFUSED.*see FAREBOX_SMTP_URL/);
+  assert.doesNotMatch(told().at(-1)!, /unspoken/);
+  const greeted = post.greeted();
+  await service.another();
+  await until('it was asked', () => post.greeted() > greeted);
+  assert.equal(told().length, earlier + 1);
+});

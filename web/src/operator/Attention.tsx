@@ -20,12 +20,16 @@ const places: Record<string, { to: string; search?: Record<string, string>; hash
   credit_used_up: { to: '/operator/upstreams' },
   upstream_rests: { to: '/operator/upstreams' },
   model_rests: { to: '/operator/upstreams' },
+  jobs_stranded: { to: '/operator/queue', search: { status: 'IN_PROGRESS' } },
   queue_old: { to: '/operator/queue', search: { status: 'IN_QUEUE' } },
   unknown_outcomes: { to: '/operator/unknown' },
   catalog_problems: { to: '/operator/catalog' },
   rows_left_out: { to: '/operator/catalog', search: { state: 'problem' } },
   sold_below_cost: { to: '/operator/catalog' },
 };
+
+/** They count other things than they name. */
+const namesWhole = new Set(['catalog_problems', 'jobs_stranded']);
 
 /** What waits for whoever runs the service. */
 export function Attention() {
@@ -102,7 +106,7 @@ function Waiting({ line: { what, count, of } }: { line: Line }) {
         </Text>
       )}
       {names !== '' && `: ${names}`}
-      {of.length > 0 && of.length < count && what !== 'catalog_problems' && ' …'}
+      {of.length > 0 && of.length < count && !namesWhole.has(what) && ' …'}
     </Text>
   );
 }

@@ -18,6 +18,8 @@ addWords('operator_attention', {
       upstream_rests_other: '{{count}} upstreams rest',
       model_rests_one: 'A model of an upstream rests',
       model_rests_other: '{{count}} models of upstreams rest',
+      jobs_stranded_one: '{{count}} job runs at an upstream that is not set up here any more',
+      jobs_stranded_other: '{{count}} jobs run at upstreams that are not set up here any more',
       queue_old_one: 'A queue is long: soon it takes no more requests',
       queue_old_other: '{{count}} queues are long: soon they take no more requests',
       unknown_outcomes_one: '{{count}} request with an unknown outcome',
@@ -51,6 +53,12 @@ addWords('operator_attention', {
       model_rests_one: '{{count}} модель апстрима на паузе',
       model_rests_few: '{{count}} модели апстримов на паузе',
       model_rests_many: '{{count}} моделей апстримов на паузе',
+      jobs_stranded_one:
+        '{{count}} задание выполняется на апстриме, который здесь больше не настроен',
+      jobs_stranded_few:
+        '{{count}} задания выполняются на апстримах, которые здесь больше не настроены',
+      jobs_stranded_many:
+        '{{count}} заданий выполняются на апстримах, которые здесь больше не настроены',
       queue_old_one: '{{count}} очередь стоит долго и скоро перестанет принимать запросы',
       queue_old_few: '{{count}} очереди стоят долго и скоро перестанут принимать запросы',
       queue_old_many: '{{count}} очередей стоят долго и скоро перестанут принимать запросы',

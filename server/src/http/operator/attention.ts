@@ -1,4 +1,5 @@
 import type { Database } from '../../lib/sql.ts';
+import { runningBeyond } from '../../db/open-requests.ts';
 import * as queue from '../../db/queue.ts';
 import { countOpen } from '../../db/resolutions.ts';
 import * as verdicts from '../../db/verdicts.ts';
@@ -61,6 +62,9 @@ async function ofUpstreams(db: Database, { upstreams, settings }: WebDeps): Prom
     db,
     states.map(({ name }) => name),
   );
+  const stranded = await runningBeyond(db, [...upstreams.keys()]);
+  const jobs = stranded.reduce((sum, each) => sum + each.jobs, 0);
+  const at = stranded.map(({ upstream }) => upstream);
   const those = (what: string, is: (state: queue.UpstreamState) => boolean) =>
     line(
       what,
@@ -75,6 +79,7 @@ async function ofUpstreams(db: Database, { upstreams, settings }: WebDeps): Prom
       'model_rests',
       models.map(({ upstream, model }) => `${upstream} ${model}`),
     ),
+    { ...line('jobs_stranded', at), count: jobs },
     those('queue_old', (state) => state.waiting > 0 && state.oldest_seconds > oldSeconds),
   ];
 }

@@ -1,0 +1,14 @@
+const dayForm = /^\d{4}-\d{2}-\d{2}$/;
+const momentForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
+
+/** A moment in ISO 8601 with its zone, or a day, to its end in UTC; null: it is neither. */
+export function momentOf(text: string): Date | null {
+  const isDay = dayForm.test(text);
+  if (!isDay && !momentForm.test(text)) return null;
+  const day = text.slice(0, 10);
+  // `Date` alone takes 30 February for 2 March.
+  const midnight = new Date(`${day}T00:00:00Z`);
+  if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day)) return null;
+  const moment = new Date(isDay ? `${text}T23:59:59.999Z` : text);
+  return Number.isNaN(moment.getTime()) ? null : moment;
+}

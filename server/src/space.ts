@@ -1,0 +1,61 @@
+import type { Logger } from 'pino';
+import { dataDir, type Config } from './config.ts';
+import { freeBytesAt } from './lib/free-bytes.ts';
+import { Seldom } from './lib/seldom.ts';
+import type { Storage } from './storage/storage.ts';
+
+/** A disk that can run full; two of them may be one and the same. */
+export interface Disk {
+  holds: 'data' | 'media';
+  /** No new work is taken while it is nearly full. */
+  isGuarded: boolean;
+  free: () => Promise<number | null>;
+}
+
+/** Below this no new work is taken, or the database on the same disk would run out first. */
+const lowBytes = 256 * 1024 * 1024;
+const lookMs = 5_000;
+
+/**
+ * `cluster`: where the embedded database lies, which writes the books there; null: there is none,
+ * and nothing that grows is in the data folder but media.
+ */
+export function disksOf(config: Config, storage: Storage, cluster: string | null): Disk[] {
+  const dir = cluster ?? dataDir(config);
+  const data: Disk = {
+    holds: 'data',
+    isGuarded: cluster !== null,
+    free: () => freeBytesAt(dir),
+  };
+  const media: Disk = { holds: 'media', isGuarded: true, free: () => storage.freeBytes() };
+  return config.FAREBOX_STORAGE.startsWith('disk') ? [data, media] : [data];
+}
+
+/** Looks at the guarded ones now and then, each by itself: one may not answer. */
+export function watchSpace(disks: Disk[], log: Logger): { low: () => boolean; stop: () => void } {
+  const low = new Set<Disk>();
+  const seldom = new Seldom();
+  const look = async (disk: Disk) => {
+    const free_bytes = await disk.free();
+    const isLow = free_bytes !== null && free_bytes < lowBytes;
+    if (isLow === low.has(disk)) return;
+    if (isLow) low.add(disk);
+    else low.delete(disk);
+    const what = isLow ? 'disk space is low: taking no new work' : 'disk space is back';
+    log.warn({ disk: disk.holds, free_bytes }, what);
+  };
+  const lookAtAll = () =>
+    disks
+      .filter(({ isGuarded }) => isGuarded)
+      .forEach((disk) => {
+        look(disk).catch((err: unknown) => {
+          const failed = seldom.due(disk.holds);
+          if (failed === null) return;
+          log.warn({ disk: disk.holds, failed, err }, 'could not measure free space');
+        });
+      });
+  lookAtAll();
+  const timer = setInterval(lookAtAll, lookMs);
+  timer.unref();
+  return { low: () => low.size > 0, stop: () => clearInterval(timer) };
+}

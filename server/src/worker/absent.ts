@@ -1,0 +1,21 @@
+import { runningBeyond } from '../db/open-requests.ts';
+import { Seldom } from '../lib/seldom.ts';
+import type { StepDeps } from './step.ts';
+
+/**
+ * Tells of jobs at an upstream that is not set up here: nobody hears of their end, so that each is
+ * given up at its deadline, although it may have been paid for.
+ */
+export function tellAbsent({
+  db,
+  upstreams,
+  log,
+}: Pick<StepDeps, 'db' | 'upstreams' | 'log'>): (upstream: string) => Promise<void> {
+  const seldom = new Seldom();
+  return async (upstream) => {
+    if (seldom.due(upstream) === null) return;
+    const found = await runningBeyond(db, [...upstreams.keys()]);
+    const { jobs = 1 } = found.find((each) => each.upstream === upstream) ?? {};
+    log.warn({ upstream, jobs }, 'jobs run at an upstream that is not set up here');
+  };
+}

@@ -1,0 +1,100 @@
+/** What the log says while the database is away: enough, and not a line for each who notices. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, beforeEach, mock, test } from 'node:test';
+import { readConfig } from '../../src/config.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { sql } from '../../src/lib/sql.ts';
+import { openStore, type Store } from '../../src/store.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+import { openLine, type DatabaseLine } from '../kit/database-line.ts';
+import { until } from '../kit/until.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'farebox-outage-'));
+const lines: string[] = [];
+let database: TestDatabase;
+let line: DatabaseLine;
+let store: Store;
+let skipped = 0;
+before(async () => {
+  const now = performance.now.bind(performance);
+  mock.method(performance, 'now', () => now() + skipped);
+  database = await testDatabase();
+  line = await openLine(database.url);
+  const log = createLog('info', { write: (text) => void lines.push(text) });
+  const env = { DATABASE_URL: line.url, FAREBOX_UNSAFE_DATABASE: 'on', FAREBOX_DATA_DIR: dir };
+  store = await openStore(readConfig(env), 'outage', log);
+});
+after(async () => {
+  mock.restoreAll();
+  await store.close();
+  await line.close();
+  await database.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+beforeEach(() => {
+  lines.length = 0;
+  skipped += 61_000;
+});
+
+const said = (of: RegExp) =>
+  lines
+    .map((text) => JSON.parse(text))
+    .filter(({ msg }) => of.test(msg))
+    .map(({ msg, count }) => [msg, count]);
+const told = () => said(/^the database/);
+const ask = () => store.db.run(sql`select 1 as one`);
+
+/** The server does not notice at once that a connection is gone, and goes on sleeping. */
+let asleep = 0;
+
+/** Breaks so many connections, each at work. */
+async function busy(count: number): Promise<unknown[]> {
+  const asked = Array.from({ length: count }, () =>
+    store.db.run(sql`select pg_sleep(60)`).catch((error: unknown) => error),
+  );
+  asleep += count;
+  await until('they run', async () => {
+    const [row] = await database.db.run<{ n: number }>(
+      sql`select count(*)::int as n from pg_stat_activity
+        where datname = current_database() and state = 'active' and query like '%pg_sleep(60)%'
+          and pid <> pg_backend_pid()`,
+    );
+    return row!.n === asleep;
+  });
+  line.cut();
+  return Promise.all(asked);
+}
+
+test('it is one line a minute, with how many it stands for, and one when it is back', async () => {
+  const failed = await busy(4);
+  assert.ok(failed.every((each) => each instanceof Error));
+  assert.deepEqual(told(), [['the database does not answer', 1]]);
+  await ask();
+  await ask();
+  assert.deepEqual(told().slice(1), [['the database is back', undefined]]);
+  await busy(2);
+  await ask();
+  assert.equal(told().length, 2, 'a second time within the minute is told in the next one');
+  skipped += 61_000;
+  await busy(1);
+  await ask();
+  assert.deepEqual(told().slice(2), [
+    ['the database does not answer', 6],
+    ['the database is back', undefined],
+  ]);
+});
+
+test('connections that were lost while they idled are one line, without what they held', async () => {
+  await Promise.all([ask(), ask(), ask()]);
+  lines.length = 0;
+  const { total } = store.db.stats();
+  assert.ok(total >= 3);
+  line.cut();
+  await until('they are gone', async () => store.db.stats().total === 0);
+  assert.equal(said(/connection was lost/).length, 1);
+  assert.ok(lines.join('').length < 2_000, lines.join(''));
+  assert.doesNotMatch(lines.join(''), /secretKey|select 1/);
+});
