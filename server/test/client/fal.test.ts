@@ -57,8 +57,11 @@ async function look(requestId: string): Promise<void> {
   await service.work();
 }
 
-/** Takes a job from the queue to its end as the updates come: each step once the last was seen. */
-function stage() {
+/**
+ * Takes a job from the queue to its end as the updates come: each step once the last was seen, and
+ * its lines too where they are asked for.
+ */
+function stage({ logs = false } = {}) {
   const job = slow();
   const seen: QueueStatus[] = [];
   let id = '';
@@ -78,7 +81,9 @@ function stage() {
     async play(requestId: string) {
       id = requestId;
       for (const word of ['IN_QUEUE', 'IN_PROGRESS']) {
-        await until(`${word} is seen`, () => seen.some(({ status }) => status === word));
+        const isSeen = (update: QueueStatus) =>
+          update.status === word && (!logs || word !== 'IN_PROGRESS' || linesOf(update).length > 0);
+        await until(`${word} is seen`, () => seen.some(isSeen));
         await moves[word]!();
       }
       service.fake.behave = {};
@@ -93,7 +98,7 @@ async function card(requestId: string) {
 describe('subscribe', () => {
   for (const mode of ['polling', 'streaming'] as const) {
     test(`brings a job to its pictures by ${mode}, with its states and its lines on the way`, async () => {
-      const { seen, words, play } = stage();
+      const { seen, words, play } = stage({ logs: true });
       let played: Promise<void> | undefined;
       const { data, requestId } = await fal.subscribe(model, {
         input,
