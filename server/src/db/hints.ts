@@ -166,10 +166,11 @@ class Notifier implements Hints {
 
   async #open(): Promise<Listening> {
     const client = await this.#db.connect();
-    const listening = { client, isOver: false, over: Promise.withResolvers<void>() };
-    client.once('end', () => {
-      listening.isOver = true;
-      listening.over.resolve();
+    const over = new Promise<void>((resolve) => {
+      client.once('end', () => {
+        this.#listening = undefined;
+        resolve();
+      });
     });
     try {
       client.on('notification', ({ payload }) => this.#receive(payload ?? ''));
@@ -179,7 +180,7 @@ class Notifier implements Hints {
       // Whatever was told while nobody listened.
       tell(this.#changedListeners, 'any');
       tell(this.#createdListeners, 'any');
-      return listening;
+      return { client, over };
     } catch (error) {
       await leave(client);
       throw error;
@@ -187,13 +188,12 @@ class Notifier implements Hints {
   }
 
   /** Until it ends. Whoever only listens is not told that the line is dead, and has to ask. */
-  async #watch(listening: Listening): Promise<void> {
-    const { client, over } = listening;
+  async #watch({ client, over }: Listening): Promise<void> {
     try {
       for (;;) {
         const rest = pause(this.#options.pingMs ?? pingMs, undefined, { ref: false });
-        await Promise.race([over.promise, rest]);
-        if (this.#closed || listening.isOver) return;
+        await Promise.race([over, rest]);
+        if (this.#closed || this.#listening !== client) return;
         await client.query(inTime('select 1'));
       }
     } finally {
@@ -205,8 +205,7 @@ class Notifier implements Hints {
 
 interface Listening {
   client: pg.Client;
-  isOver: boolean;
-  over: PromiseWithResolvers<void>;
+  over: Promise<void>;
 }
 
 function inTime(text: string) {

@@ -114,14 +114,6 @@ export function findEarlier(
     join requests r on r.id = i.request_id`);
 }
 
-/** Those of the ids under which there is a request. */
-export async function existing(db: Connection, ids: string[]): Promise<string[]> {
-  const rows = await db.run<{ id: string }>(
-    sql`select id from requests where id = any(${ids}::uuid[])`,
-  );
-  return rows.map(({ id }) => id);
-}
-
 /**
  * Forgets Idempotency-Keys older than their retention, and that of a failed chat call, so that it
  * may run again.

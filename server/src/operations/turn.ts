@@ -48,7 +48,7 @@ export function takeTurn(
             endings.map((ending) => ending.id),
           ),
       isRepeat
-        ? requests.existing(
+        ? requests.findMany(
             tx,
             submits.map(({ row }) => row.id),
           )
@@ -58,7 +58,7 @@ export function takeTurn(
     const accepted: requests.NewRequest[] = [];
     // What an end gives back, a submit of the same turn may spend.
     const ended = decideEndings(endings, books, usage, rows, ends, { isRepeat });
-    const known = { earlier, own: new Set(own) };
+    const known = { earlier, own: new Set(own.map(({ id }) => id)) };
     const submitted = decideSubmits(submits, books, usage, known, accepted);
     if (ends.length > 0) requests.endMany(tx, ends);
     if (accepted.length > 0) requests.insertMany(tx, accepted);
