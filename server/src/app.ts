@@ -228,6 +228,7 @@ function httpDeps(
     lookup: given.lookup,
     chats: new Set(),
     openChats: createBudget(Infinity, config.FAREBOX_OPEN_CHATS),
+    drains: createBudget(config.FAREBOX_DRAINING_CHATS, null),
     openUploads: createBudget(
       Math.ceil(config.FAREBOX_IN_FLIGHT_MAX / 4),
       config.FAREBOX_OPEN_UPLOADS,

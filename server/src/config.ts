@@ -153,6 +153,12 @@ const settings = {
     '100',
     'Chat calls a key may have open at once in one process; beyond it 429.',
   ),
+  FAREBOX_DRAINING_CHATS: int(
+    1,
+    1_000_000,
+    '1000',
+    'Chat calls that one process reads to their usage after their callers have left. An account holds at most as many as it leaves to all others.',
+  ),
   FAREBOX_OPEN_UPLOADS: int(
     1,
     1_000_000,

@@ -57,6 +57,8 @@ export interface HttpDeps {
   chats: Set<Promise<unknown>>;
   /** Chat calls that are open here, by key. */
   openChats: Budget;
+  /** Chats that are read to their usage after their caller has left, by account. */
+  drains: Budget;
   /** Uploads that are open here, by account. */
   openUploads: Budget;
   /** Calls of the web pages that nobody has signed in for, by network. */
