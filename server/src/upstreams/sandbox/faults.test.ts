@@ -13,6 +13,8 @@ const none = {
   noUsage: false,
   slowSeconds: null,
   words: null,
+  tools: [],
+  noTool: false,
 };
 
 describe('fault words', () => {
@@ -28,7 +30,9 @@ describe('fault words', () => {
   });
 
   test('each word is known', () => {
-    const all = 'fail reject hang bad-output busy lost break no-usage slow=1 words=3'.split(' ');
+    const all = 'fail reject hang bad-output busy lost break no-usage slow=1 words=3 no-tool'.split(
+      ' ',
+    );
     const found = faultsIn(all.map((word) => `sandbox:${word}`).join(' '));
     assert.deepEqual(
       Object.values(found).filter((value) => value === false || value === null),

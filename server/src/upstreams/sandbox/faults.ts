@@ -19,10 +19,15 @@ export interface Faults {
   slowSeconds: number | null;
   /** Chat only: the reply has this many words. */
   words: number | null;
+  /** Chat only: names of the tools to call. */
+  tools: string[];
+  /** Chat only: no tool is called. */
+  noTool: boolean;
 }
 
 const SLOW_MAX_SECONDS = 7200;
 const WORDS_MAX = 20_000;
+const TOOLS_MAX = 16;
 
 export function faultsIn(text: unknown): Faults {
   const found = new Map<string, string>();
@@ -42,7 +47,15 @@ export function faultsIn(text: unknown): Faults {
     noUsage: found.has('no-usage'),
     slowSeconds: number(found.get('slow'), SLOW_MAX_SECONDS),
     words: number(found.get('words'), WORDS_MAX),
+    tools: toolsIn(text),
+    noTool: found.has('no-tool'),
   };
+}
+
+function toolsIn(text: unknown): string[] {
+  if (typeof text !== 'string') return [];
+  const named = [...text.matchAll(/\bsandbox:tool=([\w-]{1,64})/gi)].map(([, name]) => name!);
+  return [...new Set(named)].slice(0, TOOLS_MAX);
 }
 
 function number(value: string | undefined, most: number): number | null {

@@ -1,4 +1,7 @@
+import { isObject } from '../../lib/json.ts';
 import { hashText, pick, randomFrom } from './random.ts';
+import { sampleOf } from './sample-json.ts';
+import { listOf, toolResults } from './tools.ts';
 import { countTokens } from './tokens.ts';
 
 /** What the sandbox answers: a few sentences that show what reached it. */
@@ -38,8 +41,10 @@ export function composeReply(
   if (words !== null) return manyWords(asked, words);
   const messages = listOf(body.messages);
   const plain = plainReply(model, asked, messages);
-  const format = (body.response_format as { type?: unknown } | undefined)?.type;
-  if (format === 'json_object' || format === 'json_schema') {
+  const format = isObject(body.response_format) ? body.response_format : {};
+  if (format.type === 'json_schema' && isObject(format.json_schema))
+    return JSON.stringify(sampleOf(format.json_schema.schema));
+  if (format.type === 'json_object') {
     return JSON.stringify({
       sandbox: true,
       model,
@@ -72,12 +77,16 @@ function plainReply(model: string, asked: string, messages: Record<string, unkno
     ...(system ? ['a system message'] : []),
     ...(pictures > 0 ? [`${pictures} ${pictures === 1 ? 'picture' : 'pictures'}`] : []),
   ].join(', ');
+  const answers = toolResults(messages).map(
+    ({ name, content }) => `${name} answered: "${shorten(textOf(content))}"`,
+  );
+  const answered = answers.length > 0 ? `\n\n${answers.join('\n')}` : '';
   const closing = pick(random, [
     'No model was asked, so nothing was thought: the same question always gets this same answer.',
     'I am a stand-in that costs nothing to run, so that you can build before you spend.',
     'A real model would answer here; everything else about this call is as it will be then.',
   ]);
-  return `${opening} ${echo}\n\nThe conversation has ${seen}. ${closing}`;
+  return `${opening} ${echo}${answered}\n\nThe conversation has ${seen}. ${closing}`;
 }
 
 /** A text of exactly so many words, for those who want a long reply. */
@@ -102,12 +111,6 @@ function manyWords(asked: string, count: number): string {
     'engine',
   ];
   return Array.from({ length: Math.floor(count) }, () => pick(random, stock)).join(' ');
-}
-
-function listOf(messages: unknown): Record<string, unknown>[] {
-  return Array.isArray(messages)
-    ? messages.filter((one) => one !== null && typeof one === 'object')
-    : [];
 }
 
 function partsOf(content: unknown): Record<string, unknown>[] {
