@@ -5,7 +5,7 @@ import {
   type ProviderV4,
 } from '@ai-sdk/provider';
 import type { Experimental_VideoModelV4 } from '@ai-sdk/provider';
-import { ChatModel } from './ai/chat.ts';
+import { ChatModel, specificationVersion } from './ai/chat.ts';
 import { imageModel } from './ai/image.ts';
 import { videoModel } from './ai/video.ts';
 import { Farebox, type FareboxOptions } from './farebox.ts';
@@ -32,7 +32,7 @@ export function createFarebox(options: FareboxOptions = {}): FareboxProvider {
   const image = (modelId: string) => imageModel(client, modelId);
   const video = (modelId: string) => videoModel(client, modelId);
   return Object.assign((modelId: string) => languageModel(modelId), {
-    specificationVersion: 'v4' as const,
+    specificationVersion,
     languageModel,
     imageModel: image,
     image,

@@ -9,5 +9,5 @@
 import path from 'node:path';
 import { describe } from 'node:test';
 
-for (const file of process.argv.slice(2).filter((name) => name.endsWith('.test.ts')))
+for (const file of process.argv.slice(2).filter((name) => !name.startsWith('--')))
   describe(file, () => import(path.resolve(file)));

@@ -62,6 +62,15 @@ export class ChatModel extends OpenAICompatibleChatLanguageModel {
   }
 }
 
+/**
+ * The version of the SDK's model interface that the installed packages have: v3 beside `ai` 6, v4
+ * beside `ai` 7. Images and videos use the part that is the same in both.
+ */
+export const specificationVersion: 'v4' = new ChatModel('', {
+  baseUrl: '',
+  headers: () => ({}),
+}).specificationVersion;
+
 /** Of a reply, or of the one chunk that has the usage. */
 function costOf(body: unknown): SharedV4ProviderMetadata | undefined {
   const { id, usage } = body as { id?: string; usage?: { cost_usd_micro?: string } | null };

@@ -2,12 +2,13 @@ import type { ImageModelV4, ImageModelV4CallOptions } from '@ai-sdk/provider';
 import type { Farebox } from '../farebox.ts';
 import type { Model } from '../types.ts';
 import { resultOf, rowOf, submit } from './calls.ts';
+import { specificationVersion } from './chat.ts';
 import { Settings, sizeOf } from './settings.ts';
 
 export function imageModel(client: () => Farebox, modelId: string): ImageModelV4 {
   const row = rowOf(client, modelId, 'image');
   return {
-    specificationVersion: 'v4',
+    specificationVersion,
     provider: 'farebox.image',
     modelId,
     maxImagesPerCall: async () => mostImages(await row({})),

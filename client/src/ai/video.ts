@@ -7,6 +7,7 @@ import type { Farebox } from '../farebox.ts';
 import type { Model } from '../types.ts';
 import { isFinal } from '../watch.ts';
 import { inWords, resultOf, rowOf, submit, type Made } from './calls.ts';
+import { specificationVersion } from './chat.ts';
 import { Settings, sizeOf, type FilePart } from './settings.ts';
 
 /** The whole in one call, or begun here and looked after later, by polling or by a webhook. */
@@ -21,7 +22,7 @@ export function videoModel(client: () => Farebox, modelId: string): VideoModelV4
   const responseOf = () => ({ timestamp: new Date(), modelId, headers: undefined });
 
   return {
-    specificationVersion: 'v4',
+    specificationVersion,
     provider: 'farebox.video',
     modelId,
     maxVideosPerCall: 1,

@@ -23,8 +23,11 @@ export interface Ended {
   stderr: string;
 }
 
-/** An empty project with the package in it, and without a network to fetch anything more from. */
-export async function installed(): Promise<Project> {
+/**
+ * An empty project with the package in it, and without a network to fetch anything more from; with
+ * packages `beside` it, these come from the registry.
+ */
+export async function installed(beside: string[] = []): Promise<Project> {
   if (!existsSync(path.join(workspace, 'dist', 'index.js')))
     throw new Error('the client is not built: npm run build');
   // To Deno what is in memory, below /dev, is a device.
@@ -43,8 +46,9 @@ export async function installed(): Promise<Project> {
   const name = packed.stdout.trim().split('\n').at(-1)!;
   const tarball = path.join(dir, name);
   write({ 'package.json': '{ "name": "stranger", "private": true, "type": "module" }' });
-  const flags = ['--offline', '--no-audit', '--no-fund', '--ignore-scripts'];
-  const made = await run('npm', ['install', `./${name}`, ...flags], dir);
+  const flags = ['--no-audit', '--no-fund', '--ignore-scripts'];
+  if (beside.length === 0) flags.push('--offline');
+  const made = await run('npm', ['install', `./${name}`, ...beside, ...flags], dir);
   if (made.code !== 0) throw new Error(`npm install: ${made.stderr}`);
   return { dir, tarball, write, stop: () => rmSync(dir, { recursive: true, force: true }) };
 }
@@ -67,6 +71,19 @@ export function run(
     child.on('error', reject);
     child.on('close', (code) => resolve({ ...ended, code }));
   });
+}
+
+/** A tsconfig.json for programs as their authors compile them. */
+export function strict(files: string[]): string {
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    target: 'es2022',
+    module: 'nodenext',
+    types: ['node'],
+  };
+  return JSON.stringify({ compilerOptions, files });
 }
 
 /** A program for any runtime: prices, makes, fetches and talks, and prints what came of it. */

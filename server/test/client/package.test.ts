@@ -98,6 +98,9 @@ describe('what is published', () => {
 
   test('installs nothing but itself', () => {
     assert.equal(manifest().dependencies, undefined);
+    // An exact version would keep the package out of every project with another one.
+    for (const [name, range] of Object.entries(manifest().peerDependencies))
+      assert.match(String(range), /^>=\d+ <\d+$/, name);
     const there = readdirSync(path.join(project.dir, 'node_modules'));
     assert.deepEqual(
       there.filter((name) => !name.startsWith('.')),
