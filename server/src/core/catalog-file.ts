@@ -51,6 +51,8 @@ interface UpstreamForm {
   cost_usd_by_resolution?: Partial<Record<Resolution, string>>;
   cost_input_usd?: string;
   cost_output_usd?: string;
+  on_lost?: 'next' | 'wait';
+  first_byte_seconds?: number;
 }
 
 interface ExtraForm {
@@ -292,9 +294,11 @@ function formFaults(row: RowForm, file: FileForm): Fault[] {
 
 function modelOf(row: RowForm, file: FileForm): Model {
   const text = row.kind === 'text';
-  const upstreams = row.upstreams?.map((form) => upstreamOf(form, form.model ?? row.id, file)) ?? [
-    upstreamOf(row, row.upstream_model ?? row.id, file),
-  ];
+  const { on_lost, first_byte_seconds } = row;
+  const ofRow = { ...(on_lost && { on_lost }), ...(first_byte_seconds && { first_byte_seconds }) };
+  const upstreams = row.upstreams?.map((form) =>
+    upstreamOf({ ...ofRow, ...form }, form.model ?? row.id, file),
+  ) ?? [upstreamOf(row, row.upstream_model ?? row.id, file)];
   const input_schema = row.input_schema ?? chatInputSchema;
   return {
     id: row.id,
@@ -377,6 +381,8 @@ function upstreamOf(
     ...(own && { cost_by_resolution: own }),
     cost_output_usd_micro:
       form.cost_output_usd === undefined ? null : parseUsd(form.cost_output_usd),
+    ...(form.on_lost && { on_lost: form.on_lost }),
+    ...(form.first_byte_seconds && { first_byte_seconds: form.first_byte_seconds }),
   };
 }
 

@@ -101,6 +101,10 @@ export interface ModelUpstream {
   /** Of each offered resolution, where they are told one by one. */
   cost_by_resolution?: Partial<Record<Resolution, bigint>>;
   cost_output_usd_micro: bigint | null;
+  /** Whether the next route is tried after a lost answer of this one; else `goesOn` decides. */
+  on_lost?: 'next' | 'wait';
+  /** How long the first byte of an answer may take before it counts as lost. */
+  first_byte_seconds?: number;
 }
 
 export interface Model {

@@ -27,6 +27,20 @@ export function routeTo(
   return there.find((route) => route.model === model) ?? there[0];
 }
 
+/**
+ * Whether the next route is tried after an answer of this one was lost, at the cost of a possible
+ * second job. `answer`: what is known of it; one that came, or that was only slow, is no reason.
+ * `usual`: what holds where the row does not say.
+ */
+export function goesOn(
+  { on_lost, first_byte_seconds }: ModelUpstream,
+  answer: 'slow' | 'unreadable' | undefined,
+  usual: 'next' | 'wait',
+): boolean {
+  if ((on_lost ?? usual) === 'wait' || answer === 'unreadable') return false;
+  return answer === undefined || first_byte_seconds !== undefined;
+}
+
 export interface NextRoute {
   route: ModelUpstream;
   /** Each had its turn, so it is time for a pause. */

@@ -158,7 +158,8 @@ export async function clearPayloads(
     ), answered as (
       update request_results s set output = null, error_cause = null from due
       where s.request_id = due.id and (s.output is not null or s.error_cause is not null)
-    ), tried as (delete from attempts a using due where a.request_id = due.id
+    ), tried as (
+      delete from attempts a using due where a.request_id = due.id and a.left_at is null
     ), made as (delete from outputs o using due where o.request_id = due.id
     ), told as (delete from webhook_deliveries w using due where w.request_id = due.id)
     select id from due`);

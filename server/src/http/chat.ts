@@ -191,8 +191,8 @@ async function begin(
   run: chat.ChatRun,
   deps: HttpDeps,
 ): Promise<unknown> {
-  const { upstreams, circuit, end } = deps;
-  const chatDeps = { upstreams, circuit, end };
+  const { db, upstreams, circuit, end } = deps;
+  const chatDeps = { db, upstreams, circuit, end };
   const abort = new AbortController();
   const cut = () => abort.abort();
   const limit = setTimeout(cut, run.model.job_age_seconds * 1000 - 1_000);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { chargeableUsage, type Delivered } from '../core/chat-bill.ts';
 import type { Model, ModelUpstream } from '../core/catalog.ts';
 import type { Chat } from '../core/chat.ts';
@@ -13,6 +14,10 @@ import { chatCost, toldCost } from '../core/cost.ts';
 import { charge, type Quote } from '../core/price.ts';
 import { withoutInput } from '../core/quiet.ts';
 import type { Ending } from '../core/request.ts';
+import { goesOn } from '../core/routing.ts';
+import { insertLeft } from '../db/left-starts.ts';
+import { canonicalJson } from '../lib/json.ts';
+import type { Connection } from '../lib/sql.ts';
 import type { ChatOutcome, Upstream } from '../upstreams/upstream.ts';
 import type { Circuit } from './circuit.ts';
 
@@ -37,6 +42,7 @@ export interface ChatRun {
 }
 
 export interface ChatDeps {
+  db: Connection;
   upstreams: ReadonlyMap<string, Upstream>;
   circuit: Circuit;
   end: (ending: Ending) => Promise<boolean>;
@@ -195,7 +201,10 @@ interface RoutedRun extends ChatRun {
   route: ModelUpstream;
 }
 
-/** One route after the other, until one takes it. A lost answer is no reason to try the next. */
+/**
+ * One route after the other, until one takes it. A route whose answer was lost is left where the
+ * catalog allows it: what it may have cost stays written down.
+ */
 async function call(
   wanted: ChatRun,
   deps: ChatDeps,
@@ -219,9 +228,19 @@ async function call(
     const cause = withoutInput(message, run.chat.body);
     const { account_id, model } = run;
     await deps.circuit.failed(route, { ...outcome, account_id, model_id: model.id, cause });
-    if (outcome.outcome === 'unknown') return called;
+    if (outcome.outcome !== 'unknown') continue;
+    if (route === wanted.routes.at(-1) || !goesOn(route, outcome.answer, 'next')) return called;
+    const seconds = (performance.now() - began) / 1000;
+    await insertLeft(deps.db, { ...leftOf(run), message: cause, seconds });
   }
   return called!;
+}
+
+function leftOf({ request_id, chat, route: { upstream, model } }: RoutedRun) {
+  const request_hash = createHash('sha256')
+    .update(canonicalJson({ model, body: chat.body }))
+    .digest();
+  return { request_id, upstream, model, request_hash };
 }
 
 async function callAt(
@@ -232,6 +251,8 @@ async function callAt(
 ): Promise<ChatOutcome> {
   const { request_id, chat, max_tokens, route } = run;
   const body = { ...chat.body, max_tokens };
+  // The first byte of a whole reply is its last: how soon that comes tells nothing.
+  const patience = streamed ? patienceOf(route) : null;
   try {
     // The caller left before anything was sent.
     signal.throwIfAborted();
@@ -240,17 +261,31 @@ async function callAt(
       const message = `upstream ${route.upstream} has no chat`;
       return { outcome: 'not_accepted', why: 'model', message };
     }
-    return await upstream.chat({
+    const outcome = await upstream.chat({
       request_id,
       model: route.model,
       body,
       context_tokens: run.model.context_tokens,
       stream: streamed,
-      signal,
+      ...(patience && { first_byte_seconds: patience.seconds }),
+      signal: patience ? AbortSignal.any([signal, patience.over]) : signal,
     });
+    const isOpen = outcome.outcome === 'stream' || outcome.outcome === 'unknown';
+    if (!patience?.over.aborted || !isOpen) return outcome;
+    return { outcome: 'unknown', answer: 'slow', message: 'its first byte took too long' };
   } catch (error) {
     return { outcome: 'unknown', message: String(error) };
+  } finally {
+    patience?.end();
   }
+}
+
+/** Lets a call go that has not begun to answer in the time that its row gives it. */
+function patienceOf({ first_byte_seconds: seconds }: ModelUpstream) {
+  if (seconds === undefined) return null;
+  const patience = new AbortController();
+  const timer = setTimeout(() => patience.abort(), seconds * 1000);
+  return { seconds, over: patience.signal, end: () => clearTimeout(timer) };
 }
 
 async function refused(run: RoutedRun, deps: ChatDeps, outcome: ChatOutcome): Promise<ApiError> {

@@ -11,8 +11,8 @@ export function outcomeOfFault(
   error: unknown,
 ): StartOutcome & { outcome: 'not_accepted' | 'unknown' } {
   if (!(error instanceof FetchError)) throw error;
-  const { message, sent } = error;
-  if (sent) return { outcome: 'unknown', message };
+  const { message, sent, kind } = error;
+  if (sent) return { outcome: 'unknown', message, ...(kind === 'timeout' && { answer: 'slow' }) };
   return { outcome: 'not_accepted', why: whyOfFault(error), message };
 }
 

@@ -159,6 +159,17 @@ export interface NotAccepted {
   retry_after_ms?: number;
 }
 
+/**
+ * Bytes were written, and no clear answer came back. `answer`: slow, it did not come in time;
+ * unreadable, it came and cannot be made out. Else the connection broke or a server failed on the
+ * way, and then the next route may be tried.
+ */
+export interface LostAnswer {
+  outcome: 'unknown';
+  message: string;
+  answer?: 'slow' | 'unreadable';
+}
+
 export type StartOutcome =
   /** Accepted: poll by this handle. */
   | { outcome: 'accepted'; handle: Handle; poll_after_ms?: number }
@@ -167,8 +178,7 @@ export type StartOutcome =
   | Rejected
   /** Surely not accepted (DNS, refused connection, TLS, 429, 503): safe to try again elsewhere. */
   | NotAccepted
-  /** Bytes were written and no clear answer came back. */
-  | { outcome: 'unknown'; message: string };
+  | LostAnswer;
 
 export interface ChatCall {
   request_id: string;
@@ -178,6 +188,8 @@ export interface ChatCall {
   /** The row's window: the tokens that a prompt may have at most. */
   context_tokens: number;
   stream: boolean;
+  /** Streams only: the outcome is told once the first chunk has come, and that in this time. */
+  first_byte_seconds?: number;
   signal: AbortSignal;
 }
 
@@ -187,7 +199,7 @@ export type ChatOutcome =
   | { outcome: 'stream'; chunks: AsyncIterable<Record<string, unknown>> }
   | Rejected
   | NotAccepted
-  | { outcome: 'unknown'; message: string };
+  | LostAnswer;
 
 /** A call that came in at a job's `callback_url`. */
 export interface Callback {

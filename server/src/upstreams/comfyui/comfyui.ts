@@ -94,7 +94,11 @@ async function start(job: StartJob, parts: Parts): Promise<StartOutcome> {
     const { prompt_id: taken } = asObject(jsonOf(reply.body)) ?? {};
     if (typeof taken === 'string')
       return { outcome: 'accepted', handle: { ...handle, prompt_id: taken } };
-    return { outcome: 'unknown', message: 'answered 200 without the id of a job' };
+    return {
+      outcome: 'unknown',
+      message: 'answered 200 without the id of a job',
+      answer: 'unreadable',
+    };
   }
   const refused = refusedPrompt(reply, workflow) ?? outcomeOfReply(reply, tools.now());
   return quieted(refused, api);

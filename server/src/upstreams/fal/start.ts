@@ -47,6 +47,7 @@ export async function startJob(
   if (reply.status === clientClosed) return { outcome: 'unknown', message };
   if (!isOk(reply)) return { ...outcomeOfReply(reply, fal.tools.now()), message };
   const made = jobOf(fal, objectIn(reply) ?? {}, job.model);
-  if (made === null) return { outcome: 'unknown', message: 'its answer names no job' };
+  if (made === null)
+    return { outcome: 'unknown', message: 'its answer names no job', answer: 'unreadable' };
   return { outcome: 'accepted', handle: { ...made } };
 }

@@ -103,7 +103,8 @@ async function submit(
   const verdict = verdictOf(reply, options, tools.now());
   if (!verdict.ok) return verdict.outcome;
   const handle = handleIn(verdict.json, options, settings.url, job);
-  if (handle === null) return { outcome: 'unknown', message: 'its answer names no job' };
+  if (handle === null)
+    return { outcome: 'unknown', message: 'its answer names no job', answer: 'unreadable' };
   const { poll_after_ms } = options;
   return { outcome: 'accepted', handle, ...(poll_after_ms !== null && { poll_after_ms }) };
 }

@@ -41,7 +41,8 @@ export function verdictOf(
     return { ok: false, outcome: outcomeOfReply(reply, nowMs) };
   if (json === undefined || reply.truncated) {
     const unreadable = `answered ${reply.status} with no readable JSON`;
-    return { ok: false, outcome: { outcome: 'unknown', message: unreadable } };
+    const outcome = { outcome: 'unknown', message: unreadable, answer: 'unreadable' } as const;
+    return { ok: false, outcome };
   }
   if (ok_when !== null && !ok_when.is.includes(code!))
     return { ok: false, outcome: { outcome: 'unknown', message } };

@@ -35,7 +35,9 @@ export function createChat(
     try {
       const body = JSON.stringify(await bodyOf(call, options, tools));
       if (!call.stream) return await whole(call, body, wire, firstMs);
-      return await streamed(call, body, wire, tools, times);
+      // Who sets a time for the first byte wants to know whether it has come.
+      const peek = call.first_byte_seconds && { peekMs: call.first_byte_seconds * 1000 };
+      return await streamed(call, body, wire, tools, { ...times, ...peek });
     } catch (error) {
       const unreadable = outcomeUnreadable(error);
       if (unreadable !== null) return unreadable;
@@ -94,7 +96,7 @@ async function streamed(
   }
   if (/html/i.test(type)) {
     reply.close();
-    return { outcome: 'unknown', message: 'answered with a page of HTML' };
+    return unreadable('answered with a page of HTML');
   }
   const chunks = cleanedChunks(readChunks(paced(reply, times)), wire);
   return begun(chunks, headers, wire, model, times.peekMs);
@@ -107,13 +109,17 @@ function judged(
   wire: Wire,
   model: string,
 ): ChatOutcome {
-  if (!isObject(value)) return { outcome: 'unknown', message: 'its answer could not be read' };
+  if (!isObject(value)) return unreadable('its answer could not be read');
   const reply = cleaned(tidied(value), wire);
   const isEmpty = (reply.choices as unknown[]).length === 0;
   if (!isEmpty) return { outcome: 'reply', reply };
   const error = errorIn(reply);
   if (error !== null) return wire.inBand(error, headers, model);
-  return { outcome: 'unknown', message: 'its answer holds no choice' };
+  return unreadable('its answer holds no choice');
+}
+
+function unreadable(message: string): ChatOutcome {
+  return { outcome: 'unknown', message, answer: 'unreadable' };
 }
 
 /** With the words of its errors cleaned: they reach the log, and may hold our key. */
@@ -144,9 +150,9 @@ async function begun(
   if (seen === null) return { outcome: 'stream', chunks: resumed(first, chunks) };
   if (seen.status === 'rejected') {
     if (seen.reason instanceof FetchError) throw seen.reason;
-    return { outcome: 'unknown', message: wire.clean((seen.reason as Error).message) };
+    return unreadable(wire.clean((seen.reason as Error).message));
   }
-  if (seen.value.done) return { outcome: 'unknown', message: 'its stream is empty' };
+  if (seen.value.done) return unreadable('its stream is empty');
   const error = errorIn(seen.value.value);
   if (error === null) return { outcome: 'stream', chunks: resumed(first, chunks) };
   await chunks.return(undefined);
@@ -204,7 +210,7 @@ async function* paced(reply: StreamReply, { firstMs, idleMs }: Times): AsyncGene
         reply.close();
       }, waitMs);
       const { done, value } = await bytes.next().finally(() => clearTimeout(timer));
-      if (isLate) throw new Error('nothing came for too long');
+      if (isLate) throw new FetchError('timeout', 'nothing came for too long', { sent: true });
       if (done) return;
       yield value;
       waitMs = idleMs;

@@ -46,11 +46,12 @@ export function createImages(wire: Wire, options: Options, tools: UpstreamTools)
     });
     if (!isSuccess(reply.status)) return wire.refusal(reply, job.model);
     const value = reply.truncated ? undefined : jsonOf(reply.body);
-    if (!isObject(value)) return { outcome: 'unknown', message: 'its answer could not be read' };
+    if (!isObject(value))
+      return { outcome: 'unknown', message: 'its answer could not be read', answer: 'unreadable' };
     const error = errorIn(value);
     if (error !== null) return wire.inBand(error, reply.headers, job.model);
     if (!Array.isArray(value.data))
-      return { outcome: 'unknown', message: 'its answer holds no images' };
+      return { outcome: 'unknown', message: 'its answer holds no images', answer: 'unreadable' };
     return { outcome: 'done', result: resultOf(value, value.data) };
   };
 }

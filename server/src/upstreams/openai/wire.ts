@@ -3,13 +3,13 @@ import type { UpstreamSettings } from '../../core/upstream-definition.ts';
 import { FetchError, type Reply, type RequestCall, type StreamReply } from '../../lib/fetch.ts';
 import { isObject } from '../../lib/json.ts';
 import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
-import type { NotAccepted, Rejected, UpstreamTools } from '../upstream.ts';
+import type { LostAnswer, NotAccepted, Rejected, UpstreamTools } from '../upstream.ts';
 
 type Json = Record<string, unknown>;
 type Said = Pick<Reply, 'status' | 'headers' | 'body'>;
 
 /** A call that made nothing, or of which nobody knows. Fits a start and a chat call alike. */
-export type Refused = Rejected | NotAccepted | { outcome: 'unknown'; message: string };
+export type Refused = Rejected | NotAccepted | LostAnswer;
 
 /** The address, the key, and what its errors mean. */
 export type Wire = ReturnType<typeof createWire>;

@@ -114,7 +114,11 @@ async function submit(
   if (reply.status >= 200 && reply.status < 300) {
     const prediction = predictionOf(jsonOf(reply.body));
     if (prediction !== null) return { outcome: 'accepted', handle: { id: prediction.id } };
-    return { outcome: 'unknown', message: `answered ${reply.status} without a prediction` };
+    return {
+      outcome: 'unknown',
+      message: `answered ${reply.status} without a prediction`,
+      answer: 'unreadable',
+    };
   }
   return refusalOf(reply, api, tools);
 }

@@ -1,0 +1,26 @@
+import { storableText } from '../lib/json.ts';
+import { sql, type Connection } from '../lib/sql.ts';
+
+/** Starts whose answer was lost and after which the next route was tried. */
+
+/** Of a chat call, which keeps no other attempts. */
+export interface LeftCall {
+  request_id: string;
+  upstream: string;
+  model: string;
+  request_hash: Buffer;
+  message: string;
+  /** How long ago the call was made. */
+  seconds: number;
+}
+
+/** Written before the next route is called: whatever happens then, this one may have cost. */
+export async function insertLeft(db: Connection, call: LeftCall): Promise<void> {
+  await db.run(sql`
+    insert into attempts (request_id, attempt, upstream, upstream_model, class, request_hash,
+      outcome, message, created_at, answered_at, left_at)
+    select ${call.request_id}, 1 + count(*), ${call.upstream}, ${call.model}, 'C',
+      ${call.request_hash}, 'unknown', ${storableText(call.message.slice(0, 2000))},
+      now() - ${call.seconds} * interval '1 s', now(), now()
+    from attempts where request_id = ${call.request_id}`);
+}
