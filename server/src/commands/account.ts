@@ -10,6 +10,7 @@ import {
   rotateWebhookSecret,
   setPrice,
 } from '../operations/account.ts';
+import { act, commandLine } from '../operations/act.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 
 /** Far above what is real, and far below where a balance would leave its column. */
@@ -90,8 +91,12 @@ async function setStatus(
   status: 'active' | 'suspended',
 ): Promise<void> {
   const row = await withDatabase(context, async (db) => {
-    const { id } = await needAccount(db, email);
-    await accounts.setStatus(db, id, status);
+    const { id, status: before } = await needAccount(db, email);
+    const action = status === 'active' ? 'account.resume' : 'account.suspend';
+    await act(db, commandLine, action, async (inside) => {
+      const answer = await accounts.setStatus(inside, id, status);
+      return { answer, account_id: id, details: { status, before: { status: before } } };
+    });
     return needAccount(db, id);
   });
   print(context, view(row), `${row.email} is ${row.status}.`);
@@ -101,8 +106,11 @@ async function setStatus(
 export async function price(context: Context, email: string, factor: string): Promise<void> {
   const price_ppm = ppmOf(factor);
   const row = await withDatabase(context, async (db) => {
-    const { id } = await needAccount(db, email);
-    await setPrice(db, id, price_ppm);
+    const { id, price_ppm: before } = await needAccount(db, email);
+    await act(db, commandLine, 'account.price', async (inside) => {
+      const answer = await setPrice(inside, id, price_ppm);
+      return { answer, account_id: id, details: { price_ppm, before: { price_ppm: before } } };
+    });
     return needAccount(db, id);
   });
   print(context, view(row), `${row.email} pays ${row.price_ppm / 1e6} of every list price.`);

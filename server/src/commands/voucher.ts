@@ -20,7 +20,7 @@ export async function create(
 ): Promise<void> {
   const amount = usd(amountUsd);
   const expires_at = expires === undefined ? null : expiryOf(expires);
-  const wanted = { amount, count, expires_at, note: note ?? null, created_by: null };
+  const wanted = { amount, count, expires_at, note: note ?? null };
   const made = await withDatabase(context, (db) => createVouchers(db, wanted));
   const data = made.map(({ id: voucher_id, code }) => {
     return { voucher_id, code, amount_usd_micro: amount, expires_at };

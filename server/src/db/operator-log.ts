@@ -16,12 +16,18 @@ export interface LogRow {
 
 export type NewLogRow = Omit<LogRow, 'account_email' | 'created_at'>;
 
+/** Any number will do, as long as every version of the service takes the same one. */
+const numberLock = 770_219_012;
+
+/** Rows get their numbers one transaction after the other, so that none is left out. */
 export function insert(tx: Transaction, row: NewLogRow): void {
   const details = row.details === null ? null : JSON.stringify(row.details);
+  // In a statement of its own: the next one sees what was committed while this waited.
+  tx.send(sql`select pg_advisory_xact_lock(${numberLock})`);
   tx.send(sql`
-    insert into operator_log (id, person_id, by_email, action, account_id, target, details)
-    values (${row.id}, ${row.person_id}, ${row.by_email}, ${row.action}, ${row.account_id},
-      ${row.target}, ${details}::json)`);
+    insert into operator_log (id, seq, person_id, by_email, action, account_id, target, details)
+    select ${row.id}, coalesce(max(seq), 0) + 1, ${row.person_id}, ${row.by_email}, ${row.action},
+      ${row.account_id}, ${row.target}, ${details}::json from operator_log`);
 }
 
 export interface LogFilter {

@@ -57,6 +57,14 @@ export const guards = {
       studio_stays:
         'CHECK (((NOT is_studio) OR ((revoked_at IS NULL) AND (expires_at IS NULL) AND (previous_hash IS NULL) AND (models IS NULL))))',
     },
+    operator_log: {
+      operator_log_action_check: 'CHECK (((length(action) >= 1) AND (length(action) <= 100)))',
+      operator_log_by_email_check: 'CHECK ((length(by_email) <= 254))',
+      operator_log_pkey: 'PRIMARY KEY (id)',
+      operator_log_seq_check: 'CHECK ((seq > 0))',
+      operator_log_seq_key: 'UNIQUE (seq)',
+      operator_log_target_check: 'CHECK ((length(target) <= 300))',
+    },
     request_inputs: {
       key_has_fingerprint: 'CHECK (((idempotency_key IS NULL) = (fingerprint IS NULL)))',
       request_inputs_fingerprint_check: 'CHECK ((length(fingerprint) = 32))',
@@ -107,6 +115,15 @@ export const guards = {
       waiting_has_no_place:
         "CHECK (((NOT waits) OR ((status = 'IN_PROGRESS'::text) AND (NOT slot))))",
     },
+    resolutions: {
+      resolutions_by_email_check: 'CHECK ((length(by_email) <= 254))',
+      resolutions_cost_usd_micro_check: 'CHECK ((cost_usd_micro >= 0))',
+      resolutions_note_check: 'CHECK (((length(note) >= 1) AND (length(note) <= 1000)))',
+      resolutions_outcome_check:
+        "CHECK ((outcome = ANY (ARRAY['ran'::text, 'did_not_run'::text])))",
+      resolutions_pkey: 'PRIMARY KEY (request_id)',
+      what_did_not_run_is_free: "CHECK (((outcome = 'ran'::text) OR (cost_usd_micro = 0)))",
+    },
     transfers: {
       deposit_has_reference: "CHECK (((kind <> 'deposit'::text) OR (reference IS NOT NULL)))",
       movement_has_amount:
@@ -124,6 +141,18 @@ export const guards = {
       transfers_seq_check: 'CHECK ((seq > 0))',
       two_sides:
         'CHECK (((debit_account_id <> credit_account_id) AND ((account_id = debit_account_id) OR (account_id = credit_account_id))))',
+    },
+    vouchers: {
+      redeemed_by_somebody: 'CHECK (((redeemed_at IS NULL) = (redeemed_by IS NULL)))',
+      redeemed_or_void: 'CHECK (((redeemed_at IS NULL) OR (voided_at IS NULL)))',
+      vouchers_amount_usd_micro_check: 'CHECK ((amount_usd_micro > 0))',
+      vouchers_code_hash_check: 'CHECK ((length(code_hash) = 32))',
+      vouchers_code_hash_key: 'UNIQUE (code_hash)',
+      vouchers_created_by_fkey: 'FOREIGN KEY (created_by) REFERENCES people(id) ON DELETE SET NULL',
+      vouchers_last4_check: 'CHECK ((length(last4) = 4))',
+      vouchers_note_check: 'CHECK ((length(note) <= 200))',
+      vouchers_pkey: 'PRIMARY KEY (id)',
+      vouchers_redeemed_by_fkey: 'FOREIGN KEY (redeemed_by) REFERENCES accounts(id)',
     },
   },
   /** Those that no constraint made. */
@@ -149,6 +178,14 @@ export const guards = {
   },
   /** With what its function does. */
   trigger: {
+    operator_log: {
+      operator_log_append_only:
+        "CREATE TRIGGER operator_log_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON operator_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change() AS begin raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation'; end",
+    },
+    resolutions: {
+      resolutions_append_only:
+        "CREATE TRIGGER resolutions_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON resolutions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change() AS begin raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation'; end",
+    },
     transfers: {
       transfers_append_only:
         "CREATE TRIGGER transfers_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change() AS begin raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation'; end",
@@ -173,7 +210,8 @@ const tables = Object.keys(guards.constraint).map((table) => `to_regclass('${tab
 export const missingGuards = `
   with kept (guard, on_table, name, text) as (values (${kept.join('), (')})),
   books as (
-    select c.oid, c.relname as on_table, quote_ident(n.nspname) || '.' as prefix
+    select c.oid, c.relname as on_table, quote_ident(n.nspname) || '.' as prefix,
+      c.relpersistence
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where c.oid in (${tables.join(', ')})),
   triggers as (
@@ -201,5 +239,7 @@ export const missingGuards = `
       where (g.guard, g.on_table, g.name) = ('trigger', t.on_table, t.name))
   union all select 'trigger of a foreign key, off', on_table, name, text from triggers
     where internal and not is_on
+  union all select 'table that a crash empties', on_table, on_table, 'unlogged' from books
+    where relpersistence <> 'p'
   union all select 'rule', b.on_table, r.rulename, pg_get_ruledef(r.oid)
     from pg_rewrite r join books b on b.oid = r.ev_class`;

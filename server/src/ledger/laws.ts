@@ -10,6 +10,13 @@ interface Law {
   broken: string;
 }
 
+/** A deposit of a voucher, by its reference. */
+const ofVoucher = '^voucher:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
+/** From this migration on, what the log is compared with leaves a row by whichever door. */
+const allIsLogged = `(select applied_at from migrations where name like '%_operator_log.sql')`;
+/** What the pages once logged as it was typed. */
+const trimmed = (text: string) => `regexp_replace(${text}, '^\\s+|\\s+$', '', 'g')`;
+
 export const laws: Law[] = [
   {
     name: 'sums_are_zero',
@@ -209,15 +216,78 @@ export const laws: Law[] = [
   },
   {
     name: 'vouchers_are_deposits',
-    says: 'each redeemed voucher has its one deposit, of its worth and to the account that redeemed it, and each deposit of a voucher has its voucher',
+    says: 'each redeemed voucher has its one deposit, of its worth, to the account that redeemed it and of that moment, and each deposit of a voucher has its voucher',
     broken: `
       select v.id as voucher, v.amount_usd_micro, v.redeemed_by, t.id as transfer, t.kind,
         t.amount_usd_micro as booked, t.account_id as booked_to
       from vouchers v full join (select * from transfers
-        where reference ~ '^voucher:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$') t
+        where reference ~ '${ofVoucher}') t
         on t.reference = 'voucher:' || v.id
       where (t.id is not null or v.redeemed_at is not null) and (t.kind, t.account_id,
-        t.amount_usd_micro) is distinct from ('deposit', v.redeemed_by, v.amount_usd_micro)`,
+        t.amount_usd_micro, t.created_at) is distinct from
+        ('deposit', v.redeemed_by, v.amount_usd_micro, v.redeemed_at)`,
+  },
+  {
+    name: 'deposits_are_logged',
+    says: "each deposit and correction has its row in the operator's log, of the same account, amount, reference, reason and moment, and each such row its deposit or correction",
+    // A row and its transfer are one transaction, so their moments are equal to the microsecond.
+    broken: `
+      select coalesce(t.id::text, l.transfer_id) as transfer, t.kind, t.account_id, t.amount,
+        t.reference, t.created_at, l.account_id as logged_account, l.amount as logged_amount,
+        l.reference as logged_reference, l.created_at as logged_at
+      from (
+        select id, kind, account_id, reference, reason, created_at,
+          case when credit_account_id = account_id then amount_usd_micro
+            else -amount_usd_micro end::text as amount
+        from transfers where kind in ('deposit', 'adjustment') and reference !~ '${ofVoucher}'
+      ) t full join (
+        select details->>'transfer_id' as transfer_id, account_id, created_at,
+          case action when 'account.credit' then 'deposit' else 'adjustment' end as kind,
+          details->>'amount_usd_micro' as amount,
+          ${trimmed("details->>'reference'")} as reference,
+          ${trimmed("details->>'reason'")} as reason
+        from operator_log where action in ('account.credit', 'account.adjust')
+          and details->>'replayed' = 'false'
+      ) l on l.transfer_id = t.id::text
+      where (t.kind, t.account_id, t.amount, t.reference, t.reason, t.created_at) is distinct from
+        (l.kind, l.account_id, l.amount, l.reference, l.reason, l.created_at)
+        and (l.transfer_id is not null or t.created_at >= ${allIsLogged})`,
+  },
+  {
+    name: 'vouchers_are_logged',
+    says: "each voucher has the worth and the end that the operator's log has of it, none is gone, and one that was taken back stays so",
+    broken: `
+      select 'made' as what, v.created_at, v.vouchers, v.amount, v.expires_at,
+        l.vouchers as logged_vouchers, l.amount as logged_amount, l.expires_at as logged_expires_at
+      from (
+        select created_at, amount_usd_micro::text as amount, expires_at, count(*) as vouchers
+        from vouchers group by 1, 2, 3
+      ) v full join (
+        select created_at, details->>'amount_usd_micro' as amount,
+          (details->>'expires_at')::timestamptz as expires_at,
+          (details->>'count')::bigint as vouchers
+        from operator_log where action = 'voucher.create'
+      ) l on v.created_at = l.created_at
+      where (v.vouchers, v.amount, v.expires_at) is distinct from
+        (l.vouchers, l.amount, l.expires_at)
+        and (l.created_at is not null or v.created_at >= ${allIsLogged})
+      union all select 'taken back', l.created_at, null, v.amount_usd_micro::text, v.expires_at,
+        null, null, null
+      from operator_log l join vouchers v on v.id::text = l.target
+      where l.action = 'voucher.void' and v.voided_at is null`,
+  },
+  {
+    name: 'log_is_whole',
+    says: "the rows of the operator's log are numbered without a gap, and each resolution of an unknown outcome has its row",
+    broken: `
+      select 'gap' as what, seq, n as expected, created_at from (
+        select seq, row_number() over (order by seq) as n, created_at from operator_log) l
+      where seq <> n
+      union all select 'resolution of ' || min(request_id::text), null, null, created_at
+      from resolutions r where created_at >= ${allIsLogged} and not exists (
+        select from operator_log l where l.action = 'request.resolve'
+          and l.created_at = r.created_at)
+      group by created_at`,
   },
   {
     name: 'spend_days_recompute',
@@ -272,7 +342,7 @@ export const laws: Law[] = [
   },
   {
     name: 'guards_stand',
-    says: 'the constraints, unique indexes and the append-only trigger that keep the books are there, on, and word for word what they were, and no trigger or rule of others stands beside them',
+    says: "the constraints, unique indexes and the append-only triggers that keep the books and the operator's log are there, on, and word for word what they were, no trigger or rule of others stands beside them, and a crash empties none of their tables",
     broken: missingGuards,
   },
 ];

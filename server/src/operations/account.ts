@@ -4,6 +4,7 @@ import * as accounts from '../db/accounts.ts';
 import { openBooks, writeBooks } from '../ledger/ledger.ts';
 import { newId } from '../lib/id.ts';
 import type { Database } from '../lib/sql.ts';
+import { commandLine, noteBooking } from './act.ts';
 
 /** The operator's answer to a command that cannot be carried out: said in words, no stack. */
 export class Refused extends Error {}
@@ -33,8 +34,11 @@ export async function createAccount(
     const inserted = await accounts.insert(tx, { id, email, is_operator, webhook_secret });
     if (inserted && first_deposit > 0n) {
       const books = await openBooks(tx, [id]);
-      books.deposit(newId(), id, first_deposit, `first deposit of ${id}`);
+      const made = { transfer_id: newId(), reference: `first deposit of ${id}` };
+      books.deposit(made.transfer_id, id, first_deposit, made.reference);
       writeBooks(tx, books);
+      const booked = { account_id: id, amount: first_deposit, reason: null, ...made };
+      noteBooking(tx, commandLine, booked);
     }
     return inserted;
   });

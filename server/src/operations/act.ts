@@ -9,6 +9,15 @@ export interface Operator {
   email: string;
 }
 
+/** Whom the log names: an operator, or the command line. */
+export interface Author {
+  person_id: string | null;
+  email: string;
+}
+
+/** Whoever has the database in their hands; the log has no better name for them. */
+export const commandLine: Author = { person_id: null, email: 'command line' };
+
 /** What was done, for who asked and for the log; nothing secret may stand in the latter. */
 export interface Done {
   answer: unknown;
@@ -18,8 +27,46 @@ export interface Done {
   target?: string | null;
   /** Amounts, reasons, the values before and after. */
   details?: Record<string, unknown>;
+  /** The operation has left its row itself. */
+  noted?: true;
   /** Once all of it is written: hints to others. */
   after?: () => void;
+}
+
+/** A row of the log, in the transaction of what it tells. */
+export function note(
+  tx: Transaction,
+  by: Author,
+  deed: Omit<Done, 'answer'> & { action: string },
+): void {
+  const { action, account_id = null, target = null, details } = deed;
+  const who = { person_id: by.person_id, by_email: by.email };
+  operatorLog.insert(tx, {
+    id: newId(),
+    ...who,
+    action,
+    account_id,
+    target,
+    details: details ?? null,
+  });
+}
+
+/** The row of a deposit (without a reason) or a correction: the audit compares the two. */
+export function noteBooking(
+  tx: Transaction,
+  by: Author,
+  booked: {
+    account_id: string;
+    amount: bigint;
+    reference: string;
+    reason: string | null;
+    transfer_id: string;
+  },
+): void {
+  const { account_id, amount, reference, reason, transfer_id } = booked;
+  const action = reason === null ? 'account.credit' : 'account.adjust';
+  const told = { amount_usd_micro: String(amount), reference, ...(reason !== null && { reason }) };
+  note(tx, by, { action, account_id, details: { ...told, transfer_id, replayed: false } });
 }
 
 /**
@@ -32,7 +79,7 @@ export async function noteTeam(
   deed: { action: string; account_id: string; target: string; details: Record<string, unknown> },
 ): Promise<void> {
   if (!(await accounts.lock(tx, deed.account_id)).is_operator) return;
-  operatorLog.insert(tx, { id: newId(), person_id: by.person_id, by_email: by.email, ...deed });
+  note(tx, by, deed);
 }
 
 /**
@@ -41,15 +88,13 @@ export async function noteTeam(
  */
 export async function act(
   db: Database,
-  by: Operator,
+  by: Author,
   action: string,
   work: (db: Database) => Promise<Done>,
 ): Promise<unknown> {
   const { answer, after } = await db.tx(async (tx) => {
     const done = await work(within(db, tx));
-    const { account_id = null, target = null, details = null } = done;
-    const who = { person_id: by.person_id, by_email: by.email };
-    operatorLog.insert(tx, { id: newId(), ...who, action, account_id, target, details });
+    if (!done.noted) note(tx, by, { ...done, action });
     return done;
   });
   after?.();

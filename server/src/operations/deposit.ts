@@ -4,6 +4,7 @@ import { openBooks, writeBooks, type Funds } from '../ledger/ledger.ts';
 import { newId } from '../lib/id.ts';
 import { codeOf, type Database } from '../lib/sql.ts';
 import { Refused } from './account.ts';
+import { commandLine, noteBooking, type Author } from './act.ts';
 
 const referenceMax = 255;
 const reasonMax = 1000;
@@ -22,17 +23,22 @@ export interface Booked extends Funds {
 }
 
 /**
- * Books a deposit. Repeating it changes nothing; the same reference for anything else is `Refused`.
+ * Books a deposit, with its row in the operator's log. Repeating it changes nothing; the same
+ * reference for anything else is `Refused`.
  */
-export function deposit(db: Database, wanted: Deposit): Promise<Booked> {
+export function deposit(db: Database, wanted: Deposit, by: Author = commandLine): Promise<Booked> {
   if (wanted.amount <= 0n) throw new Refused('A deposit must be more than 0.');
-  return book(db, wanted, null);
+  return book(db, wanted, null, by);
 }
 
 /** Corrects a balance, upwards or downwards, never below zero. */
-export function adjust(db: Database, wanted: Deposit & { reason: string }): Promise<Booked> {
+export function adjust(
+  db: Database,
+  wanted: Deposit & { reason: string },
+  by: Author = commandLine,
+): Promise<Booked> {
   if (wanted.amount === 0n) throw new Refused('A correction must not be 0.');
-  return book(db, wanted, plainText('reason', wanted.reason, reasonMax));
+  return book(db, wanted, plainText('reason', wanted.reason, reasonMax), by);
 }
 
 /** What does not show would make two names of what reads as one, and so book a payment twice. */
@@ -48,7 +54,12 @@ function plainText(name: string, given: string, max: number): string {
   return text;
 }
 
-async function book(db: Database, wanted: Deposit, reason: string | null): Promise<Booked> {
+async function book(
+  db: Database,
+  wanted: Deposit,
+  reason: string | null,
+  by: Author,
+): Promise<Booked> {
   const { account_id, amount } = wanted;
   const reference = plainText('reference', wanted.reference, referenceMax);
   if (isVoucherReference(reference))
@@ -74,6 +85,7 @@ async function book(db: Database, wanted: Deposit, reason: string | null): Promi
         throw new Refused('That would take more than the account has available.');
       }
       writeBooks(tx, books);
+      noteBooking(tx, by, { account_id, amount, reference, reason, transfer_id: id });
       return { ...books.funds(account_id), transfer_id: id, replayed: false };
     });
   } catch (error) {

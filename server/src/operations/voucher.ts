@@ -4,8 +4,9 @@ import * as vouchers from '../db/vouchers.ts';
 import { openBooks, writeBooks, type Funds } from '../ledger/ledger.ts';
 import { findReference } from '../ledger/statement.ts';
 import { newId } from '../lib/id.ts';
-import type { Connection, Database } from '../lib/sql.ts';
+import type { Database } from '../lib/sql.ts';
 import { Refused } from './account.ts';
+import { commandLine, note, type Author } from './act.ts';
 
 /** Of one call: each is told on a line of its own. */
 export const vouchersMax = 1000;
@@ -17,14 +18,16 @@ export interface NewVouchers {
   /** Null: they never expire. */
   expires_at: Date | null;
   note: string | null;
-  /** Id of the operator who makes them; null: the command line. */
-  created_by: string | null;
 }
 
-/** Makes vouchers of one sort; their codes are told here and never again. */
+/**
+ * Makes vouchers of one sort; their codes are told here and never again. The row that it leaves in
+ * the operator's log is of the same moment as they are: the audit compares the two.
+ */
 export async function createVouchers(
-  db: Connection,
+  db: Database,
   wanted: NewVouchers,
+  by: Author = commandLine,
 ): Promise<{ id: string; code: string }[]> {
   const { amount, count, expires_at } = wanted;
   if (amount <= 0n) throw new Refused('A voucher must be worth more than 0.');
@@ -32,8 +35,8 @@ export async function createVouchers(
     throw new Refused(`From 1 to ${vouchersMax} vouchers are made at a time.`);
   if (expires_at !== null && !(expires_at.getTime() > Date.now()))
     throw new Refused('A voucher expires at a moment to come.');
-  const note = wanted.note?.trim() || null;
-  if (note !== null && (note.length > noteMax || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(note)))
+  const text = wanted.note?.trim() || null;
+  if (text !== null && (text.length > noteMax || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)))
     throw new Refused(`A note has at most ${noteMax} characters, on one line.`);
   const made = Array.from({ length: count }, () => ({
     id: newId(),
@@ -42,14 +45,27 @@ export async function createVouchers(
   const rows = made.map(({ id, code }) => {
     return { id, code_hash: hashVoucherCode(code), last4: code.slice(-4) };
   });
-  const { created_by } = wanted;
-  await vouchers.insertMany(db, rows, { amount_usd_micro: amount, expires_at, note, created_by });
+  const created_by = by.person_id;
+  await db.tx(async (tx) => {
+    const all = { amount_usd_micro: amount, expires_at, note: text, created_by };
+    await vouchers.insertMany(tx, rows, all);
+    const details = { amount_usd_micro: String(amount), count, expires_at, first_id: made[0]!.id };
+    note(tx, by, { action: 'voucher.create', target: text, details });
+  });
   return made;
 }
 
 /** Takes back one that nobody has redeemed; once more changes nothing. Throws `Refused`. */
-export async function voidVoucher(db: Connection, id: string): Promise<void> {
-  const found = await vouchers.cancel(db, id);
+export async function voidVoucher(
+  db: Database,
+  id: string,
+  by: Author = commandLine,
+): Promise<void> {
+  const found = await db.tx(async (tx) => {
+    const after = await vouchers.cancel(tx, id);
+    if (after?.redeemed_at === null) note(tx, by, { action: 'voucher.void', target: id });
+    return after;
+  });
   if (!found)
     throw new Refused(`There is no voucher with the id ${id}. "farebox voucher list" shows them.`);
   if (found.redeemed_at === null) return;

@@ -100,6 +100,22 @@ const done: [law: string, what: string, sql: string][] = [
   ['guards_stand', 'the same, dropped', 'drop trigger transfers_append_only on transfers'],
   [
     'guards_stand',
+    "the trigger that keeps the operator's log as it is, dropped",
+    'drop trigger operator_log_append_only on operator_log',
+  ],
+  [
+    'guards_stand',
+    'the same of what became of unknown outcomes, disabled',
+    'alter table resolutions disable trigger resolutions_append_only',
+  ],
+  ['guards_stand', 'a table that a crash would empty', 'alter table transfers set unlogged'],
+  [
+    'guards_stand',
+    'the CHECK that a voucher is worth something, dropped',
+    'alter table vouchers drop constraint vouchers_amount_usd_micro_check',
+  ],
+  [
+    'guards_stand',
     'the same, for deletes only',
     `drop trigger transfers_append_only on transfers; create trigger transfers_append_only before delete on transfers for each statement execute function refuse_change()`,
   ],

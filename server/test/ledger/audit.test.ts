@@ -3,7 +3,8 @@ import { after, before, describe, test } from 'node:test';
 import { audit, auditedLaws } from '../../src/ledger/audit.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import { adjust } from '../../src/operations/deposit.ts';
-import { createVouchers, redeemVoucher } from '../../src/operations/voucher.ts';
+import { act, commandLine } from '../../src/operations/act.ts';
+import { createVouchers, redeemVoucher, voidVoucher } from '../../src/operations/voucher.ts';
 import {
   begin,
   cancelled,
@@ -51,6 +52,8 @@ const tables = [
   'vouchers',
   'spend_rollups',
   'spend_days',
+  'operator_log',
+  'resolutions',
 ];
 
 /** `:who`, `:queued` and so on stand for ids. */
@@ -63,7 +66,7 @@ const sabotages: Sabotage[] = [
   {
     what: 'a deposit that vanished',
     sql: `delete from transfers where kind = 'deposit' and account_id = :other`,
-    breaks: ['sums_are_zero', 'balances_recompute', 'history_is_whole'],
+    breaks: ['sums_are_zero', 'balances_recompute', 'history_is_whole', 'deposits_are_logged'],
   },
   {
     what: "a charge that went to the operator's deposits",
@@ -97,7 +100,7 @@ const sabotages: Sabotage[] = [
     sql: `
       update transfers set amount_usd_micro = 100 where kind = 'deposit' and account_id = :who;
       update balances set credits_posted = credits_posted - 900 where account_id = :who`,
-    breaks: ['never_below_zero', 'history_is_whole'],
+    breaks: ['never_below_zero', 'history_is_whole', 'deposits_are_logged'],
   },
   {
     what: 'a number left out of the history',
@@ -275,22 +278,101 @@ const sabotages: Sabotage[] = [
   {
     what: 'a deposit of a voucher that nobody redeemed',
     sql: `update transfers set reference = 'voucher:' || :voucher where kind = 'deposit' and account_id = :who`,
-    breaks: ['vouchers_are_deposits'],
+    breaks: ['vouchers_are_deposits', 'deposits_are_logged'],
   },
   {
     what: 'a deposit of a voucher that there is not',
     sql: `update transfers set reference = 'voucher:' || gen_random_uuid() where kind = 'deposit' and account_id = :who`,
-    breaks: ['vouchers_are_deposits'],
+    breaks: ['vouchers_are_deposits', 'deposits_are_logged'],
   },
   {
     what: 'a voucher that is worth more than was booked',
     sql: `update vouchers set amount_usd_micro = amount_usd_micro + 1 where id = :redeemed`,
-    breaks: ['vouchers_are_deposits'],
+    breaks: ['vouchers_are_deposits', 'vouchers_are_logged'],
   },
   {
     what: 'a voucher redeemed by another account than it was booked to',
     sql: `update vouchers set redeemed_by = :who where id = :redeemed`,
     breaks: ['vouchers_are_deposits'],
+  },
+  {
+    what: 'a deposit with another reference',
+    sql: `update transfers set reference = 'wire 7' where kind = 'deposit' and account_id = :other`,
+    breaks: ['deposits_are_logged'],
+  },
+  {
+    what: 'a deposit of another day',
+    sql: `update transfers set created_at = created_at - interval '3 days' where kind = 'deposit' and account_id = :other`,
+    breaks: ['deposits_are_logged'],
+  },
+  {
+    what: 'a correction with another reason',
+    sql: `update transfers set reason = 'a gift' where kind = 'adjustment' and account_id = :who`,
+    breaks: ['deposits_are_logged'],
+  },
+  {
+    what: 'a deposit doubled together with its balance and every later row',
+    sql: `
+      update transfers set available_after_usd_micro = available_after_usd_micro + 1000 where account_id = :other;
+      update transfers set amount_usd_micro = 2000 where kind = 'deposit' and account_id = :other;
+      update balances set credits_posted = credits_posted + 1000 where account_id = :other`,
+    breaks: ['deposits_are_logged'],
+  },
+  {
+    what: 'a forged deposit, appended with its balance',
+    sql: `
+      insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id, amount_usd_micro,
+        available_after_usd_micro, reference) select gen_random_uuid(), account_id, seq + 1, kind, debit_account_id,
+        credit_account_id, 5, available_after_usd_micro + 5, 'forged' from transfers where kind = 'deposit' and account_id = :other;
+      update balances set credits_posted = credits_posted + 5, last_seq = last_seq + 1 where account_id = :other`,
+    breaks: ['deposits_are_logged'],
+  },
+  {
+    what: 'the last deposit of an account undone together with its balance',
+    sql: `
+      delete from transfers where account_id = :other;
+      update balances set credits_posted = 0, last_seq = 0 where account_id = :other`,
+    breaks: ['deposits_are_logged'],
+  },
+  {
+    what: "a voucher's deposit of another day",
+    sql: `update transfers set created_at = created_at + interval '3 days' where reference = 'voucher:' || :redeemed`,
+    breaks: ['vouchers_are_deposits'],
+  },
+  {
+    what: 'an open voucher that is worth more than it was made for',
+    sql: `update vouchers set amount_usd_micro = amount_usd_micro * 10 where id = :voucher`,
+    breaks: ['vouchers_are_logged'],
+  },
+  {
+    what: 'an expired voucher that is good again',
+    sql: `update vouchers set expires_at = null where id = :expiring`,
+    breaks: ['vouchers_are_logged'],
+  },
+  {
+    what: 'a voucher that was taken back and is open again',
+    sql: `update vouchers set voided_at = null where id = :void`,
+    breaks: ['vouchers_are_logged'],
+  },
+  {
+    what: 'a voucher that nobody made',
+    sql: `insert into vouchers (id, code_hash, last4, amount_usd_micro) values (gen_random_uuid(), sha256('x'), 'XXXX', 5)`,
+    breaks: ['vouchers_are_logged'],
+  },
+  {
+    what: 'a voucher that is gone',
+    sql: `delete from vouchers where id = :voucher`,
+    breaks: ['vouchers_are_logged'],
+  },
+  {
+    what: "the operator's log, emptied",
+    sql: 'delete from operator_log',
+    breaks: ['deposits_are_logged', 'vouchers_are_logged'],
+  },
+  {
+    what: "a row taken out of the operator's log",
+    sql: `delete from operator_log where action = 'books.prove'`,
+    breaks: ['log_is_whole'],
   },
   {
     what: 'a day of which something is kept that was never spent',
@@ -406,11 +488,17 @@ before(async () => {
   await end(db, cancelled(who, ids.cancelled));
   ids.call = await submit(db, who, { amount: 100n, call_seconds: 60 });
   const fourth = await customer(db, 0n);
-  const sort = { amount: 500n, count: 2, expires_at: null, note: null, created_by: null };
+  const sort = { amount: 500n, count: 2, expires_at: null, note: null };
   const [voucher, redeemed] = await createVouchers(db, sort);
+  const expires_at = new Date(Date.now() + 60_000);
+  const [expiring, taken] = await createVouchers(db, { ...sort, expires_at });
+  await act(db, commandLine, 'books.prove', async () => ({ answer: null }));
+  await voidVoucher(db, taken!.id);
   await redeemVoucher(db, { account_id: fourth.account_id, code: redeemed!.code });
   Object.assign(ids, {
     voucher: voucher!.id,
+    expiring: expiring!.id,
+    void: taken!.id,
     redeemed: redeemed!.id,
     who: who.account_id,
     other: other.account_id,
@@ -437,6 +525,8 @@ async function disarm(third: Customer): Promise<void> {
   );
   const texts = [
     'alter table transfers disable trigger transfers_append_only',
+    'alter table operator_log disable trigger operator_log_append_only',
+    'alter table resolutions disable trigger resolutions_append_only',
     ...guards.map(({ text }) => text),
   ];
   await db.run(rawSql(texts.join(';')));

@@ -35,7 +35,10 @@ async function turnMonth({ account_id }: Customer): Promise<void> {
   await db.tx(async (tx) => {
     tx.send(rawSql('alter table transfers disable trigger transfers_append_only'));
     tx.send(
-      rawSql(`update transfers set created_at = ${past} where account_id = $1`, [account_id]),
+      rawSql(
+        `update transfers set created_at = ${past} where account_id = $1 and reference is null`,
+        [account_id],
+      ),
     );
     tx.send(rawSql('alter table transfers enable trigger transfers_append_only'));
   });

@@ -63,7 +63,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
 
       await page.getByText('TXyz8qA1fakeAddressForTheTest').waitFor();
       const made = { amount: 25_500_000n, count: 1, expires_at: null, note: null };
-      const [voucher] = await createVouchers(service.db, { ...made, created_by: null });
+      const [voucher] = await createVouchers(service.db, { ...made });
       await page.getByLabel('Voucher code').fill('FB-0000-0000-0000-0000-0001');
       await page.getByRole('button', { name: 'Redeem' }).click();
       await page.getByText('there is a slip in it').waitFor();

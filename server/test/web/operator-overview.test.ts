@@ -169,7 +169,7 @@ describe('the log', () => {
     do {
       const page = await ask(`/log?limit=2${cursor && `&cursor=${cursor}`}`);
       seen.push(...page.data.map((row: { log_id: string }) => row.log_id));
-      assert.deepEqual(page.authors, [operator.email]);
+      assert.deepEqual(page.authors, ['command line', operator.email]);
       cursor = page.next_cursor ?? '';
     } while (cursor !== '');
     assert.deepEqual(seen, [...new Set(seen)].sort().reverse());

@@ -31,7 +31,7 @@ const logRows = async () => {
 let references = 0;
 const email = () => `new${++references}@example.com`;
 const newVoucher = async () => {
-  const wanted = { amount: 1n, count: 1, expires_at: null, note: null, created_by: null };
+  const wanted = { amount: 1n, count: 1, expires_at: null, note: null };
   return (await createVouchers(service.db, wanted))[0]!.id;
 };
 

@@ -56,7 +56,8 @@ export const create: Deed = async (form, { session }, { web }) => {
   return async (db) => {
     const account = await createAccount(db, { email, is_operator: false });
     const { id: account_id } = account;
-    if (credit !== null) await deposit(db, { account_id, amount: credit, reference: reference! });
+    if (credit !== null)
+      await deposit(db, { account_id, amount: credit, reference: reference! }, session);
     const link = wanted
       ? await ownerLink(db, { account_id, email, invited_by: session.person_id }, web)
       : null;

@@ -1,6 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import * as accounts from '../../db/accounts.ts';
 import { findReference } from '../../ledger/statement.ts';
+import type { Done } from '../../operations/act.ts';
 import { adjust, deposit, type Booked } from '../../operations/deposit.ts';
 import { text } from '../web/entry.ts';
 import { amount, parameter, signedAmount } from '../web/form.ts';
@@ -35,9 +36,8 @@ export const reference: VisitHandler = async (visit, _reply, { db }) => {
 /** POST /accounts/:account_id/credit {amount_usd_micro, reference} */
 export const credit: Deed = async (form, visit, deps) => {
   const wanted = { amount: amount(form, 'amount_usd_micro'), ...named(form) };
-  const { id: account_id, email } = await need(deps.db, visit);
-  const booking = { account_id, ...wanted };
-  return async (db) => done(await deposit(db, booking), { ...booking, email });
+  const { id: account_id } = await need(deps.db, visit);
+  return async (db) => done(await deposit(db, { account_id, ...wanted }, visit.session));
 };
 
 /** POST /accounts/:account_id/adjust {amount_usd_micro, reference, reason}; a minus takes. */
@@ -47,24 +47,15 @@ export const correct: Deed = async (form, visit, deps) => {
     ...named(form),
     reason: text(form, 'reason', 1000),
   };
-  const { id: account_id, email } = await need(deps.db, visit);
-  const booking = { account_id, ...wanted };
-  return async (db) => done(await adjust(db, booking), { ...booking, email });
+  const { id: account_id } = await need(deps.db, visit);
+  return async (db) => done(await adjust(db, { account_id, ...wanted }, visit.session));
 };
 
 function named(form: Record<string, unknown>): { reference: string } {
   return { reference: text(form, 'reference', 255) };
 }
 
-interface Wanted {
-  account_id: string;
-  amount: bigint;
-  reference: string;
-  reason?: string;
-  email: string;
-}
-
-function done(booked: Booked, { account_id, amount: size, email, ...rest }: Wanted) {
+function done(booked: Booked): Done {
   const { transfer_id, replayed, available_usd_micro, reserved_usd_micro } = booked;
   return {
     answer: {
@@ -73,8 +64,6 @@ function done(booked: Booked, { account_id, amount: size, email, ...rest }: Want
       available_usd_micro: String(available_usd_micro),
       reserved_usd_micro: String(reserved_usd_micro),
     },
-    account_id,
-    target: email,
-    details: { amount_usd_micro: String(size), ...rest, transfer_id, replayed },
+    noted: true,
   };
 }

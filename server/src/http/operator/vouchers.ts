@@ -39,10 +39,7 @@ export const create: Deed = async (form, { session }) => {
     expires_at: optional(form, 'expires_at', futureTime),
   };
   return async (db) => {
-    const made = await createVouchers(db, { ...wanted, created_by: session.person_id });
-    const { amount: size, count, note, expires_at } = wanted;
-    const details = { amount_usd_micro: String(size), count, expires_at, first_id: made[0]!.id };
-    return { answer: { data: made }, target: note, details };
+    return { answer: { data: await createVouchers(db, wanted, session) }, noted: true };
   };
 };
 
@@ -50,7 +47,7 @@ export const create: Deed = async (form, { session }) => {
 export const cancel: Deed = async (_form, visit) => {
   const id = idOf((visit.params as Record<string, unknown>).voucher_id);
   return async (db) => {
-    await voidVoucher(db, id);
-    return { answer: { status: 'void' }, target: id };
+    await voidVoucher(db, id, visit.session);
+    return { answer: { status: 'void' }, noted: true };
   };
 };
