@@ -17,10 +17,17 @@ export interface Job {
   cancel(options?: Call): Promise<void>;
 }
 
+/** The card of a request that has an output. */
+export type CompletedCard = RequestCard & {
+  status: 'COMPLETED';
+  charged_usd_micro: bigint;
+  completed_at: string;
+};
+
 export interface Result<T = Output> {
   requestId: string;
   output: T;
-  card: RequestCard;
+  card: CompletedCard;
 }
 
 export interface JobCalls {
@@ -63,7 +70,7 @@ export async function resultOf<T>(
     calls.response<T>(requestId, { signal, maxRetries }),
     calls.requests.get(requestId, { signal, maxRetries }),
   ]);
-  return { requestId, output, card };
+  return { requestId, output, card: card as CompletedCard };
 }
 
 function unsuccessful({ request_id: requestId, status, error }: Status): FareboxError {

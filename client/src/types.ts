@@ -179,7 +179,11 @@ export type Status = {
     /** Ran, milliseconds. */
     run_ms?: number;
   };
-};
+} & (
+  | { status: 'IN_QUEUE' | 'IN_PROGRESS' }
+  | { status: 'COMPLETED' | 'CANCELLED'; completed_at: string }
+  | { status: 'FAILED'; completed_at: string; error: Failure }
+);
 
 export type RequestCard = {
   /** Names the request; a UUIDv7. */
@@ -434,6 +438,36 @@ export type ChatUsage = {
   [field: string]: unknown;
 };
 
+export type FunctionCall = {
+  /** Names the call; the reply with its result has it as `tool_call_id`. */
+  id: string;
+  type: 'function';
+  function: {
+    /** The tool. */
+    name: string;
+    /** JSON, as the model wrote it: it may be invalid. */
+    arguments: string;
+    [field: string]: unknown;
+  };
+  [field: string]: unknown;
+};
+
+export type CustomCall = {
+  /** Names the call; the reply with its result has it as `tool_call_id`. */
+  id: string;
+  type: 'custom';
+  custom: {
+    /** The tool. */
+    name: string;
+    /** What the model wrote. */
+    input: string;
+    [field: string]: unknown;
+  };
+  [field: string]: unknown;
+};
+
+export type ToolCall = FunctionCall | CustomCall;
+
 export type Completion = {
   /** `chatcmpl-` and the id of the request. */
   id: string;
@@ -447,10 +481,17 @@ export type Completion = {
     /** 0. */
     index: number;
     message: {
-      /** `assistant`. */
-      role: string;
+      role: 'assistant';
       /** The reply. */
       content: string | null;
+      /** Why the model does not answer. */
+      refusal?: string | null;
+      /** What it thought; some models say `reasoning_content`. */
+      reasoning?: string | null;
+      /** What it thought; some models say `reasoning`. */
+      reasoning_content?: string | null;
+      /** Tools that the model calls. */
+      tool_calls?: Array<ToolCall> | null;
       [field: string]: unknown;
     };
     /** `stop`, `length`, `tool_calls` … */
@@ -474,13 +515,55 @@ export type ChatChunk = {
     /** 0. */
     index: number;
     /** What is new. */
-    delta: Record<string, unknown>;
+    delta: {
+      /** `assistant`, in the first chunk. */
+      role?: string;
+      /** The next piece of the reply. */
+      content?: string | null;
+      /** Why the model does not answer. */
+      refusal?: string | null;
+      /** What it thought; some models say `reasoning_content`. */
+      reasoning?: string | null;
+      /** What it thought; some models say `reasoning`. */
+      reasoning_content?: string | null;
+      /** Pieces of tool calls. */
+      tool_calls?: Array<{
+        /** Which call of the reply it belongs to. */
+        index: number;
+        /** In the first piece of a call. */
+        id?: string;
+        /** `function` or `custom`, in the first piece of a call. */
+        type?: string;
+        function?: {
+          /** In the first piece. */
+          name?: string;
+          /** The next piece of the JSON. */
+          arguments?: string;
+          [field: string]: unknown;
+        };
+        custom?: {
+          /** In the first piece. */
+          name?: string;
+          /** The next piece. */
+          input?: string;
+          [field: string]: unknown;
+        };
+        [field: string]: unknown;
+      }> | null;
+      [field: string]: unknown;
+    };
     /** In the last chunk of the text. */
     finish_reason?: string | null;
     [field: string]: unknown;
   }>;
   /** Where asked for: null until the last chunk, then as `ChatUsage`. */
   usage?: {
+    /** Tokens read. */
+    prompt_tokens: number;
+    /** Tokens written. */
+    completion_tokens: number;
+    /** Both. */
+    total_tokens: number;
     /** What the call cost. */
     cost_usd_micro: bigint;
     [field: string]: unknown;

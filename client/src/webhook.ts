@@ -9,7 +9,7 @@ export interface WebhookInput {
   body: string | Uint8Array;
   headers: Headers | Record<string, string | string[] | undefined>;
   /** `whsec_…`; several while one is being replaced. */
-  secret: string | string[];
+  secret: string | string[] | undefined;
   /** How old, or how far ahead of the clock, it may be; 300 unless said otherwise. */
   toleranceSeconds?: number | undefined;
   now?: Date | undefined;
@@ -71,8 +71,8 @@ function signatureOf(text: string): Uint8Array<ArrayBuffer> | null {
   return text.startsWith('v1,') ? base64(text.slice(3)) : null;
 }
 
-function secretOf(secret: string): Uint8Array<ArrayBuffer> {
-  const bytes = secret.startsWith('whsec_') ? base64(secret.slice('whsec_'.length)) : null;
+function secretOf(secret: string | undefined): Uint8Array<ArrayBuffer> {
+  const bytes = secret?.startsWith('whsec_') ? base64(secret.slice('whsec_'.length)) : null;
   if (!bytes || bytes.length < 24)
     throw badArgument('A webhook secret is whsec_ and base64, as the cabinet shows it.', 'secret');
   return bytes;

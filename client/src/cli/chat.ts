@@ -137,8 +137,7 @@ async function reply(talk: Talk, signal: AbortSignal): Promise<string> {
     for await (const chunk of await client.chat.create(request, { signal })) {
       id = chunk.id;
       usage = chunk.usage ?? usage;
-      const part: unknown = chunk.choices[0]?.delta.content;
-      if (typeof part !== 'string') continue;
+      const part = chunk.choices[0]?.delta.content ?? '';
       text += part;
       process.stdout.write(shown(part));
     }
@@ -155,7 +154,7 @@ async function reply(talk: Talk, signal: AbortSignal): Promise<string> {
   }
   if (!usage) return '';
   talk.spent += usage.cost_usd_micro;
-  return `${formatUsd(usage.cost_usd_micro)} · ${Number(usage.prompt_tokens)} tokens in, ${Number(usage.completion_tokens)} out`;
+  return `${formatUsd(usage.cost_usd_micro)} · ${usage.prompt_tokens} tokens in, ${usage.completion_tokens} out`;
 }
 
 /** Null where the service does not tell it at once. */

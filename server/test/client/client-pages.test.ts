@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { signWebhook } from '../../src/core/webhook.ts';
 import { startService, type Service } from '../kit/service.ts';
 import { openSandbox, type Opened } from '../upstreams/sandbox-kit.ts';
-import { installed, root, run, type Project } from './package-kit.ts';
+import { installed, root, run, strict, tools, type Project } from './package-kit.ts';
 
 /** Every program of docs/client.md and of the package's own page, as it stands, with the package. */
 
@@ -48,9 +48,13 @@ const expected: Record<string, RegExp> = {
 };
 
 const programs = pages.flatMap((page) =>
-  [...readFileSync(path.join(root, page), 'utf8').matchAll(/^```js ?(.*)\n([^]*?)^```$/gm)].map(
-    ([, word, text]) => ({ name: `${page} ${word}`, text: text! }),
-  ),
+  [
+    ...readFileSync(path.join(root, page), 'utf8').matchAll(/^```([jt]s) ?(.*)\n([^]*?)^```$/gm),
+  ].map(([, language, word, text]) => ({
+    name: `${page} ${word}`,
+    text: text!,
+    file: language === 'ts' ? 'program.mts' : 'program.mjs',
+  })),
 );
 
 test('every program of the pages is one that is run', () => {
@@ -58,11 +62,22 @@ test('every program of the pages is one that is run', () => {
   assert.deepEqual(names.toSorted(), Object.keys(expected).toSorted());
 });
 
-for (const [i, { name, text }] of programs.entries()) {
+test('every program compiles under strict', async () => {
+  const types = path.join(project.dir, 'node_modules', '@types');
+  symlinkSync(path.join(root, 'node_modules', '@types'), types);
+  const files = programs.map((_, i) => `typed-${i}.mts`);
+  for (const [i, { text }] of programs.entries()) project.write({ [files[i]!]: text });
+  project.write({ 'tsconfig.json': strict(files) });
+  const checked = await run(path.join(tools, 'tsc'), ['-p', '.'], project.dir);
+  assert.equal(checked.stdout, '');
+  assert.equal(checked.code, 0);
+});
+
+for (const { name, text, file } of programs) {
   test(`${name} runs and says what it should`, async () => {
     const called = name.endsWith('webhook') ? await delivery() : '';
-    project.write({ [`program-${i}.mjs`]: text + called });
-    const ended = await run(process.execPath, [`program-${i}.mjs`], project.dir, env);
+    project.write({ [file]: text + called });
+    const ended = await run(process.execPath, [file], project.dir, env);
     assert.equal(ended.code, 0, ended.stderr);
     assert.equal(ended.stderr, '');
     assert.match(ended.stdout, expected[name]!);

@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { openSandbox, type Opened } from '../upstreams/sandbox-kit.ts';
+import { run as runTool, strict, tools } from './package-kit.ts';
 
 /** Every program of docs/clients.md, as it stands, in a project of its own beside the stock packages. */
 
@@ -23,7 +24,7 @@ before(async () => {
   account = await service.account();
   project = mkdtempSync(join(tmpdir(), 'farebox-clients-'));
   mkdirSync(join(project, 'node_modules'));
-  for (const name of ['ai', '@ai-sdk', 'openai']) {
+  for (const name of ['ai', '@ai-sdk', '@farebox', '@types', 'openai']) {
     symlinkSync(join(root, 'node_modules', name), join(project, 'node_modules', name));
   }
 });
@@ -46,8 +47,7 @@ const expected: Record<string, RegExp[]> = {
 
 const programs = [...page.matchAll(/^```js (\S+)\n([\s\S]*?)^```$/gm)].map((found) => ({
   word: found[1]!,
-  // The package is not installed for its own tests: its source stands in.
-  text: found[2]!.replace("'@farebox/client/ai'", JSON.stringify(join(root, 'client/src/ai.ts'))),
+  text: found[2]!,
 }));
 
 test('every program of the page is one that is run', () => {
@@ -55,6 +55,15 @@ test('every program of the page is one that is run', () => {
   assert.deepEqual([...new Set(words)].sort(), Object.keys(expected).sort());
   assert.equal(words.length, Object.values(expected).flat().length);
   assert.equal([...page.matchAll(/^```js/gm)].length, programs.length);
+});
+
+test('every program compiles under strict', async () => {
+  const files = programs.map((_, i) => `typed-${i}.mts`);
+  for (const [i, { text }] of programs.entries()) writeFileSync(join(project, files[i]!), text);
+  writeFileSync(join(project, 'tsconfig.json'), strict(files));
+  const checked = await runTool(join(tools, 'tsc'), ['-p', '.'], project);
+  assert.equal(checked.stdout, '');
+  assert.equal(checked.code, 0);
 });
 
 const seen: Record<string, number> = {};

@@ -77,6 +77,7 @@ export function run(
 export function strict(files: string[]): string {
   const compilerOptions = {
     strict: true,
+    noUncheckedIndexedAccess: true,
     noEmit: true,
     skipLibCheck: true,
     target: 'es2022',

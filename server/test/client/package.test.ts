@@ -263,7 +263,7 @@ export async function all(signal: AbortSignal): Promise<bigint | null> {
   const mine = await farebox.run<Output & { mine: number }>('m', {});
   const n: number = mine.output.mine;
   const stream = await farebox.chat.create({ model: 'm', messages: [{ role: 'user', content: 'x' }], stream: true });
-  for await (const chunk of stream) { const cost: bigint | undefined = chunk.usage?.cost_usd_micro; void cost; }
+  for await (const chunk of stream) { const cost: bigint | undefined = chunk.usage?.cost_usd_micro; const piece: string = chunk.choices[0]?.delta.content ?? ''; void [cost, piece]; }
   const reply = await farebox.chat.create({ model: 'm', messages: [{ role: 'user', content: 'x' }] });
   const text: string | null | undefined = reply.choices[0]?.message.content;
   const event: WebhookEvent = await verifyWebhook({ body: '', headers: new Headers(), secret: 'whsec_' });
@@ -276,6 +276,14 @@ export async function all(signal: AbortSignal): Promise<bigint | null> {
     }
   }
   const paid: bigint = reply.usage.cost_usd_micro;
+  const called: string | undefined = reply.choices[0]?.message.tool_calls?.flatMap((call) => call.type === 'function' ? [call.function.name] : [])[0];
+  await farebox.chat.create({ model: 'm', messages: [reply.choices[0]!.message, { role: 'tool', tool_call_id: 'x', content: 'y' }] });
+  const charged: bigint = card.charged_usd_micro;
+  const completed: 'COMPLETED' = card.status;
+  const now = await farebox.status('r');
+  if (now.status === 'FAILED') { const why: string = now.error.message; void why; }
+  // @ts-expect-error there is one only where it FAILED
+  else void now.error.message;
   interface Mine { prompt: string; image_url?: string }
   const input: Mine = { prompt: 'x' };
   await farebox.estimate('m', input);
@@ -290,7 +298,7 @@ export async function all(signal: AbortSignal): Promise<bigint | null> {
   await farebox.estimate('m', 'x');
   // @ts-expect-error a number is no amount
   await farebox.run('m', {}, { maxUsdMicro: 5 });
-  void [url, n, text, status, paid];
+  void [url, n, text, status, paid, called, charged, completed];
   return card.charged_usd_micro;
 }
 `;

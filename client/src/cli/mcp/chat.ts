@@ -94,9 +94,9 @@ async function talk(desk: Desk, wish: Wish, call: Call, hold: Hold): Promise<Ans
     for await (const chunk of stream) {
       hold.requestId ??= chunk.id.replace(/^chatcmpl-/, '');
       const [choice] = chunk.choices;
-      if (typeof choice?.delta.content === 'string') text += choice.delta.content;
+      text += choice?.delta.content ?? '';
       finish_reason = choice?.finish_reason ?? finish_reason;
-      if (chunk.usage) usage = chunk.usage as ChatUsage;
+      if (chunk.usage) usage = chunk.usage;
       tell(`${text.length} characters so far`);
     }
   } finally {

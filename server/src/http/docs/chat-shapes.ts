@@ -81,6 +81,37 @@ const ownFields: Record<string, Schema> = {
 
 const requestFields = { ...ownFields, ...passedFields };
 
+const usageFields = {
+  prompt_tokens: integer('Tokens read.'),
+  completion_tokens: integer('Tokens written.'),
+  total_tokens: integer('Both.'),
+  cost_usd_micro: microUsd('What the call cost.'),
+};
+
+/** What a model writes besides its text, whole or piece by piece. */
+const writtenFields = {
+  refusal: nullable(text('Why the model does not answer.')),
+  reasoning: nullable(text('What it thought; some models say `reasoning_content`.')),
+  reasoning_content: nullable(text('What it thought; some models say `reasoning`.')),
+};
+const toolCallPiece = openObject(
+  {
+    index: integer('Which call of the reply it belongs to.'),
+    id: text('In the first piece of a call.'),
+    type: text('`function` or `custom`, in the first piece of a call.'),
+    function: openObject(
+      { name: text('In the first piece.'), arguments: text('The next piece of the JSON.') },
+      ['name', 'arguments'],
+    ),
+    custom: openObject({ name: text('In the first piece.'), input: text('The next piece.') }, [
+      'name',
+      'input',
+    ]),
+  },
+  ['id', 'type', 'function', 'custom'],
+);
+const written = [...Object.keys(writtenFields), 'tool_calls'];
+
 export const schemas: Record<string, Schema> = {
   ChatMessage: openObject(
     {
@@ -111,18 +142,23 @@ export const schemas: Record<string, Schema> = {
     Object.keys(requestFields).filter((name) => name !== 'model' && name !== 'messages'),
     { description: 'Fields that are not named here are dropped.' },
   ),
-  ChatUsage: openObject(
-    {
-      prompt_tokens: integer('Tokens read.'),
-      completion_tokens: integer('Tokens written.'),
-      total_tokens: integer('Both.'),
-      cost_usd_micro: microUsd('What the call cost.'),
-    },
-    [],
-    {
-      description: "The model's own count where it gives one; else what was delivered is counted.",
-    },
-  ),
+  ChatUsage: openObject(usageFields, [], {
+    description: "The model's own count where it gives one; else what was delivered is counted.",
+  }),
+  FunctionCall: openObject({
+    id: text('Names the call; the reply with its result has it as `tool_call_id`.'),
+    type: { type: 'string', enum: ['function'] },
+    function: openObject({
+      name: text('The tool.'),
+      arguments: text('JSON, as the model wrote it: it may be invalid.'),
+    }),
+  }),
+  CustomCall: openObject({
+    id: text('Names the call; the reply with its result has it as `tool_call_id`.'),
+    type: { type: 'string', enum: ['custom'] },
+    custom: openObject({ name: text('The tool.'), input: text('What the model wrote.') }),
+  }),
+  ToolCall: { anyOf: [ref('FunctionCall'), ref('CustomCall')] },
   ChatCompletion: openObject(
     {
       id: text('`chatcmpl-` and the id of the request.'),
@@ -132,10 +168,15 @@ export const schemas: Record<string, Schema> = {
       choices: list(
         openObject({
           index: integer('0.'),
-          message: openObject({
-            role: text('`assistant`.'),
-            content: nullable(text('The reply.')),
-          }),
+          message: openObject(
+            {
+              role: { type: 'string', enum: ['assistant'] },
+              content: nullable(text('The reply.')),
+              ...writtenFields,
+              tool_calls: nullable(list(ref('ToolCall'), 'Tools that the model calls.')),
+            },
+            written,
+          ),
           finish_reason: nullable(text('`stop`, `length`, `tool_calls` …')),
         }),
         'One.',
@@ -154,7 +195,16 @@ export const schemas: Record<string, Schema> = {
         openObject(
           {
             index: integer('0.'),
-            delta: { type: 'object', additionalProperties: true, description: 'What is new.' },
+            delta: openObject(
+              {
+                role: text('`assistant`, in the first chunk.'),
+                content: nullable(text('The next piece of the reply.')),
+                ...writtenFields,
+                tool_calls: nullable(list(toolCallPiece, 'Pieces of tool calls.')),
+              },
+              ['role', 'content', ...written],
+              { description: 'What is new.' },
+            ),
             finish_reason: nullable(text('In the last chunk of the text.')),
           },
           ['finish_reason'],
@@ -162,7 +212,7 @@ export const schemas: Record<string, Schema> = {
         'Empty in the usage chunk.',
       ),
       usage: nullable(
-        openObject({ cost_usd_micro: microUsd('What the call cost.') }, [], {
+        openObject(usageFields, [], {
           description: 'Where asked for: null until the last chunk, then as `ChatUsage`.',
         }),
       ),
