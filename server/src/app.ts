@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { auditNowAndThen } from './auditor.ts';
 import type { Config } from './config.ts';
 import { ping } from './db/migrate.ts';
+import * as keys from './db/keys.ts';
 import * as people from './db/people.ts';
 import * as queue from './db/queue.ts';
 import * as pages from './db/request-pages.ts';
@@ -217,6 +218,7 @@ function httpDeps(
     live: livePages(parts, given.times),
     viewers: createViewers({
       areStillThere: (viewers) => people.areStillThere(db, viewers),
+      areGood: (hashes) => keys.areGood(db, hashes),
       onError: seldomly((told) => log.warn(told, 'could not look who is still there')),
       everyMs: given.times.viewersMs,
     }),
@@ -233,6 +235,9 @@ function httpDeps(
       Math.ceil(config.FAREBOX_IN_FLIGHT_MAX / 4),
       config.FAREBOX_OPEN_UPLOADS,
     ),
+    calls: createBudget(config.FAREBOX_IN_FLIGHT_MAX, null),
+    reading: createBudget(Math.ceil(config.FAREBOX_IN_FLIGHT_MAX / 2), null),
+    streams: createBudget(config.FAREBOX_STREAMS_MAX, null),
     strangers: createBudget(Math.ceil(config.FAREBOX_IN_FLIGHT_MAX / 8), null),
     bodies: createBudget(config.FAREBOX_BODIES_MAX_BYTES, config.FAREBOX_BODIES_MAX_BYTES / 4),
     settings: {
@@ -243,8 +248,6 @@ function httpDeps(
       uploadMaxBytes: config.FAREBOX_UPLOAD_MAX_BYTES,
       fileTtlSeconds: config.FAREBOX_FILE_DAYS * daySeconds,
       filesMaxBytes: config.FAREBOX_FILES_MAX_BYTES,
-      inFlightMax: config.FAREBOX_IN_FLIGHT_MAX,
-      streamsMax: config.FAREBOX_STREAMS_MAX,
       queueAgeSeconds: config.FAREBOX_QUEUE_AGE_SECONDS,
       webhookHttpsOnly: config.FAREBOX_WEBHOOK_HTTPS_ONLY,
       metricsToken: config.FAREBOX_METRICS_TOKEN,

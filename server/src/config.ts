@@ -206,7 +206,7 @@ const settings = {
     1,
     1_000_000,
     '2000',
-    'Calls one process works on at once; beyond it 503.',
+    'Calls one process works on at once; beyond it 503. An account or person holds at most as many as it leaves to all others; beyond it 429. Half as many bodies may still be on their way, shared the same way.',
   ),
   FAREBOX_BODIES_MAX_BYTES: int(
     16 * 1024 * 1024,
@@ -218,7 +218,7 @@ const settings = {
     1,
     1_000_000,
     '20000',
-    'Status streams and open pages of the web side that one process holds; beyond it 503.',
+    'Status streams, waits and open pages of the web side that one process holds; beyond it 503. An account holds at most as many as it leaves to all others; beyond it 429.',
   ),
   FAREBOX_SANDBOX: flag(
     'on',

@@ -223,6 +223,25 @@ export async function accountOf(db: Connection, keyId: string): Promise<string |
   return row?.account_id ?? null;
 }
 
+/** For each hash, whether it is a key's text now that may be used now. */
+export async function areGood(db: Connection, hashes: Buffer[]): Promise<boolean[]> {
+  const rows = await db.run<{ n: number }>(sql`
+    with asked as (
+      select hash, n::int - 1 as n
+      from unnest(${hashes}::bytea[]) with ordinality as c (hash, n)
+    ), found as (
+      select c.n, k.account_id, k.expires_at, k.revoked_at
+      from asked c join keys k on k.hash = c.hash
+      union all
+      select c.n, k.account_id, k.expires_at, k.revoked_at
+      from asked c join keys k on k.previous_hash = c.hash and k.previous_until > now()
+    )
+    select f.n from found f join accounts a on a.id = f.account_id and a.status = 'active'
+    where f.revoked_at is null and (f.expires_at is null or f.expires_at > now())`);
+  const good = new Set(rows.map(({ n }) => n));
+  return hashes.map((_, n) => good.has(n));
+}
+
 export interface KeyRow {
   id: string;
   account_id: string;

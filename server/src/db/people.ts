@@ -267,14 +267,14 @@ export async function countTry(
 }
 
 /** A page that is open: who looks at which account, signed in how. */
-export interface Viewer {
+export interface PersonViewer {
   session_id: string;
   person_id: string;
   account_id: string;
 }
 
 /** For each, whether they are still signed in and still belong to the account. */
-export async function areStillThere(db: Connection, viewers: Viewer[]): Promise<boolean[]> {
+export async function areStillThere(db: Connection, viewers: PersonViewer[]): Promise<boolean[]> {
   const rows = await db.run<{ n: bigint }>(sql`
     select d.n from unnest(${viewers.map((v) => v.session_id)}::uuid[],
       ${viewers.map((v) => v.person_id)}::uuid[], ${viewers.map((v) => v.account_id)}::uuid[])

@@ -4,6 +4,7 @@ import { hashKey, parseAuthorization } from '../core/key.ts';
 import type { Caller, Lapsed, Rate, Spender } from '../db/keys.ts';
 import { headerValues } from '../lib/headers.ts';
 import type { HttpDeps } from './deps.ts';
+import type { KeyViewer } from './viewers.ts';
 
 const policyName = 'calls';
 const windowSeconds = 60;
@@ -13,10 +14,11 @@ export async function authenticate(
   req: FastifyRequest,
   reply: FastifyReply,
   deps: HttpDeps,
-): Promise<Caller> {
+): Promise<{ caller: Caller; viewer: KeyViewer }> {
   const key = parseAuthorization(headerValues(req.raw.rawHeaders, 'authorization'));
   if (key === null) throw new ApiError('unauthorized', { headers: challenge });
-  const caller = await deps.authenticate(hashKey(key));
+  const key_hash = hashKey(key);
+  const caller = await deps.authenticate(key_hash);
   if (caller === null) {
     throw new ApiError('unauthorized', {
       message: 'This key is revoked or was never one.',
@@ -33,7 +35,7 @@ export async function authenticate(
   }
   setRateHeaders(reply, caller.rate);
   if (!caller.rate.granted) throw tooManyCalls(caller.rate);
-  return caller;
+  return { caller, viewer: { key_hash, account_id: caller.account_id } };
 }
 
 /** Only who has the key hears this. */

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { ApiError } from '../core/errors.ts';
 import { parseJson } from '../lib/json.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
+import { takeShare } from './shed.ts';
 
 /** JSON bodies: bounded in size, time, memory and shape before anything looks at them. */
 
@@ -56,11 +57,27 @@ async function readJsonBody(
   let held = 0;
   // What was made of the body lives as long as its call.
   reply.raw.once('close', () => deps.bodies.give(account_id, held));
-  return collect(stream, deps.settings.times.bodyMs, maxBytes, (bytes) => {
-    if (!deps.bodies.take(account_id, bytes)) return tooMuchHeld();
-    held += bytes;
-    return null;
-  });
+  return reading(account_id, deps, () =>
+    collect(stream, deps.settings.times.bodyMs, maxBytes, (bytes) => {
+      if (!deps.bodies.take(account_id, bytes)) return tooMuchHeld();
+      held += bytes;
+      return null;
+    }),
+  );
+}
+
+/** Reads a body in this account's or person's share. Throws as `takeShare` does. */
+export async function reading(
+  owner: string,
+  deps: Pick<HttpDeps, 'reading' | 'metrics'>,
+  read: () => Promise<Buffer>,
+): Promise<Buffer> {
+  takeShare(deps.reading, owner, 'bodies still on their way', deps);
+  try {
+    return await read();
+  } finally {
+    deps.reading.give(owner, 1);
+  }
 }
 
 function tooLarge(maxBytes: number): ApiError {

@@ -4,7 +4,6 @@ import type { Ending } from '../core/request.ts';
 import type { Links } from '../core/views.ts';
 import type { QueueView } from './queue-view.ts';
 import type { Caller, Lapsed, Spender } from '../db/keys.ts';
-import type { Viewer } from '../db/people.ts';
 import type { CalledBack, CardRow, StatusRow } from '../db/requests.ts';
 import type { Budget } from '../lib/budget.ts';
 import type { Database } from '../lib/sql.ts';
@@ -16,7 +15,7 @@ import type { Upstream } from '../upstreams/upstream.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Live } from './live.ts';
 import type { Times } from './times.ts';
-import type { Viewers } from './viewers.ts';
+import type { Viewer, Viewers } from './viewers.ts';
 import type { Watch } from './watch.ts';
 
 /**
@@ -61,6 +60,12 @@ export interface HttpDeps {
   drains: Budget;
   /** Uploads that are open here, by account. */
   openUploads: Budget;
+  /** Calls under way: by network until key or session are known, then by account or person. */
+  calls: Budget;
+  /** Calls whose body is still being read, by account or person. */
+  reading: Budget;
+  /** Event streams and waits that are open here, by account. */
+  streams: Budget;
   /** Calls of the web pages that nobody has signed in for, by network. */
   strangers: Budget;
   /** Bytes of JSON bodies, until their calls are over. */
@@ -87,8 +92,6 @@ export interface HttpSettings {
   fileTtlSeconds: number;
   /** What an account's uploaded files may take together. */
   filesMaxBytes: number;
-  inFlightMax: number;
-  streamsMax: number;
   /** An upstream whose queue is older takes no more submits. */
   queueAgeSeconds: number;
   webhookHttpsOnly: boolean;
@@ -103,8 +106,10 @@ export interface HttpSettings {
 /** A call whose key was accepted. */
 export type Keyed = FastifyRequest & {
   caller: Spender;
-  /** Of a call from the pages: what it holds open ends with their right to it. */
-  viewer?: Viewer;
+  /** What the call holds open ends when this key or person loses access. */
+  viewer: Viewer;
+  /** Moves the call's place into the share of this account or person. */
+  belongsTo: (owner: string) => void;
   /** From now on it only waits: it makes room for a call that works. */
   rest: () => void;
   /** Of a poll: asked for while the key was judged. */

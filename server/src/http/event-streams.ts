@@ -1,40 +1,50 @@
 import type { FastifyReply } from 'fastify';
-import { ApiError } from '../core/errors.ts';
 import { openEventStream, type EventStream } from '../lib/sse.ts';
-import type { HttpDeps, Keyed } from './deps.ts';
+import type { HttpDeps } from './deps.ts';
 import { hijackHeaders } from './hijack.ts';
-import { overWords } from './viewers.ts';
+import { takeShare } from './shed.ts';
+import { overWords, type Viewer } from './viewers.ts';
 
-/** Event streams that stay open while nothing happens: there is room for so many. */
+/** Event streams that stay open while nothing happens. */
 
 const bufferMaxBytes = 64 * 1024;
 
-type Held = Pick<Keyed, 'rest' | 'viewer'>;
-
-/** True where no further call may be held. */
-export function isFull({ watch, live, settings }: HttpDeps): boolean {
-  return watch.size() + live.size() >= settings.streamsMax;
+/** False: a call that would wait is answered at once. */
+export function mayHold(viewer: Viewer, { streams, viewers }: HttpDeps): boolean {
+  return streams.left(viewer.account_id) > 0 && !viewers.isFull(viewer);
 }
 
 /**
- * Opens a stream that says so and ends when this process stops, or when the person who opened it
- * from the pages has no right to it any more. Throws `capacity_unavailable`, and then `instead`
- * tells what to do, or `rate_limited`.
+ * Takes one of the account's places for streams and waits, until the returned function is called.
+ * `over` is called when the key or person loses access. Throws `rate_limited` or
+ * `capacity_unavailable`.
+ */
+export function hold(viewer: Viewer, deps: HttpDeps, over: () => void): () => void {
+  const { account_id } = viewer;
+  const leave = deps.viewers.join(viewer, over);
+  try {
+    takeShare(deps.streams, account_id, 'streams and waits open', deps);
+  } catch (error) {
+    leave();
+    throw error;
+  }
+  return () => {
+    deps.streams.give(account_id, 1);
+    leave();
+  };
+}
+
+/**
+ * Opens a stream that says so and ends when this process stops, or when the key or person that
+ * opened it loses access. Throws as `hold` does.
  */
 export function holdStream(
-  req: Held,
+  req: { viewer?: Viewer; rest: () => void },
   reply: FastifyReply,
   deps: HttpDeps,
-  instead: string,
 ): EventStream {
-  if (isFull(deps)) {
-    deps.metrics.shed.inc({ reason: 'streams' });
-    throw new ApiError('capacity_unavailable', {
-      message: `This server holds as many streams as it may. ${instead}`,
-    });
-  }
-  const over = () => endStream(events, 'access', overWords);
-  const leave = req.viewer && deps.viewers.join(req.viewer, over);
+  const viewer = req.viewer!;
+  const leave = hold(viewer, deps, () => endStream(events, 'access', overWords(viewer)));
   req.rest();
   const headers = hijackHeaders(reply);
   reply.hijack();
@@ -44,7 +54,7 @@ export function holdStream(
   events.closed.addEventListener('abort', () => {
     deps.draining.removeEventListener('abort', drain);
     deps.metrics.streams.dec();
-    leave?.();
+    leave();
   });
   deps.draining.addEventListener('abort', drain);
   if (deps.draining.aborted) drain();

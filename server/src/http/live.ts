@@ -12,8 +12,6 @@ import type { Moved } from '../ledger/statement.ts';
 export interface Live {
   /** Tells a page until the returned function is called. */
   open(accountId: string, page: Page): () => void;
-  /** Pages that are open now. */
-  size(): number;
   close(): void;
 }
 
@@ -76,7 +74,6 @@ class Watcher implements Live {
   readonly #accounts = new Map<string, Account>();
   readonly #offs: (() => void)[];
   readonly #looks: NodeJS.Timeout;
-  #size = 0;
   #wanted = new Set<string>();
   #wantsAll = false;
   /** A look has failed: what it would have told is not known. */
@@ -104,18 +101,13 @@ class Watcher implements Live {
     const account = this.#accounts.get(accountId) ?? newAccount(accountId);
     this.#accounts.set(account.id, account);
     account.pages.add(page);
-    this.#size++;
     if (account.seq === null) this.#hear('any');
     else page.tell('balance', account.balance);
     return () => {
-      if (account.pages.delete(page)) this.#size--;
+      account.pages.delete(page);
       if (account.pages.size === 0 && this.#accounts.get(account.id) === account)
         this.#accounts.delete(account.id);
     };
-  }
-
-  size(): number {
-    return this.#size;
   }
 
   close(): void {

@@ -16,7 +16,7 @@ import type { StatusRow } from '../db/requests.ts';
 import { isUuid } from '../lib/id.ts';
 import type { EventStream } from '../lib/sse.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
-import { holdStream, isFull } from './event-streams.ts';
+import { hold, holdStream, mayHold } from './event-streams.ts';
 import {
   badParameter,
   limitOf,
@@ -26,7 +26,7 @@ import {
   optionalText,
   type Query,
 } from './query.ts';
-import { overWords } from './viewers.ts';
+import { accessOver } from './viewers.ts';
 
 const waitMaxSeconds = 60;
 const pageDefault = 20;
@@ -45,15 +45,11 @@ export function statusAhead(req: Keyed, deps: HttpDeps): void {
 export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<StatusView> {
   const waitSeconds = readWait((req.query as Record<string, unknown>).wait);
   let row = own(req, await (req.row ?? deps.status(requestId(req))));
-  if (waitSeconds > 0 && !isFinal(row.status) && mayWait(req, deps))
+  if (waitSeconds > 0 && !isFinal(row.status) && mayHold(req.viewer, deps))
     row = await changed(row, waitSeconds, req, deps);
   const again = pollAgainSeconds(row.status);
   if (again !== null) reply.header('retry-after', String(again));
   return view(row, deps);
-}
-
-function mayWait({ viewer }: Keyed, deps: HttpDeps): boolean {
-  return !isFull(deps) && !(viewer && deps.viewers.isFull(viewer));
 }
 
 /** GET /requests/{request_id}/status/stream */
@@ -73,7 +69,7 @@ export async function follow(
   const row = own(req, await deps.status(requestId(req)));
   const first = await view(row, deps);
   if (req.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();
-  const events = holdStream(req, reply, deps, 'Poll the status_url.');
+  const events = holdStream(req, reply, deps);
   let shown = first.queue_position;
   const stop = deps.watch.watch(row, (newer) => void tell(newer), placed);
   events.closed.addEventListener('abort', stop);
@@ -200,16 +196,16 @@ async function view(row: StatusRow, deps: HttpDeps): Promise<StatusView> {
 
 /**
  * The row once its status is another one, or as it is when the time is over or the caller is gone.
- * Throws `forbidden` where they have no right to it any more.
+ * Throws `unauthorized` or `forbidden` if the key or person loses access meanwhile.
  */
 function changed(row: StatusRow, seconds: number, req: Keyed, deps: HttpDeps): Promise<StatusRow> {
   return new Promise((resolve, reject) => {
     let newest = row;
     const over = () => {
-      reject(new ApiError('forbidden', { message: overWords }));
+      reject(accessOver(req.viewer));
       done();
     };
-    const leave = req.viewer && deps.viewers.join(req.viewer, over);
+    const leave = hold(req.viewer, deps, over);
     req.rest();
     const stop = deps.watch.watch(row, (newer) => {
       newest = newer;
@@ -222,7 +218,7 @@ function changed(row: StatusRow, seconds: number, req: Keyed, deps: HttpDeps): P
     function done(): void {
       clearTimeout(timer);
       stop();
-      leave?.();
+      leave();
       req.raw.removeListener('close', done);
       deps.draining.removeEventListener('abort', done);
       resolve(newest);

@@ -22,7 +22,7 @@ import { asksForPage, noPage } from './web/pages.ts';
 import type { WebRoute } from './web/routes.ts';
 import { networkOf } from './web/throttle.ts';
 import { isStranger, type WebDeps } from './web/visit.ts';
-import { createShedLog } from './shed.ts';
+import { createShedLog, takeShare, tooMuch } from './shed.ts';
 
 /** Longer than load balancers keep an idle connection: the side that closes it must be theirs. */
 const keepAliveTimeoutMs = 65_000;
@@ -87,17 +87,16 @@ function nothingAt(req: FastifyRequest): string {
   return `There is nothing at ${req.url.split('?')[0]!.slice(0, 200)}. ${offered}`;
 }
 
-const tooMuch = 'This server has too much to do. Nothing was charged; retry with backoff.';
 const tooManyStrangers =
   'Too many calls are under way that nobody has signed in for. Retry with backoff.';
 const tooManyHere = `A connection takes ${callsPerConnectionMax} calls at once. Nothing was charged; wait for a reply, or open another connection.`;
 
 /**
- * Counts the calls under way, refuses those beyond the bound, and measures all of them. Strangers
- * have places of their own: who has neither key nor session takes none of those who pay.
+ * Counts the calls under way and measures them. Each holds one place: of its network until its key
+ * or session is known, then of its account or person, so that nobody can take all places. Calls
+ * that anyone may make, and that have a body, have places of their own.
  */
 function bound(app: FastifyInstance, deps: HttpDeps): void {
-  let inFlight = 0;
   const connections = watchConnections(app, deps.settings.times);
   const shedLog = createShedLog(deps.log);
   deps.draining.addEventListener('abort', () => connections.announceEnd(), { once: true });
@@ -113,28 +112,15 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
       reply.raw.once('close', () => discardRest(req.raw, lingerMs));
       sendError(new ApiError('capacity_unavailable', { message, expected: true }), req, reply);
     };
-    if (inFlight >= deps.settings.inFlightMax && !isOutside(req))
-      return refuse('in_flight', tooMuch);
     if (calls.size >= callsPerConnectionMax) return refuse('connection', tooManyHere);
-    const network = isStranger(req) ? networkOf(req.ip) : null;
-    if (network !== null && !deps.strangers.take(network, 1))
-      return refuse('strangers', tooManyStrangers);
+    const place = placeOf(req, deps);
+    if (place === 'strangers') return refuse(place, tooManyStrangers);
+    if (place === 'in_flight') return refuse(place, tooMuch);
     calls.add(reply.raw);
-    const count = (one: 1 | -1) => {
-      if (network === null) deps.metrics.counts.inFlight = inFlight += one;
-      else if (one === -1) deps.strangers.give(network, 1);
-    };
-    count(1);
-    let working = true;
-    const rest = () => {
-      if (!working) return;
-      working = false;
-      count(-1);
-    };
-    (req as Keyed).rest = rest;
+    Object.assign(req, place);
     reply.raw.once('close', () => {
       calls.delete(reply.raw);
-      rest();
+      place.rest();
       discardRest(req.raw, lingerMs);
       // Its headers may have left before the stop began.
       if (deps.draining.aborted && calls.size === 0) req.raw.socket.end();
@@ -146,6 +132,37 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
     });
     done();
   });
+}
+
+/** Takes a call's place; the reason if there is none left. */
+function placeOf(
+  req: FastifyRequest,
+  deps: HttpDeps,
+): Pick<Keyed, 'belongsTo' | 'rest'> | 'strangers' | 'in_flight' {
+  const { counts } = deps.metrics;
+  const stranger = isStranger(req);
+  let budget = stranger ? deps.strangers : isOutside(req) ? null : deps.calls;
+  let owner = networkOf(req.ip);
+  if (budget?.take(owner, 1) === false) return stranger ? 'strangers' : 'in_flight';
+  const counted = stranger ? 0 : 1;
+  counts.inFlight += counted;
+  let working = true;
+  return {
+    belongsTo(id) {
+      if (!working || budget !== deps.calls) return;
+      budget.give(owner, 1);
+      budget = null;
+      takeShare(deps.calls, id, 'calls under way', deps);
+      budget = deps.calls;
+      owner = id;
+    },
+    rest() {
+      if (!working) return;
+      working = false;
+      counts.inFlight -= counted;
+      budget?.give(owner, 1);
+    },
+  };
 }
 
 /** A line a call, with nothing that the caller has written in it. */
@@ -170,7 +187,7 @@ function logCalls(app: FastifyInstance, logger: FastifyBaseLogger): void {
 /** By the route, not by the target's text: that may be written as a whole URL. */
 function isOutside(req: FastifyRequest): boolean {
   const { url } = req.routeOptions;
-  return isStranger(req) || (url !== undefined && !/^\/(v1|api|fal)\//.test(url));
+  return url !== undefined && !/^\/(v1|api|fal)\//.test(url);
 }
 
 /** What Node would serve, or refuse with an empty body. */
@@ -235,9 +252,12 @@ function handlerOf(route: Call, deps: HttpDeps): Pick<RouteOptions, 'handler' | 
   if (route.who !== 'key') return { handler: route.handler };
   return {
     onRequest: async (req, reply) => {
+      const keyed = req as Keyed;
       const judged = authenticate(req, reply, deps);
-      route.ahead?.(req as Keyed, deps);
-      (req as Keyed).caller = await judged;
+      route.ahead?.(keyed, deps);
+      const { caller, viewer } = await judged;
+      keyed.belongsTo(caller.account_id);
+      Object.assign(keyed, { caller, viewer });
     },
     handler: (req, reply) => route.handler(req as Keyed, reply),
   };

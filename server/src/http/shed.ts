@@ -1,4 +1,5 @@
 import { ApiError } from '../core/errors.ts';
+import type { Budget } from '../lib/budget.ts';
 import type { HttpDeps } from './deps.ts';
 
 /** How this process refuses what is too much for it. */
@@ -12,6 +13,29 @@ export function closedHere(deps: Pick<HttpDeps, 'draining' | 'spaceLow'>): ApiEr
   }
   if (deps.spaceLow()) return new ApiError('capacity_unavailable', { cause: 'disk space is low' });
   return null;
+}
+
+export const tooMuch = 'This server has too much to do. Nothing was charged; retry with backoff.';
+
+/**
+ * Takes one of what all accounts share. Throws `rate_limited` if this account holds its share, and
+ * `capacity_unavailable` if it holds nothing and others hold everything.
+ */
+export function takeShare(
+  budget: Budget,
+  owner: string,
+  what: string,
+  { metrics }: Pick<HttpDeps, 'metrics'>,
+): void {
+  if (budget.take(owner, 1)) return;
+  const held = budget.held(owner);
+  metrics.shed.inc({ reason: held === 0 ? 'in_flight' : 'share' });
+  if (held === 0) throw new ApiError('capacity_unavailable', { message: tooMuch, expected: true });
+  throw new ApiError('rate_limited', {
+    message: `You have ${held} ${what} on this server, as many as are left for all others. Nothing was charged; wait until one has ended, and retry with backoff.`,
+    details: { held },
+    headers: { 'retry-after': '1' },
+  });
 }
 
 const everyMs = 5_000;

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { authenticate, challenge } from './auth.ts';
 import { turnOf } from './connections.ts';
-import type { HttpDeps } from './deps.ts';
+import type { HttpDeps, Keyed } from './deps.ts';
 import { matches } from './cached.ts';
 import { parseRange } from './range.ts';
 
@@ -35,12 +35,15 @@ export async function holder(
   judge: (link: PresentedLink) => 'valid' | 'expired' | 'invalid',
 ): Promise<string | null> {
   const { exp, sig } = req.query as Record<string, unknown>;
-  if (exp === undefined && sig === undefined)
-    return (await authenticate(req, reply, deps)).account_id;
+  const byKey = async () => {
+    const { account_id } = (await authenticate(req, reply, deps)).caller;
+    (req as Keyed).belongsTo(account_id);
+    return account_id;
+  };
+  if (exp === undefined && sig === undefined) return byKey();
   const verdict = judge({ exp, sig, now_seconds: Math.floor(Date.now() / 1000) });
   if (verdict === 'valid') return null;
-  if (req.headers.authorization !== undefined)
-    return (await authenticate(req, reply, deps)).account_id;
+  if (req.headers.authorization !== undefined) return byKey();
   if (verdict === 'expired') throw new ApiError('expired');
   throw new ApiError('unauthorized', {
     message: 'The signature of this link is not valid. Fetch response_url for a fresh link.',

@@ -30,7 +30,7 @@ export interface Times {
   repeatWaitMs: number;
   /** How often requests that are waited for are looked at, for hints that were lost. */
   lookMs: number;
-  /** How often it is looked whether who has a page open may still see it. */
+  /** How often the keys and people behind open streams are checked: they end within 5 s. */
   viewersMs: number;
   /** How often streams of queued requests are told their place, where it has moved. */
   placesMs: number;
@@ -57,7 +57,7 @@ export const usualTimes: Times = {
   stallLeastBytes: 16 * 1024,
   repeatWaitMs: 10_000,
   lookMs: 2_000,
-  viewersMs: 10_000,
+  viewersMs: 4_000,
   placesMs: 1_000,
   drainMs: 120_000,
   webhookMs: 10_000,

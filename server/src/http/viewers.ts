@@ -1,14 +1,20 @@
 import { ApiError } from '../core/errors.ts';
-import type { Viewer } from '../db/people.ts';
+import type { PersonViewer } from '../db/people.ts';
+import { challenge } from './auth.ts';
 
-/**
- * Who looks at something that stays open, with a right that may be taken from them meanwhile: all
- * of them are judged anew now and then.
- */
+/** The key with which something was opened that stays open. */
+export interface KeyViewer {
+  key_hash: Buffer;
+  account_id: string;
+}
+
+export type Viewer = PersonViewer | KeyViewer;
+
+/** Checks now and then whether the keys and people behind open streams still have access. */
 export interface Viewers {
   /**
-   * Until the returned function is called; `over` is called where they have no right to it any
-   * more. Throws `rate_limited` where they hold as many as one person may.
+   * Until the returned function is called; `over` is called when they lose access. Throws
+   * `rate_limited` where they hold as many as one person may.
    */
   join(viewer: Viewer, over: () => void): () => void;
   isFull(viewer: Viewer): boolean;
@@ -16,7 +22,9 @@ export interface Viewers {
 }
 
 interface Options {
-  areStillThere: (viewers: Viewer[]) => Promise<boolean[]>;
+  areStillThere: (viewers: PersonViewer[]) => Promise<boolean[]>;
+  /** For each hash, whether its key may be used now. */
+  areGood: (hashes: Buffer[]) => Promise<boolean[]>;
   onError: (error: unknown) => void;
   everyMs: number;
 }
@@ -25,24 +33,57 @@ interface Options {
 export const openMax = 20;
 const againSeconds = 30;
 
-/** What somebody is told whose right has ended. */
-export const overWords = 'You are signed out, or belong there no more.';
+export function overWords(viewer: Viewer): string {
+  return 'key_hash' in viewer
+    ? 'This key was revoked or has expired, or its account is suspended.'
+    : 'You are signed out, or belong there no more.';
+}
 
-export function createViewers({ areStillThere, onError, everyMs }: Options): Viewers {
+/** The refusal of a call that waited when access ended. */
+export function accessOver(viewer: Viewer): ApiError {
+  const message = overWords(viewer);
+  return 'key_hash' in viewer
+    ? new ApiError('unauthorized', { message, headers: challenge })
+    : new ApiError('forbidden', { message });
+}
+
+export function createViewers(options: Options): Viewers {
+  const { areStillThere, areGood, onError, everyMs } = options;
   const open = new Map<() => void, Viewer>();
   const held = new Map<string, number>();
   const timer = setInterval(() => void judge().catch(onError), everyMs).unref();
 
   async function judge(): Promise<void> {
-    const all = [...open];
-    if (all.length === 0) return;
-    const there = await areStillThere(all.map(([, viewer]) => viewer));
-    for (const [i, [over]] of all.entries()) if (!there[i] && open.has(over)) over();
+    const people: [() => void, PersonViewer][] = [];
+    const keys = new Map<string, { hash: Buffer; ends: (() => void)[] }>();
+    for (const [over, viewer] of open) {
+      if (!('key_hash' in viewer)) {
+        people.push([over, viewer]);
+        continue;
+      }
+      // Thousands of streams may hang on one key.
+      const name = viewer.key_hash.toString('latin1');
+      const group = keys.get(name);
+      if (group) group.ends.push(over);
+      else keys.set(name, { hash: viewer.key_hash, ends: [over] });
+    }
+    const groups = [...keys.values()];
+    const [there, good] = await Promise.all([
+      people.length === 0 ? [] : areStillThere(people.map(([, viewer]) => viewer)),
+      groups.length === 0 ? [] : areGood(groups.map(({ hash }) => hash)),
+    ]);
+    const ends = groups.flatMap((group, i) => (good[i] ? [] : group.ends));
+    ends.push(...people.flatMap(([over], i) => (there[i] ? [] : [over])));
+    for (const over of ends) if (open.has(over)) over();
   }
 
-  const isFull = ({ person_id }: Viewer) => (held.get(person_id) ?? 0) >= openMax;
+  // What keys hold open is shared by account.
+  const isFull = (viewer: Viewer) =>
+    'person_id' in viewer && (held.get(viewer.person_id) ?? 0) >= openMax;
 
-  function add({ person_id }: Viewer, count: 1 | -1): void {
+  function add(viewer: Viewer, count: 1 | -1): void {
+    if (!('person_id' in viewer)) return;
+    const { person_id } = viewer;
     const now = (held.get(person_id) ?? 0) + count;
     if (now === 0) held.delete(person_id);
     else held.set(person_id, now);

@@ -11,8 +11,6 @@ export interface Watch {
    * While it is queued, `placed` is called now and then with its place, moved or not.
    */
   watch(row: StatusRow, listener: Listener, placed?: Placed): () => void;
-  /** Calls that wait now. */
-  size(): number;
   close(): void;
 }
 
@@ -47,7 +45,6 @@ export function createWatch(
     const mine = ids.filter((id) => watched.has(id));
     if (mine.length > 0) void look(mine);
   });
-  let size = 0;
   const looks = every(lookMs, async () => {
     if (watched.size > 0) await look([...watched.keys()]);
   });
@@ -89,13 +86,11 @@ export function createWatch(
       // Another caller may have seen a newer row than this one brought along.
       if (entry.seen !== versionOf(row)) void look([row.id]);
       entry.listeners.set(listener, placed);
-      size++;
       return () => {
-        if (entry.listeners.delete(listener)) size--;
+        entry.listeners.delete(listener);
         if (entry.listeners.size === 0 && watched.get(row.id) === entry) watched.delete(row.id);
       };
     },
-    size: () => size,
     close() {
       off();
       clearInterval(looks);

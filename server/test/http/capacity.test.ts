@@ -97,7 +97,7 @@ describe('calls under way', () => {
   });
 
   test('that only wait leave the place to those that work', async () => {
-    const { app, base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '2' });
+    const { app, base } = await service.another({ FAREBOX_IN_FLIGHT_MAX: '4' });
     const id = await submitted();
     const path = `/v1/requests/${id}/status`;
     const start = () => get(`${path}?wait=30`, base);
@@ -112,7 +112,7 @@ describe('calls under way', () => {
     // A place that was given up twice would let a third call through here.
     await underWay(app, 0);
     const chatting = [await heldChat(base), await heldChat(base)];
-    assertRefused(await get('/v1/models', base), 'capacity_unavailable');
+    assertRefused(await get('/v1/balance', base), 'rate_limited');
     for (const { answer } of chatting) answer();
     await Promise.all(chatting.map(({ reply }) => reply));
   });
@@ -124,7 +124,7 @@ describe('calls that wait', () => {
     const path = `/v1/requests/${await submitted()}/status`;
     const first = await fetch(`${base}${path}/stream`, authorized());
     assert.equal(first.status, 200);
-    assertRefused(await get(`${path}/stream`, base), 'capacity_unavailable');
+    assertRefused(await get(`${path}/stream`, base), 'rate_limited');
     const begun = performance.now();
     assert.equal((await get(`${path}?wait=30`, base)).body.status, 'IN_QUEUE');
     assert.ok(performance.now() - begun < 10_000, 'the wait was held');

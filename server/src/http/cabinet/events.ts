@@ -8,7 +8,7 @@ import type { Visit, WebDeps } from '../web/visit.ts';
  */
 export async function events(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   if (visit.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();
-  const stream = holdStream(visit, reply, deps, 'Load the page again in a while.');
+  const stream = holdStream(visit, reply, deps);
   const stop = deps.live.open(visit.account_id, {
     tell: (event, data) => void stream.send(data, event),
   });

@@ -124,7 +124,8 @@ export const advice: Record<ErrorCode, Advice> = {
   rate_limited: {
     when:
       'The key made more calls in a minute than it may, or has as many open jobs or open chat ' +
-      'calls as it may, or its account as many open uploads.',
+      'calls as it may, or its account as many open uploads, or as much of what all accounts ' +
+      'share as it leaves to the others (`details.held`).',
     do:
       'Wait as long as `Retry-After` says. For open jobs (`details.open_jobs_limit`), wait until ' +
       'one has ended or cancel one; for open chat calls (`details.open_chats_limit`) or uploads ' +

@@ -45,6 +45,7 @@ async function judge(
   if (need === 'anyone') return;
   const visit = req as Visit;
   visit.session = await demandSession(req, reply, deps);
+  visit.belongsTo(visit.session.person_id);
   if (need === 'signed_in') return;
   if (need === 'operate') await demandOperator(visit, deps);
   else await demandRight(visit, need, deps);

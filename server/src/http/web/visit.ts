@@ -8,7 +8,7 @@ import type { Fetch } from '../../lib/fetch.ts';
 import { isUuid } from '../../lib/id.ts';
 import { parseJson } from '../../lib/json.ts';
 import type { Letter } from '../../lib/mail.ts';
-import { collect } from '../body.ts';
+import { collect, reading } from '../body.ts';
 import type { Ending } from '../../core/request.ts';
 import type { CatalogStore } from '../../storage/catalog.ts';
 import type { Upstreams } from '../../upstreams/index.ts';
@@ -24,7 +24,9 @@ export interface Visit extends FastifyRequest {
   account_id: string;
   role: Role;
   /** Of calls inside an account. */
-  viewer?: people.Viewer;
+  viewer?: people.PersonViewer;
+  /** Moves the call's place into the share of this person. */
+  belongsTo: (owner: string) => void;
   /** From now on it only waits: it makes room for a call that works. */
   rest: () => void;
 }
@@ -148,7 +150,9 @@ function readBytes(req: FastifyRequest, deps: HttpDeps): Promise<Buffer> {
   if (req.method === 'GET' || req.method === 'HEAD') return Promise.resolve(Buffer.alloc(0));
   const stream = (req.body as Readable | undefined) ?? req.raw;
   const { bodyMs, strangerBodyMs } = deps.settings.times;
-  return collect(stream, isStranger(req) ? strangerBodyMs : bodyMs, bodyMaxBytes);
+  if (isStranger(req)) return collect(stream, strangerBodyMs, bodyMaxBytes);
+  const { person_id } = (req as Visit).session;
+  return reading(person_id, deps, () => collect(stream, bodyMs, bodyMaxBytes));
 }
 
 /** As the sign-in library wants them. */

@@ -95,7 +95,7 @@ export const walls: Guard[] = [
   {
     guards: 'calls under way are bounded',
     file: 'src/http/server.ts',
-    edits: [['inFlight >= deps.settings.inFlightMax && !isOutside(req)', 'inFlight < 0']],
+    edits: [['takeShare(deps.calls, id', 'void (deps.calls, id']],
     test: 'test/http/capacity.test.ts',
     name: 'beyond the bound are refused at once',
   },
