@@ -33,8 +33,8 @@ export interface Alarm {
   webhook_state: 'pending' | 'delivered' | 'failed' | null;
   /** True where outputs are kept and their time is over. */
   outputs_due: boolean;
-  /** The newest start, where there was one. */
-  started: { has_handle: boolean; outcome: AttemptOutcome } | null;
+  /** The newest start, where there was one. `left`: its outcome is unknown, and another is due. */
+  started: { has_handle: boolean; outcome: AttemptOutcome; left?: boolean } | null;
 }
 
 /**
@@ -58,8 +58,9 @@ export function stepFor(row: Alarm): Step {
   if (row.status === 'IN_PROGRESS') {
     if (row.kind === 'text') return 'abandon';
     if (row.past_deadline) return 'give_up';
-    if (row.started?.has_handle) return 'poll';
-    if (row.started === null || row.started.outcome === 'not_accepted') return 'start';
+    if (row.started === null || row.started.left) return 'start';
+    if (row.started.has_handle) return 'poll';
+    if (row.started.outcome === 'not_accepted') return 'start';
     return 'recover';
   }
   if (row.webhook_state === 'pending') return 'notify';
@@ -123,6 +124,8 @@ export type Move =
       progress: Progress | null;
       /** Where its start is tried next. */
       next?: Route;
+      /** The start is left with its outcome unknown: it may have cost, and is asked for no more. */
+      left?: boolean;
       /** Its place is free for others. */
       frees_place?: boolean;
       /** It is to have the next place there that is its turn. */

@@ -1,5 +1,5 @@
 import type { QuoteJson } from '../core/quote-json.ts';
-import type { AttemptOutcome, Move, Output, Status } from '../core/request.ts';
+import type { AttemptOutcome, Move, Output, Route, Status } from '../core/request.ts';
 import { leastIdAt, newId } from '../lib/id.ts';
 import { storableJson, storableText } from '../lib/json.ts';
 import { jsonTexts } from '../lib/sql-array.ts';
@@ -293,10 +293,10 @@ export function beginMany(db: Connection, moves: To<'begin'>[], isRepeat = false
         ${moves.map((m) => m.lease_seconds)}::float8[], ${moves.map((m) => m.model)}::text[])
         as d (id, attempt, upstream, class, request_hash, deadline, lease, model)
       where r.id = d.id and r.attempt = d.attempt and r.status in ('IN_QUEUE', 'IN_PROGRESS')
-      returning r.id, d.attempt, d.upstream, d.class, d.request_hash
+      returning r.id, d.attempt, d.upstream, d.model, d.class, d.request_hash
     )
-    insert into attempts (request_id, attempt, upstream, class, request_hash)
-    select id, attempt, upstream, class, request_hash from begun
+    insert into attempts (request_id, attempt, upstream, upstream_model, class, request_hash)
+    select id, attempt, upstream, model, class, request_hash from begun
     on conflict (request_id, attempt) do update set request_hash = excluded.request_hash
       where ${isRepeat}
     returning request_id as id`);
@@ -340,7 +340,8 @@ export interface CalledBack {
 /**
  * Lets the next look at a running request be due at once: now, or when the worker that has it hands
  * it back. Keeps the handle of a start whose answer was lost. Called twice, or late, it changes
- * nothing. Returns those that are due now.
+ * nothing; where the next route was tried meanwhile the handle is for the operator only. Returns
+ * those that are due now.
  */
 export function calledBackMany(db: Connection, calls: CalledBack[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
@@ -350,16 +351,17 @@ export function calledBackMany(db: Connection, calls: CalledBack[]): Promise<Ids
         ${calls.map((c) => (c.handle === null ? null : storableJson(c.handle)))}::text[])
         as d (id, attempt, handle)
     ), told as (
-      update attempts a set called_back = r.leased,
-        outcome = case when a.handle is null and d.handle is not null then 'accepted'
-          else a.outcome end,
+      update attempts a set called_back = r.leased and a.left_at is null,
+        outcome = case when a.handle is null and a.left_at is null and d.handle is not null
+          then 'accepted' else a.outcome end,
         handle = coalesce(a.handle, d.handle::json)
       from d join requests r on r.id = d.id
       where a.request_id = d.id and a.attempt = d.attempt and r.status = 'IN_PROGRESS'
-      returning a.request_id
+      returning a.request_id, a.left_at
     )
     update requests r set wake_at = now() from told
-    where r.id = told.request_id and r.status = 'IN_PROGRESS' and not r.leased
+    where r.id = told.request_id and told.left_at is null
+      and r.status = 'IN_PROGRESS' and not r.leased
     returning r.id`);
 }
 
@@ -375,9 +377,10 @@ export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false):
         ${moves.map((m) => m.next?.upstream ?? null)}::text[],
         ${moves.map((m) => m.next?.model ?? null)}::text[],
         ${moves.map((m) => m.frees_place ?? false)}::bool[],
-        ${moves.map((m) => m.waits ?? false)}::bool[])
+        ${moves.map((m) => m.waits ?? false)}::bool[],
+        ${moves.map((m) => m.left ?? false)}::bool[])
         as d (id, attempt, wake, started_in, outcome, message, progress, missing, next, next_model,
-          frees_place, waits)
+          frees_place, waits, is_left)
     ), moved as (
       update requests r set leased = false, upstream = coalesce(d.next, r.upstream),
         upstream_model = coalesce(d.next_model, r.upstream_model),
@@ -390,6 +393,7 @@ export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false):
       update attempts a set outcome = coalesce(d.outcome, a.outcome), message = coalesce(d.message,
         a.message),
         answered_at = coalesce(a.answered_at, case when d.outcome is not null then now() end),
+        left_at = case when d.is_left then now() else a.left_at end,
         progress = coalesce(d.progress::json, a.progress), called_back = false,
         missing = case when d.missing then least(a.missing + 1, 100) else 0 end
       from d join moved using (id)
@@ -640,6 +644,9 @@ export interface Claimed {
   starts: number;
   start_age_seconds: number | null;
   outcome: AttemptOutcome;
+  /** The newest start was left, its outcome unknown; and the routes of all that were. */
+  left: boolean;
+  left_routes: Route[] | null;
   /** Looks in a row at which its upstream knew no such job. */
   missing: number;
   /** What its upstream said last; internal. */
@@ -659,14 +666,16 @@ export function loadClaimed(db: Connection, ids: string[], attempts: number[]): 
       i.input, i.quote, i.webhook_url, i.idempotency_key is not null as idempotent,
       r.slot, r.upstream_model, a.attempt as started_in, a.upstream as started_upstream, a.outcome,
       a.handle, a.message as said, coalesce(a.missing, 0) as missing,
-      coalesce(a.starts, 0) as starts,
+      coalesce(a.starts, 0) as starts, a.left_at is not null as left, a.left_routes,
       extract(epoch from now() - a.created_at)::float8 as start_age_seconds
     from unnest(${ids}::uuid[], ${attempts}::int[]) as d (id, attempt)
     join requests r on r.id = d.id and r.attempt = d.attempt
     join request_inputs i on i.request_id = r.id
     left join lateral (
-      select attempt, upstream, outcome, handle, message, missing, created_at,
-        (count(*) over ())::int as starts
+      select attempt, upstream, outcome, handle, message, missing, created_at, left_at,
+        (count(*) over ())::int as starts,
+        json_agg(json_build_object('upstream', upstream, 'model', upstream_model))
+          filter (where left_at is not null) over () as left_routes
       from attempts where request_id = r.id order by attempt desc limit 1
     ) a on true`);
 }

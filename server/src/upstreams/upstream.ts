@@ -223,6 +223,8 @@ export interface Upstream {
   concurrency: number;
   /** How long a start may take, where it is answered with the result only. */
   start_seconds?: number;
+  /** Tasks whose start is answered with the result only: a lost answer is found nowhere again. */
+  synchronous?: ReadonlySet<string>;
   start(job: StartJob): Promise<StartOutcome>;
   /**
    * May throw, as `find` may: a poll that fails is tried again until the request's deadline.

@@ -62,15 +62,18 @@ export async function giveUp(
   signal: AbortSignal,
 ): Promise<Transition> {
   const upstream = deps.upstreams.get(row.started_upstream ?? row.upstream);
-  const seen = row.handle && (await lastLook(row.handle, upstream, deps, signal));
+  // Of a start that was left the cost is asked for by itself.
+  const handle = row.left ? null : row.handle;
+  const seen = handle && (await lastLook(handle, upstream, deps, signal));
   const isOver = seen?.state === 'done' || seen?.state === 'failed';
-  if (row.handle && !isOver) await upstream?.cancel?.(row.handle, signal).catch(() => {});
+  if (handle && !isOver) await upstream?.cancel?.(handle, signal).catch(() => {});
   await deps.storage.removeAll(outputPrefix(row.id));
-  const lost = row.started_in !== null && row.handle === null && row.outcome !== 'not_accepted';
+  const isRefused = row.outcome === 'not_accepted' || row.left;
+  const lost = row.started_in !== null && handle === null && !isRefused;
   const code = lost ? 'outcome_unknown' : 'timeout';
   deps.log.warn({ request_id: row.id, upstream: row.started_upstream, code }, 'request given up');
-  const message = row.outcome === 'not_accepted' ? noCapacity : failures[code];
-  const cost = lost ? null : lateCost(row, seen, deps);
+  const message = isRefused ? noCapacity : failures[code];
+  const cost = lost ? null : lateCost({ ...row, handle }, seen, deps);
   return fail(row, code, message, { cost, cause: row.said ?? message });
 }
 

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Model, ModelUpstream } from '../core/catalog.ts';
 import { withoutInput } from '../core/quiet.ts';
-import { callbackUrl } from '../core/views.ts';
 import { upstreamFields, upstreamInput } from '../core/model-input.ts';
 import type { Transition } from '../core/request.ts';
 import { routeAfter, routesAfter, routeTo } from '../core/routing.ts';
-import { restingOf, takePlace } from '../db/queue.ts';
+import { takePlace } from '../db/queue.ts';
 import type { Claimed } from '../db/requests.ts';
 import { bounded } from '../lib/bounded.ts';
 import { canonicalJson } from '../lib/json.ts';
@@ -13,20 +12,20 @@ import type { NotAccepted, StartJob, StartOutcome, Upstream } from '../upstreams
 import { finish, fail } from './finish.ts';
 import { finishedHandle } from './finished.ts';
 import { gatherFiles } from './inputs.ts';
-import { boundedSeconds, wait, type StepDeps } from './step.ts';
+import { lost } from './lost.ts';
+import { callbackOf, isLeft, restMaxSeconds, restsOf, type Chosen } from './routes.ts';
+import { boundedSeconds, tried, wait, type StepDeps } from './step.ts';
 
 /** Longest pause an upstream may ask for before the next try. */
 const retryMaxSeconds = 120;
 const retrySeconds = 2;
 /** A pause between two tries grows up to about this. */
 const retryPauseMaxSeconds = 60;
-/** A rest may be cut short, so it is looked at again. */
-const restMaxSeconds = 120;
 const placeKeptSeconds = 5;
 /** When one that waits for a place looks whether another route has one: its own it is given. */
 const placeSeconds = 2;
-/** After a start whose answer was lost: when to look again. */
-const recoverSeconds = 5;
+/** A timer may ring a little early. */
+const timerSlackMs = 5;
 
 /**
  * Hands a request to its upstream: the intent is committed before the call, the answer right after
@@ -70,16 +69,17 @@ export async function start(
   // Cancelled in this moment, or claimed by another: nothing was sent, and nothing will be.
   if (!begun) return null;
   const called = { model, route, began: performance.now() };
-  const outcome = await call(upstream, job, deps);
+  const outcome = await call(upstream, job, route, deps);
   const started = { ...row, upstream: upstream.name, upstream_model: route.model };
   return answer(started, outcome, called, deps, signal);
 }
 
 /** The route it is meant for, or where that is gone the next one that is there. */
 function routeOf(row: Claimed, model: Model, { upstreams }: StepDeps): ModelUpstream | undefined {
+  const isOpen = (route: ModelUpstream) => upstreams.has(route.upstream) && !isLeft(row, route);
   const meant = routeTo(model.upstreams, row.upstream, row.upstream_model);
-  if (meant && upstreams.has(meant.upstream)) return meant;
-  return model.upstreams.find(({ upstream }) => upstreams.has(upstream));
+  if (meant && isOpen(meant)) return meant;
+  return model.upstreams.find(isOpen);
 }
 
 /**
@@ -100,7 +100,8 @@ async function placed(
   const isPaused = (row.start_age_seconds ?? Infinity) < pauseSeconds(row.starts);
   const others = routesAfter(model.upstreams, model.upstreams.indexOf(meant));
   for (const { route, again } of others) {
-    if (route.upstream === meant.upstream || (again && isPaused) || restOf(route) > 0) continue;
+    if (route.upstream === meant.upstream || (again && isPaused)) continue;
+    if (restOf(route) > 0 || isLeft(row, route)) continue;
     if (await takeAt(row, route, deps)) return route;
   }
   return null;
@@ -109,15 +110,6 @@ async function placed(
 function takeAt(row: Claimed, { upstream, model }: ModelUpstream, deps: StepDeps) {
   const { concurrency } = deps.upstreams.get(upstream)!;
   return takePlace(deps.db, row, { upstream, model, concurrency });
-}
-
-/** For how many seconds each route takes nothing; one that is not set up here never does. */
-async function restsOf(model: Model, deps: StepDeps): Promise<(route: ModelUpstream) => number> {
-  const resting = await restingOf(deps.db, model.upstreams);
-  return ({ upstream, model: name }) =>
-    deps.upstreams.has(upstream)
-      ? Math.max(resting.get(upstream) ?? 0, resting.get(`${upstream} ${name}`) ?? 0)
-      : Infinity;
 }
 
 /** It found no place: it waits for its turn, one that was tried in line with those in the queue. */
@@ -143,19 +135,9 @@ async function prepare(
     input: upstreamInput(model, route, row.input, row.quote.assumptions),
     fields: upstreamFields(model, route),
     files: stored,
-    callback_url: callbackOf(row, route, deps),
+    callback_url: callbackOf(row, row.attempt, route.upstream, deps),
     signal,
   };
-}
-
-/** Named after the attempt: what is told about another one is not told about this. */
-function callbackOf(
-  { id: request_id, attempt }: Claimed,
-  { upstream }: ModelUpstream,
-  { upstreams, settings }: StepDeps,
-): string | null {
-  if (!upstreams.get(upstream)?.callback) return null;
-  return callbackUrl({ upstream, request_id, attempt }, settings.links);
 }
 
 function hashOf(job: StartJob): Buffer {
@@ -165,20 +147,21 @@ function hashOf(job: StartJob): Buffer {
 }
 
 /** An adapter that throws has told nothing about what the upstream did. */
-async function call(upstream: Upstream, job: StartJob, deps: StepDeps): Promise<StartOutcome> {
+async function call(
+  upstream: Upstream,
+  job: StartJob,
+  { first_byte_seconds = Infinity }: ModelUpstream,
+  deps: StepDeps,
+): Promise<StartOutcome> {
   const seconds = upstream.start_seconds ?? deps.settings.stepTimeoutSeconds;
-  try {
-    return await bounded(job.signal, seconds * 1000, (signal) =>
-      upstream.start({ ...job, signal }),
-    );
-  } catch (error) {
-    return { outcome: 'unknown', message: String(error) };
-  }
-}
-
-interface Chosen {
-  model: Model;
-  route: ModelUpstream;
+  const isSynchronous = upstream.synchronous?.has(job.task) ?? false;
+  const ms = 1000 * (isSynchronous ? Math.min(seconds, first_byte_seconds) : seconds);
+  const began = performance.now();
+  const outcome = await bounded(job.signal, ms, (signal) =>
+    upstream.start({ ...job, signal }),
+  ).catch((error): StartOutcome => ({ outcome: 'unknown', message: String(error) }));
+  const isSlow = performance.now() - began >= ms - timerSlackMs;
+  return outcome.outcome === 'unknown' && isSlow ? { ...outcome, answer: 'slow' } : outcome;
 }
 
 /** `began`: when the call was made. */
@@ -195,7 +178,7 @@ async function answer(
   if (outcome.outcome === 'not_accepted') return elsewhere(row, outcome, chosen, deps);
   if (outcome.outcome === 'unknown') {
     await noteFailure(row, outcome, chosen.route, deps);
-    return tried(row, outcome, recoverSeconds);
+    return lost(row, outcome, chosen, deps);
   }
   if (outcome.outcome !== 'rejected' || !outcome.unasked)
     await deps.circuit.succeeded(chosen.route, chosen.began);
@@ -227,7 +210,7 @@ async function elsewhere(
   await noteFailure(row, refused, route, deps);
   const restOf = await restsOf(model, deps);
   const at = model.upstreams.indexOf(route);
-  const next = routeAfter(model.upstreams, at, (each) => restOf(each) === 0);
+  const next = routeAfter(model.upstreams, at, (each) => restOf(each) === 0 && !isLeft(row, each));
   // Not for all at once.
   const later = pauseSeconds(row.starts + 1) * (0.5 + Math.random());
   // While everything that could take it rests, nothing is asked in vain.
@@ -261,42 +244,4 @@ async function noteFailure(
   const why = outcome === 'unknown' ? undefined : failed.why;
   log.debug({ request_id, model_id, upstream, model, outcome, why, cause }, 'start failed');
   await circuit.failed({ upstream, model }, { ...failed, account_id, model_id, cause });
-}
-
-/** This attempt's start ended so. */
-function tried(
-  row: Claimed,
-  { outcome, message }: { outcome: 'not_accepted' | 'unknown'; message: string },
-  wake_seconds: number,
-) {
-  return wait(row, wake_seconds, { started_in: row.attempt, outcome, message });
-}
-
-/**
- * A start was under way and its answer is not known: its process died, or the answer was lost. What
- * may be done depends on how the upstream lets a repeat be recognised; without any such way it is
- * never sent again.
- */
-export async function recover(
-  row: Claimed,
-  deps: StepDeps,
-  signal: AbortSignal,
-): Promise<Transition | null> {
-  const name = row.started_upstream ?? row.upstream;
-  const upstream = deps.upstreams.get(name);
-  const { id, attempt, started_in } = row;
-  if (!upstream) await deps.absent(name);
-  if (upstream?.class === 'A') return start(row, deps, signal);
-  if (upstream?.class === 'B' && upstream.find) {
-    const handle = await upstream.find(row.id, signal);
-    const wake_seconds = deps.settings.pollSeconds;
-    if (handle)
-      return { id, attempt, to: 'accepted', started_in: started_in!, handle, wake_seconds };
-    // A job that was just made may not be found yet: one empty answer proves nothing, the second
-    // one counts.
-    return row.outcome === 'missing'
-      ? start(row, deps, signal)
-      : wait(row, recoverSeconds, { outcome: 'missing' });
-  }
-  return wait(row, Math.max(recoverSeconds, deps.settings.pollSeconds), { outcome: 'unknown' });
 }

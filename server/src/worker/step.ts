@@ -80,6 +80,15 @@ export function wait(
   return { id, attempt, to: 'wait', wake_seconds, ...unchanged, ...facts };
 }
 
+/** This attempt's start ended so. */
+export function tried(
+  row: Claimed,
+  { outcome, message }: { outcome: 'not_accepted' | 'unknown'; message: string },
+  wake_seconds: number,
+): Wait {
+  return wait(row, wake_seconds, { started_in: row.attempt, outcome, message });
+}
+
 /** Sanity for delays that an upstream asks for. */
 export function boundedSeconds(
   ms: number | undefined,

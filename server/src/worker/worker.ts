@@ -27,7 +27,8 @@ import { discard, outputPrefix } from './finish.ts';
 import { Leases } from './leases.ts';
 import { notify } from './notify.ts';
 import { abandon, giveUp, poll } from './poll.ts';
-import { recover, start } from './start.ts';
+import { recover } from './recover.ts';
+import { start } from './start.ts';
 import { wait, type StepDeps, type StepRun } from './step.ts';
 import { Troubles } from './troubles.ts';
 
@@ -393,8 +394,8 @@ function isCall(step: Step): boolean {
 }
 
 function stepOf(row: Claimed): Step {
-  const { started_in, outcome, handle } = row;
-  const started = started_in === null ? null : { has_handle: handle !== null, outcome };
+  const { started_in, outcome, handle, left } = row;
+  const started = started_in === null ? null : { has_handle: handle !== null, outcome, left };
   return stepFor({ ...row, started });
 }
 

@@ -185,6 +185,9 @@ for (const rig of rigs) {
       });
     });
 
+    /** The job of a lost answer may still be named by a call back, so it is waited for. */
+    const isWaitedFor = rig.class === 'C' && rig.callsBack;
+
     describe('a fault', () => {
       for (const fault of Object.keys(faults) as Fault[]) {
         const { ends, jobs } = expected[fault];
@@ -220,7 +223,7 @@ for (const rig of rigs) {
           await service.db.run(rawSql('delete from upstreams'));
         }
         await settle(id);
-        if (end === 'timeout' || (end === 'by class' && rig.class === 'C')) {
+        if (end === 'timeout' || (end === 'by class' && isWaitedFor)) {
           assert.equal(await isFinal(id), false, 'it is not given up before its time is over');
           await passDeadline(service, id);
           await service.work();
@@ -290,7 +293,7 @@ for (const rig of rigs) {
 
       async function endsByClass(id: string): Promise<void> {
         if (rig.class !== 'C') return assert.equal(await endOf(id), 'COMPLETED');
-        assert.equal(await isFinal(id), false);
+        assert.equal(await isFinal(id), !isWaitedFor, 'nothing waits that nothing can come of');
         await passDeadline(service, id);
         await service.work();
         assert.equal(await endOf(id), 'outcome_unknown');

@@ -40,6 +40,7 @@ export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): 
     class: callsBack ? 'C+' : 'C',
     concurrency,
     start_seconds: options.start_seconds,
+    synchronous: imageTasks,
     start: (job) => started(job, wire, { images, videos: videos.start }),
     poll: videos.poll,
     chat: createChat(wire, options, tools),

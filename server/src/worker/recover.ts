@@ -1,0 +1,57 @@
+import type { Transition } from '../core/request.ts';
+import { goesOn, routeTo } from '../core/routing.ts';
+import type { Claimed } from '../db/requests.ts';
+import type { Upstream } from '../upstreams/upstream.ts';
+import { canBeFound, endUnknown, recoverSeconds, routeAfterLost } from './lost.ts';
+import { start } from './start.ts';
+import { wait, type StepDeps } from './step.ts';
+
+/**
+ * A start was under way and its answer is not known: its process died, or the answer was lost. What
+ * may be done depends on how the upstream lets a repeat be recognised; without any such way the
+ * next route is tried, where the catalog allows it, or the request ends.
+ */
+export async function recover(
+  row: Claimed,
+  deps: StepDeps,
+  signal: AbortSignal,
+): Promise<Transition | null> {
+  const name = row.started_upstream ?? row.upstream;
+  const upstream = deps.upstreams.get(name);
+  const { id, attempt, started_in } = row;
+  const later = Math.max(recoverSeconds, deps.settings.pollSeconds);
+  if (!upstream) {
+    await deps.absent(name);
+    return wait(row, later, { outcome: 'unknown' });
+  }
+  const task = deps.catalog().models.get(row.model_id)?.task ?? '';
+  if (!canBeFound(row, upstream, task, deps)) return giveOn(row, upstream, deps);
+  if (upstream.class === 'A') return start(row, deps, signal);
+  if (upstream.class === 'B' && upstream.find) {
+    const handle = await upstream.find(row.id, signal);
+    const wake_seconds = deps.settings.pollSeconds;
+    if (handle)
+      return { id, attempt, to: 'accepted', started_in: started_in!, handle, wake_seconds };
+    // A job that was just made may not be found yet: one empty answer proves nothing, the second
+    // one counts.
+    return row.outcome === 'missing'
+      ? start(row, deps, signal)
+      : wait(row, recoverSeconds, { outcome: 'missing' });
+  }
+  return wait(row, later, { outcome: 'unknown' });
+}
+
+/** To the next route, where the process died during the call; else the end. */
+async function giveOn(row: Claimed, upstream: Upstream, deps: StepDeps): Promise<Transition> {
+  const model = deps.catalog().models.get(row.model_id);
+  const route = model && routeTo(model.upstreams, upstream.name, row.upstream_model);
+  // An answer that was lost before our eyes was judged at once.
+  if (!model || !route || row.outcome !== null) return endUnknown(row);
+  const usual = upstream.synchronous?.has(model.task) ? 'next' : 'wait';
+  const next = goesOn(route, undefined, usual)
+    ? await routeAfterLost(row, { model, route }, deps)
+    : null;
+  if (next === null) return endUnknown(row);
+  const message = 'the process that called it ended before the answer';
+  return { ...wait(row, next.seconds, { outcome: 'unknown', message }), ...next.move };
+}

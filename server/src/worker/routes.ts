@@ -1,0 +1,44 @@
+import type { Model, ModelUpstream } from '../core/catalog.ts';
+import { callbackUrl } from '../core/views.ts';
+import { restingOf } from '../db/queue.ts';
+import type { Claimed } from '../db/requests.ts';
+import type { StepDeps } from './step.ts';
+
+/** The routes of a model, as a start finds them. */
+
+/** A pause may be cut short, so it is looked at again. */
+export const restMaxSeconds = 120;
+
+export interface Chosen {
+  model: Model;
+  route: ModelUpstream;
+}
+
+/** For how many seconds each route takes nothing; one that is not set up here never does. */
+export async function restsOf(
+  model: Model,
+  deps: StepDeps,
+): Promise<(route: ModelUpstream) => number> {
+  const resting = await restingOf(deps.db, model.upstreams);
+  return ({ upstream, model: name }) =>
+    deps.upstreams.has(upstream)
+      ? Math.max(resting.get(upstream) ?? 0, resting.get(`${upstream} ${name}`) ?? 0)
+      : Infinity;
+}
+
+/** It may have made the job already: it is not called again for this request. */
+export function isLeft({ left_routes }: Claimed, { upstream, model }: ModelUpstream): boolean {
+  const routes = left_routes ?? [];
+  return routes.some((route) => route.upstream === upstream && route.model === model);
+}
+
+/** Named after the attempt: what is told about another one is not told about this. */
+export function callbackOf(
+  { id: request_id }: Claimed,
+  attempt: number,
+  upstream: string,
+  { upstreams, settings }: StepDeps,
+): string | null {
+  if (!upstreams.get(upstream)?.callback) return null;
+  return callbackUrl({ upstream, request_id, attempt }, settings.links);
+}
