@@ -103,6 +103,15 @@ export type Estimate = {
   assumptions: Record<string, unknown>;
   /** Where `resolution` was left out and decides the price: what a unit costs in each. */
   unit_price_by_resolution_usd_micro?: Record<string, bigint>;
+  /** Fields that the model's `input_schema` does not have, at most 20; only if there are any. They are accepted, and mostly without effect. */
+  unknown_inputs?: Array<UnknownInput>;
+};
+
+export type UnknownInput = {
+  /** As it was sent. */
+  field: string;
+  /** The field that was likely meant; null if none is near. */
+  did_you_mean: string | null;
 };
 
 export type Balance = {
@@ -143,6 +152,8 @@ export type QueuedRequest = {
   quoted_usd_micro: bigint;
   /** Requests ahead when it was accepted. */
   queue_position: number;
+  /** Fields that the model's `input_schema` does not have, at most 20; only if there are any. They are accepted, and mostly without effect. */
+  unknown_inputs?: Array<UnknownInput>;
 };
 
 /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */

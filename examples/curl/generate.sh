@@ -56,7 +56,7 @@ request=$(printf '%s' "$queued" | field request_id)
 echo "request: $request"
 
 while :; do
-  told=$(call "/requests/$request/status?wait=60")
+  told=$(call "/requests/$request/status?wait=60&until=final")
   status=$(printf '%s' "$told" | field status)
   echo "status: $status"
   case $status in

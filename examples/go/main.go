@@ -126,7 +126,7 @@ type status struct {
 func (c *client) wait(ctx context.Context, request string) error {
 	for {
 		var told status
-		if err := c.call(ctx, "GET", request+"/status?wait=60", "", nil, &told); err != nil {
+		if err := c.call(ctx, "GET", request+"/status?wait=60&until=final", "", nil, &told); err != nil {
 			return err
 		}
 		fmt.Println("status:", told.Status)

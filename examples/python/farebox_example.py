@@ -69,7 +69,7 @@ def picture(session, args):
 
     status = "IN_QUEUE"
     while status in ("IN_QUEUE", "IN_PROGRESS"):
-        told = call(session, "GET", f"{request}/status", params={"wait": 60}).json()
+        told = call(session, "GET", f"{request}/status", params={"wait": 60, "until": "final"}).json()
         status = told["status"]
         print(f"status: {status}")
     if status != "COMPLETED":

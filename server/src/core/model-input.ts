@@ -10,6 +10,8 @@ import type { Model, ModelUpstream } from './catalog.ts';
 import { fieldForm, formed } from './field-form.ts';
 import { choiceWords, listOf, withoutOtherForms } from './input-choice.ts';
 import { escaped } from './media-input.ts';
+import { nearest } from '../lib/nearest.ts';
+import { pricedFields } from './priced-fields.ts';
 
 export interface InputError {
   /** JSON pointer into the input; '' is the input itself. */
@@ -29,6 +31,7 @@ const ERRORS_MAX = 20;
 const VALUES_MAX = 2000;
 /** A caller's own words in an error are cut to this length. */
 const WORDS_MAX = 200;
+const UNKNOWN_MAX = 20;
 /** A rule in words is the row's own, and may list what is allowed. */
 const RULE_MAX = 400;
 /** A pattern sees no text longer than this: even a quadratic one then ends within milliseconds. */
@@ -93,6 +96,40 @@ export function inputValidator(model: Pick<Model, 'input_schema'>): Validator {
     validators.set(schema, validator);
   }
   return validator;
+}
+
+/** A field that the model does not know, and the one that was likely meant. */
+export interface UnknownInput {
+  field: string;
+  did_you_mean: string | null;
+}
+
+/** The fields of an input that its model does not know; none where the row lists no fields. */
+export function unknownInputs(
+  model: Pick<Model, 'input_schema' | 'price'>,
+  input: Input,
+): UnknownInput[] {
+  const listed = Object.keys(propertiesOf(model));
+  if (listed.length === 0) return [];
+  const known = [...listed, ...pricedFields(model.price)];
+  const free = known.filter((field) => !Object.hasOwn(input, field));
+  return Object.keys(input)
+    .filter((field) => !known.includes(field))
+    .slice(0, UNKNOWN_MAX)
+    .map((field) => ({ field: cut(field), did_you_mean: nearest(field, free) }));
+}
+
+/**
+ * A copy without the fields that are null, at any depth: null is the same as leaving a field out.
+ */
+export function withoutNulls(input: Input): Input {
+  const entries = Object.entries(input).filter(([, value]) => value !== null);
+  return Object.fromEntries(entries.map(([field, value]) => [field, nullsGone(value)]));
+}
+
+function nullsGone(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(nullsGone);
+  return typeof value === 'object' && value !== null ? withoutNulls(value as Input) : value;
 }
 
 /** A copy of the input in which omitted fields hold the schema's defaults (top level only). */

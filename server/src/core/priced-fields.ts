@@ -1,11 +1,10 @@
 /**
  * Reads the fields of a model input that decide its price, and refuses what is no price with a
- * sentence that names the field and what is allowed. An omitted field is undefined; `null` is a
- * wrong type like any other, since an upstream could take it for its own default, which nobody has
- * priced.
+ * sentence that names the field and what is allowed. An omitted field is undefined; a caller's null
+ * fields are taken out before (`withoutNulls`), so that no upstream reads null as its own default.
  */
 
-import type { Kind, PriceRules, Resolution } from './catalog.ts';
+import type { Kind, PriceRules, Resolution, Unit } from './catalog.ts';
 import { ApiError } from './errors.ts';
 import { imageSizeNames, sizeOf } from './size.ts';
 import type { Size } from './size.ts';
@@ -43,6 +42,23 @@ export const TOKENS_MAX = 1_000_000_000;
  * one.
  */
 export const PRICE_MAX_USD_MICRO = 10n ** 15n;
+
+/** The fields that a row's price rests on, whether its schema names them or not. */
+export function pricedFields({ unit, by_resolution, extras }: PriceRules): string[] {
+  return [
+    ...fieldsOfUnit[unit],
+    ...(by_resolution ? ['resolution'] : []),
+    ...extras.map(({ field }) => field),
+  ];
+}
+
+const fieldsOfUnit: Record<Unit, string[]> = {
+  sec: ['duration_seconds'],
+  image: ['num_images'],
+  request: [],
+  MP: ['image_size', 'width', 'height', 'aspect_ratio', 'resolution', 'num_images'],
+  '1M tokens': [],
+};
 
 /** 400 `unpriceable`. `rule` continues the field's name: "must be …". */
 export function unpriceable(

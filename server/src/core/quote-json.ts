@@ -1,6 +1,7 @@
 /** A quote as JSON: the form kept with a request, and the form that callers see. */
 
 import type { Resolution, Unit } from './catalog.ts';
+import type { UnknownInput } from './model-input.ts';
 import type { Quote } from './price.ts';
 import { LIST_PPM, ownRate } from './rates.ts';
 
@@ -19,6 +20,13 @@ export interface QuoteJson {
   }[];
   assumptions: Record<string, unknown>;
   unit_price_by_resolution_usd_micro?: Partial<Record<Resolution, string>>;
+  /** Kept for a repeat of the submit, whose reply is the same to the byte. */
+  unknown_inputs?: UnknownInput[];
+}
+
+/** The quote with what the model did not know of the input it was made for. */
+export function withUnknown(quote: QuoteJson, unknown: UnknownInput[]): QuoteJson {
+  return unknown.length === 0 ? quote : { ...quote, unknown_inputs: unknown };
 }
 
 export function quoteToJson(quote: Quote): QuoteJson {

@@ -3,6 +3,7 @@ import { isFinal } from './request.ts';
 import { shownQuote, type QuoteJson } from './quote-json.ts';
 import { failures, type FailureCode } from './errors.ts';
 import { fileId } from './id.ts';
+import type { UnknownInput } from './model-input.ts';
 import { sign, signCallback, signFile, type CallbackLink } from './signature.ts';
 
 /**
@@ -87,10 +88,11 @@ export function submittedBody(
     model_id: string;
     quoted_usd_micro: bigint;
     queue_position: number;
+    unknown_inputs?: UnknownInput[] | null;
   },
   links: Links,
 ): string {
-  const { request_id, model_id, quoted_usd_micro, queue_position } = submitted;
+  const { request_id, model_id, quoted_usd_micro, queue_position, unknown_inputs } = submitted;
   return JSON.stringify({
     status: 'IN_QUEUE',
     request_id,
@@ -98,6 +100,7 @@ export function submittedBody(
     model_id,
     quoted_usd_micro: String(quoted_usd_micro),
     queue_position,
+    ...(unknown_inputs && { unknown_inputs }),
   });
 }
 

@@ -1,3 +1,4 @@
+import type { UnknownInput } from '../core/model-input.ts';
 import type { QuoteJson } from '../core/quote-json.ts';
 import type { AttemptOutcome, Move, Output, Route, Status } from '../core/request.ts';
 import { leastIdAt, newId } from '../lib/id.ts';
@@ -51,6 +52,8 @@ export interface NewRequest {
    * back.
    */
   call_seconds: number | null;
+  /** As `quote` has them; left out: none. */
+  unknown_inputs?: UnknownInput[];
 }
 
 /** Inserts queued requests and running chat calls. */
@@ -97,6 +100,7 @@ export interface Earlier {
   kind: string;
   quoted_usd_micro: bigint;
   queue_position: number;
+  unknown_inputs: UnknownInput[] | null;
 }
 
 /** Requests of these (account, Idempotency-Key) pairs. */
@@ -107,7 +111,8 @@ export function findEarlier(
   return db.run<Earlier>(sql`
     select i.request_id, i.account_id, i.idempotency_key, i.fingerprint, r.model_id, r.kind,
       r.quoted_usd_micro,
-      i.queue_position
+      i.queue_position,
+      i.quote->'unknown_inputs' as unknown_inputs
     from unnest(${submits.map((s) => s.account_id)}::uuid[],
       ${submits.map((s) => s.idempotency_key)}::text[]) as d (account_id, idempotency_key)
     join request_inputs i on i.account_id = d.account_id and i.idempotency_key = d.idempotency_key

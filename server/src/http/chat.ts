@@ -94,7 +94,7 @@ function textModel(id: string, deps: HttpDeps): Model {
 }
 
 /** The most that a call can cost, and the tokens that its reply may have for it. */
-function ceiling(
+export function ceiling(
   wanted: Chat,
   model: Model,
   { price_ppm }: Pick<Caller, 'price_ppm'>,

@@ -1,25 +1,33 @@
 import type { FastifyReply } from 'fastify';
+import { parseChat } from '../core/chat.ts';
 import { ApiError } from '../core/errors.ts';
+import { unknownInputs, withoutNulls } from '../core/model-input.ts';
 import { price } from '../core/price.ts';
-import { quoteToJson, shownQuote } from '../core/quote-json.ts';
+import { quoteToJson, shownQuote, withUnknown } from '../core/quote-json.ts';
 import { demandModel } from './auth.ts';
-import { jsonMaxBytes, readObject } from './body.ts';
+import { chatMaxBytes, readObject } from './body.ts';
+import { ceiling } from './chat.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { findModel } from './models.ts';
 
 /** POST /estimate */
 export async function estimate(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
-  const body = await readObject(req, reply, jsonMaxBytes, deps);
+  const body = await readObject(req, reply, chatMaxBytes, deps);
   const model = findModel(deps, body.model_id);
   demandModel(req.caller, model.id, 'model_id');
-  const { input = {} } = body;
+  const input = body.input ?? {};
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw new ApiError('unpriceable', {
       message: 'input must be a JSON object: the full model input.',
       param: 'input',
     });
   }
-  const priced = price(model, input as Record<string, unknown>, req.caller.price_ppm);
-  const { price_usd_micro, ...quote } = shownQuote(quoteToJson(priced));
+  const given = withoutNulls(input as Record<string, unknown>);
+  const asked = model.kind === 'text' && Object.hasOwn(given, 'messages');
+  const priced = asked
+    ? ceiling(parseChat({ ...input, model: model.id }), model, req.caller).quote
+    : price(model, given, req.caller.price_ppm);
+  const unknown = model.kind === 'text' ? [] : unknownInputs(model, given);
+  const { price_usd_micro, ...quote } = shownQuote(withUnknown(quoteToJson(priced), unknown));
   return { model_id: model.id, kind: model.kind, price_usd_micro, ...quote };
 }

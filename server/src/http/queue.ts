@@ -3,9 +3,9 @@ import type { Model } from '../core/catalog.ts';
 import { ApiError } from '../core/errors.ts';
 import { fingerprint, idempotencyKey } from '../core/fingerprint.ts';
 import { fieldOf, invalid, mediaInputs } from '../core/media-input.ts';
-import { validateInput } from '../core/model-input.ts';
+import { unknownInputs, validateInput, withoutNulls } from '../core/model-input.ts';
 import { price } from '../core/price.ts';
-import { quoteToJson } from '../core/quote-json.ts';
+import { quoteToJson, withUnknown } from '../core/quote-json.ts';
 import { submittedBody } from '../core/views.ts';
 import { headerValues } from '../lib/headers.ts';
 import { newId } from '../lib/id.ts';
@@ -50,6 +50,7 @@ export async function enqueue(
   const { routes, refusal } = await place(model, deps);
   const { upstream, model: upstream_model } = routes[0]!;
   if (refusal && idempotency_key === null) throw refusal;
+  const unknown = unknownInputs(model, input);
   const path = `/queue/${model.id}`;
   const id = newId();
   const submitted = await deps.submit({
@@ -68,10 +69,11 @@ export async function enqueue(
           ? null
           : fingerprint({ method: 'POST', path, body: input, webhook_url }),
       input: JSON.stringify(input),
-      quote: JSON.stringify(quoteToJson(quote)),
+      quote: JSON.stringify(withUnknown(quoteToJson(quote), unknown)),
       queue_position: await deps.queue.enter(upstream, id),
       webhook_url,
       call_seconds: null,
+      ...(unknown.length > 0 && { unknown_inputs: unknown }),
     },
     monthly_limit_usd_micro: caller.monthly_limit_usd_micro,
     open_jobs: openJobs,
@@ -81,13 +83,13 @@ export async function enqueue(
   return submitted;
 }
 
-/** Takes `webhook_url` out of query and body, and judges it. */
+/** Takes `webhook_url` out of query and body, and judges it; what is null counts as left out. */
 async function takeWebhook(
   inQuery: unknown,
   body: Record<string, unknown>,
   deps: HttpDeps,
 ): Promise<{ webhook_url: string | null; input: Record<string, unknown> }> {
-  const { webhook_url: inBody, ...input } = body;
+  const { webhook_url: inBody, ...input } = withoutNulls(body);
   const given = [inQuery, inBody].filter((value) => value !== undefined);
   if (given.length === 0) return { webhook_url: null, input };
   const bad = (reason: string) =>

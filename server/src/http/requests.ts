@@ -43,10 +43,12 @@ export function statusAhead(req: Keyed, deps: HttpDeps): void {
 
 /** GET /requests/{request_id}/status */
 export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<StatusView> {
-  const waitSeconds = readWait((req.query as Record<string, unknown>).wait);
+  const query = req.query as Query;
+  const toTheEnd = optionalOneOf(query, 'until', ['change', 'final']) === 'final';
+  const waitSeconds = readWait(query.wait, toTheEnd ? waitMaxSeconds : 0);
   let row = own(req, await (req.row ?? deps.status(requestId(req))));
   if (waitSeconds > 0 && !isFinal(row.status) && mayHold(req.viewer, deps))
-    row = await changed(row, waitSeconds, req, deps);
+    row = await changed(row, { waitSeconds, toTheEnd }, req, deps);
   const again = pollAgainSeconds(row.status);
   if (again !== null) reply.header('retry-after', String(again));
   return view(row, deps);
@@ -195,10 +197,16 @@ async function view(row: StatusRow, deps: HttpDeps): Promise<StatusView> {
 }
 
 /**
- * The row once its status is another one, or as it is when the time is over or the caller is gone.
- * Throws `unauthorized` or `forbidden` if the key or person loses access meanwhile.
+ * The row once its status is another one, with `toTheEnd` a final one, or as it is when the time is
+ * over or the caller is gone. Throws `unauthorized` or `forbidden` if the key or person loses access
+ * meanwhile.
  */
-function changed(row: StatusRow, seconds: number, req: Keyed, deps: HttpDeps): Promise<StatusRow> {
+function changed(
+  row: StatusRow,
+  { waitSeconds, toTheEnd }: { waitSeconds: number; toTheEnd: boolean },
+  req: Keyed,
+  deps: HttpDeps,
+): Promise<StatusRow> {
   return new Promise((resolve, reject) => {
     let newest = row;
     const over = () => {
@@ -209,9 +217,9 @@ function changed(row: StatusRow, seconds: number, req: Keyed, deps: HttpDeps): P
     req.rest();
     const stop = deps.watch.watch(row, (newer) => {
       newest = newer;
-      if (newer.status !== row.status) done();
+      if (toTheEnd ? isFinal(newer.status) : newer.status !== row.status) done();
     });
-    const timer = setTimeout(done, seconds * 1000);
+    const timer = setTimeout(done, waitSeconds * 1000);
     req.raw.once('close', done);
     deps.draining.addEventListener('abort', done);
     if (deps.draining.aborted) done();
@@ -226,8 +234,8 @@ function changed(row: StatusRow, seconds: number, req: Keyed, deps: HttpDeps): P
   });
 }
 
-function readWait(value: unknown): number {
-  if (value === undefined) return 0;
+function readWait(value: unknown, fallback: number): number {
+  if (value === undefined) return fallback;
   const seconds =
     typeof value === 'string' && /^\d{1,2}(\.\d{1,3})?$/.test(value) ? Number(value) : NaN;
   if (!(seconds <= waitMaxSeconds))

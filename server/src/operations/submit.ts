@@ -1,4 +1,5 @@
 import { ApiError } from '../core/errors.ts';
+import type { UnknownInput } from '../core/model-input.ts';
 import type * as requests from '../db/requests.ts';
 import type { Books } from '../ledger/ledger.ts';
 import type { KeyUsage } from '../ledger/usage.ts';
@@ -22,6 +23,7 @@ export interface Submitted {
   kind: string;
   quoted_usd_micro: bigint;
   queue_position: number;
+  unknown_inputs?: UnknownInput[] | null;
 }
 
 /**
@@ -51,8 +53,9 @@ interface Written {
 }
 
 function taken(row: requests.NewRequest): Submitted {
-  const { id: request_id, model_id, kind, quoted_usd_micro, queue_position } = row;
-  return { request_id, model_id, kind, quoted_usd_micro, queue_position, replayed: false };
+  const { id, model_id, kind, quoted_usd_micro, queue_position, unknown_inputs = null } = row;
+  const told = { model_id, kind, quoted_usd_micro, queue_position, unknown_inputs };
+  return { request_id: id, ...told, replayed: false };
 }
 
 function decide(
@@ -81,6 +84,7 @@ function decide(
       account_id,
       idempotency_key: idempotency_key!,
       fingerprint: fingerprint!,
+      unknown_inputs: row.unknown_inputs ?? null,
     });
   }
   return submitted;

@@ -43,7 +43,7 @@ const parameters: Record<string, string[]> = {
     'query cursor',
   ],
   'GET /requests/{request_id}': ['path request_id'],
-  'GET /requests/{request_id}/status': ['path request_id', 'query wait'],
+  'GET /requests/{request_id}/status': ['path request_id', 'query wait', 'query until'],
   'GET /requests/{request_id}/status/stream': ['path request_id'],
   'GET /requests/{request_id}/response': ['path request_id'],
   'POST /requests/{request_id}/cancel': ['path request_id'],

@@ -87,7 +87,6 @@ describe('webhook_url', () => {
     ['different ones in query and body', { webhook_url: hook }, `?webhook_url=${hook}2`],
     ['two in the query', {}, `?webhook_url=${hook}&webhook_url=${hook}`],
     ['an empty text', { webhook_url: '' }, ''],
-    ['null', { webhook_url: null }, ''],
     ['a list', { webhook_url: [hook] }, ''],
     ['an object', { webhook_url: { url: hook } }, ''],
     ['an address without scheme', { webhook_url: '93.184.216.34/hook' }, ''],

@@ -28,11 +28,15 @@ function status(id: string, wait = '', base = service.base): Promise<Reply> {
 }
 
 /** A waiting call at one of the processes, and how long it was held. */
-async function waiting(id: string, at: { app: Service['app']; base: string } = service) {
+async function waiting(
+  id: string,
+  at: { app: Service['app']; base: string } = service,
+  asked = '?wait=50',
+) {
   const begun = performance.now();
   const { reply } = await held(
     at.app,
-    () => status(id, '?wait=50', at.base),
+    () => status(id, asked, at.base),
     () => status(id, '', at.base),
   );
   const timed = reply.then((answer) => ({
@@ -86,6 +90,22 @@ describe('a call that waits', () => {
       await finishAll();
     });
   }
+
+  test('until the end is held over the start, and answered at the end', async () => {
+    for (const asked of ['?wait=50&until=final', '?until=final']) {
+      const id = await requestIn(service, account, 'IN_QUEUE');
+      const { reply } = await waiting(id, service, asked);
+      let answered = false;
+      void reply.then(() => (answered = true));
+      const { reply: anyChange } = await waiting(id, service, '?wait=50&until=change');
+      await startOnly();
+      assert.equal((await anyChange).body.status, 'IN_PROGRESS');
+      assert.equal(answered, false);
+      await wake(service, id);
+      await service.work();
+      assert.equal((await reply).body.status, 'COMPLETED');
+    }
+  });
 
   test('is answered at a change that another process makes', async () => {
     const id = await requestIn(service, account, 'IN_QUEUE');

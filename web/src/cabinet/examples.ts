@@ -54,7 +54,7 @@ print(requests.post(
   const messages = [{ role: 'user', content: 'Say hello' }];
   const talk = { model: chat ?? 'MODEL', messages };
   const queue = `/queue/${model}`;
-  const wait = '/requests/REQUEST_ID/status?wait=60';
+  const wait = '/requests/REQUEST_ID/status?wait=60&until=final';
   const response = '/requests/REQUEST_ID/response';
   return {
     price: {

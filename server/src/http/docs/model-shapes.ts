@@ -5,6 +5,7 @@ import {
   integer,
   list,
   microUsd,
+  nullable,
   number,
   object,
   openObject,
@@ -94,6 +95,13 @@ const quoteFields: Record<string, Schema> = {
   },
 };
 
+/** Of an estimate and of a submit. */
+export const unknownInputs: Schema = list(
+  ref('UnknownInput'),
+  "Fields that the model's `input_schema` does not have, at most 20; only if there are any. They " +
+    'are accepted, and mostly without effect.',
+);
+
 const inputFields: Record<string, Schema> = {
   prompt: text('What to make.'),
   image_url: text('A `file_id`, a public http(s) address, or a base64 `data:` address.'),
@@ -143,8 +151,8 @@ export const schemas: Record<string, Schema> = {
     {
       model_id: text('An id of the catalog.'),
       input: anything(
-        'The full input, as it will be submitted. For a text model `input_tokens` and ' +
-          '`output_tokens`, whole numbers from 0.',
+        'The full input, as it will be submitted; null fields count as left out. For a text model ' +
+          'the body of the chat call, or `input_tokens` and `output_tokens`, whole numbers from 0.',
       ),
     },
     ['input'],
@@ -155,5 +163,13 @@ export const schemas: Record<string, Schema> = {
     unit_price_usd_micro: microUsd('What one unit costs.'),
     amount_usd_micro: microUsd('What the line adds to the price.'),
   }),
-  Estimate: object(quoteFields, ['unit_price_by_resolution_usd_micro', 'price_multiplier']),
+  Estimate: object({ ...quoteFields, unknown_inputs: unknownInputs }, [
+    'unit_price_by_resolution_usd_micro',
+    'price_multiplier',
+    'unknown_inputs',
+  ]),
+  UnknownInput: object({
+    field: text('As it was sent.'),
+    did_you_mean: nullable(text('The field that was likely meant; null if none is near.')),
+  }),
 };

@@ -114,7 +114,7 @@ export const estimate: RouteDocs = {
     'add to the rate.',
   body: {
     required: true,
-    description: 'At most 1 MiB of JSON.',
+    description: 'At most 10 MiB of JSON.',
     content: json(ref('EstimateRequest'), {
       media: {
         summary: 'Two pictures',
@@ -124,8 +124,15 @@ export const estimate: RouteDocs = {
         },
       },
       text: {
-        summary: 'A chat call',
+        summary: 'A chat call by its tokens',
         value: { model_id: 'sandbox/chat', input: { input_tokens: 1200, output_tokens: 400 } },
+      },
+      chat: {
+        summary: 'A chat call by its body',
+        value: {
+          model_id: 'sandbox/chat',
+          input: { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 100 },
+        },
       },
     }),
   },
@@ -137,6 +144,7 @@ export const estimate: RouteDocs = {
     'unknown_model',
     'forbidden',
     'unpriceable',
+    'bad_messages',
     'payload_too_large',
     'unsupported_media_type',
   ],

@@ -1,3 +1,4 @@
+import { unknownInputs } from './model-shapes.ts';
 import { modelId } from './models.ts';
 import { exampleCard, exampleId, exampleUrls } from './request-examples.ts';
 import {
@@ -28,16 +29,20 @@ const exampleQueued = {
 const { input: _input, ...exampleNotification } = exampleCard;
 
 export const schemas: Record<string, Schema> = {
-  QueuedRequest: object({
-    status: { type: 'string', enum: ['IN_QUEUE'] },
-    request_id: text('Names the request in every later path.', { format: 'uuid' }),
-    status_url: url('Where to poll.'),
-    response_url: url('Where the output will be.'),
-    cancel_url: url('Cancels while `IN_QUEUE`.'),
-    model_id: text('The model it runs on.'),
-    quoted_usd_micro: microUsd('Reserved; the charge is never higher.'),
-    queue_position: integer('Requests ahead when it was accepted.', { minimum: 0 }),
-  }),
+  QueuedRequest: object(
+    {
+      status: { type: 'string', enum: ['IN_QUEUE'] },
+      request_id: text('Names the request in every later path.', { format: 'uuid' }),
+      status_url: url('Where to poll.'),
+      response_url: url('Where the output will be.'),
+      cancel_url: url('Cancels while `IN_QUEUE`.'),
+      model_id: text('The model it runs on.'),
+      quoted_usd_micro: microUsd('Reserved; the charge is never higher.'),
+      queue_position: integer('Requests ahead when it was accepted.', { minimum: 0 }),
+      unknown_inputs: unknownInputs,
+    },
+    ['unknown_inputs'],
+  ),
 };
 
 export const idempotencyKey: Parameter = {

@@ -68,7 +68,7 @@ export const status: RouteDocs = {
   summary: 'Read the status',
   description:
     'Always 200 for a request of yours, whatever its state. Poll every 2 to 5 seconds until it ' +
-    'is final, or let the call wait with `wait`.',
+    'is final, or let the call wait: `wait=60&until=final`.',
   parameters: [
     requestIdParameter,
     query('wait', 'Holds the call until the state changes, for at most so many seconds.', {
@@ -76,6 +76,12 @@ export const status: RouteDocs = {
       minimum: 0,
       maximum: 60,
     }),
+    query(
+      'until',
+      '`final`: the held call returns only at a final state. `change`: at any new state. Without ' +
+        '`wait`, `until=final` waits up to 60 seconds.',
+      { type: 'string', enum: ['change', 'final'], default: 'change' },
+    ),
   ],
   replies: {
     200: {
