@@ -1,5 +1,7 @@
 import { brand } from './brand.ts';
+
 import type { ErrorBody, ErrorCode, ErrorType } from './types.ts';
+import { writable } from './writable.ts';
 
 /** Codes of this library itself, for what the service did not say. */
 export type ClientCode =
@@ -78,7 +80,7 @@ export class FareboxError extends Error {
     this.requestId = facts.requestId ?? null;
     this.callId = facts.callId ?? null;
     this.param = facts.param ?? null;
-    this.details = facts.details ?? {};
+    this.details = writable(facts.details ?? {});
     if (facts.retryAfterSeconds !== undefined) this.retryAfterSeconds = facts.retryAfterSeconds;
     if (facts.idempotencyKey !== undefined) this.idempotencyKey = facts.idempotencyKey;
   }

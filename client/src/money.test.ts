@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
+import { FareboxError } from './error.ts';
 import { formatUsd, parseUsd, withAmounts } from './money.ts';
 
 test('amounts are written exactly, and read back', () => {
@@ -60,5 +61,33 @@ test('amounts of the service become bigint, those of a model stay', () => {
     quoted_usd_micro: 9_007_199_254_740_993n,
     by_resolution_usd_micro: { '1k': 3n },
     list: [{ amount_usd_micro: 4n, label: '5' }],
+  });
+});
+
+describe('what the service said, as JSON', () => {
+  const said = {
+    available_usd_micro: '12345678901234567890',
+    key: { name: 'k', limit_usd_micro: null, spent_usd_micro: '7' },
+    unit_price_by_resolution_usd_micro: { '1k': '5' },
+    breakdown: [{ label: 'x', amount_usd_micro: '1' }],
+  };
+  const read = () => withAmounts<any>(structuredClone(said));
+
+  test('has its amounts as they came, alone and inside other things', () => {
+    assert.equal(read().available_usd_micro, 12345678901234567890n);
+    assert.deepEqual(JSON.parse(JSON.stringify(read())), said);
+    assert.deepEqual(JSON.parse(JSON.stringify({ of: [read().key] })), { of: [said.key] });
+  });
+
+  test('shows no trace of that', () => {
+    assert.deepEqual(Object.keys(read()), Object.keys(said));
+    assert.deepEqual({ ...read().key }, { name: 'k', limit_usd_micro: null, spent_usd_micro: 7n });
+    assert.deepEqual(structuredClone(read()).key.spent_usd_micro, 7n);
+  });
+
+  test('of an error has its figures', () => {
+    const details = { price_usd_micro: 5n, max_usd_micro: 4n };
+    const error = new FareboxError('price_above_limit', 'x', { details });
+    assert.equal(JSON.parse(JSON.stringify(error)).details.price_usd_micro, '5');
   });
 });

@@ -1,4 +1,5 @@
 import { badArgument } from './error.ts';
+import { writable } from './writable.ts';
 
 /** What a model takes, says or wrote: amounts in there are not the service's. */
 const foreign = new Set(['input', 'input_schema', 'example', 'assumptions']);
@@ -7,7 +8,7 @@ const foreign = new Set(['input', 'input_schema', 'example', 'assumptions']);
 export function withAmounts<T>(value: unknown): T {
   if (Array.isArray(value)) for (const item of value) withAmounts(item);
   else if (typeof value === 'object' && value !== null) {
-    const fields = value as Record<string, unknown>;
+    const fields = writable(value as Record<string, unknown>);
     for (const [name, field] of Object.entries(fields)) {
       if (foreign.has(name)) continue;
       fields[name] = name.endsWith('_usd_micro') ? amount(field) : withAmounts(field);
@@ -19,7 +20,9 @@ export function withAmounts<T>(value: unknown): T {
 function amount(value: unknown): unknown {
   if (typeof value === 'string' && /^-?\d+$/.test(value)) return BigInt(value);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, amount(each)]));
+  return writable(
+    Object.fromEntries(Object.entries(value).map(([key, each]) => [key, amount(each)])),
+  );
 }
 
 /** `$0.05`, `$0.000125`: exact, never rounded, at least two decimals. */
