@@ -184,7 +184,7 @@ ${['instant', 'paced', 'hanging', 'slow', 'limiting'].map(wordsRow).join('')}  -
     upstream_model: chat
     context_tokens: 128000
     max_output_tokens: 8192
-    disconnect: abort
+    on_disconnect: stop
     input_schema: { type: object, properties: { messages: { type: array } }, required: [messages] }
     example: { messages: [{ role: user, content: hello }] }
 `;

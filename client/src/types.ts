@@ -53,6 +53,10 @@ export type Model = {
   max_output_tokens?: number;
   /** Text models: what is reserved for a picture in the prompt, in tokens. */
   image_tokens?: number;
+  /** Text models: what happens when the caller leaves. `finish`: the reply is read on to its end and charged whole. `stop`: the model stops, and what was delivered is charged. */
+  on_disconnect?: 'finish' | 'stop';
+  /** Text models: what a message may hold. */
+  input_modalities?: Array<'text' | 'image' | 'audio' | 'file'>;
 };
 
 /** One rule that adds to the price: per item of a list, or when a field has a value. */

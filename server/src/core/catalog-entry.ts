@@ -1,6 +1,16 @@
 /** A row as callers see it. */
 
-import type { Extra, Kind, Model, PriceRules, Resolution, Task, Unit } from './catalog.ts';
+import type {
+  Extra,
+  Kind,
+  Modality,
+  Model,
+  OnDisconnect,
+  PriceRules,
+  Resolution,
+  Task,
+  Unit,
+} from './catalog.ts';
 import { toUsdNumber } from './money.ts';
 import { LIST_PPM, dearest, ownRate, rateOf, ratesByResolution } from './rates.ts';
 import type { Rates } from './rates.ts';
@@ -32,6 +42,8 @@ export interface CatalogEntry {
   context_tokens?: number;
   max_output_tokens?: number;
   image_tokens?: number;
+  on_disconnect?: OnDisconnect;
+  input_modalities?: Modality[];
 }
 
 /**
@@ -76,6 +88,8 @@ export function catalogEntry(model: Model, price_ppm = LIST_PPM): CatalogEntry {
       context_tokens: model.context_tokens,
       max_output_tokens: model.max_output_tokens,
       image_tokens: model.image_tokens,
+      on_disconnect: model.on_disconnect,
+      input_modalities: model.input_modalities,
     }),
   };
 }

@@ -10,8 +10,10 @@ import fileSchema from '../../../catalog/schema.json' with { type: 'json' };
 import type {
   Extra,
   Kind,
+  Modality,
   Model,
   ModelUpstream,
+  OnDisconnect,
   PriceRules,
   Resolution,
   Task,
@@ -92,7 +94,9 @@ interface RowForm extends UpstreamForm {
   job_age_seconds?: number;
   input_schema?: Record<string, unknown>;
   example?: Record<string, unknown>;
-  disconnect?: 'abort' | 'drain';
+  on_disconnect?: OnDisconnect;
+  hidden_tokens?: boolean;
+  input_modalities?: Modality[];
   context_tokens?: number;
   max_output_tokens?: number;
   image_tokens?: number;
@@ -110,6 +114,8 @@ const PROBLEMS_MAX = 50;
 const TAKEN_NAMED = 5;
 const CREATED_DEFAULT = '2026-01-01';
 const jobAgeSeconds: Record<Kind, number> = { image: 600, video: 3600, text: 600 };
+/** Longer than any reply takes: the service would bill what we cut off. */
+const finishedAgeSeconds = 3600;
 /** What a row is counted in by nature; a row priced by request may be of any kind. */
 const maxUnits: Record<Kind, string> = { video: 'seconds', image: 'images', text: 'tokens' };
 
@@ -300,6 +306,7 @@ function modelOf(row: RowForm, file: FileForm): Model {
     upstreamOf({ ...ofRow, ...form }, form.model ?? row.id, file),
   ) ?? [upstreamOf(row, row.upstream_model ?? row.id, file)];
   const input_schema = row.input_schema ?? chatInputSchema;
+  const on_disconnect = row.on_disconnect ?? 'finish';
   return {
     id: row.id,
     kind: row.kind,
@@ -314,12 +321,18 @@ function modelOf(row: RowForm, file: FileForm): Model {
     input_schema,
     example: row.example ?? (text && !row.input_schema ? chatExample : {}),
     upstreams,
-    job_age_seconds: row.job_age_seconds ?? jobAgeSeconds[row.kind],
-    disconnect: row.disconnect ?? 'abort',
+    job_age_seconds: row.job_age_seconds ?? jobAgeOf(row.kind, on_disconnect),
+    on_disconnect,
+    hidden_tokens: row.hidden_tokens ?? false,
+    input_modalities: row.input_modalities ?? ['text', 'image'],
     max_output_tokens: row.max_output_tokens ?? 0,
     context_tokens: row.context_tokens ?? 0,
     image_tokens: row.image_tokens ?? boundRule.per_image,
   };
+}
+
+function jobAgeOf(kind: Kind, on_disconnect: OnDisconnect): number {
+  return kind === 'text' && on_disconnect === 'finish' ? finishedAgeSeconds : jobAgeSeconds[kind];
 }
 
 function priceOf(row: RowForm, input_schema: Record<string, unknown>): PriceRules {

@@ -80,7 +80,9 @@ describe('a row', () => {
         },
       ],
       job_age_seconds: 600,
-      disconnect: 'abort',
+      on_disconnect: 'finish',
+      hidden_tokens: false,
+      input_modalities: ['text', 'image'],
       max_output_tokens: 0,
       context_tokens: 0,
       image_tokens: 4_096,
@@ -181,7 +183,9 @@ describe('a row', () => {
       ...chat,
       cost_input_usd: '0.05',
       cost_output_usd: '0.2',
-      disconnect: 'drain',
+      on_disconnect: 'stop',
+      hidden_tokens: true,
+      input_modalities: ['text'],
     });
     assert.deepEqual(model.input_schema.required, ['messages']);
     assert.ok(Array.isArray(model.example.messages));
@@ -190,9 +194,10 @@ describe('a row', () => {
       [50_000n, 200_000n],
     );
     assert.deepEqual(
-      [model.disconnect, model.max_output_tokens, model.context_tokens],
-      ['drain', 8192, 128_000],
+      [model.on_disconnect, model.hidden_tokens, model.input_modalities],
+      ['stop', true, ['text']],
     );
+    assert.deepEqual([model.max_output_tokens, model.context_tokens], [8192, 128_000]);
     assert.equal(model.job_age_seconds, 600);
   });
 

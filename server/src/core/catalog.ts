@@ -82,6 +82,11 @@ export interface PriceRules {
   resolutions: Resolution[];
 }
 
+export type OnDisconnect = 'finish' | 'stop';
+
+export const modalities = ['text', 'image', 'audio', 'file'] as const;
+export type Modality = (typeof modalities)[number];
+
 export interface ModelUpstream {
   /** Name of the upstream, as in `upstreams/index.ts`. */
   upstream: string;
@@ -126,8 +131,15 @@ export interface Model {
   upstreams: ModelUpstream[];
   /** From start; then the reservation is released and the request ends FAILED `timeout`. */
   job_age_seconds: number;
-  /** Chat only: what happens when the caller leaves in mid-stream. */
-  disconnect: 'abort' | 'drain';
+  /**
+   * Chat only: what happens when the caller leaves. `finish` reads the reply on to its usage in the
+   * background, since an outside service bills it anyway; `stop` lets a server of one's own go.
+   */
+  on_disconnect: OnDisconnect;
+  /** Chat only: it can think without showing it, so only its usage tells what a reply cost. */
+  hidden_tokens: boolean;
+  /** Chat only: what a message may hold. What a row does not name is not in its price. */
+  input_modalities: Modality[];
   /** Chat only: the model's own ceiling of completion tokens, and of prompt tokens. */
   max_output_tokens: number;
   context_tokens: number;

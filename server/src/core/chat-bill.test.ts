@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { chargeableUsage } from './chat-bill.ts';
-import { estimatePromptTokens } from './tokens.ts';
+import { chargeableUsage, type Bill, type DeliveryEnd } from './chat-bill.ts';
+import { boundTokens, estimatePromptTokens } from './tokens.ts';
 
 const chat = { body: { messages: [{ role: 'user', content: 'How many legs has a cat?' }] } };
-const model = { context_tokens: 8_000, image_tokens: 4_096 };
+const model = {
+  context_tokens: 8_000,
+  image_tokens: 4_096,
+  on_disconnect: 'stop',
+  hidden_tokens: false,
+} as const;
+const max_tokens = 1_000;
 /** 13 bytes: four tokens at four bytes each. */
 const text = 'Four, I think';
 
@@ -33,15 +39,15 @@ function completion({
   };
 }
 
-type Bill = { prompt_tokens: number | 'counted'; completion_tokens: number } | null;
+type Expected = { prompt_tokens: number | 'counted'; completion_tokens: number } | null;
 const used = { prompt_tokens: 9, completion_tokens: 5 };
-const counted = (completion_tokens: number): Bill => ({
+const counted = (completion_tokens: number): Expected => ({
   prompt_tokens: 'counted',
   completion_tokens,
 });
 const call = { id: 'c', type: 'function', function: { name: 'add', arguments: '{"a":12}' } };
 
-const cases: [what: string, said: Said, failed: boolean, bill: Bill][] = [
+const cases: [what: string, said: Said, failed: boolean, bill: Expected][] = [
   [
     "the upstream's own usage is taken",
     { content: text, finish: 'stop', usage: used },
@@ -135,11 +141,9 @@ const cases: [what: string, said: Said, failed: boolean, bill: Bill][] = [
 describe('chargeableUsage', () => {
   for (const [what, said, failed, bill] of cases) {
     test(what, () => {
-      const got = chargeableUsage(chat, model, {
-        completion: completion(said),
-        failed,
-        whole: !failed && !said.left,
-      });
+      const end = failed ? 'broken' : said.left ? 'given_up' : 'whole';
+      const delivered = { completion: completion(said), end } as const;
+      const got = chargeableUsage(chat, max_tokens, model, delivered);
       if (typeof bill?.prompt_tokens !== 'string') return assert.deepEqual(got, bill);
       const most = estimatePromptTokens(chat.body, model.context_tokens);
       assert.ok(got!.prompt_tokens > 0 && got!.prompt_tokens < most);
@@ -151,17 +155,11 @@ describe('chargeableUsage', () => {
     const image_url = { url: 'https://example.com/a.png' };
     const content = Array.from({ length: 3 }, () => ({ type: 'image_url', image_url }));
     const body = { messages: [{ role: 'user', content }] };
-    const delivered = { completion: completion({ content: text }), failed: false, whole: false };
-    const bill = chargeableUsage(
-      { body },
-      { context_tokens: 100_000, image_tokens: 4_096 },
-      delivered,
-    );
-    const whole = chargeableUsage(
-      { body },
-      { context_tokens: 100_000, image_tokens: 4_096 },
-      { ...delivered, whole: true },
-    );
+    const seen = { ...model, context_tokens: 100_000 };
+    const said = completion({ content: text });
+    const left = { completion: said, end: 'given_up' } as const;
+    const bill = chargeableUsage({ body }, max_tokens, seen, left);
+    const whole = chargeableUsage({ body }, max_tokens, seen, { completion: said, end: 'whole' });
     assert.ok(bill!.prompt_tokens >= 3 * 4_096, String(bill!.prompt_tokens));
     assert.ok(bill!.prompt_tokens <= estimatePromptTokens(body, 100_000));
     assert.ok(whole!.prompt_tokens < 3 * 100, String(whole!.prompt_tokens));
@@ -170,8 +168,66 @@ describe('chargeableUsage', () => {
   test('a reply without choices is an empty one that a caller did not wait for', () => {
     const nothing = { prompt_tokens: 0, completion_tokens: 0 };
     for (const choices of [undefined, null, [], 'x', [null]]) {
-      const delivered = { completion: { choices }, failed: false, whole: true };
-      assert.deepEqual(chargeableUsage(chat, model, delivered), nothing);
+      const delivered = { completion: { choices }, end: 'whole' } as const;
+      assert.deepEqual(chargeableUsage(chat, max_tokens, model, delivered), nothing);
     }
+  });
+
+  describe('of an outside service', () => {
+    const outside = { ...model, on_disconnect: 'finish', hidden_tokens: false as boolean } as const;
+    const thinks: typeof outside = { ...outside, hidden_tokens: true };
+    const prompt_tokens = estimatePromptTokens(chat.body, model.context_tokens);
+    const bound = { prompt_tokens, completion_tokens: boundTokens(text) };
+    const whole = { prompt_tokens, completion_tokens: max_tokens };
+    const early = { prompt_tokens: 9, completion_tokens: 1 };
+    const rows: [what: string, row: typeof outside, said: Said, end: DeliveryEnd, bill: Bill][] = [
+      ['whole, with usage', thinks, { content: text, finish: 'stop', usage: used }, 'whole', used],
+      ['whole, without usage', outside, { content: text, finish: 'stop' }, 'whole', bound],
+      ['whole, without usage, may think', thinks, { content: text }, 'whole', whole],
+      ['given up after some words', outside, { content: text }, 'given_up', bound],
+      ['given up after some words, may think', thinks, { content: text }, 'given_up', whole],
+      ['given up before any word, may think', thinks, {}, 'given_up', whole],
+      [
+        'given up after a report of its beginning',
+        thinks,
+        { content: text, usage: early },
+        'given_up',
+        whole,
+      ],
+      [
+        'given up after the last report',
+        thinks,
+        { content: text, finish: 'stop', usage: used },
+        'given_up',
+        used,
+      ],
+    ];
+    for (const [what, row, said, end, bill] of rows) {
+      test(what, () => {
+        const delivered = { completion: completion(said), end };
+        assert.deepEqual(chargeableUsage(chat, max_tokens, row, delivered), bill);
+      });
+    }
+
+    test('given up before any word: the prompt alone', () => {
+      const delivered = { completion: completion({}), end: 'given_up' } as const;
+      const bill = chargeableUsage(chat, max_tokens, outside, delivered);
+      assert.deepEqual(bill, { prompt_tokens, completion_tokens: 0 });
+    });
+
+    test('broken off by the service: a count of what was delivered', () => {
+      const delivered = { completion: completion({ content: text }), end: 'broken' } as const;
+      const own = chargeableUsage(chat, max_tokens, model, delivered);
+      assert.deepEqual(chargeableUsage(chat, max_tokens, thinks, delivered), own);
+    });
+
+    test('the bound of what was delivered never passes max_tokens', () => {
+      const long = {
+        completion: completion({ content: text.repeat(1_000) }),
+        end: 'given_up',
+      } as const;
+      const bill = chargeableUsage(chat, max_tokens, outside, long);
+      assert.deepEqual(bill, whole);
+    });
   });
 });

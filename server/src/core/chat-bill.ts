@@ -1,43 +1,79 @@
+import type { Model } from './catalog.ts';
 import type { Chat } from './chat.ts';
 import { deliveredText, usageOf } from './completion.ts';
-import { countPromptTokens, countRule, countTokens, unfinishedRule } from './tokens.ts';
+import {
+  boundPromptTokens,
+  boundTokens,
+  countPromptTokens,
+  countRule,
+  countTokens,
+  unfinishedRule,
+} from './tokens.ts';
 
-/** What came of a chat call: the completion as far as it got, and whether it broke off. */
+/** What came of a chat call: the completion as far as it got, and how it ended. */
 export interface Delivered {
   completion: Record<string, unknown>;
-  failed: boolean;
-  /** It came to its end: the caller did not leave, nor did it break off. */
-  whole: boolean;
+  end: DeliveryEnd;
 }
 
 /**
- * The tokens to charge. The upstream's own usage counts where it gave one, and 0 is a figure; else
- * what was delivered is counted, and the prompt, which the model had whole.
- * Null: nothing is charged, because it broke off before any output.
+ * `whole`: the reply came to its end. `broken`: the upstream broke it off, or this server had to
+ * stop. `given_up`: we stopped reading, because the caller left or the time was up.
+ */
+export type DeliveryEnd = 'whole' | 'broken' | 'given_up';
+
+export interface Bill {
+  prompt_tokens: number;
+  completion_tokens: number;
+}
+
+type Billed = Pick<Model, 'context_tokens' | 'image_tokens' | 'on_disconnect' | 'hidden_tokens'>;
+
+/**
+ * The tokens to charge; null: nothing is charged, because the reply broke off before any output.
+ *
+ * The upstream's own usage counts if it gave one, and 0 is a figure. Without it, a reply of an
+ * outside service (`on_disconnect: finish`) is charged by its bound, as the service bills more than
+ * can be seen; a reply of a server of one's own, and one that broke off through no fault of the
+ * caller, by a count of what was delivered and of the prompt.
  */
 export function chargeableUsage(
   chat: Pick<Chat, 'body'>,
-  model: { context_tokens: number; image_tokens: number },
-  delivered: Delivered,
-): { prompt_tokens: number; completion_tokens: number } | null {
-  const text = deliveredText(delivered.completion);
-  const usage = usageOf(delivered.completion);
-  if (text === '' && (delivered.failed || finishedInError(delivered.completion))) return null;
+  max_tokens: number,
+  model: Billed,
+  { completion, end }: Delivered,
+): Bill | null {
+  const text = deliveredText(completion);
+  if (text === '' && (end === 'broken' || finishedInError(completion))) return null;
+  const isBound = model.on_disconnect === 'finish' && end !== 'broken';
+  const hasFinished = finishOf(completion) !== null;
+  // A report that came before the end of what was given up does not cover all of it.
+  const usage = isBound && end === 'given_up' && !hasFinished ? null : usageOf(completion);
   if (usage !== null) {
-    const prompt_tokens = usage.prompt_tokens ?? countPromptTokens(chat.body, model.context_tokens);
+    const prompt_tokens = usage.prompt_tokens ?? promptTokens(chat, model, 'whole', isBound);
     return { prompt_tokens, completion_tokens: usage.completion_tokens };
   }
-  // A caller who left before anything came got nothing, and pays nothing.
-  if (text === '' && finishOf(delivered.completion) === null)
-    return { prompt_tokens: 0, completion_tokens: 0 };
+  // A caller who left a server of our own before anything came got nothing, and pays nothing.
+  if (!isBound && text === '' && !hasFinished) return { prompt_tokens: 0, completion_tokens: 0 };
   return {
-    prompt_tokens: countPromptTokens(
-      chat.body,
-      model.context_tokens,
-      delivered.whole ? countRule : { ...unfinishedRule, per_image: model.image_tokens },
-    ),
-    completion_tokens: countTokens(text),
+    prompt_tokens: promptTokens(chat, model, end, isBound),
+    completion_tokens: isBound ? boundCompletion(text, max_tokens, model) : countTokens(text),
   };
+}
+
+function promptTokens(
+  { body }: Pick<Chat, 'body'>,
+  model: Billed,
+  end: DeliveryEnd,
+  isBound: boolean,
+): number {
+  if (isBound) return boundPromptTokens(body, model);
+  const rule = end === 'whole' ? countRule : { ...unfinishedRule, per_image: model.image_tokens };
+  return countPromptTokens(body, model.context_tokens, rule);
+}
+
+function boundCompletion(text: string, max_tokens: number, { hidden_tokens }: Billed): number {
+  return hidden_tokens ? max_tokens : Math.min(boundTokens(text, max_tokens), max_tokens);
 }
 
 function finishOf(completion: Record<string, unknown>): unknown {

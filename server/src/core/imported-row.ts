@@ -75,6 +75,8 @@ function chatRow(offer: ChatOffer, id: string, terms: ImportTerms): ImportedRow 
     cost_output_usd: roundedUp(cost_output),
     context_tokens,
     max_output_tokens,
+    // No list says whether a model thinks unseen.
+    hidden_tokens: true,
     upstream_model: model,
   };
   return { row, notes: [`Cost: ${terms.source}.`, ...offer.notes], unpriced: false };

@@ -110,6 +110,14 @@ export function estimatePromptTokens(
   return promptTokens(prompt, context_tokens, { rule, text: boundTokens });
 }
 
+/** What to reserve for a prompt of this model, pictures as its row says. */
+export function boundPromptTokens(
+  prompt: Prompt,
+  { context_tokens, image_tokens }: { context_tokens: number; image_tokens: number },
+): number {
+  return estimatePromptTokens(prompt, context_tokens, { ...boundRule, per_image: image_tokens });
+}
+
 /**
  * What to charge for a prompt whose upstream reported no usage. Never more than
  * `estimatePromptTokens`.

@@ -9,7 +9,7 @@ import { fingerprint, idempotencyKey } from '../core/fingerprint.ts';
 import { price, type Quote } from '../core/price.ts';
 import { quoteToJson, shownQuote } from '../core/quote-json.ts';
 import { isFinal } from '../core/request.ts';
-import { boundRule, estimatePromptTokens } from '../core/tokens.ts';
+import { boundPromptTokens } from '../core/tokens.ts';
 import { headerValues } from '../lib/headers.ts';
 import { newId } from '../lib/id.ts';
 import { openEventStream, type EventStream } from '../lib/sse.ts';
@@ -63,7 +63,7 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
   const leave = req.viewer && deps.viewers.join(req.viewer, () => reply.raw.destroy());
   try {
     for (;;) {
-      const taken = await take(req, wanted, body, model, key, deps);
+      const taken = await take(req, reply, wanted, body, model, key, deps);
       if (!taken.replayed) return await held(begin(req, reply, taken.run, deps), deps.chats);
       const kept = await keptCompletion(taken.request_id, deps);
       // The first call failed meanwhile and freed its key: this one takes its place.
@@ -100,8 +100,7 @@ export function ceiling(
   { price_ppm }: Pick<Caller, 'price_ppm'>,
 ): { max_tokens: number; quote: Quote } {
   const max_tokens = Math.min(wanted.max_tokens ?? maxTokensDefault, model.max_output_tokens);
-  const rule = { ...boundRule, per_image: model.image_tokens };
-  const input_tokens = estimatePromptTokens(wanted.body, model.context_tokens, rule);
+  const input_tokens = boundPromptTokens(wanted.body, model);
   return {
     max_tokens,
     quote: price(model, { input_tokens, output_tokens: max_tokens }, price_ppm),
@@ -122,6 +121,7 @@ type Taken = { replayed: true; request_id: string } | { replayed: false; run: ch
 /** Reserves the most that the call can cost. */
 async function take(
   req: Keyed,
+  reply: FastifyReply,
   wanted: Chat,
   body: Json,
   model: Model,
@@ -174,6 +174,7 @@ async function take(
     quote,
     max_tokens,
     keep: key !== null,
+    isAwaited: () => key !== null || !reply.raw.destroyed,
     created,
   };
   return { replayed: false, run };
@@ -195,14 +196,17 @@ async function begin(
   const chatDeps = { db, upstreams, circuit, end };
   const abort = new AbortController();
   const cut = () => abort.abort();
-  const limit = setTimeout(cut, run.model.job_age_seconds * 1000 - 1_000);
+  const timeUp = () => abort.abort(new chat.TimeIsUp());
+  const limit = setTimeout(timeUp, run.model.job_age_seconds * 1000 - 1_000);
   limit.unref();
   deps.cutoff.addEventListener('abort', cut);
-  const wait = run.model.disconnect === 'drain' ? deps.settings.times.drainMs : 0;
-  const giveUp = () => abort.abort(new chat.CallerLeft());
-  // A whole reply that is kept is still to be had under its key by who lost the connection.
-  const goesOn = run.keep && !run.chat.stream;
-  const stopWaiting = goesOn ? () => {} : whenLeft(reply.raw, wait, giveUp);
+  // A whole reply that is kept can still be fetched under its key after a lost connection.
+  const finishes = run.model.on_disconnect === 'finish' || (run.keep && !run.chat.stream);
+  let draining = false;
+  const stopWaiting = whenLeft(reply.raw, () => {
+    draining = finishes && deps.drains.take(run.account_id, 1);
+    if (!draining) abort.abort(new chat.CallerLeft());
+  });
   try {
     if (!run.chat.stream) {
       const { completion } = await chat.reply(run, chatDeps, abort.signal);
@@ -221,26 +225,16 @@ async function begin(
   } finally {
     clearTimeout(limit);
     stopWaiting();
+    if (draining) deps.drains.give(run.account_id, 1);
     deps.cutoff.removeEventListener('abort', cut);
   }
 }
 
-/**
- * Calls back so many milliseconds after the caller has left: an upstream that is waited for would
- * not notice that nobody reads any more. Returns how to call it off.
- */
-function whenLeft(raw: ServerResponse, waitMs: number, callback: () => void): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  const left = () => {
-    if (waitMs === 0) callback();
-    else timer = setTimeout(callback, waitMs);
-  };
-  if (raw.destroyed) left();
-  else raw.once('close', left);
-  return () => {
-    clearTimeout(timer);
-    raw.removeListener('close', left);
-  };
+/** Calls back when the caller has left. Returns how to call it off. */
+function whenLeft(raw: ServerResponse, callback: () => void): () => void {
+  if (raw.destroyed) callback();
+  else raw.once('close', callback);
+  return () => raw.removeListener('close', callback);
 }
 
 function answer(reply: FastifyReply, completion: Json): string {

@@ -34,8 +34,6 @@ export interface Times {
   viewersMs: number;
   /** How often streams of queued requests are told their place, where it has moved. */
   placesMs: number;
-  /** How long a model is read on for its usage after its caller has left. */
-  drainMs: number;
   /** A whole notification, the receiver's answer included. */
   webhookMs: number;
   /** From the start to the first proof of the books. */
@@ -59,7 +57,6 @@ export const usualTimes: Times = {
   lookMs: 2_000,
   viewersMs: 4_000,
   placesMs: 1_000,
-  drainMs: 120_000,
   webhookMs: 10_000,
   auditFirstMs: 20_000,
 };

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { chargeableUsage, type Delivered } from '../core/chat-bill.ts';
+import { chargeableUsage, type Delivered, type DeliveryEnd } from '../core/chat-bill.ts';
 import type { Model, ModelUpstream } from '../core/catalog.ts';
 import type { Chat } from '../core/chat.ts';
 import {
+  deliveredText,
   finished,
   gatherChunks,
   isUnfinished,
@@ -37,6 +38,8 @@ export interface ChatRun {
   max_tokens: number;
   /** The reply is kept for a replay. */
   keep: boolean;
+  /** Somebody still waits for the reply. */
+  isAwaited: () => boolean;
   /** Unix seconds, for the reply. */
   created: number;
 }
@@ -50,11 +53,19 @@ export interface ChatDeps {
 
 type Json = Record<string, unknown>;
 
-/** Why a call was given up, where it was its caller who went. */
+/** Why a call was given up: its caller went, and nobody reads it on. */
 export class CallerLeft extends Error {
   constructor() {
     super('the caller has left');
     this.name = 'CallerLeft';
+  }
+}
+
+/** Why a call was given up: it ran as long as its row allows. */
+export class TimeIsUp extends Error {
+  constructor() {
+    super('the time for this call is up');
+    this.name = 'TimeIsUp';
   }
 }
 
@@ -78,14 +89,14 @@ export async function reply(
   signal: AbortSignal,
 ): Promise<Settled> {
   const { outcome, run } = await call(wanted, deps, false, signal);
-  if (outcome.outcome !== 'reply') throw await refused(run, deps, outcome);
+  if (outcome.outcome !== 'reply') throw await refused(run, deps, outcome, signal);
   const { object: _object, error = null, ...rest } = outcome.reply;
   const isLeft = signal.reason instanceof CallerLeft;
   // Nothing of it reaches who was let go, whatever it says.
   const said = isLeft ? { ...rest, choices: [] } : rest;
   const completion = { ...said, ...identity(run), object: 'chat.completion' };
-  const delivered = { completion, failed: error !== null, whole: !isLeft };
-  const settled = await settle(run, deps, delivered);
+  const end = error !== null ? 'broken' : isLeft ? 'given_up' : 'whole';
+  const settled = await settle(run, deps, { completion, end });
   if (settled.failed) throw new ApiError('submit_failed', { cause: error ?? 'finished in error' });
   return settled;
 }
@@ -93,8 +104,7 @@ export async function reply(
 /**
  * Calls for a stream. The chunks come as the upstream gives them, under our names, without its
  * usage. The generator's last act is to settle; `settled` then has the completion and the charge.
- * Stop reading early, or abort with `CallerLeft`, and what was delivered is billed, by the row's
- * rule for callers who leave.
+ * If its reader stops early, a row with `on_disconnect: finish` is read on to its usage first.
  */
 export interface ChatStream {
   chunks: AsyncGenerator<Json>;
@@ -110,7 +120,7 @@ export async function stream(
   abort: AbortController,
 ): Promise<ChatStream> {
   const { outcome, run } = await call(wanted, deps, true, abort.signal);
-  if (outcome.outcome !== 'stream') throw await refused(run, deps, outcome);
+  if (outcome.outcome !== 'stream') throw await refused(run, deps, outcome, abort.signal);
   let settled: Settled | null = null;
   return {
     chunks: forward(outcome.chunks, run, deps, abort, (s) => (settled = s)),
@@ -128,9 +138,8 @@ async function* forward(
   const gatherer = gatherChunks(identity(run));
   const chunks = source[Symbol.asyncIterator]();
   let offered: Json | null = null;
-  let failed = false;
-  let over = false;
-  let ended = false;
+  /** Null: the reader stopped. */
+  let end: DeliveryEnd | null = null;
   try {
     for (;;) {
       const next = await chunks.next();
@@ -144,26 +153,32 @@ async function* forward(
       // Not before: who left meanwhile did not get this one.
       gatherer.add(offered);
     }
-    over = true;
-    ended = true;
+    end = 'whole';
     if (isUnfinished(gatherer.completion())) yield { ...lastChunk, ...identity(run) };
   } catch (error) {
-    // What an upstream does that was let go because nobody reads any more is no fault of its own.
-    failed = !(abort.signal.reason instanceof CallerLeft);
-    over = true;
+    end = unfinishedEnd(run, abort.signal, gatherer);
     throw error;
   } finally {
-    // Reached without `over` when the reader stopped: the caller left.
-    if (!over && !abort.signal.aborted && run.model.disconnect === 'drain') {
+    if (end === null && !abort.signal.aborted && run.model.on_disconnect === 'finish') {
       gatherer.add(offered);
-      ended = await readOn(chunks, gatherer);
-      failed = !ended && !(abort.signal.reason instanceof CallerLeft);
+      if (await readOn(chunks, gatherer)) end = 'whole';
+      else end = unfinishedEnd(run, abort.signal, gatherer);
     }
+    end ??= abort.signal.aborted ? unfinishedEnd(run, abort.signal, gatherer) : 'given_up';
     abort.abort();
     await chunks.return?.().then(undefined, () => {});
-    const completion = { ...gatherer.completion(ended), ...identity(run) };
-    done(await settle(run, deps, { completion, failed, whole: ended }, ended));
+    const completion = { ...gatherer.completion(end === 'whole'), ...identity(run) };
+    done(await settle(run, deps, { completion, end }, end === 'whole'));
   }
+}
+
+/** How a stream ended that did not come to its end. */
+function unfinishedEnd(run: ChatRun, { reason }: AbortSignal, gatherer: Gatherer): DeliveryEnd {
+  if (reason instanceof CallerLeft) return 'given_up';
+  if (!(reason instanceof TimeIsUp)) return 'broken';
+  // A caller who waited all the time for nothing pays nothing.
+  const isInVain = run.isAwaited() && deliveredText(gatherer.completion()) === '';
+  return isInVain ? 'broken' : 'given_up';
 }
 
 /** For a stream whose upstream ends it without a reason. */
@@ -179,7 +194,7 @@ function hasBroken({ error = null, usage }: Json, gatherer: Pick<Gatherer, 'add'
   return true;
 }
 
-/** Until its usage has come; true at its end. Whoever started the call bounds the time. */
+/** Until its usage has come; true at its end. The row's job age bounds the time. */
 async function readOn(
   chunks: AsyncIterator<Json>,
   gatherer: Pick<Gatherer, 'add'>,
@@ -201,6 +216,11 @@ interface RoutedRun extends ChatRun {
   route: ModelUpstream;
 }
 
+const leftBefore: ChatOutcome = {
+  outcome: 'unknown',
+  message: 'the caller left before anything was sent',
+};
+
 /**
  * One route after the other, until one takes it. A route whose answer was lost is left where the
  * catalog allows it: what it may have cost stays written down.
@@ -214,6 +234,7 @@ async function call(
   let called: { outcome: ChatOutcome; run: RoutedRun } | undefined;
   for (const route of wanted.routes) {
     const run = { ...wanted, route };
+    if (!wanted.isAwaited()) return called ?? { outcome: leftBefore, run };
     const began = performance.now();
     const outcome = await callAt(run, deps, streamed, signal);
     called = { outcome, run };
@@ -222,7 +243,7 @@ async function call(
       if (isAnswer) await deps.circuit.succeeded(route, began);
       return called;
     }
-    // Of who left nothing can be said about the upstream.
+    // A call that was given up says nothing about the upstream.
     if (signal.aborted) return called;
     const { message } = outcome;
     const cause = withoutInput(message, run.chat.body);
@@ -254,7 +275,6 @@ async function callAt(
   // The first byte of a whole reply is its last: how soon that comes tells nothing.
   const patience = streamed ? patienceOf(route) : null;
   try {
-    // The caller left before anything was sent.
     signal.throwIfAborted();
     const upstream = upstreams.get(route.upstream);
     if (!upstream?.chat) {
@@ -288,7 +308,19 @@ function patienceOf({ first_byte_seconds: seconds }: ModelUpstream) {
   return { seconds, over: patience.signal, end: () => clearTimeout(timer) };
 }
 
-async function refused(run: RoutedRun, deps: ChatDeps, outcome: ChatOutcome): Promise<ApiError> {
+async function refused(
+  run: RoutedRun,
+  deps: ChatDeps,
+  outcome: ChatOutcome,
+  { reason }: AbortSignal,
+): Promise<ApiError> {
+  const isLeft = reason instanceof CallerLeft || (reason instanceof TimeIsUp && !run.isAwaited());
+  if (isLeft && run.model.on_disconnect === 'finish') {
+    // The outside service works on, and bills it.
+    const completion = { ...identity(run), object: 'chat.completion', choices: [] };
+    await settle(run, deps, { completion, end: 'given_up' });
+    return new ApiError('submit_failed', { cause: reason });
+  }
   const message = 'message' in outcome ? outcome.message : `answered with a ${outcome.outcome}`;
   const code =
     outcome.outcome === 'rejected'
@@ -334,7 +366,7 @@ async function settle(
   delivered: Delivered,
   ended = false,
 ): Promise<Settled> {
-  const bill = chargeableUsage(run.chat, run.model, delivered);
+  const bill = chargeableUsage(run.chat, run.max_tokens, run.model, delivered);
   const whole = ended ? finished(delivered.completion) : delivered.completion;
   const base = endOf(run);
   if (bill === null) {

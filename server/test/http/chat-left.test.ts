@@ -5,7 +5,13 @@ import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql.ts';
 import type { ChatCall, ChatOutcome } from '../../src/upstreams/upstream.ts';
 import { completion } from '../kit/fake.ts';
-import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import {
+  fakeCatalog,
+  shortChatRow,
+  startService,
+  type Service,
+  type TestAccount,
+} from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 
 /**
@@ -19,21 +25,21 @@ const body = {
   messages: [{ role: 'user', content: 'hello' }],
   max_tokens: 100,
 };
-const drains = { ...body, model: 'fake/drain/chat' };
+const finishes = { ...body, model: 'fake/drain/chat' };
 const reported: ChatOutcome = {
   outcome: 'reply',
   reply: completion('hi', { prompt_tokens: 5, completion_tokens: 2 }),
 };
 const charged = [9n, 'COMPLETED', null];
-/** 5 for the prompt, and 2 bytes. */
-const counted = [7n, 'COMPLETED', null];
 const unreported: ChatOutcome = { outcome: 'reply', reply: completion('hi', null) };
 const free = [0n, 'FAILED', 'outcome_unknown'];
 
 let service: Service;
 let account: TestAccount;
 before(async () => {
-  service = await startService({ times: { drainMs: 1_500 } });
+  service = await startService({
+    catalog: `${fakeCatalog}${shortChatRow('fake/short', false)}${shortChatRow('fake/short/thinks', true)}`,
+  });
   account = await service.account();
 });
 after(async () => {
@@ -113,7 +119,7 @@ async function settled({ earlier }: Held): Promise<unknown[]> {
   return [earlier - available, row!.status, row!.error_code];
 }
 
-describe('row says abort', () => {
+describe('row says on_disconnect: stop', () => {
   test('the upstream is let go, and nothing is charged', async () => {
     const asked = service.fake.chats.length;
     const held = await left(body);
@@ -156,35 +162,66 @@ describe('row says abort', () => {
   });
 });
 
-describe('row says drain', () => {
-  test('the upstream is read to its reply, which is charged as it was made', async () => {
-    for (const [outcome, end] of [
-      [reported, charged],
-      [unreported, counted],
-    ] as const) {
-      const held = await left(drains);
-      assert.equal(held.call.signal.aborted, false);
-      held.answer(outcome);
-      assert.deepEqual(await settled(held), end);
-    }
+describe('row says on_disconnect: finish', () => {
+  test('the upstream is read to its reply, which is charged by its usage', async () => {
+    const held = await left(finishes);
+    assert.equal(held.call.signal.aborted, false);
+    held.answer(reported);
+    assert.deepEqual(await settled(held), charged);
   });
 
-  test('and no reply comes: the upstream is let go in time, and nothing is charged', async () => {
-    const held = await left(drains);
-    assert.equal(held.call.signal.aborted, false);
+  test('a reply without usage is charged by its bound, not by what can be counted', async () => {
+    const held = await left(finishes);
+    held.answer(unreported);
+    // 148 tokens at most for the prompt, two for "hi".
+    assert.deepEqual(await settled(held), [152n, 'COMPLETED', null]);
+  });
+
+  test('no other route is called for a caller who has left', async () => {
+    const asked = service.fake.chats.length;
+    const held = await left(finishes);
+    held.answer({ outcome: 'not_accepted', why: 'busy', message: 'busy' });
+    assert.deepEqual(await settled(held), [0n, 'FAILED', 'upstream_failed']);
+    assert.equal(service.fake.chats.length, asked + 1);
+    await service.db.run(rawSql('delete from upstreams'));
+  });
+
+  for (const [row, end] of [
+    ['short', [148n, 'COMPLETED', null]],
+    ['short/thinks', [148n + 200n, 'COMPLETED', null]],
+  ] as const) {
+    test(`${row}: no reply comes in the row's time, and the bound is charged`, async () => {
+      const held = await left({ ...body, model: `fake/${row}` });
+      assert.equal(held.call.signal.aborted, false);
+      assert.deepEqual(await settled(held), end);
+      assert.equal(held.call.signal.aborted, true);
+    });
+  }
+
+  test('beyond the account’s share of such calls the bound is charged at once', async () => {
+    const { base, app } = await service.another({ FAREBOX_DRAINING_CHATS: '1' });
+    const first = await left({ ...finishes, max_tokens: 99 }, { base });
+    const second = await left(finishes, { base });
+    assert.equal(second.call.signal.aborted, true);
+    assert.equal(first.call.signal.aborted, false);
+    first.answer(reported);
+    assert.deepEqual(await settled(second), [148n + 9n, 'COMPLETED', null]);
+    await app.stop(0);
+  });
+
+  test('a caller who stays until the time is up pays nothing', async () => {
+    let reply: Promise<{ status: number }>;
+    const held = await hold(() => void (reply = send({ ...body, model: 'fake/short' })));
+    assert.equal((await reply!).status, 502);
     assert.deepEqual(await settled(held), free);
-    assert.equal(held.call.signal.aborted, true);
   });
 });
 
 describe('with an Idempotency-Key', () => {
-  for (const sent of [body, drains]) {
+  for (const sent of [body, finishes]) {
     test(`${sent.model} goes on, and a repeat gets the reply without a second charge`, async () => {
       const key = `left-${sent.model}`;
       const held = await left(sent, { key });
-      // One without a key, left later, is over before: no bound of that kind holds.
-      const bound = await left({ ...drains, max_tokens: 99 });
-      await until('its time is over', () => bound.call.signal.aborted);
       assert.equal(held.call.signal.aborted, false);
       const asked = service.fake.chats.length;
       const repeat = send(sent, { key });

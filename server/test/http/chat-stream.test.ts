@@ -3,7 +3,13 @@ import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql.ts';
 import type { ChatCall } from '../../src/upstreams/upstream.ts';
 import { openEvents, type Events, type StreamEvent } from '../kit/events.ts';
-import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
+import {
+  fakeCatalog,
+  shortChatRow,
+  startService,
+  type Service,
+  type TestAccount,
+} from '../kit/service.ts';
 import { delta, openTap, usageChunk, type Tap } from '../kit/tap.ts';
 import { until } from '../kit/until.ts';
 
@@ -18,6 +24,11 @@ const helloCount = 5;
 /** Each makes two and a half tokens. */
 const pieces = ['ten bytes ', 'and again ', 'and so on ', 'to its end'];
 
+/** 128 once, 16 for the message, and what five Latin letters cost at most. */
+const helloBound = 128n + 16n + 4n;
+/** Of so many pieces: a word with its space at one, each further letter at two thirds. */
+const boundOf = (delivered: 0 | 1 | 4): bigint => ({ 0: 0n, 1: 7n, 4: 24n })[delivered];
+
 /** What is charged where nobody reported usage: a quarter of the bytes delivered, rounded up. */
 function countedCost(delivered: number): bigint {
   const bytes = pieces.slice(0, delivered).join('').length;
@@ -27,7 +38,10 @@ function countedCost(delivered: number): bigint {
 let service: Service;
 let account: TestAccount;
 before(async () => {
-  service = await startService({ times: { keepAliveMs: 40, stallMs: 500, drainMs: 1_500 } });
+  service = await startService({
+    catalog: `${fakeCatalog}${shortChatRow('fake/short', false)}${shortChatRow('fake/short/thinks', true)}`,
+    times: { keepAliveMs: 40, stallMs: 500 },
+  });
   account = await service.account();
 });
 after(async () => {
@@ -251,7 +265,7 @@ describe('a caller who leaves', () => {
   for (let delivered = 0; delivered <= pieces.length; delivered++) {
     const got = delivered === 0 ? 0n : countedCost(delivered);
 
-    test(`after ${delivered} chunks, row says abort: the upstream is let go, what came is charged`, async () => {
+    test(`after ${delivered} chunks, row says stop: the upstream is let go, what came is charged`, async () => {
       const { events, tap, call, cost } = await begin();
       for (const piece of pieces.slice(0, delivered)) tap.push(delta(piece));
       await read(events, delivered);
@@ -276,7 +290,7 @@ describe('a caller who leaves', () => {
       assert.equal(tap.taken(), delivered + 1);
     });
 
-    test(`after ${delivered} chunks, row says drain: it is read to its usage, which is charged`, async () => {
+    test(`after ${delivered} chunks, row says finish: it is read to its usage, which is charged`, async () => {
       const { events, tap, call, cost } = await begin({ model: 'fake/drain/chat' });
       for (const piece of pieces.slice(0, delivered)) tap.push(delta(piece));
       await read(events, delivered);
@@ -290,35 +304,39 @@ describe('a caller who leaves', () => {
     });
   }
 
-  test('row says drain, and no usage comes: all that was written is counted', async () => {
+  test('row says finish, and no usage comes: the bound of all that was written is charged', async () => {
     const { events, tap, cost } = await begin({ model: 'fake/drain/chat' });
     tap.push(delta(pieces[0]!));
     await read(events, 1);
     await leave(events);
     for (const piece of pieces.slice(1)) tap.push(delta(piece));
     tap.end();
-    assert.equal(await cost(), countedCost(4));
+    assert.equal(await cost(), helloBound + 2n * boundOf(4));
   });
 
-  test('row says drain, and the upstream never ends: it is let go in time', async () => {
-    const { events, tap, call, cost } = await begin({ model: 'fake/drain/chat' });
-    tap.push(delta(pieces[0]!));
-    await read(events, 1);
-    await leave(events);
-    assert.equal(await cost(), countedCost(1));
-    assert.equal(call.signal.aborted, true);
-  });
+  for (const delivered of [0, 1, 4] as const) {
+    for (const [model, charged] of [
+      ['fake/short', helloBound + 2n * boundOf(delivered)],
+      ['fake/short/thinks', helloBound + 2n * 100n],
+    ] as const) {
+      for (const stays of [false, true]) {
+        if (stays && delivered === 0) continue;
+        const who = stays ? 'stays' : 'leaves';
+        test(`${model}, ${who} after ${delivered} chunks: no usage comes in time, the bound is charged`, async () => {
+          const { events, tap, call, cost } = await begin({ model });
+          for (const piece of pieces.slice(0, delivered)) tap.push(delta(piece));
+          await read(events, delivered);
+          if (!stays) await leave(events);
+          assert.equal(call.signal.aborted, false);
+          assert.equal(await cost(), charged);
+          assert.equal(call.signal.aborted, true);
+          assert.deepEqual(await end(), ['COMPLETED', null]);
+        });
+      }
+    }
+  }
 
-  test('row says drain, and nothing ever comes: it is let go in time, and is no failure', async () => {
-    const { events, call, cost } = await begin({ model: 'fake/drain/chat' });
-    await leave(events);
-    assert.equal(call.signal.aborted, false);
-    assert.equal(await cost(), 0n);
-    assert.equal(call.signal.aborted, true);
-    assert.deepEqual(await end(), ['COMPLETED', null]);
-  });
-
-  test('row says drain, and the model breaks off before any output: that is its failure', async () => {
+  test('row says finish, and the model breaks off before any output: that is its failure', async () => {
     const { events, tap, cost } = await begin({ model: 'fake/drain/chat' });
     await leave(events);
     tap.break();

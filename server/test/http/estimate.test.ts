@@ -78,7 +78,7 @@ models:
     upstream_model: chat
     context_tokens: 100000
     max_output_tokens: 8192
-    disconnect: abort
+    on_disconnect: stop
     input_schema: { type: object, properties: { messages: { type: array } }, required: [messages] }
     example: { messages: [{ role: user, content: hello }] }
 `;

@@ -126,7 +126,7 @@ models:
     upstream_model: chat
     context_tokens: 100000
     max_output_tokens: 8192
-    disconnect: abort
+    on_disconnect: stop
     input_schema: { type: object, properties: { messages: { type: array } }, required: [messages] }
     example: { messages: [{ role: user, content: hello }] }
   - id: fake/drain/chat
@@ -142,10 +142,25 @@ models:
     upstream_model: chat
     context_tokens: 100000
     max_output_tokens: 8192
-    disconnect: drain
+    on_disconnect: finish
     input_schema: { type: object, properties: { messages: { type: array } }, required: [messages] }
     example: { messages: [{ role: user, content: hello }] }
 `;
+
+/** A chat row of an outside service whose calls have a second: appended to `fakeCatalog`. */
+export function shortChatRow(id: string, hidden_tokens: boolean): string {
+  return `  - id: ${id}
+    kind: text
+    task: chat
+    name: Fake chat with little time
+    price: { unit: 1M tokens, input_usd: "1", output_usd: "2" }
+    upstream_model: chat
+    context_tokens: 100000
+    max_output_tokens: 8192
+    job_age_seconds: 2
+    hidden_tokens: ${hidden_tokens}
+`;
+}
 
 export interface ServiceOptions {
   /** Environment, over the test's defaults. */

@@ -95,7 +95,8 @@ function catalogOf({ url }: FakeOpenai): string {
     cost_output_usd: "${usd(row.costOutput)}"
     context_tokens: 100000
     max_output_tokens: 8192
-    disconnect: ${name}
+    on_disconnect: ${name === 'stop' ? 'stop' : 'finish'}
+    hidden_tokens: ${name === 'thinks'}
     upstream_model: gpt-${name}`,
   );
   return `
@@ -297,7 +298,7 @@ async function call(
     const open = async () => (await app.metrics.streams.get()).values[0]!.value;
     await until('the service has noticed', async () => (await open()) === 0);
   }
-  if (row === 'abort' && (streamed || key === undefined) && !played.isRushed)
+  if (row === 'stop' && (streamed || key === undefined) && !played.isRushed)
     await within(played.abandoned.promise, 'the upstream is let go');
   played.gate.resolve();
   return { text, status: null };

@@ -20,7 +20,7 @@ type Json = Record<string, any>;
 
 /** 149 tokens are reserved for it and 5 counted: 3 for the message, and 7 bytes. */
 const harbour: Message[] = [{ word: 'harbour', pictures: 0 }];
-/** 149 and 100 tokens of the row that aborts, rounded up. */
+/** 149 and 100 tokens of the row that stops, rounded up. */
 const reserved = 247n;
 /** 5 and 5 tokens: the sayings have 17 bytes. */
 const counted = 12n;
@@ -35,7 +35,7 @@ after(async () => {
 const done = (...events: Sent['events']): Sent => ({ events, end: 'done' });
 function sceneOf(answer: Scene['answer'], more: Partial<Scene> = {}): Scene {
   return {
-    row: 'abort',
+    row: 'stop',
     messages: harbour,
     max_tokens: 100,
     include_usage: true,
@@ -173,7 +173,7 @@ describe('how it ends', () => {
     'what is no chunk': '{"choices":[{"del',
   };
   const begun = [role, ...words, stop];
-  for (const row of ['abort', 'drain'] as Row[]) {
+  for (const row of ['stop', 'finish'] as Row[]) {
     test(`${row}: the upstream dies before each chunk`, async () => {
       for (let at = 0; at <= begun.length; at++)
         await bench.play(sceneOf({ events: begun.slice(0, at), end: 'dies' }, { row }));
@@ -286,7 +286,7 @@ describe('a caller who leaves', () => {
   const bare = growing.map(({ usage: _usage, ...chunk }) => chunk);
   const last = usageChunk(tokens(9, 40, { cost: 0.0001 }));
   const streams = { growing: [role, ...growing, stop, last], bare: [role, ...bare, stop, last] };
-  for (const row of ['abort', 'drain'] as Row[]) {
+  for (const row of ['stop', 'finish'] as Row[]) {
     for (const include_usage of [true, false]) {
       for (const [name, events] of Object.entries(streams)) {
         test(`${row}, usage ${include_usage ? '' : 'not '}asked for, ${name}: after each of 12 chunks`, async () => {
@@ -295,8 +295,8 @@ describe('a caller who leaves', () => {
             const scene = sceneOf(done(...events), { row, include_usage, leaves });
             charges.push((await bench.play(scene)).row.charged_usd_micro!);
           }
-          // 9 and 40 tokens of the row that drains.
-          if (row === 'drain') assert.deepEqual([...new Set(charges)], [6n]);
+          // 9 and 40 tokens of the row that finishes.
+          if (row === 'finish') assert.deepEqual([...new Set(charges)], [6n]);
           else
             assert.deepEqual(
               charges,
@@ -315,7 +315,7 @@ describe('a caller who leaves', () => {
     await assertCharged({ ...scene, leaves: null }, 100n);
   });
 
-  test('drain, and the upstream breaks off after that: nothing is called whole', async () => {
+  test('read on, and the upstream breaks off after that: nothing is called whole', async () => {
     const messages = [{ word: 'harbour', pictures: 1 }];
     const some = [role, ...bare.slice(0, 4)];
     const answers: Sent[] = [
@@ -326,7 +326,7 @@ describe('a caller who leaves', () => {
     ];
     for (const answer of answers) {
       const key = `left-${answers.indexOf(answer)}`;
-      const scene = sceneOf(answer, { row: 'drain', messages, leaves: 2, streamed: true });
+      const scene = sceneOf(answer, { row: 'finish', messages, leaves: 2, streamed: true });
       const { row } = await bench.play(scene, { key });
       const again = await bench.repeat(scene, key);
       assert.match(again.text, /submit_failed/, 'its repeat tells so as well');
@@ -338,7 +338,7 @@ describe('a caller who leaves', () => {
   test('a call that is not streamed is let go and free, read on, or kept under its key', async () => {
     const whole = { status: 200, body: replyOf({ usage: tokens(9, 4) }) };
     await assertCharged(sceneOf(whole, { leaves: 0 }), 0n);
-    await assertCharged(sceneOf(whole, { leaves: 0, row: 'drain' }), 1n);
+    await assertCharged(sceneOf(whole, { leaves: 0, row: 'finish' }), 1n);
     const kept = sceneOf(whole, { leaves: 0 });
     await assertCharged(kept, 11n, { key: 'left-whole' });
     const again = await bench.repeat(kept, 'left-whole');
@@ -367,7 +367,7 @@ describe('a caller who leaves', () => {
         const atEnd = { leaves: words.length + 2 };
         await assertCharged(sceneOf(done(...events, figures), atEnd), counted);
         await assertCharged(sceneOf(done(...events, figures)), 11n);
-        await assertCharged(sceneOf(done(...events, figures), { leaves: 2, row: 'drain' }), 1n);
+        await assertCharged(sceneOf(done(...events, figures), { leaves: 2, row: 'finish' }), 1n);
         await assertCharged(sceneOf({ events, end: 'dies' }), counted);
         // Before any word what was reported stands: the prompt alone, or nothing.
         const wordless = sceneOf(done(...events, figures), { leaves: 1 });
@@ -469,7 +469,7 @@ describe('the same Idempotency-Key again', () => {
     'a stream without usage': sceneOf(done(...usual.slice(0, -1))),
     'a stream that broke off': sceneOf({ events: usual.slice(0, 3), end: 'dies' }),
     'a stream that was left': sceneOf(done(...usual), { leaves: 3 }),
-    'a stream that was left, and drained': sceneOf(done(...usual), { leaves: 3, row: 'drain' }),
+    'a stream that was left, and read on': sceneOf(done(...usual), { leaves: 3, row: 'finish' }),
     'a whole reply': sceneOf({ status: 200, body: replyOf({ usage: tokens(9, 4) }) }),
   };
   for (const [what, scene] of Object.entries(scenes)) {

@@ -1,14 +1,18 @@
 /**
  * What a chat call costs, worked out from docs/pricing.md and docs/api.md alone: nothing of the
- * service's own arithmetic is used here, so that the two can disagree.
+ * service's own arithmetic is used here, so that the two can disagree, except for the bound of any
+ * text, which is measured against real tokenisers elsewhere.
  */
+import { boundTokens } from '../../src/core/tokens.ts';
 
 type Json = Record<string, any>;
 
 /** Micro-USD for a million tokens, to the caller and to the operator. */
 export const rows = {
-  abort: { input: 370_000n, output: 1_910_000n, costInput: 210_000n, costOutput: 1_070_000n },
-  drain: { input: 50_000n, output: 130_000n, costInput: 31_000n, costOutput: 77_000n },
+  stop: { input: 370_000n, output: 1_910_000n, costInput: 210_000n, costOutput: 1_070_000n },
+  finish: { input: 50_000n, output: 130_000n, costInput: 31_000n, costOutput: 77_000n },
+  /** Finishes too, and may think unseen. */
+  thinks: { input: 70_000n, output: 230_000n, costInput: 41_000n, costOutput: 97_000n },
 } as const;
 export type Row = keyof typeof rows;
 
@@ -73,12 +77,17 @@ const isRecord = (value: unknown): value is Json =>
 const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** The most it can cost: one token for a word's first letter, two thirds for each further one. */
-function quoteOf({ row, messages, max_tokens }: Scene): bigint {
+/** The most a prompt can cost: one token for a word's first letter, two thirds for each further. */
+function promptBound(messages: readonly Message[]): number {
   let tokens = 128;
   for (const { word, pictures } of messages)
     tokens += 16 + Math.ceil((3 + 2 * (word.length - 1)) / 3) + 4096 * pictures;
-  return up(rows[row].input * BigInt(tokens) + rows[row].output * BigInt(max_tokens));
+  return tokens;
+}
+
+function quoteOf({ row, messages, max_tokens }: Scene): bigint {
+  const tokens = BigInt(promptBound(messages));
+  return up(rows[row].input * tokens + rows[row].output * BigInt(max_tokens));
 }
 
 /** Three tokens for a message's frame, and text at four bytes a token. */
@@ -100,6 +109,9 @@ interface Course {
   end: 'whole' | 'broken' | 'left';
 }
 
+/** Whether its caller's leaving ends a call. */
+const endsWithCaller = (row: Row): boolean => row === 'stop';
+
 /** The verdict on one call. */
 export function judge(scene: Scene): Verdict {
   const quote = quoteOf(scene);
@@ -112,7 +124,7 @@ export function judge(scene: Scene): Verdict {
   });
   const { answer } = scene;
   // A reply that is kept is waited for; of a stream so much is kept as was delivered.
-  const isLetGo = scene.row === 'abort' && (scene.streamed || !scene.keyed);
+  const isLetGo = endsWithCaller(scene.row) && (scene.streamed || !scene.keyed);
   if (scene.leaves === 0 && isLetGo) return refused(null, 'outcome_unknown');
   const http = (status: number) => (scene.leaves === null ? status : null);
   if ('body' in answer) return judgeWhole(scene, answer, http, refused);
@@ -184,7 +196,7 @@ function walk({ row, leaves }: Scene, { events, end }: Sent): { course: Course; 
       if (deliveredBytes([choice.delta]) > 0 && !(isLast && isRecord(usage))) course.outrun = true;
       isClosed ||= course.finish !== null;
       shown.push(event);
-      if (shown.length === leaves && row === 'abort')
+      if (shown.length === leaves && endsWithCaller(row))
         return { course: { ...course, end: 'left' }, shown };
     }
   }
@@ -212,7 +224,7 @@ function usageIn({ usage, x_groq: groq, timings }: Json): unknown {
 
 /** Usage where it is one, else the count of what came. Above all: no more than the quote. */
 function bill(
-  { row, messages, streamed }: Scene,
+  { row, messages, streamed, max_tokens }: Scene,
   { pieces, usage: reported, outrun, finish, end }: Course,
   quote: bigint,
 ): Omit<Verdict, 'http' | 'shown' | 'broken'> {
@@ -231,13 +243,20 @@ function bill(
       cost: told,
       counted: false,
     };
-  const count = (tokens: number) => promptCount(messages, tokens);
+  // What an outside service bills without a report is charged by its bound.
+  const isBound = row !== 'stop' && end === 'whole';
+  const count = (tokens: number) =>
+    isBound ? promptBound(messages) : promptCount(messages, tokens);
   let prompt = 0;
   let completion = 0;
   const said = readUsage(usage);
   if (said !== null) {
     prompt = said.prompt ?? count(85);
     completion = said.completion;
+  } else if (isBound) {
+    prompt = promptBound(messages);
+    const written = boundTokens(deliveredText(pieces));
+    completion = row === 'thinks' ? max_tokens : Math.min(max_tokens, written);
   } else if (bytes > 0 || finish !== null) {
     // Only who breaks a stream off, or leaves it, could make a prompt cheap by that.
     prompt = count(end === 'whole' || !streamed ? 85 : 4096);
@@ -263,6 +282,30 @@ function costTold(usage: unknown): bigint | null {
   if (typeof cost !== 'number' || cost < 0) return null;
   const billionths = BigInt(cost.toFixed(9).replace('.', ''));
   return (billionths + 999n) / 1000n;
+}
+
+/** The same as one text, in the order in which it is bounded. */
+function deliveredText(pieces: readonly Json[]): string {
+  const texts = { reasoning_content: '', reasoning: '', content: '', refusal: '' };
+  const calls = new Map<number, { name: string; text: string }>();
+  for (const piece of pieces) {
+    for (const field of Object.keys(texts) as (keyof typeof texts)[]) {
+      const parts = Array.isArray(piece[field]) ? piece[field] : [{ text: piece[field] }];
+      for (const { text, thinking = [] } of parts) {
+        texts[field] += text ?? '';
+        for (const thought of thinking) texts.reasoning_content += thought.text;
+      }
+    }
+    for (const [at, { index = at, function: said }] of (piece.tool_calls ?? []).entries()) {
+      const call = calls.get(index) ?? { name: '', text: '' };
+      call.name ||= said.name;
+      call.text += said.arguments;
+      calls.set(index, call);
+    }
+  }
+  const written = [...calls].sort(([a], [b]) => a - b).map(([, { name, text }]) => name + text);
+  const thought = texts.reasoning_content || texts.reasoning;
+  return [thought, texts.content, texts.refusal, ...written].join('');
 }
 
 /** All that was written: the reasoning once, the text, a refusal, names and arguments of calls. */

@@ -120,7 +120,7 @@ export function randomScene(random: Random): RandomScene {
   // A refusal is known by its status, before anybody could leave.
   const isRefused = 'status' in answer && answer.status !== 200;
   const scene: Scene = {
-    row: pick<Row>(['abort', 'drain']),
+    row: pick<Row>(['stop', 'finish', 'thinks']),
     messages: messages(),
     max_tokens: 1 + below(600),
     include_usage: chance(0.5),

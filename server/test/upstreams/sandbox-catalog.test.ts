@@ -44,10 +44,10 @@ describe("the sandbox's catalog", () => {
     );
     const extras = valuesOf((row) => row.price.extras.map(({ kind }) => kind));
     assert.deepEqual([...extras].sort(), ['per_item', 'when']);
-    assert.deepEqual([...valuesOf((row) => (row.kind === 'text' ? [row.disconnect] : []))].sort(), [
-      'abort',
-      'drain',
-    ]);
+    assert.deepEqual(
+      [...valuesOf((row) => (row.kind === 'text' ? [row.on_disconnect] : []))].sort(),
+      ['finish', 'stop'],
+    );
   });
 
   test('has ids of one to four segments, one uncensored, one that ends in two words', () => {

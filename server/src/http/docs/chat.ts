@@ -41,20 +41,15 @@ const description = [
     'with this base address and `Bearer <API_KEY>`. Added: `usage.cost_usd_micro` and the header ' +
     '`x-charge-usd-micro` (not on streams).',
   'Before the call the most that it can cost is reserved: the prompt, bounded from above, and ' +
-    '`max_tokens`. The charge is what was really used, never more. A call that is not streamed, and ' +
-    'whose caller leaves before the reply, is carried through and charged where it has an ' +
-    '`Idempotency-Key`: a repeat of the call gets the kept reply without a second charge. ' +
-    'Without one the model is let go and nothing is charged, unless its reply with its usage is ' +
-    'there all the same; some models are waited for and charged.',
+    '`max_tokens`. The charge is what the model reports, never more. If the caller leaves, a model ' +
+    'with `on_disconnect: finish` makes the reply to its end, and all of it is charged; one with ' +
+    '`stop` is stopped. With an `Idempotency-Key` a reply that is not streamed is always made and ' +
+    'kept: a repeat of the call gets it without a second charge.',
   'A stream is server-sent events: `data:` with a chunk each, a chunk with `usage` and no ' +
     'choices where `stream_options.include_usage` asks, then `data: [DONE]`. A line `: ' +
     'keep-alive` comes every 15 seconds. A fault in the middle is a last chunk with a top-level ' +
-    '`error`, then `[DONE]`. Then, and for who leaves in the middle, the prompt is charged, as ' +
-    'the model had all of it, and what was delivered of the reply: text counted at four bytes a ' +
-    'token, pictures, sound and files as they were reserved; where the model had reported its ' +
-    'usage by then, that (but no report of 0 completion tokens where something was delivered); ' +
-    'nothing where nothing was delivered. What is charged so is told, where ' +
-    '`include_usage` asks, before the `error`.',
+    '`error`, then `[DONE]`. What was delivered is charged then, nothing if nothing was; where ' +
+    '`include_usage` asks, the chunk with `usage` comes before the `error`.',
   'With an `Idempotency-Key` the reply is kept and repeated (a stream as a stream of its whole ' +
     'text). While the first call under a key runs, a second one waits 10 seconds for it, then ' +
     'gets 409 with `Retry-After: 1`. A call that failed frees its key. A stream that broke off, ' +

@@ -182,9 +182,9 @@ With "stream": true: server-sent events, each "data:" a chunk, then "data: [DONE
 top-level error is a fault in the middle. Without max_tokens, 4096 completion tokens are reserved
 and allowed.
 
-Leave before a reply that is not streamed, and the call is carried through and charged where it has
-an Idempotency-Key: repeat it under that key, for the kept reply and no second charge. Without one
-the model is let go, and as a rule nothing is charged; a repeat is another call.
+If you leave before the end, a model with on_disconnect "finish" (see GET /models) makes the whole
+reply, and all of it is charged; "stop" stops it. With an Idempotency-Key a reply that is not
+streamed is always made and kept: repeat the call under that key for it, without a second charge.
 A stream that broke off is repeated as it was, its error too; for a new reply use a new key.
 
 image_url.url of a message takes a public http(s) address, a base64 data: address or a file_id.`;

@@ -1,4 +1,4 @@
-import { resolutions, tasks, type Kind, type Unit } from '../../core/catalog.ts';
+import { modalities, resolutions, tasks, type Kind, type Unit } from '../../core/catalog.ts';
 import {
   anything,
   boolean,
@@ -59,6 +59,16 @@ const modelFields: Record<string, Schema> = {
   context_tokens: integer('Text models: prompt tokens at most.'),
   max_output_tokens: integer('Text models: completion tokens at most.'),
   image_tokens: integer('Text models: what is reserved for a picture in the prompt, in tokens.'),
+  on_disconnect: {
+    type: 'string',
+    enum: ['finish', 'stop'],
+    description:
+      'Text models: what happens when the caller leaves. `finish`: the reply is read on to its end and charged whole. `stop`: the model stops, and what was delivered is charged.',
+  },
+  input_modalities: list(
+    { type: 'string', enum: [...modalities] },
+    'Text models: what a message may hold.',
+  ),
 };
 
 const extraFields: Record<string, Schema> = {
@@ -126,6 +136,8 @@ export const schemas: Record<string, Schema> = {
     'context_tokens',
     'max_output_tokens',
     'image_tokens',
+    'on_disconnect',
+    'input_modalities',
   ]),
   ModelExtra: object(extraFields, ['per_item', 'free', 'equals', 'default'], {
     description:

@@ -50,7 +50,9 @@ export const read: VisitHandler = async (visit, _reply, deps) => {
     rates: ratesShown(model, routeOf(model, deps)),
     job_age_seconds: model.job_age_seconds,
     ...(model.kind === 'text' && {
-      disconnect: model.disconnect,
+      on_disconnect: model.on_disconnect,
+      hidden_tokens: model.hidden_tokens,
+      input_modalities: model.input_modalities,
       context_tokens: model.context_tokens,
       max_output_tokens: model.max_output_tokens,
     }),

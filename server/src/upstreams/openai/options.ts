@@ -25,8 +25,9 @@ const usual: Options = {
   token_limit: 'max_tokens',
   include_usage: true,
   inline_images: false,
-  first_byte_seconds: 300,
-  idle_seconds: 60,
+  // The row bounds the time: a model that thinks unseen may rightly be silent for many minutes.
+  first_byte_seconds: 3600,
+  idle_seconds: 300,
   start_seconds: 300,
   check_path: '/models',
   videos: 'multipart',
