@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import * as keys from '../../src/db/keys.ts';
 import { rawSql } from '../../src/lib/sql.ts';
-import { barriers, picture, withoutBrowser } from '../kit/browser.ts';
+import { barriers, overflowOf, picture, withoutBrowser } from '../kit/browser.ts';
 import { tinyPng } from '../kit/fake.ts';
 import { canvas, completed, counted, openStudio, price, run, type Studio } from './studio-kit.ts';
 
@@ -50,13 +50,14 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     const choosing = page.waitForEvent('filechooser');
     await page.getByRole('button', { name: 'Choose a file: Image', exact: true }).click();
     await (await choosing).setFiles({ name: 'dot.png', mimeType: 'image/png', buffer: tinyPng });
-    await page.getByText('Your file').waitFor();
+    await page.getByText('dot.png').waitFor();
     await price(page, '30000');
     await run(page).click();
     await completed(page).locator('img').waitFor();
     await page.reload();
     const preview = page.locator('img[src*="/v1/files/file_"]');
     await preview.waitFor();
+    await page.getByText('dot.png').waitFor();
     assert.equal(await preview.evaluate(decoded), 1);
 
     await page.getByRole('button', { name: 'Remove Image', exact: true }).click();
@@ -81,6 +82,10 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
 
   test('takes what is pasted or dropped, and says why it does not take something', async () => {
     const { page, context, faults } = await studio.visit();
+    let uploads = 0;
+    page.on('request', (sent) => {
+      if (sent.method() === 'POST' && sent.url().endsWith('/v1/files')) uploads++;
+    });
     await studio.openModel(page, edit);
     const bytes = `Uint8Array.from(atob('${tinyPng.toString('base64')}'), (c) => c.charCodeAt(0))`;
     const given = (content: string) =>
@@ -89,12 +94,13 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     await page.evaluate(
       `{ let ${given(bytes)} dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, cancelable: true })) }`,
     );
-    await page.getByRole('group', { name: 'Image', exact: true }).getByText('Your file').waitFor();
+    await page.getByRole('group', { name: 'Image', exact: true }).getByText('a.png').waitFor();
     await page.evaluate(
       `{ let ${given("'no picture'")} document.querySelector('[aria-label="Reference images"]')
         .dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true })) }`,
     );
-    await page.getByText('The Content-Type says image/png').waitFor();
+    await page.getByText('This file is not an image.').waitFor();
+    assert.equal(uploads, 1);
     await page.getByText('JSON', { exact: true }).click();
     const input = await page.getByLabel('The whole input as JSON').inputValue();
     assert.match(JSON.parse(input).image_url, /^file_/);
@@ -102,6 +108,88 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     assert.deepEqual(faults, []);
     await context.close();
   });
+
+  test('refuses a file of the wrong type or size where it is chosen, and sends nothing', async () => {
+    const { page, context, account, faults } = await studio.visit();
+    await page.route('**/studio/allowance', async (route) => {
+      const reply = await route.fetch();
+      await route.fulfill({
+        response: reply,
+        json: { ...(await reply.json()), upload_max_bytes: 60 },
+      });
+    });
+    await studio.openModel(page, edit);
+    const choose = async (name: string, mimeType: string, buffer: Buffer) => {
+      const choosing = page.waitForEvent('filechooser');
+      await page.getByRole('button', { name: 'Choose a file: Image', exact: true }).click();
+      await (await choosing).setFiles({ name, mimeType, buffer });
+    };
+    const field = page.getByRole('group', { name: 'Image', exact: true });
+    await page.getByText('Balance $10.00').waitFor();
+    await choose('dot.png', 'image/png', tinyPng);
+    await field.getByText('At most 1 MiB can be uploaded.').waitFor();
+    await choose('notes.txt', 'text/plain', Buffer.from('no image'));
+    await field.getByText('notes.txt').waitFor();
+    await field.getByText('This file is not an image. Choose a PNG').waitFor();
+    assert.equal(await field.getByText('dot.png').count(), 0);
+    assert.equal(await run(page).isDisabled(), true);
+    const [files] = await studio.service.db.run<{ n: bigint }>(
+      rawSql('select count(*) as n from files where account_id = $1', [account.account_id]),
+    );
+    assert.equal(files!.n, 0n);
+    assert.deepEqual(await barriers(page), []);
+    await picture(page, 'wrong-file');
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
+  test('shows its defaults as selected with their prices, and sends none of them', async () => {
+    const { page, context, faults } = await studio.visit();
+    await studio.openModel(page, canvas);
+    await price(page, '60000');
+    const resolution = page.getByRole('radiogroup', { name: 'Resolution' });
+    assert.equal(await resolution.getByRole('radio', { name: '2k · $0.06' }).isChecked(), true);
+    const field = page.locator('[data-field=resolution]');
+    await field.getByText('default', { exact: true }).waitFor();
+    const ratio = page.getByRole('radiogroup', { name: 'Aspect ratio' });
+    assert.equal(await ratio.getByRole('radio', { name: 'auto' }).isChecked(), true);
+    await resolution.getByText('1k · $0.03').click();
+    await price(page, '30000');
+    await field.getByRole('button', { name: 'Reset to default: Resolution' }).click();
+    await price(page, '60000');
+    assert.equal(await resolution.getByRole('radio', { name: '2k · $0.06' }).isChecked(), true);
+    assert.deepEqual(await barriers(page), []);
+    await picture(page, 'form-defaults');
+    await page.getByText('JSON', { exact: true }).click();
+    const input = await page.getByLabel('The whole input as JSON').inputValue();
+    assert.equal(JSON.parse(input).resolution, undefined);
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
+  for (const [width, height] of [
+    [1366, 768],
+    [1280, 720],
+    [1024, 640],
+    [390, 844],
+    [360, 640],
+  ] as const) {
+    test(`has the price and Run in sight on arrival at ${width} × ${height}`, async () => {
+      const { page, context } = await studio.visit({ viewport: { width, height } });
+      for (const id of [canvas, 'sandbox/canvas/edit']) {
+        await studio.openModel(page, id);
+        for (const shown of [
+          run(page),
+          page.locator('[data-price]').or(page.getByText('No price')),
+        ]) {
+          const box = await shown.first().boundingBox();
+          assert.ok(box!.y > 56 && box!.y + box!.height <= height, JSON.stringify(box));
+        }
+        assert.equal(await overflowOf(page), 0);
+      }
+      await context.close();
+    });
+  }
 
   test('fills the form from a request, and compares what came out', async () => {
     const { page, context, account, faults } = await studio.visit({ scheme: 'dark' });
@@ -139,7 +227,7 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     await page.getByLabel('Prompt').fill('hills');
     await page.locator('[data-reason=balance]').waitFor();
     assert.equal(await run(page).isDisabled(), true);
-    await page.getByText('1k', { exact: true }).last().click();
+    await page.getByText('1k · $0.03', { exact: true }).last().click();
     await price(page, '30000');
     assert.equal(await run(page).isEnabled(), true);
     const [row] = await studio.service.db.run<{ id: string }>(
@@ -148,7 +236,7 @@ describe('the form of the studio', { skip: withoutBrowser() ?? false }, () => {
     await keys.setLimits(studio.service.db, row!.id, { monthly_limit_usd_micro: 20_000n });
     await page.reload();
     await page.locator('[data-reason=limit]').waitFor();
-    assert.match(await page.locator('[data-reason=limit]').innerText(), /\$0\.02 a month/);
+    assert.match(await page.locator('[data-reason=limit]').innerText(), /of \$0\.02 spent/);
     assert.equal(await run(page).isDisabled(), true);
     assert.deepEqual(await counted(studio.service, account), { requests: 0, transfers: 1 });
     await context.close();

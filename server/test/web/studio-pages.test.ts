@@ -28,9 +28,9 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
       // The dearest resolution, as none is chosen; nothing runs without a prompt.
       await price(page, '60000');
       assert.equal(await run(page).isDisabled(), true);
-      assert.equal(await page.locator('[data-reason]').innerText(), 'Still to fill in: Prompt');
+      assert.equal(await page.locator('[data-reason]').innerText(), 'Required: Prompt');
       await page.getByLabel('Prompt').fill('a boat on a quiet lake');
-      await page.getByText('1k', { exact: true }).last().click();
+      await page.getByText('1k · $0.03', { exact: true }).last().click();
       await price(page, '30000');
       await page.getByRole('textbox', { name: 'Number of images' }).fill('2');
       await price(page, '60000');
@@ -138,7 +138,10 @@ describe('the studio', { skip: withoutBrowser() ?? false }, () => {
     await card.click();
     await price(page, '80000');
     await page.getByText('$0.04 – $0.08 an image').waitFor();
-    await page.getByText('1k', { exact: true }).last().click();
+    await page
+      .getByText(/^1k · \$/)
+      .last()
+      .click();
     await price(page, '40000');
     assert.equal(await page.getByText('$0.03').count(), 0);
     await page.goto(`${studio.base}/studio/chat`);

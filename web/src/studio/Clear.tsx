@@ -1,5 +1,6 @@
-import { ActionIcon, Tooltip } from '@mantine/core';
+import { ActionIcon, Text, Tooltip } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
+import { useTranslation } from 'react-i18next';
 
 /** Takes away what is beside it; its label says what that is. */
 export function Clear({ label, onClick }: { label: string; onClick: () => void }) {
@@ -9,5 +10,15 @@ export function Clear({ label, onClick }: { label: string; onClick: () => void }
         <IconX size={16} />
       </ActionIcon>
     </Tooltip>
+  );
+}
+
+/** Stands where nothing was chosen: what is shown is the default, or the model's own is taken. */
+export function Default({ isShown }: { isShown: boolean }) {
+  const { t } = useTranslation('studio');
+  return (
+    <Text size="xs" c="dimmed" span>
+      {isShown ? t('default') : t('choose')}
+    </Text>
   );
 }

@@ -14,7 +14,7 @@ import { bodyOf, type Conversation, type Picture } from './conversations.ts';
 import { OnItsWay, useUploads } from './MediaField.tsx';
 import { Thumb } from './MessageView.tsx';
 import type { Model } from './models.ts';
-import { shortage, useAllowance, type Quote } from './price.ts';
+import { lacking, shortage, useAllowance, type Quote } from './price.ts';
 
 type Wanted = Omit<Conversation, 'id' | 'updated_at'>;
 
@@ -32,7 +32,7 @@ export function Composer(props: {
   const { status } = useAccount();
   const [text, setText] = useState('');
   const [pictures, setPictures] = useState<Picture[]>([]);
-  const { coming, take, dismiss } = useUploads((file_id, { name }) =>
+  const { coming, take, dismiss } = useUploads('image', (file_id, { name }) =>
     setPictures((before) => [...before, { file_id, name }]),
   );
   const allowance = useAllowance();
@@ -46,7 +46,8 @@ export function Composer(props: {
     if (!mayRun) return t('studio:blocked.role');
     if (!model) return t('model_gone');
     if (ceiling.error) return messageOf(ceiling.error);
-    if (short === 'balance') return t('studio:blocked.balance');
+    if (short === 'balance')
+      return t('studio:blocked.balance', { short: lacking(allowance!, price!) });
     if (short === 'limit') return t('limit');
     return null;
   })();
@@ -67,14 +68,12 @@ export function Composer(props: {
     event.preventDefault();
     if (!event.repeat) send();
   };
-  const takePictures = (files: File[]) =>
-    take(files.filter(({ type }) => type.startsWith('image/')));
   const paste = (event: ClipboardEvent) => {
-    if (event.clipboardData.files.length > 0) takePictures([...event.clipboardData.files]);
+    if (event.clipboardData.files.length > 0) take([...event.clipboardData.files]);
   };
   const drop = (event: DragEvent) => {
     event.preventDefault();
-    takePictures([...event.dataTransfer.files]);
+    take([...event.dataTransfer.files]);
   };
 
   return (
@@ -124,7 +123,7 @@ export function Composer(props: {
           <FileButton
             accept="image/png,image/jpeg,image/webp,image/gif"
             multiple
-            onChange={takePictures}
+            onChange={take}
             inputProps={{ 'aria-label': t('add_picture') }}
           >
             {(button) => (

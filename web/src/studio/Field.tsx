@@ -19,7 +19,7 @@ import {
 import { IconDice5, IconPlus } from '@tabler/icons-react';
 import { useEffect, useId, useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Clear } from './Clear.tsx';
+import { Clear, Default } from './Clear.tsx';
 import type { Given, Of } from './control.ts';
 import { MediaField } from './MediaField.tsx';
 import { RatioField, SizeField } from './ShapeField.tsx';
@@ -34,6 +34,8 @@ export interface FieldProps {
   onChange: (value: unknown) => void;
   /** What the service says is wrong with it. */
   error: string | undefined;
+  assumed: unknown;
+  priceOf: Given['priceOf'];
 }
 
 /** Up to so many options, of so many letters in all, lie side by side. */
@@ -52,17 +54,19 @@ function inWords(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-export function Field({ field, value, onChange, error }: FieldProps) {
+export function Field({ field, value, onChange, error, assumed, priceOf }: FieldProps) {
   const id = useId();
   const label = useFieldLabel()(field);
   const { control, required, schema } = field;
-  const given = { id, label, value, onChange, error, required };
+  const fallback = schema.default;
+  const given = { id, label, value, onChange, error, required, fallback, assumed, priceOf };
+  const extra = priceOf(true);
   if (control.as === 'switch') {
     return (
       <Switch
-        label={label}
+        label={extra === null ? label : `${label} · ${extra}`}
         description={schema.description}
-        checked={value === true}
+        checked={(value ?? assumed) === true}
         error={error}
         onChange={(event) => onChange(event.currentTarget.checked)}
       />
@@ -77,6 +81,7 @@ export function Field({ field, value, onChange, error }: FieldProps) {
       withAsterisk={required}
       inputWrapperOrder={['label', 'input', 'description', 'error']}
       labelElement={isLabelled(control) ? 'label' : 'div'}
+      data-field={field.name}
     >
       <Box mt={4} mb={6}>
         {controlFor(control, given)}
@@ -133,15 +138,18 @@ function TextControl({ id, control, value, onChange, error, required }: Of<'text
   );
 }
 
-function NumberControl({ id, label, control, value, onChange, error, required }: Of<'number'>) {
+function NumberControl(given: Of<'number'>) {
+  const { id, label, control, value, onChange, error, required, assumed } = given;
   const { min, max, step, whole } = control;
   const number = typeof value === 'number' ? value : undefined;
+  const taken = typeof assumed === 'number' ? assumed : undefined;
   const input = (
     <NumberInput
       id={id}
       required={required}
       error={Boolean(error)}
       value={number ?? ''}
+      placeholder={taken?.toString()}
       onChange={(next) => onChange(typeof next === 'number' ? next : undefined)}
       min={min}
       max={max}
@@ -162,7 +170,7 @@ function NumberControl({ id, label, control, value, onChange, error, required }:
         max={max}
         step={step}
         label={null}
-        value={number ?? min}
+        value={number ?? taken ?? min}
         onChange={(next) => onChange(rounded(next))}
       />
       {input}
@@ -206,25 +214,33 @@ function SeedControl({ id, control, value, onChange, error, required }: Of<'seed
   );
 }
 
-function ChoiceControl({ label, control, value, onChange, required }: Of<'choice'>) {
+function ChoiceControl(given: Of<'choice'>) {
   const { t } = useTranslation('studio');
+  const { label, control, value, onChange, required, fallback, assumed, priceOf } = given;
   const { options } = control;
   const texts = options.map(String);
-  const letters = texts.join('').length;
+  const data = options.map((option) => {
+    const price = priceOf(option);
+    return { value: String(option), label: price === null ? `${option}` : `${option} · ${price}` };
+  });
+  const letters = data.map((each) => each.label).join('').length;
   const chosen = value === undefined ? null : String(value);
+  const shown = chosen ?? (assumed === undefined ? null : String(assumed));
   const choose = (text: string | null) =>
-    onChange(text === null ? undefined : (options[texts.indexOf(text)] as Scalar));
+    onChange(text === null ? fallback : (options[texts.indexOf(text)] as Scalar));
+  const isDefault = value === fallback;
   if (texts.length <= segments.options && letters <= segments.letters) {
     return (
       <Group gap="xs">
         <SegmentedControl
           aria-label={label}
-          data={texts}
-          value={chosen ?? ''}
+          data={data}
+          value={shown ?? ''}
           onChange={choose}
           withItemsBorders={false}
         />
-        {chosen !== null && !required && (
+        {!required && isDefault && <Default isShown={shown !== null} />}
+        {!required && !isDefault && (
           <Clear label={t('leave_open', { field: label })} onClick={() => choose(null)} />
         )}
       </Group>
@@ -233,10 +249,12 @@ function ChoiceControl({ label, control, value, onChange, required }: Of<'choice
   return (
     <Select
       aria-label={label}
-      data={texts}
-      value={chosen}
+      data={data}
+      value={shown}
       onChange={choose}
-      clearable={!required}
+      clearable={!required && !isDefault}
+      rightSection={isDefault && shown !== null ? <Default isShown /> : undefined}
+      rightSectionWidth={isDefault && shown !== null ? 78 : undefined}
       searchable={texts.length > 12}
       placeholder={t('choose')}
       clearButtonProps={{ 'aria-label': t('leave_open', { field: label }) }}

@@ -15,7 +15,7 @@ import { useTranslation } from 'react-i18next';
 import { Copy } from '../components/Copy.tsx';
 import type { Input } from './draft.ts';
 import { Field } from './Field.tsx';
-import type { Model } from './models.ts';
+import { usd, type Model } from './models.ts';
 import { defaultsOf, inOrder, isInFront, type Field as FieldOf } from './schema.ts';
 
 /** The input of a model: as a form, or as the JSON that is sent. */
@@ -27,10 +27,12 @@ export function InputForm(props: {
   set: (field: string, value: unknown) => void;
   replace: (input: Input) => void;
   errors: Record<string, string>;
+  /** What the service takes for fields that are left out. */
+  assumed: Input;
   onBroken: (isBroken: boolean) => void;
   onRun: () => void;
 }) {
-  const { model, fields, priced, input, set, replace, errors, onBroken, onRun } = props;
+  const { model, fields, priced, input, set, replace, errors, assumed, onBroken, onRun } = props;
   const { t } = useTranslation('studio');
   const [view, setView] = useState<'form' | 'json'>('form');
   const [isOpen, { toggle }] = useDisclosure(false);
@@ -43,6 +45,7 @@ export function InputForm(props: {
     event.preventDefault();
     onRun();
   };
+  const priceOf = usePriceOf(model);
   const show = (list: FieldOf[]) =>
     list.map((field) => (
       <Field
@@ -51,6 +54,8 @@ export function InputForm(props: {
         value={input[field.name]}
         onChange={(value) => set(field.name, value)}
         error={errors[field.name]}
+        assumed={assumed[field.name]}
+        priceOf={(option) => priceOf(field.name, option)}
       />
     ));
 
@@ -133,6 +138,18 @@ export function InputForm(props: {
       ))}
     </Stack>
   );
+}
+
+/** What a unit costs with an option of a field, where that decides its price. */
+function usePriceOf(model: Model) {
+  const { t } = useTranslation('studio');
+  return (field: string, option: unknown): string | null => {
+    const per = (rate: number) => t(`per.${model.unit}`, { price: usd(rate) });
+    const rate = model.price_by_resolution?.[String(option)];
+    if (field === 'resolution') return rate === undefined ? null : per(rate);
+    const extra = model.extras.find((each) => each.field === field && !each.per_item);
+    return extra && option === true ? `+${per(extra.add_usd)}` : null;
+  };
 }
 
 /** What is not JSON is kept as it was typed, and nothing is sent until it is. */

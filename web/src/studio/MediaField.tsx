@@ -29,7 +29,8 @@ import { useAccountPath } from '../session.tsx';
 import type { Given } from './control.ts';
 import classes from './MediaField.module.css';
 import type { Media } from './models.ts';
-import { acceptOf, remember, rememberedAs, upload } from './upload.ts';
+import { useAllowance } from './price.ts';
+import { acceptOf, fits, nameOf, remember, rememberedAs, typeOf, upload } from './upload.ts';
 
 /** A picture, film or sound as input: dropped, pasted, chosen, by its address, or one of mine. */
 
@@ -49,7 +50,7 @@ interface Coming {
 export function MediaField({ label, media, many, max, value, onChange, error }: Props) {
   const { t } = useTranslation('studio');
   const values = listOf(value);
-  const { coming, take, dismiss } = useUploads((file_id) => add(file_id));
+  const { coming, take, dismiss } = useUploads(media, (file_id) => add(file_id));
   const [isOver, setOver] = useState(false);
   const [isChoosing, setChoosing] = useState(false);
   const [address, setAddress] = useState<string | null>(null);
@@ -209,18 +210,35 @@ function listOf(value: unknown): string[] {
 
 let uploads = 0;
 
-/** `arrived` hears of each file once the service has it. */
-export function useUploads(arrived: (file_id: string, file: File) => void) {
+/** Files for a field of such media. `arrived` hears of each file once the service has it. */
+export function useUploads(media: Media, arrived: (file_id: string, file: File) => void) {
+  const { t } = useTranslation('studio');
   const path = useAccountPath();
+  const maxBytes = useAllowance()?.upload_max_bytes ?? Infinity;
   const [coming, setComing] = useState<Coming[]>([]);
   const drop = (id: number) => setComing((all) => all.filter((each) => each.id !== id));
   const change = (id: number, with_: Partial<Coming>) =>
     setComing((all) => all.map((each) => (each.id === id ? { ...each, ...with_ } : each)));
-  const send = (file: File) => {
+  /** Why it is not sent, in words. */
+  const refusal = (file: File, type: string | null): string | null => {
+    if (!fits(media, type)) return t(`wrong_file.${media}`);
+    if (file.size <= maxBytes) return null;
+    const mib = (bytes: number) => Math.ceil(bytes / 2 ** 20);
+    return t('too_large', { size: mib(file.size), max: mib(maxBytes) });
+  };
+  const take = (files: File[]) => {
+    setComing((all) => all.filter(({ failure }) => failure === null));
+    files.forEach((file) => void send(file));
+  };
+  const send = async (file: File) => {
     const id = ++uploads;
-    const sent = upload(path('/v1/files'), file, (share) => change(id, { share }));
-    const one = { id, name: file.name, share: 0, failure: null, cancel: sent.cancel };
-    setComing((all) => [...all.filter(({ failure }) => failure === null), one]);
+    const type = await typeOf(file);
+    const failure = refusal(file, type);
+    const one = { id, name: file.name, share: 0, failure, cancel: () => {} };
+    if (failure !== null) return setComing((all) => [...all, one]);
+    const sentAs = type ?? (file.type || 'application/octet-stream');
+    const sent = upload(path('/v1/files'), file, sentAs, (share) => change(id, { share }));
+    setComing((all) => [...all, { ...one, cancel: sent.cancel }]);
     sent.done.then(
       ({ file_id }) => {
         remember(file_id, file);
@@ -234,7 +252,7 @@ export function useUploads(arrived: (file_id: string, file: File) => void) {
     );
   };
   const dismiss = ({ id, failure, cancel }: Coming) => (failure === null ? cancel() : drop(id));
-  return { coming, take: (files: File[]) => files.forEach(send), dismiss };
+  return { coming, take, dismiss };
 }
 
 export function OnItsWay({ coming, onDismiss }: { coming: Coming; onDismiss: () => void }) {
@@ -289,9 +307,10 @@ function Chosen(props: { value: string; media: Media; label: string; onRemove: (
       <Box flex={1} miw={0}>
         {source !== null && media === 'audio' ? (
           <audio src={source} controls className={classes.sound} aria-label={label} />
-        ) : (
+        ) : null}
+        {(source === null || media !== 'audio' || nameOf(value) !== null) && (
           <Text size="sm" truncate title={value}>
-            {nameOf(value, t)}
+            {titleOf(value, t)}
           </Text>
         )}
       </Box>
@@ -315,8 +334,8 @@ export function useSource(value: string): string | null {
   return /\/v1\/requests\/[0-9a-f-]{36}\/output\/\d+\?/.test(value) ? value : null;
 }
 
-function nameOf(value: string, t: (name: string) => string): string {
-  if (value.startsWith('file_')) return t('your_file');
+function titleOf(value: string, t: (name: string) => string): string {
+  if (value.startsWith('file_')) return nameOf(value) ?? t('your_file');
   if (value.startsWith('data:')) return t('embedded');
   if (value.startsWith('sandbox:')) return `${t('sample')}: ${value}`;
   if (/\/output\/\d+\?/.test(value)) return t('your_result');

@@ -150,6 +150,7 @@ function Workbench(props: { model: ModelRow; search: { from?: string; use?: stri
     <>
       <Heading model={model} />
       <div className={classes.workbench}>
+        <About model={model} />
         <section className={classes.side} aria-label={t('input')}>
           <div className={classes.form}>
             <InputForm
@@ -163,6 +164,7 @@ function Workbench(props: { model: ModelRow; search: { from?: string; use?: stri
                 draft.replace(input);
               }}
               errors={errors}
+              assumed={quote?.assumptions ?? {}}
               onBroken={setBroken}
               onRun={() => blocked === null && run()}
             />
@@ -252,34 +254,41 @@ function useFilling(
   }, [failure]);
 }
 
+/** One line where there is room: the price and the button below the form have to be in sight. */
 function Heading({ model }: { model: ModelRow }) {
   const { t } = useTranslation('studio');
   useEffect(() => {
     document.title = `${model.name} · Farebox`;
   }, [model.name]);
-  const extras = model.extras.map(
-    ({ label, add_usd }) => `${label} + ${usd(add_usd)} ${t(`rate.${model.unit}`)}`,
-  );
   return (
-    <Stack gap={6} mb="lg">
-      <Anchor component={Link} to="/studio" size="sm" underline="hover" w="fit-content">
-        <Group gap={4}>
+    <div className={classes.heading}>
+      <Anchor component={Link} to="/studio" size="sm" underline="hover" flex="none">
+        <Group gap={4} wrap="nowrap">
           <IconArrowLeft size={15} />
           {t('all_models')}
         </Group>
       </Anchor>
-      <Group gap="sm">
-        <Title order={1} fz={26}>
-          {model.name}
-        </Title>
-        {model.uncensored && <Uncensored />}
-      </Group>
+      <Title order={1} fz={22} lh={1.3} className={classes.name}>
+        {model.name}
+      </Title>
+      {model.uncensored && <Uncensored />}
       <Group gap={4} wrap="nowrap" miw={0}>
         <Text ff="monospace" size="sm" c="dimmed" truncate>
           {model.id}
         </Text>
         <Copy text={model.id} what={t('model_id')} />
       </Group>
+    </div>
+  );
+}
+
+function About({ model }: { model: ModelRow }) {
+  const { t } = useTranslation('studio');
+  const extras = model.extras.map(
+    ({ label, add_usd }) => `${label} + ${usd(add_usd)} ${t(`rate.${model.unit}`)}`,
+  );
+  return (
+    <Stack gap={6} className={classes.about}>
       <Text c="dimmed" maw={720}>
         {model.description}
       </Text>

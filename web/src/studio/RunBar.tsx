@@ -20,7 +20,7 @@ import { When } from '../components/When.tsx';
 import { formatUsd } from '../money.ts';
 import { useFieldLabel } from './Field.tsx';
 import classes from './Model.module.css';
-import type { Allowance, Quote, Shortage } from './price.ts';
+import { lacking, type Allowance, type Quote, type Shortage } from './price.ts';
 import type { Field } from './schema.ts';
 
 /** Why nothing can be run now. */
@@ -77,7 +77,12 @@ export function RunBar(props: {
       </Group>
       {blocked && blocked.why !== 'pricing' && (
         <Text size="sm" mt={8} id={id} data-reason={blocked.why}>
-          <Reason blocked={blocked} unpriced={unpriced} allowance={allowance} />
+          <Reason
+            blocked={blocked}
+            unpriced={unpriced}
+            allowance={allowance}
+            price={quote?.price_usd_micro}
+          />
         </Text>
       )}
     </Box>
@@ -88,8 +93,9 @@ function Reason(props: {
   blocked: Blocked;
   unpriced: Error | null;
   allowance: Allowance | undefined;
+  price: string | undefined;
 }) {
-  const { blocked, unpriced, allowance } = props;
+  const { blocked, unpriced, allowance, price } = props;
   const { t } = useTranslation('studio');
   const label = useFieldLabel();
   if (blocked.why === 'missing')
@@ -109,7 +115,7 @@ function Reason(props: {
   if (blocked.why === 'balance') {
     return (
       <>
-        {t('blocked.balance')}{' '}
+        {t('blocked.balance', { short: price && allowance ? lacking(allowance, price) : '' })}{' '}
         <Anchor component={Link} to="/cabinet/money" size="sm">
           {t('top_up')}
         </Anchor>

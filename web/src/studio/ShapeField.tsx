@@ -1,13 +1,14 @@
 import { Box, Group, NumberInput, Select, Text, TextInput, UnstyledButton } from '@mantine/core';
 import { useRef, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Clear } from './Clear.tsx';
+import { Clear, Default } from './Clear.tsx';
 import type { Of } from './control.ts';
 import classes from './ShapeField.module.css';
 
 /** Aspect ratios, each drawn small. */
-export function RatioField({ label, control, value, onChange, error, required }: Of<'ratio'>) {
+export function RatioField(given: Of<'ratio'>) {
   const { t } = useTranslation('studio');
+  const { label, control, value, onChange, error, required, fallback } = given;
   const { options, free } = control;
   const chosen = typeof value === 'string' ? value : undefined;
   const isOwn = chosen !== undefined && !options.includes(chosen);
@@ -34,7 +35,7 @@ export function RatioField({ label, control, value, onChange, error, required }:
             role="radio"
             aria-checked={option === chosen}
             tabIndex={i === current ? 0 : -1}
-            onClick={() => onChange(option === chosen && !required ? undefined : option)}
+            onClick={() => onChange(option === chosen && !required ? fallback : option)}
           >
             <Shape ratio={option} />
             <Text fz={11} span>
@@ -54,8 +55,9 @@ export function RatioField({ label, control, value, onChange, error, required }:
           onChange={({ currentTarget }) => onChange(currentTarget.value || undefined)}
         />
       )}
-      {chosen !== undefined && !required && (
-        <Clear label={t('leave_open', { field: label })} onClick={() => onChange(undefined)} />
+      {!required && value === fallback && <Default isShown={chosen !== undefined} />}
+      {!required && value !== fallback && (
+        <Clear label={t('leave_open', { field: label })} onClick={() => onChange(fallback)} />
       )}
     </Group>
   );

@@ -25,6 +25,8 @@ export interface Model {
   example: Record<string, unknown>;
   context_tokens?: number;
   max_output_tokens?: number;
+  /** Of text: whether a reply that is stopped is still made and charged to its end. */
+  on_disconnect?: 'finish' | 'stop';
 }
 
 export interface Extra {

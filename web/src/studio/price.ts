@@ -2,6 +2,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { call } from '../api.ts';
+import { formatUsd } from '../money.ts';
 import { useAccount, useAccountPath } from '../session.tsx';
 import type { Input } from './draft.ts';
 import type { Model } from './models.ts';
@@ -35,6 +36,7 @@ export interface Allowance {
   resets_at: string | null;
   open_jobs: number;
   open_jobs_limit: number;
+  upload_max_bytes: number;
 }
 
 const pauseMs = 250;
@@ -102,6 +104,11 @@ export function useMoneyMoved(): () => void {
     for (const name of ['allowance', 'balance'])
       void queries.invalidateQueries({ queryKey: ['account', account_id, name] });
   };
+}
+
+/** What the balance lacks for a price, in dollars. */
+export function lacking({ available_usd_micro }: Allowance, price: string): string {
+  return formatUsd(BigInt(price) - BigInt(available_usd_micro));
 }
 
 export type Shortage = 'balance' | 'limit' | 'jobs';

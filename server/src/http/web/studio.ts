@@ -84,6 +84,7 @@ export async function allowance(
     resets_at: key?.resets_at ?? null,
     open_jobs: key?.open_requests ?? 0,
     open_jobs_limit: key?.open_jobs ?? settings.openJobs,
+    upload_max_bytes: settings.uploadMaxBytes,
   };
 }
 
