@@ -94,7 +94,8 @@ export function createPages(queries: QueryClient) {
     routeTree: root.addChildren([home, ...entryPages, signedIn.addChildren(parts)]),
     context: { queries },
     defaultPreload: 'intent',
-    scrollRestoration: true,
+    // The chat opens at its end.
+    scrollRestoration: ({ location }) => location.pathname !== '/studio/chat',
     // Texts as they are: pages say themselves what they read as what.
     parseSearch: parseSearchWith((text) => text),
     stringifySearch: stringifySearchWith(JSON.stringify),

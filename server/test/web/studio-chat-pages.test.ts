@@ -85,7 +85,7 @@ describe('the studio, talking and waiting', { skip: withoutBrowser() ?? false },
       await page.locator('[data-ceiling]').filter({ hasText: '$' }).waitFor();
       const dear = BigInt((await page.locator('[data-ceiling]').getAttribute('data-ceiling'))!);
       await page.getByRole('button', { name: 'Settings' }).click();
-      await page.getByLabel('Most tokens of a reply').fill('2000');
+      await page.getByLabel('Max tokens').fill('2000');
       await page.getByLabel('System prompt').fill('Be brief.');
       const ceiling = page.locator('[data-ceiling]');
       const now = async () => BigInt((await ceiling.getAttribute('data-ceiling'))!);

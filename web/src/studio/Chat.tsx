@@ -2,9 +2,15 @@ import './chat-words.ts';
 import './studio-words.ts';
 import { Box, Button, Group, Select, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconList, IconMessage2, IconMessageOff, IconPlus } from '@tabler/icons-react';
+import {
+  IconArrowDown,
+  IconList,
+  IconMessage2,
+  IconMessageOff,
+  IconPlus,
+} from '@tabler/icons-react';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useState, type Ref } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Drawer } from '../components/Dialog.tsx';
 import { Empty } from '../components/Empty.tsx';
@@ -17,6 +23,7 @@ import { ChatSettings } from './ChatSettings.tsx';
 import { Composer } from './Composer.tsx';
 import { costOf, type Conversation, type Picture } from './conversations.ts';
 import { Conversations } from './Conversations.tsx';
+import { useFollow } from './follow.ts';
 import { MessageView } from './MessageView.tsx';
 import type { Model } from './models.ts';
 import { useModels, useMoneyMoved } from './price.ts';
@@ -54,6 +61,7 @@ function Talking({ models }: { models: Model[] }) {
   const conversation: Wanted = kept ?? fresh;
   const model = models.find(({ id }) => id === conversation.model);
   const isWriting = kept !== undefined && talk.writing.has(kept.id);
+  const { grows, isBehind, toEnd } = useFollow(kept?.id ?? null);
 
   useEffect(() => {
     if (wantedModel !== undefined) setFresh((before) => ({ ...before, model: wantedModel }));
@@ -81,6 +89,7 @@ function Talking({ models }: { models: Model[] }) {
   const send = (text: string, pictures: Picture[]) => {
     const id = kept?.id ?? begin(account_id, fresh);
     say(askIn(id), text, pictures);
+    toEnd();
     if (!kept) {
       setFresh(empty(conversation.model));
       void navigate({ to: '/studio/chat', search: { c: id } as never, replace: true });
@@ -143,6 +152,7 @@ function Talking({ models }: { models: Model[] }) {
           </Group>
           <ChatSettings conversation={conversation} model={model} set={set} />
           <Messages
+            ref={grows}
             conversation={conversation}
             models={models}
             isWriting={isWriting}
@@ -152,7 +162,9 @@ function Talking({ models }: { models: Model[] }) {
             key={kept?.id ?? 'new'}
             conversation={conversation}
             model={model}
+            models={models}
             isWriting={isWriting}
+            above={isBehind && <ToEnd onClick={toEnd} />}
             onSend={send}
             onStop={() => kept && stop(account_id, kept.id)}
           />
@@ -166,7 +178,24 @@ function empty(model: string): Wanted {
   return { title: '', model, system: '', messages: [] };
 }
 
+function ToEnd({ onClick }: { onClick: () => void }) {
+  const { t } = useTranslation('chat');
+  return (
+    <Button
+      className={classes.toEnd}
+      size="compact-sm"
+      radius="xl"
+      variant="default"
+      leftSection={<IconArrowDown size={15} />}
+      onClick={onClick}
+    >
+      {t('to_end')}
+    </Button>
+  );
+}
+
 function Messages(props: {
+  ref: Ref<HTMLDivElement>;
   conversation: Wanted;
   models: Model[];
   isWriting: boolean;
@@ -175,18 +204,17 @@ function Messages(props: {
   const { conversation, models, isWriting, onAgain } = props;
   const { t } = useTranslation('chat');
   const { messages } = conversation;
-  const end = useRef<HTMLDivElement>(null);
-  const length = messages.reduce((sum, { content }) => sum + content.length, messages.length);
-  useEffect(() => {
-    const gap = document.documentElement.scrollHeight - window.scrollY - window.innerHeight;
-    // Who has scrolled up to read is left there.
-    if (isWriting && gap < 240) end.current?.scrollIntoView({ block: 'end' });
-  }, [length, isWriting]);
   const last = messages.at(-1);
   // A reload, or the browser's end, cut it off before there was anything.
   const isUnanswered = last?.role === 'user' && !isWriting;
   return (
-    <Stack gap="lg" className={classes.messages} role="log" aria-label={t('messages')}>
+    <Stack
+      ref={props.ref}
+      gap="lg"
+      className={classes.messages}
+      role="log"
+      aria-label={t('messages')}
+    >
       {messages.length === 0 && (
         <Empty icon={<IconMessage2 />} title={t('empty_title')} text={t('empty_text')} />
       )}
@@ -204,7 +232,6 @@ function Messages(props: {
           {t('ask_again')}
         </Button>
       )}
-      <div ref={end} />
     </Stack>
   );
 }

@@ -3,7 +3,14 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { IconArrowUp, IconPhotoPlus, IconPlayerStop, IconX } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent } from 'react';
+import {
+  useRef,
+  useState,
+  type ClipboardEvent,
+  type DragEvent,
+  type KeyboardEvent,
+  type ReactNode,
+} from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
 import { messageOf } from '../components/Failure.tsx';
@@ -22,7 +29,10 @@ type Wanted = Omit<Conversation, 'id' | 'updated_at'>;
 export function Composer(props: {
   conversation: Wanted;
   model: Model | undefined;
+  models: Model[];
   isWriting: boolean;
+  /** Floats over what is above it. */
+  above: ReactNode;
   onSend: (text: string, pictures: Picture[]) => void;
   onStop: () => void;
 }) {
@@ -40,6 +50,9 @@ export function Composer(props: {
   const ceiling = useCeiling(conversation, text, pictures);
   const price = ceiling.data?.price_usd_micro;
   const short = price && allowance ? shortage(allowance, price, false) : null;
+  const writer =
+    isWriting && props.models.find(({ id }) => id === conversation.messages.at(-1)?.model);
+  const isChargedWhole = writer && writer.on_disconnect === 'finish';
   const isUploading = coming.some(({ failure }) => failure === null);
   const reason = ((): string | null => {
     if (status !== 'active') return t('studio:blocked.suspended');
@@ -78,6 +91,7 @@ export function Composer(props: {
 
   return (
     <Box className={classes.composer}>
+      {props.above}
       <Box
         className={classes.box}
         onPaste={paste}
@@ -159,11 +173,14 @@ export function Composer(props: {
       </Box>
       <Group justify="space-between" gap="xs" mt={6} px={4}>
         <Text size="xs" c="dimmed" aria-live="polite">
-          {reason ?? (
-            <>
-              {t('at_most')} <span data-ceiling={price}>{price ? <Usd micro={price} /> : '…'}</span>
-            </>
-          )}{' '}
+          {isChargedWhole
+            ? t('stop_finish')
+            : (reason ?? (
+                <>
+                  {t('at_most')}{' '}
+                  <span data-ceiling={price}>{price ? <Usd micro={price} /> : '…'}</span>
+                </>
+              ))}{' '}
           {short === 'balance' && (
             <Anchor component={Link} to="/cabinet/money" size="xs">
               {t('studio:top_up')}

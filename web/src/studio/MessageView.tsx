@@ -1,14 +1,16 @@
 import { Alert, Box, Button, Group, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconRefresh } from '@tabler/icons-react';
+import { lazy, Suspense } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Copy } from '../components/Copy.tsx';
 import { Usd } from '../components/Usd.tsx';
 import classes from './Chat.module.css';
 import type { Message, Picture } from './conversations.ts';
-import { Markdown } from './Markdown.tsx';
 import { useSource } from './MediaField.tsx';
 import { isUnsettled } from './talk.ts';
 import { said } from '../words.ts';
+
+const Markdown = lazy(() => import('./Markdown.tsx'));
 
 /** One message, with what it cost. */
 export function MessageView(props: {
@@ -49,7 +51,9 @@ export function MessageView(props: {
         </details>
       )}
       <Box>
-        <Markdown text={content} />
+        <Suspense fallback={<div style={{ whiteSpace: 'pre-wrap' }}>{content}</div>}>
+          <Markdown text={content} isWriting={isWriting} />
+        </Suspense>
         {isWriting && <span className={classes.caret} aria-hidden />}
       </Box>
       {failure !== undefined && (

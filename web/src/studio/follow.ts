@@ -1,0 +1,53 @@
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+
+/** So near to the end of the page counts as being there. */
+const nearPx = 48;
+
+/**
+ * Keeps the end of a page that grows in sight, until somebody scrolls up to read. `place` names what
+ * is shown: it opens at its end; null opens at the top.
+ */
+export function useFollow(place: string | null) {
+  const grows = useRef<HTMLDivElement>(null);
+  const isFollowing = useRef(true);
+  const [isBehind, setBehind] = useState(false);
+
+  const toEnd = useCallback(() => {
+    isFollowing.current = true;
+    setBehind(false);
+    window.scrollTo({ top: document.documentElement.scrollHeight });
+  }, []);
+
+  useLayoutEffect(() => {
+    if (place !== null) return toEnd();
+    isFollowing.current = false;
+    setBehind(false);
+    window.scrollTo({ top: 0 });
+  }, [place, toEnd]);
+
+  useEffect(() => {
+    let before = window.scrollY;
+    const scrolled = () => {
+      const { scrollHeight } = document.documentElement;
+      const isNear = scrollHeight - window.scrollY - window.innerHeight < nearPx;
+      // What comes in moves nothing upwards: that is done by hand.
+      if (isNear) isFollowing.current = true;
+      else if (window.scrollY < before) isFollowing.current = false;
+      before = window.scrollY;
+      setBehind(!isNear && !isFollowing.current);
+    };
+    // Pictures, tables and what is loaded late grow without a message.
+    const observer = new ResizeObserver(() => {
+      if (isFollowing.current) toEnd();
+      else scrolled();
+    });
+    observer.observe(grows.current!);
+    window.addEventListener('scroll', scrolled, { passive: true });
+    return () => {
+      observer.disconnect();
+      window.removeEventListener('scroll', scrolled);
+    };
+  }, [toEnd]);
+
+  return { grows, isBehind: isBehind && place !== null, toEnd };
+}
