@@ -78,12 +78,12 @@ export interface AppOptions {
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, store, log } = options;
   const { db } = store;
-  const parts = await openParts({ ...options, db });
+  const times = options.times ?? usualTimes;
+  const parts = await openParts({ ...options, db, probeMs: times.storageMs });
   const { catalog, metrics, links } = parts;
   const draining = new AbortController();
   const cutoff = new AbortController();
   const signals = { draining: draining.signal, cutoff: cutoff.signal };
-  const times = options.times ?? usualTimes;
   const lookup = options.lookup ?? createLookup();
   const deps = httpDeps(parts, config, { ...signals, times, lookup });
   const worker = options.worker ? createWorker(workerDeps(parts, config, times)) : null;
@@ -162,10 +162,11 @@ async function listen(server: FastifyInstance, host: string, wanted: number) {
 }
 
 function workerDeps(parts: Parts, config: Config, times: Times) {
-  const { db, storage, upstreams, log, hints, lanes, links, metrics } = parts;
+  const { db, storage, spool, upstreams, log, hints, lanes, links, metrics } = parts;
   return {
     db,
     storage,
+    spool,
     upstreams,
     log,
     hints,
@@ -255,7 +256,7 @@ function httpDeps(
       openapi: '',
       times: given.times,
     },
-    unready: () => unready(db, catalog, parts.spaceLow),
+    unready: () => unready(parts),
   };
 }
 
@@ -275,13 +276,12 @@ function livePages({ db, hints, links, log }: Parts, times: Times): Live {
   );
 }
 
-async function unready(
-  db: Database,
-  catalog: CatalogStore,
-  spaceLow: () => boolean,
-): Promise<string | null> {
-  if (spaceLow()) return 'disk space';
-  if (catalog.current().models.size === 0) return 'catalog';
+/** Where all models are of text, nothing needs the storage. */
+async function unready({ db, catalog, blocked }: Parts): Promise<string | null> {
+  const { models } = catalog.current();
+  const why = blocked([...models.values()].some(({ kind }) => kind !== 'text'));
+  if (why !== null) return why;
+  if (models.size === 0) return 'catalog';
   try {
     await ping(db, pingMs);
     return null;

@@ -66,7 +66,7 @@ const settings = {
   ),
   FAREBOX_DATA_DIR: text(
     './data',
-    'Folder of the embedded database, stored media and the generated secret.',
+    'Folder of the embedded database, stored media, results that wait for the storage, and the generated secret.',
   ),
   DATABASE_URL: {
     read: databaseUrl,
@@ -133,6 +133,12 @@ const settings = {
     ),
     secret: true as const,
   },
+  FAREBOX_SPOOL_MAX_BYTES: int(
+    0,
+    1_125_899_906_842_624,
+    '4294967296',
+    'What results may take in the data folder of one process while the storage is away. However much one account has, half of the rest is left for the others.',
+  ),
   FAREBOX_DRAIN_SECONDS: number(
     0,
     6,

@@ -3,12 +3,16 @@ import { addOwn, addShared, type Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
 import type { Disk } from './space.ts';
 import type { CatalogStore } from './storage/catalog.ts';
+import type { Spool } from './storage/spool.ts';
+import type { WatchedStorage } from './storage/watched.ts';
 
 interface Sources {
   db: Database;
   upstreams: ReadonlyMap<string, unknown>;
   catalog: Pick<CatalogStore, 'problems'>;
   disks: readonly Disk[];
+  storage: Pick<WatchedStorage, 'isAway'>;
+  spool: Pick<Spool, 'usage'>;
 }
 
 /** Figures of the whole installation, the same in every process: read them from one. */
@@ -21,7 +25,8 @@ const names = {
   models: 'farebox_model_resting_seconds',
 };
 
-export function addFigures(metrics: Metrics, { db, upstreams, catalog, disks }: Sources): void {
+export function addFigures(metrics: Metrics, sources: Sources): void {
+  const { db, upstreams, catalog, disks } = sources;
   addShared(
     metrics.registry,
     [
@@ -55,6 +60,25 @@ export function addFigures(metrics: Metrics, { db, upstreams, catalog, disks }: 
     read: () => catalog.problems().length,
   });
   disks.forEach((disk) => addFree(metrics, disk));
+  addStored(metrics, sources);
+}
+
+function addStored({ registry }: Metrics, { storage, spool }: Sources): void {
+  addOwn(registry, {
+    name: 'farebox_storage_up',
+    help: '1 while the storage can be used, 0 while it is away.',
+    read: () => (storage.isAway() ? 0 : 1),
+  });
+  addOwn(registry, {
+    name: 'farebox_spool_results',
+    help: 'Results that lie on the disk of this process until the storage takes them.',
+    read: () => spool.usage().results,
+  });
+  addOwn(registry, {
+    name: 'farebox_spool_bytes',
+    help: 'Bytes of these results.',
+    read: () => spool.usage().bytes,
+  });
 }
 
 /** Each by itself: one that does not answer keeps back no other. */

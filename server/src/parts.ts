@@ -16,9 +16,11 @@ import type { Database } from './lib/sql.ts';
 import { openCircuit, type Circuit } from './operations/circuit.ts';
 import { signingSecrets } from './secrets.ts';
 import { openCatalog, type CatalogStore } from './storage/catalog.ts';
-import { disksOf, watchSpace } from './space.ts';
+import { disksOf, lowBytes, watchSpace } from './space.ts';
 import { openStorage } from './storage/index.ts';
+import { Spool } from './storage/spool.ts';
 import type { Storage } from './storage/storage.ts';
+import { watchStorage, type WatchedStorage } from './storage/watched.ts';
 import type { Store } from './store.ts';
 import { createDownload, inputSeconds } from './upstreams/download.ts';
 import { builtIn, openUpstreams, type Upstreams } from './upstreams/index.ts';
@@ -42,7 +44,9 @@ export interface Parts {
   db: Database;
   log: Logger;
   metrics: Metrics;
-  storage: Storage;
+  storage: WatchedStorage;
+  /** Takes results while the storage is away. */
+  spool: Spool;
   catalog: CatalogStore;
   upstreams: ReadonlyMap<string, Upstream>;
   /** How they are set up. */
@@ -57,14 +61,14 @@ export interface Parts {
   fetches: Fetches;
   /** Sends e-mail; null: there is no server for it. */
   mail: Mail['send'] | null;
-  /** True while a disk is nearly full. */
-  spaceLow: () => boolean;
+  blocked: Blocked;
   close(): Promise<void>;
 }
 
+/** Why nothing new is taken here, in words; null: it is. Chat needs no storage. */
+export type Blocked = (needsStorage: boolean) => string | null;
+
 const outputTtlSeconds = 24 * 3600;
-/** How long the storage may take to answer at the start before that is worth a warning. */
-const answerMs = 15_000;
 
 export interface PartsOptions {
   config: Config;
@@ -75,12 +79,14 @@ export interface PartsOptions {
   upstreams?: Map<string, Upstream>;
   batches?: BatchBounds;
   lookup?: Lookup;
+  /** Between two probes of a storage that is well. */
+  probeMs: number;
 }
 
 /** Throws with nothing left open: what is settings only is read first. */
 export async function openParts({ config, db, log, ...options }: PartsOptions): Promise<Parts> {
   const secrets = signingSecrets(config);
-  const storage = openMedia(config);
+  const media = openMedia(config);
   const metrics = createMetrics();
   const fetches = openFetches(config, options.lookup);
   const connected = connect(config, fetches, options.upstreams);
@@ -98,8 +104,10 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
     remote: config.FAREBOX_NOTIFY,
     onError: seldomly((told) => log.warn(told, 'hint lost')),
   });
+  const spool = await openSpool(config);
+  const storage = watchMedia(media, log, options.probeMs);
   const disks = disksOf(config, storage, options.store?.embedded?.cluster ?? null);
-  addFigures(metrics, { db, upstreams, catalog, disks });
+  addFigures(metrics, { db, upstreams, catalog, disks, storage, spool });
   const happenings = tellHappenings(metrics, log, upstreams);
   const lanes = openLanes({ db, hints, metrics, config, happenings, bounds: options.batches });
   const isPublic = isPublicBase(config);
@@ -108,17 +116,37 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   const space = watchSpace(disks, log);
   const { FAREBOX_SMTP_URL: url, FAREBOX_MAIL_FROM: from } = config;
   const mail = url === null ? null : createMail({ url, from });
-  const asked = [askStorage(storage, log), ...(mail ? [askMail(mail, log)] : [])];
+  const asked = mail && askMail(mail, log);
+  const blocked: Blocked = (needsStorage) => {
+    if (space.low(needsStorage ? undefined : 'data')) return 'disk space';
+    return needsStorage && storage.isAway() ? 'storage' : null;
+  };
   const close = async () => {
     space.stop();
-    asked.forEach((each) => each.stop());
+    storage.stop();
+    asked?.stop();
     await hints.close();
     await connected.close();
     await Promise.all([...Object.values(fetches).map((each) => each.close()), catalog.close()]);
   };
-  const shared = { db, log, metrics, storage, catalog, upstreams, hints, lanes, links, fetches };
+  const shared = { db, log, metrics, storage, spool, catalog, upstreams, hints, lanes };
   const more = { happenings, circuit, secrets, mail: mail?.send ?? null, connected };
-  return { ...shared, ...more, spaceLow: space.low, close };
+  return { ...shared, ...more, links, fetches, blocked, close };
+}
+
+/** On this machine's own disk, wherever media are kept. */
+function openSpool(config: Config): Promise<Spool> {
+  const maxBytes = config.FAREBOX_SPOOL_MAX_BYTES;
+  return Spool.open(dataDir(config, 'spool'), { maxBytes, keepFreeBytes: lowBytes });
+}
+
+function watchMedia(media: Storage, log: Logger, everyMs: number): WatchedStorage {
+  return watchStorage(media, {
+    everyMs,
+    onAway: (err) =>
+      log.error({ err }, 'the storage does not answer as it should: see FAREBOX_STORAGE'),
+    onBack: (seconds) => log.warn({ seconds: Math.round(seconds) }, 'the storage is back'),
+  });
 }
 
 /** Where media bytes are kept. Throws `ConfigError` where that cannot be used. */
@@ -220,31 +248,12 @@ export function ownNames(config: Config): string[] {
   return config.FAREBOX_BASE_URL === null ? [] : [new URL(config.FAREBOX_BASE_URL).hostname];
 }
 
-/** Once, beside the start: what is wrong would else show with the first upload or letter. */
-function askOnce(
-  answers: (signal: AbortSignal) => Promise<void>,
-  unanswered: (err: unknown) => void,
-): { stop: () => void } {
-  const stopping = new AbortController();
-  const limit = AbortSignal.timeout(answerMs);
-  answers(AbortSignal.any([stopping.signal, limit])).catch((err: unknown) => {
-    if (!stopping.signal.aborted) unanswered(err);
-  });
-  return { stop: () => stopping.abort() };
-}
-
-function askStorage(storage: Storage, log: Logger): { stop: () => void } {
-  const sentence = 'the storage does not answer as it should: see FAREBOX_STORAGE';
-  return askOnce(
-    (signal) => storage.answers(signal),
-    (err) => log.warn({ err }, sentence),
-  );
-}
-
+/** Once, beside the start: what is wrong would else show with the first letter. */
 function askMail(mail: Mail, log: Logger): { stop: () => void } {
-  const sentence = 'the mail server does not answer as it should: see FAREBOX_SMTP_URL';
-  return askOnce(
-    () => mail.answers(),
-    (err) => log.warn({ err }, sentence),
-  );
+  let isOver = false;
+  mail.answers().catch((err: unknown) => {
+    const sentence = 'the mail server does not answer as it should: see FAREBOX_SMTP_URL';
+    if (!isOver) log.warn({ err }, sentence);
+  });
+  return { stop: () => void (isOver = true) };
 }

@@ -13,7 +13,7 @@ export interface Disk {
 }
 
 /** Below this no new work is taken, or the database on the same disk would run out first. */
-const lowBytes = 256 * 1024 * 1024;
+export const lowBytes = 256 * 1024 * 1024;
 const lookMs = 5_000;
 
 /**
@@ -31,8 +31,14 @@ export function disksOf(config: Config, storage: Storage, cluster: string | null
   return config.FAREBOX_STORAGE.startsWith('disk') ? [data, media] : [data];
 }
 
+export interface Space {
+  /** Of these disks one is nearly full; without a name, of all. */
+  low: (holds?: Disk['holds']) => boolean;
+  stop: () => void;
+}
+
 /** Looks at the guarded ones now and then, each by itself: one may not answer. */
-export function watchSpace(disks: Disk[], log: Logger): { low: () => boolean; stop: () => void } {
+export function watchSpace(disks: Disk[], log: Logger): Space {
   const low = new Set<Disk>();
   const seldom = new Seldom();
   const look = async (disk: Disk) => {
@@ -57,5 +63,8 @@ export function watchSpace(disks: Disk[], log: Logger): { low: () => boolean; st
   lookAtAll();
   const timer = setInterval(lookAtAll, lookMs);
   timer.unref();
-  return { low: () => low.size > 0, stop: () => clearInterval(timer) };
+  return {
+    low: (holds) => [...low].some((disk) => holds === undefined || disk.holds === holds),
+    stop: () => clearInterval(timer),
+  };
 }

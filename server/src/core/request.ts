@@ -113,7 +113,14 @@ export type Move =
       lease_seconds: number;
     }
   /** The upstream took it. `started_in` is the attempt whose intent this answers. */
-  | { to: 'accepted'; started_in: number; handle: Record<string, unknown>; wake_seconds: number }
+  | {
+      to: 'accepted';
+      started_in: number;
+      handle: Record<string, unknown>;
+      wake_seconds: number;
+      /** The job is done and its result waits for the storage: it is not given up until then. */
+      held?: boolean;
+    }
   /** Look again later; an outcome of the start, or news of a poll, may come with it. */
   | {
       to: 'wait';

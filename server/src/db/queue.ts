@@ -130,6 +130,28 @@ export function claimDue(db: Connection, limit: number, leaseSeconds: number): P
     from due where r.id = due.id returning r.id, r.attempt`);
 }
 
+/**
+ * Claims running requests by their ids, whenever they are due, but for those that another worker
+ * has; `orphans` also from one that has them.
+ */
+export function claimHeld(
+  db: Connection,
+  ids: string[],
+  orphans: string[],
+  leaseSeconds: number,
+): Promise<Claim[]> {
+  return db.run<Claim>(sql`
+    with held as (
+      select id from requests
+      where id = any(${ids}::uuid[]) and status = 'IN_PROGRESS'
+        and (not leased or wake_at <= now() or id = any(${orphans}::uuid[]))
+      order by id for update skip locked
+    )
+    update requests r set attempt = r.attempt + 1, leased = true, waits = false,
+      wake_at = now() + ${leaseSeconds} * interval '1 s'
+    from held where r.id = held.id returning r.id, r.attempt`);
+}
+
 /** Extends leases that still hold; returns those of them. */
 export function renewMany(
   db: Connection,

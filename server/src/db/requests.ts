@@ -318,7 +318,9 @@ export function acceptMany(
       select * from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[],
         ${moves.map((m) => m.started_in)}::int[],
           ${moves.map((m) => JSON.stringify(m.handle))}::text[],
-        ${moves.map((m) => m.wake_seconds)}::float8[]) as d (id, attempt, started_in, handle, wake)
+        ${moves.map((m) => m.wake_seconds)}::float8[],
+        ${moves.map((m) => m.held ?? false)}::bool[])
+        as d (id, attempt, started_in, handle, wake, held)
     ), kept as (
       -- A handle is worth keeping even from a claim that was overtaken: it names a job that is paid
       -- for.
@@ -328,8 +330,11 @@ export function acceptMany(
       returning a.request_id as id, (select b.called_back from attempts b
         where b.request_id = d.id and b.attempt = d.started_in) as called_back
     )
-    update requests r set leased = false,
-      wake_at = now() + case when k.called_back then 0 else d.wake end * interval '1 s'
+    update requests r set leased = false, slot = r.slot and not d.held,
+      deadline_at = case when d.held
+        then greatest(r.deadline_at, now() + d.wake * interval '1 s') else r.deadline_at end,
+      wake_at = now() + case when k.called_back and not d.held then 0 else d.wake end
+        * interval '1 s'
     from d left join kept k using (id) where r.id = d.id and r.attempt = d.attempt
       and r.status = 'IN_PROGRESS' and (r.leased or not ${isRepeat}) returning r.id`);
 }
@@ -481,6 +486,13 @@ export interface StatusRow extends Pick<
   progress: { progress: number | null; logs: string[] } | null;
   /** When its payloads were deleted, its retention being over. */
   cleared_at: Date | null;
+}
+
+/** Those of these requests that have not ended. */
+export function stillOpen(db: Connection, ids: string[]): Promise<Ids> {
+  return db.run<{ id: string }>(sql`
+    select id from requests
+    where id = any(${ids}::uuid[]) and status in ('IN_QUEUE', 'IN_PROGRESS')`);
 }
 
 /** Status of requests of any account: the caller compares `account_id`. */

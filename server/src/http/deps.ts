@@ -10,7 +10,7 @@ import type { Database } from '../lib/sql.ts';
 import type { Lookup } from '../lib/fetch.ts';
 import type { Circuit } from '../operations/circuit.ts';
 import type { Submit, Submitted } from '../operations/submit.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { WatchedStorage } from '../storage/watched.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Live } from './live.ts';
@@ -24,7 +24,7 @@ import type { Watch } from './watch.ts';
  */
 export interface HttpDeps {
   db: Database;
-  storage: Storage;
+  storage: WatchedStorage;
   catalog: () => Catalog;
   upstreams: ReadonlyMap<string, Upstream>;
   links: Links;
@@ -70,8 +70,8 @@ export interface HttpDeps {
   strangers: Budget;
   /** Bytes of JSON bodies, until their calls are over. */
   bodies: Budget;
-  /** True while the disk is nearly full. */
-  spaceLow: () => boolean;
+  /** Why nothing new is taken here, in words; null: it is. Chat needs no storage. */
+  blocked: (needsStorage: boolean) => string | null;
   settings: HttpSettings;
   /** The part that is not ready, in words, or null. */
   unready: () => Promise<string | null>;

@@ -6,7 +6,7 @@ import { JsonError } from '../lib/json.ts';
 import { Seldom } from '../lib/seldom.ts';
 import { codeOf, isUnavailable } from '../lib/sql.ts';
 import { StreamStalled } from '../lib/streams.ts';
-import { StorageFull, TooLarge } from '../storage/storage.ts';
+import { StorageAway, StorageFull, TooLarge } from '../storage/storage.ts';
 import { speaksFal } from './fal/refusal.ts';
 
 /** The one shape of every reply that is no success. */
@@ -81,7 +81,8 @@ export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof Error && thrown.message === 'aborted') {
     return new ApiError('bad_request', { message: 'The body ended early.', cause: thrown });
   }
-  if (thrown instanceof BatchFull || thrown instanceof StorageFull || isUnavailable(thrown)) {
+  const isNoRoom = thrown instanceof BatchFull || thrown instanceof StorageFull;
+  if (isNoRoom || thrown instanceof StorageAway || isUnavailable(thrown)) {
     return new ApiError('capacity_unavailable', { cause: thrown });
   }
   const { statusCode, code } = thrown as FastifyError;

@@ -156,7 +156,8 @@ async function record(row: Parameters<typeof files.insert>[1], deps: HttpDeps) {
 }
 
 function assertSpace(deps: HttpDeps): void {
-  if (deps.spaceLow()) throw new ApiError('capacity_unavailable', { cause: 'disk space is low' });
+  const why = deps.blocked(true);
+  if (why !== null) throw new ApiError('capacity_unavailable', { cause: `not ready: ${why}` });
 }
 
 /** Uploads that began while there was room do not take the last of it. */

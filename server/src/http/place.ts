@@ -15,7 +15,7 @@ export interface Placed {
 /** The upstreams of a model that take work now; else why none does: 503. */
 export async function place(model: Model, deps: HttpDeps): Promise<Placed> {
   const routes = routesInOrder(model.upstreams, Math.random());
-  const refusal = closedHere(deps);
+  const refusal = closedHere(deps, model.kind !== 'text');
   if (refusal) return { routes, refusal };
   const open: ModelUpstream[] = [];
   const closed: { cause: string; seconds: number }[] = [];

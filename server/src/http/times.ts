@@ -38,6 +38,8 @@ export interface Times {
   webhookMs: number;
   /** From the start to the first proof of the books. */
   auditFirstMs: number;
+  /** Between two probes of a storage that is well. */
+  storageMs: number;
 }
 
 export const usualTimes: Times = {
@@ -59,4 +61,5 @@ export const usualTimes: Times = {
   placesMs: 1_000,
   webhookMs: 10_000,
   auditFirstMs: 20_000,
+  storageMs: 5_000,
 };

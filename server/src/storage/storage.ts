@@ -59,3 +59,11 @@ export class StorageFull extends Error {
     this.name = 'StorageFull';
   }
 }
+
+/** The store cannot be used at the moment. Nothing of the object that was being put is kept. */
+export class StorageAway extends Error {
+  constructor(options?: { cause?: unknown }) {
+    super('the storage is away', options);
+    this.name = 'StorageAway';
+  }
+}

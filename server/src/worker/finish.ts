@@ -14,9 +14,17 @@ import { FetchError } from '../lib/fetch.ts';
 import { isWithinDepth, storableJson, storableText } from '../lib/json.ts';
 import { headAnd } from '../lib/streams.ts';
 import { measure, sniff, Unmeasurable } from '../storage/media.ts';
-import { TooLarge } from '../storage/storage.ts';
-import type { OutputMedia, Result } from '../upstreams/upstream.ts';
+import { StorageAway, TooLarge } from '../storage/storage.ts';
+import type { Result } from '../upstreams/upstream.ts';
 import { fieldsDepthMax } from './finished.ts';
+import {
+  held,
+  isSpooled,
+  isStorageFault,
+  keepSpooled,
+  type Finished,
+  type Medium,
+} from './spooled.ts';
 import type { StepDeps } from './step.ts';
 
 /** More media than any request can ask for: an upstream that returns more is broken. */
@@ -40,31 +48,73 @@ class Unusable extends Error {
 }
 
 /**
- * Copies, measures and prices what the upstream made. Throws where trying again may help: the bytes
- * could not be fetched or stored just now.
+ * Copies, measures and prices what the upstream made. While the storage is away it waits in the
+ * spool. Throws where trying again may help: the bytes could not be fetched or stored just now.
  */
 export async function finish(
   row: Claimed,
-  result: Result,
+  result: Finished,
+  deps: StepDeps,
+  signal: AbortSignal,
+): Promise<Transition> {
+  try {
+    if (result.media.length > mediaMax)
+      throw new Unusable('output_unusable', 'The model returned too many files.');
+    // Before anything is fetched for it.
+    const safe = { ...result, fields: fieldsOf(result) };
+    const kept = isFleeting(row, safe) ? await spooled(row, safe, deps, signal) : safe;
+    return await storeAll(row, kept ?? safe, deps, signal);
+  } catch (error) {
+    const failure = asUnusable(error);
+    if (failure === null) throw error;
+    const facts = { cost: costOf(result), cause: (error as Error).message };
+    return fail(row, failure.code, failure.message, facts);
+  }
+}
+
+/** Its bytes came in the answer to the start: nothing would give them a second time. */
+function isFleeting(row: Claimed, { media }: Finished): boolean {
+  return row.handle === null && media.some(({ source }) => 'bytes' in source);
+}
+
+async function storeAll(
+  row: Claimed,
+  result: Finished,
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition> {
   const outputs: Output[] = [];
   try {
-    if (result.media.length > mediaMax)
-      throw new Unusable('output_unusable', 'The model returned too many files.');
-    // Before anything is fetched for it.
-    const fields = fieldsOf(result);
+    if (result.media.length > 0 && deps.storage.isAway()) throw new StorageAway();
     for (const [index, media] of result.media.entries()) {
       outputs.push(await keep(row, index, media, deps, signal));
     }
-    return complete(row, { ...result, fields }, outputs, deps);
+    return complete(row, result, outputs, deps);
   } catch (error) {
-    await discard(row, outputs.length + 1, deps);
-    const failure = asUnusable(error);
-    if (failure === null) throw error;
-    const facts = { cost: costOf(result), cause: (error as Error).message };
-    return fail(row, failure.code, failure.message, facts);
+    const isFault = isStorageFault(error);
+    // What cannot be removed now goes with the request's other outputs.
+    if (!isFault) await discard(row, outputs.length + 1, deps);
+    if (asUnusable(error) || !(isFault || isSpooled(result))) throw error;
+    const kept = await spooled(row, result, deps, signal);
+    if (kept === null) throw error;
+    return held(row, kept);
+  }
+}
+
+/** As it lies in the spool; null where it could not be kept there. */
+async function spooled(
+  row: Claimed,
+  result: Finished,
+  deps: StepDeps,
+  signal: AbortSignal,
+): Promise<Finished | null> {
+  if (isSpooled(result)) return result;
+  try {
+    return await keepSpooled(row, result, deps.spool, (media) => bytesOf(row, media, deps, signal));
+  } catch (err) {
+    if (asUnusable(err)) throw err;
+    deps.log.error({ request_id: row.id, err }, 'a result could not be kept in the spool');
+    return null;
   }
 }
 
@@ -95,7 +145,7 @@ function outputKey({ id, attempt }: { id: string; attempt: number }, index: numb
  * What is told beside the media, as callers see it: no address of the upstream's stands in it.
  * Checked for all that could keep it from being written, since an end shares its transaction.
  */
-function fieldsOf({ fields }: Result): Record<string, unknown> {
+function fieldsOf({ fields }: Finished): Record<string, unknown> {
   if (!isWithinDepth(fields, fieldsDepthMax)) {
     const message = `The model returned fields nested deeper than ${fieldsDepthMax} levels.`;
     throw new Unusable('output_unusable', message);
@@ -115,7 +165,7 @@ function withoutAddresses(value: unknown): unknown {
 }
 
 /** Throws where it is not what the row sells: then nothing may be charged. */
-function complete(row: Claimed, result: Result, outputs: Output[], deps: StepDeps): Ending {
+function complete(row: Claimed, result: Finished, outputs: Output[], deps: StepDeps): Ending {
   const model = deps.catalog().models.get(row.model_id);
   const sold = { kind: row.kind, task: model?.task };
   if (!isDelivered(sold, outputs, result.fields.text)) {
@@ -143,7 +193,7 @@ function complete(row: Claimed, result: Result, outputs: Output[], deps: StepDep
 }
 
 /** A count that is none, as an upstream gone wrong may give, is like one not given. */
-function countOf({ quantity = NaN }: Result): number | null {
+function countOf({ quantity = NaN }: Finished): number | null {
   return Number.isFinite(quantity) && quantity >= 0 && quantity <= quantityMax ? quantity : null;
 }
 
@@ -167,14 +217,14 @@ function resolutionOf({ input, quote }: Claimed, model: Model | undefined): unkn
   return (model ? withDefaults(model, asked) : asked).resolution;
 }
 
-function costOf({ cost_usd_micro: cost = -1n }: Result): bigint | null {
+function costOf({ cost_usd_micro: cost = -1n }: Finished): bigint | null {
   return cost >= 0n && cost <= costMaxUsdMicro ? cost : null;
 }
 
 async function keep(
   row: Claimed,
   index: number,
-  media: OutputMedia,
+  media: Medium,
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Output> {
@@ -216,11 +266,12 @@ async function keep(
 
 async function bytesOf(
   row: Claimed,
-  media: OutputMedia,
+  media: Medium,
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
   if ('bytes' in media.source) return once(media.source.bytes);
+  if ('spooled' in media.source) return media.source.spooled();
   const { url, headers } = media.source;
   const maxBytes = deps.settings.outputMaxBytes;
   const upstream = deps.upstreams.get(row.started_upstream ?? row.upstream);

@@ -19,6 +19,8 @@ interface Kept {
   fields: Record<string, unknown>;
   quantity?: number;
   cost?: string;
+  /** The media lie in the spool of the machine that fetched them. */
+  spooled?: true;
 }
 
 /** Null where nothing is to be fetched, where the bytes are at hand, and for what is no handle. */
@@ -31,10 +33,23 @@ export function finishedHandle({ media, fields, quantity, ...told }: Result): Ha
   return Buffer.byteLength(JSON.stringify(handle)) > handleMaxBytes ? null : handle;
 }
 
+/** Of a result in the spool: what it cost, should its machine never come back. */
+export function spooledHandle({ quantity, cost_usd_micro: cost }: Omit<Result, 'media'>): Handle {
+  const told = {
+    ...(quantity !== undefined && { quantity }),
+    ...(cost !== undefined && { cost: String(cost) }),
+  };
+  return { [mark]: { media: [], fields: {}, spooled: true, ...told } satisfies Kept };
+}
+
+export function isHeldElsewhere(handle: Handle): boolean {
+  return (handle[mark] as Kept | undefined)?.spooled === true;
+}
+
 /** The result that such a handle holds; null for an upstream's own handle. */
 export function resultIn(handle: Handle): Result | null {
   const finished = handle[mark] as Kept | undefined;
   if (finished === undefined) return null;
-  const { cost, ...result } = finished;
+  const { cost, spooled: _spooled, ...result } = finished;
   return { ...result, ...(cost !== undefined && { cost_usd_micro: BigInt(cost) }) };
 }

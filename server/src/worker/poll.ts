@@ -2,14 +2,16 @@ import { failures } from '../core/errors.ts';
 import type { Progress, Transition } from '../core/request.ts';
 import type { Claimed } from '../db/requests.ts';
 import { bounded } from '../lib/bounded.ts';
-import { costOfRun, fail, finish, outputPrefix } from './finish.ts';
-import { resultIn } from './finished.ts';
+import { costOfRun, fail, finish } from './finish.ts';
+import { isHeldElsewhere, resultIn } from './finished.ts';
 import type { Handle, JobState, Upstream } from '../upstreams/upstream.ts';
 import { boundedSeconds, wait, type StepDeps } from './step.ts';
 
 const pollMaxSeconds = 60;
 /** An upstream that does not know a job so often in a row will not find it again. */
 const missingMax = 3;
+/** Its result lies in the spool of another machine, which finishes it as soon as it can. */
+const elsewhereSeconds = 60;
 const logsMax = 50;
 const logLineMax = 500;
 /** The caller's reservation waits for the last look. */
@@ -20,9 +22,10 @@ export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): P
   const name = row.started_upstream ?? row.upstream;
   const upstream = deps.upstreams.get(name);
   const { handle } = row;
+  const { pollSeconds, stepTimeoutSeconds } = deps.settings;
+  if (handle && isHeldElsewhere(handle)) return wait(row, elsewhereSeconds);
   const finished = handle && resultIn(handle);
   if (finished) return finish(row, finished, deps, signal);
-  const { pollSeconds, stepTimeoutSeconds } = deps.settings;
   if (!upstream) await deps.absent(name);
   if (!upstream || !handle)
     return wait(row, pollSeconds, { message: 'its upstream is not configured' });
@@ -67,7 +70,6 @@ export async function giveUp(
   const seen = handle && (await lastLook(handle, upstream, deps, signal));
   const isOver = seen?.state === 'done' || seen?.state === 'failed';
   if (handle && !isOver) await upstream?.cancel?.(handle, signal).catch(() => {});
-  await deps.storage.removeAll(outputPrefix(row.id));
   const isRefused = row.outcome === 'not_accepted' || row.left;
   const lost = row.started_in !== null && handle === null && !isRefused;
   const code = lost ? 'outcome_unknown' : 'timeout';

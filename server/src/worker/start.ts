@@ -26,6 +26,8 @@ const placeKeptSeconds = 5;
 const placeSeconds = 2;
 /** A timer may ring a little early. */
 const timerSlackMs = 5;
+/** When a start looks again whether the storage is back. */
+const storageSeconds = 5;
 
 /**
  * Hands a request to its upstream: the intent is committed before the call, the answer right after
@@ -36,6 +38,7 @@ export async function start(
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition | null> {
+  if (deps.storage.isAway()) return untilStored(row);
   const model = deps.catalog().models.get(row.model_id);
   const meant = model && routeOf(row, model, deps);
   if (!model || !meant) {
@@ -72,6 +75,12 @@ export async function start(
   const outcome = await call(upstream, job, route, deps);
   const started = { ...row, upstream: upstream.name, upstream_model: route.model };
   return answer(started, outcome, called, deps, signal);
+}
+
+/** What would come of it could not be stored. */
+function untilStored(row: Claimed): Transition {
+  if (row.status === 'IN_QUEUE') return { id: row.id, attempt: row.attempt, to: 'requeue' };
+  return wait(row, storageSeconds * (0.5 + Math.random()));
 }
 
 /** The route it is meant for, or where that is gone the next one that is there. */
@@ -189,7 +198,8 @@ async function answer(
     // What can be fetched later is kept first: whatever happens, it is not made again.
     if (handle)
       return { id, attempt, to: 'accepted', started_in: attempt, handle, wake_seconds: 0 };
-    return finish({ ...row, started_upstream: row.upstream }, result, deps, signal);
+    const answered = { ...row, started_in: attempt, started_upstream: row.upstream, handle: null };
+    return finish(answered, result, deps, signal);
   }
   const wake_seconds = boundedSeconds(
     outcome.poll_after_ms,

@@ -5,13 +5,16 @@ import type { Claimed } from '../db/requests.ts';
 import type { Fetch } from '../lib/fetch.ts';
 import type { Database } from '../lib/sql.ts';
 import type { Circuit } from '../operations/circuit.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { Spool } from '../storage/spool.ts';
+import type { WatchedStorage } from '../storage/watched.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 
 /** What the steps of a worker are given. */
 export interface StepDeps {
   db: Database;
-  storage: Storage;
+  storage: WatchedStorage;
+  /** Takes results while the storage is away. */
+  spool: Spool;
   upstreams: ReadonlyMap<string, Upstream>;
   catalog: () => Catalog;
   /** Refuses addresses that are not public. */

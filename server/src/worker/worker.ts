@@ -5,6 +5,7 @@ import { routeAfter } from '../core/routing.ts';
 import { loadClaimed, type Claimed } from '../db/requests.ts';
 import {
   claimDue,
+  claimHeld,
   claimQueued,
   moveQueued,
   nextAlarmMs,
@@ -23,11 +24,12 @@ import { seldomly } from '../lib/seldom.ts';
 import { isAway } from '../lib/sql.ts';
 import { LookRefused } from '../upstreams/upstream.ts';
 import { expire } from './expire.ts';
-import { discard, outputPrefix } from './finish.ts';
+import { discard, finish, outputPrefix } from './finish.ts';
 import { Leases } from './leases.ts';
 import { notify } from './notify.ts';
 import { abandon, giveUp, poll } from './poll.ts';
 import { recover } from './recover.ts';
+import { findSpooled, SpoolWatch } from './spooled.ts';
 import { start } from './start.ts';
 import { wait, type StepDeps, type StepRun } from './step.ts';
 import { Troubles } from './troubles.ts';
@@ -105,6 +107,7 @@ class ClaimingWorker implements Worker {
   readonly #notices: Budget;
   /** Steps that call an upstream, by upstream: those that hang leave places to the others. */
   readonly #calls: Budget;
+  readonly #spooled: SpoolWatch;
   #running: Promise<void> | undefined;
   #draining = false;
   #rerouteAt = 0;
@@ -115,6 +118,7 @@ class ClaimingWorker implements Worker {
     this.#notices = createBudget(share(4), share(8));
     this.#troubles = new Troubles(deps.settings.pollSeconds);
     this.#calls = createBudget(deps.settings.concurrency, null);
+    this.#spooled = new SpoolWatch(deps.spool);
     const { db, log, settings } = deps;
     const { leaseSeconds } = settings;
     this.#leases = new Leases(
@@ -142,6 +146,7 @@ class ClaimingWorker implements Worker {
       const what = { count: failures.length, err: failures[0] };
       log.warn(what, 'expired files could not be removed, will be tried again');
     }
+    await this.#sweepSpool();
     const { retentionDays } = settings;
     await this.#inBatches(() => requests.forgetKeys(db, retentionDays, sweepLimit));
     await this.#inBatches(() => requests.clearPayloads(db, retentionDays, sweepLimit));
@@ -169,6 +174,15 @@ class ClaimingWorker implements Worker {
     }
     await files.removeMany(db, removed);
     return claimed.length;
+  }
+
+  /** Of requests that ended without it: they were given up, or another worker was first. */
+  async #sweepSpool(): Promise<void> {
+    const { db, spool } = this.#deps;
+    const ids = spool.ids();
+    if (ids.length === 0) return;
+    const open = new Set((await requests.stillOpen(db, ids)).map(({ id }) => id));
+    for (const id of ids) if (!open.has(id)) await this.#spooled.remove(id);
   }
 
   async stop(graceMs: number): Promise<void> {
@@ -283,11 +297,14 @@ class ClaimingWorker implements Worker {
   }
 
   async #claim(free: number): Promise<Claim[]> {
-    const { db, upstreams, settings } = this.#deps;
-    const [claims, waiting] = await Promise.all([
+    const { db, upstreams, settings, storage } = this.#deps;
+    const [due, waiting, held] = await Promise.all([
       claimDue(db, Math.min(free, claimMax), settings.leaseSeconds),
-      waitingUpstreams(db),
+      // What could not be stored is not begun.
+      storage.isAway() ? [] : waitingUpstreams(db),
+      this.#claimHeld(Math.min(free, claimMax)),
     ]);
+    const claims = [...due, ...held];
     let left = free - claims.length;
     for (const { upstream, oldest_seconds } of waiting) {
       if (left <= 0) break;
@@ -301,6 +318,16 @@ class ClaimingWorker implements Worker {
       claims.push(...queued);
       left -= queued.length;
     }
+    return claims;
+  }
+
+  /** Requests whose results lie in the spool here: no other machine can finish them. */
+  async #claimHeld(limit: number): Promise<Claim[]> {
+    const { db, settings, storage } = this.#deps;
+    const { ids, orphans } = this.#spooled.due(storage.isAway(), limit);
+    if (ids.length === 0) return [];
+    const claims = await claimHeld(db, ids, orphans, settings.leaseSeconds);
+    this.#spooled.taken(ids, storage.isAway());
     return claims;
   }
 
@@ -319,6 +346,7 @@ class ClaimingWorker implements Worker {
         await discard(row, transition.outputs.length, this.#deps);
       }
       if (moved && transition?.to === 'FAILED') await this.#forgetOutputs(row);
+      if (moved && transition && isEnd(transition)) await this.#spooled.remove(row.id);
     } catch (error) {
       failed = true;
       await this.#retryLater(row, step, error);
@@ -331,7 +359,7 @@ class ClaimingWorker implements Worker {
   /** An attempt whose process died may have stored some, and nothing will name them. */
   async #forgetOutputs(row: Claimed): Promise<void> {
     const { storage, log } = this.#deps;
-    if (row.started_in === null) return;
+    if (row.started_in === null || storage.isAway()) return;
     await storage.removeAll(outputPrefix(row.id)).catch((err: unknown) => {
       log.warn({ request_id: row.id, err }, 'outputs of a failed request could not be removed');
     });
@@ -350,6 +378,10 @@ class ClaimingWorker implements Worker {
 
   async #runStep(step: Step, row: Claimed, signal: AbortSignal): Promise<Transition | null> {
     if (step === 'rest') return { id: row.id, attempt: row.attempt, to: 'rest' };
+    const isBegun = row.status === 'IN_PROGRESS' && row.started_in !== null;
+    const found = isBegun ? await findSpooled(row.id, this.#deps.spool) : null;
+    if (found)
+      return finish({ ...row, started_upstream: found.upstream }, found.result, this.#deps, signal);
     return steps[step](row, this.#deps, signal);
   }
 
@@ -425,4 +457,8 @@ class Sleep {
       };
     });
   }
+}
+
+function isEnd({ to }: Transition): boolean {
+  return to === 'COMPLETED' || to === 'FAILED' || to === 'CANCELLED';
 }

@@ -8,6 +8,7 @@ import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
 import { until } from '../kit/until.ts';
+import { S3Server } from '../storage/s3-server.ts';
 
 /** While a disk is nearly full: no new work, and everything that was taken on goes on. */
 
@@ -50,14 +51,13 @@ describe('a disk that is nearly full', () => {
     assert.match((await ready(low)).text, /disk space/);
   });
 
-  test('refuses submits, chat calls and uploads with 503, and keeps nothing of them', async () => {
+  test('refuses submits of media and uploads with 503, and keeps nothing of them', async () => {
     const before = await traces(service);
     const { key } = account;
     const type = { 'content-type': 'image/png' };
     const calls = [
       submit(),
       submit(low, { headers: { 'idempotency-key': 'new' } }),
-      service.call('POST', '/v1/chat/completions', { key, body: chat, base: low }),
       service.call('POST', '/v1/files', { key, raw: 'x', headers: type, base: low }),
     ];
     for (const reply of await Promise.all(calls)) {
@@ -66,6 +66,12 @@ describe('a disk that is nearly full', () => {
       assert.doesNotMatch(reply.text, /disk/, 'what it lacks is nothing to the caller');
     }
     assert.deepEqual(await traces(service), before);
+  });
+
+  test('is no matter to chat, which keeps no media', async () => {
+    const { key } = account;
+    const said = await service.call('POST', '/v1/chat/completions', { key, body: chat, base: low });
+    assert.equal(said.status, 200, said.text);
   });
 
   test('is a line in the log for many calls and probes that are refused, without a stack', async () => {
@@ -78,7 +84,7 @@ describe('a disk that is nearly full', () => {
     assert.deepEqual(more, []);
     const { level, msg, code, refused, err } = line;
     assert.deepEqual([level, msg, code, refused], [40, 'call failed', 'capacity_unavailable', 1]);
-    assert.deepEqual(err, { message: 'disk space is low' });
+    assert.deepEqual(err, { message: 'not ready: disk space' });
   });
 
   test('still answers the repeat of a call it took before, and its status', async () => {
@@ -117,6 +123,9 @@ describe('the disk of the embedded database', () => {
     await until('it is noticed', async () => (await ready(base)).status === 503);
     assert.match((await ready(base)).text, /disk space/);
     assertRefused(await submit(base), 'capacity_unavailable');
+    const { key } = account;
+    const said = await service.call('POST', '/v1/chat/completions', { key, body: chat, base });
+    assertRefused(said, 'capacity_unavailable');
     assert.match(service.log.join(''), /"disk":"data","free_bytes":267386880,.*disk space is low/);
     assert.deepEqual(await figures(base), [
       'farebox_data_free_bytes 267386880',
@@ -131,9 +140,13 @@ describe('the disk of the embedded database', () => {
     assert.deepEqual(await figures(base), ['farebox_data_free_bytes 267386880']);
   });
 
-  test('is nothing to a service whose database is elsewhere', async () => {
+  test('is nothing to a service whose database is elsewhere', async (t) => {
     Object.assign(bytes, { others: 1 });
-    const storage = { FAREBOX_STORAGE: 's3+http://KEY:SECRET@127.0.0.1:9/bucket' };
+    const s3 = new S3Server();
+    const { host } = new URL(await s3.listen());
+    t.after(() => s3.close());
+    const address = `s3+http://AKTEST:se%2Fcr%2Bet@${host}/bucket?region=eu-test-1`;
+    const storage = { FAREBOX_STORAGE: address };
     const { base } = await service.another(storage);
     assert.equal((await submit(base)).status, 202);
     assert.equal((await ready(base)).status, 200);

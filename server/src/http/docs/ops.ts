@@ -77,7 +77,7 @@ export const readyz: RouteDocs = {
   summary: 'Is the service ready?',
   description:
     'For load balancers; lies outside /v1. 503 with `details.failing`: database, catalog, disk ' +
-    'space or draining.',
+    'space, storage or draining.',
   replies: { 200: { description: 'Ready.', headers: ['CacheControl'], content: healthy } },
   errors: ['capacity_unavailable'],
 };

@@ -31,7 +31,8 @@ export const list: VisitHandler = async (_visit, _reply, deps) => {
   ]);
   const lines: Line[] = [
     ...ofBooks(verdict, Date.now()),
-    { what: 'disk_low', count: deps.spaceLow() ? 1 : 0, of: [] },
+    { what: 'disk_low', count: deps.blocked(true) === 'disk space' ? 1 : 0, of: [] },
+    { what: 'storage_away', count: deps.storage.isAway() ? 1 : 0, of: [] },
     ...upstreams,
     { what: 'unknown_outcomes', count: unknown, of: [] },
     ...ofCatalog(deps),

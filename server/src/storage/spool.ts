@@ -1,0 +1,175 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { createBudget, type Budget } from '../lib/budget.ts';
+import { freeBytesAt } from '../lib/free-bytes.ts';
+import type { Bytes } from '../lib/streams.ts';
+import { DiskStorage } from './disk.ts';
+
+/** What was fetched and has no place yet, by request: the bytes, and what was told beside them. */
+export interface Spooled {
+  attempt: number;
+  kept_at: number;
+  /** JSON, as it was given. */
+  told: unknown;
+  /** The bytes of each medium, in order. */
+  files: (() => Promise<Bytes>)[];
+}
+
+export interface SpoolEntry {
+  id: string;
+  attempt: number;
+  account_id: string;
+  told: unknown;
+  files: (() => Promise<Bytes>)[];
+}
+
+interface Marker {
+  attempt: number;
+  account_id: string;
+  kept_at: number;
+  bytes: number;
+  files: number;
+  told: unknown;
+}
+
+export interface SpoolOptions {
+  maxBytes: number;
+  /** What has to stay free on its disk. */
+  keepFreeBytes: number;
+}
+
+/** There is no room in the spool, or none for this account. */
+export class SpoolFull extends Error {
+  constructor() {
+    super('the spool of results has no room left');
+    this.name = 'SpoolFull';
+  }
+}
+
+/**
+ * Results on this machine's own disk until the storage takes them. An entry is durable before
+ * `keep` returns, and whole or not there at all: its marker is written last. However much one
+ * account has in it, half of the rest is left for the others.
+ */
+export class Spool {
+  readonly #disk: DiskStorage;
+  readonly #dir: string;
+  readonly #budget: Budget;
+  readonly #keepFreeBytes: number;
+  /** What each entry takes of the budget. */
+  readonly #entries = new Map<string, { account_id: string; bytes: number }>();
+
+  private constructor(dir: string, { maxBytes, keepFreeBytes }: SpoolOptions) {
+    this.#dir = dir;
+    this.#disk = new DiskStorage(dir);
+    this.#budget = createBudget(maxBytes, null);
+    this.#keepFreeBytes = keepFreeBytes;
+  }
+
+  /** With what an earlier process has left there. */
+  static async open(dir: string, options: SpoolOptions): Promise<Spool> {
+    const spool = new Spool(dir, options);
+    for (const id of readdirSync(dir)) {
+      if (id.startsWith('.')) continue;
+      const marker = await spool.#marker(id);
+      if (marker) spool.#enter(id, marker.account_id, marker.bytes);
+      // Another process may be writing it; after so long its process has died.
+      else if (Date.now() - statSync(join(dir, id)).mtimeMs > brokenMs)
+        await spool.#disk.removeAll(id);
+    }
+    return spool;
+  }
+
+  /** Throws `SpoolFull`, or what reading a file or writing to the disk throws. */
+  async keep({ id, attempt, account_id, told, files }: SpoolEntry): Promise<void> {
+    const held = { bytes: 0 };
+    try {
+      for (const [index, file] of files.entries()) {
+        const bytes = this.#counted(await file(), account_id, held);
+        await this.#disk.put(`${id}/${attempt}-${index}`, bytes);
+      }
+      const told_at = { attempt, account_id, kept_at: Date.now(), bytes: held.bytes };
+      const marker: Marker = { ...told_at, files: files.length, told };
+      await this.#disk.put(`${id}/${markerName}`, once(Buffer.from(JSON.stringify(marker))));
+    } catch (error) {
+      this.#budget.give(account_id, held.bytes);
+      const written = files.map((_, index) => this.#disk.remove(`${id}/${attempt}-${index}`));
+      await Promise.allSettled(written);
+      throw error;
+    }
+    this.#leave(id);
+    this.#entries.set(id, { account_id, bytes: held.bytes });
+  }
+
+  async find(id: string): Promise<Spooled | null> {
+    const marker = await this.#marker(id);
+    if (marker === null) {
+      this.#leave(id);
+      return null;
+    }
+    const { attempt, kept_at, told } = marker;
+    const files = Array.from({ length: marker.files }, (_, index) => async () => {
+      const bytes = await this.#disk.open(`${id}/${attempt}-${index}`);
+      if (bytes === null) throw new Error(`medium ${index} of ${id} is gone from the spool`);
+      return bytes;
+    });
+    return { attempt, kept_at, told, files };
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#disk.removeAll(id);
+    this.#leave(id);
+  }
+
+  ids(): string[] {
+    return [...this.#entries.keys()];
+  }
+
+  usage(): { results: number; bytes: number } {
+    const bytes = [...this.#entries.values()].reduce((sum, entry) => sum + entry.bytes, 0);
+    return { results: this.#entries.size, bytes };
+  }
+
+  async #marker(id: string): Promise<Marker | null> {
+    const bytes = await this.#disk.open(`${id}/${markerName}`);
+    return bytes && (JSON.parse((await gathered(bytes)).toString()) as Marker);
+  }
+
+  async *#counted(source: Bytes, owner: string, held: { bytes: number }): Bytes {
+    const free = await freeBytesAt(this.#dir);
+    let taken = 0;
+    for await (const chunk of source) {
+      taken += chunk.length;
+      const hasRoom = taken <= free - this.#keepFreeBytes;
+      if (!hasRoom || !this.#budget.take(owner, chunk.length)) throw new SpoolFull();
+      held.bytes += chunk.length;
+      yield chunk;
+    }
+  }
+
+  /** What is there counts, also where the bound was lowered since. */
+  #enter(id: string, account_id: string, bytes: number): void {
+    const counted = this.#budget.take(account_id, bytes) ? bytes : 0;
+    this.#entries.set(id, { account_id, bytes: counted });
+  }
+
+  #leave(id: string): void {
+    const entry = this.#entries.get(id);
+    if (!entry) return;
+    this.#entries.delete(id);
+    this.#budget.give(entry.account_id, entry.bytes);
+  }
+}
+
+const markerName = 'result';
+const brokenMs = 60 * 60 * 1000;
+
+async function* once(bytes: Uint8Array): Bytes {
+  yield bytes;
+}
+
+async function gathered(bytes: Bytes): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of bytes) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}

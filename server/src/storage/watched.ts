@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto';
+import type { Bytes } from '../lib/streams.ts';
+import type { PutOptions } from './intake.ts';
+import { StorageAway, StorageFull, TooLarge, type Storage, type StoredObject } from './storage.ts';
+
+/** A storage that is probed all the time, so that everybody knows whether it can be used. */
+export interface WatchedStorage extends Storage {
+  isAway(): boolean;
+  /** Ends the probes. */
+  stop(): void;
+}
+
+interface Watch {
+  /** Between two probes of a storage that is well. */
+  everyMs: number;
+  /** Called when it goes away, with what the probe met, and when it is back. */
+  onAway: (err: unknown) => void;
+  onBack: (seconds: number) => void;
+}
+
+/** While something is wrong it is probed so many times as often. */
+const hurry = 5;
+/** Probes in a row that change what is believed: one may have met a passing fault. */
+const inARow = 2;
+const probeMs = 5_000;
+
+/**
+ * Well, it is probed by a cheap read. Once a probe or a call has failed, by a small object that is
+ * written and removed: what cannot be written is away too. While it is away, calls fail at once
+ * with `StorageAway`; reads go on as long as the storage answers them.
+ */
+export function watchStorage(storage: Storage, watch: Watch): WatchedStorage {
+  return new Watched(storage, watch);
+}
+
+class Watched implements WatchedStorage {
+  readonly #inner: Storage;
+  readonly #watch: Watch;
+  #awaySince: number | null = null;
+  /** It answered the newest probe, if only to reads. */
+  #isReadable = true;
+  /** Probes in a row that contradict what is believed. */
+  #against = 0;
+  /** A call has failed since the newest probe. */
+  #isSuspect = false;
+  #probing = false;
+  /** A probe that was given up has not come back. */
+  #hangs = false;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+  /** Breaks what is under way when the storage goes away. */
+  readonly #puts = new Set<AbortController>();
+
+  constructor(inner: Storage, watch: Watch) {
+    this.#inner = inner;
+    this.#watch = watch;
+    void this.#probe();
+  }
+
+  isAway(): boolean {
+    return this.#awaySince !== null;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  async put(key: string, body: Bytes, options: PutOptions = {}): Promise<StoredObject> {
+    const source = observed(body);
+    if (this.isAway()) {
+      source.release();
+      throw new StorageAway();
+    }
+    const own = new AbortController();
+    const { signal } = options;
+    const stop = () => own.abort(signal?.reason);
+    if (signal?.aborted) stop();
+    signal?.addEventListener('abort', stop, { once: true });
+    this.#puts.add(own);
+    try {
+      return await this.#inner.put(key, source.body, { ...options, signal: own.signal });
+    } catch (error) {
+      source.release();
+      if (signal?.aborted || source.failed() || error instanceof TooLarge) throw error;
+      throw this.#fault(error);
+    } finally {
+      this.#puts.delete(own);
+      signal?.removeEventListener('abort', stop);
+    }
+  }
+
+  open(key: string, range?: { start: number; end: number }): Promise<Bytes | null> {
+    return this.#answering(() => this.#inner.open(key, range));
+  }
+
+  asPath(key: string): Promise<{ path: string; done(): Promise<void> } | null> {
+    return this.#answering(() => this.#inner.asPath(key));
+  }
+
+  remove(key: string): Promise<void> {
+    return this.#answering(() => this.#inner.remove(key));
+  }
+
+  removeAll(prefix: string): Promise<void> {
+    return this.#answering(() => this.#inner.removeAll(prefix));
+  }
+
+  answers(signal?: AbortSignal): Promise<void> {
+    return this.#inner.answers(signal);
+  }
+
+  freeBytes(): Promise<number | null> {
+    return this.#inner.freeBytes();
+  }
+
+  async #answering<T>(work: () => Promise<T>): Promise<T> {
+    if (!this.#isReadable && this.isAway()) throw new StorageAway();
+    try {
+      return await work();
+    } catch (error) {
+      throw this.#fault(error);
+    }
+  }
+
+  /** Whether it is away is for a probe to say, which comes at once. */
+  #fault(error: unknown): Error {
+    this.#isSuspect = true;
+    this.#probeIn(0);
+    return error instanceof StorageFull ? error : new StorageAway({ cause: error });
+  }
+
+  #probeIn(ms: number): void {
+    if (this.#stopped || this.#probing) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#probe(), ms);
+    this.#timer.unref();
+  }
+
+  async #probe(): Promise<void> {
+    this.#probing = true;
+    try {
+      await this.#look();
+      this.#noted(null);
+    } catch (error) {
+      this.#noted({ error });
+    } finally {
+      this.#probing = false;
+      const isWell = !this.#isSuspect && this.#against === 0 && !this.isAway();
+      this.#probeIn(isWell ? this.#watch.everyMs : this.#watch.everyMs / hurry);
+    }
+  }
+
+  async #look(): Promise<void> {
+    // Each call to a file system that hangs keeps one of the few threads there are.
+    if (this.#hangs) throw new Error('the storage has not answered the last probe yet');
+    const isThorough = this.#isSuspect || this.#against > 0 || this.isAway();
+    this.#isSuspect = false;
+    this.#isReadable = false;
+    await this.#bounded((signal) => this.#inner.answers(signal));
+    this.#isReadable = true;
+    if (!isThorough) return;
+    const key = `probe/${randomUUID()}`;
+    await this.#bounded(async (signal) => {
+      await this.#inner.put(key, probeBody(), { signal });
+      await this.#inner.remove(key);
+    });
+  }
+
+  /** Also of work that does not obey its signal. */
+  async #bounded(work: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+    const limit = new AbortController();
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      const error = new Error(`the storage did not answer within ${probeMs} ms`);
+      limit.abort(error);
+      late.reject(error);
+    }, probeMs);
+    this.#hangs = true;
+    const probe = work(limit.signal).finally(() => (this.#hangs = false));
+    try {
+      await Promise.race([probe, late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #noted(failed: { error: unknown } | null): void {
+    if ((failed !== null) === this.isAway()) {
+      this.#against = 0;
+      return;
+    }
+    this.#against += 1;
+    if (this.#against < inARow || this.#stopped) return;
+    this.#against = 0;
+    if (failed) {
+      this.#awaySince = performance.now();
+      for (const put of this.#puts) put.abort(new StorageAway());
+      this.#watch.onAway(failed.error);
+    } else {
+      const seconds = (performance.now() - this.#awaySince!) / 1000;
+      this.#awaySince = null;
+      this.#watch.onBack(seconds);
+    }
+  }
+}
+
+async function* probeBody(): Bytes {
+  yield Buffer.from('probe');
+}
+
+/** Tells the fault of a source from one of the storage that reads it. */
+function observed(source: Bytes): { body: Bytes; failed: () => boolean; release: () => void } {
+  const inner = source[Symbol.asyncIterator]();
+  let failed = false;
+  const body: AsyncIterableIterator<Uint8Array> = {
+    next: () =>
+      inner.next().catch((error: unknown) => {
+        failed = true;
+        throw error;
+      }),
+    return: async () => (await inner.return?.()) ?? { done: true, value: undefined },
+    [Symbol.asyncIterator]: () => body,
+  };
+  // Not awaited: many sources only return once a pending read has ended.
+  const release = () => void inner.return?.().catch(() => {});
+  return { body, failed: () => failed, release };
+}

@@ -1,0 +1,131 @@
+import type { Transition } from '../core/request.ts';
+import type { Claimed } from '../db/requests.ts';
+import type { Spool } from '../storage/spool.ts';
+import { StorageAway, StorageFull } from '../storage/storage.ts';
+import type { Bytes } from '../lib/streams.ts';
+import type { OutputMedia, Result } from '../upstreams/upstream.ts';
+import { spooledHandle } from './finished.ts';
+
+/** Results that were fetched while the storage could not take them: they wait on our own disk. */
+
+/**
+ * For so long nobody else touches a held request and it is not given up. Its process holds it again
+ * well before, so one whose machine is gone ends after this.
+ */
+export const heldSeconds = 15 * 60;
+/** After this a result is given up like any other job that ran out of time. */
+const keptMaxMs = 24 * 3600 * 1000;
+const againMs = 10_000;
+
+/** A medium whose bytes may lie in the spool. */
+export type Medium = Omit<OutputMedia, 'source'> & {
+  source: OutputMedia['source'] | { spooled: () => Promise<Bytes> };
+};
+
+export type Finished = Omit<Result, 'media'> & { media: Medium[] };
+
+interface Told {
+  upstream: string;
+  fields: Record<string, unknown>;
+  /** Of each medium, the field that it goes into. */
+  media: string[];
+  quantity?: number;
+  cost?: string;
+}
+
+/** True for a failure that ends when the storage is back. */
+export function isStorageFault(error: unknown): boolean {
+  return error instanceof StorageAway || error instanceof StorageFull;
+}
+
+export function isSpooled({ media }: Finished): boolean {
+  return media.length > 0 && media.every(({ source }) => 'spooled' in source);
+}
+
+/** Keeps a result in the spool and returns it as it lies there. Throws where that fails. */
+export async function keepSpooled(
+  row: Claimed,
+  result: Finished,
+  spool: Spool,
+  open: (media: Medium) => Promise<Bytes>,
+): Promise<Finished> {
+  const { quantity, cost_usd_micro: cost } = result;
+  const told: Told = {
+    upstream: row.started_upstream ?? row.upstream,
+    fields: result.fields,
+    media: result.media.map(({ field }) => field),
+    ...(quantity !== undefined && { quantity }),
+    ...(cost !== undefined && { cost: String(cost) }),
+  };
+  const { id, account_id } = row;
+  const attempt = row.started_in ?? row.attempt;
+  const files = result.media.map((media) => () => open(media));
+  await spool.keep({ id, attempt, account_id, told, files });
+  return (await findSpooled(id, spool))!.result;
+}
+
+/** The result of a request that lies in the spool here; null: there is none, or it is too old. */
+export async function findSpooled(
+  id: string,
+  spool: Spool,
+): Promise<{ result: Finished; upstream: string; attempt: number } | null> {
+  const found = await spool.find(id);
+  if (found === null || Date.now() - found.kept_at > keptMaxMs) return null;
+  const told = found.told as Told;
+  const { upstream, fields, quantity, cost } = told;
+  const result = {
+    media: told.media.map((field, i) => ({ field, source: { spooled: found.files[i]! } })),
+    fields,
+    ...(quantity !== undefined && { quantity }),
+    ...(cost !== undefined && { cost_usd_micro: BigInt(cost) }),
+  };
+  return { result, upstream, attempt: found.attempt };
+}
+
+/** Its result lies in the spool: it waits for the storage, and its upstream has room for others. */
+export function held(row: Claimed, result: Finished): Transition {
+  const { id, attempt } = row;
+  const handle = row.handle ?? spooledHandle(result);
+  const started_in = row.started_in ?? attempt;
+  return { id, attempt, to: 'accepted', started_in, handle, wake_seconds: heldSeconds, held: true };
+}
+
+/** When this process looks again at each request whose result it holds. */
+export class SpoolWatch {
+  readonly #spool: Spool;
+  readonly #next = new Map<string, number>();
+  /** Left by a process that has died, so that their leases mean nothing. */
+  readonly #found: Set<string>;
+  #wasAway = false;
+
+  constructor(spool: Spool) {
+    this.#spool = spool;
+    this.#found = new Set(spool.ids());
+  }
+
+  /** The ids that are due, and those of them that are to be taken whoever has the lease. */
+  due(isAway: boolean, limit: number): { ids: string[]; orphans: string[] } {
+    if (this.#wasAway && !isAway) this.#next.clear();
+    this.#wasAway = isAway;
+    const now = performance.now();
+    const isDue = (id: string) => (this.#next.get(id) ?? 0) <= now;
+    const ids = this.#spool.ids().filter(isDue).slice(0, limit);
+    const orphans = ids.filter((id) => this.#found.has(id));
+    return { ids, orphans };
+  }
+
+  taken(ids: string[], isAway: boolean): void {
+    const at = performance.now() + (isAway ? (heldSeconds * 1000) / 3 : againMs);
+    for (const id of ids) {
+      this.#found.delete(id);
+      this.#next.set(id, at);
+    }
+  }
+
+  /** Its request has ended. */
+  async remove(id: string): Promise<void> {
+    this.#next.delete(id);
+    this.#found.delete(id);
+    await this.#spool.remove(id);
+  }
+}
