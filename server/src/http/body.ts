@@ -80,6 +80,13 @@ export async function reading(
   }
 }
 
+/** Counts bytes that a call will hold beside its body, until the call is over. */
+export function holdBytes(bytes: number, req: Keyed, reply: FastifyReply, deps: HttpDeps): void {
+  const { account_id } = req.caller;
+  if (!deps.bodies.take(account_id, bytes)) throw tooMuchHeld();
+  reply.raw.once('close', () => deps.bodies.give(account_id, bytes));
+}
+
 function tooLarge(maxBytes: number): ApiError {
   return new ApiError('payload_too_large', {
     message: `The body is larger than ${maxBytes} bytes, the most this call takes.`,

@@ -14,9 +14,11 @@ import { headerValues } from '../lib/headers.ts';
 import { newId } from '../lib/id.ts';
 import { openEventStream, type EventStream } from '../lib/sse.ts';
 import * as chat from '../operations/chat.ts';
+import { gatherFiles } from '../operations/stored-inputs.ts';
+import type { InputFile } from '../upstreams/upstream.ts';
 import type { Caller } from '../db/keys.ts';
 import { demandModel } from './auth.ts';
-import { chatMaxBytes, readObject } from './body.ts';
+import { chatMaxBytes, holdBytes, readObject } from './body.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { asApiError, errorBody } from './errors.ts';
 import { hijackHeaders } from './hijack.ts';
@@ -24,6 +26,8 @@ import { checkMedia } from './media.ts';
 import { place } from './place.ts';
 
 const maxTokensDefault = 4_096;
+/** Uploaded files and outputs that the messages of one call name, together. */
+const chatFilesMaxBytes = 20 * 1024 * 1024;
 const bufferMaxBytes = 1024 * 1024;
 
 type Json = Record<string, unknown>;
@@ -58,13 +62,14 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
   const wanted = parseChat(body);
   const model = textModel(wanted.model, deps);
   demandModel(req.caller, model.id, 'model');
-  await checkMedia(chatMedia(wanted.messages), req.caller.account_id, deps, badMessages);
+  const files = await chatFiles(wanted, req, reply, deps);
   // Whose right to it ends on the pages is let go as if they had left: what they had is charged.
   const leave = req.viewer && deps.viewers.join(req.viewer, () => reply.raw.destroy());
   try {
     for (;;) {
       const taken = await take(req, reply, wanted, body, model, key, deps);
-      if (!taken.replayed) return await held(begin(req, reply, taken.run, deps), deps.chats);
+      if (!taken.replayed)
+        return await held(begin(req, reply, { ...taken.run, files }, deps), deps.chats);
       const kept = await keptCompletion(taken.request_id, deps);
       // The first call failed meanwhile and freed its key: this one takes its place.
       if (kept === null) continue;
@@ -74,6 +79,28 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
   } finally {
     leave?.();
   }
+}
+
+/** What we store of all that the messages name, by the value that stands there. */
+async function chatFiles(
+  { messages }: Chat,
+  req: Keyed,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<Record<string, InputFile>> {
+  const media = chatMedia(messages);
+  const { account_id } = req.caller;
+  await checkMedia(media, account_id, deps, badMessages);
+  const files = await gatherFiles(media, account_id, deps);
+  if (files === null) throw badMessages('messages', 'name a file that is no longer kept');
+  const bytes = Object.values(files).reduce((sum, { size }) => sum + size, 0);
+  if (bytes > chatFilesMaxBytes) {
+    const most = chatFilesMaxBytes / 1024 / 1024;
+    throw badMessages('messages', `name more than ${most} MiB of files; send smaller images`);
+  }
+  // As base64 each is a third larger.
+  if (bytes > 0) holdBytes(Math.ceil((bytes * 4) / 3), req, reply, deps);
+  return files;
 }
 
 function textModel(id: string, deps: HttpDeps): Model {
@@ -116,7 +143,9 @@ export async function quoteCall(req: Keyed, reply: FastifyReply, deps: HttpDeps)
   return { model_id: model.id, max_tokens, ...shownQuote(quoteToJson(quote)) };
 }
 
-type Taken = { replayed: true; request_id: string } | { replayed: false; run: chat.ChatRun };
+type Taken =
+  | { replayed: true; request_id: string }
+  | { replayed: false; run: Omit<chat.ChatRun, 'files'> };
 
 /** Reserves the most that the call can cost. */
 async function take(

@@ -198,8 +198,8 @@ async function view(row: StatusRow, deps: HttpDeps): Promise<StatusView> {
 
 /**
  * The row once its status is another one, with `toTheEnd` a final one, or as it is when the time is
- * over or the caller is gone. Throws `unauthorized` or `forbidden` if the key or person loses access
- * meanwhile.
+ * over or the caller is gone. Throws `unauthorized` or `forbidden` if the key or person loses
+ * access meanwhile.
  */
 function changed(
   row: StatusRow,

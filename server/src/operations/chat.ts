@@ -19,7 +19,7 @@ import { goesOn } from '../core/routing.ts';
 import { insertLeft } from '../db/left-starts.ts';
 import { canonicalJson } from '../lib/json.ts';
 import type { Connection } from '../lib/sql.ts';
-import type { ChatOutcome, Upstream } from '../upstreams/upstream.ts';
+import type { ChatOutcome, InputFile, Upstream } from '../upstreams/upstream.ts';
 import type { Circuit } from './circuit.ts';
 
 /**
@@ -32,6 +32,8 @@ export interface ChatRun {
   key_id: string;
   chat: Chat;
   model: Model;
+  /** What we store of the media in the messages, by the value that stands there. */
+  files: Record<string, InputFile>;
   /** In the order in which they are tried; never empty. */
   routes: readonly ModelUpstream[];
   quote: Quote;
@@ -285,6 +287,7 @@ async function callAt(
       request_id,
       model: route.model,
       body,
+      files: run.files,
       context_tokens: run.model.context_tokens,
       stream: streamed,
       ...(patience && { first_byte_seconds: patience.seconds }),
@@ -338,7 +341,7 @@ async function refused(
   });
   if (outcome.outcome === 'rejected') {
     return new ApiError('invalid_input', {
-      message: `The model refused the input: ${outcome.message.slice(0, 500)}`,
+      message: `${outcome.unasked ? '' : 'The model refused the input: '}${outcome.message.slice(0, 500)}`,
       cause: message,
     });
   }

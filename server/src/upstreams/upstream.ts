@@ -185,6 +185,8 @@ export interface ChatCall {
   model: string;
   /** OpenAI's body, through the allow-list; `max_tokens` is always set. */
   body: Record<string, unknown>;
+  /** What we store of the media in the messages, by the value that stands there. */
+  files?: Readonly<Record<string, InputFile>>;
   /** The row's window: the tokens that a prompt may have at most. */
   context_tokens: number;
   stream: boolean;

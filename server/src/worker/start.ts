@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Model, ModelUpstream } from '../core/catalog.ts';
+import { mediaInputs } from '../core/media-input.ts';
 import { withoutInput } from '../core/quiet.ts';
 import { upstreamFields, upstreamInput } from '../core/model-input.ts';
 import type { Transition } from '../core/request.ts';
@@ -8,10 +9,10 @@ import { takePlace } from '../db/queue.ts';
 import type { Claimed } from '../db/requests.ts';
 import { bounded } from '../lib/bounded.ts';
 import { canonicalJson } from '../lib/json.ts';
+import { gatherFiles } from '../operations/stored-inputs.ts';
 import type { NotAccepted, StartJob, StartOutcome, Upstream } from '../upstreams/upstream.ts';
 import { finish, fail } from './finish.ts';
 import { finishedHandle } from './finished.ts';
-import { gatherFiles } from './inputs.ts';
 import { lost } from './lost.ts';
 import { callbackOf, isLeft, restMaxSeconds, restsOf, type Chosen } from './routes.ts';
 import { boundedSeconds, tried, wait, type StepDeps } from './step.ts';
@@ -134,7 +135,10 @@ async function prepare(
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<StartJob | null> {
-  const stored = await gatherFiles(row, deps);
+  const { db, storage, settings } = deps;
+  const { links, secrets } = settings;
+  const stores = { db, storage, links, secrets };
+  const stored = await gatherFiles(mediaInputs(row.input), row.account_id, stores);
   if (stored === null) return null;
   return {
     request_id: row.id,

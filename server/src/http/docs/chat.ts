@@ -57,7 +57,8 @@ const description = [
     'chunk and no second charge; for a new reply use a new key.',
   'Parts of a message name media as in the queue: `image_url.url` is a public http(s) address, a ' +
     'base64 `data:` address or the `file_id` of an upload of the account, `file.file_id` such a ' +
-    '`file_id`; at most 64 in one call.',
+    '`file_id`; at most 64 in one call, and 20 MiB of uploads together. Models of outside services ' +
+    'take uploads as images only. A signed link to an output of the account counts as an upload.',
 ].join('\n\n');
 
 export const chat: RouteDocs = {

@@ -164,7 +164,7 @@ async function bodyOf(call: ChatCall, options: Options, tools: UpstreamTools): P
   return {
     ...rest,
     model: call.model,
-    messages: await placeMessages(messages, options.inline_images, call.signal, tools),
+    messages: await placeMessages(messages, options.inline_images, call, tools),
     ...(max_tokens !== undefined && { [options.token_limit]: max_tokens }),
     ...(call.stream && { stream: true }),
     ...(call.stream && options.include_usage && { stream_options: { include_usage: true } }),

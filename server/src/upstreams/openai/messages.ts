@@ -1,28 +1,31 @@
 import { isObject } from '../../lib/json.ts';
 import { dataUri, InputRefused, openMedia } from '../inputs.ts';
-import type { UpstreamTools } from '../upstream.ts';
+import type { ChatCall, UpstreamTools } from '../upstream.ts';
 
 /** A picture as data is a third longer, and has to fit into the server's body with the others. */
 const imageMaxBytes = 20 * 1024 * 1024;
 const imagesMaxBytes = 60 * 1024 * 1024;
 
 /**
- * The messages as the upstream can take them. With `inline` it is handed the pictures themselves:
- * one on the own network could be led to fetch what no caller may see. Throws `InputRefused`.
+ * The messages as the upstream can take them. Images that we store are handed over as data, since
+ * chat upstreams have no files of ours. With `inline` all are: an upstream on the own network could
+ * be led to fetch what no caller may see. Throws `InputRefused`.
  */
 export async function placeMessages(
   messages: unknown,
   inline: boolean,
-  signal: AbortSignal,
+  { files = {}, signal }: Pick<ChatCall, 'files' | 'signal'>,
   tools: Pick<UpstreamTools, 'download'>,
 ): Promise<unknown> {
   if (!Array.isArray(messages)) return messages;
   let left = imagesMaxBytes;
   const place = async (url: string, at: string): Promise<string> => {
     if (/^data:/i.test(url)) return url;
-    if (!/^https?:\/\//i.test(url)) throw refused(at);
-    if (!inline) return url;
-    const file = await openMedia(url, at, { files: {}, signal }, tools);
+    const stored = Object.hasOwn(files, url) ? files[url]! : null;
+    if (stored !== null && !stored.content_type.startsWith('image/'))
+      throw new InputRefused(`${at} must be an image, and this file is ${stored.content_type}.`);
+    if (stored === null && !inline && /^https?:/i.test(url)) return url;
+    const file = await openMedia(url, at, { files, signal }, tools);
     const data = await dataUri(file, at, Math.min(left, imageMaxBytes));
     left -= data.length;
     return data;
@@ -60,5 +63,7 @@ function isOurs(data: unknown): boolean {
 }
 
 function refused(at: string): InputRefused {
-  return new InputRefused(`${at} must be a public address, or hold the file itself as data.`);
+  return new InputRefused(
+    `${at} names an uploaded file. Models of this upstream take uploaded images as image_url only; send other files as base64.`,
+  );
 }

@@ -1,27 +1,36 @@
 import { fileId } from '../core/id.ts';
-import { mediaInputs } from '../core/media-input.ts';
+import type { MediaInputs } from '../core/media-input.ts';
 import { ownOutput } from '../core/own-link.ts';
 import { verify } from '../core/signature.ts';
-import { fileUrl } from '../core/views.ts';
+import { fileUrl, type Links } from '../core/views.ts';
 import * as files from '../db/files.ts';
-import { findOutputs, type Claimed } from '../db/requests.ts';
+import { findOutputs } from '../db/requests.ts';
+import type { Connection } from '../lib/sql.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { InputFile } from '../upstreams/upstream.ts';
-import type { StepDeps } from './step.ts';
+
+export interface StoredDeps {
+  db: Connection;
+  storage: Storage;
+  links: Links;
+  /** Signing secrets that are honoured, newest first. */
+  secrets: readonly Buffer[];
+}
 
 /**
  * What we store of all that an input names, by the value that stands there: uploaded files, and
  * outputs given by their signed links. Null where one of them is no longer kept.
  */
 export async function gatherFiles(
-  row: Claimed,
-  deps: StepDeps,
+  { files: named, urls }: MediaInputs,
+  account_id: string,
+  deps: StoredDeps,
 ): Promise<Record<string, InputFile> | null> {
-  const { files: named, urls } = mediaInputs(row.input);
   const ids = named.map(({ id }) => id);
-  const found = ids.length === 0 ? [] : await files.findLiving(deps.db, row.account_id, ids);
+  const found = ids.length === 0 ? [] : await files.findLiving(deps.db, account_id, ids);
   if (found.length < ids.length) return null;
   const gathered: Record<string, InputFile> = {};
-  const { links } = deps.settings;
+  const { links } = deps;
   const nowSeconds = Math.floor(Date.now() / 1000);
   for (const file of found)
     gathered[fileId(file.id)] = stored(file, fileUrl(file.id, nowSeconds, links), deps);
@@ -35,10 +44,10 @@ export async function gatherFiles(
   return gathered;
 }
 
-async function outputOf(own: NonNullable<ReturnType<typeof ownOutput>>, deps: StepDeps) {
+async function outputOf(own: NonNullable<ReturnType<typeof ownOutput>>, deps: StoredDeps) {
   const { request_id, index, exp, sig } = own;
   // It was good when it was submitted; that its time is over now is no matter while it is kept.
-  const verdict = verify(deps.settings.secrets, { request_id, index, exp, sig, now_seconds: 0 });
+  const verdict = verify(deps.secrets, { request_id, index, exp, sig, now_seconds: 0 });
   if (verdict === 'invalid') return null;
   const outputs = await findOutputs(deps.db, [request_id]);
   const output = outputs.find((each) => each.index === index);
@@ -52,7 +61,7 @@ async function outputOf(own: NonNullable<ReturnType<typeof ownOutput>>, deps: St
 function stored(
   { storage_key, content_type, size, ...more }: Stored,
   link: string | null,
-  { storage }: StepDeps,
+  { storage }: Pick<StoredDeps, 'storage'>,
 ): InputFile {
   return {
     content_type,
