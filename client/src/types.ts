@@ -47,6 +47,12 @@ export type Model = {
   input_schema: Record<string, unknown>;
   /** An input that works. */
   example: Record<string, unknown>;
+  /** Only where it is so: quantities are rounded up to multiples of it, asked or delivered. */
+  step?: number;
+  /** Only where it is so: what was asked for is charged, also where less came. */
+  charged?: 'asked';
+  /** Only where there is a limit: tokens of the field `prompt` at most. */
+  max_prompt_tokens?: number;
   /** Text models: prompt tokens at most. */
   context_tokens?: number;
   /** Text models: completion tokens at most. */

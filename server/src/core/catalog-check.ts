@@ -39,10 +39,17 @@ const boundingWords: Partial<Record<Unit, readonly string[]>> = {
 /** A list to be compared item by item costs its length squared. */
 const UNIQUE_ITEMS_MAX = 1000;
 
+/** A limit on a field that the row does not have bounds nothing. */
+function promptFaults({ max_prompt_tokens, input_schema }: Model): Fault[] {
+  if (max_prompt_tokens === null || propertyOf(input_schema, 'prompt')) return [];
+  const message = 'max_prompt_tokens limits the field prompt, which is not in input_schema.';
+  return [{ path: '/max_prompt_tokens', message }];
+}
+
 /** Everything wrong with a row; empty where it may go live. */
 export function checkRow(model: Model): Fault[] {
   const faults = [...kindFaults(model), ...maxFaults(model), ...resolutionFaults(model)];
-  faults.push(...costFaults(model));
+  faults.push(...costFaults(model), ...promptFaults(model));
   faults.push(...schemaFaults(model.input_schema, '/input_schema'), ...extraFaults(model));
   // Each of these needs what the ones before it have looked at, and would only repeat their faults.
   for (const next of [defaultFaults, exampleFaults, omissionFaults])
@@ -72,8 +79,12 @@ function kindsOf(task: Task): Kind[] {
   return imageTasks.has(task) ? ['image'] : ['video'];
 }
 
-function maxFaults({ price: { max, unit }, max_unit }: Model): Fault[] {
+function maxFaults({ price: { max, unit, reserve }, max_unit }: Model): Fault[] {
   const words = boundingWords[unit];
+  if (reserve === 'max' && (max === 0 || max_unit !== words?.at(-1))) {
+    const message = `reserve: max needs a max, in ${words?.at(-1) ?? 'a unit other than request'}.`;
+    return [{ path: '/price/reserve', message }];
+  }
   if (max > 0 && words && !words.includes(max_unit)) {
     const message = `max_unit must be ${words.join(' or ')} for ${unit}, not ${max_unit}.`;
     return [{ path: '/max_unit', message }];
@@ -142,6 +153,11 @@ function costFaults({ price: { resolutions: offered }, upstreams }: Model): Faul
 
 function extraFaults({ price: { extras }, input_schema }: Model): Fault[] {
   const faults: Fault[] = [];
+  const silent = extras.findIndex(({ cost_usd_micro }) => cost_usd_micro === undefined);
+  if (silent >= 0 && extras.some(({ cost_usd_micro }) => cost_usd_micro !== undefined)) {
+    const message = 'cost_usd is stated by other extras of the row; state it here as well.';
+    faults.push({ path: `/extras/${silent}/cost_usd`, message });
+  }
   extras.forEach((extra, i) => {
     const path = `/extras/${i}`;
     const property = propertyOf(input_schema, extra.field);

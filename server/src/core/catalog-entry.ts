@@ -38,6 +38,10 @@ export interface CatalogEntry {
   uncensored: boolean;
   input_schema: Record<string, unknown>;
   example: Record<string, unknown>;
+  /** Only where the row rounds up to it, or limits it. */
+  step?: number;
+  charged?: 'asked';
+  max_prompt_tokens?: number;
   /** Text rows only. */
   context_tokens?: number;
   max_output_tokens?: number;
@@ -84,6 +88,9 @@ export function catalogEntry(model: Model, price_ppm = LIST_PPM): CatalogEntry {
     uncensored: model.uncensored,
     input_schema: model.input_schema,
     example: model.example,
+    ...(rules.step !== undefined && { step: rules.step }),
+    ...(rules.charged !== undefined && { charged: rules.charged }),
+    ...(model.max_prompt_tokens !== null && { max_prompt_tokens: model.max_prompt_tokens }),
     ...(kind === 'text' && {
       context_tokens: model.context_tokens,
       max_output_tokens: model.max_output_tokens,

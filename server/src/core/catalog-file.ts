@@ -64,6 +64,7 @@ interface ExtraForm {
   equals?: string | number | boolean;
   default?: string | number | boolean;
   add_usd: string;
+  cost_usd?: string;
   label: string;
 }
 
@@ -73,6 +74,9 @@ interface PriceForm {
   usd_by_resolution?: Partial<Record<Resolution, string>>;
   input_usd?: string;
   output_usd?: string;
+  step?: number;
+  reserve?: 'max';
+  charged?: 'asked';
 }
 
 /** A row as it stands in the file, after the schema has been satisfied. */
@@ -92,6 +96,8 @@ interface RowForm extends UpstreamForm {
   upstream_model?: string;
   upstreams?: (UpstreamForm & { model?: string; weight?: number })[];
   job_age_seconds?: number;
+  max_prompt_tokens?: number;
+  cost_may_exceed?: string;
   input_schema?: Record<string, unknown>;
   example?: Record<string, unknown>;
   on_disconnect?: OnDisconnect;
@@ -325,6 +331,8 @@ function modelOf(row: RowForm, file: FileForm): Model {
     on_disconnect,
     hidden_tokens: row.hidden_tokens ?? false,
     input_modalities: row.input_modalities ?? ['text', 'image'],
+    max_prompt_tokens: row.max_prompt_tokens ?? null,
+    cost_may_exceed: row.cost_may_exceed ?? null,
     max_output_tokens: row.max_output_tokens ?? 0,
     context_tokens: row.context_tokens ?? 0,
     image_tokens: row.image_tokens ?? boundRule.per_image,
@@ -337,6 +345,7 @@ function jobAgeOf(kind: Kind, on_disconnect: OnDisconnect): number {
 
 function priceOf(row: RowForm, input_schema: Record<string, unknown>): PriceRules {
   const { unit, usd, usd_by_resolution, input_usd, output_usd } = row.price;
+  const { step, reserve, charged } = row.price;
   const rates = ratesIn(usd_by_resolution);
   return {
     unit,
@@ -347,23 +356,28 @@ function priceOf(row: RowForm, input_schema: Record<string, unknown>): PriceRule
     extras: (row.extras ?? []).map((form) => extraOf(form, input_schema)),
     max: row.max ?? 0,
     resolutions: row.resolutions ?? (Object.keys(rates ?? {}) as Resolution[]),
+    ...(step !== undefined && { step }),
+    ...(reserve !== undefined && { reserve }),
+    ...(charged !== undefined && { charged }),
   };
 }
 
 function extraOf(form: ExtraForm, input_schema: Record<string, unknown>): Extra {
-  const add_usd_micro = parseUsd(form.add_usd);
   const { label } = form;
-  if (form.per_item !== undefined) {
-    return { kind: 'per_item', field: form.per_item, free: form.free ?? 0, add_usd_micro, label };
-  }
+  const adds = {
+    add_usd_micro: parseUsd(form.add_usd),
+    ...(form.cost_usd !== undefined && { cost_usd_micro: parseUsd(form.cost_usd) }),
+    label,
+  };
+  if (form.per_item !== undefined)
+    return { kind: 'per_item', field: form.per_item, free: form.free ?? 0, ...adds };
   const field = form.when!;
   const fallback = form.default ?? defaultOf(input_schema, field);
   return {
     kind: 'when',
     field,
     equals: form.equals!,
-    add_usd_micro,
-    label,
+    ...adds,
     ...(fallback !== undefined && { default: fallback }),
   };
 }

@@ -83,6 +83,8 @@ describe('a row', () => {
       on_disconnect: 'finish',
       hidden_tokens: false,
       input_modalities: ['text', 'image'],
+      max_prompt_tokens: null,
+      cost_may_exceed: null,
       max_output_tokens: 0,
       context_tokens: 0,
       image_tokens: 4_096,

@@ -49,7 +49,15 @@ export type Extra =
    * Adds `add_usd_micro` per item of the list field beyond the first `free` items. A single string
    * counts as one item.
    */
-  | { kind: 'per_item'; field: string; free: number; add_usd_micro: bigint; label: string }
+  | {
+      kind: 'per_item';
+      field: string;
+      free: number;
+      add_usd_micro: bigint;
+      /** What each adds to the operator's cost of one unit; undefined: not stated. */
+      cost_usd_micro?: bigint;
+      label: string;
+    }
   /**
    * Adds `add_usd_micro` when the field holds `equals` (an omitted field counts as its `default`).
    */
@@ -59,6 +67,7 @@ export type Extra =
       equals: string | number | boolean;
       default?: string | number | boolean;
       add_usd_micro: bigint;
+      cost_usd_micro?: bigint;
       label: string;
     };
 
@@ -80,6 +89,12 @@ export interface PriceRules {
   max: number;
   /** Offered values of `resolution`; empty: the field is not priced by. */
   resolutions: Resolution[];
+  /** Quantities are rounded up to multiples of it: a begun block counts as a whole one. */
+  step?: number;
+  /** Reserved is `max`, whatever the input says: the output follows a file of the caller's. */
+  reserve?: 'max';
+  /** Charged is what was asked for, whatever is delivered: so its upstream bills. */
+  charged?: 'asked';
 }
 
 export type OnDisconnect = 'finish' | 'stop';
@@ -100,7 +115,8 @@ export interface ModelUpstream {
   input_defaults: Record<string, unknown>;
   /**
    * What one unit costs the operator, micro-USD; null where unknown. For text per 1M tokens. Where
-   * resolutions have costs of their own the highest of them.
+   * resolutions have costs of their own the highest of them. Without what extras cost, where those
+   * state it; else that of the most costly choice of extras.
    */
   cost_usd_micro: bigint | null;
   /** Of each offered resolution, where they are told one by one. */
@@ -131,6 +147,10 @@ export interface Model {
   upstreams: ModelUpstream[];
   /** From start; then the reservation is released and the request ends FAILED `timeout`. */
   job_age_seconds: number;
+  /** Most tokens of the field `prompt`, counted as `boundTokens` does; null: unlimited. */
+  max_prompt_tokens: number | null;
+  /** How a request can cost more than it is charged, in the operator's words; or null. */
+  cost_may_exceed: string | null;
   /**
    * Chat only: what happens when the caller leaves. `finish` reads the reply on to its usage in the
    * background, since an outside service bills it anyway; `stop` lets a server of one's own go.

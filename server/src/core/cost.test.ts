@@ -20,7 +20,8 @@ const byResolution: [what: string, of: typeof route, resolution: unknown, expect
   ['the one cost of a row that has one', route, '480p', 2n],
 ];
 for (const [what, of, resolution, expected] of byResolution) {
-  test(`by resolution: ${what}`, () => assert.equal(mediaCost(of, 2, resolution), expected));
+  test(`by resolution: ${what}`, () =>
+    assert.equal(mediaCost(of, 2, { input: { resolution } }), expected));
 }
 
 const perMillion = { cost_usd_micro: 2_000_000n, cost_output_usd_micro: 10_000_000n };
@@ -52,4 +53,30 @@ test('what is too large to be a cost is not known, and throws nothing', () => {
   assert.equal(mediaCost(route, 1e15), costMaxUsdMicro);
   assert.equal(chatCost(route, { prompt_tokens: 1e300, completion_tokens: 1 }), null);
   assert.equal(toldCost(1e9), null);
+});
+
+test('extras add their own costs, as often as they are asked for', () => {
+  const extras = [
+    {
+      kind: 'per_item',
+      field: 'pictures',
+      free: 1,
+      add_usd_micro: 9n,
+      cost_usd_micro: 8n,
+      label: 'p',
+    },
+    {
+      kind: 'when',
+      field: 'sound',
+      equals: true,
+      add_usd_micro: 9n,
+      cost_usd_micro: 100n,
+      label: 's',
+    },
+  ] as const;
+  const input = { pictures: ['a', 'b', 'c'], sound: true };
+  const cost = (given: Record<string, unknown>) =>
+    mediaCost({ ...route, cost_usd_micro: 10n }, 2, { input: given, extras: [...extras] });
+  assert.equal(cost(input), 2n * (10n + 16n + 100n));
+  assert.equal(cost({ sound: false }), 20n);
 });

@@ -1,4 +1,6 @@
-import type { ModelUpstream, Resolution } from './catalog.ts';
+import type { ModelUpstream, PriceRules, Resolution } from './catalog.ts';
+import { extraTimes } from './rates.ts';
+import type { Input } from './priced-fields.ts';
 
 /** What requests cost the operator, so that the margin is known. Micro-USD. Pure. */
 
@@ -8,16 +10,21 @@ export type Costs = Pick<
 >;
 
 /**
- * Of media: so many units at the row's cost for what was asked; null where the row tells none, or
- * it cannot be.
+ * Of media: so many units at the row's cost for what was asked, with `input` as it was priced; null
+ * where the row tells none, or it cannot be.
  */
 export function mediaCost(
   route: Costs | undefined,
   quantity: number,
-  resolution?: unknown,
+  { input = {}, extras = [] }: { input?: Input; extras?: PriceRules['extras'] } = {},
 ): bigint | null {
-  const rate = route ? unitCost(route, resolution) : null;
-  return rate === null ? null : microOf(Number(rate) * quantity);
+  const rate = route ? unitCost(route, input.resolution) : null;
+  if (rate === null) return null;
+  const added = extras.reduce(
+    (sum, extra) => sum + (extra.cost_usd_micro ?? 0n) * BigInt(extraTimes(extra, input)),
+    0n,
+  );
+  return microOf(Number(rate + added) * quantity);
 }
 
 /** Of one unit; of a resolution that has no cost of its own the highest. */

@@ -82,7 +82,7 @@ test('a stated cost has the dearest extras counted in, and so has what it is com
   const sold = rules({ unit: 'image', unit_price_usd_micro: parseUsd('0.02'), extras });
   assert.deepEqual(stating(sold, { cost_usd_micro: parseUsd('0.23') }), []);
   assert.deepEqual(stating(sold, { cost_usd_micro: parseUsd('0.24') }), [
-    'it is sold for 0.23 USD an image, and its stated cost at u0 is 0.24 USD',
+    'it is sold for 0.23 USD an image with all extras, and its stated cost at u0 is 0.24 USD',
   ]);
   const each = { kind: 'per_item', free: 1, add_usd_micro: 10_000n, label: 'each' } as const;
   sold.extras = [
@@ -91,6 +91,18 @@ test('a stated cost has the dearest extras counted in, and so has what it is com
   ];
   assert.deepEqual(stating(sold, { cost_usd_micro: parseUsd('0.1') }), []);
   assert.match(stating(sold, { cost_usd_micro: parseUsd('0.11') })[0]!, /sold for 0\.1 USD/);
+});
+
+test('where extras state costs, a plain unit and one with all extras are compared each', () => {
+  const label = 'with sound';
+  const adds = { add_usd_micro: parseUsd('0.07'), cost_usd_micro: parseUsd('0.07'), label };
+  const extras = [{ kind: 'when', field: 'sound', equals: true, ...adds } as const];
+  const sold = rules({ unit_price_usd_micro: parseUsd('0.084'), extras });
+  assert.deepEqual(stating(sold, { cost_usd_micro: parseUsd('0.07') }), []);
+  assert.deepEqual(stating(sold, { cost_usd_micro: parseUsd('0.085') }), [
+    'it is sold for 0.084 USD a second, and its stated cost at u0 is 0.085 USD',
+    'it is sold for 0.154 USD a second with all extras, and its stated cost at u0 is 0.155 USD',
+  ]);
 });
 
 test('each resolution has a price and a cost of its own, and each sort of tokens', () => {

@@ -1,8 +1,7 @@
 /** What an upstream asks for a model, as it or the row tells it, beside what a row takes. Pure. */
 
 import type { Model, PriceRules, Unit } from './catalog.ts';
-import { marginsOf, ratesOf } from './margin.ts';
-import { propertyOf } from './catalog-omissions.ts';
+import { marginsOf, ratesOf, type Rate } from './margin.ts';
 import { divideUp, formatUsd } from './money.ts';
 import type { Fraction } from './money.ts';
 
@@ -38,46 +37,26 @@ export function lossAt(rules: PriceRules, { cost, cost_output }: ListedPrice): s
 
 /**
  * How the row is sold for less than it says itself that it costs, in words: each rate at each of
- * its upstreams, since a slip of the pen may be in any. A stated cost has what is dearest counted
- * in, so it is compared with the price of that.
+ * its upstreams, since a slip of the pen may be in any.
  */
 export function statedLosses(model: Model): string[] {
   const { price: rules, upstreams } = model;
-  const extras = dearestExtras(model);
   return upstreams.flatMap((route) => {
     const states = `its stated cost at ${route.upstream} is`;
     const rates =
       rules.unit === '1M tokens'
-        ? marginsOf(rules, route).map((each) => ({ ...each, what: tokens[each.of as Token] }))
-        : ratesOf(rules, route).map(({ resolution, ...each }) => {
-            const what =
-              one[rules.unit as keyof typeof one] + (resolution ? ` at ${resolution}` : '');
-            return { ...each, price: each.price + extras, what };
-          });
+        ? marginsOf(model, route).map((each) => ({ ...each, what: tokens[each.of as Token] }))
+        : ratesOf(model, route).map((each) => ({ ...each, what: unitWords(rules, each) }));
     return rates.flatMap(({ what, price, cost }) =>
       cost === null ? [] : (lossOn(what, price, { n: cost, d: 1n }, states) ?? []),
     );
   });
 }
 
-/** What the dearest choice of each option adds to a unit, and as many items as may be given. */
-function dearestExtras({ price, input_schema }: Model): bigint {
-  const most = new Map<string, bigint>();
-  for (const extra of price.extras) {
-    const { field, add_usd_micro: each } = extra;
-    const adds = extra.kind === 'per_item' ? each * mostItems(extra, input_schema) : each;
-    if (adds > (most.get(field) ?? 0n)) most.set(field, adds);
-  }
-  return [...most.values()].reduce((sum, adds) => sum + adds, 0n);
-}
-
-/** That are paid for; of a list without a bound one. */
-function mostItems(
-  { field, free }: { field: string; free: number },
-  schema: Model['input_schema'],
-): bigint {
-  const most = propertyOf(schema, field)?.maxItems;
-  return typeof most === 'number' ? BigInt(Math.max(0, Math.floor(most) - free)) : 1n;
+function unitWords({ unit }: PriceRules, { of, resolution }: Rate): string {
+  const at = resolution === null ? '' : ` at ${resolution}`;
+  const extras = of === 'with_extras' ? ' with all extras' : '';
+  return `${one[unit as keyof typeof one]}${at}${extras}`;
 }
 
 type Token = keyof typeof tokens;

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PriceRules } from './catalog.ts';
+import type { Extra, PriceRules } from './catalog.ts';
 import { marginsOf, ratesOf } from './margin.ts';
 
 const base: PriceRules = { unit: 'image', extras: [], max: 0, resolutions: [] };
+const row = (price: PriceRules) => ({
+  price,
+  input_schema: { properties: { pictures: { maxItems: 8 } } },
+});
 const costs = (cost: bigint | null, output: bigint | null = null) => {
   return { cost_usd_micro: cost, cost_output_usd_micro: output };
 };
@@ -43,7 +47,7 @@ const cases: [what: string, rules: PriceRules, cost: bigint | null, expected: un
 
 for (const [what, rules, cost, expected] of cases) {
   test(what, () => {
-    const [found] = marginsOf(rules, costs(cost));
+    const [found] = marginsOf(row(rules), costs(cost));
     const { price, cost: told, margin, margin_ppm } = found!;
     assert.deepEqual([price, told, margin, margin_ppm], expected);
   });
@@ -57,17 +61,17 @@ test('of text both sorts of tokens have a margin; one cost may stand for both', 
     output_usd_micro: 8n,
   };
   assert.deepEqual(
-    marginsOf(rules, costs(1n, 2n)).map(({ of, margin }) => [of, margin]),
+    marginsOf(row(rules), costs(1n, 2n)).map(({ of, margin }) => [of, margin]),
     [
       ['input', 3n],
       ['output', 6n],
     ],
   );
-  assert.equal(marginsOf(rules, costs(1n))[1]!.margin, 7n);
+  assert.equal(marginsOf(row(rules), costs(1n))[1]!.margin, 7n);
 });
 
-const seen = (...args: Parameters<typeof ratesOf>) =>
-  ratesOf(...args).map(({ resolution, price, cost, margin }) => [resolution, price, cost, margin]);
+const seen = (price: PriceRules, route: Parameters<typeof ratesOf>[1]) =>
+  ratesOf(row(price), route).map((rate) => [rate.resolution, rate.price, rate.cost, rate.margin]);
 
 test('rates are those of each resolution, or the one that there is', () => {
   const one = { ...base, unit_price_usd_micro: 7n };
@@ -87,5 +91,60 @@ test('each resolution is set against its own cost, the dearest price against tha
     ['1k', 96n, 80n, 16n],
     ['4k', 192n, 150n, 42n],
   ]);
-  assert.equal(marginsOf(rules, route)[0]!.cost, 150n);
+  assert.equal(marginsOf(row(rules), route)[0]!.cost, 150n);
+});
+
+const quality = (equals: string, add: bigint, cost?: bigint): Extra => ({
+  kind: 'when',
+  field: 'quality',
+  equals,
+  add_usd_micro: add,
+  ...(cost !== undefined && { cost_usd_micro: cost }),
+  label: equals,
+});
+const looked = (add: bigint, cost?: bigint): Extra => ({
+  kind: 'per_item',
+  field: 'pictures',
+  free: 0,
+  add_usd_micro: add,
+  ...(cost !== undefined && { cost_usd_micro: cost }),
+  label: 'each picture',
+});
+const withExtras = (...extras: Extra[]): PriceRules => ({
+  ...base,
+  unit_price_usd_micro: 20n,
+  extras,
+});
+const compared = (rules: PriceRules, cost: bigint | null) =>
+  marginsOf(row(rules), costs(cost)).map(({ of, price, cost: told, margin }) => [
+    of,
+    price,
+    told,
+    margin,
+  ]);
+
+test('a plain unit is compared with its own cost, the most costly choice with that of it', () => {
+  const stated = withExtras(
+    quality('medium', 45n, 38n),
+    quality('high', 224n, 187n),
+    looked(10n, 8n),
+  );
+  assert.deepEqual(compared(stated, 18n), [
+    ['unit', 20n, 18n, 2n],
+    ['with_extras', 20n + 224n + 80n, 18n + 187n + 64n, 55n],
+  ]);
+});
+
+test('where extras state no cost, the row’s is that of the most costly choice: no false loss', () => {
+  assert.deepEqual(compared(withExtras(quality('high', 224n)), 205n), [
+    ['unit', 20n, null, null],
+    ['with_extras', 244n, 205n, 39n],
+  ]);
+});
+
+test('an unknown cost stays unknown with extras', () => {
+  assert.deepEqual(compared(withExtras(looked(10n, 8n)), null), [
+    ['unit', 20n, null, null],
+    ['with_extras', 100n, null, null],
+  ]);
 });

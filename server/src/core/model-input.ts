@@ -12,6 +12,7 @@ import { choiceWords, listOf, withoutOtherForms } from './input-choice.ts';
 import { escaped } from './media-input.ts';
 import { nearest } from '../lib/nearest.ts';
 import { pricedFields } from './priced-fields.ts';
+import { boundTokens } from './tokens.ts';
 
 export interface InputError {
   /** JSON pointer into the input; '' is the input itself. */
@@ -75,12 +76,26 @@ const firstFault = new Ajv2020({ ...options, allErrors: false });
 const allFaults = new Ajv2020({ ...options, allErrors: true });
 const validators = new WeakMap<Schema, Validator>();
 
-/** Null where the input fits the row's schema, else what to correct, at most 20 entries. */
+/**
+ * Null where the input fits the row's schema and its limit of prompt tokens, else what to correct,
+ * at most 20 entries.
+ */
 export function validateInput(
-  model: Pick<Model, 'input_schema'>,
+  model: Pick<Model, 'input_schema'> & Partial<Pick<Model, 'max_prompt_tokens'>>,
   input: unknown,
 ): InputError[] | null {
-  return inputValidator(model)(input);
+  return inputValidator(model)(input) ?? promptFault(model.max_prompt_tokens ?? null, input);
+}
+
+function promptFault(maximum: number | null, input: unknown): InputError[] | null {
+  const { prompt } = (input ?? {}) as Input;
+  if (maximum === null || typeof prompt !== 'string') return null;
+  const tokens = boundTokens(prompt);
+  if (tokens <= maximum) return null;
+  const message =
+    `counts as ${tokens} tokens, and this model takes at most ${maximum}; ` +
+    'shorten it, or use fewer digits, signs and rare characters';
+  return [{ path: '/prompt', message }];
 }
 
 /**

@@ -56,6 +56,10 @@ export interface Quote {
   quantity: number;
   /** What the account pays of every rate, in millionths; left out: the list price. */
   price_ppm?: number;
+  /** As in the row: begun blocks of so many units count as whole. */
+  step?: number;
+  /** As in the row: the charge is the price, whatever was delivered. */
+  charged?: 'asked';
   /** The amounts add up to the price. */
   breakdown: QuoteLine[];
   /** What was taken for fields the caller left out, by field. */
@@ -133,28 +137,47 @@ export function charge(quote: Quote, actual: Actual): bigint {
   return spent < quote.price_usd_micro ? spent : quote.price_usd_micro;
 }
 
+/**
+ * The units that are charged and paid for: those asked for where `delivered` is null or the row is
+ * charged so, else those delivered, in whole steps.
+ */
+export function chargedQuantity(quote: Quote, delivered: number | null): number {
+  if (delivered === null || quote.charged === 'asked') return quote.quantity;
+  return inSteps(delivered, quote.step);
+}
+
+function inSteps(quantity: number, step: number | undefined): number {
+  return step === undefined ? quantity : Math.ceil(quantity / step) * step;
+}
+
 function quoteMedia(model: Priceable, unit: MediaUnit, input: Input, ppm: bigint): Quote {
   const rules = model.price;
   const assumptions: Record<string, unknown> = {};
   const duration = readDuration(model, input);
   const count = readCount(model, input);
-  const size = readSize(input, unit === 'MP');
-  const pixels = unit === 'MP' ? pixelsFor(size, readAspectRatio(input)) : null;
+  const bySize = unit === 'MP' && rules.reserve === undefined;
+  const size = readSize(input, bySize);
+  const pixels = bySize ? pixelsFor(size, readAspectRatio(input)) : null;
   const asked = readResolution(rules, offeredResolutions(rules), input);
   const extras = extraParts(rules, input, assumptions);
   const resolution = asked ?? assumeResolution(rules, extras, size ? null : pixels, assumptions);
   let quantity = 1;
-  if (unit === 'sec') quantity = duration ?? assumeDuration(model, assumptions);
+  if (unit === 'sec' && !rules.reserve) quantity = duration ?? assumeDuration(model, assumptions);
   if (unit === 'image') quantity = count ?? assumeOne(assumptions);
-  if (pixels !== null) {
+  if (rules.reserve === 'max') {
+    quantity = rules.max;
+    assumptions[labels[unit]] = quantity;
+  } else if (pixels !== null) {
     const area = areaOf(pixels, size, resolution, assumptions);
     quantity = megapixels(model, area, count ?? assumeOne(assumptions), size);
   }
   const named = resolution !== undefined && rules.by_resolution !== undefined;
   const label = named ? `${labels[unit]} at ${resolution}` : labels[unit];
   const parts = [{ label, rate: rateOf(rules, resolution) }, ...extras];
-  const quote = quoteParts(unit, quantity, parts, ppm);
+  const quote = quoteParts(unit, inSteps(quantity, rules.step), parts, ppm);
   quote.assumptions = assumptions;
+  if (rules.step !== undefined) quote.step = rules.step;
+  if (rules.charged !== undefined) quote.charged = rules.charged;
   if (asked === undefined) addRates(quote, rules);
   return quote;
 }
@@ -219,7 +242,9 @@ function spentOnMedia(quote: Quote, actual: Actual): bigint {
     typeof resolution === 'string' && Object.hasOwn(rates, resolution)
       ? rates[resolution as Resolution]!
       : quote.unit_price_usd_micro;
-  const { n, d } = quantityOr(actual.quantity, quote.quantity);
+  const { n, d } = fractionOf(
+    chargedQuantity(quote, isQuantity(actual.quantity) ? actual.quantity : null),
+  );
   return divideUp(rate * n * ppmOf(quote), d * MILLION);
 }
 
@@ -244,8 +269,11 @@ function millions(tokens: unknown): number | undefined {
  * free.
  */
 function quantityOr(value: unknown, otherwise: number): Fraction {
-  const usable = typeof value === 'number' && value >= 0 && value < Infinity;
-  return fractionOf(usable ? value : otherwise);
+  return fractionOf(isQuantity(value) ? value : otherwise);
+}
+
+function isQuantity(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value < Infinity;
 }
 
 /**

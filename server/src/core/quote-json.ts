@@ -12,6 +12,8 @@ export interface QuoteJson {
   unit_price_usd_micro: string;
   quantity: number;
   price_ppm?: number;
+  step?: number;
+  charged?: 'asked';
   breakdown: {
     label: string;
     quantity: number;
@@ -36,7 +38,7 @@ export function quoteToJson(quote: Quote): QuoteJson {
     unit: quote.unit,
     unit_price_usd_micro: quote.unit_price_usd_micro.toString(),
     quantity: quote.quantity,
-    ...(quote.price_ppm !== undefined && { price_ppm: quote.price_ppm }),
+    ...rulesOf(quote),
     breakdown: quote.breakdown.map((line) => ({
       ...line,
       unit_price_usd_micro: line.unit_price_usd_micro.toString(),
@@ -57,7 +59,7 @@ export function quoteFromJson(json: QuoteJson): Quote {
     unit: json.unit,
     unit_price_usd_micro: BigInt(json.unit_price_usd_micro),
     quantity: json.quantity,
-    ...(json.price_ppm !== undefined && { price_ppm: json.price_ppm }),
+    ...rulesOf(json),
     breakdown: json.breakdown.map((line) => ({
       ...line,
       unit_price_usd_micro: BigInt(line.unit_price_usd_micro),
@@ -68,13 +70,29 @@ export function quoteFromJson(json: QuoteJson): Quote {
   };
 }
 
+/** What a quote has only where its row or its account does. */
+function rulesOf({ price_ppm, step, charged }: Pick<Quote, 'price_ppm' | 'step' | 'charged'>) {
+  return {
+    ...(price_ppm !== undefined && { price_ppm }),
+    ...(step !== undefined && { step }),
+    ...(charged !== undefined && { charged }),
+  };
+}
+
 /** What one unit costs the account, its multiplier included. */
-export type ShownQuote = Omit<QuoteJson, 'price_ppm'> & { price_multiplier?: number };
+export type ShownQuote = Omit<QuoteJson, 'price_ppm' | 'step' | 'charged'> & {
+  price_multiplier?: number;
+};
 
 /**
  * As callers see it: at the account's own rates, so that a rate times its quantity is the amount.
  */
-export function shownQuote({ price_ppm = LIST_PPM, ...quote }: QuoteJson): ShownQuote {
+export function shownQuote({
+  price_ppm = LIST_PPM,
+  step: _step,
+  charged: _charged,
+  ...quote
+}: QuoteJson): ShownQuote {
   if (price_ppm === LIST_PPM) return quote;
   const own = (rate: string) => ownRate(BigInt(rate), price_ppm).toString();
   const rates = quote.unit_price_by_resolution_usd_micro;

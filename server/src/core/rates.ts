@@ -75,16 +75,23 @@ export function extraPart(
   input: Input,
   assumptions: Record<string, unknown>,
 ): Part | null {
-  if (extra.kind === 'per_item') {
-    const items = readItems(input, extra.field) - extra.free;
-    if (items <= 0) return null;
-    const label = items === 1 ? extra.label : `${extra.label} × ${items}`;
-    return { label, rate: extra.add_usd_micro * BigInt(items) };
-  }
+  const times = extraTimes(extra, input, assumptions);
+  if (times === 0) return null;
+  const label = times === 1 ? extra.label : `${extra.label} × ${times}`;
+  return { label, rate: extra.add_usd_micro * BigInt(times) };
+}
+
+/** How often an extra adds for this input. Records a default it had to assume. */
+export function extraTimes(
+  extra: Extra,
+  input: Input,
+  assumptions: Record<string, unknown> = {},
+): number {
+  if (extra.kind === 'per_item') return Math.max(0, readItems(input, extra.field) - extra.free);
   let value = readOption(input, extra.field, extra.equals);
   if (value === undefined && extra.default !== undefined) {
     value = extra.default;
     assumptions[extra.field] = value;
   }
-  return value === extra.equals ? { label: extra.label, rate: extra.add_usd_micro } : null;
+  return value === extra.equals ? 1 : 0;
 }

@@ -250,14 +250,19 @@ function rowProblem(
   return file.problems.length === 0 ? file.parsed.locate(problem) : problem;
 }
 
-/** A row below its own cost loses money with each request, but that may be what is wanted. */
+/** A row may lose money with each request, or with some, but that may be what is wanted. */
 function lossWarnings(folder: Pick<Folder, 'files' | 'rows' | 'owners'>): Warning[] {
-  return folder.rows.flatMap((row) =>
-    statedLosses(row).map((loss) => {
-      const { id } = row;
-      return { id, ...rowProblem(folder, id, '/price', `${id}: ${loss}.`) };
-    }),
-  );
+  return folder.rows.flatMap((row) => {
+    const { id, cost_may_exceed } = row;
+    const about = (path: string, message: string) => ({
+      id,
+      ...rowProblem(folder, id, path, `${id}: ${message}`),
+    });
+    const stated = statedLosses(row).map((loss) => about('/price', `${loss}.`));
+    if (cost_may_exceed === null) return stated;
+    const message = `a request can cost more than it is charged: ${cost_may_exceed}`;
+    return [...stated, about('/cost_may_exceed', message)];
+  });
 }
 
 async function readFolder(
@@ -467,7 +472,7 @@ function report({ files, problems, warnings }: Folder, before: Folder, log: Cata
   const losses = newAmong(warnings, before.warnings);
   if (losses.length > 0) {
     const shown = { warnings: losses.slice(0, ROWS_LOGGED), count: losses.length };
-    log.warn(shown, 'catalog rows are sold below their stated cost');
+    log.warn(shown, 'catalog rows can cost more than they are sold for');
   }
   const bad = new Set(problems.map(({ file }) => file));
   // Nothing is known of the files while the folder itself cannot be read.

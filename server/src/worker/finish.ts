@@ -4,7 +4,7 @@ import { deliveredQuantity, isDelivered } from '../core/delivered.ts';
 import { costMaxUsdMicro, mediaCost } from '../core/cost.ts';
 import { failures, type FailureCode } from '../core/errors.ts';
 import { withDefaults } from '../core/model-input.ts';
-import { charge } from '../core/price.ts';
+import { charge, chargedQuantity } from '../core/price.ts';
 import { withoutInput } from '../core/quiet.ts';
 import { quoteFromJson } from '../core/quote-json.ts';
 import type { Ending, Output, Transition } from '../core/request.ts';
@@ -179,7 +179,7 @@ function complete(row: Claimed, result: Finished, outputs: Output[], deps: StepD
   const quantity =
     countOf(result) ??
     deliveredQuantity({ unit: quote.unit, task: model?.task }, outputs, quote.quantity);
-  const billed = quantity ?? quote.quantity;
+  const billed = chargedQuantity(quote, quantity);
   return {
     ...endOf(row),
     to: 'COMPLETED',
@@ -199,7 +199,7 @@ function countOf({ quantity = NaN }: Finished): number | null {
 
 /** What a job cost whose outputs are not looked at: what was asked for counts as delivered. */
 export function costOfRun(row: Claimed, result: Result, deps: StepDeps): bigint | null {
-  const billed = countOf(result) ?? quoteFromJson(row.quote).quantity;
+  const billed = chargedQuantity(quoteFromJson(row.quote), countOf(result));
   const model = deps.catalog().models.get(row.model_id);
   return costOf(result) ?? statedCost(row, model, billed);
 }
@@ -208,13 +208,12 @@ export function costOfRun(row: Claimed, result: Result, deps: StepDeps): bigint 
 function statedCost(row: Claimed, model: Model | undefined, billed: number): bigint | null {
   const { started_upstream, upstream_model } = row;
   const route = routeTo(model?.upstreams ?? [], started_upstream ?? '', upstream_model);
-  return mediaCost(route, billed, resolutionOf(row, model));
-}
-
-/** What the upstream was asked for, as `upstreamInput` has it. */
-function resolutionOf({ input, quote }: Claimed, model: Model | undefined): unknown {
-  const asked = { ...quote.assumptions, ...input };
-  return (model ? withDefaults(model, asked) : asked).resolution;
+  const asked = { ...row.quote.assumptions, ...row.input };
+  if (!model) return mediaCost(route, billed, { input: asked });
+  return mediaCost(route, billed, {
+    input: withDefaults(model, asked),
+    extras: model.price.extras,
+  });
 }
 
 function costOf({ cost_usd_micro: cost = -1n }: Finished): bigint | null {

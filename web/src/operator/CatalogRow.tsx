@@ -112,7 +112,7 @@ export function CatalogRow() {
 function Facts({ row }: { row: Detail }) {
   const { t } = useTranslation('operator_catalog');
   const { t: common } = useTranslation('common');
-  const { problem, reason } = row;
+  const { problem, reason, cost_may_exceed } = row;
   return (
     <Stack gap="sm">
       <Group gap="xs">
@@ -140,6 +140,11 @@ function Facts({ row }: { row: Detail }) {
       {reason !== null && (
         <Alert color="gray" variant="light" title={t('hidden')}>
           <Text size="sm">{needed(reason, (variables) => t('needs', { variables }))}</Text>
+        </Alert>
+      )}
+      {cost_may_exceed !== null && (
+        <Alert color="orange" variant="light" title={t('may_exceed')}>
+          <Text size="sm">{cost_may_exceed}</Text>
         </Alert>
       )}
       {problem !== null && (

@@ -14,7 +14,7 @@ export interface Problem {
 }
 
 export interface Margin {
-  of: 'unit' | 'input' | 'output';
+  of: 'unit' | 'with_extras' | 'input' | 'output';
   price_usd_micro: string;
   cost_usd_micro: string | null;
   margin_usd_micro: string | null;
@@ -45,6 +45,8 @@ export interface Row {
   problem: Problem | null;
   price_varies: boolean;
   margins: Margin[];
+  /** How a request can cost more than it is charged, in the operator's own words. */
+  cost_may_exceed: string | null;
   upstreams: Route[];
 }
 
@@ -62,9 +64,14 @@ export function StateBadge({ row }: { row: Row }) {
 /** Why callers do not see it, or see an older one. */
 export function Reason({ row }: { row: Row }) {
   const { t } = useTranslation('operator_catalog');
-  const { reason, problem } = row;
+  const { reason, problem, cost_may_exceed } = row;
   return (
     <>
+      {cost_may_exceed !== null && (
+        <Text size="xs" c="orange" title={cost_may_exceed}>
+          {t('may_exceed')}
+        </Text>
+      )}
       {reason !== null && (
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
           {needed(reason, (variables) => t('needs', { variables }))}

@@ -56,6 +56,15 @@ const modelFields: Record<string, Schema> = {
   uncensored: boolean('True: the model has no content filter.'),
   input_schema: anything('JSON Schema (2020-12) of the input.'),
   example: anything('An input that works.'),
+  step: integer(
+    'Only where it is so: quantities are rounded up to multiples of it, asked or delivered.',
+  ),
+  charged: {
+    type: 'string',
+    enum: ['asked'],
+    description: 'Only where it is so: what was asked for is charged, also where less came.',
+  },
+  max_prompt_tokens: integer('Only where there is a limit: tokens of the field `prompt` at most.'),
   context_tokens: integer('Text models: prompt tokens at most.'),
   max_output_tokens: integer('Text models: completion tokens at most.'),
   image_tokens: integer('Text models: what is reserved for a picture in the prompt, in tokens.'),
@@ -133,6 +142,9 @@ export const schemas: Record<string, Schema> = {
   Resolution: { type: 'string', enum: [...resolutions] },
   Model: object(modelFields, [
     'price_by_resolution',
+    'step',
+    'charged',
+    'max_prompt_tokens',
     'context_tokens',
     'max_output_tokens',
     'image_tokens',

@@ -76,8 +76,9 @@ function rowShown(row: FiledRow, hidden: ReadonlyMap<string, string>, deps: WebD
     state: reason === null ? 'live' : 'hidden',
     reason,
     problem: problem && problemShown(problem),
-    price_varies: new Set(ratesOf(model.price, route).map(({ price }) => price)).size > 1,
-    margins: marginsOf(model.price, route).map(marginShown),
+    price_varies: new Set(unitRates(model, route).map(({ price }) => price)).size > 1,
+    margins: marginsOf(model, route).map(marginShown),
+    cost_may_exceed: model.cost_may_exceed,
     upstreams: model.upstreams.map((each) => routeShown(model, each, deps)),
   };
 }
@@ -98,6 +99,7 @@ function leftOutShown({ id, file, line, problem }: CatalogContents['left_out'][n
     problem: problemShown(problem),
     price_varies: false,
     margins: [],
+    cost_may_exceed: null,
     upstreams: [],
   };
 }
@@ -118,7 +120,7 @@ function routeShown(model: Model, route: ModelUpstream, { connected }: WebDeps) 
     input_defaults,
     set_up: usable === true,
     reason: usable === true ? null : usable,
-    margins: marginsOf(model.price, route).map(marginShown),
+    margins: marginsOf(model, route).map(marginShown),
   };
 }
 
@@ -132,8 +134,13 @@ function marginShown({ of, price, cost, margin, margin_ppm }: Margin) {
   };
 }
 
-function ratesShown({ price: rules }: Model, route: ModelUpstream) {
-  return ratesOf(rules, route).map(({ resolution, ...rate }) => ({
+/** Without extras. */
+function unitRates(model: Model, route: ModelUpstream) {
+  return ratesOf(model, route).filter(({ of }) => of === 'unit');
+}
+
+function ratesShown(model: Model, route: ModelUpstream) {
+  return unitRates(model, route).map(({ resolution, ...rate }) => ({
     resolution,
     ...marginShown(rate),
   }));

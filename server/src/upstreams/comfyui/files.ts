@@ -1,8 +1,9 @@
+import sharp from 'sharp';
 import { extensionOf, usualType } from '../../core/content-type.ts';
 import { formBody } from '../../lib/multipart.ts';
 import { bytesOf, handedOver, HandOverFailed, InputRefused, openMedia } from '../inputs.ts';
 import { jsonOf } from '../replies.ts';
-import type { InputFile, StartJob, UpstreamTools } from '../upstream.ts';
+import type { StartJob, UpstreamTools } from '../upstream.ts';
 import type { Api } from './api.ts';
 import { asObject } from './history.ts';
 import type { Workflow } from './workflow.ts';
@@ -43,22 +44,50 @@ export async function uploadedFiles(
       if (value === '') continue;
       if (++count > filesMax) throw new InputRefused(`${field} names more than ${filesMax} files.`);
       const file = await openMedia(value, field, job, tools);
-      names[field].push(await upload(file, field, `${prefix}-${count}`, job, api, tools));
+      // What an address brings is not believed to be as long as it says.
+      const bytes = await bytesOf(file, field, uploadMaxBytes);
+      await demandSize(bytes, field, workflow);
+      const { content_type } = file;
+      const stem = `${prefix}-${count}`;
+      names[field].push(await upload({ bytes, content_type, stem }, job, api, tools));
     }
   }
   return names;
 }
 
-async function upload(
-  file: InputFile,
+/** A picture's work grows with its pixels, of which a small file can hold any number. */
+async function demandSize(
+  bytes: Buffer,
   field: string,
-  stem: string,
+  { maxInputPixels }: Workflow,
+): Promise<void> {
+  if (maxInputPixels === Infinity) return;
+  const { width, height } = await sharp(bytes, { limitInputPixels: false })
+    .metadata()
+    .catch(() => {
+      throw new InputRefused(`${field} must be a picture.`);
+    });
+  if (width * height <= maxInputPixels) return;
+  const most = maxInputPixels / 1e6;
+  throw new InputRefused(
+    `${field} is ${width} × ${height} pixels, and this model takes at most ${most} megapixels. ` +
+      'Send a smaller picture.',
+  );
+}
+
+interface Upload {
+  bytes: Buffer;
+  content_type: string;
+  /** Of its name. */
+  stem: string;
+}
+
+async function upload(
+  { bytes, stem, ...file }: Upload,
   job: StartJob,
   api: Api,
   tools: UpstreamTools,
 ): Promise<string> {
-  // What an address brings is not believed to be as long as it says.
-  const bytes = await bytesOf(file, field, uploadMaxBytes);
   const content_type = usualType(file.content_type);
   const file_name = `${stem}.${extensionOf(content_type)}`;
   const { headers, body } = formBody([

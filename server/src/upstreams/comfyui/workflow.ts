@@ -20,6 +20,8 @@ export interface Workflow {
   inputs: Record<string, Target[]>;
   /** Our media field → where the name of the uploaded file goes; of a list, one each. */
   files: Record<string, Target[]>;
+  /** Most pixels of each picture of the caller's. */
+  maxInputPixels: number;
   /** Ids of the nodes whose outputs count; null: all. */
   outputs: string[] | null;
 }
@@ -32,6 +34,7 @@ interface Options {
       prompt: Record<string, Node>;
       inputs?: Record<string, string | string[]>;
       files?: Record<string, string | string[]>;
+      max_input_megapixels?: number;
       outputs?: 'all' | string[];
     }
   >;
@@ -45,6 +48,7 @@ export function readWorkflows(options: Record<string, unknown>): Map<string, Wor
   const { workflows = {} } = options as Options;
   const read = Object.entries(workflows).map(([name, form]): [string, Workflow] => {
     const { prompt, inputs = {}, files = {}, outputs = 'all' } = form;
+    const maxInputPixels = (form.max_input_megapixels ?? Infinity) * 1e6;
     const where = (fields: Record<string, string | string[]>) =>
       Object.fromEntries(
         Object.entries(fields).map(([field, paths]) => [field, targetsOf(name, prompt, paths)]),
@@ -52,8 +56,8 @@ export function readWorkflows(options: Record<string, unknown>): Map<string, Wor
     const wanted = outputs === 'all' ? null : outputs;
     const unknown = wanted?.find((id) => !Object.hasOwn(prompt, id));
     if (unknown !== undefined) throw new Error(`its workflow ${name} has no node ${unknown}`);
-    const workflow = { name, prompt, inputs: where(inputs), files: where(files), outputs: wanted };
-    return [name, workflow];
+    const places = { inputs: where(inputs), files: where(files) };
+    return [name, { name, prompt, ...places, maxInputPixels, outputs: wanted }];
   });
   return new Map(read);
 }
