@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { createFetch, type Fetch, type StreamCall } from '../../src/lib/fetch.ts';
 import type { UpstreamSettings } from '../../src/core/upstream-definition.ts';
@@ -13,6 +14,7 @@ import type {
 } from '../../src/upstreams/upstream.ts';
 import { fakeComfyui, textToImage, type FakeComfyui } from './fakes/comfyui.ts';
 import { media, nowhere, type Fault } from './fakes/kit.ts';
+import { picture } from './fakes/made.ts';
 import { fileOf } from './replicate-kit.ts';
 
 const SIGNAL = new AbortController().signal;
@@ -251,6 +253,24 @@ describe("the caller's files", () => {
     for (const name of fake.files.keys()) fake.files.set(name, Buffer.from('another'));
     handleOf(await upstream.start(job));
     assert.match(sent().prompt['1'].inputs.image, / \(1\)\.jpg$/);
+  });
+
+  test('a picture of more pixels than the workflow takes is not uploaded', async () => {
+    const small = { ...workflows.mixing, max_input_megapixels: 4 };
+    const bounded = make({ options: { workflows: { mixing: small } } });
+    const image = (width: number, height: number) => {
+      const open = async () => Readable.from([picture(width, height)]);
+      const png = { file_1: { ...fileOf(1), open } };
+      return jobOf({ model: 'mixing', input: { image_urls: ['file_1', 'file_1'] }, files: png });
+    };
+    handleOf(await bounded.start(image(2_000, 2_000)));
+    const taken = [fake.files.size, fake.journal.length];
+    const message =
+      'image_urls is 2001 × 2000 pixels, and this model takes at most 4 megapixels. ' +
+      'Send a smaller picture.';
+    const outcome = await bounded.start(image(2_001, 2_000));
+    assert.deepEqual(outcome, { outcome: 'rejected', message, unasked: true });
+    assert.deepEqual([fake.files.size, fake.journal.length], taken);
   });
 
   test('too many, a bad value and a field that the row does not know', async () => {

@@ -8,9 +8,11 @@ import {
   serve,
   type Accepted,
   type Answer,
+  type Biller,
   type Call,
   type FakeUpstream,
 } from './kit.ts';
+import { madeAt, madeFile } from './made.ts';
 
 /** Stands in for a ComfyUI server. It knows a few nodes, and draws the same picture for each graph. */
 
@@ -48,7 +50,8 @@ export interface FakeComfyui extends FakeUpstream {
   stateOf(prompt_id: string): string | undefined;
 }
 
-export async function fakeComfyui(): Promise<FakeComfyui> {
+/** With a biller it makes what that says; a model of it is named after its most costly node. */
+export async function fakeComfyui(biller?: Biller): Promise<FakeComfyui> {
   const journal: Job[] = [];
   const foreign: Job[] = [];
   const files = new Map<string, Buffer>();
@@ -85,6 +88,10 @@ export async function fakeComfyui(): Promise<FakeComfyui> {
         : graphFault(prompt, files);
     if (fault !== null) return fault;
     const job = jobOf(prompt, prompt_id ?? crypto.randomUUID(), extra_data);
+    if (biller) {
+      job.model = dearestNode(prompt);
+      job.bill = biller(job, files);
+    }
     journal.push(job);
     if (switched.shows('submit-lost')) return { cutAfter: 0 };
     if (switched.shows('submit-502-after')) return { status: 502, body: htmlPage };
@@ -157,7 +164,15 @@ export async function fakeComfyui(): Promise<FakeComfyui> {
     return { prompt, outputs, status: { status_str, completed: true, messages }, meta: {} };
   }
 
-  function outputsOf({ id, graph }: Job) {
+  function outputsOf({ id, graph, bill }: Job) {
+    if (bill) {
+      const images = bill.made.map(({ kind }, i) => ({
+        filename: `${id}-${i}.${kind}`,
+        subfolder: '',
+        type: 'output',
+      }));
+      return { [outputNodes(graph)[0]!]: { images } };
+    }
     const stem = createHash('sha256').update(id).digest('hex').slice(0, 6);
     const count = switched.is('output-several') ? 2 : batchOf(graph);
     const list = (ending: string, type: string, subfolder = '') =>
@@ -236,6 +251,8 @@ export async function fakeComfyui(): Promise<FakeComfyui> {
     const name = query.get('filename') ?? '';
     if (name === '' || name.includes('..') || name.startsWith('/')) return { status: 400 };
     if (query.get('type') !== 'output') return { status: 404 };
+    const made = madeAt(`/outputs/${name}`, journal);
+    if (made) return { body: madeFile(made) };
     const ending = name.split('.').pop()!;
     return ending in media ? outputAnswer(ending as keyof typeof media, switched) : { status: 404 };
   }
@@ -269,6 +286,12 @@ const outOfMemory = {
 function outputNodes(graph: Graph): string[] {
   const saves = new Set(['SaveImage', 'PreviewImage', 'SaveVideo']);
   return Object.keys(graph).filter((id) => saves.has(graph[id]!.class_type));
+}
+
+function dearestNode(graph: Graph): string {
+  const classes = Object.values(graph).map(({ class_type }) => class_type);
+  const dear = ['ImageUpscaleWithModel', 'VAEEncode', 'EmptyLatentImage'];
+  return dear.find((name) => classes.includes(name)) ?? classes[0]!;
 }
 
 function batchOf(graph: Graph): number {

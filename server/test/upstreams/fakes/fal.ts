@@ -1,5 +1,6 @@
 import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { falModel } from './fal-models.ts';
+import { madeFile } from './made.ts';
 import {
   faultSwitch,
   halfJson,
@@ -9,6 +10,8 @@ import {
   serve,
   type Accepted,
   type Answer,
+  type Bill,
+  type Biller,
   type Call,
   type FakeUpstream,
 } from './kit.ts';
@@ -42,7 +45,8 @@ export interface FakeFal extends FakeUpstream {
   pointTo(origin: string | null): void;
 }
 
-export async function fakeFal(): Promise<FakeFal> {
+/** With a biller it makes what that says, and tells its costs in dollars. */
+export async function fakeFal(biller?: Biller): Promise<FakeFal> {
   const switched = faultSwitch();
   const jobs = new Map<string, Job>();
   const journal: Job[] = [];
@@ -96,6 +100,7 @@ export async function fakeFal(): Promise<FakeFal> {
       cancelled: false,
       looks: 0,
     };
+    if (biller) job.bill = biller(job, files);
     jobs.set(job.id, job);
     journal.push(job);
     if (switched.shows('submit-lost')) return { cutAfter: 0 };
@@ -233,11 +238,13 @@ export async function fakeFal(): Promise<FakeFal> {
     if (switched.shows('finish-result-422'))
       return invalid('seed', 'Input should be a valid integer', 'int_parsing');
     if (switched.shows('finish-gone')) return notFound();
-    return { headers: { 'x-fal-billable-units': billedUnits }, json: payloadOf(job) };
+    const units = job.bill ? String(job.bill.usd) : billedUnits;
+    return { headers: { 'x-fal-billable-units': units }, json: payloadOf(job) };
   }
 
   function payloadOf(job: Job): Record<string, unknown> {
     const seed = 7;
+    if (job.bill) return { ...billedPayload(job.id, job.bill), seed };
     const isFilm = /video|lip/.test(job.model);
     if (switched.is('finish-empty')) return isFilm ? { video: null, seed } : { images: [], seed };
     const count = switched.is('output-several') ? 2 : 1;
@@ -246,6 +253,14 @@ export async function fakeFal(): Promise<FakeFal> {
     if (isFilm) return { videos: made, seed };
     const sizes = made.map((file) => ({ ...file, width: 8, height: 8 }));
     return { images: sizes, seed, has_nsfw_concepts: made.map(() => false), prompt: '' };
+  }
+
+  function billedPayload(id: string, { made }: Bill): Record<string, unknown> {
+    const files = made.map(({ kind }, index) => ({
+      url: `${served.url}/outputs/${id}/${index}.${kind}`,
+      file_name: `${index}.${kind}`,
+    }));
+    return made[0]?.kind === 'mp4' ? { video: files[0] } : { images: files };
   }
 
   function fileOf(job: Job, index: number, isFilm: boolean) {
@@ -261,8 +276,12 @@ export async function fakeFal(): Promise<FakeFal> {
     };
   }
 
-  const output = (path: string): Answer =>
-    outputAnswer(path.endsWith('.mp4') ? 'mp4' : 'png', switched);
+  function output(path: string): Answer {
+    const [, , id = '', name = ''] = path.split('/');
+    const made = jobs.get(id)?.bill?.made[Number.parseInt(name)];
+    if (made) return { body: madeFile(made) };
+    return outputAnswer(path.endsWith('.mp4') ? 'mp4' : 'png', switched);
+  }
 
   function cancel(job: Job): Answer {
     if (isOver(job)) return { status: 400, json: { status: 'ALREADY_COMPLETED' } };
@@ -320,6 +339,11 @@ export async function fakeFal(): Promise<FakeFal> {
 
   function pricing({ query }: Call): Answer {
     const ids = query.getAll('endpoint_id');
+    if (biller) {
+      const dollars = { unit_price: 1, unit: 'dollars', currency: 'USD' };
+      const told = ids.map((endpoint_id) => ({ endpoint_id, ...dollars }));
+      return { json: { prices: told, has_more: false, next_cursor: null } };
+    }
     const missing = ids.find((id) => !prices[id]);
     if (missing !== undefined) {
       const error = { type: 'not_found', message: `Endpoint ${missing} was not found` };

@@ -7,9 +7,11 @@ import {
   serve,
   type Accepted,
   type Answer,
+  type Biller,
   type Call,
   type FakeUpstream,
 } from './kit.ts';
+import { madeAt, madeFile } from './made.ts';
 
 /**
  * Stands in for Kie.ai: its faults come with HTTP 200 and a code inside, and its results as JSON in
@@ -18,6 +20,8 @@ import {
 
 const key = '0123456789abcdef0123456789abcdef';
 const secret = 'hmac-key-of-the-settings-page';
+
+const creditUsd = 0.005;
 
 interface Job extends Accepted {
   looks: number;
@@ -31,13 +35,16 @@ const fault = (code: number, msg: string, headers: Record<string, string> = {}):
   headers,
 });
 
-export async function fakeKie(): Promise<FakeUpstream> {
+/** With a biller it makes what that says, and tells its costs in credits. */
+export async function fakeKie(biller?: Biller): Promise<FakeUpstream> {
   const journal: Job[] = [];
   const files = new Map<string, Buffer>();
   const switched = faultSwitch();
   let held = false;
 
   const server = await serve((call) => {
+    const made = madeAt(call.path, journal);
+    if (made) return { body: madeFile(made) };
     if (call.path.startsWith('/outputs/'))
       return outputAnswer(call.path.endsWith('.mp4') ? 'mp4' : 'png', switched);
     if (call.path.startsWith('/temp/')) return { body: files.get(call.path.slice(6)) ?? '' };
@@ -56,7 +63,7 @@ export async function fakeKie(): Promise<FakeUpstream> {
     if (refused !== null) return refused;
     const { model, input, callBackUrl } = call.json();
     if (typeof model !== 'string') return fault(422, 'The model name is required');
-    if (typeof input?.prompt !== 'string') return fault(422, 'prompt is required');
+    if (!biller && typeof input?.prompt !== 'string') return fault(422, 'prompt is required');
     const job: Job = {
       id: randomUUID().replaceAll('-', ''),
       model,
@@ -67,6 +74,7 @@ export async function fakeKie(): Promise<FakeUpstream> {
       looks: 0,
       created_ms: Date.now(),
     };
+    if (biller) job.bill = biller(job, files);
     journal.push(job);
     if (switched.shows('submit-lost')) return { cutAfter: 0 };
     if (switched.shows('submit-502-after')) return { status: 502, body: htmlPage };
@@ -137,14 +145,15 @@ export async function fakeKie(): Promise<FakeUpstream> {
           : 'Internal Error, please try again later.'
         : null,
       costTime: over ? 8000 : null,
-      creditsConsumed: over && !failed ? 4 : 0,
+      creditsConsumed: over && !failed ? (job.bill ? job.bill.usd / creditUsd : 4) : 0,
       createTime: created_ms,
       completeTime: over ? created_ms + 8000 : null,
       updateTime: created_ms,
     };
   }
 
-  function outputs({ id, model }: Job): string[] {
+  function outputs({ id, model, bill }: Job): string[] {
+    if (bill) return bill.made.map(({ kind }, i) => `${server.url}/outputs/${id}-${i}.${kind}`);
     if (switched.is('finish-empty')) return [];
     const ending = films.test(model) ? 'mp4' : 'png';
     const count = switched.is('output-several') ? 2 : 1;

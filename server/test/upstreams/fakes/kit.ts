@@ -62,7 +62,29 @@ export interface Accepted {
   idempotency_key: string | null;
   callback_url: string | null;
   cancelled: boolean;
+  /** What it makes and costs, where a biller keeps the journal. */
+  bill?: Bill;
 }
+
+/** One output of a job. */
+export interface Made {
+  kind: 'png' | 'mp4' | 'svg';
+  width?: number;
+  height?: number;
+  seconds?: number;
+}
+
+/** What a job makes, and what its vendor takes for it. */
+export interface Bill {
+  usd: number;
+  made: Made[];
+}
+
+/** Judges a job by its vendor's rules. `files`: what was handed over, by name. */
+export type Biller = (
+  job: Pick<Accepted, 'model' | 'input'>,
+  files: ReadonlyMap<string, Buffer>,
+) => Bill;
 
 /** A server that stands in for an upstream. */
 export interface FakeUpstream {

@@ -6,10 +6,12 @@ import {
   outputAnswer,
   type Accepted,
   type Answer,
+  type Biller,
   type Call,
   type FakeUpstream,
   type faultSwitch,
 } from './kit.ts';
+import { madeFile } from './made.ts';
 
 /** Images and videos of the server that stands in for OpenAI and its relatives. */
 
@@ -19,6 +21,7 @@ export type Dialect = 'openai' | 'openrouter';
 
 export interface Desk {
   dialect: Dialect;
+  biller?: Biller | undefined;
   switched: Switch;
   journal: Accepted[];
   files: FakeUpstream['files'];
@@ -101,7 +104,9 @@ export async function inputOf(call: Call, desk: Desk): Promise<Json> {
 }
 
 function accept(desk: Desk, id: string, { model, callback_url = null, ...input }: Json): Accepted {
-  const job = { id, model, input, idempotency_key: null, callback_url, cancelled: false };
+  const facts = { idempotency_key: null, callback_url, cancelled: false };
+  const job: Accepted = { id, model, input, ...facts };
+  if (desk.biller) job.bill = desk.biller(job, desk.files);
   desk.journal.push(job);
   return job;
 }
@@ -111,7 +116,7 @@ export async function image(call: Call, desk: Desk): Promise<Answer> {
   const refused = refusal(desk);
   if (refused) return refused;
   const input = await inputOf(call, desk);
-  const { id } = accept(desk, `img_${++desk.made}`, input);
+  const { id, bill } = accept(desk, `img_${++desk.made}`, input);
   const hidden = lost(desk);
   if (hidden) return hidden;
   const { switched } = desk;
@@ -120,6 +125,10 @@ export async function image(call: Call, desk: Desk): Promise<Answer> {
       type: 'image_generation_user_error',
       code: 'moderation_blocked',
     });
+  if (bill) {
+    const data = bill.made.map((made) => ({ b64_json: madeFile(made).toString('base64') }));
+    return { json: { created: 1_790_000_000, data } };
+  }
   const count = switched.shows('finish-empty') ? 0 : Number(input.n ?? 1);
   const length = switched.shows('output-several') ? 2 : count;
   const isUrl = String(input.model).startsWith('dall-e');

@@ -3,6 +3,7 @@ import {
   outputAnswer,
   serve,
   type Answer,
+  type Biller,
   type Call,
   type FakeUpstream,
 } from './kit.ts';
@@ -14,15 +15,19 @@ export type FakeOpenai = FakeUpstream & { chat: ChatDesk };
 
 /**
  * Stands in for OpenAI, or for OpenRouter where that is the dialect: models, chat, images and
- * videos, good enough for OpenAI's own client.
+ * videos, good enough for OpenAI's own client. With a biller its pictures are what that says.
  */
-export async function fakeOpenai(dialect: Dialect = 'openai'): Promise<FakeOpenai> {
+export async function fakeOpenai(
+  dialect: Dialect = 'openai',
+  biller?: Biller,
+): Promise<FakeOpenai> {
   const switched = faultSwitch();
   const chat = openDesk();
   const key = 'sk-fake-0123456789abcdef';
   let held = false;
   const desk: Desk = {
     dialect,
+    biller,
     switched,
     journal: [],
     files: new Map(),

@@ -8,9 +8,11 @@ import {
   serve,
   type Accepted,
   type Answer,
+  type Biller,
   type Call,
   type FakeUpstream,
 } from './kit.ts';
+import { madeFile } from './made.ts';
 
 /** Stands in for Replicate's HTTP API. Its address ends in /v1, its outputs lie beside that. */
 
@@ -49,7 +51,8 @@ interface StoredFile {
   metadata: unknown;
 }
 
-export async function fakeReplicate(): Promise<FakeUpstream> {
+/** With a biller it has every model, and makes what that says. */
+export async function fakeReplicate(biller?: Biller): Promise<FakeUpstream> {
   const journal: Job[] = [];
   const files = new Map<string, Buffer>();
   const stored = new Map<string, StoredFile>();
@@ -64,6 +67,9 @@ export async function fakeReplicate(): Promise<FakeUpstream> {
   const base = `${server.url}/v1`;
 
   function delivered(path: string): Answer {
+    const [, , id, name = ''] = path.split('/');
+    const made = journal.find((job) => job.id === id)?.bill?.made[Number.parseInt(name)];
+    if (made) return { body: madeFile(made) };
     const ending = path.split('.').pop()!;
     return ending in media ? outputAnswer(ending as keyof typeof media, switched) : notFound();
   }
@@ -116,6 +122,7 @@ export async function fakeReplicate(): Promise<FakeUpstream> {
   function modelCalls(call: Call, [maker, name, verb, hash]: string[]): Answer {
     if (maker === undefined)
       return { json: { next: null, previous: null, results: Object.keys(models).map(card) } };
+    if (biller && verb === 'predictions') return create(call, `${maker}/${name}`, 'model');
     if (maker !== owner || !name || !Object.hasOwn(models, name)) return notFound();
     if (verb === 'predictions' && call.method === 'POST') return create(call, name, 'model');
     if (verb === 'versions') return hash === version ? { json: { id: version } } : notFound();
@@ -137,10 +144,10 @@ export async function fakeReplicate(): Promise<FakeUpstream> {
     const refused = refusal(name);
     if (refused !== null) return refused;
     const { input, webhook, webhook_events_filter } = call.json();
-    const wrong = inputFault(input);
+    const wrong = biller ? null : inputFault(input);
     if (wrong !== null) return wrong;
     const filter = webhook_events_filter ?? ['start', 'output', 'logs', 'completed'];
-    const { kind, list } = models[name]!;
+    const { kind, list } = models[name] ?? { kind: 'png' as const, list: false };
     const job: Job = {
       id: randomBytes(13).toString('hex'),
       model: by === 'deployment' ? `deployments/${owner}/films-live` : `${owner}/${name}`,
@@ -156,6 +163,10 @@ export async function fakeReplicate(): Promise<FakeUpstream> {
       status: 'starting',
       created_at: new Date().toISOString(),
     };
+    if (biller) {
+      job.model = name;
+      job.bill = biller(job, files);
+    }
     journal.push(job);
     if (switched.shows('submit-lost')) return { cutAfter: 0 };
     if (switched.shows('submit-502-after')) return { status: 502, body: htmlPage };
@@ -187,7 +198,8 @@ export async function fakeReplicate(): Promise<FakeUpstream> {
       );
     if (switched.shows('submit-credential'))
       return problem(401, 'Invalid token.', 'Unauthenticated');
-    if (switched.shows('submit-model') || !Object.hasOwn(models, name)) return notFound();
+    if (switched.shows('submit-model')) return notFound();
+    if (!biller && !Object.hasOwn(models, name)) return notFound();
     if (switched.shows('submit-invalid')) return invalid('input.prompt', 'prompt is too strange');
     return null;
   }
@@ -248,6 +260,10 @@ export async function fakeReplicate(): Promise<FakeUpstream> {
   }
 
   function outputOf(job: Job): unknown {
+    if (job.bill)
+      return job.bill.made.map(
+        ({ kind }, index) => `${server.url}/delivery/${job.id}/${index}.${kind}`,
+      );
     if (job.made === 'words') return ['A light', 'house', ' at dusk.'];
     const address = (name: string, ending: string) =>
       switched.is('output-data')

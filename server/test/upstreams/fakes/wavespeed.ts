@@ -8,9 +8,11 @@ import {
   serve,
   type Accepted,
   type Answer,
+  type Biller,
   type Call,
   type FakeUpstream,
 } from './kit.ts';
+import { madeAt, madeFile } from './made.ts';
 
 /** Stands in for WaveSpeedAI, API version 3: the model is the path, the input is the body. */
 
@@ -35,13 +37,16 @@ const fault = (code: number, message: string, headers: Record<string, string> = 
   headers,
 });
 
-export async function fakeWavespeed(): Promise<FakeUpstream> {
+/** With a biller it has every model, and makes what that says. */
+export async function fakeWavespeed(biller?: Biller): Promise<FakeUpstream> {
   const journal: Job[] = [];
   const files = new Map<string, Buffer>();
   const switched = faultSwitch();
   let held = false;
 
   const server = await serve((call) => {
+    const made = madeAt(call.path, journal);
+    if (made) return { body: madeFile(made) };
     if (call.path.startsWith('/outputs/'))
       return outputAnswer(call.path.endsWith('.mp4') ? 'mp4' : 'png', switched);
     if (call.path.startsWith('/uploads/')) return { body: files.get(call.path.slice(9)) ?? '' };
@@ -59,9 +64,10 @@ export async function fakeWavespeed(): Promise<FakeUpstream> {
   function create(call: Call, model: string): Answer {
     const refused = refusal();
     if (refused !== null) return refused;
-    if (!knownModels.includes(model)) return fault(404, `model ${model} not found`);
+    if (!biller && !knownModels.includes(model)) return fault(404, `model ${model} not found`);
     const input = call.json();
-    if (typeof input.prompt !== 'string') return fault(400, 'property "prompt" is missing');
+    if (!biller && typeof input.prompt !== 'string')
+      return fault(400, 'property "prompt" is missing');
     const job: Job = {
       id: randomUUID().replaceAll('-', ''),
       model,
@@ -72,6 +78,7 @@ export async function fakeWavespeed(): Promise<FakeUpstream> {
       looks: 0,
       created_at: new Date().toISOString(),
     };
+    if (biller) job.bill = biller(job, files);
     journal.push(job);
     if (switched.shows('submit-lost')) return { cutAfter: 0 };
     if (switched.shows('submit-502-after')) return { status: 502, body: htmlPage };
@@ -145,7 +152,8 @@ export async function fakeWavespeed(): Promise<FakeUpstream> {
     };
   }
 
-  function outputs({ id, model }: Job): string[] {
+  function outputs({ id, model, bill }: Job): string[] {
+    if (bill) return bill.made.map(({ kind }, i) => `${server.url}/outputs/${id}-${i}.${kind}`);
     if (switched.is('finish-empty')) return [];
     if (switched.is('output-data'))
       return [`data:image/png;base64,${media.png.toString('base64')}`];

@@ -1,0 +1,528 @@
+/**
+ * What each vendor takes for a job, as its own pages say: the rule, its figures, and where and when
+ * they were read. Kept apart from the catalog's costs, so that a wrong row shows. A model that the
+ * catalog names and this table does not fails the suite.
+ */
+
+/** A rule and its figures. Fields are the vendor's own names. */
+export interface VendorRule {
+  /** Routes of the catalog: the upstream's name and its model's. */
+  of: readonly `${string}: ${string}`[];
+  bills: 'image' | 'begun megapixel' | 'output megapixel' | 'second' | 'request' | 'image token';
+  /** US dollars for one of them: the first rate whose fields have these values. */
+  rates: readonly { when?: Readonly<Record<string, unknown>>; usd: number }[];
+  /** What the vendor takes for a field that is not sent. */
+  defaults?: Readonly<Record<string, unknown>>;
+  /** Fields that multiply what is billed. */
+  counts?: readonly string[];
+  /** Where the length comes from: a field, or the file that a field names. */
+  seconds?: { field: string } | { file: string } | number;
+  /** Seconds are billed in blocks of so many, each that has begun. */
+  block?: number;
+  /** Lengths that the vendor takes, in seconds; others it refuses, at no cost. */
+  takes?: readonly [least: number, most: number];
+  /** The output is no longer than this file, whatever was billed. */
+  cut_to?: string;
+  /** Pixels of one output. Left out: 1024 × 1024. */
+  size?:
+    | { field: string }
+    | { sides: readonly [string, string] }
+    | { shorter_side: number; of: string }
+    | { times: number; of: string };
+  makes: 'png' | 'mp4' | 'svg';
+  /** Where and when. */
+  read: string;
+}
+
+const image = { bills: 'image', makes: 'png' } as const;
+const film = { bills: 'second', makes: 'mp4' } as const;
+const silentOr = (silent: number, withSound: number) => [
+  { when: { generate_audio: 'false' }, usd: silent },
+  { usd: withSound },
+];
+const byField = (field: string, rates: Record<string, number>) =>
+  Object.entries(rates).map(([value, usd]) => ({ when: { [field]: value }, usd }));
+
+const falPage = 'fal.ai/models/ID, Pricing, 2026-11-21';
+const replicatePage = 'replicate.com/ID, 2026-10-06';
+const replicatePrices = 'replicate.com/pricing, 2026-10-07';
+const kiePage = 'kie.ai, page of the model: credits at 0.005 USD, 2026';
+const wavespeedPage = 'wavespeed.ai, page of the model, 2026';
+
+export const vendorRules: readonly VendorRule[] = [
+  // ── fal ─────────────────────────────────────────────────────────────────────────────────────────
+  {
+    of: ['fal: fal-ai/flux/schnell'],
+    bills: 'begun megapixel',
+    rates: [{ usd: 0.003 }],
+    defaults: { image_size: 'landscape_4_3', num_images: 1 },
+    counts: ['num_images'],
+    size: { field: 'image_size' },
+    makes: 'png',
+    read: falPage,
+  },
+  {
+    of: ['fal: fal-ai/flux/dev'],
+    bills: 'begun megapixel',
+    rates: [{ usd: 0.025 }],
+    defaults: { image_size: 'landscape_4_3', num_images: 1 },
+    counts: ['num_images'],
+    size: { field: 'image_size' },
+    makes: 'png',
+    read: falPage,
+  },
+  {
+    // Each further megapixel is half of that, which no row here asks for.
+    of: ['fal: fal-ai/flux-2-pro'],
+    bills: 'begun megapixel',
+    rates: [{ usd: 0.03 }],
+    defaults: { image_size: 'landscape_4_3' },
+    size: { field: 'image_size' },
+    makes: 'png',
+    read: falPage,
+  },
+  {
+    of: ['fal: fal-ai/nano-banana'],
+    ...image,
+    rates: [{ usd: 0.0398 }],
+    counts: ['num_images'],
+    read: 'api.fal.ai/v1/models/pricing, 2026-09-09',
+  },
+  {
+    of: ['fal: fal-ai/nano-banana-2', 'fal: fal-ai/nano-banana-2/edit'],
+    ...image,
+    // A search of the web adds 0.015 to each.
+    rates: [
+      { when: { enable_web_search: 'true' }, usd: 0.175 },
+      ...byField('resolution', { '0.5K': 0.06, '1K': 0.08, '2K': 0.12, '4K': 0.16 }),
+    ],
+    defaults: { resolution: '1K', enable_web_search: false },
+    counts: ['num_images'],
+    read: falPage,
+  },
+  {
+    of: ['fal: fal-ai/nano-banana-pro', 'fal: fal-ai/nano-banana-pro/edit'],
+    ...image,
+    rates: [
+      { when: { enable_web_search: 'true' }, usd: 0.315 },
+      ...byField('resolution', { '1K': 0.15, '2K': 0.15, '4K': 0.3 }),
+    ],
+    defaults: { resolution: '1K', enable_web_search: false },
+    counts: ['num_images'],
+    read: falPage,
+  },
+  {
+    of: [
+      'fal: fal-ai/bytedance/seedream/v4/text-to-image',
+      'fal: fal-ai/bytedance/seedream/v4/edit',
+    ],
+    ...image,
+    rates: [{ usd: 0.03 }],
+    counts: ['num_images', 'max_images'],
+    read: falPage,
+  },
+  {
+    of: ['fal: fal-ai/recraft/v3/text-to-image'],
+    ...image,
+    // Vector styles cost twice as much.
+    rates: [
+      ...byField('style', { realistic_image: 0.04, digital_illustration: 0.04 }),
+      { usd: 0.08 },
+    ],
+    defaults: { style: 'realistic_image' },
+    read: falPage,
+  },
+  {
+    of: ['fal: fal-ai/recraft/v4.1/text-to-image'],
+    ...image,
+    rates: [{ usd: 0.035 }],
+    read: falPage,
+  },
+  {
+    of: ['fal: fal-ai/recraft/v4.1/text-to-vector'],
+    bills: 'image',
+    makes: 'svg',
+    rates: [{ usd: 0.08 }],
+    read: falPage,
+  },
+  {
+    of: ['fal: fal-ai/flux-pro/kontext'],
+    ...image,
+    rates: [{ usd: 0.04 }],
+    counts: ['num_images'],
+    read: falPage,
+  },
+  {
+    // The target is the shorter side.
+    of: ['fal: fal-ai/seedvr/upscale/image'],
+    bills: 'output megapixel',
+    rates: [{ usd: 0.001 }],
+    defaults: { upscale_mode: 'factor', target_resolution: '1080p' },
+    size: { shorter_side: 2160, of: 'image_url' },
+    makes: 'png',
+    read: falPage,
+  },
+  {
+    of: [
+      'fal: fal-ai/kling-video/v2.5-turbo/pro/text-to-video',
+      'fal: fal-ai/kling-video/v2.5-turbo/pro/image-to-video',
+    ],
+    ...film,
+    rates: [{ usd: 0.07 }],
+    defaults: { duration: '5' },
+    seconds: { field: 'duration' },
+    read: falPage,
+  },
+  {
+    of: ['fal: fal-ai/kling-video/v2.6/pro/text-to-video'],
+    ...film,
+    rates: silentOr(0.07, 0.14),
+    defaults: { duration: '5' },
+    seconds: { field: 'duration' },
+    read: falPage,
+  },
+  {
+    of: ['fal: fal-ai/veo3.1'],
+    ...film,
+    rates: [
+      { when: { resolution: '4k', generate_audio: 'false' }, usd: 0.4 },
+      { when: { resolution: '4k' }, usd: 0.6 },
+      ...silentOr(0.2, 0.4),
+    ],
+    defaults: { duration: '8s', resolution: '720p' },
+    seconds: { field: 'duration' },
+    read: falPage,
+  },
+  {
+    of: ['fal: fal-ai/veo3/fast'],
+    ...film,
+    rates: silentOr(0.1, 0.15),
+    defaults: { duration: '8s' },
+    seconds: { field: 'duration' },
+    read: falPage,
+  },
+  {
+    of: ['fal: fal-ai/veo3/image-to-video'],
+    ...film,
+    rates: silentOr(0.2, 0.4),
+    defaults: { duration: '8s' },
+    seconds: { field: 'duration' },
+    read: falPage,
+  },
+  {
+    of: ['fal: fal-ai/veo3.1/extend-video'],
+    ...film,
+    rates: silentOr(0.2, 0.4),
+    defaults: { duration: '7s' },
+    seconds: { field: 'duration' },
+    read: falPage,
+  },
+  {
+    of: ['fal: fal-ai/minimax/hailuo-02/pro/text-to-video'],
+    bills: 'request',
+    makes: 'mp4',
+    // 0.08 a second, always six.
+    rates: [{ usd: 0.48 }],
+    seconds: 6,
+    read: falPage,
+  },
+  {
+    of: ['fal: fal-ai/minimax/hailuo-02/standard/image-to-video'],
+    ...film,
+    rates: byField('resolution', { '512P': 0.017, '768P': 0.045 }),
+    defaults: { resolution: '768P', duration: '6' },
+    seconds: { field: 'duration' },
+    read: falPage,
+  },
+  {
+    of: ['fal: fal-ai/wan-25-preview/text-to-video', 'fal: fal-ai/wan-25-preview/image-to-video'],
+    ...film,
+    rates: byField('resolution', { '480p': 0.05, '720p': 0.1, '1080p': 0.15 }),
+    defaults: { resolution: '1080p', duration: '5' },
+    seconds: { field: 'duration' },
+    read: falPage,
+  },
+  {
+    // The page does not say whether a begun second counts as a whole one: it does here.
+    of: ['fal: fal-ai/bytedance/omnihuman'],
+    ...film,
+    rates: [{ usd: 0.14 }],
+    seconds: { file: 'audio_url' },
+    takes: [0, 30],
+    block: 1,
+    read: falPage,
+  },
+  {
+    of: ['fal: fal-ai/kling-video/lipsync/text-to-video'],
+    ...film,
+    rates: [{ usd: 0.014 }],
+    seconds: { file: 'video_url' },
+    takes: [2, 60],
+    block: 5,
+    read:
+      'fal.ai/models/fal-ai/kling-video/lipsync/audio-to-video/llms.txt, 2026-11-22: 0.014 a second ' +
+      'of the input video, rounded up to the next 5 seconds: one of 3 seconds is billed as 5',
+  },
+  {
+    // The page says per second and not of what: of what was asked for, which is never less.
+    of: ['fal: fal-ai/mmaudio-v2'],
+    ...film,
+    rates: [{ usd: 0.001 }],
+    defaults: { duration: 8 },
+    seconds: { field: 'duration' },
+    cut_to: 'video_url',
+    read: 'fal.ai/models/fal-ai/mmaudio-v2/llms.txt, 2026-11-22',
+  },
+
+  // ── Replicate ───────────────────────────────────────────────────────────────────────────────────
+  {
+    of: ['replicate: black-forest-labs/flux-schnell'],
+    ...image,
+    rates: [{ usd: 0.003 }],
+    counts: ['num_outputs'],
+    read: replicatePrices,
+  },
+  {
+    of: ['replicate: black-forest-labs/flux-dev'],
+    ...image,
+    rates: [{ usd: 0.025 }],
+    counts: ['num_outputs'],
+    read: replicatePrices,
+  },
+  {
+    of: [
+      'replicate: black-forest-labs/flux-1.1-pro',
+      'replicate: recraft-ai/recraft-v3',
+      'replicate: black-forest-labs/flux-kontext-pro',
+    ],
+    ...image,
+    rates: [{ usd: 0.04 }],
+    read: replicatePrices,
+  },
+  {
+    of: ['replicate: black-forest-labs/flux-kontext-max'],
+    ...image,
+    rates: [{ usd: 0.08 }],
+    read: replicatePage,
+  },
+  {
+    of: ['replicate: ideogram-ai/ideogram-v3-quality'],
+    ...image,
+    rates: [{ usd: 0.09 }],
+    read: replicatePrices,
+  },
+  {
+    of: ['replicate: bytedance/seedream-4'],
+    ...image,
+    rates: [{ usd: 0.03 }],
+    counts: ['max_images'],
+    read: replicatePage,
+  },
+  {
+    of: ['replicate: google/nano-banana-2'],
+    ...image,
+    rates: byField('resolution', { '1K': 0.067, '2K': 0.101, '4K': 0.151 }),
+    defaults: { resolution: '1K' },
+    read: replicatePage,
+  },
+  {
+    of: ['replicate: google/nano-banana-pro'],
+    ...image,
+    rates: byField('resolution', { '1K': 0.15, '2K': 0.15, '4K': 0.3 }),
+    defaults: { resolution: '2K' },
+    read: replicatePage,
+  },
+  {
+    of: ['replicate: recraft-ai/recraft-crisp-upscale'],
+    ...image,
+    rates: [{ usd: 0.006 }],
+    read: replicatePage,
+  },
+  {
+    of: ['replicate: kwaivgi/kling-v2.6'],
+    ...film,
+    rates: silentOr(0.07, 0.14),
+    defaults: { duration: 5 },
+    seconds: { field: 'duration' },
+    read: replicatePage,
+  },
+  {
+    of: ['replicate: kwaivgi/kling-v2.5-turbo-pro'],
+    ...film,
+    rates: [{ usd: 0.07 }],
+    defaults: { duration: 5 },
+    seconds: { field: 'duration' },
+    read: replicatePage,
+  },
+  {
+    of: ['replicate: bytedance/seedance-1.5-pro'],
+    ...film,
+    // Twice as much with sound.
+    rates: [
+      { when: { resolution: '480p', generate_audio: 'false' }, usd: 0.013 },
+      { when: { resolution: '720p', generate_audio: 'false' }, usd: 0.026 },
+      { when: { resolution: '1080p', generate_audio: 'false' }, usd: 0.06 },
+      { usd: 0.12 },
+    ],
+    defaults: { resolution: '720p', duration: 5 },
+    seconds: { field: 'duration' },
+    read: replicatePage,
+  },
+  {
+    of: ['replicate: google/veo-3.1'],
+    ...film,
+    rates: silentOr(0.2, 0.4),
+    defaults: { duration: 8 },
+    seconds: { field: 'duration' },
+    read: replicatePage,
+  },
+  {
+    of: ['replicate: google/veo-3.1-fast'],
+    ...film,
+    rates: silentOr(0.1, 0.15),
+    defaults: { duration: 8 },
+    seconds: { field: 'duration' },
+    read: replicatePage,
+  },
+  {
+    of: ['replicate: openai/sora-2'],
+    ...film,
+    rates: [{ usd: 0.1 }],
+    defaults: { seconds: 4 },
+    seconds: { field: 'seconds' },
+    read: replicatePage,
+  },
+  {
+    of: ['replicate: wan-video/wan-2.2-t2v-fast'],
+    bills: 'request',
+    makes: 'mp4',
+    rates: byField('resolution', { '480p': 0.05, '720p': 0.1 }),
+    defaults: { resolution: '480p' },
+    seconds: 5,
+    read: replicatePage,
+  },
+  {
+    of: ['replicate: wan-video/wan-2.2-i2v-fast'],
+    bills: 'request',
+    makes: 'mp4',
+    rates: byField('resolution', { '480p': 0.05, '720p': 0.11 }),
+    defaults: { resolution: '480p' },
+    seconds: 5,
+    read: replicatePage,
+  },
+  {
+    of: ['replicate: kwaivgi/kling-lip-sync'],
+    ...film,
+    rates: [{ usd: 0.014 }],
+    seconds: { file: 'video_url' },
+    takes: [2, 10],
+    read: replicatePage,
+  },
+
+  // ── Kie ─────────────────────────────────────────────────────────────────────────────────────────
+  {
+    of: ['kie: google/nano-banana', 'kie: google/nano-banana-edit'],
+    ...image,
+    rates: [{ usd: 0.02 }],
+    read: kiePage,
+  },
+  {
+    of: ['kie: nano-banana-2'],
+    ...image,
+    rates: byField('resolution', { '1K': 0.04, '2K': 0.06, '4K': 0.09 }),
+    defaults: { resolution: '1K' },
+    read: kiePage,
+  },
+  {
+    of: ['kie: nano-banana-pro'],
+    ...image,
+    rates: byField('resolution', { '1K': 0.09, '2K': 0.09, '4K': 0.12 }),
+    defaults: { resolution: '1K' },
+    read: kiePage,
+  },
+  {
+    of: ['kie: seedream/4.5-edit'],
+    ...image,
+    rates: [{ usd: 0.0325 }],
+    read: kiePage,
+  },
+  {
+    of: ['kie: bytedance/seedance-2'],
+    ...film,
+    rates: byField('resolution', { '480p': 0.095, '720p': 0.205 }),
+    defaults: { resolution: '720p', duration: 5 },
+    seconds: { field: 'duration' },
+    read: kiePage,
+  },
+
+  // ── WaveSpeed ───────────────────────────────────────────────────────────────────────────────────
+  {
+    of: ['wavespeed: wavespeed-ai/flux-schnell'],
+    ...image,
+    rates: [{ usd: 0.003 }],
+    counts: ['num_images'],
+    read: wavespeedPage,
+  },
+  {
+    of: ['wavespeed: bytedance/seedream-v4', 'wavespeed: bytedance/seedream-v4/edit'],
+    ...image,
+    rates: [{ usd: 0.027 }],
+    read: wavespeedPage,
+  },
+  {
+    of: ['wavespeed: bytedance/seedream-v4.5'],
+    ...image,
+    rates: [{ usd: 0.04 }],
+    read: wavespeedPage,
+  },
+
+  {
+    of: ['wavespeed: wavespeed-ai/wan-2.2/i2v-480p-ultra-fast'],
+    ...film,
+    rates: [{ usd: 0.01 }],
+    defaults: { duration: 5 },
+    seconds: { field: 'duration' },
+    read: wavespeedPage,
+  },
+
+  // ── OpenAI ──────────────────────────────────────────────────────────────────────────────────────
+  {
+    of: ['openai: gpt-image-1.5'],
+    bills: 'image token',
+    // For a token of the picture; tokens of the prompt and of pictures that are looked at: bill.ts.
+    rates: [{ usd: 32e-6 }],
+    defaults: { quality: 'high', size: '1536x1024', input_fidelity: 'low', n: 1 },
+    counts: ['n'],
+    makes: 'png',
+    read:
+      'platform.openai.com/docs/guides/image-generation and /docs/pricing, November 2026: output ' +
+      '32 USD, pictures in 8 USD, words in 5 USD per 1M tokens',
+  },
+
+  // ── A card of one's own: what an hour of a rented one costs, 0.36 USD, at a megapixel a second ───
+  ...(['5.', ''] as const).flatMap((node): VendorRule[] => {
+    const card = {
+      bills: 'output megapixel',
+      rates: [{ usd: 0.0001 }],
+      makes: 'png',
+      read: 'a rented card of 24 GB, 2026',
+    } as const;
+    // Named by the workflow where a row is judged, and by its most costly node in the journal.
+    const isRow = node === '';
+    const count = isRow ? 'num_images' : '5.batch_size';
+    return [
+      {
+        of: [isRow ? 'comfyui: sdxl' : 'comfyui: EmptyLatentImage'],
+        ...card,
+        counts: [count],
+        size: { sides: [`${node}width`, `${node}height`] },
+      },
+      { of: [isRow ? 'comfyui: sdxl-edit' : 'comfyui: VAEEncode'], ...card },
+      {
+        of: [isRow ? 'comfyui: upscale-4x' : 'comfyui: ImageUpscaleWithModel'],
+        ...card,
+        size: { times: 4, of: isRow ? 'image_url' : '1.image' },
+      },
+    ];
+  }),
+];

@@ -1,0 +1,26 @@
+import { parseArgs } from 'node:util';
+import { abuses } from './abuses.ts';
+import { faultsIn, tableOf } from './table.ts';
+import { openWorld } from './world.ts';
+
+/**
+ * `npm run billing [-- --only TEXT]`: every row of the catalog against every abuse, as a table of
+ * charges and of what its vendor takes. Exits 1 where a charge is below the cost. TEXT is a part of
+ * a model id.
+ */
+const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } });
+const world = await openWorld(({ id }) => id.includes(values.only));
+try {
+  const outcomes = await world.run(abuses);
+  const order = outcomes.toSorted((a, b) => (a.row.id < b.row.id ? -1 : 1));
+  console.log(tableOf(order));
+  const faults = faultsIn(outcomes);
+  const stated = [...new Set(outcomes.map(({ row }) => row))].filter((row) => row.cost_may_exceed);
+  for (const { id, cost_may_exceed } of stated)
+    console.log(`\nstated by ${id}: ${cost_may_exceed}`);
+  console.log(`\n${outcomes.length} requests, ${faults.length} below their cost`);
+  for (const { row, abuse, message } of faults) console.log(`${row.id}, ${abuse.name} ${message}`);
+  if (faults.length > 0) process.exitCode = 1;
+} finally {
+  await world.close();
+}

@@ -1,0 +1,75 @@
+import { crc32 } from 'node:zlib';
+import { media, type Accepted, type Made } from './kit.ts';
+
+/** Files that measure as a biller says, made of the three that are at hand; and how long they are. */
+
+/** Where the film's duration stands: in the movie's, the track's and the media's header. */
+const timescale = 57_600;
+const samples = 24;
+
+/** A file that is measured as this output. */
+export function madeFile({ kind, width = 64, height = 64, seconds = 1 }: Made): Buffer {
+  if (kind === 'svg')
+    return Buffer.from(
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"/>`,
+    );
+  return kind === 'png' ? picture(width, height) : film(seconds);
+}
+
+/** A PNG whose head states this size; it holds no more pixels than the small one that it is made of. */
+export function picture(width: number, height: number): Buffer {
+  const bytes = Buffer.from(media.png);
+  bytes.writeUInt32BE(width, 16);
+  bytes.writeUInt32BE(height, 20);
+  bytes.writeUInt32BE(crc32(bytes.subarray(12, 29)), 29);
+  return bytes;
+}
+
+/** The film with each of its frames shown longer, or shorter. */
+export function film(seconds: number): Buffer {
+  const bytes = Buffer.from(media.mp4);
+  const each = Math.round((seconds * timescale) / samples);
+  for (const [box, at] of [
+    ['mvhd', 16],
+    ['tkhd', 20],
+    ['mdhd', 16],
+  ] as const)
+    bytes.writeUInt32BE(each * samples, bytes.indexOf(box) + 4 + at);
+  bytes.writeUInt32BE(each, bytes.indexOf('stts') + 4 + 12);
+  return bytes;
+}
+
+/** The size that a PNG states. */
+export function sizeOf(png: Buffer): { width: number; height: number } {
+  return { width: png.readUInt32BE(16), height: png.readUInt32BE(20) };
+}
+
+/** Silence: 8,000 bytes a second. */
+export function sound(seconds: number): Buffer {
+  const bytes = Buffer.alloc(44 + Math.round(seconds * 8_000), 128);
+  bytes.write('RIFF', 0, 'latin1');
+  bytes.writeUInt32LE(bytes.length - 8, 4);
+  bytes.write('WAVEfmt ', 8, 'latin1');
+  bytes.writeUInt32LE(16, 16);
+  bytes.writeUInt16LE(1, 20);
+  bytes.writeUInt16LE(1, 22);
+  bytes.writeUInt32LE(8_000, 24);
+  bytes.writeUInt32LE(8_000, 28);
+  bytes.writeUInt16LE(1, 32);
+  bytes.writeUInt16LE(8, 34);
+  bytes.write('data', 36, 'latin1');
+  bytes.writeUInt32LE(bytes.length - 44, 40);
+  return bytes;
+}
+
+/** How long a film or a sound of ours is. */
+export function secondsOf(file: Buffer): number {
+  if (file.toString('latin1', 0, 4) === 'RIFF') return (file.length - 44) / 8_000;
+  return file.readUInt32BE(file.indexOf('mvhd') + 4 + 16) / timescale;
+}
+
+/** The output that stands at `/outputs/JOB-INDEX.KIND`. */
+export function madeAt(path: string, journal: readonly Accepted[]): Made | undefined {
+  const [, id, index] = /^\/outputs\/(.+)-(\d+)\.\w+$/.exec(path) ?? [];
+  return journal.find((job) => job.id === id)?.bill?.made[Number(index)];
+}
