@@ -71,6 +71,25 @@ export function parseAuthorization(header: string | readonly string[] | undefine
   return parseKey(/^(?:key|bearer) +(\S*)$/i.exec(value)?.[1]);
 }
 
+/**
+ * What is wrong with a header in which `parseAuthorization` found no key; null: nothing more precise
+ * can be said. Never holds any of the key.
+ */
+export function whyNoKey(header: readonly string[]): string | null {
+  const [value] = header;
+  if (header.length !== 1 || value === undefined) return null;
+  const [, scheme = '', text = ''] = /^(?:([a-z-]+)(?: +|$))?(.*)$/i.exec(value.trim()) ?? [];
+  if (/^(key|bearer)$/i.test(scheme)) {
+    if (text === '') return null;
+    return text.startsWith(prefix)
+      ? 'This key is mistyped or cut off: its checksum is wrong. Copy it again.'
+      : 'This is not a key of this service: those begin with fbx_.';
+  }
+  return text.startsWith(prefix) || scheme.startsWith(prefix)
+    ? 'The Authorization header has no scheme. Write the word Key before the key.'
+    : 'The scheme of the Authorization header must be Key or Bearer.';
+}
+
 function checksumOf(checked: string): string {
   return encodeBase62(crc32(checked), checksumLength);
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
-import { hashKey, parseAuthorization } from '../core/key.ts';
+import { hashKey, parseAuthorization, whyNoKey } from '../core/key.ts';
 import type { Caller, Lapsed, Rate, Spender } from '../db/keys.ts';
 import { headerValues } from '../lib/headers.ts';
 import type { HttpDeps } from './deps.ts';
@@ -15,13 +15,17 @@ export async function authenticate(
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<{ caller: Caller; viewer: KeyViewer }> {
-  const key = parseAuthorization(headerValues(req.raw.rawHeaders, 'authorization'));
-  if (key === null) throw new ApiError('unauthorized', { headers: challenge });
+  const header = headerValues(req.raw.rawHeaders, 'authorization');
+  const key = parseAuthorization(header);
+  if (key === null) {
+    const message = whyNoKey(header) ?? undefined;
+    throw new ApiError('unauthorized', { message, headers: challenge });
+  }
   const key_hash = hashKey(key);
   const caller = await deps.authenticate(key_hash);
   if (caller === null) {
     throw new ApiError('unauthorized', {
-      message: 'This key is revoked or was never one.',
+      message: 'This key is invalid or has been revoked.',
       headers: challenge,
     });
   }

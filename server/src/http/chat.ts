@@ -23,6 +23,7 @@ import type { HttpDeps, Keyed } from './deps.ts';
 import { asApiError, errorBody } from './errors.ts';
 import { hijackHeaders } from './hijack.ts';
 import { checkMedia } from './media.ts';
+import { unknownModel } from './models.ts';
 import { place } from './place.ts';
 
 const maxTokensDefault = 4_096;
@@ -106,10 +107,7 @@ async function chatFiles(
 function textModel(id: string, deps: HttpDeps): Model {
   const model = deps.catalog().models.get(id);
   if (!model) {
-    throw new ApiError('unknown_model', {
-      message: `No model has the id "${id.slice(0, 200)}". GET /v1/models lists the ids, to be used exactly as listed.`,
-      param: 'model',
-    });
+    throw new ApiError('unknown_model', { ...unknownModel(id, deps), param: 'model' });
   }
   if (model.kind !== 'text') {
     throw new ApiError('unknown_model', {

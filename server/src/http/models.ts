@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalog, Model } from '../core/catalog.ts';
 import { catalogEntry } from '../core/catalog-entry.ts';
 import { ApiError } from '../core/errors.ts';
+import { nearest } from '../lib/nearest.ts';
 import { cached } from './cached.ts';
 import type { HttpDeps } from './deps.ts';
 
@@ -49,7 +50,7 @@ export async function read(
   const body = entries.get(id);
   if (body === undefined)
     throw new ApiError('not_found', {
-      message: `There is no model "${id.slice(0, 200)}". GET /v1/models lists them.`,
+      ...unknownModel(id, deps, 'GET /v1/models lists them.'),
     });
   return cached(req, reply, { etag: version, type, body });
 }
@@ -58,12 +59,22 @@ export async function read(
 export function findModel(deps: HttpDeps, id: unknown): Model {
   const model = typeof id === 'string' ? deps.catalog().models.get(id) : undefined;
   if (model) return model;
-  const named =
-    typeof id === 'string'
-      ? `No model has the id "${id.slice(0, 200)}".`
-      : 'The model id is missing.';
+  if (typeof id === 'string')
+    throw new ApiError('unknown_model', { ...unknownModel(id, deps), param: 'model_id' });
   throw new ApiError('unknown_model', {
-    message: `${named} GET /v1/models lists the ids, to be used exactly as listed.`,
+    message: `The model id is missing. ${listed}`,
     param: 'model_id',
   });
+}
+
+const listed = 'GET /v1/models lists the ids, to be used exactly as listed.';
+
+/** What a caller is told of an id that no model has, with the one that was likely meant. */
+export function unknownModel(id: string, deps: Pick<HttpDeps, 'catalog'>, then = listed) {
+  const did_you_mean = nearest(id, [...deps.catalog().models.keys()]);
+  const guess = did_you_mean === null ? '' : ` Did you mean ${did_you_mean}?`;
+  return {
+    message: `No model has the id "${id.slice(0, 200)}".${guess} ${then}`,
+    ...(did_you_mean !== null && { details: { did_you_mean } }),
+  };
 }

@@ -15,7 +15,7 @@ import { callsPerConnectionMax, watchConnections } from './connections.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { discardRest } from './discard.ts';
 import { errorBody, sendError } from './errors.ts';
-import { falOffer, speaksFal } from './fal/refusal.ts';
+import { nothingAt } from './nowhere.ts';
 import type { Call } from './routes.ts';
 import { mountWeb } from './web/mount.ts';
 import { asksForPage, noPage } from './web/pages.ts';
@@ -53,7 +53,7 @@ export function createServer(
       requireHostHeader: false,
     },
     forceCloseConnections: 'idle',
-    routerOptions: { maxParamLength: paramMax },
+    routerOptions: { maxParamLength: paramMax, ignoreTrailingSlash: true },
     clientErrorHandler: answerBroken,
     frameworkErrors: sendError,
     return503OnClosing: false,
@@ -68,11 +68,12 @@ export function createServer(
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler(sendError);
+  const known = table.map(({ prefixed, path }) => (prefixed ? `/v1${path}` : path));
   app.setNotFoundHandler((req, reply) => {
     // Browsers get a page: nobody may keep the one answer for those who asked for the other.
     reply.headers({ vary: 'accept', 'cache-control': 'no-store' });
     if (web && asksForPage(req)) return noPage(req, reply, web.deps);
-    return sendError(new ApiError('not_found', { message: nothingAt(req) }), req, reply);
+    return sendError(new ApiError('not_found', { message: nothingAt(req, known) }), req, reply);
   });
   if (logger.level === 'debug') logCalls(app, logger);
   bound(app, deps);
@@ -80,11 +81,6 @@ export function createServer(
   mount(app, table, deps);
   if (web) mountWeb(app, web.table, web.deps);
   return app;
-}
-
-function nothingAt(req: FastifyRequest): string {
-  const offered = speaksFal(req) ? falOffer : 'GET /v1/openapi.json lists the routes.';
-  return `There is nothing at ${req.url.split('?')[0]!.slice(0, 200)}. ${offered}`;
 }
 
 const tooManyStrangers =

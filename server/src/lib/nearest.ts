@@ -8,7 +8,7 @@ const beginningMin = 3;
  * The known name that is most like this one: written in another style, cut off, or with a few
  * letters wrong. Null where none is near.
  */
-export function nearest(name: string, known: Iterable<string>): string | null {
+export function nearest(name: string, known: readonly string[]): string | null {
   if (name === '' || name.length > nameMax) return null;
   const wanted = plain(name);
   const wrongMax = Math.floor(wanted.length / 4);

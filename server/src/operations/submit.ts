@@ -1,5 +1,6 @@
 import { ApiError } from '../core/errors.ts';
 import type { UnknownInput } from '../core/model-input.ts';
+import { formatUsd } from '../core/money.ts';
 import type * as requests from '../db/requests.ts';
 import type { Books } from '../ledger/ledger.ts';
 import type { KeyUsage } from '../ledger/usage.ts';
@@ -96,7 +97,12 @@ function refuse(submit: Submit, books: Books, usage: KeyUsage): ApiError | null 
   const spending = usage.spending(row.key_id);
   if (open_jobs !== null && spending.open_requests >= open_jobs) return tooManyOpenJobs(open_jobs);
   if (limit !== null && spending.spent_usd_micro + row.quoted_usd_micro > limit) {
+    const required = formatUsd(row.quoted_usd_micro);
+    const left = formatUsd(
+      spending.spent_usd_micro < limit ? limit - spending.spent_usd_micro : 0n,
+    );
     return new ApiError('key_limit_reached', {
+      message: `This call reserves $${required}, and $${left} is left of this key's monthly limit of $${formatUsd(limit)}. Raise it in the cabinet, or use another key.`,
       details: {
         required_usd_micro: String(row.quoted_usd_micro),
         limit_usd_micro: String(limit),
@@ -109,6 +115,7 @@ function refuse(submit: Submit, books: Books, usage: KeyUsage): ApiError | null 
   const { id: request_id, account_id, key_id, quoted_usd_micro: amount } = row;
   if (!books.reserve({ request_id, account_id, key_id, amount })) {
     return new ApiError('insufficient_balance', {
+      message: `This call reserves $${formatUsd(amount)}, and $${formatUsd(funds.available_usd_micro)} is available. Top up and send the request again.`,
       details: {
         required_usd_micro: String(amount),
         available_usd_micro: String(funds.available_usd_micro),

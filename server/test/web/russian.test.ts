@@ -22,6 +22,11 @@ const notShown = new Set([
   // With what stands around it.
   '{} {}.',
   'No model has the id "{}".',
+  'GET /v1/models lists them.',
+  'GET /v1/models lists the ids, to be used exactly as listed.',
+  'GET /v1/openapi.json lists what is.',
+  'Offered: {}.',
+  'No tools are offered.',
   'The model id is missing.',
   '{} GET /v1/models lists the ids, to be used exactly as listed.',
   'Check the address, or upload the file and give its file_id.',

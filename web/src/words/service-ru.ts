@@ -198,9 +198,19 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     '{} must be a public https address for this model.',
     '{1}: этой модели нужен публичный адрес https.',
   ],
+  ['{} must be an image, and this file is {}.', '{1}: нужно изображение, а этот файл — {2}.'],
   [
-    '{} must be a public address, or hold the file itself as data.',
-    '{1}: нужен публичный адрес или сам файл в виде данных.',
+    '{} names an uploaded file. Models of this upstream take uploaded images as image_url only; send other files as base64.',
+    '{1}: эта модель принимает загруженные файлы только как изображения в image_url. Другие файлы отправляйте в base64.',
+  ],
+  [
+    '{} name more than {} MiB of files; send smaller images.',
+    'Файлы сообщений вместе больше {2} МиБ. Отправьте изображения меньшего размера.',
+  ],
+  ['{} name a file that is no longer kept.', 'Один из файлов в сообщениях уже удалён.'],
+  [
+    'sandbox:tool={} names a tool that this call does not offer. {}',
+    'sandbox:tool={1}: такого инструмента в этом вызове нет.',
   ],
   ['{} must hold its data as base64.', '{1}: данные должны быть в base64.'],
   [
@@ -288,7 +298,31 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ],
 
   // Keys, limits, what is under way.
-  ['This key is revoked or was never one.', 'Этот ключ отозван или никогда не существовал.'],
+  ['This key is invalid or has been revoked.', 'Этот ключ неверен или отозван.'],
+  [
+    'This key is mistyped or cut off: its checksum is wrong. Copy it again.',
+    'В ключе опечатка, или он обрезан: не сходится контрольная сумма. Скопируйте его заново.',
+  ],
+  [
+    'This is not a key of this service: those begin with fbx_.',
+    'Это не ключ этого сервиса: его ключи начинаются с fbx_.',
+  ],
+  [
+    'The Authorization header has no scheme. Write the word Key before the key.',
+    'В заголовке «Authorization» нет схемы. Напишите перед ключом слово «Key».',
+  ],
+  [
+    'The scheme of the Authorization header must be Key or Bearer.',
+    'Схема в заголовке «Authorization» должна быть «Key» или «Bearer».',
+  ],
+  [
+    "This call reserves ${}, and ${} is left of this key's monthly limit of ${}. Raise it in the cabinet, or use another key.",
+    'Нужен резерв ${1}, а от месячного лимита ключа в ${3} осталось ${2}. Поднимите лимит в кабинете или возьмите другой ключ.',
+  ],
+  [
+    'This call reserves ${}, and ${} is available. Top up and send the request again.',
+    'Нужен резерв ${1}, а доступно ${2}. Пополните баланс и отправьте запрос снова.',
+  ],
   [
     'The account of this key is suspended. Ask the operator.',
     'Аккаунт этого ключа приостановлен. Обратитесь к оператору.',
@@ -412,6 +446,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'input должен быть объектом JSON: полный ввод модели.',
   ],
   ['There is nothing at {}. GET /v1/openapi.json lists the routes.', 'По адресу {1} ничего нет.'],
+  ['There is nothing at {}. Did you mean {}?', 'По адресу {1} ничего нет. Может быть, {2}?'],
   ['This address takes {}.', 'Этот адрес принимает {1}.'],
   [
     'This server is no proxy and opens no tunnels with CONNECT.',
@@ -471,7 +506,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'The signature of this link is not valid. Fetch response_url for a fresh link.',
     'Подпись ссылки неверна. Откройте запрос ещё раз, чтобы получить новую.',
   ],
-  ['There is no model "{...}". GET /v1/models lists them.', 'Модели «{1}» нет.'],
+  ['No model has the id "{...}". GET /v1/models lists them.', 'Модели «{1}» нет.'],
   [
     'No model has the id "{...}". GET /v1/models lists the ids, to be used exactly as listed.',
     'Модели «{1}» нет.',

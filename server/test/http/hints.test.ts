@@ -1,0 +1,99 @@
+import { after, before, describe, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { startService, type Reply, type Service, type TestAccount } from '../kit/service.ts';
+
+/** A refusal says what was likely meant. */
+
+let service: Service;
+let account: TestAccount;
+before(async () => {
+  service = await startService();
+  account = await service.account();
+});
+after(() => service.stop());
+
+const get = (path: string, authorization?: string): Promise<Reply> =>
+  service.call('GET', path, { headers: authorization === undefined ? {} : { authorization } });
+
+describe('a key that is refused', () => {
+  const cases: [name: string, header: (key: string) => string, says: RegExp][] = [
+    ['cut off', (key) => `Key ${key.slice(0, -3)}`, /mistyped or cut off/],
+    ['mistyped', (key) => `Bearer ${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`, /mistyped/],
+    ['of another service', () => 'Bearer sk-1234', /not a key of this service.*fbx_/],
+    ['without a scheme', (key) => key, /no scheme\. Write the word Key/],
+    ['with another scheme', () => 'Basic YTpi', /must be Key or Bearer/],
+    ['empty', () => 'Key', /Send a valid key as/],
+  ];
+  for (const [name, header, says] of cases) {
+    test(name, async () => {
+      const reply = await get('/v1/balance', header(account.key));
+      assert.equal(reply.body.error.code, 'unauthorized');
+      assert.match(reply.body.error.message, says);
+      assert.ok(!reply.text.includes(account.key.slice(4, -4)));
+    });
+  }
+});
+
+describe('an address that is not there', () => {
+  const cases: [path: string, says: RegExp][] = [
+    ['/chat/completions', /Did you mean \/v1\/chat\/completions\?/],
+    ['/v1/v1/chat/completions', /Did you mean \/v1\/chat\/completions\?/],
+    ['/v1/chat/completion', /Did you mean \/v1\/chat\/completions\?/],
+    ['/v1/model', /Did you mean \/v1\/models\?/],
+    ['/queue/fake/image', /Did you mean \/v1\/queue\/fake\/image\?/],
+    ['/v1/responses', /\/v1\/responses is not offered; use POST \/v1\/chat\/completions\./],
+    ['/responses', /\/v1\/responses is not offered/],
+    ['/v1/messages/count_tokens', /is not offered; use POST \/v1\/chat\/completions/],
+    ['/v1/images/generations', /is not offered; use POST \/v1\/queue\/\{model_id\}/],
+    ['/v1/embeddings', /\/v1\/embeddings is not offered/],
+    ['/v1/nowhere/at/all', /There is nothing at .* lists the routes\./],
+  ];
+  for (const [path, says] of cases) {
+    test(path, async () => {
+      const reply = await service.call('POST', path, { key: account.key, body: {} });
+      assert.equal(reply.status, 404);
+      assert.match(reply.body.error.message, says);
+    });
+  }
+
+  test('a slash at the end changes nothing', async () => {
+    const read = async (path: string) => (await fetch(service.base + path)).json() as any;
+    assert.equal((await read('/v1/models/')).object, 'list');
+    assert.equal((await read('/v1/models/fake/image/')).id, 'fake/image');
+  });
+});
+
+describe('a model id that is nearly one', () => {
+  const near = (reply: Reply, id: string) => {
+    assert.match(reply.body.error.message, new RegExp(`Did you mean ${id}\\?`));
+    assert.equal(reply.body.error.details.did_you_mean, id);
+  };
+  const post = (path: string, body: object) =>
+    service.call('POST', path, { key: account.key, body });
+  const film = 'fake/film/text-to-video';
+  test('in each call that names one', async () => {
+    near(await get('/v1/models/fake/film'), film);
+    near(await post('/v1/queue/fake/flim/text-to-video', { prompt: 'x' }), film);
+    near(await post('/v1/estimate', { model_id: 'fake/film', input: {} }), film);
+    const messages = [{ role: 'user', content: 'x' }];
+    near(await post('/v1/chat/completions', { model: 'fake/chatt', messages }), 'fake/chat');
+    const none = await get('/v1/models/claude');
+    assert.doesNotMatch(none.body.error.message, /Did you mean/);
+  });
+});
+
+describe('what does not cover the price', () => {
+  const submit = async (limits: Parameters<Service['account']>[0]) => {
+    const { key } = await service.account(limits);
+    const body = { prompt: 'x', num_images: 2 };
+    return (await service.call('POST', '/v1/queue/fake/image', { key, body })).body.error;
+  };
+  test('the balance, with figures', async () => {
+    const { message } = await submit({ usd: 0.015 });
+    assert.match(message, /^This call reserves \$0\.02, and \$0\.015 is available\. Top up/);
+  });
+  test("the key's limit, with figures", async () => {
+    const { message } = await submit({ monthly_limit_usd_micro: 5_000n });
+    assert.match(message, /reserves \$0\.02, and \$0\.005 is left of .* limit of \$0\.005\./);
+  });
+});
