@@ -1,3 +1,4 @@
+import { modelPause, upstreamPause, withReply, type BusyReply } from '../core/busy.ts';
 import { storableText } from '../lib/json.ts';
 import { sql, type Connection, type Database, type Transaction } from '../lib/sql.ts';
 
@@ -13,6 +14,8 @@ export interface Claim {
 
 export interface Lane {
   upstream: string;
+  /** Its own names of models whose requests are left waiting. */
+  paused_models?: readonly string[];
   /** Jobs of ours it may run at the same time, over all processes. */
   concurrency: number;
 }
@@ -21,6 +24,8 @@ export interface Waiting {
   upstream: string;
   /** How long one of its requests has waited, the first in order of account. */
   oldest_seconds: number;
+  /** Models of it that take nothing now. */
+  paused_models: string[];
 }
 
 /** Upstreams for which requests wait, and which may be called now. */
@@ -35,7 +40,9 @@ export function waitingUpstreams(db: Connection): Promise<Waiting[]> {
         where not r.slot and (r.status = 'IN_QUEUE' or r.waits) and r.upstream > w.upstream
         order by r.upstream, r.account_id, r.id limit 1) n
     )
-    select w.upstream, extract(epoch from now() - w.created_at)::float8 as oldest_seconds
+    select w.upstream, extract(epoch from now() - w.created_at)::float8 as oldest_seconds,
+      array(select m.model from upstreams m where m.name = w.upstream and m.model <> ''
+        and m.paused_until > now()) as paused_models
     from w left join upstreams u on u.name = w.upstream and u.model = ''
     where coalesce(u.paused_until <= now(), true)`);
 }
@@ -54,6 +61,7 @@ export async function claimQueued(
   limit: number,
   leaseSeconds: number,
 ): Promise<Claim[]> {
+  const paused = lane.paused_models ?? [];
   return db.tx(async (tx) => {
     lockTurn(tx, lane.upstream);
     return tx.run<Claim>(sql`
@@ -68,21 +76,25 @@ export async function claimQueued(
       ), after(account_id, n) as (
         (select r.account_id, 1 from requests r where not r.slot
           and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
+          and coalesce(r.upstream_model, '') <> all(${paused}::text[])
           and r.account_id > (select cursor_account from turn)
           order by r.account_id limit 1)
         union all
         select (select r.account_id from requests r where not r.slot
           and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
+          and coalesce(r.upstream_model, '') <> all(${paused}::text[])
             and r.account_id > a.account_id order by r.account_id limit 1), a.n + 1
         from after a where a.account_id is not null and a.n <= (select free from place)
       ), before(account_id, n) as (
         (select r.account_id, 1 from requests r where not r.slot
           and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
+          and coalesce(r.upstream_model, '') <> all(${paused}::text[])
           and r.account_id <= (select cursor_account from turn)
           order by r.account_id limit 1)
         union all
         select (select r.account_id from requests r where not r.slot
           and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
+          and coalesce(r.upstream_model, '') <> all(${paused}::text[])
           and r.account_id > b.account_id
           and r.account_id <= (select cursor_account from turn) order by r.account_id limit 1),
             b.n + 1
@@ -96,6 +108,7 @@ export async function claimQueued(
           select r.id, row_number() over (order by r.id) as round from requests r
           where not r.slot and (r.status = 'IN_QUEUE' or r.waits)
             and r.upstream = ${lane.upstream} and r.account_id = t.account_id
+            and coalesce(r.upstream_model, '') <> all(${paused}::text[])
           order by r.id
           limit least(
             greatest(1, 2 * (select free from place) / (select count(*) from accounts_in_turn)),
@@ -192,13 +205,14 @@ function lockTurn(tx: Transaction, upstream: string): void {
   tx.send(sql`select name from upstreams where name = ${upstream} and model = '' for update`);
 }
 
-/** Upstreams that rest while requests wait for them, in order of name. */
-export function restingUpstreams(db: Connection): Promise<{ upstream: string }[]> {
-  return db.run<{ upstream: string }>(sql`
-    select name as upstream from upstreams u
-    where model = '' and paused_until > now() and exists (
-      select from requests where status = 'IN_QUEUE' and not slot and upstream = u.name)
-    order by name`);
+/** Upstreams that rest while requests wait for them, and models of them that do so alone. */
+export function restingQueues(db: Connection): Promise<{ upstream: string; model: string }[]> {
+  return db.run<{ upstream: string; model: string }>(sql`
+    select name as upstream, model from upstreams u
+    where paused_until > now() and exists (
+      select from requests where status = 'IN_QUEUE' and not slot and upstream = u.name
+        and (u.model = '' or upstream_model = u.model))
+    order by name, model`);
 }
 
 /**
@@ -218,18 +232,23 @@ export async function restingOf(
   );
 }
 
-/** Lets queued requests of these models wait for another upstream instead. Returns how many. */
+/**
+ * Lets queued requests of these models wait for another route instead; `to.model` null: the first
+ * that their row names there. Returns how many.
+ */
 export async function moveQueued(
   db: Connection,
-  from: string,
-  to: string,
+  from: { upstream: string; model: string },
+  to: { upstream: string; model: string | null },
   modelIds: string[],
   limit: number,
 ): Promise<number> {
   const rows = await db.run(sql`
-    update requests set upstream = ${to}, upstream_model = null where id = any(array(
+    update requests set upstream = ${to.upstream}, upstream_model = ${to.model}
+    where id = any(array(
       select id from requests
-      where status = 'IN_QUEUE' and not slot and upstream = ${from}
+      where status = 'IN_QUEUE' and not slot and upstream = ${from.upstream}
+        and (${from.model} = '' or upstream_model = ${from.model})
         and model_id = any(${modelIds}::text[])
       order by upstream, account_id, id limit ${limit} for update skip locked))
     returning id`);
@@ -381,11 +400,12 @@ export interface Failure {
   why: string;
   /** The upstream's own name of the model. */
   model: string;
-  /** How long the upstream asks to be left alone, and how long this model of it. */
+  /** How long the upstream asks to be left alone; how long a model is that it does not have. */
   pause_seconds: number;
-  model_pause_seconds: number;
-  /** False: those pauses hold only once two accounts have failed. */
+  /** False: the pause holds only once two accounts have failed. */
   pauses_at_once: boolean;
+  /** Of busy: the limit is of our whole account there. */
+  account_wide: boolean | undefined;
   /** No input can have brought it about: it counts also where one account alone has failed. */
   counts_alone: boolean;
   /** Failures in a row from which on the upstream rests, and the model. */
@@ -400,33 +420,66 @@ const failureCountsSeconds = 600;
 /**
  * Notes a failed start; from `threshold` failures in a row on, or when it asks for it, the upstream
  * rests, and a model of it by itself. Failures of a single account do not count, however many, nor
- * what it alone was told of key, credit or model: it may be what that account asks for, and others
- * would have to wait for it. Such as `counts_alone` do. Returns what begins to rest, else what
- * rests longest.
+ * what it alone was told of a model: it may be what that account asks for, and others would have to
+ * wait for it. Such as `counts_alone` do. One that is busy rests as `core/busy.ts` says. Returns
+ * what begins to rest, else what rests longest.
  */
-export async function noteFailure(
+export function noteFailure(db: Database, upstream: string, failure: Failure): Promise<Noted> {
+  const { why, model, pause_seconds } = failure;
+  // That it has no such model says nothing of the others.
+  if (why === 'model')
+    return writeFailure(db, upstream, failure, [{ model, pause: pause_seconds, busy: null }]);
+  if (why !== 'busy') {
+    const whole = { model: '', pause: pause_seconds, busy: null };
+    return writeFailure(db, upstream, failure, [whole, { model, pause: 0, busy: null }]);
+  }
+  return db.tx(async (tx) => {
+    tx.send(sql`
+      insert into upstreams (name, model) select ${upstream}, unnest(${['', model]}::text[])
+      order by 2 on conflict do nothing`);
+    const rows = await tx.run<{ busy: BusyReply[] | null; at: number }>(sql`
+      select busy, extract(epoch from now())::float8 as at from upstreams
+      where name = ${upstream} and model in ('', ${model}) order by model for update`);
+    const { account_id, account_wide = false } = failure;
+    const [whole, own] = rows.map(({ busy, at }) =>
+      withReply(busy ?? [], { model, account_id, at }),
+    ) as [BusyReply[], BusyReply[]];
+    return writeFailure(tx, upstream, failure, [
+      { model: '', pause: upstreamPause(whole, pause_seconds, account_wide), busy: whole },
+      { model, pause: modelPause(own, pause_seconds), busy: own },
+    ]);
+  });
+}
+
+/** What a failure changes of an upstream, or of one model of it. */
+interface Change {
+  model: string;
+  pause: number;
+  busy: BusyReply[] | null;
+}
+
+async function writeFailure(
   db: Connection,
   upstream: string,
   failure: Failure,
+  changes: Change[],
 ): Promise<Noted> {
-  // That it has no such model says nothing of the others.
-  const isOfModel = failure.why === 'model';
-  const models = isOfModel ? [failure.model] : ['', failure.model];
-  const pauses = [failure.pause_seconds, failure.model_pause_seconds].slice(-models.length);
-  const thresholds = [failure.threshold, failure.model_threshold].slice(-models.length);
+  const { threshold, model_threshold } = failure;
   const rows = await db.run<Noted>(sql`
     with d as (
       select *, now() - ${failureCountsSeconds} * interval '1 s' as since
-      from unnest(${models}::text[], ${pauses}::float8[], ${thresholds}::int[])
-        as d (model, pause, threshold)
+      from unnest(${changes.map((c) => c.model)}::text[], ${changes.map((c) => c.pause)}::float8[],
+        ${changes.map((c) => (c.model === '' ? threshold : model_threshold))}::int[],
+        ${changes.map((c) => (c.busy === null ? null : JSON.stringify(c.busy)))}::text[])
+        as d (model, pause, threshold, busy)
     ), before as (
       select model, paused_until > now() as rested from upstreams where name = ${upstream}
     ), noted as (
       insert into upstreams as u
         (name, model, failures, failed_at, failed_account, last_error, last_error_at, last_why,
-          paused_until)
+          busy, paused_until)
       select ${upstream}, model, 1, now(), ${failure.account_id}::uuid,
-        ${storableText(failure.message.slice(0, 2000))}, now(), ${failure.why}::text,
+        ${storableText(failure.message.slice(0, 2000))}, now(), ${failure.why}::text, busy::json,
         case when ${failure.pauses_at_once} then now() + nullif(pause, 0) * interval '1 s' end
       from d order by model
       on conflict (name, model) do update set
@@ -436,7 +489,7 @@ export async function noteFailure(
         other_failed_at = case when u.failed_account <> excluded.failed_account then u.failed_at
           else u.other_failed_at end,
         last_error = excluded.last_error, last_error_at = excluded.last_error_at,
-        last_why = excluded.last_why,
+        last_why = excluded.last_why, busy = coalesce(excluded.busy, u.busy),
         paused_until = greatest(u.paused_until, excluded.paused_until,
           case when ${failure.counts_alone} or (select max(since) from d) <
             case when u.failed_account <> excluded.failed_account then u.failed_at
@@ -489,6 +542,7 @@ export function noteSuccess(
       order by model for update
     ), well as (
       update upstreams u set failures = 0, failed_account = null, other_failed_at = null,
+        busy = case when not d.is_over then u.busy end,
         last_why = case when not d.is_over then u.last_why end,
         paused_until = case when not d.is_over then u.paused_until end
       from d where u.name = ${upstream} and u.model = d.model
@@ -515,7 +569,7 @@ export async function endRest(
       where name = ${upstream} and (${model}::text is null or model = ${model}) for update
     ), woken as (
       update upstreams u set failures = 0, failed_account = null, other_failed_at = null,
-        last_why = null, paused_until = null
+        busy = null, last_why = null, paused_until = null
       from before b where u.name = b.name and u.model = b.model
     )
     select coalesce(bool_or(rested), false) as rested from before`);

@@ -8,6 +8,8 @@ const limits = { threshold: 5, model_threshold: 3, rest_seconds: 30 };
 const pauseMaxSeconds = 120;
 /** How long an upstream is left alone that the operator has to see to. */
 const alarmRestSeconds = 60;
+/** How long one whose limit was met, where it does not tell when that is over. */
+const limitedSeconds = 2;
 /** How long a model that it does not have. */
 const modelRestSeconds = 300;
 /** How long an upstream is taken for well before a success looks at its row again. */
@@ -33,6 +35,9 @@ export interface FailedCall {
   why?: Refusal | undefined;
   /** How long the upstream asks to be left alone. */
   retry_after_ms?: number | undefined;
+  /** A limit was met, and that is of our whole account there. */
+  limited?: boolean | undefined;
+  account_wide?: boolean | undefined;
 }
 
 /** A look at a running job that was refused. */
@@ -78,14 +83,12 @@ export function openCircuit(db: Database, listener: Listener): Circuit {
     async failed({ upstream, model }, failed) {
       const { account_id, model_id, message, cause, retry_after_ms } = failed;
       const why = failed.outcome === 'unknown' ? 'lost' : (failed.why ?? 'busy');
+      const failure = { account_id, message, why, model, account_wide: failed.account_wide };
       const noted = await queue.noteFailure(db, upstream, {
-        account_id,
-        message,
-        why,
-        model,
-        pause_seconds: pauseSeconds(why, retry_after_ms),
-        model_pause_seconds: why === 'model' ? modelRestSeconds : 0,
-        pauses_at_once: !isAlarm(why),
+        ...failure,
+        pause_seconds: pauseSeconds(why, retry_after_ms) || (failed.limited ? limitedSeconds : 0),
+        // Who it is not there for may have led it to say so, so two accounts have to hear it.
+        pauses_at_once: why !== 'model',
         counts_alone: why === 'unreachable',
         ...limits,
       });
@@ -147,11 +150,6 @@ export function noteKeyTaken(db: Database, upstream: string): Promise<void> {
   return queue.noteKeyTaken(db, upstream);
 }
 
-/** What an upstream says of itself in its answer to one caller, who may have led it to say so. */
-function isAlarm(why: Refusal): boolean {
-  return why === 'model' || why === 'account' || why === 'credential';
-}
-
 /** How long it asks to be left alone, within reason. */
 function wishSeconds(retryAfterMs = 0): number {
   const isWish = Number.isFinite(retryAfterMs) && retryAfterMs > 0;
@@ -160,5 +158,6 @@ function wishSeconds(retryAfterMs = 0): number {
 
 function pauseSeconds(why: Refusal, retryAfterMs?: number): number {
   const wish = wishSeconds(retryAfterMs);
+  if (why === 'model') return modelRestSeconds;
   return why === 'account' || why === 'credential' ? Math.max(wish, alarmRestSeconds) : wish;
 }

@@ -40,10 +40,13 @@ export function outcomeOfReply(
   const { status } = reply;
   const said = messageIn(jsonOf(reply.body)) ?? `answered ${status}`;
   if (isOutOfCredit(reply)) return { outcome: 'not_accepted', why: 'account', message: said };
+  // Some say so of an input that is too long or not to their taste.
+  if (status === 403 && inputWords.test(said)) return { outcome: 'rejected', message: said };
   const why = refusals[status];
   if (why !== undefined) {
     const retry_after_ms = retryAfterMs(reply.headers, nowMs);
-    const refused: NotAccepted = { outcome: 'not_accepted', why, message: said };
+    const limited = status === 429 && { limited: true };
+    const refused: NotAccepted = { outcome: 'not_accepted', why, message: said, ...limited };
     return retry_after_ms === null ? refused : { ...refused, retry_after_ms };
   }
   if (status >= 300 && status < 400) {
@@ -77,6 +80,10 @@ const refusals: Readonly<Record<number, Refusal>> = {
   503: 'busy',
   529: 'busy',
 };
+
+/** Words of a 403 that is about the input: a key is refused in others. */
+const inputWords =
+  /max_(new_)?tokens|context (length|window)|moderation|flagged|safety (system|filter|check)|content policy/i;
 
 const accountCodes = /^(insufficient_quota|billing_hard_limit_reached|billing_not_active)$/;
 const accountWords = /insufficient.{0,20}(credit|balance|funds)|exhausted balance/i;

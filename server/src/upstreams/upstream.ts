@@ -157,6 +157,9 @@ export interface NotAccepted {
   why?: Refusal;
   message: string;
   retry_after_ms?: number;
+  /** Of busy: a limit was met (429), and that is of our whole account there, not of one model. */
+  limited?: boolean;
+  account_wide?: boolean;
 }
 
 /**

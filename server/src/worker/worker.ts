@@ -11,7 +11,8 @@ import {
   nextAlarmMs,
   putOff,
   renewMany,
-  restingUpstreams,
+  restingOf,
+  restingQueues,
   waitingUpstreams,
   type Claim,
 } from '../db/queue.ts';
@@ -275,24 +276,35 @@ class ClaimingWorker implements Worker {
     return shares.take(owner, 1) ? () => shares.give(owner, 1) : null;
   }
 
-  /** What waits for an upstream that rests waits for the next one of its model instead. */
+  /** What waits for a route that rests waits for the next one of its model instead. */
   async #reroute(): Promise<void> {
     const now = performance.now();
     if (now < this.#rerouteAt) return;
     this.#rerouteAt = now + rerouteMs;
     const { db, upstreams, catalog } = this.#deps;
-    const resting = new Set((await restingUpstreams(db)).map(({ upstream }) => upstream));
-    if (resting.size === 0) return;
-    const isOpen = ({ upstream }: ModelUpstream) =>
-      upstreams.has(upstream) && !resting.has(upstream);
+    const resting = await restingQueues(db);
+    if (resting.length === 0) return;
+    const rows = [...catalog().models.values()];
+    const rests = await restingOf(
+      db,
+      rows.flatMap((row) => row.upstreams),
+    );
+    const isOpen = ({ upstream, model }: ModelUpstream) =>
+      upstreams.has(upstream) && !rests.has(upstream) && !rests.has(`${upstream} ${model}`);
     for (const from of resting) {
-      const models = new Map<string, string[]>();
-      for (const { id, upstreams: routes } of catalog().models.values()) {
-        const at = routes.findIndex(({ upstream }) => upstream === from);
+      const isFrom = ({ upstream, model }: ModelUpstream) =>
+        upstream === from.upstream && (from.model === '' || model === from.model);
+      const moves = new Map<string, { upstream: string; model: string | null; ids: string[] }>();
+      for (const { id, upstreams: routes } of rows) {
+        const at = routes.findIndex(isFrom);
         const next = at < 0 ? null : routeAfter(routes, at, isOpen);
-        if (next) models.set(next.route.upstream, [...(models.get(next.route.upstream) ?? []), id]);
+        if (next === null) continue;
+        const { upstream } = next.route;
+        const model = upstream === from.upstream ? next.route.model : null;
+        const key = JSON.stringify([upstream, model]);
+        moves.set(key, { upstream, model, ids: [...(moves.get(key)?.ids ?? []), id] });
       }
-      for (const [to, ids] of models) await moveQueued(db, from, to, ids, claimMax);
+      for (const { ids, ...to } of moves.values()) await moveQueued(db, from, to, ids, claimMax);
     }
   }
 
@@ -306,12 +318,12 @@ class ClaimingWorker implements Worker {
     ]);
     const claims = [...due, ...held];
     let left = free - claims.length;
-    for (const { upstream, oldest_seconds } of waiting) {
+    for (const { upstream, oldest_seconds, paused_models } of waiting) {
       if (left <= 0) break;
       const known = upstreams.get(upstream);
       // Another process may have this upstream. Where none took the work for long, it ends here.
       if (!known && oldest_seconds < orphanSeconds) continue;
-      const lane = { upstream, concurrency: known?.concurrency ?? 1 };
+      const lane = { upstream, paused_models, concurrency: known?.concurrency ?? 1 };
       const room = Math.min(left, claimMax, this.#calls.left(upstream));
       if (room <= 0) continue;
       const queued = await claimQueued(db, lane, room, settings.leaseSeconds);

@@ -120,23 +120,23 @@ test('upstream list shows when an upstream last failed, and which of its models 
   t.after(() => database.close());
   const place = placeBefore(t, await standIns(t));
   const env = { DATABASE_URL: database.url, FAREBOX_UNSAFE_DATABASE: 'on' };
-  const fail = (model: string, why: string, pause: number, model_pause_seconds: number) =>
+  const fail = (model: string, why: string, pause_seconds: number) =>
     noteFailure(database.db, 'fal', {
       account_id: '01890f5e-27c1-7d3a-9e4f-000000000001',
       message: `${model}: ${why}`,
       why,
       model,
-      pause_seconds: pause,
-      model_pause_seconds,
+      pause_seconds,
       pauses_at_once: true,
+      account_wide: false,
       counts_alone: false,
       threshold: 99,
       model_threshold: 99,
       rest_seconds: 30,
     });
   const began = Date.now();
-  await fail('fal-ai/well', 'busy', 0, 0);
-  await fail('fal-ai/gone', 'model', 0, 300);
+  await fail('fal-ai/well', 'busy', 0);
+  await fail('fal-ai/gone', 'model', 300);
   const [said, human] = await Promise.all([
     place.run(['upstream', 'list', '--json'], env),
     place.run(['upstream', 'list'], env),

@@ -412,11 +412,12 @@ describe('an upstream that fails', () => {
     queue.noteFailure(db, upstream, {
       account_id,
       message: 'it broke',
-      why: 'busy',
+      // A pause of all of it.
+      why: pause_seconds > 0 ? 'account' : 'busy',
       model: 'flux',
       pause_seconds,
-      model_pause_seconds: 0,
       pauses_at_once,
+      account_wide: false,
       counts_alone,
       threshold,
       model_threshold: threshold,
@@ -509,15 +510,15 @@ describe('an upstream that fails', () => {
   });
 
   test('tells what begins to rest, be it all of it or a model, and else what rests longest', async () => {
-    const told = async (model_pause: number, pause = 0) => {
+    const told = async (why: string, pause_seconds: number) => {
       const { model, rested, resting_seconds } = await queue.noteFailure(db, upstream, {
         account_id: accounts[0]!,
         message: 'it broke',
-        why: 'busy',
+        why,
         model: 'flux',
-        pause_seconds: pause,
-        model_pause_seconds: model_pause,
+        pause_seconds,
         pauses_at_once: true,
+        account_wide: false,
         counts_alone: false,
         threshold: 99,
         model_threshold: 99,
@@ -525,10 +526,10 @@ describe('an upstream that fails', () => {
       });
       return [model, rested, Math.round(resting_seconds)];
     };
-    assert.deepEqual(await told(0), ['', false, 0]);
-    assert.deepEqual(await told(60), ['flux', false, 60]);
-    assert.deepEqual(await told(60, 20), ['', false, 20]);
-    assert.deepEqual(await told(60, 20), ['flux', true, 60]);
+    assert.deepEqual(await told('lost', 0), ['', false, 0]);
+    assert.deepEqual(await told('model', 60), ['flux', false, 60]);
+    assert.deepEqual(await told('account', 20), ['', false, 20]);
+    assert.deepEqual(await told('account', 20), ['flux', true, 60]);
   });
 
   test("is another's matter for no other upstream", async () => {
@@ -540,8 +541,8 @@ describe('an upstream that fails', () => {
       why: 'busy',
       model: 'flux',
       pause_seconds: 60,
-      model_pause_seconds: 0,
       pauses_at_once: true,
+      account_wide: false,
       counts_alone: false,
       threshold: 1,
       model_threshold: 1,

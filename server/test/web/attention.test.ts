@@ -54,7 +54,10 @@ describe('the operator is told', () => {
     fake.behave.start = () => said;
     await submit();
     await service.work();
-    assert.deepEqual(await lines(), [{ what: 'credential_refused', count: 1, of: ['fake'] }]);
+    assert.deepEqual(await lines(), [
+      { what: 'credential_refused', count: 1, of: ['fake'] },
+      { what: 'upstream_rests', count: 1, of: ['fake'] },
+    ]);
     fake.behave = {};
     await change('update requests set wake_at = now() where completed_at is null');
     await service.work();

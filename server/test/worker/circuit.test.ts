@@ -105,8 +105,8 @@ describe('failures of one account', () => {
       const sql = 'select 1 from upstreams where failures > 0';
       return (await service.db.run(rawSql(sql))).length === 0;
     });
-    for (const why of ['credential', 'model'] as const) {
-      fake.behave.chat = () => ({ outcome: 'not_accepted', why, message: 'no' });
+    for (let i = 0; i < 2; i++) {
+      fake.behave.chat = () => ({ outcome: 'not_accepted', why: 'model', message: 'no' });
       assert.equal((await talked(service.base, attacker)).status, 503);
     }
     assert.deepEqual(await resting(), []);
@@ -121,4 +121,115 @@ describe('failures of one account', () => {
     for (let i = 0; i < 5; i++) assert.equal((await talked(service.base, victim)).status, 200);
     assert.deepEqual(await stamps(), before);
   });
+});
+
+describe('an upstream that is busy', () => {
+  const full = (retry_after_ms = 40_000, more: object = {}) => {
+    fake.behave.start = () => ({
+      outcome: 'not_accepted',
+      message: '429',
+      retry_after_ms,
+      ...more,
+    });
+  };
+  const paused = async () => {
+    const rows = await service.db.run<{ model: string; seconds: number }>(
+      rawSql(`select model, extract(epoch from paused_until - now())::float8 as seconds
+        from upstreams where paused_until > now() order by model`),
+    );
+    return rows.map(({ model, seconds }) => `${model || 'all'} ${seconds > 5 ? 'long' : 'short'}`);
+  };
+  const refused = async (who: TestAccount, model: string) => {
+    await submitted(service, who, { prompt: 'x' }, model);
+    await service.work();
+  };
+
+  test('for one model of one account is paused for that model, and a few seconds only', async () => {
+    full();
+    await refused(attacker, 'own/one');
+    assert.deepEqual(await paused(), ['one short']);
+    fake.behave = {};
+    await went(victim, 'own/two');
+  });
+
+  test('for two models of one account is paused as a whole, and a few seconds only', async () => {
+    full();
+    await refused(attacker, 'own/one');
+    await refused(attacker, 'own/two');
+    assert.deepEqual(await paused(), ['all short', 'one short', 'two short']);
+  });
+
+  test('for two accounts is paused as long as it wishes', async () => {
+    full();
+    await refused(attacker, 'own/one');
+    await service.db.run(rawSql('update upstreams set paused_until = null'));
+    await until('its model is open', async () => {
+      const reply = await service.call('POST', '/v1/queue/own/one', {
+        key: victim.key,
+        body: { prompt: 'x' },
+      });
+      return reply.status === 202;
+    });
+    await service.work();
+    assert.deepEqual(await paused(), ['all long', 'one long']);
+  });
+
+  test('is well for the others between two models that went well', async () => {
+    full();
+    await refused(attacker, 'own/one');
+    fake.behave = {};
+    await went(victim, 'own/two');
+    full();
+    await refused(attacker, 'own/three');
+    assert.deepEqual(await paused(), ['three short']);
+  });
+
+  test('for the whole account, as it says itself, is paused as a whole', async () => {
+    full(40_000, { account_wide: true });
+    await refused(attacker, 'own/one');
+    assert.deepEqual(await paused(), ['all short', 'one short']);
+  });
+
+  test('for one model, starts nothing more of it, and what waits for others goes on', async () => {
+    fake.concurrency = 1;
+    try {
+      const ids: string[] = [];
+      for (const model of ['own/one', 'own/one', 'own/two'])
+        ids.push(await submitted(service, attacker, { prompt: 'x' }, model));
+      fake.behave.start = (job) =>
+        job.model === 'one'
+          ? { outcome: 'not_accepted', message: '429', retry_after_ms: 40_000 }
+          : accept(fake, job);
+      await service.work();
+      const rows = await Promise.all(ids.map((id) => rowOf(service, id)));
+      assert.deepEqual(
+        rows.map(({ status }) => status),
+        ['IN_PROGRESS', 'IN_QUEUE', 'COMPLETED'],
+      );
+      assert.deepEqual(
+        ids.map((id) => fake.starts.filter(({ request_id }) => request_id === id).length),
+        [1, 0, 1],
+      );
+    } finally {
+      fake.concurrency = 1_000;
+    }
+  });
+});
+
+describe('a key that the upstream does not take, or an account there that is empty', () => {
+  for (const why of ['credential', 'account'] as const) {
+    test(`${why}: is paused as a whole at the first answer, whoever called`, async () => {
+      fake.behave.start = () => ({ outcome: 'not_accepted', why, message: 'no' });
+      await submitted(service, attacker, { prompt: 'x' }, 'own/one');
+      await service.work();
+      assert.deepEqual(await resting(), [{ name: 'fake', model: '' }]);
+      await until('nobody may call it', async () => {
+        const reply = await service.call('POST', '/v1/queue/own/two', {
+          key: victim.key,
+          body: { prompt: 'x' },
+        });
+        return reply.status === 503;
+      });
+    });
+  }
 });

@@ -45,7 +45,9 @@ export async function startJob(
   }
   const message = reasonOf(fal, reply);
   if (reply.status === clientClosed) return { outcome: 'unknown', message };
-  if (!isOk(reply)) return { ...outcomeOfReply(reply, fal.tools.now()), message };
+  // Its limit is of how much of ours runs at once, of whichever model.
+  const wide = reply.status === 429 && { account_wide: true };
+  if (!isOk(reply)) return { ...outcomeOfReply(reply, fal.tools.now()), message, ...wide };
   const made = jobOf(fal, objectIn(reply) ?? {}, job.model);
   if (made === null)
     return { outcome: 'unknown', message: 'its answer names no job', answer: 'unreadable' };

@@ -120,7 +120,11 @@ async function submit(
       answer: 'unreadable',
     };
   }
-  return refusalOf(reply, api, tools);
+  const refusal = refusalOf(reply, api, tools);
+  // Its limit is of how many predictions we make, of whichever model.
+  return refusal.outcome === 'not_accepted' && refusal.limited
+    ? { ...refusal, account_wide: true }
+    : refusal;
 }
 
 function refusalOf(
