@@ -79,7 +79,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   const { config, store, log } = options;
   const { db } = store;
   const times = options.times ?? usualTimes;
-  const parts = await openParts({ ...options, db, probeMs: times.storageMs });
+  const { storageMs: probeMs, beatMs } = times;
+  const parts = await openParts({ ...options, db, probeMs, beatMs });
   const { catalog, metrics, links } = parts;
   const draining = new AbortController();
   const cutoff = new AbortController();
@@ -105,6 +106,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       webhookMs: times.webhookMs,
       mail: parts.mail,
       origin: () => webOrigin(config, links),
+      mayTell: parts.installation.mayWork,
     });
 
     const stop = async (graceMs = 8_000) => {
@@ -175,6 +177,7 @@ function workerDeps(parts: Parts, config: Config, times: Times) {
     advance: lanes.advance,
     circuit: parts.circuit,
     absent: tellAbsent(parts),
+    mayWork: parts.installation.mayWork,
     observe: (step: string, seconds: number, failed: boolean) =>
       metrics.stepSeconds.observe({ step, result: failed ? 'failed' : 'ok' }, seconds),
     settings: {

@@ -1,4 +1,5 @@
 import { restingModels, upstreamStates } from './db/queue.ts';
+import type { InstallationWatch } from './installation.ts';
 import { addOwn, addShared, type Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
 import type { Disk } from './space.ts';
@@ -13,6 +14,7 @@ interface Sources {
   disks: readonly Disk[];
   storage: Pick<WatchedStorage, 'isAway'>;
   spool: Pick<Spool, 'usage'>;
+  installation: Pick<InstallationWatch, 'held' | 'skew'>;
 }
 
 /** Figures of the whole installation, the same in every process: read them from one. */
@@ -61,6 +63,20 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
   });
   disks.forEach((disk) => addFree(metrics, disk));
   addStored(metrics, sources);
+  addInstallation(metrics, sources);
+}
+
+function addInstallation({ registry }: Metrics, { installation }: Sources): void {
+  addOwn(registry, {
+    name: 'farebox_restored_copy',
+    help: '1 while nothing is started or sent because the database is a restored copy.',
+    read: () => (installation.held() === null ? 0 : 1),
+  });
+  addOwn(registry, {
+    name: 'farebox_clock_skew_seconds',
+    help: "How far the database's clock is ahead of this machine's; 0 within 5 s.",
+    read: () => installation.skew() ?? 0,
+  });
 }
 
 function addStored({ registry }: Metrics, { storage, spool }: Sources): void {

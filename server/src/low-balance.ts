@@ -30,9 +30,13 @@ export interface BalanceDeps {
   origin: () => string;
 }
 
-export function watchBalances(deps: BalanceDeps): { stop(): Promise<void> } {
+/** While `mayTell` says false, as on a restored copy, nobody is told anything. */
+export function watchBalances(deps: BalanceDeps & { mayTell: () => boolean }): {
+  stop(): Promise<void>;
+} {
   let running: Promise<unknown> = Promise.resolve();
   const look = async () => {
+    if (!deps.mayTell()) return;
     try {
       await tellLowBalances(deps);
     } catch (err) {

@@ -221,6 +221,14 @@ verb(program, 'import', 'read a snapshot into an empty database')
   .argument('<file>')
   .option('--release-open', 'end what is not finished and give its reservations back')
   .action(run(async () => (await import('./commands/snapshot.ts')).importSnapshot));
+verb(
+  program,
+  'resume-after-restore',
+  'let a database that was restored from a backup start jobs and send notifications again',
+)
+  .option('--dry-run', 'only say what it would do')
+  .option('--release-open', 'end what is not finished and give its reservations back')
+  .action(run(async () => (await import('./commands/restored.ts')).resumeRestored));
 program
   .command('generate', { hidden: true })
   .description('write openapi.json and the generated pages')

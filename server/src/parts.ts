@@ -5,6 +5,7 @@ import type { Links } from './core/views.ts';
 import { openHints, type Hints } from './db/hints.ts';
 import { addFigures } from './figures.ts';
 import { tellHappenings, type Happenings } from './happenings.ts';
+import { watchInstallation, type InstallationWatch } from './installation.ts';
 import { openLanes, type BatchBounds, type Lanes } from './lanes.ts';
 import { judgeUrl } from './lib/address.ts';
 import { createFetch, type Fetch, type Lookup } from './lib/fetch.ts';
@@ -61,6 +62,8 @@ export interface Parts {
   fetches: Fetches;
   /** Sends e-mail; null: there is no server for it. */
   mail: Mail['send'] | null;
+  /** Notices a restored copy. */
+  installation: InstallationWatch;
   blocked: Blocked;
   close(): Promise<void>;
 }
@@ -81,6 +84,8 @@ export interface PartsOptions {
   lookup?: Lookup;
   /** Between two probes of a storage that is well. */
   probeMs: number;
+  /** Between two looks whether the database is a restored copy. */
+  beatMs: number;
 }
 
 /** Throws with nothing left open: what is settings only is read first. */
@@ -107,7 +112,9 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   const spool = await openSpool(config);
   const storage = watchMedia(media, log, options.probeMs);
   const disks = disksOf(config, storage, options.store?.embedded?.cluster ?? null);
-  addFigures(metrics, { db, upstreams, catalog, disks, storage, spool });
+  const everyMs = options.beatMs;
+  const installation = await watchInstallation({ db, log, dir: dataDir(config), everyMs });
+  addFigures(metrics, { db, upstreams, catalog, disks, storage, spool, installation });
   const happenings = tellHappenings(metrics, log, upstreams);
   const lanes = openLanes({ db, hints, metrics, config, happenings, bounds: options.batches });
   const isPublic = isPublicBase(config);
@@ -118,12 +125,14 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   const mail = url === null ? null : createMail({ url, from });
   const asked = mail && askMail(mail, log);
   const blocked: Blocked = (needsStorage) => {
+    if (installation.held() !== null) return 'restored copy';
     if (space.low(needsStorage ? undefined : 'data')) return 'disk space';
     return needsStorage && storage.isAway() ? 'storage' : null;
   };
   const close = async () => {
     space.stop();
     storage.stop();
+    installation.stop();
     asked?.stop();
     await hints.close();
     await connected.close();
@@ -131,7 +140,7 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   };
   const shared = { db, log, metrics, storage, spool, catalog, upstreams, hints, lanes };
   const more = { happenings, circuit, secrets, mail: mail?.send ?? null, connected };
-  return { ...shared, ...more, links, fetches, blocked, close };
+  return { ...shared, ...more, links, fetches, installation, blocked, close };
 }
 
 /** On this machine's own disk, wherever media are kept. */

@@ -51,7 +51,7 @@ export async function importSnapshot(
   const { config } = context;
   let secret: Kept = { path: null, says: [] };
   let ofTrial: string[] = [];
-  const { taken_at, rows, files, bytes, checked, released, unfinished } = await withDatabase(
+  const { taken_at, rows, files, bytes, checked, released, unfinished, held } = await withDatabase(
     context,
     async (db) => {
       const imported = await importing.importSnapshot(db, openMedia(config), {
@@ -76,6 +76,7 @@ export async function importSnapshot(
     checked,
     released_requests: released,
     unfinished,
+    held,
     secret_file: secret.path,
     trial_accounts: ofTrial,
   };
@@ -87,6 +88,9 @@ export async function importSnapshot(
       ? [`Ended with their reservations given back: open requests ${released}.`]
       : []),
     ...whileOpen(unfinished, 'Before you start this service, stop the one that the snapshot is of'),
+    ...(held
+      ? ['Nothing of it is started or sent before you say: farebox resume-after-restore']
+      : []),
     ...secret.says,
     ...whileTrial(ofTrial),
   ];

@@ -29,8 +29,8 @@ export async function appliedMigrations(db: Connection): Promise<Migration[]> {
 }
 
 /**
- * Every table of the schema that outlives a crash, but for the list of migrations; what another
- * references comes before it. Columns that PostgreSQL computes are left out.
+ * Every table of the schema that outlives a crash, but for what says of the database itself; what
+ * another references comes before it. Columns that PostgreSQL computes are left out.
  */
 export async function keptTables(db: Connection): Promise<Table[]> {
   const tables = await db.run<{ name: string; columns: Column[] }>(sql`
@@ -39,7 +39,7 @@ export async function keptTables(db: Connection): Promise<Table[]> {
     from pg_class c join pg_attribute a on a.attrelid = c.oid
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
       and not c.relispartition
-      and c.relpersistence = 'p' and c.relname <> 'migrations'
+      and c.relpersistence = 'p' and c.relname not in ('migrations', 'installation')
       and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
       and not exists (select from pg_depend d
         where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')

@@ -70,6 +70,8 @@ export interface HttpDeps {
   strangers: Budget;
   /** Bytes of JSON bodies, until their calls are over. */
   bodies: Budget;
+  /** What is said of the database itself: a restored copy, another clock. */
+  installation: { held: () => string | null; skew: () => number | null };
   /** Why nothing new is taken here, in words; null: it is. Chat needs no storage. */
   blocked: (needsStorage: boolean) => string | null;
   settings: HttpSettings;

@@ -40,6 +40,8 @@ export interface Times {
   auditFirstMs: number;
   /** Between two probes of a storage that is well. */
   storageMs: number;
+  /** Between two looks whether the database is a restored copy. */
+  beatMs: number;
 }
 
 export const usualTimes: Times = {
@@ -62,4 +64,5 @@ export const usualTimes: Times = {
   webhookMs: 10_000,
   auditFirstMs: 20_000,
   storageMs: 5_000,
+  beatMs: 10_000,
 };

@@ -1,7 +1,6 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { inflate } from 'node:zlib';
-import type { Ending } from '../core/request.ts';
 import {
   frames,
   misfit,
@@ -10,6 +9,7 @@ import {
   type SnapshotHeader,
   type SnapshotMedia,
 } from '../core/snapshot.ts';
+import * as installation from '../db/installation.ts';
 import * as snapshot from '../db/snapshot.ts';
 import { proveBooks, type AuditReport } from '../ledger/audit.ts';
 import {
@@ -24,10 +24,9 @@ import { longTransaction } from '../lib/long-transaction.ts';
 import { rawSql, type Database, type Transaction } from '../lib/sql.ts';
 import { StorageFull, type Storage } from '../storage/storage.ts';
 import { Refused } from './account.ts';
-import { endMany } from './turn.ts';
+import { releaseOpen } from './release.ts';
 
 const inflated = promisify(inflate);
-const releaseLimit = 500;
 const pulseMs = 20_000;
 
 export interface ImportOptions {
@@ -48,6 +47,8 @@ export interface Imported extends SnapshotEnd {
   checked: AuditReport['checked'];
   released: number;
   unfinished: snapshot.Unfinished;
+  /** Nothing of it is started or sent before the operator says so. */
+  held: boolean;
 }
 
 type Frames = AsyncGenerator<Frame, undefined>;
@@ -103,8 +104,11 @@ async function load(
     const loaded = await loadRows(tx, source, tables, options.tell);
     await snapshot.settleTables(tx, tables);
     const inside = within(db, tx);
-    const released = options.releaseOpen ? await release(inside) : 0;
+    const released = options.releaseOpen ? await releaseOpen(inside) : 0;
     const unfinished = await snapshot.unfinished(tx);
+    const { queued, running, to_notify } = unfinished;
+    const held = !options.releaseOpen && queued + running + to_notify > 0;
+    if (held) await installation.holdImported(tx);
     options.tell('proving the books');
     const { checked } = await proven(tx);
     const media = await pulsing(tx, () => loadMedia(storage, source, loaded.next, options.tell));
@@ -115,7 +119,7 @@ async function load(
     }
     if (files !== media.files) throw new Damaged('media are missing');
     if (header.secret !== null) await options.keepSecret?.(header.secret);
-    return { taken_at: header.taken_at, rows, files, bytes, checked, released, unfinished };
+    return { taken_at: header.taken_at, rows, files, bytes, checked, released, unfinished, held };
   });
 }
 
@@ -189,28 +193,6 @@ async function* bytesOf(source: Frames, size: number): AsyncGenerator<Uint8Array
     left -= payload.length;
     yield payload;
   }
-}
-
-/**
- * A queued request is cancelled, a running one fails: in both cases the reservation returns, as it
- * always does, by a transfer.
- */
-async function release(db: Database): Promise<number> {
-  for (let released = 0; ;) {
-    const open = await snapshot.openRequests(db, releaseLimit);
-    if (open.length === 0) return released;
-    const verdicts = await endMany(db, open.map(endingOf));
-    const cause = verdicts.find((verdict) => verdict !== true);
-    if (cause !== undefined) throw new Error('an open request could not be ended', { cause });
-    released += open.length;
-  }
-}
-
-function endingOf({ id, account_id, key_id, kind, status, attempt }: snapshot.OpenRequest): Ending {
-  const base = { id, account_id, key_id, opens_job: kind !== 'text' };
-  if (status === 'IN_QUEUE') return { ...base, attempt: null, to: 'CANCELLED' };
-  const message = 'The service was moved while this request ran. Nothing was charged.';
-  return { ...base, attempt, to: 'FAILED', code: 'outcome_unknown', message, cost_usd_micro: null };
 }
 
 async function proven(tx: Transaction): Promise<AuditReport> {

@@ -84,6 +84,8 @@ export interface Worker {
 }
 
 export interface WorkerDeps extends StepDeps {
+  /** False: nothing is claimed, such as on a restored copy. */
+  mayWork: () => boolean;
   hints: Hints;
   observe: (step: Step, seconds: number, failed: boolean) => void;
 }
@@ -140,7 +142,8 @@ class ClaimingWorker implements Worker {
   }
 
   async sweep(): Promise<void> {
-    const { db, log, settings } = this.#deps;
+    const { db, log, settings, mayWork } = this.#deps;
+    if (!mayWork()) return;
     const failures: unknown[] = [];
     await this.#inBatches(() => this.#sweepFiles(failures));
     if (failures.length > 0) {
@@ -234,9 +237,9 @@ class ClaimingWorker implements Worker {
   }
 
   async #round(): Promise<number> {
-    const { db, settings } = this.#deps;
+    const { db, settings, mayWork } = this.#deps;
     const free = settings.concurrency - this.#underWay.size;
-    if (free <= 0) return 0;
+    if (free <= 0 || !mayWork()) return 0;
     await this.#reroute();
     const claims = await this.#claim(free);
     if (claims.length === 0) return 0;

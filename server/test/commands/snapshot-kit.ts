@@ -220,12 +220,12 @@ export function storedIn(folder: string): Map<string, Buffer> {
   return new Map(found.sort().map((name) => [name, readFileSync(join(folder, name))]));
 }
 
-/** Every logged table's rows, as one MD5 and a count; without the list of migrations. */
+/** Every logged table's rows, as one MD5 and a count; without what says of the database itself. */
 export async function digests(db: Database): Promise<Record<string, string>> {
   const tables = await db.run<{ name: string }>(
     rawSql(
       `select c.relname as name from pg_class c where relkind = 'r' and relpersistence = 'p'
-     and relnamespace = 'public'::regnamespace and relname <> 'migrations' order by 1`,
+     and relnamespace = 'public'::regnamespace and relname not in ('migrations', 'installation') order by 1`,
     ),
   );
   const found: Record<string, string> = {};

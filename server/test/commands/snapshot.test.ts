@@ -439,6 +439,19 @@ describe('the command line', () => {
     const again = await farebox(['import', file, '--json'], env);
     assert.equal(again.code, 2);
     assert.match(JSON.parse(again.stdout).error.message, /not empty/);
+
+    assert.match(imported.stdout, /farebox resume-after-restore/);
+    const dry = await farebox(['resume-after-restore', '--dry-run'], env);
+    assert.match(dry.stdout, /restored copy.* start 1 job .* 2 jobs at .* 1 notification/s);
+    const resumed = await farebox(['resume-after-restore', '--release-open', '--json'], env);
+    const said = JSON.parse(resumed.stdout);
+    assert.deepEqual(
+      [said.held, said.why, said.released_requests, said.resumed],
+      [true, 'copy', 3, true],
+    );
+    const over = await farebox(['resume-after-restore', '--json'], env);
+    assert.deepEqual([JSON.parse(over.stdout).held, over.code], [false, 0]);
+    assert.equal((await audit(target.db)).ok, true);
   });
 
   test('names the accounts of a trial that came along, and how to close them', async () => {

@@ -28,7 +28,7 @@ before(async () => {
   const log = createLog('silent', { write: () => true });
   // As with a name server that knows one address and fails for the other family.
   const lookup = async () => ['127.0.0.1'];
-  parts = await openParts({ config, db: database.db, log, lookup, probeMs: 5_000 });
+  parts = await openParts({ config, db: database.db, log, lookup, probeMs: 5_000, beatMs: 10_000 });
 });
 after(async () => {
   await parts.close();

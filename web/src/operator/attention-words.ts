@@ -6,11 +6,14 @@ addWords('operator_attention', {
     nothing:
       'Nothing waits for you: books, upstreams, queue, catalog and disk are as they should be.',
     of: {
+      restored_copy:
+        'This database is a restored copy: nothing is started or sent until you run farebox resume-after-restore',
       books_broken_one: 'The books do not balance: {{count}} law is broken',
       books_broken_other: 'The books do not balance: {{count}} laws are broken',
       books_old: 'The books were not proved for two hours',
       disk_low: 'The disk is nearly full: nothing new is taken until there is room',
       storage_away: 'The storage does not answer: images and videos wait until it is back',
+      clock_skew: 'The clock of the database differs from the clock of the service',
       credential_refused_one: 'An upstream does not take your key',
       credential_refused_other: '{{count}} upstreams do not take your key',
       credit_used_up_one: 'Your account at an upstream is out of credit',
@@ -37,12 +40,15 @@ addWords('operator_attention', {
     title: 'Требует внимания',
     nothing: 'Ничего срочного: книги, апстримы, очередь, каталог и диск в порядке.',
     of: {
+      restored_copy:
+        'Эта база восстановлена из копии: ничего не запускается и не отправляется, пока вы не выполните farebox resume-after-restore',
       books_broken_one: 'Книги не сходятся: нарушен {{count}} закон',
       books_broken_few: 'Книги не сходятся: нарушено {{count}} закона',
       books_broken_many: 'Книги не сходятся: нарушено {{count}} законов',
       books_old: 'Книги не проверялись два часа',
       disk_low: 'Диск почти заполнен: новое не принимается, пока нет места',
       storage_away: 'Хранилище не отвечает: картинки и видео ждут его возвращения',
+      clock_skew: 'Часы базы данных и часы сервиса расходятся',
       credential_refused_one: '{{count}} апстрим не принимает ваш ключ',
       credential_refused_few: '{{count}} апстрима не принимают ваш ключ',
       credential_refused_many: '{{count}} апстримов не принимают ваш ключ',

@@ -77,7 +77,7 @@ export const readyz: RouteDocs = {
   summary: 'Is the service ready?',
   description:
     'For load balancers; lies outside /v1. 503 with `details.failing`: database, catalog, disk ' +
-    'space, storage or draining.',
+    'space, storage, restored copy or draining.',
   replies: { 200: { description: 'Ready.', headers: ['CacheControl'], content: healthy } },
   errors: ['capacity_unavailable'],
 };

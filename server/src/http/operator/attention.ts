@@ -30,9 +30,11 @@ export const list: VisitHandler = async (_visit, _reply, deps) => {
     ofUpstreams(db, deps),
   ]);
   const lines: Line[] = [
+    { what: 'restored_copy', count: deps.installation.held() === null ? 0 : 1, of: [] },
     ...ofBooks(verdict, Date.now()),
     { what: 'disk_low', count: deps.blocked(true) === 'disk space' ? 1 : 0, of: [] },
     { what: 'storage_away', count: deps.storage.isAway() ? 1 : 0, of: [] },
+    { what: 'clock_skew', ...ofClock(deps.installation.skew()) },
     ...upstreams,
     { what: 'unknown_outcomes', count: unknown, of: [] },
     ...ofCatalog(deps),
@@ -55,6 +57,11 @@ function ofBooks(verdict: verdicts.Verdict | null, now: number): Line[] {
     ),
     { what: 'books_old', count: isOld ? 1 : 0, of: [] },
   ];
+}
+
+/** By how much the clock of the database is ahead. */
+function ofClock(skew: number | null): Omit<Line, 'what'> {
+  return skew === null ? { count: 0, of: [] } : { count: 1, of: [`${skew} s`] };
 }
 
 async function ofUpstreams(db: Database, { upstreams, settings }: WebDeps): Promise<Line[]> {

@@ -1,0 +1,79 @@
+import type { Installation, RestoredWhy } from '../core/restored.ts';
+import { newId } from '../lib/id.ts';
+import { sql, type Connection } from '../lib/sql.ts';
+
+/** The row by which a service notices that its database is a restored copy. */
+
+export interface InstallationRow extends Installation {
+  held_since: Date | null;
+  held_why: RestoredWhy | null;
+  /** The database's clock, in ms since 1970. */
+  now_ms: number;
+}
+
+/** Null: no service has started on this database yet. */
+export async function find(db: Connection): Promise<InstallationRow | null> {
+  const [row] = await db.run<InstallationRow & { beat: bigint }>(sql`
+    select id, beat, timeline, held_since, held_why,
+      extract(epoch from now() - beat_at)::float8 as beat_age_seconds,
+      xmin = writer::xid and database_oid = (select oid::bigint from pg_database
+        where datname = current_database()) as is_original,
+      (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms
+    from installation`);
+  return row ? { ...row, beat: Number(row.beat) } : null;
+}
+
+/** The first service on a new database. */
+export async function make(db: Connection, timeline: number | null): Promise<void> {
+  await db.run(sql`
+    insert into installation (id, beat, beat_at, writer, database_oid, timeline)
+    select ${newId()}, 0, now(), pg_current_xact_id(), oid::bigint, ${timeline}::int
+    from pg_database where datname = current_database() on conflict do nothing`);
+}
+
+/** Counts one beat up, if the newest is so old. */
+export async function beat(
+  db: Connection,
+  id: string,
+  timeline: number | null,
+  olderThanSeconds: number,
+): Promise<void> {
+  await db.run(sql`
+    update installation set beat = beat + 1, timeline = coalesce(${timeline}::int, timeline),
+      beat_at = greatest(now(), beat_at + interval '1 ms'), writer = pg_current_xact_id()
+    where id = ${id} and held_since is null and xmin = writer::xid
+      and (beat_at <= now() - ${olderThanSeconds} * interval '1 s'
+        or timeline is distinct from coalesce(${timeline}::int, timeline))`);
+}
+
+/** From here on no process starts or sends anything. */
+export async function hold(db: Connection, why: RestoredWhy): Promise<void> {
+  await db.run(sql`
+    update installation set held_since = now(), held_why = ${why} where held_since is null`);
+}
+
+/** A copy that has just been imported. */
+export async function holdImported(db: Connection): Promise<void> {
+  await make(db, null);
+  await hold(db, 'copy');
+}
+
+/** It is no restored copy, or is to go on although it is one. */
+export async function resume(db: Connection, timeline: number | null): Promise<void> {
+  await db.run(sql`
+    update installation set id = ${newId()}, beat = beat + 1, beat_at = greatest(now(), beat_at),
+      writer = pg_current_xact_id(), timeline = ${timeline}::int, held_since = null,
+      held_why = null, database_oid = (select oid::bigint from pg_database
+        where datname = current_database())`);
+}
+
+/**
+ * The timeline of the write-ahead log that is written now; null on a standby. Throws where the
+ * server does not tell, as some managed ones.
+ */
+export async function currentTimeline(db: Connection): Promise<number | null> {
+  const [row] = await db.run<{ timeline: number | null }>(sql`
+    select case when not pg_is_in_recovery() then
+      ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline`);
+  return row!.timeline;
+}

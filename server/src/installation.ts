@@ -1,0 +1,170 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { restoredWhy, type Remembered, type RestoredWhy } from './core/restored.ts';
+import * as installation from './db/installation.ts';
+import { unfinished } from './db/snapshot.ts';
+import { Seldom } from './lib/seldom.ts';
+import { isUnavailable, type Database } from './lib/sql.ts';
+
+/** Notices that the database is a restored copy, and clocks that differ. */
+
+const againMs = 2_000;
+/** So old a look says nothing: the database may have been replaced while it was away. */
+const staleMs = 30_000;
+/** Clocks that differ by less do no harm. */
+const skewSeconds = 5;
+
+export interface InstallationWatch {
+  /** Why nothing is started or sent; null: all goes on. */
+  held(): RestoredWhy | null;
+  /** False also until it is known. */
+  mayWork(): boolean;
+  /** By how many seconds the database's clock is ahead of this machine's; null: they agree. */
+  skew(): number | null;
+  stop(): void;
+}
+
+interface WatchDeps {
+  db: Database;
+  log: Logger;
+  /** Where this process keeps what it remembers. */
+  dir: string;
+  everyMs: number;
+}
+
+/** The first look is over when it returns, or has failed. */
+export async function watchInstallation(deps: WatchDeps): Promise<InstallationWatch> {
+  const watch = new Watch(deps);
+  await watch.look();
+  return watch;
+}
+
+class Watch implements InstallationWatch {
+  readonly #deps: WatchDeps;
+  readonly #path: string;
+  readonly #seldom = new Seldom();
+  #remembered: Remembered | null;
+  #held: RestoredWhy | null = null;
+  #skew = 0;
+  #knownAt = -Infinity;
+  /** False: this server does not tell its timeline. */
+  #tellsTimeline = true;
+  #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  constructor(deps: WatchDeps) {
+    this.#deps = deps;
+    this.#path = join(deps.dir, 'installation.json');
+    this.#remembered = readRemembered(this.#path);
+  }
+
+  held(): RestoredWhy | null {
+    return this.#held;
+  }
+
+  /** Handed out as it is. */
+  readonly mayWork = (): boolean =>
+    this.#held === null && performance.now() - this.#knownAt < staleMs;
+
+  skew(): number | null {
+    return Math.abs(this.#skew) > skewSeconds ? this.#skew : null;
+  }
+
+  stop(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+  }
+
+  async look(): Promise<void> {
+    let isKnown = false;
+    try {
+      await this.#judge();
+      this.#knownAt = performance.now();
+      isKnown = true;
+    } catch (err) {
+      if (!isUnavailable(err)) this.#warn('look', { err }, 'could not look at the installation');
+    }
+    if (this.#isOver) return;
+    this.#timer = setTimeout(() => void this.look(), isKnown ? this.#deps.everyMs : againMs);
+    this.#timer.unref();
+  }
+
+  async #judge(): Promise<void> {
+    const { db, everyMs } = this.#deps;
+    const timeline = await this.#timeline();
+    const begun = Date.now();
+    const row = await installation.find(db);
+    if (row === null) {
+      await installation.make(db, timeline);
+      return this.#judge();
+    }
+    this.#compareClocks(row.now_ms, begun, Date.now());
+    const why = row.held_why ?? restoredWhy(row, this.#remembered, timeline);
+    if (why !== null) return this.#hold(why, row.held_since === null);
+    if (this.#held !== null) this.#deps.log.warn({}, 'the restored copy goes on');
+    this.#held = null;
+    await installation.beat(db, row.id, timeline, everyMs / 1000);
+    this.#remember(row);
+  }
+
+  async #hold(why: RestoredWhy, isNew: boolean): Promise<void> {
+    const { db, log } = this.#deps;
+    if (isNew) await installation.hold(db, why);
+    if (this.#held === null) {
+      this.#held = why;
+      log.error({ why, ...(await unfinished(db)) }, restoredSentence);
+    }
+  }
+
+  async #timeline(): Promise<number | null> {
+    if (!this.#tellsTimeline) return null;
+    try {
+      return await installation.currentTimeline(this.#deps.db);
+    } catch (err) {
+      if (isUnavailable(err)) throw err;
+      this.#tellsTimeline = false;
+      this.#deps.log.info({ err }, 'the database does not tell its timeline');
+      return null;
+    }
+  }
+
+  #compareClocks(databaseMs: number, begun: number, ended: number): void {
+    const seconds = (databaseMs - (begun + ended) / 2) / 1000;
+    // The answer may have been made at any moment in between.
+    const unsure = (ended - begun) / 2000;
+    this.#skew = Math.abs(seconds) > skewSeconds + unsure ? Math.round(seconds * 10) / 10 : 0;
+    if (this.#skew === 0) return;
+    const facts = { database_ahead_seconds: this.#skew };
+    this.#warn('skew', facts, 'the clocks of this machine and of the database differ');
+  }
+
+  #remember({ id, beat }: Remembered): void {
+    if (this.#remembered?.id === id && this.#remembered.beat === beat) return;
+    this.#remembered = { id, beat };
+    try {
+      const part = `${this.#path}.${process.pid}.part`;
+      writeFileSync(part, JSON.stringify(this.#remembered), { mode: 0o600 });
+      renameSync(part, this.#path);
+    } catch (err) {
+      this.#warn('remember', { err }, 'what is known of the database could not be kept');
+    }
+  }
+
+  #warn(about: string, facts: object, sentence: string): void {
+    if (this.#seldom.due(about) !== null) this.#deps.log.warn(facts, sentence);
+  }
+}
+
+const restoredSentence =
+  'this database is a restored copy: nothing starts before "farebox resume-after-restore"';
+
+/** What cannot be read is not remembered: it is kept by us alone, and lost at worst. */
+function readRemembered(path: string): Remembered | null {
+  try {
+    const { id, beat } = JSON.parse(readFileSync(path, 'utf8')) as Remembered;
+    return typeof id === 'string' && Number.isSafeInteger(beat) ? { id, beat } : null;
+  } catch {
+    return null;
+  }
+}

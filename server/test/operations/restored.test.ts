@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, afterEach, before, describe, mock, test } from 'node:test';
+import { rawSql } from '../../src/lib/sql.ts';
+import { resumeAfterRestore } from '../../src/operations/restored.ts';
+import { assertRefused } from '../kit/refusal.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { traces } from '../kit/traces.ts';
+import { until } from '../kit/until.ts';
+import { moneyOf, rowOf, submitted } from '../worker/floor.ts';
+
+/** A database that was restored from a backup keeps still until an operator says that it may go on. */
+
+const chat = { model: 'fake/chat', messages: [{ role: 'user', content: 'hi' }] };
+let service: Service;
+let account: TestAccount;
+let receiver: Server;
+let host: string;
+let notified = 0;
+before(async () => {
+  receiver = createServer((_req, res) => {
+    notified += 1;
+    res.end();
+  });
+  await new Promise<void>((resolve) => void receiver.listen(0, '127.0.0.1', resolve));
+  host = `127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+  const env = { FAREBOX_TEST_PUBLIC_HOSTS: host };
+  service = await startService({ times: { beatMs: 20 }, env });
+  account = await service.account({ open_jobs: 1_000 });
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+  receiver.close();
+});
+afterEach(async () => {
+  mock.restoreAll();
+  await resume();
+  await until('it goes on', async () => (await ready()).status === 200);
+});
+
+const ready = (base = service.base) => service.call('GET', '/readyz', { base });
+const change = (text: string) => service.db.run(rawSql(text));
+const resume = (options = { look: false, release: false }) =>
+  resumeAfterRestore(service.db, options);
+/** As a row comes out of a dump: another transaction writes it. */
+async function fromDump(): Promise<void> {
+  await change('create table kept as select * from installation');
+  await change('delete from installation');
+  await change('insert into installation select * from kept');
+  await change('drop table kept');
+}
+const rewrite = (what: string) =>
+  change(`update installation set ${what}, writer = pg_current_xact_id()`);
+
+async function held(base = service.base): Promise<void> {
+  await until('it keeps still', async () => (await ready(base)).status === 503);
+  assert.equal((await ready(base)).body.error.details.failing, 'restored copy');
+}
+
+async function stranger(): Promise<string> {
+  const dir = mkdtempSync(join(service.dir, 'stranger-'));
+  return (await service.another({ FAREBOX_DATA_DIR: dir })).base;
+}
+
+describe('a database restored from a dump', () => {
+  test('starts no job, sends no notification and takes nothing new, until told to', async () => {
+    const webhook_url = `http://${host}/hook`;
+    const done = await submitted(service, account, { prompt: 'x', webhook_url });
+    await change(`update requests set wake_at = now() + interval '1 h' where id = '${done}'`);
+    const queued = await submitted(service, account);
+    const running = await submitted(service, account);
+    await fromDump();
+    await held();
+    const starts = service.fake.starts.length;
+    const earlier = await traces(service);
+    const { key } = account;
+    const submit = await service.call('POST', '/v1/queue/fake/image', {
+      key,
+      body: { prompt: 'x' },
+    });
+    assertRefused(submit, 'capacity_unavailable');
+    const said = await service.call('POST', '/v1/chat/completions', { key, body: chat });
+    assertRefused(said, 'capacity_unavailable');
+    await service.wakeAll();
+    await service.work();
+    await service.app.worker!.sweep();
+    assert.deepEqual(await traces(service), earlier);
+    assert.equal(service.fake.starts.length, starts);
+    assert.equal(notified, 0);
+    const card = await service.call('GET', `/v1/requests/${queued}`, { key });
+    assert.equal(card.body.status, 'IN_QUEUE');
+    assert.match((await service.call('GET', '/metrics')).text, /farebox_restored_copy 1\n/);
+    const lines = service.log.filter((line) => line.includes('resume-after-restore'));
+    assert.match(lines.join(''), /"why":"copy","queued":3,"running":0,"to_notify":0/);
+
+    const looked = await resume({ look: true, release: false });
+    assert.deepEqual([looked.held, looked.why, looked.unfinished.queued], [true, 'copy', 3]);
+    assert.equal((await ready()).status, 503);
+    await resume();
+    await until('it goes on', async () => (await ready()).status === 200);
+    await service.wakeAll();
+    await service.work();
+    for (const id of [done, queued, running])
+      assert.equal((await rowOf(service, id)).status, 'COMPLETED');
+    assert.equal(notified, 1);
+    assert.equal((await resume({ look: true, release: false })).held, false);
+  });
+
+  test('goes on without what was open, where that is wanted', async () => {
+    const id = await submitted(service, account);
+    await fromDump();
+    await held();
+    const done = await resume({ look: false, release: true });
+    assert.deepEqual([done.released, done.unfinished.queued], [1, 0]);
+    assert.equal((await rowOf(service, id)).status, 'CANCELLED');
+    assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
+  });
+
+  test('is held by all processes, the first to see it tells the others', async () => {
+    await rewrite('beat = 0, database_oid = database_oid + 1');
+    await held(await stranger());
+    await held();
+  });
+});
+
+describe('a database restored to a point in time', () => {
+  test('is noticed by a process that remembers a later state', async () => {
+    await rewrite('beat = beat + 1000');
+    await until('it is remembered', async () => {
+      await rewrite(`beat_at = beat_at - interval '1 min'`);
+      const [row] = await service.db.run<{ beat: bigint }>(rawSql('select beat from installation'));
+      return row!.beat > 1_002n;
+    });
+    await rewrite('beat = 5');
+    await held();
+  });
+
+  test('is noticed by its new timeline where nobody remembers', async () => {
+    const { base } = await onNewTimeline('10 min', 'a-new-machine');
+    assert.equal((await ready(base)).body.error.details.failing, 'restored copy');
+  });
+});
+
+describe('a standby that took over', () => {
+  test('goes on at once, also on a machine that is new', async () => {
+    const { base } = await onNewTimeline('1 min', 'another-new-machine');
+    assert.equal((await ready(base)).status, 200);
+  });
+
+  test('goes on after a long pause where it is remembered', async () => {
+    const { base } = await onNewTimeline('10 min', '.');
+    assert.equal((await ready(base)).status, 200);
+  });
+});
+
+/** A process that starts in this folder after the database has got a new timeline. */
+async function onNewTimeline(sinceLastBeat: string, folder: string): Promise<{ base: string }> {
+  const old = await startService({ times: { beatMs: 3_600_000 } });
+  after(() => old.stop());
+  await old.db.run(
+    rawSql(`update installation set timeline = timeline + 7, writer = pg_current_xact_id(),
+      beat_at = now() - interval '${sinceLastBeat}'`),
+  );
+  return old.another({ FAREBOX_DATA_DIR: join(old.dir, folder) });
+}
+
+test('a clock that differs from that of the database is told with its figures', async () => {
+  const real = Date.now.bind(Date);
+  mock.method(Date, 'now', () => real() - 90_000);
+  const skew = async () =>
+    /^farebox_clock_skew_seconds (.+)$/m.exec((await service.call('GET', '/metrics')).text)?.[1];
+  await until('it is seen', async () => Math.abs(Number(await skew()) - 90) < 1);
+  assert.match(service.log.join(''), /"database_ahead_seconds":(89\.9|90).*the clocks/);
+  mock.restoreAll();
+  await until('it is over', async () => (await skew()) === '0');
+});
