@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { abuses, type Abuse } from './abuses.ts';
 import { billerOf, NotTaken } from './bill.ts';
+import { chatAbuses } from './chat-abuses.ts';
+import { openChatWorld, type ChatWorld } from './chat-world.ts';
 import { faultsIn, tableOf } from './table.ts';
 import { openWorld, type Outcome, type World } from './world.ts';
 import { film, picture } from '../upstreams/fakes/made.ts';
@@ -22,6 +24,20 @@ describe('every real row against every abuse', () => {
     const completed = outcomes.filter(({ status }) => status === 'COMPLETED');
     // An abuse that is refused everywhere would prove nothing.
     assert.ok(completed.length > outcomes.length * 0.8);
+    assert.equal(tableOf(faultsIn(outcomes)), tableOf([]));
+  });
+});
+
+describe('every chat row against every abuse', () => {
+  let world: ChatWorld;
+  before(async () => void (world = await openChatWorld()));
+  after(() => world.close());
+
+  test('charges at least what its vendor takes', async () => {
+    const outcomes = await world.run(chatAbuses.filter(({ long }) => !long));
+    assert.ok(world.rows.length > 20);
+    const billed = outcomes.filter((each) => (each.billed ?? 0n) > 0n);
+    assert.ok(billed.length > outcomes.length / 2);
     assert.equal(tableOf(faultsIn(outcomes)), tableOf([]));
   });
 });

@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util';
 import { abuses } from './abuses.ts';
+import { chatAbuses } from './chat-abuses.ts';
+import { openChatWorld } from './chat-world.ts';
 import { faultsIn, tableOf } from './table.ts';
 import { openWorld } from './world.ts';
 
@@ -9,9 +11,11 @@ import { openWorld } from './world.ts';
  * a model id.
  */
 const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } });
-const world = await openWorld(({ id }) => id.includes(values.only));
+const wanted = ({ id }: { id: string }) => id.includes(values.only);
+const media = await openWorld(wanted);
+const chat = await openChatWorld(wanted);
 try {
-  const outcomes = await world.run(abuses);
+  const outcomes = [...(await media.run(abuses)), ...(await chat.run(chatAbuses))];
   const order = outcomes.toSorted((a, b) => (a.row.id < b.row.id ? -1 : 1));
   console.log(tableOf(order));
   const faults = faultsIn(outcomes);
@@ -22,5 +26,6 @@ try {
   for (const { row, abuse, message } of faults) console.log(`${row.id}, ${abuse.name} ${message}`);
   if (faults.length > 0) process.exitCode = 1;
 } finally {
-  await world.close();
+  await media.close();
+  await chat.close();
 }

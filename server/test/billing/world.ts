@@ -15,7 +15,7 @@ import { fakeOpenai } from '../upstreams/fakes/openai.ts';
 import { fakeReplicate } from '../upstreams/fakes/replicate.ts';
 import { fakeWavespeed } from '../upstreams/fakes/wavespeed.ts';
 import { passDeadline } from '../worker/floor.ts';
-import type { Abuse, Input, Wares } from './abuses.ts';
+import type { Abuse, Course, Input, Wares } from './abuses.ts';
 import { billerOf } from './bill.ts';
 
 /**
@@ -55,7 +55,7 @@ interface Definition {
 /** What came of one abuse of one row. */
 export interface Outcome {
   row: Model;
-  abuse: Abuse;
+  abuse: Pick<Abuse, 'name' | 'refusable'> & { course?: Course };
   /** How it ended, in the service's word; `refused` where it was not taken. */
   status: string;
   /** Micro-USD. */

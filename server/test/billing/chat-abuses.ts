@@ -1,0 +1,74 @@
+import type { Model } from '../../src/core/catalog.ts';
+import { addedValue } from './bill.ts';
+
+/** The ways in which a caller can use a chat row, or abuse it. */
+
+type Json = Record<string, unknown>;
+
+export interface ChatAbuse {
+  name: string;
+  body: (row: Model) => Json;
+  /** After so many events of the reply the caller goes; null: reads it to its end. */
+  leaves: number | 'never reads' | null;
+  /** The vendor ends without telling its usage. */
+  silent?: true;
+  /** The service may refuse it, which costs nobody anything. */
+  refusable?: true;
+  long?: true;
+}
+
+export const visible = ['ANSWER', ' 42', ' and', ' so', ' on'];
+const max_tokens = 2_000;
+const asked = (content: unknown, more: Json = {}): Json => ({
+  messages: [{ role: 'user', content }],
+  max_tokens,
+  stream: true,
+  ...more,
+});
+const question = asked('what is the answer?');
+const pixel =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const picture = (detail: string) => ({ type: 'image_url', image_url: { url: pixel, detail } });
+
+/** Fields by which vendors do more, or by other means. */
+const costly = (
+  'top_k plugins web_search_options web_search models provider route transforms service_tier ' +
+  'prediction modalities audio store background best_of num_completions reasoning thinking ' +
+  'cache_control prompt_cache_retention speed priority'
+).split(' ');
+const added = Object.fromEntries(costly.map((field) => [field, addedValue]));
+
+export const chatAbuses: readonly ChatAbuse[] = [
+  { name: 'reads to the end', body: () => question, leaves: null, long: true },
+  { name: 'whole reply', body: () => ({ ...question, stream: false }), leaves: null, long: true },
+  { name: 'leaves before the first byte', body: () => question, leaves: 0 },
+  {
+    name: 'leaves before a whole reply',
+    body: () => ({ ...question, stream: false }),
+    leaves: 0,
+  },
+  ...visible.map((_, i): ChatAbuse => {
+    const name = `leaves after event ${i + 1}`;
+    return { name, body: () => question, leaves: i + 1, ...(i !== 2 && { long: true }) };
+  }),
+  { name: 'never reads', body: () => question, leaves: 'never reads', long: true },
+  { name: 'leaves, and no usage comes', body: () => question, leaves: 2, silent: true },
+  {
+    name: 'long prompt in a rare script, leaves',
+    body: (row) => asked('\u{13000}'.repeat(Math.min(20_000, row.context_tokens / 8))),
+    leaves: 1,
+  },
+  {
+    name: 'long prompt of digits, leaves, no usage',
+    body: (row) => asked('7'.repeat(Math.min(40_000, row.context_tokens / 2))),
+    leaves: 1,
+    silent: true,
+  },
+  { name: 'unknown fields', body: () => ({ ...question, ...added }), leaves: null },
+  {
+    name: 'pictures in full detail',
+    body: () => asked(Array.from({ length: 10 }, () => picture('high'))),
+    leaves: null,
+    refusable: true,
+  },
+];

@@ -1,0 +1,65 @@
+import { addedValue, wordTokens } from './bill.ts';
+import { chatRules } from './chat-rules.ts';
+
+/** Works out what a vendor takes for a chat, whoever reads the reply. */
+
+type Json = Record<string, any>;
+
+export interface ChatBill {
+  prompt_tokens: number;
+  completion_tokens: number;
+  usd: number;
+}
+
+/** Tokens of one picture in full detail, and in the detail that only the newest models know. */
+const pictureTokens = { high: 2_500, original: 10_000 };
+
+/**
+ * The most that a vendor may take for a reply in which `said` can be seen: a model that can thinks
+ * until the tokens asked for are used up. A server of one's own is billed by nobody.
+ */
+export function chatBillOf(upstream: string, body: Json, said: string): ChatBill {
+  const rule = chatRules.find(({ of }) => of === upstream);
+  const most = Number(body.max_completion_tokens ?? body.max_tokens ?? 128_000);
+  const thinks = rule?.models[body.model]?.[2] === 'thinks';
+  const completion_tokens = thinks ? most : Math.min(most, wordTokens(said));
+  const parts = partsOf(body);
+  const sounds = parts.filter(({ type }) => type === 'input_audio');
+  const soundTokens = sounds.reduce((sum, { input_audio: { data } }) => sum + data.length / 32, 0);
+  const prompt_tokens = Math.ceil(promptOf(body, parts) + soundTokens);
+  if (!rule) return { prompt_tokens, completion_tokens, usd: 0 };
+  const rate = rule.models[body.model];
+  if (!rate) throw new Error(`no rule of ${upstream} for ${body.model}: add it to chat-rules.ts`);
+  const [input, output] = rate;
+  const text = JSON.stringify(body);
+  const written = text.includes('cache_control') ? (rule.cache_write ?? 1) : 1;
+  const tokens = (prompt_tokens - soundTokens) * input * written;
+  const sound = soundTokens * (rule.audio ?? input);
+  const pages = (rule.page ?? 0) * pagesIn(parts);
+  const added = text.split(`:${addedValue}`).length - 1;
+  const usd = (tokens + sound + completion_tokens * output) / 1e6 + pages + added;
+  return { prompt_tokens, completion_tokens, usd };
+}
+
+function partsOf({ messages }: Json): Json[] {
+  return messages.flatMap(({ content }: Json) => (Array.isArray(content) ? content : []));
+}
+
+/** Words at a token a byte beyond Latin letters, pictures at their detail; the rest as JSON. */
+function promptOf({ messages, tools }: Json, parts: Json[]): number {
+  const words = messages.map(({ content }: Json) => (typeof content === 'string' ? content : ''));
+  for (const part of parts) if (part.type === 'text') words.push(part.text);
+  const pictures = parts.filter(({ type }) => type === 'image_url');
+  const seen = pictures.reduce((sum, { image_url: { detail } }) => {
+    return sum + (detail === 'original' ? pictureTokens.original : pictureTokens.high);
+  }, 0);
+  return wordTokens(words.join('')) + wordTokens(JSON.stringify(tools ?? '')) + seen;
+}
+
+function pagesIn(parts: Json[]): number {
+  const files = parts.filter(({ type }) => type === 'file');
+  return files.reduce((sum, { file: { file_data = '' } }) => {
+    const bytes = Buffer.from(file_data.split(',').pop(), 'base64').toString('latin1');
+    return sum + Math.max(1, bytes.split('/Type /Page ').length - 1);
+  }, 0);
+}

@@ -1,0 +1,219 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import type { Model } from '../../src/core/catalog.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { parseCatalogText } from '../../src/storage/catalog-text.ts';
+import { openEvents } from '../kit/events.ts';
+import { startService } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
+import { setFront, type Answer, type Call } from '../upstreams/fakes/kit.ts';
+import { chunkOf, eventsOf, replyOf } from '../upstreams/fakes/openai-chat.ts';
+import { fakeOpenai, type FakeOpenai } from '../upstreams/fakes/openai.ts';
+import { chatBillOf, type ChatBill } from './chat-bill.ts';
+import { visible, type ChatAbuse } from './chat-abuses.ts';
+import type { Outcome } from './world.ts';
+
+/**
+ * The chat rows of the real catalog against upstreams that bill: a vendor thinks unseen, works on
+ * when its caller has gone, and tells its usage at the very end, or not at all.
+ */
+
+const catalogDir = join(import.meta.dirname, '../../../catalog');
+
+export interface ChatWorld {
+  rows: Model[];
+  run(abuses: readonly ChatAbuse[]): Promise<Outcome[]>;
+  close(): Promise<void>;
+}
+
+/** What one vendor is asked, by the mark in its prompt. */
+interface Vendor {
+  upstream: string;
+  fake: FakeOpenai;
+}
+
+export async function openChatWorld(
+  wanted: (row: Model) => boolean = () => true,
+): Promise<ChatWorld> {
+  const dir = mkdtempSync(join(tmpdir(), 'farebox-billing-'));
+  const env: Record<string, string> = { FAREBOX_CATALOG: dir };
+  const vendors: Vendor[] = [];
+  const rows: Model[] = [];
+  for (const file of readdirSync(catalogDir).filter((name) => name.endsWith('.yaml'))) {
+    const { upstream, ...content } = parse(readFileSync(join(catalogDir, file), 'utf8'));
+    content.models = content.models.filter((row: Model) => row.kind === 'text' && wanted(row));
+    if (upstream?.adapter !== 'openai' || content.models.length === 0) continue;
+    const fake = await fakeOpenai(upstream.name === 'openrouter' ? 'openrouter' : 'openai');
+    vendors.push({ upstream: upstream.name, fake });
+    const key_from = `KEY_OF_${upstream.name.toUpperCase()}`;
+    env[key_from] = fake.key;
+    const { url_from: _url, secret_from: _secret, ...kept } = upstream;
+    const url = upstream.options?.base_path ? new URL(fake.url).origin : fake.url;
+    const text = stringify({ upstream: { ...kept, url, key_from, concurrency: 500 }, ...content });
+    writeFileSync(join(dir, file), text);
+    rows.push(...parseCatalogText(text, file).rows);
+  }
+  const service = await startService({ env });
+  const account = await service.account({ usd: 100_000, open_jobs: 100_000 });
+  let abusing: ChatAbuse;
+  let gate = Promise.withResolvers<void>();
+  /** Requests that have been judged. */
+  const seen = new Set<string>();
+  /** By the mark of the call. */
+  const journal = new Map<string, ChatBill>();
+  for (const { upstream, fake } of vendors)
+    setFront(fake.url, async (call, answer) => {
+      if (!call.path.endsWith('/chat/completions')) return answer();
+      return answerOf(upstream, call);
+    });
+
+  function answerOf(upstream: string, call: Call): Answer {
+    const body = call.json();
+    const bill = chatBillOf(upstream, body, visible.join(''));
+    journal.set(body.messages[0].content, bill);
+    const { prompt_tokens, completion_tokens } = bill;
+    const told = { prompt_tokens, completion_tokens };
+    const total_tokens = prompt_tokens + completion_tokens;
+    const reasoning_tokens = Math.max(0, completion_tokens - visible.length);
+    const usage = { ...told, total_tokens, completion_tokens_details: { reasoning_tokens } };
+    if (body.stream !== true) return { pieces: late(JSON.stringify(replyOf({ usage }))) };
+    const headers = { 'content-type': 'text/event-stream; charset=utf-8' };
+    return { headers, pieces: streamed(usage) };
+  }
+
+  async function* late(text: string): AsyncGenerator<string> {
+    await gate.promise;
+    yield text;
+  }
+
+  /** Up to where the caller leaves, and when it has, the rest. */
+  async function* streamed(usage: Record<string, unknown>): AsyncGenerator<string> {
+    const { leaves, silent } = abusing;
+    const stop = typeof leaves === 'number' ? leaves : Infinity;
+    for (const [i, content] of visible.entries()) {
+      if (i === stop) await gate.promise;
+      yield eventsOf([chunkOf({ content })], { done: false });
+    }
+    await gate.promise;
+    const end = chunkOf({}, {}, 'stop');
+    yield eventsOf(silent ? [end] : [end, chunkOf({}, { choices: [], usage })]);
+  }
+
+  async function run(abuses: readonly ChatAbuse[]): Promise<Outcome[]> {
+    const outcomes: Outcome[] = [];
+    for (const abuse of abuses) outcomes.push(...(await runOne(abuse)));
+    return outcomes;
+  }
+
+  async function runOne(abuse: ChatAbuse): Promise<Outcome[]> {
+    abusing = abuse;
+    gate = Promise.withResolvers();
+    if (typeof abuse.leaves !== 'number') gate.resolve();
+    const calls = await Promise.all(rows.map((row) => callFor(row, abuse)));
+    await until('the service has noticed', async () => {
+      const { values } = await service.app.metrics.streams.get();
+      return values[0]!.value === 0;
+    });
+    gate.resolve();
+    await until('all is settled', async () => {
+      const [row] = await service.db.run<{ n: bigint }>(
+        rawSql(`select count(*) as n from requests where status in ('IN_QUEUE', 'IN_PROGRESS')`),
+      );
+      return row!.n === 0n;
+    });
+    for (const { leave } of calls) leave();
+    return Promise.all(rows.map((row, i) => judged(row, abuse, calls[i]!)));
+  }
+
+  /** The first message names the call: journal and books are compared by it. */
+  async function callFor(row: Model, abuse: ChatAbuse) {
+    const mark = `${abuse.name} ${row.id}`;
+    const body = abuse.body(row) as { messages: unknown[]; stream?: boolean };
+    const messages = [{ role: 'system', content: mark }, ...body.messages];
+    const sent = { ...body, model: row.id, messages };
+    const options = { key: account.key, body: sent };
+    const path = '/v1/chat/completions';
+    const none = { mark, status: 0, leave: () => {} };
+    if (abuse.leaves === 0) {
+      const left = new AbortController();
+      const begun = service.call('POST', path, { ...options, signal: left.signal }).then(
+        ({ status }) => status,
+        () => 0,
+      );
+      await until('it is asked or refused', async () => {
+        const status = await Promise.race([begun, Promise.resolve(0)]);
+        return status >= 400 || journal.has(mark);
+      });
+      left.abort();
+      return { ...none, status: await begun };
+    }
+    if (body.stream !== true) {
+      const { status } = await service.call('POST', path, options);
+      return { ...none, status };
+    }
+    const events = await openEvents(service.base, path, options);
+    if (abuse.leaves === 'never reads') {
+      events.stopReading();
+      return { ...none, status: events.status, leave: () => events.leave() };
+    }
+    for (let read = 0; events.status === 200 && read < (abuse.leaves ?? Infinity);) {
+      const event = await events.next();
+      if (event === null) break;
+      if (event.comment === undefined) read++;
+    }
+    events.leave();
+    return { ...none, status: events.status };
+  }
+
+  async function judged(
+    row: Model,
+    abuse: ChatAbuse,
+    { mark, status }: { mark: string; status: number },
+  ): Promise<Outcome> {
+    const bill = journal.get(mark);
+    const [found] = await service.db.run<{
+      id: string;
+      status: string;
+      charged: bigint | null;
+      booked: bigint | null;
+      error: string | null;
+    }>(
+      rawSql(
+        `select r.id, r.status, r.charged_usd_micro as charged, s.cost_usd_micro as booked,
+           s.error_message as error
+         from requests r left join request_results s on s.request_id = r.id
+         where r.model_id = $1 order by r.id desc limit 1`,
+        [row.id],
+      ),
+    );
+    // One that was refused has no request: the newest is that of the abuse before.
+    const end = found && !seen.has(found.id) ? found : undefined;
+    if (end) seen.add(end.id);
+    return {
+      row,
+      abuse,
+      status: end?.status ?? `refused`,
+      charged: end?.charged ?? 0n,
+      billed: bill ? BigInt(Math.ceil(Number((bill.usd * 1e6).toFixed(3)))) : null,
+      booked: end?.booked ?? null,
+      cancelled: null,
+      message: end?.error ?? String(status),
+    };
+  }
+
+  return {
+    rows,
+    run,
+    async close() {
+      await service.audit();
+      await service.stop();
+      for (const { fake } of vendors) {
+        setFront(fake.url, null);
+        await fake.close();
+      }
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
