@@ -118,7 +118,7 @@ async function reset(db: Database): Promise<void> {
     'alter table transfers disable trigger transfers_append_only',
     "delete from transfers where kind not in ('deposit')",
     'alter table transfers enable trigger transfers_append_only',
-    'update balances set debits_pending = 0, debits_posted = 0, last_seq = 1',
+    'update balances set debits_pending = 0, debits_posted = 0, last_seq = 1, open_requests = 0',
     'update key_usage set pending_usd_micro = 0, posted_usd_micro = 0, open_requests = 0',
     'vacuum analyze',
   ];

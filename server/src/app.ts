@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { auditNowAndThen } from './auditor.ts';
-import type { Config } from './config.ts';
+import { ceilings, type Config } from './config.ts';
 import { ping } from './db/migrate.ts';
 import * as keys from './db/keys.ts';
 import * as people from './db/people.ts';
@@ -202,8 +202,10 @@ function httpDeps(
   given: { draining: AbortSignal; cutoff: AbortSignal; times: Times; lookup: Lookup },
 ): HttpDeps {
   const { db, log, catalog } = parts;
+  const account = ceilings(config);
   const view = createQueueView(
     (names, limit) => queue.queueStates(db, names, limit),
+    (upstream, accountId) => queue.waitedSeconds(db, upstream, accountId),
     config.FAREBOX_QUEUE_AGE_SECONDS,
   );
   return {
@@ -233,21 +235,17 @@ function httpDeps(
     cutoff: given.cutoff,
     lookup: given.lookup,
     chats: new Set(),
-    openChats: createBudget(Infinity, config.FAREBOX_OPEN_CHATS),
-    drains: createBudget(config.FAREBOX_DRAINING_CHATS, null),
-    openUploads: createBudget(
-      Math.ceil(config.FAREBOX_IN_FLIGHT_MAX / 4),
-      config.FAREBOX_OPEN_UPLOADS,
-    ),
-    calls: createBudget(config.FAREBOX_IN_FLIGHT_MAX, null),
-    reading: createBudget(Math.ceil(config.FAREBOX_IN_FLIGHT_MAX / 2), null),
-    streams: createBudget(config.FAREBOX_STREAMS_MAX, null),
-    strangers: createBudget(Math.ceil(config.FAREBOX_IN_FLIGHT_MAX / 8), null),
-    bodies: createBudget(config.FAREBOX_BODIES_MAX_BYTES, config.FAREBOX_BODIES_MAX_BYTES / 4),
+    ...budgets(config),
     settings: {
       rpm: config.FAREBOX_RPM,
       openJobs: config.FAREBOX_OPEN_JOBS,
       openChats: config.FAREBOX_OPEN_CHATS,
+      account: {
+        open_jobs: account.openJobs,
+        open_chats: account.openChats,
+        bytes_a_day: config.FAREBOX_INPUT_BYTES_A_DAY,
+        cancels_an_hour: config.FAREBOX_ACCOUNT_CANCELS,
+      },
       openUploads: config.FAREBOX_OPEN_UPLOADS,
       uploadMaxBytes: config.FAREBOX_UPLOAD_MAX_BYTES,
       fileTtlSeconds: config.FAREBOX_FILE_DAYS * daySeconds,
@@ -260,6 +258,23 @@ function httpDeps(
       times: given.times,
     },
     unready: () => unready(parts),
+  };
+}
+
+/** What callers share in this process. */
+function budgets(config: Config) {
+  const calls = config.FAREBOX_IN_FLIGHT_MAX;
+  const bytes = config.FAREBOX_BODIES_MAX_BYTES;
+  return {
+    openChats: createBudget(Infinity, config.FAREBOX_OPEN_CHATS),
+    accountChats: createBudget(Infinity, ceilings(config).openChats),
+    drains: createBudget(config.FAREBOX_DRAINING_CHATS, null),
+    openUploads: createBudget(Math.ceil(calls / 4), config.FAREBOX_OPEN_UPLOADS),
+    calls: createBudget(calls, null),
+    reading: createBudget(Math.ceil(calls / 2), null),
+    streams: createBudget(config.FAREBOX_STREAMS_MAX, null),
+    strangers: createBudget(Math.ceil(calls / 8), null),
+    bodies: createBudget(bytes, bytes / 4),
   };
 }
 

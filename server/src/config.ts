@@ -29,11 +29,14 @@ const settings = {
     null,
     'Where people open the web pages, without a path. Default: the base address without its path.',
   ),
-  FAREBOX_SIGN_UP: oneOf(
-    ['open', 'invite', 'closed'],
-    'open',
-    'Who may sign up on the web pages: anyone, who has an invitation, or nobody.',
-  ),
+  FAREBOX_SIGN_UP: {
+    ...oneOf(
+      ['open', 'invite', 'closed'],
+      'invite',
+      'Who may sign up on the web pages: anyone, who has an invitation, or nobody. Default: invite; in the trial: open.',
+    ),
+    default: null,
+  },
   FAREBOX_SMTP_URL: {
     ...address(
       ['smtp:', 'smtps:'],
@@ -159,6 +162,25 @@ const settings = {
     '100',
     'Chat calls a key may have open at once in one process; beyond it 429.',
   ),
+  FAREBOX_ACCOUNT_RPM: ceiling(10_000_000, 'Calls a minute', 'FAREBOX_RPM'),
+  FAREBOX_ACCOUNT_OPEN_JOBS: ceiling(100_000_000, 'Open jobs', 'FAREBOX_OPEN_JOBS'),
+  FAREBOX_ACCOUNT_OPEN_CHATS: ceiling(
+    1_000_000,
+    'Chat calls open at once in one process',
+    'FAREBOX_OPEN_CHATS',
+  ),
+  FAREBOX_ACCOUNT_CANCELS: int(
+    1,
+    10_000_000,
+    '1000',
+    'Jobs an account may cancel in an hour; beyond it 429.',
+  ),
+  FAREBOX_INPUT_BYTES_A_DAY: int(
+    1024 * 1024,
+    1024 ** 5,
+    String(1024 ** 3),
+    'Bytes of inputs that an account may submit on one day (UTC), since they are kept; beyond it 429.',
+  ),
   FAREBOX_DRAINING_CHATS: int(
     1,
     1_000_000,
@@ -195,7 +217,7 @@ const settings = {
     1,
     86_400,
     '900',
-    'An upstream whose queue is older takes no more submits (503).',
+    'An account whose oldest job has waited longer for an upstream submits no more jobs for it (503).',
   ),
   FAREBOX_WEBHOOK_HTTPS_ONLY: flag('off', 'Refuse webhook addresses that are not https.'),
   FAREBOX_ALLOW_PRIVATE_HOSTS: hosts(
@@ -323,10 +345,24 @@ function relations(config: Config): string[] {
   if (web !== null && !(URL.canParse(web) && /^https?:/.test(web) && new URL(web).origin === web)) {
     problems.push('FAREBOX_WEB_URL must be like https://farebox.example.com, without a path.');
   }
+  for (const name of ['RPM', 'OPEN_JOBS', 'OPEN_CHATS'] as const) {
+    const account = config[`FAREBOX_ACCOUNT_${name}`];
+    if (account !== null && account < config[`FAREBOX_${name}`])
+      problems.push(`FAREBOX_ACCOUNT_${name} must be at least FAREBOX_${name}.`);
+  }
   if (config.FAREBOX_OIDC_ISSUER !== null && config.FAREBOX_OIDC_CLIENT_ID === null) {
     problems.push('FAREBOX_OIDC_ISSUER needs FAREBOX_OIDC_CLIENT_ID.');
   }
   return problems;
+}
+
+/** What all keys of an account may do together. */
+export function ceilings(config: Config): { rpm: number; openJobs: number; openChats: number } {
+  return {
+    rpm: config.FAREBOX_ACCOUNT_RPM ?? 5 * config.FAREBOX_RPM,
+    openJobs: config.FAREBOX_ACCOUNT_OPEN_JOBS ?? 5 * config.FAREBOX_OPEN_JOBS,
+    openChats: config.FAREBOX_ACCOUNT_OPEN_CHATS ?? 5 * config.FAREBOX_OPEN_CHATS,
+  };
 }
 
 /** The folder of catalog files. */
@@ -439,6 +475,12 @@ function int(min: number, max: number, fallback: string, says: string) {
     default: fallback,
     says,
   };
+}
+
+/** Of all keys of an account together. */
+function ceiling(max: number, what: string, ofKey: string) {
+  const says = `${what} of all keys of an account together; beyond it 429. Default: five times \`${ofKey}\`.`;
+  return { ...int(1, max, '1', says), default: null };
 }
 
 function number(min: number, max: number, fallback: string, says: string) {

@@ -1,4 +1,4 @@
-import type { Config } from './config.ts';
+import { ceilings, type Config } from './config.ts';
 import { ApiError } from './core/errors.ts';
 import type { Ending, Moving, Transition } from './core/request.ts';
 import type { Hints } from './db/hints.ts';
@@ -78,7 +78,8 @@ export function openLanes({ db, hints, metrics, config, happenings, bounds }: La
     },
     authenticate: lane(
       'authenticate',
-      (hashes: Buffer[]) => authenticateMany(db, hashes, config.FAREBOX_RPM),
+      (hashes: Buffer[]) =>
+        authenticateMany(db, hashes, { key: config.FAREBOX_RPM, account: ceilings(config).rpm }),
       { max: 256 },
     ),
     status: lane(

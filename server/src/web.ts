@@ -19,7 +19,7 @@ export function openWeb(
 ): { table: WebRoute[]; deps: WebDeps } {
   const { db, links, log, secrets, fetches, mail: send } = parts;
   const origin = () => webOrigin(config, links);
-  const { FAREBOX_SIGN_UP: signUp } = config;
+  const signUp = config.FAREBOX_SIGN_UP ?? 'invite';
   const mail = send && logged(send, log);
   const post = mail && ((letter: Letter) => void mail(letter).catch(() => {}));
   const oidc = oidcOf(config);

@@ -30,8 +30,12 @@ export async function trial(context: Context): Promise<void> {
     config.FAREBOX_LOG_LEVEL === 'info'
       ? { ...config, FAREBOX_LOG_LEVEL: 'warn' as const }
       : config;
-  // Nobody is sent here by a load balancer, and Ctrl-C should not take seconds.
-  const settings = { ...quiet, FAREBOX_DRAIN_SECONDS: 0 };
+  const settings = {
+    ...quiet,
+    // Nobody is sent here by a load balancer, and Ctrl-C should not take seconds.
+    FAREBOX_DRAIN_SECONDS: 0,
+    FAREBOX_SIGN_UP: config.FAREBOX_SIGN_UP ?? ('open' as const),
+  };
   const parts = { http: true, worker: config.FAREBOX_WORKER, judge: ownDatabase };
   await live(settings, parts, async (app) => {
     const { key, available_usd_micro } = await demoKey(config, app.db);

@@ -190,6 +190,16 @@ export function upstreamInput(
   return { ...Object.fromEntries(sent), ...input_defaults };
 }
 
+/** What is kept of an input: of a closed row, the fields that it knows. */
+export function keptInput(model: Pick<Model, 'input_schema' | 'upstreams'>, input: Input): Input {
+  if (!isClosed(model)) return input;
+  const properties = propertiesOf(model);
+  const isKnown = (field: string) =>
+    Object.hasOwn(properties, field) ||
+    model.upstreams.some(({ input_mapping }) => Object.hasOwn(input_mapping, field));
+  return Object.fromEntries(Object.entries(input).filter(([field]) => isKnown(field)));
+}
+
 /** The fields of `upstreamInput` that the row itself knows, in the upstream's names. */
 export function upstreamFields(
   model: Pick<Model, 'input_schema'>,

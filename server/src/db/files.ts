@@ -16,11 +16,15 @@ export interface FilesHeld {
   bytes: bigint;
   /** Null where there is none. */
   first_expires_at: Date | null;
+  /** False: the account never had any money. */
+  had_money: boolean;
 }
 
 export async function held(db: Connection, accountId: string): Promise<FilesHeld> {
   const [row] = await db.run<FilesHeld>(sql`
-    select coalesce(sum(size), 0)::bigint as bytes, min(expires_at) as first_expires_at
+    select coalesce(sum(size), 0)::bigint as bytes, min(expires_at) as first_expires_at,
+      coalesce((select credits_posted > 0 from balances
+        where account_id = ${accountId}), false) as had_money
     from files where account_id = ${accountId} and expires_at > now()`);
   return row!;
 }

@@ -31,8 +31,9 @@ export interface Lapsed {
   at: Date;
 }
 
-/** The running window of a key's calls. */
+/** The running window of a key's calls, or of its account's if that one is nearer its end. */
 export interface Rate {
+  of: 'key' | 'account';
   granted: boolean;
   quota: number;
   remaining: number;
@@ -53,6 +54,16 @@ interface AuthRow {
   calls: number;
   granted: number;
   reset_seconds: number;
+  /** Null: this key may make more calls than the account's ceiling, so it counts alone. */
+  account_granted: number | null;
+  account_calls: number;
+  account_reset_seconds: number;
+}
+
+/** Calls a minute: of a key without a figure of its own, and of all keys of an account. */
+export interface Quotas {
+  key: number;
+  account: number;
 }
 
 /** A text that one or more calls of a batch came with. */
@@ -65,19 +76,19 @@ interface Shown {
 }
 
 /**
- * Looks up the hashes of one batch of calls and counts each against its key's minute, exactly, over
- * all processes. Nearly all are the present text of a key, so that one statement does; those that
- * are not are looked up once more, as the text before the last rotation.
+ * Looks up the hashes of one batch of calls and counts each against its key's and its account's
+ * minute, exactly, over all processes. Nearly all are the present text of a key, so that one
+ * statement does; those that are not are looked up once more, as the text before the last rotation.
  * Null for a hash that belongs to no living key. Order and length are those of `hashes`.
  */
 export async function authenticateMany(
   db: Connection,
   hashes: Buffer[],
-  defaultRpm: number,
+  quotas: Quotas,
 ): Promise<(Caller | Lapsed | null)[]> {
   const shown = grouped(hashes.map((hash, i) => ({ hash, members: [i], previous: false })));
   const found: (Caller | Lapsed | null)[] = Array.from({ length: hashes.length }, () => null);
-  const missing = await take(db, shown, defaultRpm, found);
+  const missing = await take(db, shown, quotas, found);
   if (missing.length === 0) return found;
   const rows = await findOthers(
     db,
@@ -89,7 +100,7 @@ export async function authenticateMany(
     if (lapsed === null) present.push({ hash, members, previous });
     else for (const member of members) found[member] = { lapsed, at: at! };
   }
-  if (present.length > 0) await take(db, grouped(present), defaultRpm, found);
+  if (present.length > 0) await take(db, grouped(present), quotas, found);
   return found;
 }
 
@@ -109,20 +120,45 @@ function grouped(all: Shown[]): Shown[] {
 async function take(
   db: Connection,
   shown: Shown[],
-  defaultRpm: number,
+  quotas: Quotas,
   found: (Caller | Lapsed | null)[],
 ): Promise<Shown[]> {
-  const rows = await countCalls(db, shown, defaultRpm);
+  const rows = await countCalls(db, shown, quotas);
+  // Of each account's calls in this batch, how many its keys have let through so far.
+  const passed = new Map<string, number>();
   for (const row of rows) {
-    shown[row.n]!.members.forEach((member, i) => (found[member] = callerOf(row, i)));
+    shown[row.n]!.members.forEach((member, i) => {
+      const nth = passed.get(row.account_id) ?? 0;
+      if (i < row.granted) passed.set(row.account_id, nth + 1);
+      found[member] = callerOf(row, nearest(keyRate(row, i), accountRate(row, nth, quotas)));
+    });
   }
   if (rows.length === shown.length) return [];
   const known = new Set(rows.map(({ n }) => n));
   return shown.filter((_, n) => !known.has(n));
 }
 
-function callerOf(row: AuthRow, i: number): Caller {
+function keyRate(row: AuthRow, i: number): Rate {
+  const { quota, reset_seconds } = row;
   const granted = i < row.granted;
+  const remaining = granted ? quota - (row.calls - row.granted + i + 1) : 0;
+  return { of: 'key', granted, quota, remaining, reset_seconds };
+}
+
+function accountRate(row: AuthRow, nth: number, { account: quota }: Quotas): Rate | null {
+  if (row.account_granted === null) return null;
+  const granted = nth < row.account_granted;
+  const remaining = granted ? quota - (row.account_calls - row.account_granted + nth + 1) : 0;
+  return { of: 'account', granted, quota, remaining, reset_seconds: row.account_reset_seconds };
+}
+
+/** The window that refuses the call, else the one with fewer calls left. */
+function nearest(key: Rate, account: Rate | null): Rate {
+  if (!key.granted || account === null) return key;
+  return !account.granted || account.remaining < key.remaining ? account : key;
+}
+
+function callerOf(row: AuthRow, rate: Rate): Caller {
   return {
     key_id: row.key_id,
     account_id: row.account_id,
@@ -132,16 +168,11 @@ function callerOf(row: AuthRow, i: number): Caller {
     open_jobs: row.open_jobs,
     models: row.models,
     open_requests: row.open_requests,
-    rate: {
-      granted,
-      quota: row.quota,
-      remaining: granted ? row.quota - (row.calls - row.granted + i + 1) : 0,
-      reset_seconds: row.reset_seconds,
-    },
+    rate,
   };
 }
 
-function countCalls(db: Connection, shown: Shown[], defaultRpm: number): Promise<AuthRow[]> {
+function countCalls(db: Connection, shown: Shown[], quotas: Quotas): Promise<AuthRow[]> {
   const hashes = shown.map(({ hash }) => hash);
   const counts = shown.map(({ members }) => members.length);
   const previous = shown.map((each) => each.previous);
@@ -150,7 +181,7 @@ function countCalls(db: Connection, shown: Shown[], defaultRpm: number): Promise
       select c.n::int - 1 as n, c.asked, c.previous, k.id as key_id, k.account_id,
         a.status = 'active' as active, a.price_ppm, k.models,
         k.monthly_limit_usd_micro, k.open_jobs, u.open_requests, coalesce(k.rpm,
-          ${defaultRpm}::int) as quota
+          ${quotas.key}::int) as quota
       from unnest(${hashes}::bytea[], ${counts}::int[], ${previous}::boolean[])
         with ordinality as c (hash, asked, previous, n)
       join keys k on k.hash = c.hash and k.revoked_at is null
@@ -174,6 +205,23 @@ function countCalls(db: Connection, shown: Shown[], defaultRpm: number): Promise
         asked = excluded.asked, quota = excluded.quota, used_at = excluded.used_at,
         previous_used_at = coalesce(excluded.previous_used_at, w.previous_used_at)
       returning key_id, calls, granted, started_at
+    ), together as (
+      insert into account_windows as w (account_id, started_at, calls, asked, granted)
+      select k.account_id, now(), least(sum(c.granted), ${quotas.account}::int)::int,
+        sum(c.granted)::int, least(sum(c.granted), ${quotas.account}::int)::int
+      from counted c join known k using (key_id) where k.quota <= ${quotas.account}::int
+      -- After the keys, and in order, for the same reason.
+      group by k.account_id order by k.account_id
+      on conflict (account_id) do update set
+        started_at = case when w.started_at <= now() - interval '60 s' then now()
+          else w.started_at end,
+        calls = case when w.started_at <= now() - interval '60 s' then excluded.calls
+          else greatest(w.calls, least(w.calls + excluded.asked, ${quotas.account}::int)) end,
+        granted = case when w.started_at <= now() - interval '60 s' then excluded.calls
+          else greatest(w.calls, least(w.calls + excluded.asked, ${quotas.account}::int))
+            - w.calls end,
+        asked = excluded.asked
+      returning account_id, calls, granted, started_at
     )
     select k.n, k.key_id, k.account_id, k.active, k.price_ppm, k.monthly_limit_usd_micro,
       k.open_jobs, k.models,
@@ -181,8 +229,13 @@ function countCalls(db: Connection, shown: Shown[], defaultRpm: number): Promise
       c.calls, c.granted,
       -- A call of another process that came first may have begun a moment later than this one.
       least(60, greatest(1, ceil(extract(epoch
-        from c.started_at + interval '60 s' - now()))))::int as reset_seconds
-    from known k join counted c using (key_id)`);
+        from c.started_at + interval '60 s' - now()))))::int as reset_seconds,
+      case when k.quota <= ${quotas.account}::int then t.granted end as account_granted,
+      coalesce(t.calls, 0) as account_calls,
+      least(60, greatest(1, ceil(extract(epoch
+        from coalesce(t.started_at, now()) + interval '60 s' - now()))))::int
+        as account_reset_seconds
+    from known k join counted c using (key_id) left join together t using (account_id)`);
 }
 
 interface OtherRow {

@@ -312,6 +312,20 @@ export function queueStates(
     order by u.n`);
 }
 
+/** How long the oldest request of this account has waited for this upstream; 0: none waits. */
+export async function waitedSeconds(
+  db: Connection,
+  upstream: string,
+  accountId: string,
+): Promise<number> {
+  const [row] = await db.run<{ seconds: number }>(sql`
+    select extract(epoch from now() - created_at)::float8 as seconds from requests
+    where status = 'IN_QUEUE' and not slot and upstream = ${upstream}
+      and account_id = ${accountId}
+    order by upstream, account_id, id limit 1`);
+  return row?.seconds ?? 0;
+}
+
 /** What an operator looks at. */
 export interface UpstreamState {
   name: string;

@@ -6,7 +6,7 @@ import { headerValues } from '../lib/headers.ts';
 import type { HttpDeps } from './deps.ts';
 import type { KeyViewer } from './viewers.ts';
 
-const policyName = 'calls';
+const policyNames = { key: 'calls', account: 'account-calls' };
 const windowSeconds = 60;
 
 /** The caller behind the key. Throws `unauthorized` or `rate_limited`; sets the rate headers. */
@@ -65,9 +65,10 @@ export function demandModel(caller: Spender, model_id: string, param: 'model_id'
   });
 }
 
-export function tooManyCalls({ quota, reset_seconds }: Rate): ApiError {
+export function tooManyCalls({ of, quota, reset_seconds }: Rate): ApiError {
+  const who = of === 'key' ? 'This key' : 'All keys of this account together';
   return new ApiError('rate_limited', {
-    message: `This key may make ${quota} calls a minute. Wait ${reset_seconds} s.`,
+    message: `${who} may make ${quota} calls a minute. Wait ${reset_seconds} s.`,
     details: {
       limit: quota,
       window_seconds: windowSeconds,
@@ -82,8 +83,9 @@ export const challenge = { 'www-authenticate': 'Key realm="farebox"' };
 
 export function setRateHeaders(
   reply: FastifyReply,
-  { quota, remaining, reset_seconds }: Rate,
+  { of, quota, remaining, reset_seconds }: Rate,
 ): void {
+  const policyName = policyNames[of];
   reply.header('ratelimit-policy', `"${policyName}";q=${quota};w=${windowSeconds}`);
   reply.header('ratelimit', `"${policyName}";r=${remaining};t=${reset_seconds}`);
   reply.header('ratelimit-limit', String(quota));

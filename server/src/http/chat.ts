@@ -39,19 +39,25 @@ export async function completions(
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<unknown> {
-  const { openChats, settings } = deps;
-  const { key_id } = req.caller;
-  if (!openChats.take(key_id, 1)) throw tooManyOpen(settings.openChats);
+  const { openChats, accountChats, settings } = deps;
+  const { key_id, account_id } = req.caller;
+  if (!openChats.take(key_id, 1)) throw tooManyOpen('This key', settings.openChats);
   try {
-    return await complete(req, reply, deps);
+    if (!accountChats.take(account_id, 1))
+      throw tooManyOpen('All keys of this account together', settings.account.open_chats);
+    try {
+      return await complete(req, reply, deps);
+    } finally {
+      accountChats.give(account_id, 1);
+    }
   } finally {
     openChats.give(key_id, 1);
   }
 }
 
-function tooManyOpen(limit: number): ApiError {
+function tooManyOpen(who: string, limit: number): ApiError {
   return new ApiError('rate_limited', {
-    message: `This key may have ${limit} chat calls open at once. Wait until one has ended.`,
+    message: `${who} may have ${limit} chat calls open at once. Wait until one has ended.`,
     details: { open_chats_limit: limit },
     headers: { 'retry-after': '5' },
   });
@@ -157,7 +163,7 @@ async function take(
 ): Promise<Taken> {
   const { max_tokens, quote } = ceiling(wanted, model, req.caller);
   const { key_id, account_id, monthly_limit_usd_micro } = req.caller;
-  const { routes, refusal } = await place(model, deps);
+  const { routes, refusal } = await place(model, account_id, deps);
   const request_id = newId();
   const submitted = await deps.submit({
     row: {

@@ -9,7 +9,7 @@ import type { Budget } from '../lib/budget.ts';
 import type { Database } from '../lib/sql.ts';
 import type { Lookup } from '../lib/fetch.ts';
 import type { Circuit } from '../operations/circuit.ts';
-import type { Submit, Submitted } from '../operations/submit.ts';
+import type { AccountLimits, Submit, Submitted } from '../operations/submit.ts';
 import type { WatchedStorage } from '../storage/watched.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import type { Metrics } from '../lib/metrics.ts';
@@ -56,6 +56,8 @@ export interface HttpDeps {
   chats: Set<Promise<unknown>>;
   /** Chat calls that are open here, by key. */
   openChats: Budget;
+  /** The same by account. */
+  accountChats: Budget;
   /** Chats that are read to their usage after their caller has left, by account. */
   drains: Budget;
   /** Uploads that are open here, by account. */
@@ -88,6 +90,8 @@ export interface HttpSettings {
   rpm: number;
   openJobs: number;
   openChats: number;
+  /** Of all keys of an account. */
+  account: AccountLimits & { open_chats: number; cancels_an_hour: number };
   /** Of one account. */
   openUploads: number;
   uploadMaxBytes: number;

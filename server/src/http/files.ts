@@ -81,7 +81,7 @@ async function take(
     });
   assertSpace(deps);
   // A length that nobody told is judged when it is known.
-  await assertRoom(account_id, Number(length ?? 0) || 1, deps);
+  const max_bytes = await assertRoom(account_id, Number(length ?? 0) || 1, deps);
   const { uploadLeastBytes, uploadWindowMs } = deps.settings.times;
   // Destroyed where it is refused, the body would hold up its connection for ever.
   const bytes = body.iterator({ destroyOnReturn: false });
@@ -115,7 +115,7 @@ async function take(
     size: BigInt(size),
     sha256,
     ttl_seconds,
-    max_bytes: deps.settings.filesMaxBytes,
+    max_bytes,
   };
   const times = await record(row, deps);
   reply.code(201);
@@ -147,7 +147,7 @@ async function record(row: Parameters<typeof files.insert>[1], deps: HttpDeps) {
     const times = await files.insert(deps.db, row);
     if (times) return times;
     if (await files.findOne(deps.db, row.id)) throw usedUp();
-    throw noRoom(await files.held(deps.db, row.account_id), deps.settings.filesMaxBytes);
+    throw noRoom(await files.held(deps.db, row.account_id), row.max_bytes);
   } catch (error) {
     // Without a row nobody would ever delete them.
     await deps.storage.remove(row.storage_key);
@@ -174,11 +174,36 @@ function usedUp(): ApiError {
   });
 }
 
-/** Refuses before the bytes are taken what would be refused after it. */
-async function assertRoom(account_id: string, size: number, deps: HttpDeps): Promise<void> {
-  const held = await files.held(deps.db, account_id);
+/** Uploads leave so much of a disk to outputs and to what else lies there. */
+const spareBytes = 512 * 1024 * 1024;
+
+/**
+ * Refuses before the bytes are taken what would be refused after it. Returns how much the account's
+ * files may take: no more than its upload leaves free for all others.
+ */
+async function assertRoom(account_id: string, size: number, deps: HttpDeps): Promise<number> {
+  const [held, free] = await Promise.all([
+    files.held(deps.db, account_id),
+    deps.storage.freeBytes(),
+  ]);
+  if (!held.had_money) throw neverPaid();
   const { filesMaxBytes } = deps.settings;
-  if (held.bytes + BigInt(size) > filesMaxBytes) throw noRoom(held, filesMaxBytes);
+  const taken = Number(held.bytes);
+  const share = free === null ? Infinity : Math.floor((free - spareBytes + taken) / 2);
+  const max = Math.min(filesMaxBytes, Math.max(0, share));
+  if (taken + size > max) throw noRoom(held, max);
+  return max;
+}
+
+function neverPaid(): ApiError {
+  return new ApiError('insufficient_balance', {
+    message: 'Files are kept for accounts that have been topped up. Top up first, then upload.',
+    details: {
+      required_usd_micro: '1',
+      available_usd_micro: '0',
+      reserved_usd_micro: '0',
+    },
+  });
 }
 
 function noRoom({ bytes, first_expires_at }: files.FilesHeld, maxBytes: number): ApiError {

@@ -54,6 +54,10 @@ function isOwnOutput(url: string, deps: HttpDeps, refuse: (reason: string) => Ap
   );
 }
 
+/** Names that one input may have looked up. */
+const hostsMax = 8;
+const tooManyHosts = `names one host more than the ${hostsMax} that an input may name`;
+
 /** Every address has to be public, every file a living one of the account. */
 export async function checkMedia(
   media: MediaInputs,
@@ -65,8 +69,12 @@ export async function checkMedia(
     const no = (reason: string) => refuse(path, reason);
     return isOwnOutput(url, deps, no) ? null : hostToJudge(url, deps, false, no);
   });
-  const named = hosts.filter((host) => host !== null);
-  const where = await allResolveToPublic(new Set(named), deps.lookup, deps.own);
+  const named = new Set<string>();
+  hosts.forEach((host, i) => {
+    if (host !== null && named.add(host).size > hostsMax)
+      throw refuse(media.urls[i]!.path, tooManyHosts);
+  });
+  const where = await allResolveToPublic(named, deps.lookup, deps.own);
   hosts.forEach((host, i) => {
     if (host !== null && where.get(host) === 'not_public')
       throw refuse(media.urls[i]!.path, notPublic);

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import { isIP } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import type { HttpDeps } from './deps.ts';
@@ -37,11 +38,12 @@ export async function metrics(
   const token = deps.settings.metricsToken;
   const allowed =
     token === null
-      ? isLoopback(req.socket.remoteAddress) && !isForwarded(req)
+      ? isLoopback(req.socket.remoteAddress) && isLocalHost(req) && !isForwarded(req)
       : bearer(req) !== null && same(bearer(req)!, token);
   if (!allowed)
     throw new ApiError('forbidden', {
-      message: 'Metrics are for this machine, or for holders of the metrics token.',
+      message:
+        'Metrics are for this machine, by its address or as localhost, or for holders of the metrics token.',
     });
   reply.type(deps.metrics.registry.contentType);
   return deps.metrics.registry.metrics();
@@ -49,6 +51,12 @@ export async function metrics(
 
 function isLoopback(address: string | undefined): boolean {
   return address !== undefined && /^(127\.|::1$|::ffff:127\.)/.test(address);
+}
+
+/** A page that a browser on this machine has open could name this address by a name of its own. */
+function isLocalHost({ headers }: FastifyRequest): boolean {
+  const host = (headers.host ?? '').replace(/:\d+$/, '');
+  return host === 'localhost' || isIP(host.replace(/^\[|\]$/g, '')) !== 0;
 }
 
 /** A proxy on this machine hands over calls from anywhere. */

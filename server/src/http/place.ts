@@ -13,14 +13,14 @@ export interface Placed {
 }
 
 /** The upstreams of a model that take work now; else why none does: 503. */
-export async function place(model: Model, deps: HttpDeps): Promise<Placed> {
+export async function place(model: Model, account_id: string, deps: HttpDeps): Promise<Placed> {
   const routes = routesInOrder(model.upstreams, Math.random());
   const refusal = closedHere(deps, model.kind !== 'text');
   if (refusal) return { routes, refusal };
   const open: ModelUpstream[] = [];
   const closed: { cause: string; seconds: number }[] = [];
   for (const route of routes) {
-    const why = await deps.queue.closed(route.upstream, route.model);
+    const why = await deps.queue.closed({ ...route, account_id });
     if (why === null) open.push(route);
     else closed.push({ cause: `${route.upstream} ${why.reason}`, seconds: why.seconds });
   }

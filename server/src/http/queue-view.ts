@@ -11,7 +11,13 @@ export interface QueueView {
   /** Position that a new request takes; the next one to ask gets the one behind it. */
   enter(upstream: string, requestId: string): Promise<number>;
   /** Why this upstream takes nothing of this model now, and for how long; null where it does. */
-  closed(upstream: string, model: string): Promise<{ reason: string; seconds: number } | null>;
+  closed(wanted: Wanted): Promise<{ reason: string; seconds: number } | null>;
+}
+
+interface Wanted {
+  upstream: string;
+  model: string;
+  account_id: string;
 }
 
 export const positionMax = 1_000;
@@ -26,6 +32,7 @@ interface View {
 
 export function createQueueView(
   read: (upstreams: string[], limit: number) => Promise<QueueState[]>,
+  waitedSeconds: (upstream: string, accountId: string) => Promise<number>,
   queueAgeSeconds: number,
 ): QueueView {
   const views = new Map<string, View>();
@@ -63,12 +70,15 @@ export function createQueueView(
       entered.splice(countBelow(entered, requestId), 0, requestId);
       return position;
     },
-    async closed(upstream, model) {
+    async closed({ upstream, model, account_id }) {
       const { state } = await view(upstream);
       const seconds = Math.max(state.paused_seconds, state.resting_models[model] ?? 0);
       if (seconds > 0) return { reason: 'is resting after failures', seconds };
-      if (state.oldest_seconds > queueAgeSeconds)
-        return { reason: 'has a queue that is too long', seconds: 30 };
+      // Of a longer queue not every account is seen.
+      const mayBeOld = state.oldest_seconds > queueAgeSeconds || state.ids.length === positionMax;
+      // Others' backlog is not this account's: claims go round the accounts.
+      if (mayBeOld && (await waitedSeconds(upstream, account_id)) > queueAgeSeconds)
+        return { reason: 'has jobs of this account that wait for too long', seconds: 30 };
       return null;
     },
   };

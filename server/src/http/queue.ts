@@ -3,7 +3,7 @@ import type { Model } from '../core/catalog.ts';
 import { ApiError } from '../core/errors.ts';
 import { fingerprint, idempotencyKey } from '../core/fingerprint.ts';
 import { fieldOf, invalid, mediaInputs } from '../core/media-input.ts';
-import { unknownInputs, validateInput, withoutNulls } from '../core/model-input.ts';
+import { keptInput, unknownInputs, validateInput, withoutNulls } from '../core/model-input.ts';
 import { price } from '../core/price.ts';
 import { quoteToJson, withUnknown } from '../core/quote-json.ts';
 import { submittedBody } from '../core/views.ts';
@@ -47,7 +47,7 @@ export async function enqueue(
   const { webhook_url, input } = await takeWebhook(asked.webhook_url, body, deps);
   const quote = price(model, input, caller.price_ppm);
   await checkInput(model, input, caller.account_id, deps);
-  const { routes, refusal } = await place(model, deps);
+  const { routes, refusal } = await place(model, caller.account_id, deps);
   const { upstream, model: upstream_model } = routes[0]!;
   if (refusal && idempotency_key === null) throw refusal;
   const unknown = unknownInputs(model, input);
@@ -68,7 +68,7 @@ export async function enqueue(
         idempotency_key === null
           ? null
           : fingerprint({ method: 'POST', path, body: input, webhook_url }),
-      input: JSON.stringify(input),
+      input: JSON.stringify(keptInput(model, input)),
       quote: JSON.stringify(withUnknown(quoteToJson(quote), unknown)),
       queue_position: await deps.queue.enter(upstream, id),
       webhook_url,
@@ -77,6 +77,7 @@ export async function enqueue(
     },
     monthly_limit_usd_micro: caller.monthly_limit_usd_micro,
     open_jobs: openJobs,
+    account: deps.settings.account,
     refusal,
   });
   if (submitted.replayed) reply.header('idempotent-replayed', 'true');

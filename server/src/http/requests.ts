@@ -27,6 +27,7 @@ import {
   type Query,
 } from './query.ts';
 import { accessOver } from './viewers.ts';
+import { mayTry } from './web/throttle.ts';
 
 const waitMaxSeconds = 60;
 const pageDefault = 20;
@@ -133,6 +134,7 @@ export async function cancel(req: Keyed, _reply: FastifyReply, deps: HttpDeps): 
   const { id, account_id, key_id } = row;
   const { model_id, upstream } = row;
   const opens_job = row.kind !== 'text';
+  if (row.status === 'IN_QUEUE') await countCancel(account_id, deps);
   const cancelled =
     row.status === 'IN_QUEUE' &&
     (await deps.end({
@@ -148,6 +150,17 @@ export async function cancel(req: Keyed, _reply: FastifyReply, deps: HttpDeps): 
   if (cancelled) return { request_id: id, status: 'CANCELLED' };
   const now = await deps.status(id);
   throw new ApiError('not_cancellable', { details: { status: now?.status ?? row.status } });
+}
+
+/** A cancel is free, and what it leaves is kept: so there are not any number of them. */
+async function countCancel(account_id: string, { db, settings }: HttpDeps): Promise<void> {
+  const max = settings.account.cancels_an_hour;
+  if (await mayTry(db, 'cancel', account_id, { max, seconds: 3600 })) return;
+  throw new ApiError('rate_limited', {
+    message: `An account may cancel ${max} jobs in an hour. This one goes on; cancel it later.`,
+    details: { account_cancels_limit: max },
+    headers: { 'retry-after': '600' },
+  });
 }
 
 /** GET /requests */

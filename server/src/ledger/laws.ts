@@ -171,6 +171,15 @@ export const laws: Law[] = [
       where u.open_requests <> coalesce(q.open, 0)`,
   },
   {
+    name: 'account_jobs_recompute',
+    says: 'the open jobs an account counts are those of its keys',
+    broken: `
+      select b.account_id, b.open_requests, coalesce(u.open, 0) as open from balances b left join (
+        select account_id, sum(open_requests) as open from key_usage group by account_id) u
+        using (account_id)
+      where b.open_requests <> coalesce(u.open, 0)`,
+  },
+  {
     name: 'open_request_has_alarm',
     says: 'a request that is not final wakes up',
     broken: `select id, status from requests where status in ('IN_QUEUE', 'IN_PROGRESS')

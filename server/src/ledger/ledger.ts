@@ -42,6 +42,15 @@ interface Balance {
   debits_posted: bigint;
   credits_posted: bigint;
   last_seq: bigint;
+  open_requests: number;
+  /** Of the running day (UTC). */
+  kept_bytes: bigint;
+}
+
+/** What counts towards an account's ceilings. */
+export interface Holding {
+  open_requests: number;
+  kept_bytes: bigint;
 }
 
 export interface Funds {
@@ -54,6 +63,9 @@ export interface Hold {
   account_id: string;
   key_id: string;
   amount: bigint;
+  opens_job: boolean;
+  /** Of the input that is kept. */
+  bytes: number;
 }
 
 export interface Settlement {
@@ -64,6 +76,7 @@ export interface Settlement {
   reserved: bigint;
   /** What is taken; the rest of the reservation returns. Null: a release, all of it returns. */
   charge: bigint | null;
+  closes_job: boolean;
 }
 
 export class Books {
@@ -81,11 +94,17 @@ export class Books {
     return { available_usd_micro: available(balance), reserved_usd_micro: balance.debits_pending };
   }
 
+  holding(accountId: string): Holding {
+    return this.#balance(accountId);
+  }
+
   /** False where the available balance does not cover the amount; then nothing is changed. */
   reserve(hold: Hold): boolean {
     const balance = this.#balance(hold.account_id);
     if (available(balance) < hold.amount) return false;
     balance.debits_pending += hold.amount;
+    if (hold.opens_job) balance.open_requests += 1;
+    balance.kept_bytes += BigInt(hold.bytes);
     this.#add(
       balance,
       hold.request_id,
@@ -108,6 +127,7 @@ export class Books {
       throw new Error(`charge ${charge} outside the reservation ${reserved} of ${request_id}`);
     }
     balance.debits_pending -= reserved;
+    if (settlement.closes_job) balance.open_requests -= 1;
     const links = { pending_id: request_id };
     if (charge === null) {
       this.#add(balance, id, 'release', account_id, operatorAccounts.revenue, reserved, links);
@@ -159,6 +179,8 @@ export class Books {
         debits_posted: after.debits_posted - before.debits_posted,
         credits_posted: after.credits_posted - before.credits_posted,
         last_seq: after.last_seq - before.last_seq,
+        open_requests: after.open_requests - before.open_requests,
+        kept_bytes: after.kept_bytes - before.kept_bytes,
       };
     });
     return { balances, transfers: this.#transfers };
@@ -210,7 +232,9 @@ export async function openBooks(tx: Transaction, accountIds: string[]): Promise<
   // In id order: two transactions that touch the same accounts in another order would wait for each
   // other for ever.
   const rows = await tx.run<Balance>(sql`
-    select account_id, debits_pending, debits_posted, credits_posted, last_seq from balances
+    select account_id, debits_pending, debits_posted, credits_posted, last_seq, open_requests,
+      case when kept_on >= (now() at time zone 'utc')::date then kept_bytes else 0 end as kept_bytes
+    from balances
     where account_id = any(${[...new Set(accountIds)]}::uuid[]) order by account_id for update`);
   return new Books(rows);
 }
@@ -234,12 +258,19 @@ export function writeBooks(tx: Transaction, books: Books): void {
     update balances b set
       debits_pending = b.debits_pending + d.debits_pending,
       debits_posted = b.debits_posted + d.debits_posted,
-      credits_posted = b.credits_posted + d.credits_posted, last_seq = b.last_seq + d.last_seq
+      credits_posted = b.credits_posted + d.credits_posted, last_seq = b.last_seq + d.last_seq,
+      open_requests = b.open_requests + d.open_requests,
+      kept_on = greatest(b.kept_on, (now() at time zone 'utc')::date),
+      kept_bytes = d.kept_bytes
+        + case when b.kept_on >= (now() at time zone 'utc')::date then b.kept_bytes else 0 end
     from unnest(${balances.map((b) => b.account_id)}::uuid[],
       ${balances.map((b) => b.debits_pending)}::bigint[],
       ${balances.map((b) => b.debits_posted)}::bigint[],
       ${balances.map((b) => b.credits_posted)}::bigint[],
-      ${balances.map((b) => b.last_seq)}::bigint[])
-      as d (account_id, debits_pending, debits_posted, credits_posted, last_seq)
+      ${balances.map((b) => b.last_seq)}::bigint[],
+      ${balances.map((b) => b.open_requests)}::int[],
+      ${balances.map((b) => b.kept_bytes)}::bigint[])
+      as d (account_id, debits_pending, debits_posted, credits_posted, last_seq, open_requests,
+        kept_bytes)
     where b.account_id = d.account_id`);
 }

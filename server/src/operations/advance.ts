@@ -72,7 +72,8 @@ export function decideEndings(
     const written = writtenAs(ending);
     // Alone with its fault: the others of this turn go on.
     if (written instanceof Error) return written;
-    books.settle({ id: newId(), request_id, account_id, reserved, charge });
+    const closes_job = opens_job;
+    books.settle({ id: newId(), request_id, account_id, reserved, charge, closes_job });
     usage.settle(key_id, month, reserved, charge ?? 0n, opens_job);
     ended.push(written);
     // A second ending of the same request in this batch finds it gone.

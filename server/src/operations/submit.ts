@@ -11,10 +11,18 @@ export interface Submit {
   monthly_limit_usd_micro: bigint | null;
   /** Jobs of this key that may be open at once; null for chat calls, which are no jobs. */
   open_jobs: number | null;
+  /** What all keys of its account may do together; chat calls have none. */
+  account?: AccountLimits;
   /**
    * Why nothing new is taken at the moment; a repeat of an earlier submit is answered all the same.
    */
   refusal: ApiError | null;
+}
+
+export interface AccountLimits {
+  open_jobs: number;
+  /** Of inputs, in one day. */
+  bytes_a_day: number;
 }
 
 export interface Submitted {
@@ -96,6 +104,8 @@ function refuse(submit: Submit, books: Books, usage: KeyUsage): ApiError | null 
   const { row, open_jobs, monthly_limit_usd_micro: limit } = submit;
   const spending = usage.spending(row.key_id);
   if (open_jobs !== null && spending.open_requests >= open_jobs) return tooManyOpenJobs(open_jobs);
+  const beyond = submit.account && beyondAccount(submit, submit.account, books);
+  if (beyond) return beyond;
   if (limit !== null && spending.spent_usd_micro + row.quoted_usd_micro > limit) {
     const required = formatUsd(row.quoted_usd_micro);
     const left = formatUsd(
@@ -113,7 +123,9 @@ function refuse(submit: Submit, books: Books, usage: KeyUsage): ApiError | null 
   }
   const funds = books.funds(row.account_id);
   const { id: request_id, account_id, key_id, quoted_usd_micro: amount } = row;
-  if (!books.reserve({ request_id, account_id, key_id, amount })) {
+  const opens_job = row.call_seconds === null;
+  const bytes = bytesOf(row);
+  if (!books.reserve({ request_id, account_id, key_id, amount, opens_job, bytes })) {
     return new ApiError('insufficient_balance', {
       message: `This call reserves $${formatUsd(amount)}, and $${formatUsd(funds.available_usd_micro)} is available. Top up and send the request again.`,
       details: {
@@ -121,6 +133,35 @@ function refuse(submit: Submit, books: Books, usage: KeyUsage): ApiError | null 
         available_usd_micro: String(funds.available_usd_micro),
         reserved_usd_micro: String(funds.reserved_usd_micro),
       },
+    });
+  }
+  return null;
+}
+
+function bytesOf({ input }: requests.NewRequest): number {
+  return Buffer.byteLength(input);
+}
+
+function beyondAccount(
+  { row, open_jobs }: Submit,
+  limits: AccountLimits,
+  books: Books,
+): ApiError | null {
+  const held = books.holding(row.account_id);
+  // A key that the operator gave more lifts the ceiling to its own figure.
+  const jobs = Math.max(limits.open_jobs, open_jobs ?? 0);
+  if (held.open_requests >= jobs) {
+    return new ApiError('rate_limited', {
+      message: `This account has ${jobs} open jobs, as many as all its keys may have together. Wait for one to end, or cancel one.`,
+      details: { account_open_jobs_limit: jobs },
+      headers: { 'retry-after': '5' },
+    });
+  }
+  if (held.kept_bytes + BigInt(bytesOf(row)) > limits.bytes_a_day) {
+    return new ApiError('rate_limited', {
+      message: `The inputs that an account submits in one day (UTC) may take ${limits.bytes_a_day} bytes, and this one does not fit. Upload large files and name their file_id instead, or go on tomorrow.`,
+      details: { account_bytes_a_day: limits.bytes_a_day, used_bytes: Number(held.kept_bytes) },
+      headers: { 'retry-after': '3600' },
     });
   }
   return null;

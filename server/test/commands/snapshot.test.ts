@@ -126,7 +126,7 @@ describe('a snapshot', () => {
     const [caller, stranger] = await authenticateMany(
       target.db,
       [hashKey(filled.key), hashKey('fbx_x')],
-      600,
+      { key: 600, account: 3000 },
     );
     assert.ok(caller && !('lapsed' in caller));
     assert.equal(caller.account_id, filled.account_id);

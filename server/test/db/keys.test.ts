@@ -34,7 +34,7 @@ async function newKey(
 }
 
 const call = async (hashes: Buffer[], rpm = 600) => {
-  const found = await keys.authenticateMany(database.db, hashes, rpm);
+  const found = await keys.authenticateMany(database.db, hashes, { key: rpm, account: 5 * rpm });
   assert.ok(found.every((one) => one === null || !('lapsed' in one)));
   return found as (keys.Caller | null)[];
 };
@@ -107,7 +107,7 @@ const change = (key: Key, set: string) =>
   database.db.run(rawSql(`update keys set ${set} where id = $1`, [key.key_id]));
 /** What is said of one hash. */
 const judged = async (hash: Buffer) =>
-  (await keys.authenticateMany(database.db, [hash], 600))[0] ?? null;
+  (await keys.authenticateMany(database.db, [hash], { key: 600, account: 3000 }))[0] ?? null;
 const lapsedOf = async (hash: Buffer) => {
   const found = await judged(hash);
   return found && 'lapsed' in found ? found.lapsed : null;
@@ -125,7 +125,10 @@ describe('the end of a key', () => {
     await change(key, "expires_at = now() + interval '1 hour'");
     assert.ok((await call([key.hash]))[0]);
     await change(key, 'expires_at = now()');
-    const [one, two] = await keys.authenticateMany(database.db, [key.hash, key.hash], 600);
+    const [one, two] = await keys.authenticateMany(database.db, [key.hash, key.hash], {
+      key: 600,
+      account: 3000,
+    });
     assert.ok(one && 'lapsed' in one && two && 'lapsed' in two);
     assert.equal(one.lapsed, 'expired');
     assert.ok(one.at.getTime() <= Date.now());

@@ -140,7 +140,8 @@ const growing = new Set([
 
 type Ask = (db: Database & Transaction) => unknown;
 const asked: Record<string, Ask> = {
-  authenticate: (c) => keys.authenticateMany(c, [sample.hash, Buffer.alloc(32)], 600),
+  authenticate: (c) =>
+    keys.authenticateMany(c, [sample.hash, Buffer.alloc(32)], { key: 600, account: 3000 }),
   'a page of keys': (c) =>
     keys.page(c, { account_id: sample.account, is_active: true, below_id: sample.key, limit: 51 }),
   'a page of all keys': (c) =>

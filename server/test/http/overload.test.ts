@@ -251,6 +251,16 @@ describe('/metrics', () => {
     }
   });
 
+  test('not for a page that a browser on this machine has open under a name of its own', async () => {
+    const { port } = new URL(service.base);
+    const ask = (host: string) =>
+      exchange(service.base, `GET /metrics HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+    for (const host of [`evil.example:${port}`, `127.0.0.1.evil.example:${port}`, 'localhost.evil'])
+      assert.equal((await ask(host)).replies[0]?.status, 403, host);
+    for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`, 'localhost'])
+      assert.equal((await ask(host)).replies[0]?.status, 200, host);
+  });
+
   const outside = Object.values(networkInterfaces())
     .flat()
     .find((entry) => entry && !entry.internal && entry.family === 'IPv4')?.address;

@@ -38,7 +38,7 @@ export interface Person {
  * stopped, its books have to be right, whatever was done.
  */
 export async function startWebService(options: ServiceOptions = {}): Promise<Service> {
-  const env = { FAREBOX_TRUSTED_PROXIES: '1', ...options.env };
+  const env = { FAREBOX_TRUSTED_PROXIES: '1', FAREBOX_SIGN_UP: 'open', ...options.env };
   const service = await startService({ ...options, env });
   const { stop } = service;
   service.stop = () => service.audit().finally(stop);

@@ -158,7 +158,8 @@ const sabotages: Sabotage[] = [
       insert into requests (id, account_id, key_id, model_id, kind, upstream, status, wake_at, quoted_usd_micro)
         values (gen_random_uuid(), :who, :key, 'm', 'image', 'u', 'IN_QUEUE', now(), 0);
       insert into request_inputs (request_id, account_id, input, quote) select id, account_id, '{}', '{"price_usd_micro":"0"}' from requests where upstream = 'u';
-      update key_usage set open_requests = open_requests + 1 where key_id = :key`,
+      update key_usage set open_requests = open_requests + 1 where key_id = :key;
+      update balances set open_requests = open_requests + 1 where account_id = :who`,
     breaks: ['request_and_reserve_agree'],
   },
   {
@@ -243,7 +244,12 @@ const sabotages: Sabotage[] = [
   {
     what: 'a job that a key lost count of',
     sql: 'update key_usage set open_requests = open_requests - 1 where key_id = :key',
-    breaks: ['key_jobs_recompute'],
+    breaks: ['key_jobs_recompute', 'account_jobs_recompute'],
+  },
+  {
+    what: 'a job that an account lost count of',
+    sql: 'update balances set open_requests = open_requests - 1 where account_id = :who',
+    breaks: ['account_jobs_recompute'],
   },
   {
     what: 'a queued request that will never wake',

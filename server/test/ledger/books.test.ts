@@ -289,9 +289,18 @@ describe('the books refuse what no caller should ask', () => {
   const account_id = newId();
   const open = () =>
     new Books([
-      { account_id, debits_pending: 50n, debits_posted: 0n, credits_posted: 100n, last_seq: 3n },
+      {
+        account_id,
+        debits_pending: 50n,
+        debits_posted: 0n,
+        credits_posted: 100n,
+        last_seq: 3n,
+        open_requests: 1,
+        kept_bytes: 2n,
+      },
     ]);
-  const settlement = { id: newId(), request_id: newId(), account_id, reserved: 50n };
+  const ids = { id: newId(), request_id: newId(), account_id };
+  const settlement = { ...ids, reserved: 50n, closes_job: true };
 
   test('an account whose balance is not open', () => {
     assert.throws(() => open().funds(newId()), /no balance is open/);
@@ -311,13 +320,22 @@ describe('the books refuse what no caller should ask', () => {
 
   test('a refused reservation changes nothing', () => {
     const books = open();
-    const hold = { request_id: newId(), account_id, key_id: newId() };
+    const who = { request_id: newId(), account_id, key_id: newId() };
+    const hold = { ...who, opens_job: true, bytes: 7 };
     assert.equal(books.reserve({ ...hold, amount: 51n }), false);
     assert.deepEqual(books.changes(), { balances: [], transfers: [] });
     assert.equal(books.reserve({ ...hold, amount: 50n }), true);
     const { balances, transfers } = books.changes();
     assert.deepEqual(balances, [
-      { account_id, debits_pending: 50n, debits_posted: 0n, credits_posted: 0n, last_seq: 1n },
+      {
+        account_id,
+        debits_pending: 50n,
+        debits_posted: 0n,
+        credits_posted: 0n,
+        last_seq: 1n,
+        open_requests: 1,
+        kept_bytes: 7n,
+      },
     ]);
     assert.deepEqual(
       transfers.map(({ seq, kind, available_after }) => [seq, kind, available_after]),

@@ -42,7 +42,9 @@ export const upload: RouteDocs = {
     'PDF and plain text, at most 100 MiB unless the operator says otherwise. Kept 7 days; usable ' +
     'by the account that uploaded it. The files of one account take at most 10 GiB together, unless ' +
     'the operator says otherwise; beyond it 413, with `details.max_bytes_in_all`, `used_bytes` and ' +
-    '`first_expires_at`. While the disk is nearly full: 503. An account has at most 32 uploads ' +
+    '`first_expires_at`; as little as is left free for all others, where that is less. An account ' +
+    'that was never topped up uploads nothing (402). ' +
+    'While the disk is nearly full: 503. An account has at most 32 uploads ' +
     'open at once, unless the operator says otherwise (429, `details.open_uploads_limit`); one of ' +
     'which fewer than 8 KiB come in 20 seconds is cut off.',
   body: { required: true, description: 'The bytes of the file.', content: bytes },
@@ -62,7 +64,7 @@ export const upload: RouteDocs = {
       ),
     },
   },
-  errors: ['bad_request', 'payload_too_large', 'unsupported_media_type'],
+  errors: ['bad_request', 'insufficient_balance', 'payload_too_large', 'unsupported_media_type'],
 };
 
 /** GET /files/{file_id} */

@@ -18,14 +18,15 @@ export const headers = {
   ),
   RateLimitPolicy: h(
     'RateLimit-Policy',
-    'The limit in force: `q` calls in a window of `w` seconds.',
-    str('^"calls";q=[0-9]+;w=[0-9]+$'),
+    'The limit in force: `q` calls in a window of `w` seconds; `account-calls` where that of all ' +
+      'keys of the account has fewer left.',
+    str('^"(account-)?calls";q=[0-9]+;w=[0-9]+$'),
     '"calls";q=600;w=60',
   ),
   RateLimit: h(
     'RateLimit',
-    'Where the key stands: `r` calls left, `t` seconds until the window ends.',
-    str('^"calls";r=[0-9]+;t=[0-9]+$'),
+    'Where that limit stands: `r` calls left, `t` seconds until the window ends.',
+    str('^"(account-)?calls";r=[0-9]+;t=[0-9]+$'),
     '"calls";r=599;t=60',
   ),
   RateLimitLimit: h('RateLimit-Limit', 'Calls a minute.', int(), 600),
