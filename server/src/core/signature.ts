@@ -110,6 +110,22 @@ export function verifyCallback(
   return sigForm.test(sig) && isSigned(secrets, sig, callbackLines(link));
 }
 
+/** For a browser in which somebody has signed in with this address. `id` is its UUID. */
+export function signDevice(secret: Buffer, id: string, email: string): string {
+  return `${id}.${signatureOf(secret, deviceLines(id, email))}`;
+}
+
+/** The id of the browser if it was signed for this address, else null. */
+export function verifyDevice(
+  secrets: readonly Buffer[],
+  presented: string,
+  email: string,
+): string | null {
+  const [id = '', sig = '', ...rest] = presented.split('.');
+  if (rest.length > 0 || !isUuid(id) || !sigForm.test(sig)) return null;
+  return isSigned(secrets, sig, deviceLines(id, email)) ? id : null;
+}
+
 function judge(
   secrets: readonly Buffer[],
   { exp, sig, now_seconds }: Presented,
@@ -135,6 +151,10 @@ function uploadLines({ id, key_id }: UploadLink, exp: string): string[] {
 
 function callbackLines({ upstream, request_id, attempt }: CallbackLink): string[] {
   return ['v1', 'POST', upstream, request_id, String(attempt)];
+}
+
+function deviceLines(id: string, email: string): string[] {
+  return ['v1', 'DEVICE', id, email];
 }
 
 /**

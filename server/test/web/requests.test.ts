@@ -139,11 +139,17 @@ describe('the small picture of a request', () => {
     return (await sharp(Buffer.from(await reply.arrayBuffer())).metadata()).width;
   }
 
-  test('is a WebP that browsers keep', async () => {
+  test('is a WebP that browsers show again only after they have asked', async () => {
     const reply = await small(made[0]!);
     assert.equal(reply.status, 200);
     assert.equal(reply.headers.get('content-type'), 'image/webp');
-    assert.match(reply.headers.get('cache-control')!, /^private, max-age/);
+    assert.equal(reply.headers.get('cache-control'), 'private, no-cache');
+    const etag = { 'if-none-match': reply.headers.get('etag')! };
+    const path = `/requests/${made[0]!}/thumbnail`;
+    const known = await ada.of(account.account_id).call('GET', path, undefined, etag);
+    assert.deepEqual([known.status, known.text], [304, '']);
+    const out = await stranger(service).of(account.account_id).call('GET', path, undefined, etag);
+    assert.equal(out.status, 401, 'nobody is signed in');
     assert.ok(reply.text.startsWith('RIFF'));
   });
 

@@ -4,11 +4,12 @@ import { expiry } from '../../core/views.ts';
 import * as requests from '../../db/requests.ts';
 import { isUuid } from '../../lib/id.ts';
 import { thumbnailSizes } from '../../storage/thumbnail.ts';
+import { matches } from '../cached.ts';
 import { optionalOneOf, optionalText, type Query } from '../query.ts';
 import type { Visit, WebDeps } from '../web/visit.ts';
 
-/** The bytes behind it never change, and are gone after a day. */
-const cacheControl = 'private, max-age=3600, immutable';
+/** A browser asks each time, so that it shows nothing after a sign-out. */
+const cacheControl = 'private, no-cache';
 
 /**
  * GET /requests/:request_id/thumbnail?index=&size=: a picture that a request made, the first one if
@@ -30,11 +31,12 @@ export async function thumbnail(
   if (isOver) throw new ApiError('expired');
   const outputs = await requests.findOutputs(deps.db, [id]);
   const output = outputs.find((each) => String(each.index) === index);
+  const etag = `"${output?.sha256}-${size}"`;
+  const headers = { etag, 'cache-control': cacheControl };
+  if (output && matches(visit.headers['if-none-match'], etag))
+    return reply.code(304).headers(headers).send();
   // What is no picture after all has no small one either.
   const bytes = output ? await deps.thumbnails.of(output, size).catch(() => null) : null;
   if (bytes === null) throw new ApiError('not_found');
-  return reply
-    .type('image/webp')
-    .headers({ 'cache-control': cacheControl, 'x-content-type-options': 'nosniff' })
-    .send(bytes);
+  return reply.type('image/webp').headers(headers).send(bytes);
 }

@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
+import { signDevice, verifyDevice } from '../../core/signature.ts';
 import * as invitations from '../../db/invitations.ts';
 import * as people from '../../db/people.ts';
+import { newId } from '../../lib/id.ts';
 import { Refused } from '../../operations/account.ts';
 import {
   acceptInvitation,
@@ -9,7 +11,7 @@ import {
   resetLink,
   signUp as makePerson,
 } from '../../operations/person.ts';
-import { passwordMax, passwordMin } from './auth-library.ts';
+import { cookiePrefix, passwordMax, passwordMin } from './auth-library.ts';
 import { againLetter, knownLetter } from './letters.ts';
 import { libraryCall, passOn } from './library-call.ts';
 import { mayTry, networkOf, throttle, type Throttle } from './throttle.ts';
@@ -70,15 +72,50 @@ export async function auth(
 ): Promise<unknown> {
   const { path, form, request } = await libraryCall(req, deps);
   const tries = request.method === 'POST' ? triesOfEmail[path] : undefined;
-  const { email } = form;
-  if (tries && typeof email === 'string') {
-    // First, or who is refused here would still use up what others may try with their address.
-    await throttle(deps, `${path} from`, networkOf(req.ip), tries.network);
-    await throttle(deps, path, email.toLowerCase(), tries.email);
+  const email = typeof form.email === 'string' ? form.email.toLowerCase() : null;
+  if (tries && email !== null) {
+    const device = knownDevice(req, email, deps);
+    if (device === null) {
+      // First, or who is refused here would still use up what others may try with their address.
+      await throttle(deps, `${path} from`, networkOf(req.ip), tries.network);
+      await throttle(deps, path, email, tries.email);
+    } else {
+      // Tries that strangers make with the address do not count here.
+      await throttle(deps, `${path} device`, device, tries.email);
+    }
   }
   const person = guesses.has(path) ? (await findSession(req, deps.auth))?.session.person_id : null;
   if (person) await throttle(deps, 'guess', person, guessesOfPerson);
-  return passOn(await deps.auth.handle(request), reply);
+  const response = await deps.auth.handle(request);
+  if (path === '/sign-in/email' && response.ok && email !== null)
+    rememberDevice(reply, email, deps);
+  return passOn(response, reply);
+}
+
+/** The longest that browsers keep a cookie. */
+const deviceSeconds = 400 * 24 * 3600;
+
+function deviceCookie({ web }: WebDeps): string {
+  return `${cookiePrefix(web.origin())}.device`;
+}
+
+/** The id of a browser in which somebody has signed in with this address before; else null. */
+function knownDevice(req: FastifyRequest, email: string, deps: WebDeps): string | null {
+  const name = `${deviceCookie(deps)}=`;
+  const cookies = (req.headers.cookie ?? '').split(/; */);
+  const given = cookies.find((cookie) => cookie.startsWith(name));
+  return given === undefined ? null : verifyDevice(deps.secrets, given.slice(name.length), email);
+}
+
+/** Opens nothing: it only keeps this browser's tries apart from those of strangers. */
+function rememberDevice(reply: FastifyReply, email: string, deps: WebDeps): void {
+  const name = deviceCookie(deps);
+  const secure = name.startsWith('__Host-') ? '; Secure' : '';
+  const value = signDevice(deps.secrets[0]!, newId(), email);
+  reply.header(
+    'set-cookie',
+    `${name}=${value}; Path=/; Max-Age=${deviceSeconds}; HttpOnly; SameSite=Lax${secure}`,
+  );
 }
 
 /**

@@ -27,7 +27,8 @@ export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps)
       bodyLimit: Number.MAX_SAFE_INTEGER,
       config: { isStranger: route.need === 'anyone' && route.method !== 'GET' },
       onRequest: async (req, reply) => {
-        if (route.path.startsWith('/api/')) reply.header('cache-control', 'no-store');
+        if (route.path.startsWith('/api/'))
+          reply.headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
         demandOwnOrigin(req, deps);
         await judge(route.need, req, reply, deps);
       },
