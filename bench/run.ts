@@ -30,6 +30,7 @@ const names = [
   'chat',
   'polls',
   'streams',
+  'shares',
   'pages',
   'first-look',
   'start',

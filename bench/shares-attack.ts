@@ -1,0 +1,87 @@
+import net from 'node:net';
+import { parentPort, workerData } from 'node:worker_threads';
+import { headers } from './calls.ts';
+import { httpRequest } from './load.ts';
+
+/** The attacker of `shares`, in a thread of its own and from an address of its own. */
+export interface Attack {
+  port: number;
+  keys: string[];
+  wanted: Held;
+}
+
+export interface Held {
+  bodies: number;
+  streams: number;
+  chats: number;
+}
+
+const localAddress = '127.0.0.2';
+/** After a refusal or an end, so that it is calls that are held and not connections that flood. */
+const againMs = 5_000;
+
+const { port, keys, wanted } = workerData as Attack;
+const held: Held = { bodies: 0, streams: 0, chats: 0 };
+let calls = 0;
+const key = () => keys[calls++ % keys.length]!;
+
+const job = await submit();
+for (let i = 0; i < wanted.chats; i++) later(() => keep('chats', chat));
+for (let i = 0; i < wanted.streams; i++) later(() => keep('streams', stream));
+for (let i = 0; i < wanted.bodies; i++) later(() => keep('bodies', slowBody));
+setInterval(() => parentPort!.postMessage(held), 200);
+
+/** All of them within a few seconds, so that the listen queue is not what is measured. */
+function later(begin: () => void): void {
+  setTimeout(begin, Math.random() * againMs);
+}
+
+/** Opens it again and again; it counts as held while it is open and was not refused. */
+function keep(what: keyof Held, bytes: () => Buffer): void {
+  const socket = net.connect({ port, host: '127.0.0.1', localAddress });
+  let holds = false;
+  let isAnswered = false;
+  const hold = (now: boolean) => {
+    if (holds !== now) held[what] += now ? 1 : -1;
+    holds = now;
+  };
+  socket.on('connect', () => {
+    hold(true);
+    socket.write(bytes());
+  });
+  socket.on('data', (chunk) => {
+    // The first bytes are the status; what follows is events.
+    const isFirst = !isAnswered;
+    isAnswered = true;
+    if (isFirst && !chunk.toString('latin1').startsWith('HTTP/1.1 200')) socket.destroy();
+  });
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    hold(false);
+    setTimeout(() => keep(what, bytes), againMs);
+  });
+}
+
+function slowBody(): Buffer {
+  const head = httpRequest('POST', '/v1/estimate', { ...headers(key()), 'content-length': '100' });
+  return Buffer.concat([head, Buffer.from('{')]);
+}
+
+function stream(): Buffer {
+  return httpRequest('GET', `/v1/requests/${job}/status/stream`, headers(key()));
+}
+
+function chat(): Buffer {
+  const body = { model: 'bench/chat', max_tokens: 20, messages: [{ role: 'user', content: 'x' }] };
+  return httpRequest('POST', '/v1/chat/completions', headers(key()), JSON.stringify(body));
+}
+
+/** A job that nobody starts, to be watched. */
+async function submit(): Promise<string> {
+  const reply = await fetch(`http://127.0.0.1:${port}/v1/queue/bench/hanging`, {
+    method: 'POST',
+    headers: headers(key()),
+    body: '{}',
+  });
+  return ((await reply.json()) as { request_id: string }).request_id;
+}
