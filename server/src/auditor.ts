@@ -5,61 +5,65 @@ import type { Metrics } from './lib/metrics.ts';
 import type { Database } from './lib/sql.ts';
 import { rollUpDays } from './operations/roll-up.ts';
 
-const auditMs = 15 * 60_000;
-/** After a turn that another process had, so that each has a verdict of its own before long. */
-const auditAgainMs = 60_000;
+/** How often each process looks whether an audit is due. */
+const lookMs = 60_000;
 
 /**
- * Looks through the books while the service runs. The first time a moment after the start, so that
- * a broken book does not wait to be noticed.
+ * Audits the books while the service runs. One process audits for all: whichever finds the newest
+ * proof old enough, so another takes over when that process ends.
  */
 export function auditNowAndThen(db: Database, metrics: Metrics, log: Logger, firstMs: number) {
   const stopping = new AbortController();
   let running: Promise<void> = Promise.resolve();
-  let again: NodeJS.Timeout | undefined;
-  const look = () => {
-    running = auditOnline(db, metrics, log, stopping.signal).then((looked) => {
-      if (looked || stopping.signal.aborted) return;
-      again = setTimeout(look, auditAgainMs);
-      again.unref();
-    });
+  let timer: NodeJS.Timeout;
+  const lookIn = (ms: number) => {
+    timer = setTimeout(() => (running = look()), ms);
+    timer.unref();
   };
-  const first = setTimeout(look, firstMs);
-  const timer = setInterval(look, auditMs);
-  first.unref();
-  timer.unref();
+  const look = async () => {
+    const pauseMs = await auditWhenDue(db, metrics, log, stopping.signal);
+    if (!stopping.signal.aborted) lookIn(pauseMs);
+  };
+  lookIn(firstMs);
   return {
     /** Breaks off one that is under way; it can take minutes. */
     stop(): Promise<void> {
-      clearTimeout(first);
-      clearTimeout(again);
-      clearInterval(timer);
+      clearTimeout(timer);
       stopping.abort();
       return running;
     },
   };
 }
 
-/** False where it did not look, since another process does. */
-async function auditOnline(
+/** Audits if the newest proof is old enough, and shows that proof. Returns when to look again. */
+export async function auditWhenDue(
   db: Database,
   metrics: Metrics,
   log: Logger,
   stopping: AbortSignal,
-): Promise<boolean> {
+): Promise<number> {
+  const startedAt = performance.now();
   try {
-    const startedAt = performance.now();
+    const newest = await verdicts.newest(db);
+    if (newest !== null) show(metrics, newest);
+    if (newest !== null && newest.age_ms < verdicts.intervalMs(newest.took_ms)) return lookMs;
     const report = await auditAlone(db, stopping);
-    if (report === null) return false;
-    const { ok, violations } = report;
-    metrics.booksOk.set(ok ? 1 : 0);
-    metrics.booksChecked.setToCurrentTime();
-    if (!ok) log.error({ violations }, 'the books do not balance');
+    if (report === null) return lookMs;
+    if (!report.ok) log.error({ violations: report.violations }, 'the books do not balance');
     await verdicts.keep(db, report, performance.now() - startedAt);
+    show(metrics, (await verdicts.newest(db))!);
     // So that the operator's overview finds the days that are over summed up.
     await rollUpDays(db);
+    return lookMs;
   } catch (err) {
     if (!stopping.aborted) log.warn({ err }, 'the audit could not run');
+    // One that fails late has cost as much as one that ends.
+    return verdicts.intervalMs(performance.now() - startedAt);
   }
-  return true;
+}
+
+function show(metrics: Metrics, { ok, took_ms, created_at }: verdicts.Verdict): void {
+  metrics.booksOk.set(ok ? 1 : 0);
+  metrics.booksChecked.set(created_at.getTime() / 1000);
+  metrics.booksSeconds.set(took_ms / 1000);
 }

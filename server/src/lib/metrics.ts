@@ -21,6 +21,8 @@ export interface Metrics {
   booksOk: Gauge;
   /** When the newest audit ended, whatever it found. */
   booksChecked: Gauge;
+  /** How long the newest audit took. */
+  booksSeconds: Gauge;
 }
 
 export function createMetrics(): Metrics {
@@ -181,5 +183,10 @@ function bookGauges(registers: Registry[]) {
     help: 'Unix time at which the newest audit came to its end; 0 before the first.',
     registers,
   });
-  return { booksOk, booksChecked };
+  const booksSeconds = new Gauge({
+    name: 'farebox_books_audit_seconds',
+    help: 'How long the newest audit took; 0 before the first.',
+    registers,
+  });
+  return { booksOk, booksChecked, booksSeconds };
 }

@@ -16,7 +16,6 @@ interface Line {
 }
 
 const namedMax = 5;
-/** The service proves its books every quarter of an hour. */
 const proofMaxMs = 2 * 3_600_000;
 /** Of the age at which submits are refused. */
 const oldShare = 0.5;
@@ -31,7 +30,7 @@ export const list: VisitHandler = async (_visit, _reply, deps) => {
   ]);
   const lines: Line[] = [
     { what: 'restored_copy', count: deps.installation.held() === null ? 0 : 1, of: [] },
-    ...ofBooks(verdict, Date.now()),
+    ...ofBooks(verdict),
     { what: 'disk_low', count: deps.blocked(true) === 'disk space' ? 1 : 0, of: [] },
     { what: 'storage_away', count: deps.storage.isAway() ? 1 : 0, of: [] },
     { what: 'clock_skew', ...ofClock(deps.installation.skew()) },
@@ -46,10 +45,10 @@ function line(what: string, of: string[]): Line {
   return { what, count: of.length, of: of.slice(0, namedMax) };
 }
 
-function ofBooks(verdict: verdicts.Verdict | null, now: number): Line[] {
+function ofBooks(verdict: verdicts.Verdict | null): Line[] {
   // A moment after the start they are not proved yet.
   if (verdict === null) return [];
-  const isOld = now - verdict.created_at.getTime() > proofMaxMs;
+  const isOld = verdict.age_ms > Math.max(proofMaxMs, 2 * verdicts.intervalMs(verdict.took_ms));
   return [
     line(
       'books_broken',

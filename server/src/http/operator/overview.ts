@@ -121,7 +121,7 @@ function verdictShown({ ok, checked, violations, took_ms, created_at }: verdicts
 }
 
 /** POST /audit: proves the books now. `proved` false: another process does, or it takes longer. */
-export const prove: Deed = async (_form, _visit, { db, metrics }) => {
+export const prove: Deed = async (_form, _visit, { db }) => {
   const startedAt = performance.now();
   const report = await auditAlone(db, AbortSignal.timeout(proofMs)).catch((error: unknown) => {
     if (performance.now() - startedAt >= proofMs) return null;
@@ -129,8 +129,6 @@ export const prove: Deed = async (_form, _visit, { db, metrics }) => {
   });
   if (report) {
     await verdicts.keep(db, report, performance.now() - startedAt);
-    metrics.booksOk.set(report.ok ? 1 : 0);
-    metrics.booksChecked.setToCurrentTime();
   }
   return async (same) => {
     const verdict = await verdicts.newest(same);

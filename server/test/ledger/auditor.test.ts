@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { auditWhenDue } from '../../src/auditor.ts';
+import * as verdicts from '../../src/db/verdicts.ts';
+import { auditLock } from '../../src/ledger/audit.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { longTransaction } from '../../src/lib/long-transaction.ts';
+import { createMetrics, type Metrics } from '../../src/lib/metrics.ts';
+import { rawSql } from '../../src/lib/sql.ts';
+import { testDatabase, type TestDatabase } from '../kit/database.ts';
+
+/** One process audits for all, and spends little of its time on it. */
+
+let database: TestDatabase;
+before(async () => {
+  database = await testDatabase();
+});
+after(() => database.close());
+
+const log = createLog('silent');
+const look = (metrics: Metrics) =>
+  auditWhenDue(database.db, metrics, log, new AbortController().signal);
+const audits = async () => (await verdicts.newest(database.db))?.created_at.getTime() ?? 0;
+const age = (minutes: number, took_ms: number) =>
+  database.db.run(
+    rawSql(
+      `update verdicts set created_at = now() - $1 * interval '1 minute', took_ms = $2, ok = false`,
+      [minutes, took_ms],
+    ),
+  );
+const shown = async (metrics: Metrics, name: string) =>
+  (await metrics.registry.getSingleMetric(name)!.get()).values[0]!.value;
+
+test('a process that comes later shows the proof that there is, and makes none', async () => {
+  const first = createMetrics();
+  await look(first);
+  assert.equal(await shown(first, 'farebox_books_ok'), 1);
+  await age(14, 10);
+  const made = await audits();
+  const second = createMetrics();
+  assert.equal(await look(second), 60_000);
+  assert.equal(await audits(), made, 'no second audit');
+  assert.equal(await shown(second, 'farebox_books_ok'), 0, "the first one's verdict");
+  assert.equal(await shown(second, 'farebox_books_audit_seconds'), 0.01);
+  assert.equal(await shown(second, 'farebox_books_checked_timestamp_seconds'), made / 1000);
+});
+
+test('a pause is 15 minutes, or 50 times as long as the audit took', async () => {
+  for (const [minutes, took_ms, isDue] of [
+    [14, 1_000, false],
+    [16, 1_000, true],
+    [149, 180_000, false],
+    [151, 180_000, true],
+  ] as const) {
+    await age(minutes, took_ms);
+    const made = await audits();
+    await look(createMetrics());
+    assert.equal((await audits()) !== made, isDue, `${minutes} min after one of ${took_ms} ms`);
+  }
+});
+
+test('another process takes over when the one that audits is gone', async () => {
+  await age(16, 1_000);
+  const made = await audits();
+  await longTransaction(database.db, 'read only', async (tx) => {
+    await tx.run(rawSql('select pg_advisory_xact_lock($1)', [auditLock]));
+    await look(createMetrics());
+    assert.equal(await audits(), made, 'one at a time');
+  });
+  await look(createMetrics());
+  assert.notEqual(await audits(), made);
+});
