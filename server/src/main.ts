@@ -188,6 +188,29 @@ verb(request, 'show', 'show one request with its money, attempts and notificatio
   .option('--input', "show the caller's input too")
   .action(run(async () => (await import('./commands/request.ts')).show));
 
+const unknown = program
+  .command('unknown')
+  .description('requests of which nobody knows whether their upstream ran them');
+verb(unknown, 'list', 'count them by upstream, and list the newest')
+  .option('--upstream <name>', 'of one upstream')
+  .option('--since <time>', 'that ended since then')
+  .option('--limit <n>', 'how many', count, 50)
+  .action(run(async () => (await import('./commands/unknown.ts')).list));
+verb(unknown, 'resolve', 'note what became of all of an upstream that ended since a time')
+  .requiredOption('--upstream <name>', 'of this upstream')
+  .requiredOption('--since <time>', 'such as 2027-01-31T12:00:00Z')
+  .requiredOption('--outcome <outcome>', 'ran or did_not_run')
+  .option('--cost-usd <amount>', 'what each that ran cost you there')
+  .option('--note <text>', 'how that was found out')
+  .addHelpText(
+    'after',
+    example(
+      'unknown resolve --upstream openai --since 2027-01-31T12:00Z --outcome did_not_run',
+      'repeating it changes nothing',
+    ),
+  )
+  .action(run(async () => (await import('./commands/unknown.ts')).resolve));
+
 const catalog = program.command('catalog').description('the catalog files');
 verb(catalog, 'check', 'check catalog files and say in words what is wrong: exit 0, or 1')
   .argument('[folder]')

@@ -36,7 +36,13 @@ export interface UnknownRow {
   resolved_at: Date | null;
 }
 
-export interface UnknownFilter {
+/** Those of an upstream that ended since then; null: of all, ever. */
+export interface Selection {
+  upstream: string | null;
+  since: Date | null;
+}
+
+export interface UnknownFilter extends Selection {
   /** Null: all that have ended so. */
   resolved: boolean | null;
   below_id: string | null;
@@ -45,23 +51,47 @@ export interface UnknownFilter {
 
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
+/** Those that nobody has resolved, newest first, by an index that has no others. */
+export async function idsInDoubt(
+  db: Connection,
+  { upstream, since, below_id, limit }: Omit<UnknownFilter, 'resolved'>,
+): Promise<string[]> {
+  const rows = await db.run<{ id: string }>(sql`
+    select request_id as id from request_results
+    where doubt_upstream is not null and cost_usd_micro is null
+      and request_id < coalesce(${below_id}::uuid, ${lastId}::uuid)
+      and (${upstream}::text is null or doubt_upstream = ${upstream})
+      and (${since}::timestamptz is null or created_at >= ${since})
+    order by request_id desc limit ${limit}`);
+  return rows.map(({ id }) => id);
+}
+
+/** The same, resolved or not, or those that are resolved. */
+async function idsEnded(db: Connection, filter: UnknownFilter): Promise<string[]> {
+  const { upstream, since, below_id, limit } = filter;
+  const rows = await db.run<{ id: string }>(sql`
+    select r.id from requests r left join request_results s on s.request_id = r.id
+    where r.error_code in ('outcome_unknown', 'timeout')
+      and r.id < coalesce(${below_id}::uuid, ${lastId}::uuid)
+      and (${filter.resolved}::bool is null or s.cost_usd_micro is not null)
+      and (${upstream}::text is null or r.upstream = ${upstream})
+      and (${since}::timestamptz is null or r.completed_at >= ${since})
+    order by r.id desc limit ${limit}`);
+  return rows.map(({ id }) => id);
+}
+
 /** Those that have ended so, newest first. One whose cost is known needs no resolution. */
-export function ended(db: Connection, filter: UnknownFilter): Promise<UnknownRow[]> {
+export async function ended(db: Connection, filter: UnknownFilter): Promise<UnknownRow[]> {
+  const ids = await (filter.resolved === false ? idsInDoubt(db, filter) : idsEnded(db, filter));
   return db.run<UnknownRow>(sql`
     select r.id, r.account_id, c.email, r.model_id, r.kind, r.upstream, r.status, r.error_code,
-      r.quoted_usd_micro, r.cost_usd_micro, r.error_message, r.deadline_at, r.created_at,
+      r.quoted_usd_micro, s.cost_usd_micro, s.error_message, r.deadline_at, r.created_at,
       r.started_at, r.completed_at, a.attempt, a.class, a.handle, a.message,
       a.created_at as attempted_at, n.outcome as resolved, n.note, n.by_email,
       n.created_at as resolved_at
-    from (
-      select r.*, s.cost_usd_micro, s.error_message
-      from requests r left join request_results s on s.request_id = r.id
-      where r.error_code in ('outcome_unknown', 'timeout')
-        and r.id < coalesce(${filter.below_id}::uuid, ${lastId}::uuid)
-        and (${filter.resolved}::bool is null
-          or ${filter.resolved} = (s.cost_usd_micro is not null))
-      order by r.id desc limit ${filter.limit}
-    ) r join accounts c on c.id = r.account_id
+    from unnest(${ids}::uuid[]) as d (id) join requests r on r.id = d.id
+    join accounts c on c.id = r.account_id
+    left join request_results s on s.request_id = r.id
     left join resolutions n on n.request_id = r.id
     left join lateral (
       select * from attempts where request_id = r.id order by attempt desc limit 1
@@ -89,12 +119,20 @@ export function waiting(db: Connection): Promise<UnknownRow[]> {
     order by r.id limit ${waitingMax}`);
 }
 
-export async function countOpen(db: Connection): Promise<number> {
-  const [row] = await db.run<{ count: number }>(sql`
-    select count(*)::int as count from requests r
-    join request_results s on s.request_id = r.id and s.cost_usd_micro is null
-    where r.error_code in ('outcome_unknown', 'timeout')`);
-  return row?.count ?? 0;
+export interface DoubtSum {
+  upstream: string;
+  count: number;
+  /** Made first of them. */
+  oldest_id: string;
+}
+
+/** How many nobody has resolved, by upstream, most first. */
+export function openByUpstream(db: Connection): Promise<DoubtSum[]> {
+  return db.run<DoubtSum>(sql`
+    select doubt_upstream as upstream, count(*)::int as count,
+      min(request_id::text) as oldest_id
+    from request_results where doubt_upstream is not null and cost_usd_micro is null
+    group by doubt_upstream order by 2 desc, 1`);
 }
 
 export interface Ended {
@@ -112,19 +150,19 @@ export async function findEnded(db: Connection, id: string): Promise<Ended | nul
 }
 
 export interface NewResolution {
-  request_id: string;
-  account_id: string;
   outcome: 'ran' | 'did_not_run';
+  /** Of each. */
   cost_usd_micro: bigint;
   note: string | null;
-  person_id: string;
+  person_id: string | null;
   by_email: string;
 }
 
-export function insert(tx: Transaction, row: NewResolution): void {
+export function insertMany(tx: Transaction, request_ids: string[], row: NewResolution): void {
   tx.send(sql`
     insert into resolutions (request_id, account_id, outcome, cost_usd_micro, note, person_id,
       by_email)
-    values (${row.request_id}, ${row.account_id}, ${row.outcome}, ${row.cost_usd_micro},
-      ${row.note}, ${row.person_id}, ${row.by_email})`);
+    select r.id, r.account_id, ${row.outcome}::text, ${row.cost_usd_micro}::bigint,
+      ${row.note}::text, ${row.person_id}::uuid, ${row.by_email}::text
+    from unnest(${request_ids}::uuid[]) as d (id) join requests r on r.id = d.id`);
 }

@@ -191,27 +191,33 @@ export function costsByUpstream(db: Connection): Promise<UpstreamCosts[]> {
 }
 
 /**
- * Books what an ended request turned out to cost, where nobody knew it; false where it was known.
- * Its day may be summed up already: then the sums grow by as much.
+ * Books what ended requests turned out to cost, each the same, where nobody knew it; returns those.
+ * Their days may be summed up already: then the sums grow by as much.
  */
-export async function bookCost(tx: Transaction, request_id: string, cost: bigint) {
+export async function bookCosts(
+  tx: Transaction,
+  request_ids: string[],
+  cost: bigint,
+): Promise<string[]> {
   await tx.run(sql`select pg_advisory_xact_lock(${rollUpLock})`);
-  const rows = await tx.run(sql`
-    with booked as (
-      update request_results set cost_usd_micro = ${cost}
-      where request_id = ${request_id} and cost_usd_micro is null
-      returning request_id, (created_at at time zone 'utc')::date as day
+  const rows = await tx.run<{ request_id: string }>(sql`
+    with booked as materialized (
+      update request_results s set cost_usd_micro = ${cost} from requests r
+      where s.request_id = any(${request_ids}::uuid[]) and s.cost_usd_micro is null
+        and r.id = s.request_id
+      returning s.request_id, (s.created_at at time zone 'utc')::date as day, r.kind, r.model_id,
+        r.upstream, r.account_id
     ), of_model as (
-      update revenue v set cost_usd_micro = v.cost_usd_micro + ${cost},
-        uncosted = greatest(v.uncosted - 1, 0)
-      from booked b join requests r on r.id = b.request_id
-      where v.day = b.day and v.kind = r.kind and v.model_id = r.model_id
-        and v.upstream = r.upstream
+      update revenue v set cost_usd_micro = v.cost_usd_micro + b.n * ${cost},
+        uncosted = greatest(v.uncosted - b.n, 0)
+      from (select day, kind, model_id, upstream, count(*) as n from booked group by 1, 2, 3, 4) b
+      where v.day = b.day and v.kind = b.kind and v.model_id = b.model_id
+        and v.upstream = b.upstream
     ), of_account as (
-      update spending v set cost_usd_micro = v.cost_usd_micro + ${cost}
-      from booked b join requests r on r.id = b.request_id
-      where v.day = b.day and v.account_id = r.account_id
+      update spending v set cost_usd_micro = v.cost_usd_micro + b.n * ${cost}
+      from (select day, account_id, count(*) as n from booked group by 1, 2) b
+      where v.day = b.day and v.account_id = b.account_id
     )
     select request_id from booked`);
-  return rows.length > 0;
+  return rows.map(({ request_id }) => request_id);
 }

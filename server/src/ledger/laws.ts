@@ -294,7 +294,7 @@ export const laws: Law[] = [
       where seq <> n
       union all select 'resolution of ' || min(request_id::text), null, null, created_at
       from resolutions r where created_at >= ${allIsLogged} and not exists (
-        select from operator_log l where l.action = 'request.resolve'
+        select from operator_log l where l.action in ('request.resolve', 'request.resolve_many')
           and l.created_at = r.created_at)
       group by created_at`,
   },

@@ -14,6 +14,11 @@ export function leastIdAt(ms: number): string {
 }
 
 /** True for the one canonical spelling only: lower case, four dashes, any version. */
+/** When an id was made, in milliseconds since 1970. */
+export function timeOfId(id: string): number {
+  return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
+}
+
 export function isUuid(value: unknown): value is string {
   return typeof value === 'string' && value.length === 36 && form.test(value);
 }

@@ -1,17 +1,19 @@
 import * as resolutions from '../db/resolutions.ts';
-import { bookCost } from '../db/revenue.ts';
-import type { Database } from '../lib/sql.ts';
+import { bookCosts } from '../db/revenue.ts';
+import type { Database, Transaction } from '../lib/sql.ts';
 import { Refused } from './account.ts';
-import type { Operator } from './act.ts';
+import { note as log, type Author } from './act.ts';
 
 /** Of a request that ended so it may not be known what it cost. */
 const inDoubt = new Set<string | null>(['outcome_unknown', 'timeout']);
+/** Of one call: what a transaction of a few seconds can write. */
+export const resolvedMax = 50_000;
+const noteMax = 1000;
 
-/** What an operator found out about a request whose outcome was unknown. */
+/** What an operator found out about requests whose outcome was unknown. */
 export interface Finding {
-  request_id: string;
   outcome: 'ran' | 'did_not_run';
-  /** What the upstream took; 0 where it did not run. */
+  /** What the upstream took for each; 0 where it did not run. */
   cost: bigint;
   note: string | null;
 }
@@ -22,8 +24,9 @@ export interface Finding {
  */
 export function resolveOutcome(
   db: Database,
-  by: Operator,
-  { request_id, outcome, cost, note }: Finding,
+  by: Author,
+  request_id: string,
+  finding: Finding,
 ): Promise<{ account_id: string } | null> {
   return db.tx(async (tx) => {
     const row = await resolutions.findEnded(tx, request_id);
@@ -31,12 +34,50 @@ export function resolveOutcome(
     if (!row.is_final)
       throw new Refused('The request has not ended: its answer may still come. Wait until it has.');
     if (!inDoubt.has(row.error_code)) throw new Refused('The outcome of this request is known.');
-    if (!(await bookCost(tx, request_id, cost)))
+    if ((await book(tx, by, [request_id], finding)) === 0)
       throw new Refused('What this request cost is booked already. It is booked once.');
     const { account_id } = row;
-    const { person_id, email: by_email } = by;
-    const found = { request_id, account_id, outcome, cost_usd_micro: cost, note };
-    resolutions.insert(tx, { ...found, person_id, by_email });
+    const details = detailsOf(finding);
+    log(tx, by, { action: 'request.resolve', account_id, target: request_id, details });
     return { account_id };
   });
+}
+
+/**
+ * The same for all that nobody has resolved of a selection, the newest `resolvedMax` at most.
+ * Repeating it changes nothing that is resolved. Returns how many were resolved, and how many of
+ * the selection are left.
+ */
+export function resolveOutcomes(
+  db: Database,
+  by: Author,
+  selected: resolutions.Selection,
+  finding: Finding,
+): Promise<{ resolved: number; is_all: boolean }> {
+  return db.tx(async (tx) => {
+    const page = { ...selected, below_id: null, limit: resolvedMax + 1 };
+    const ids = await resolutions.idsInDoubt(tx, page);
+    const resolved = await book(tx, by, ids.slice(0, resolvedMax), finding);
+    const { upstream: target, since } = selected;
+    const details = { since, resolved, ...detailsOf(finding) };
+    log(tx, by, { action: 'request.resolve_many', target, details });
+    return { resolved, is_all: ids.length <= resolvedMax };
+  });
+}
+
+async function book(tx: Transaction, by: Author, ids: string[], finding: Finding): Promise<number> {
+  const { outcome, cost, note } = finding;
+  if (note !== null && (note.length < 1 || note.length > noteMax))
+    throw new Refused(`A note has 1 to ${noteMax} characters.`);
+  if (outcome === 'did_not_run' && cost !== 0n)
+    throw new Refused('What did not run has cost nothing.');
+  const booked = await bookCosts(tx, ids, cost);
+  const { person_id, email: by_email } = by;
+  const found = { outcome, cost_usd_micro: cost, note, person_id, by_email };
+  if (booked.length > 0) resolutions.insertMany(tx, booked, found);
+  return booked.length;
+}
+
+function detailsOf({ outcome, cost, note }: Finding): Record<string, unknown> {
+  return { outcome, cost_usd_micro: String(cost), ...(note !== null && { note }) };
 }

@@ -14,6 +14,7 @@ import * as openRequests from '../../src/db/open-requests.ts';
 import * as pace from '../../src/db/pace.ts';
 import * as requests from '../../src/db/requests.ts';
 import * as resolutions from '../../src/db/resolutions.ts';
+import { bookCosts } from '../../src/db/revenue.ts';
 import * as spend from '../../src/db/spend.ts';
 import * as vouchers from '../../src/db/vouchers.ts';
 import { openBooks } from '../../src/ledger/ledger.ts';
@@ -104,6 +105,8 @@ const booked = {
   to: null,
   limit: 50,
 } as const;
+
+const doubts = { upstream: null, since: null, below_id: null, limit: 26 };
 
 const openFilter: openRequests.OpenFilter = {
   upstream: null,
@@ -197,9 +200,14 @@ const asked: Record<string, Ask> = {
     openRequests.list(c, { ...openFilter, upstream: 'busy', above_id: sample.request }),
   'who waits most': (c) => openRequests.depths(c, 20),
   'what runs, of everybody': (c) => openRequests.running(c, 900),
-  'unknown outcomes': (c) => resolutions.ended(c, { resolved: false, below_id: null, limit: 26 }),
+  'unknown outcomes': (c) => resolutions.ended(c, { ...doubts, resolved: false }),
+  'unknown outcomes, resolved or not': (c) =>
+    resolutions.ended(c, { ...doubts, resolved: null, upstream: 'busy' }),
   'outcomes that are waited for': (c) => resolutions.waiting(c),
-  'how many outcomes are unknown': (c) => resolutions.countOpen(c),
+  'how many outcomes are unknown': (c) => resolutions.openByUpstream(c),
+  'unknown outcomes of an upstream': (c) =>
+    resolutions.idsInDoubt(c, { ...doubts, upstream: 'busy', since: new Date(madeAt(10)) }),
+  'what unknown outcomes cost': (c) => bookCosts(c, [sample.request, uuid], 5n),
   'movements of a request': (c) => movementsOf(c, sample.request),
   'attempts of a request': (c) => requests.attemptsOf(c, sample.request),
   'notifications of an account': (c) =>
@@ -396,6 +404,17 @@ describe('a page reads no more rows than it shows, wherever it begins', () => {
       requests.list(c, { ...filter, account_id: sample.big, from_ms: madeAt(19_990) }),
     'requests before a moment long ago': (c) =>
       requests.list(c, { ...filter, account_id: sample.big, to_ms: madeAt(4_002) }),
+    'failed requests among many others': (c) =>
+      requests.list(c, { ...filter, account_id: sample.big, status: 'FAILED' }),
+    'cancelled requests, of which there are none': (c) =>
+      requests.list(c, { ...filter, account_id: sample.big, status: 'CANCELLED' }),
+    'queued requests, from the middle': (c) =>
+      requests.list(c, {
+        ...filter,
+        account_id: sample.big,
+        status: 'IN_QUEUE',
+        below_id: sample.middle,
+      }),
     'no Idempotency-Key, while none is due': (c) => requests.forgetKeys(c, 300, 21),
     'files that are due': (c) => files.claimExpired(c, 21, 60),
     'no payloads, while none are due': (c) => requests.clearPayloads(c, 300, 21),
@@ -539,8 +558,8 @@ async function fill(): Promise<void> {
     insert into spend_days select id, '2026-01-01', 'image', 'm', 5, 1 from accounts`),
   );
   await db.run(
-    rawSql(`insert into operator_log (id, by_email, action, account_id)
-      select uid(8, n), 'op' || n % 20 || '@x.test',
+    rawSql(`insert into operator_log (id, seq, by_email, action, account_id)
+      select uid(8, n), n + 1, 'op' || n % 20 || '@x.test',
         case n % 10 when 0 then 'account.price' else 'account.credit' end, uid(1, n % 2000)
       from generate_series(0, 19999) n`),
   );

@@ -23,7 +23,7 @@ afterEach(() => {
   fake.behave = {};
 });
 
-type Line = { what: string; count: number; of: string[] };
+type Line = { what: string; count: number; of: string[]; since?: string };
 const lines = async (): Promise<Line[]> => {
   const { status, body, text } = await operator.call('GET', '/api/operator/attention');
   assert.equal(status, 200, text);
@@ -40,6 +40,14 @@ const submit = async () => {
   assert.equal(status, 202, text);
   return body.request_id as string;
 };
+
+/** One line, of one unknown outcome of a moment ago. */
+async function oneDoubt(): Promise<void> {
+  const [{ since, ...line }, ...rest] = (await lines()) as [Line];
+  assert.deepEqual(rest, []);
+  assert.deepEqual(line, { what: 'unknown_outcomes', count: 1, of: ['fake 1'] });
+  assert.ok(Math.abs(Date.now() - Date.parse(since!)) < 60_000, since);
+}
 
 describe('the operator is told', () => {
   test('nothing where all is well', async () => {
@@ -123,10 +131,76 @@ describe('the operator is told', () => {
     await change(`update requests set deadline_at = now(), wake_at = now()
       where completed_at is null`);
     await service.work();
-    assert.deepEqual(await lines(), [{ what: 'unknown_outcomes', count: 1, of: [] }]);
+    await oneDoubt();
     const { body } = await operator.call('GET', '/api/operator/unknown');
     const path = `/api/operator/unknown/${body.data[0].request_id}/resolve`;
     await operator.call('POST', path, { outcome: 'did_not_run' });
+    assert.deepEqual(await lines(), []);
+  });
+
+  test('of all unknown outcomes in one line, until a selection of them is resolved', async () => {
+    fake.behave.start = () => ({ outcome: 'unknown', message: 'cut off' });
+    const ids = [await submit(), await submit(), await submit(), await submit()];
+    await service.work();
+    await change(`update requests set deadline_at = now(), wake_at = now()
+      where completed_at is null`);
+    await service.work();
+    const [before, elsewhere, ...those] = ids;
+    await change(`update request_results set created_at = now() - interval '2 hours'
+      where request_id = '${before}'`);
+    await change(`update request_results set doubt_upstream = 'other'
+      where request_id = '${elsewhere}'`);
+    const [line, ...rest] = (await lines()) as [Line];
+    assert.deepEqual(rest, []);
+    assert.deepEqual(
+      [line.what, line.count, line.of],
+      ['unknown_outcomes', 4, ['fake 3', 'other 1']],
+    );
+    const { body } = await operator.call('GET', '/api/operator/unknown?upstream=fake');
+    assert.equal(body.data.length, 3);
+    assert.deepEqual(
+      body.by_upstream.map((sum: any) => [sum.upstream, sum.count]),
+      [
+        ['fake', 3],
+        ['other', 1],
+      ],
+    );
+    assert.equal(body.by_upstream[0].oldest_at, line.since);
+    const since = new Date(Date.now() - 3_600_000).toISOString();
+    const found = { upstream: 'fake', since, outcome: 'ran', cost_usd_micro: '7', note: 'invoice' };
+    for (const resolved of [2, 0]) {
+      const reply = await operator.call('POST', '/api/operator/unknown/resolve', found);
+      assert.deepEqual(reply.body, { resolved, is_all: true });
+    }
+    const costs = await service.db.run<{ id: string; cost: bigint }>(
+      rawSql(
+        `select request_id as id, cost_usd_micro as cost from request_results
+        where request_id = any($1::uuid[]) and cost_usd_micro is not null order by 1`,
+        [`{${ids.join(',')}}`],
+      ),
+    );
+    assert.deepEqual(
+      costs,
+      those.map((id) => ({ id, cost: 7n })),
+    );
+    const noted = await operator.call('GET', '/api/operator/unknown?state=resolved&limit=2');
+    assert.deepEqual(
+      noted.body.data.map((row: any) => [row.request_id, row.resolution.note]),
+      those.toReversed().map((id) => [id, 'invoice']),
+    );
+    const { data } = (await operator.call('GET', '/api/operator/log?action=request.resolve_many'))
+      .body;
+    assert.deepEqual(
+      data.map((row: any) => row.details.resolved),
+      [0, 2],
+    );
+    await service.audit();
+    for (const upstream of ['fake', 'other'])
+      await operator.call('POST', '/api/operator/unknown/resolve', {
+        upstream,
+        since: '2020-01-01T00:00:00Z',
+        outcome: 'did_not_run',
+      });
     assert.deepEqual(await lines(), []);
   });
 
@@ -140,7 +214,7 @@ describe('the operator is told', () => {
     await change(`update requests set deadline_at = now(), wake_at = now()
       where completed_at is null`);
     await service.work();
-    assert.deepEqual(await lines(), [{ what: 'unknown_outcomes', count: 1, of: [] }]);
+    await oneDoubt();
     const { body } = await operator.call('GET', '/api/operator/unknown');
     assert.equal(body.data[0].request_id, job);
     const path = `/api/operator/unknown/${job}/resolve`;

@@ -72,6 +72,11 @@ const deeds: Record<string, () => Promise<[Record<string, string>, object]>> = {
     { request_id: await lost() },
     { outcome: 'ran', cost_usd_micro: '7' },
   ],
+  'request.resolve_many': async () => {
+    await lost();
+    const since = new Date(Date.now() - 3_600_000).toISOString();
+    return [{}, { upstream: 'fake', since, outcome: 'did_not_run' }];
+  },
 };
 
 const submitted = async () => {

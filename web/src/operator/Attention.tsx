@@ -3,6 +3,7 @@ import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { Failure } from '../components/Failure.tsx';
+import { When } from '../components/When.tsx';
 import './attention-words.ts';
 import { useLive } from './live.ts';
 
@@ -10,6 +11,7 @@ interface Line {
   what: string;
   count: number;
   of: string[];
+  since?: string;
 }
 
 /** Where each is dealt with. A disk is on no page. */
@@ -29,7 +31,7 @@ const places: Record<string, { to: string; search?: Record<string, string>; hash
 };
 
 /** They count other things than they name. */
-const namesWhole = new Set(['catalog_problems', 'jobs_stranded']);
+const namesWhole = new Set(['catalog_problems', 'jobs_stranded', 'unknown_outcomes']);
 
 /** What waits for whoever runs the service. */
 export function Attention() {
@@ -81,7 +83,7 @@ function Said({ lines }: { lines: Line[] }) {
   );
 }
 
-function Waiting({ line: { what, count, of } }: { line: Line }) {
+function Waiting({ line: { what, count, of, since } }: { line: Line }) {
   const { t, i18n } = useTranslation('operator_attention');
   const place = places[what];
   const text = t(`of.${what}`, { count });
@@ -107,6 +109,12 @@ function Waiting({ line: { what, count, of } }: { line: Line }) {
       )}
       {names !== '' && `: ${names}`}
       {of.length > 0 && of.length < count && !namesWhole.has(what) && ' …'}
+      {since !== undefined && (
+        <>
+          {` · ${t('since')} `}
+          <When at={since} />
+        </>
+      )}
     </Text>
   );
 }

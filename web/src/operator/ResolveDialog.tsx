@@ -5,14 +5,25 @@ import { FormModal } from '../components/FormModal.tsx';
 import { parseUsd } from '../money.ts';
 import { useDeed } from './acting.ts';
 import './unknown-words.ts';
-import type { Doubt } from './Unknown.tsx';
+import type { Doubt, DoubtSum } from './Unknown.tsx';
 
-/** What an operator found out about a request whose outcome was unknown. */
-export function ResolveDialog({ doubt, onClose }: { doubt: Doubt; onClose: () => void }) {
+interface Of {
+  /** One request, or all of an upstream since a moment. */
+  of: Doubt | DoubtSum;
+  onClose: () => void;
+}
+
+/** What an operator found out about requests whose outcome was unknown. */
+export function ResolveDialog({ of, onClose }: Of) {
   const { t } = useTranslation('operator_unknown');
   const [outcome, setOutcome] = useState<'ran' | 'did_not_run'>('ran');
   const [cost, setCost] = useState('');
   const [note, setNote] = useState('');
+  const many = 'oldest_at' in of ? of : null;
+  // Ends are later than what is oldest by when it was made, so this selects all.
+  const [since, setSince] = useState(many?.oldest_at.slice(0, 16) ?? '');
+  const start = new Date(`${since}Z`);
+  const isNoTime = many !== null && Number.isNaN(start.getTime());
   const deed = useDeed();
   const amount = parseUsd(cost);
   const isWrong = cost.trim() !== '' && (amount === null || amount < 0n);
@@ -20,7 +31,13 @@ export function ResolveDialog({ doubt, onClose }: { doubt: Doubt; onClose: () =>
   const submit = async () => {
     const found = { outcome, ...(ran && { cost_usd_micro: String(amount) }) };
     const body = { ...found, ...(note.trim() !== '' && { note: note.trim() }) };
-    await deed(`/unknown/${doubt.request_id}/resolve`, { body }, t('noted'));
+    if ('request_id' in of) await deed(`/unknown/${of.request_id}/resolve`, { body }, t('noted'));
+    else {
+      const all = { ...body, upstream: of.upstream, since: start.toISOString() };
+      await deed<{ resolved: number }>('/unknown/resolve', { body: all }, ({ resolved }) =>
+        t('noted_many', { count: resolved }),
+      );
+    }
     onClose();
   };
   return (
@@ -29,13 +46,23 @@ export function ResolveDialog({ doubt, onClose }: { doubt: Doubt; onClose: () =>
       onClose={onClose}
       title={t('resolve_title')}
       submit={t('save')}
-      disabled={ran && (amount === null || isWrong)}
+      disabled={isNoTime || (ran && (amount === null || isWrong))}
       onSubmit={submit}
     >
       <Text fw={600} size="sm" style={{ overflowWrap: 'anywhere' }}>
-        {doubt.model_id} · {doubt.upstream}
+        {'model_id' in of ? `${of.model_id} · ${of.upstream}` : of.upstream}
       </Text>
-      <Text size="sm">{t('resolve_text')}</Text>
+      <Text size="sm">{t(many ? 'resolve_many_text' : 'resolve_text')}</Text>
+      {many && (
+        <TextInput
+          label={t('ended_since')}
+          type="datetime-local"
+          value={since}
+          required
+          error={isNoTime ? t('bad_time') : null}
+          onChange={(event) => setSince(event.currentTarget.value)}
+        />
+      )}
       <Radio.Group
         value={outcome}
         onChange={(value) => setOutcome(value as typeof outcome)}
@@ -48,7 +75,7 @@ export function ResolveDialog({ doubt, onClose }: { doubt: Doubt; onClose: () =>
       </Radio.Group>
       {ran && (
         <TextInput
-          label={t('cost_label')}
+          label={t(many ? 'cost_each_label' : 'cost_label')}
           value={cost}
           required
           inputMode="decimal"

@@ -57,13 +57,20 @@ export interface Doubt {
   } | null;
 }
 
+/** How many of an upstream are open. */
+export interface DoubtSum {
+  upstream: string;
+  count: number;
+  oldest_at: string;
+}
+
 /** Requests of which nobody knows whether their upstream ran them, or to what cost. */
 export function Unknown() {
   const { t } = useTranslation('operator_unknown');
   const { t: common } = useTranslation('common');
   const [{ state = 'open' }, setAddress] = useAddress();
-  const [chosen, setChosen] = useState<Doubt | null>(null);
-  const found = usePages<Doubt, { waiting: Doubt[]; open: number }>(
+  const [chosen, setChosen] = useState<Doubt | DoubtSum | null>(null);
+  const found = usePages<Doubt, { waiting: Doubt[]; open: number; by_upstream: DoubtSum[] }>(
     ['operator', 'unknown'],
     '/api/operator/unknown',
     { state },
@@ -103,6 +110,9 @@ export function Unknown() {
             <Doubts rows={waiting} label={t('waiting')} onResolve={null} />
           </section>
         )}
+        {state === 'open' && first && first.open > 1 && (
+          <Sums sums={first.by_upstream} onResolve={setChosen} />
+        )}
         {rows?.length === 0 && (
           <Empty
             icon={<IconCircleCheck />}
@@ -120,8 +130,38 @@ export function Unknown() {
           </section>
         )}
       </Stack>
-      {chosen && <ResolveDialog doubt={chosen} onClose={() => setChosen(null)} />}
+      {chosen && <ResolveDialog of={chosen} onClose={() => setChosen(null)} />}
     </>
+  );
+}
+
+function Sums(props: { sums: DoubtSum[]; onResolve: (sum: DoubtSum) => void }) {
+  const { t } = useTranslation('operator_unknown');
+  return (
+    <section>
+      <Title order={2} fz="lg" mb="sm">
+        {t('by_upstream')}
+      </Title>
+      <Card withBorder padding="md">
+        <Stack gap="sm" role="list" aria-label={t('by_upstream')}>
+          {props.sums.map((sum) => (
+            <Group key={sum.upstream} justify="space-between" gap="sm" role="listitem">
+              <div style={{ minWidth: 0 }}>
+                <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
+                  {sum.upstream} · {t('requests', { count: sum.count })}
+                </Text>
+                <Text size="sm" c="dimmed">
+                  {t('oldest')} <When at={sum.oldest_at} />
+                </Text>
+              </div>
+              <Button size="xs" variant="default" onClick={() => props.onResolve(sum)}>
+                {t('resolve_many')}
+              </Button>
+            </Group>
+          ))}
+        </Stack>
+      </Card>
+    </section>
   );
 }
 

@@ -3,6 +3,7 @@ import { addWords } from '../words.ts';
 addWords('operator_attention', {
   en: {
     title: 'To see to',
+    since: 'the oldest of',
     nothing:
       'Nothing waits for you: books, upstreams, queue, catalog and disk are as they should be.',
     of: {
@@ -38,6 +39,7 @@ addWords('operator_attention', {
   },
   ru: {
     title: 'Требует внимания',
+    since: 'самый старый:',
     nothing: 'Ничего срочного: книги, апстримы, очередь, каталог и диск в порядке.',
     of: {
       restored_copy:

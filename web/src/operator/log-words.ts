@@ -2,7 +2,7 @@ import { addWords } from '../words.ts';
 
 addWords('operator_log', {
   en: {
-    text: 'Everything that operators did on these pages. Nothing here can be changed or removed.',
+    text: 'Everything that operators did on these pages, and what the command line did with money, prices and states. Nothing here can be changed or removed.',
     did: 'What',
     to: 'To',
     by: 'By',
@@ -64,10 +64,11 @@ addWords('operator_log', {
       upstream_test: 'Tested an upstream',
       request_cancel: 'Cancelled a request',
       request_resolve: 'Noted an outcome',
+      request_resolve_many: 'Noted the outcome of many',
     },
   },
   ru: {
-    text: 'Всё, что операторы сделали на этих страницах. Ничего нельзя изменить или удалить.',
+    text: 'Всё, что операторы сделали на этих страницах, и то, что командная строка сделала с деньгами, ценами и статусами. Ничего нельзя изменить или удалить.',
     did: 'Что',
     to: 'Кому',
     by: 'Кто',
@@ -129,6 +130,7 @@ addWords('operator_log', {
       upstream_test: 'Проверен апстрим',
       request_cancel: 'Отменён запрос',
       request_resolve: 'Записан исход',
+      request_resolve_many: 'Записан исход многих запросов',
     },
   },
 });

@@ -1,7 +1,8 @@
 import type { Database } from '../../lib/sql.ts';
 import { runningBeyond } from '../../db/open-requests.ts';
 import * as queue from '../../db/queue.ts';
-import { countOpen } from '../../db/resolutions.ts';
+import { openByUpstream, type DoubtSum } from '../../db/resolutions.ts';
+import { timeOfId } from '../../lib/id.ts';
 import * as verdicts from '../../db/verdicts.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import type { WebDeps } from '../web/visit.ts';
@@ -13,6 +14,8 @@ interface Line {
   what: string;
   count: number;
   of: string[];
+  /** Since when the oldest of them is there. */
+  since?: string;
 }
 
 const namedMax = 5;
@@ -24,7 +27,7 @@ const oldShare = 0.5;
 export const list: VisitHandler = async (_visit, _reply, deps) => {
   const { db } = deps;
   const [unknown, verdict, upstreams] = await Promise.all([
-    countOpen(db),
+    openByUpstream(db),
     verdicts.newest(db),
     ofUpstreams(db, deps),
   ]);
@@ -35,7 +38,7 @@ export const list: VisitHandler = async (_visit, _reply, deps) => {
     { what: 'storage_away', count: deps.storage.isAway() ? 1 : 0, of: [] },
     { what: 'clock_skew', ...ofClock(deps.installation.skew()) },
     ...upstreams,
-    { what: 'unknown_outcomes', count: unknown, of: [] },
+    ofDoubts(unknown),
     ...ofCatalog(deps),
   ];
   return { data: lines.filter(({ count }) => count > 0) };
@@ -43,6 +46,15 @@ export const list: VisitHandler = async (_visit, _reply, deps) => {
 
 function line(what: string, of: string[]): Line {
   return { what, count: of.length, of: of.slice(0, namedMax) };
+}
+
+/** One line, however many there are. */
+function ofDoubts(sums: DoubtSum[]): Line {
+  const count = sums.reduce((sum, each) => sum + each.count, 0);
+  const of = sums.map((each) => `${each.upstream} ${each.count}`).slice(0, namedMax);
+  const oldest = Math.min(...sums.map(({ oldest_id }) => timeOfId(oldest_id)));
+  const since = count > 0 && { since: new Date(oldest).toISOString() };
+  return { what: 'unknown_outcomes', count, of, ...since };
 }
 
 function ofBooks(verdict: verdicts.Verdict | null): Line[] {

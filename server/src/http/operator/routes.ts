@@ -57,5 +57,6 @@ export const operatorRoutes: VisitRow[] = operatorRows(
     ['POST', '/upstreams/:upstream/test', 'upstream.test', upstreams.test],
     ['POST', '/queue/requests/:request_id/cancel', 'request.cancel', queue.cancel],
     ['POST', '/unknown/:request_id/resolve', 'request.resolve', unknown.resolve],
+    ['POST', '/unknown/resolve', 'request.resolve_many', unknown.resolveMany],
   ],
 );

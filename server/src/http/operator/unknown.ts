@@ -1,10 +1,20 @@
 import { costMaxUsdMicro } from '../../core/cost.ts';
 import { ApiError } from '../../core/errors.ts';
 import * as resolutions from '../../db/resolutions.ts';
+import { timeOfId } from '../../lib/id.ts';
 import { redact } from '../../lib/log.ts';
-import { resolveOutcome } from '../../operations/unknown-outcome.ts';
+import { resolveOutcome, resolveOutcomes, type Finding } from '../../operations/unknown-outcome.ts';
 import { text } from '../web/entry.ts';
-import { choice, idOf, optional, pageFrom, pageOf, parameter, signedAmount } from '../web/form.ts';
+import {
+  choice,
+  idOf,
+  moment,
+  optional,
+  pageFrom,
+  pageOf,
+  parameter,
+  signedAmount,
+} from '../web/form.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import type { Deed } from './deed.ts';
 
@@ -12,7 +22,10 @@ import type { Deed } from './deed.ts';
 
 const states = { open: false, resolved: true, all: null } as const;
 
-/** GET /unknown?state=open|resolved|all&limit=&cursor=: those that ended so, and those that wait. */
+/**
+ * GET /unknown?state=open|resolved|all&upstream=&limit=&cursor=: those that ended so, those that
+ * wait, and how many are open at which upstream.
+ */
 export const list: VisitHandler = async (visit, _reply, { db }) => {
   const page = pageOf(visit, 25);
   const state = parameter(visit, 'state') ?? 'open';
@@ -21,13 +34,20 @@ export const list: VisitHandler = async (visit, _reply, { db }) => {
     throw new ApiError('bad_request', { message, param: 'state' });
   }
   const resolved = states[state as keyof typeof states];
-  const filter = { resolved, below_id: page.cursor, limit: page.limit + 1 };
+  const upstream = parameter(visit, 'upstream', 100) ?? null;
+  const where = { resolved, upstream, since: null };
+  const filter = { ...where, below_id: page.cursor, limit: page.limit + 1 };
   const [rows, waiting, open] = await Promise.all([
     resolutions.ended(db, filter),
     page.cursor === null ? resolutions.waiting(db) : [],
-    resolutions.countOpen(db),
+    resolutions.openByUpstream(db),
   ]);
-  return { ...pageFrom(rows, page, shown), waiting: waiting.map(shown), open };
+  const by_upstream = open.map(({ upstream: name, count, oldest_id }) => {
+    return { upstream: name, count, oldest_at: new Date(timeOfId(oldest_id)).toISOString() };
+  });
+  const total = open.reduce((sum, { count }) => sum + count, 0);
+  const found = pageFrom(rows, page, shown);
+  return { ...found, waiting: waiting.map(shown), open: total, by_upstream };
 };
 
 function shown(row: resolutions.UnknownRow) {
@@ -69,19 +89,34 @@ function shown(row: resolutions.UnknownRow) {
 /** POST /unknown/:request_id/resolve {outcome: ran|did_not_run, cost_usd_micro?, note?} */
 export const resolve: Deed = async (form, visit, _deps) => {
   const request_id = idOf((visit.params as Record<string, unknown>).request_id);
-  const outcome = choice(form, 'outcome', ['ran', 'did_not_run']);
-  const cost = outcome === 'ran' ? costIn(form) : 0n;
-  const note = optional(form, 'note', (of, name) => text(of, name, 1_000));
-  const { person_id, email } = visit.session;
+  const finding = findingIn(form);
   return async (db) => {
-    const finding = { request_id, outcome, cost, note };
-    const done = await resolveOutcome(db, { person_id, email }, finding);
+    const done = await resolveOutcome(db, visit.session, request_id, finding);
     if (done === null) throw new ApiError('not_found');
-    const found = { outcome, cost_usd_micro: String(cost) };
-    const { account_id } = done;
-    return { answer: { request_id, ...found }, account_id, target: request_id, details: found };
+    const { outcome, cost } = finding;
+    const answer = { request_id, outcome, cost_usd_micro: String(cost) };
+    return { answer, noted: true };
   };
 };
+
+/**
+ * POST /unknown/resolve {upstream, since, outcome, cost_usd_micro?, note?}: all of the upstream that
+ * ended since then; the cost is of each.
+ */
+export const resolveMany: Deed = async (form, visit) => {
+  const selected = { upstream: text(form, 'upstream', 100), since: moment(form, 'since') };
+  const finding = findingIn(form);
+  return async (db) => {
+    const answer = await resolveOutcomes(db, visit.session, selected, finding);
+    return { answer, noted: true };
+  };
+};
+
+function findingIn(form: Record<string, unknown>): Finding {
+  const outcome = choice(form, 'outcome', ['ran', 'did_not_run']);
+  const cost = outcome === 'ran' ? costIn(form) : 0n;
+  return { outcome, cost, note: optional(form, 'note', (of, name) => text(of, name, 1_000)) };
+}
 
 function costIn(form: Record<string, unknown>): bigint {
   const cost = signedAmount(form, 'cost_usd_micro');

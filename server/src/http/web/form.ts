@@ -51,13 +51,19 @@ export function choice<T extends string>(form: Form, name: string, choices: read
   throw bad(name, `one of ${choices.join(', ')}`);
 }
 
-/** A moment to come. */
-export function futureTime(form: Form, name: string): Date {
+/** A moment in UTC; later than any plan, and within what the database can keep, at most. */
+export function moment(form: Form, name: string): Date {
   const value = form[name];
   const isTime = typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value);
   const time = isTime ? new Date(value) : new Date(NaN);
-  // Later than any plan, and well within what the database can keep.
-  if (time.getTime() > Date.now() && time.getUTCFullYear() < 2200) return time;
+  if (time.getUTCFullYear() >= 1970 && time.getUTCFullYear() < 2200) return time;
+  throw bad(name, 'a time in UTC, such as 2027-01-31T00:00:00.000Z');
+}
+
+/** A moment to come. */
+export function futureTime(form: Form, name: string): Date {
+  const time = moment(form, name);
+  if (time.getTime() > Date.now()) return time;
   throw bad(name, 'a time to come in UTC, such as 2027-01-31T00:00:00.000Z');
 }
 
