@@ -1,7 +1,14 @@
 import type { Logger } from 'pino';
 import { dataDir, type Config } from './config.ts';
 import { startEmbedded, type Embedded } from './db/embedded.ts';
-import { migrate, SchemaTooOld, SchemaUnfit, unsafeSettings, verifySchema } from './db/migrate.ts';
+import {
+  demandSessions,
+  migrate,
+  SchemaTooOld,
+  SchemaUnfit,
+  unsafeSettings,
+  verifySchema,
+} from './db/migrate.ts';
 import { Outage } from './lib/outage.ts';
 import { seldomly } from './lib/seldom.ts';
 import { codeOf, isUnavailable, openDatabase, type Database } from './lib/sql.ts';
@@ -52,6 +59,7 @@ export async function openStore(
     await embedded?.stopIfUnused();
   };
   try {
+    if (embedded === null) await demandSessions(db);
     // Before the first table is made there: what is committed has to last.
     const unsafe = config.FAREBOX_UNSAFE_DATABASE ? [] : await unsafeSettings(db);
     if (unsafe.length > 0) throw new Refused(unsafe.join('\n'));

@@ -42,6 +42,32 @@ interface Applied {
   sha256: string;
 }
 
+const shared =
+  'DATABASE_URL leads to a pooler that gives its sessions to others between two statements ' +
+  '(transaction or statement mode). Connect directly, or set the pooler to session mode.';
+
+/**
+ * Throws `SchemaUnfit` where a pooler stands in between that takes sessions away: prepared
+ * statements, locks and limits belong to a session.
+ */
+export async function demandSessions(db: Database): Promise<void> {
+  const [one, other] = await Promise.all([db.checkout(), db.checkout()]);
+  const pidOf = async (client: typeof one) => {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    return rows[0]!.pid;
+  };
+  try {
+    // A pooler that shares gives one session two servers, or two sessions the same.
+    for (let round = 0; round < 3; round++) {
+      const pids = [await pidOf(one), await pidOf(one), await pidOf(other)];
+      if (pids[0] !== pids[1] || pids[1] === pids[2]) throw new SchemaUnfit(shared);
+    }
+  } finally {
+    one.release();
+    other.release();
+  }
+}
+
 /**
  * Brings the schema up to this version: forward only, a file a transaction, one process at a time.
  * Returns the names of what was applied. Refuses a database that a newer version has migrated, one

@@ -127,21 +127,22 @@ export function openDatabase(options: DatabaseOptions): Database {
     max: options.max,
     pipeline: true,
     application_name: options.applicationName,
-    // A list of any length has the same good plan; making it anew costs more than most statements.
-    options: '-c plan_cache_mode=force_generic_plan',
-    statement_timeout: options.statementTimeoutMs,
     query_timeout: options.statementTimeoutMs + 5_000,
-    idle_in_transaction_session_timeout: options.statementTimeoutMs,
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
   };
   const pool = new pg.Pool(config);
+  const limited = sessionSettings(options.statementTimeoutMs);
   const onError = options.onError ?? (() => {});
   // An idle connection that dies is replaced by the pool; without a listener it would end the
   // process.
   pool.on('error', onError);
-  pool.on('connect', (client) => client.on('error', onError));
+  pool.on('connect', (client) => {
+    client.on('error', onError);
+    // Nobody waits for it: statements of a connection run in the order in which they were sent.
+    client.query(limited).catch(onError);
+  });
   const breakIdle = idleOf(pool);
   const judged = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -161,15 +162,26 @@ export function openDatabase(options: DatabaseOptions): Database {
     tx: (work) => judged(() => transact(pool, work)),
     async connect() {
       const { max: _max, pipeline: _pipeline, ...rest } = config;
-      const client = new pg.Client({ ...rest, statement_timeout: 0, query_timeout: 0 });
+      const client = new pg.Client({ ...rest, query_timeout: 0 });
       client.on('error', onError);
       await client.connect();
+      await client.query(sessionSettings(options.statementTimeoutMs, 0));
       return client;
     },
     checkout: () => pool.connect(),
     close: () => pool.end(),
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
   };
+}
+
+/**
+ * Sent once a connection is made, and not while it is: a PgBouncer with its default settings
+ * refuses a connection that asks for them at its start.
+ */
+function sessionSettings(idleMs: number, statementMs = idleMs): string {
+  // A list of any length has the same good plan; making it anew costs more than most statements.
+  return `set plan_cache_mode = force_generic_plan; set statement_timeout = ${statementMs};
+    set idle_in_transaction_session_timeout = ${idleMs}`;
 }
 
 /**

@@ -100,7 +100,7 @@ export const resolve: Deed = async (form, visit, _deps) => {
 };
 
 /**
- * POST /unknown/resolve {upstream, since, outcome, cost_usd_micro?, note?}: all of the upstream that
+ * POST /unknown/resolve {upstream, since, outcome, cost_usd_micro?, note?}: all of an upstream that
  * ended since then; the cost is of each.
  */
 export const resolveMany: Deed = async (form, visit) => {
