@@ -14,7 +14,7 @@ const keyCount = 1_000;
 /** What the attacker tries to hold open at once; what is refused or ends is tried again. */
 const wanted = { bodies: 2_000, streams: 2_000, chats: 500 };
 /** Until everything was tried at least once, and most things twice. */
-const settleSeconds = 15;
+const settleSeconds = 25;
 /** Of the other account: a customer's ordinary traffic. */
 const perSecond = 100;
 
