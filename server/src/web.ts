@@ -1,8 +1,11 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import type { HttpDeps } from './http/deps.ts';
 import { createAuth } from './http/web/auth.ts';
 import type { Oidc } from './http/web/oidc.ts';
+import { pagesDir } from './http/web/pages.ts';
 import { webRoutes, type WebRoute } from './http/web/routes.ts';
 import type { WebDeps } from './http/web/visit.ts';
 import * as sessions from './db/sessions.ts';
@@ -18,6 +21,8 @@ export function openWeb(
   deps: HttpDeps,
 ): { table: WebRoute[]; deps: WebDeps } {
   const { db, links, log, secrets, fetches, mail: send } = parts;
+  if (!existsSync(join(pagesDir, 'index.html')))
+    log.warn({}, 'the web pages are not built: npm run build');
   const origin = () => webOrigin(config, links);
   const signUp = config.FAREBOX_SIGN_UP ?? 'invite';
   const mail = send && logged(send, log);
