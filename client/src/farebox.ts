@@ -1,7 +1,7 @@
 import { createChat, type Chat } from './chat.ts';
 import { download, type DownloadOptions } from './download.ts';
 import { FareboxError, about, badArgument, checkNumber } from './error.ts';
-import { createJob, resultOf, type Job, type Result } from './job.ts';
+import { createJob, resultOf, type Job, type Result, type StatusOptions } from './job.ts';
 import { upload, withUploads, type Media, type Progress, type UploadOptions } from './media.ts';
 import { formatUsd, withAmounts } from './money.ts';
 import { environment, newKey } from './runtime.ts';
@@ -213,14 +213,14 @@ export class Farebox {
     return createJob(this, requestId);
   }
 
-  /** With `waitSeconds`, up to 60, the service answers when the status has changed. */
+  /** With `waitSeconds`, up to 60, the service answers when the status has changed or is final. */
   async status(
     requestId: string,
-    { waitSeconds = 0, ...call }: Call & { waitSeconds?: number | undefined } = {},
+    { waitSeconds = 0, until, ...call }: StatusOptions = {},
   ): Promise<Status> {
     checkNumber(waitSeconds, 'waitSeconds', 0);
     const wait = Math.min(waitMostSeconds, waitSeconds);
-    const query = wait > 0 ? { wait } : {};
+    const query = wait > 0 ? { wait, until } : {};
     return this.#ofRequest(requestId, '/status', call, { query, waitMs: wait * 1000 });
   }
 

@@ -11,7 +11,7 @@ export type { Chat, ChatOptions } from './chat.ts';
 export type { DownloadOptions } from './download.ts';
 export { FareboxError } from './error.ts';
 export type { ClientCode, ErrorDetails } from './error.ts';
-export type { CompletedCard, Job, Result } from './job.ts';
+export type { CompletedCard, Job, Result, StatusOptions } from './job.ts';
 export { file, LocalFile } from './media.ts';
 export type { ByteStream, Media, Progress, UploadOptions } from './media.ts';
 export { formatUsd, parseUsd } from './money.ts';

@@ -2,12 +2,21 @@ import { FareboxError } from './error.ts';
 import type { Call } from './transport.ts';
 import type { Output, QueuedRequest, RequestCard, Status } from './types.ts';
 
+export interface StatusOptions extends Call {
+  waitSeconds?: number | undefined;
+  /**
+   * `'final'`: the service holds the call until the end, not until the next change. Services older
+   * than this client answer at the next change.
+   */
+  until?: 'final' | undefined;
+}
+
 /** A request that was submitted, by this process or an earlier one. */
 export interface Job {
   requestId: string;
   /** The reply of the submit; not there after `attach`. */
   submitted?: QueuedRequest;
-  status(options?: Call & { waitSeconds?: number | undefined }): Promise<Status>;
+  status(options?: StatusOptions): Promise<Status>;
   /** Each change, to the end. */
   watch(options?: Call): AsyncGenerator<Status>;
   /** The final status, whichever it is. */
@@ -31,7 +40,7 @@ export interface Result<T = Output> {
 }
 
 export interface JobCalls {
-  status(requestId: string, options?: Call & { waitSeconds?: number | undefined }): Promise<Status>;
+  status(requestId: string, options?: StatusOptions): Promise<Status>;
   watch(requestId: string, options?: Call): AsyncGenerator<Status>;
   response<T>(requestId: string, options?: Call): Promise<T>;
   cancel(requestId: string, options?: Call): Promise<void>;

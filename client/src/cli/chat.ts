@@ -31,8 +31,10 @@ interface Talk {
   system: string | undefined;
   max_tokens: number | undefined;
   messages: Message[];
-  /** All replies so far. */
+  /** The charges that are known. */
   spent: bigint;
+  /** Requests that were left or broke off, until their charge is known. */
+  open: string[];
 }
 
 export async function chat(
@@ -56,6 +58,7 @@ export async function chat(
     max_tokens: options.maxTokens,
     messages: [],
     spent: 0n,
+    open: [],
   };
   const more = words.at(-1) === '-';
   if (more) words.pop();
@@ -93,8 +96,13 @@ function refuseNoModel(text: string, all: Model[], models: Model[]): void {
 function usualModel(models: Model[]): string {
   const kept = readSettings().chat_model;
   if (kept) return kept;
-  if (models.length > 0) return models[0]!.id;
+  const [cheapest] = models.toSorted((a, b) => rateOf(a) - rateOf(b));
+  if (cheapest) return cheapest.id;
   throw new Stop(exits.failed, 'no_match', 'The service offers no text model.');
+}
+
+function rateOf({ price }: Model): number {
+  return typeof price === 'number' ? price : price.input + price.output;
 }
 
 async function once(talk: Talk, message: string, { json, quiet }: Context): Promise<void> {
@@ -103,17 +111,35 @@ async function once(talk: Talk, message: string, { json, quiet }: Context): Prom
   const stop = new AbortController();
   const leave = () => stop.abort();
   process.once('SIGINT', leave);
+  remark(quiet, `${modelLine(talk)}.`);
   try {
     if (json) print(jsonOf(await whole(talk, stop.signal)));
     else remark(quiet, await reply(talk, stop.signal));
   } catch (error) {
     if (!stop.signal.aborted || !(error instanceof FareboxError)) throw error;
-    const costs = chargeHint(error) ?? 'Nothing was charged.';
+    // A reply that is not streamed is always made to its end.
+    const isWhole = json || finishes(talk);
+    const costs = leftText(error, isWhole, '`fare list`');
     if (!json) remark(quiet, costs);
+    const charged = isWhole ? null : await chargeOf(talk.client, talk.open[0]);
+    if (charged !== null) remark(quiet, `Charged ${formatUsd(charged)}.`);
     throw new Stop(exits.interrupted, 'interrupted', json ? costs : '');
   } finally {
     process.off('SIGINT', leave);
   }
+}
+
+/** Whether the model goes on to the end of its reply when its caller leaves. */
+function finishes({ models, model }: Talk): boolean {
+  return models.find(({ id }) => id === model)?.on_disconnect === 'finish';
+}
+
+/** What it costs that the caller left; `where` shows the charge. */
+function leftText({ mayHaveBeenAccepted }: FareboxError, isWhole: boolean, where: string): string {
+  if (!mayHaveBeenAccepted) return 'Nothing was charged.';
+  return isWhole
+    ? `The model finishes this reply, and all of it is charged: ${where} shows it.`
+    : `You may be charged for the part already received: ${where} shows it.`;
 }
 
 function whole(talk: Talk, signal: AbortSignal): Promise<Completion> {
@@ -130,12 +156,12 @@ async function reply(talk: Talk, signal: AbortSignal): Promise<string> {
   const { client, model, max_tokens } = talk;
   const shown = process.stdout.isTTY ? plain : (text: string) => text;
   let text = '';
-  let id = '';
+  let id: string | undefined;
   let usage: ChatChunk['usage'];
   try {
     const request = { model, messages: sent(talk), max_tokens, stream: true } as const;
     for await (const chunk of await client.chat.create(request, { signal })) {
-      id = chunk.id;
+      id = chunk.id.replace('chatcmpl-', '');
       usage = chunk.usage ?? usage;
       const part = chunk.choices[0]?.delta.content ?? '';
       text += part;
@@ -143,8 +169,10 @@ async function reply(talk: Talk, signal: AbortSignal): Promise<string> {
     }
   } catch (error) {
     if (error instanceof FareboxError && error.mayHaveBeenAccepted) {
-      const charged = usage?.cost_usd_micro ?? (await chargeOf(client, id));
+      // A caller who leaves is answered at once; the charge is looked up when it is asked for.
+      const charged = usage?.cost_usd_micro ?? (signal.aborted ? null : await chargeOf(client, id));
       if (charged !== null) error.details.charged_usd_micro = charged;
+      else if (id !== undefined) talk.open.push(id);
       talk.spent += charged ?? 0n;
     }
     throw error;
@@ -157,23 +185,46 @@ async function reply(talk: Talk, signal: AbortSignal): Promise<string> {
   return `${formatUsd(usage.cost_usd_micro)} · ${usage.prompt_tokens} tokens in, ${usage.completion_tokens} out`;
 }
 
-/** Null where the service does not tell it at once. */
-async function chargeOf(client: Farebox, completionId: string): Promise<bigint | null> {
-  if (completionId === '') return null;
-  const requestId = completionId.replace('chatcmpl-', '');
+/** Null if the service does not know it within 2 seconds. */
+async function chargeOf(client: Farebox, requestId: string | undefined): Promise<bigint | null> {
+  if (requestId === undefined) return null;
   try {
-    await client.status(requestId, { waitSeconds: 2, timeoutMs: 4_000, maxRetries: 0 });
+    await client.status(requestId, {
+      waitSeconds: 2,
+      until: 'final',
+      timeoutMs: 4_000,
+      maxRetries: 0,
+    });
     return (await client.requests.get(requestId, { timeoutMs: 2_000 })).charged_usd_micro;
   } catch {
     return null;
   }
 }
 
+/** `$0.01 so far.`, with what replies that were left may still cost. */
+async function costText(talk: Talk, when: string): Promise<string> {
+  const call = { timeoutMs: 2_000, maxRetries: 0 };
+  const asked = talk.open.map((id) => talk.client.requests.get(id, call).catch(() => null));
+  const cards = await Promise.all(asked);
+  let most: bigint | null = 0n;
+  talk.open = talk.open.filter((_, i) => {
+    const { charged_usd_micro: charged = null, quoted_usd_micro = null } = cards[i] ?? {};
+    if (charged === null) most = quoted_usd_micro && most !== null ? most + quoted_usd_micro : null;
+    else talk.spent += charged;
+    return charged === null;
+  });
+  const known = formatUsd(talk.spent);
+  if (talk.open.length === 0) return `${known} ${when}.`;
+  const rest = most === null ? 'an amount not known yet' : `at most ${formatUsd(most)}`;
+  const replies = talk.open.length === 1 ? 'a reply' : `${talk.open.length} replies`;
+  return `${known} ${when}, and ${rest} for ${replies} not charged yet: see \`fare list\`.`;
+}
+
 const helpRows = [
-  ['/model [ID]', 'speak to another model; without an id: list them'],
+  ['/model [ID]', 'use another model; without an id: list them'],
   ['/system [TEXT]', 'instructions for the model; without a text: none'],
   ['/new', 'forget the conversation'],
-  ['/cost', 'what it has cost so far'],
+  ['/cost', 'show what the conversation has cost so far'],
   ['/exit', 'end, as Ctrl-D does'],
 ];
 
@@ -195,14 +246,14 @@ async function converse(talk: Talk): Promise<void> {
     const text = line.trim();
     replying = new AbortController();
     if (text.startsWith('/')) {
-      if (!command(talk, text)) break;
+      if (!(await command(talk, text))) break;
     } else if (text !== '') await answer(talk, text, replying.signal);
     replying = null;
     if (over) break;
     lines.prompt();
   }
   lines.close();
-  say('dim', `\n${formatUsd(talk.spent)} in all.`);
+  say('dim', `\n${await costText(talk, 'in all')}`);
 }
 
 /** A fault ends the reply, not the conversation. */
@@ -214,7 +265,8 @@ async function answer(talk: Talk, text: string, signal: AbortSignal): Promise<vo
     if (!(error instanceof FareboxError)) throw error;
     // Said again, it would stand there twice.
     if (talk.messages.at(-1)?.role === 'user') talk.messages.pop();
-    if (!signal.aborted) say('red', messageOf(error));
+    if (signal.aborted) return say('dim', leftText(error, finishes(talk), '/cost'));
+    say('red', messageOf(error));
     say('dim', chargeHint(error) ?? 'Nothing was charged.');
   }
 }
@@ -225,19 +277,19 @@ function modelLine({ models, model }: Talk): string {
 }
 
 /** False: it is over. */
-function command(talk: Talk, text: string): boolean {
+async function command(talk: Talk, text: string): Promise<boolean> {
   const [name, ...rest] = text.split(/\s+/);
   const argument = rest.join(' ');
   if (name === '/exit' || name === '/quit') return false;
   if (name === '/new') {
     talk.messages = [];
     say('dim', 'A new conversation.');
-  } else if (name === '/cost') say('dim', `${formatUsd(talk.spent)} so far.`);
+  } else if (name === '/cost') say('dim', await costText(talk, 'so far'));
   else if (name === '/system') {
     talk.system = argument || undefined;
     say('dim', argument ? 'From the next message on.' : 'No instructions.');
   } else if (name === '/model') changeModel(talk, argument);
-  else printTable(['SAY', 'AND IT WILL'], helpRows);
+  else printTable(['COMMAND', 'DESCRIPTION'], helpRows);
   return true;
 }
 

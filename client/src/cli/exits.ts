@@ -16,7 +16,7 @@ export const exitMeanings: [Exit, string][] = [
   [exits.done, 'Done.'],
   [
     exits.failed,
-    'It failed, or was cancelled: the message says why. A failed job costs nothing; of a chat that broke off, what had come is charged.',
+    'It failed, or was cancelled: the message says why. A failed job costs nothing; a chat that broke off is charged for the part received, or for all of it.',
   ],
   [exits.usage, 'The command, the model or its input is not right; nothing was spent.'],
   [exits.unauthorized, 'There is no key, or the service does not take it.'],

@@ -115,8 +115,8 @@ export function chargeHint({ mayHaveBeenAccepted, details }: FareboxError): stri
   if (!mayHaveBeenAccepted) return null;
   const { charged_usd_micro: charged } = details;
   return charged === undefined
-    ? 'What had come by then may be charged: `fare list` shows it.'
-    : `Charged ${formatUsd(charged)} for what had come.`;
+    ? 'You may be charged for this reply: `fare list` shows the charge.'
+    : `Charged ${formatUsd(charged)} for the part received.`;
 }
 
 function hintOf({ code }: FareboxError, tried?: string): string | null {

@@ -176,7 +176,7 @@ function addRuns(program: Command): void {
     examples: [['fare resume', 'after Ctrl-C, a lost connection or a crash']],
   });
   const chat = verb(program, 'chat', 'talk to a text model')
-    .argument('[model]', 'its id; default: that of `fare settings chat-model`, or the first')
+    .argument('[model]', 'its id; default: that of `fare settings chat-model`, or the cheapest')
     .argument(
       '[message...]',
       'say this and end, "-" at its end reads on from stdin; default: talk, or read stdin in a pipe',
@@ -186,7 +186,8 @@ function addRuns(program: Command): void {
     .action(run(async () => (await import('./chat.ts')).chat));
   remark(chat, {
     says: [
-      'On a terminal it keeps the conversation; /help lists what else can be done there. Ctrl-C breaks a reply off. What each reply cost stands below it.',
+      'The model and its price are shown before the first call, and below each reply what it cost. On a terminal it keeps the conversation; /help lists the commands.',
+      'Ctrl-C leaves a reply. A model with `on_disconnect: finish` still makes it to the end, and all of it is charged; other models stop, and the part received is charged.',
       'With a message, or in a pipe, the reply is all that stdout gets. Both together, with "-" behind the message: the message, then what came through the pipe.',
     ],
     examples: [

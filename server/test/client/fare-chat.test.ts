@@ -49,7 +49,10 @@ describe('fare chat', () => {
   test('one message: the reply is all that stdout gets, its cost stands beside', async () => {
     const ran = well(await home.run(['chat', 'fake/chat', 'Hi', 'there']));
     assert.equal(ran.stdout, 'Hello you\n');
-    assert.equal(ran.stderr, '$0.000009 · 5 tokens in, 2 out\n');
+    assert.equal(
+      ran.stderr,
+      'fake/chat, $1.00 in, $2.00 out per 1M tokens.\n$0.000009 · 5 tokens in, 2 out\n',
+    );
     assert.deepEqual(sent().messages, [{ role: 'user', content: 'Hi there' }]);
   });
 
@@ -119,7 +122,11 @@ describe('fare chat', () => {
       throw new Error('gone');
     }
     const cost = await costOf(async () => {
-      const ran = refused(await home.run(['chat', 'fake/chat', 'Hi']), 1, /\S[^]*\nCharged \$0\.0/);
+      const ran = refused(
+        await home.run(['chat', 'fake/chat', 'Hi']),
+        1,
+        /\S[^]*\nCharged \$0\.0\d+ for the part received\.\n/,
+      );
       assert.equal(ran.stdout, 'Half a\n');
       return /Charged (\S+)/.exec(ran.stderr)![1]!;
     });
@@ -132,7 +139,11 @@ describe('fare chat', () => {
       const running = home.start(['chat', 'fake/chat', 'Count'], { env });
       await until('it shows', () => running.stdout().includes('One'), 10_000);
       await faulty.stop();
-      const ran = refused(await running.ended, 1, /may be charged: `fare list` shows it\.\n$/);
+      const ran = refused(
+        await running.ended,
+        1,
+        /may be charged for this reply: `fare list` shows the charge\.\n$/,
+      );
       assert.equal(ran.stdout, 'One\n');
       assert.doesNotMatch(ran.stderr, /idempotencyKey/);
     });
@@ -143,7 +154,11 @@ describe('fare chat', () => {
       for (const more of [[], ['--json']]) {
         if (more.length > 0) service.fake.behave.chat = () => whole;
         const ran = await home.run(['chat', 'fake/chat', 'Hi', ...more], { env });
-        refused(ran, 1, /^The connection to \S+ failed[^.]*\.\n.*may be charged: `fare list`.*\n$/);
+        refused(
+          ran,
+          1,
+          /\nThe connection to \S+ failed[^.]*\.\n.*may be charged for this reply: `fare list`.*\n$/,
+        );
         if (more.length > 0) assert.equal(ran.json.error.code, 'connection_error');
       }
     });
@@ -163,8 +178,52 @@ describe('fare chat', () => {
     const ran = await running.ended;
     assert.equal(ran.code, 130, ran.all);
     assert.equal(ran.stdout, 'One\n');
-    assert.match(ran.stderr, /^Charged \$0\.0\d+ for what had come\.\n$/);
+    assert.match(
+      ran.stderr,
+      /\nYou may be charged for the part already received: .*\nCharged \$0\.0\d+\.\n$/,
+    );
     await until('the model is let go', () => signal.aborted);
+  });
+
+  test('Ctrl-C at a model that finishes its reply: said at once, exit 130', async () => {
+    const goOn = Promise.withResolvers<void>();
+    async function* slow() {
+      yield delta('One');
+      await goOn.promise;
+      yield delta(' two');
+      yield usageChunk(5, 2);
+    }
+    service.fake.behave.chat = () => ({ outcome: 'stream', chunks: slow() });
+    const before = (await service.balance(account)).available;
+    const running = home.start(['chat', 'fake/drain/chat', 'Count']);
+    await until('it shows', () => running.stdout().includes('One'), 10_000);
+    running.child.kill('SIGINT');
+    // The reply is still being made, so no look at its charge could have ended.
+    const ran = await running.ended;
+    assert.equal(ran.code, 130, ran.all);
+    assert.match(ran.stderr, /finishes this reply, and all of it is charged/);
+    assert.doesNotMatch(ran.stderr, /Charged|Nothing was charged/);
+    goOn.resolve();
+    const charged = async () => before - (await service.balance(account)).available === 9n;
+    await until('all of it is charged', charged, 10_000);
+  });
+
+  test('no model is named: the cheapest, and which it is and costs is said first', async () => {
+    const catalog = fakeCatalog.replace(
+      'input_usd: "1", output_usd: "2"',
+      'input_usd: "3", output_usd: "18"',
+    );
+    const other = await startService({ catalog });
+    try {
+      const { key } = await other.account();
+      const there = homeOf(other, key);
+      other.fake.behave.chat = () => whole;
+      const ran = well(await there.run(['chat', 'Hi', '--json']));
+      assert.equal(ran.json.model, 'fake/drain/chat');
+      assert.equal(ran.stderr, 'fake/drain/chat, $1.00 in, $2.00 out per 1M tokens.\n');
+    } finally {
+      await other.stop();
+    }
   });
 
   test('Ctrl-C while a whole reply is waited for: one JSON object says so, exit 130', async () => {
@@ -177,7 +236,8 @@ describe('fare chat', () => {
     const ran = await running.ended;
     answers.resolve(whole);
     assert.equal(ran.code, 130, ran.all);
-    const message = 'What had come by then may be charged: `fare list` shows it.';
+    const message =
+      'The model finishes this reply, and all of it is charged: `fare list` shows it.';
     assert.deepEqual(JSON.parse(ran.stdout), { error: { code: 'interrupted', message } });
     assert.equal(service.fake.chats.length, 1, 'it was not called again');
   });

@@ -6,6 +6,7 @@ import { formatUsd } from '../../../client/src/index.ts';
 import { images, tinyPng } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { delta, usageChunk } from '../kit/tap.ts';
+import { until } from '../kit/until.ts';
 import { catalog, homeOf, onTerminal, well, withoutTerminal, type Home } from './fare-kit.ts';
 
 const skip = withoutTerminal() ?? false;
@@ -146,13 +147,41 @@ test('fare chat: a reply that breaks is counted as well', { skip }, async () => 
   const terminal = onTerminal(home, ['chat', 'fake/chat']);
   await terminal.see(/Ctrl-D/);
   terminal.type('Hi\r');
-  await terminal.see(/Half a[^]*Charged \$0\.0\d+ for what had come/);
+  await terminal.see(/Half a[^]*Charged \$0\.0\d+ for the part received/);
   terminal.type(ctrlD);
   await terminal.see(/\$0\.0\d+ in all/);
   assert.equal(await terminal.ended, 0);
   const cost = before - (await service.balance(account)).available;
   assert.ok(cost > 0n);
   assert.ok(terminal.shown().includes(`${formatUsd(cost)} in all`), terminal.shown());
+});
+
+test('fare chat: /cost has what a reply that was left costs in the end', { skip }, async () => {
+  const goOn = Promise.withResolvers<void>();
+  async function* slow() {
+    yield delta('One');
+    await goOn.promise;
+    yield delta(' two');
+    yield usageChunk(5, 2);
+  }
+  service.fake.behave.chat = () => ({ outcome: 'stream', chunks: slow() });
+  const before = (await service.balance(account)).available;
+  const terminal = onTerminal(home, ['chat', 'fake/drain/chat', '--max-tokens', '10']);
+  await terminal.see(/Ctrl-D/);
+  terminal.type('Hi\r');
+  await terminal.see(/One/);
+  terminal.type(ctrlC);
+  await terminal.see(/all of it is charged: \/cost shows it/);
+  terminal.type('/cost\r');
+  await terminal.see(/\$0\.00 so far, and at most \$0\.000\d+ for a reply not charged yet/);
+  goOn.resolve();
+  const charged = async () => before - (await service.balance(account)).available === 9n;
+  await until('it is charged', charged, 10_000);
+  terminal.type('/cost\r');
+  await terminal.see(/\$0\.000009 so far\.\r/);
+  terminal.type(ctrlD);
+  await terminal.see(/\$0\.000009 in all\.\r/);
+  assert.equal(await terminal.ended, 0);
 });
 
 describe('on the screen', { skip }, () => {
