@@ -336,8 +336,14 @@ function addressOf(text: string): string {
 
 function keyOf(key: string | undefined): string | undefined {
   const trimmed = key?.trim();
+  // A variable that is not set where this runs, mostly.
+  if (trimmed === '')
+    throw badArgument(
+      'apiKey is empty: give a key, or leave it out to use FAREBOX_API_KEY.',
+      'apiKey',
+    );
   // In a header it would fail with the key in the error's text.
   if (trimmed && !/^[!-~]+$/.test(trimmed))
     throw badArgument('apiKey has characters that no key has.', 'apiKey');
-  return trimmed || undefined;
+  return trimmed;
 }

@@ -64,7 +64,7 @@ function header(headers: WebhookInput['headers'], name: string): string {
 }
 
 function refused(why: string): FareboxError {
-  return new FareboxError('bad_signature', `This is no notification to act on: ${why}.`);
+  return new FareboxError('bad_signature', `Not a valid notification: ${why}.`);
 }
 
 function signatureOf(text: string): Uint8Array<ArrayBuffer> | null {

@@ -92,14 +92,12 @@ function inputOf(model: Model, options: VideoModelV4CallOptions): Settings {
   return settings;
 }
 
-/** 1280x720 is called 720p here. */
+/** As the model names it, or by its size: 1280x720 is 720p here. */
 function setResolution(settings: Settings, model: Model, resolution: string): void {
   const { width, height } = sizeOf(resolution);
-  const name = `${Math.min(width, height)}p`;
-  if (model.resolutions.includes(name as Model['resolutions'][number])) {
-    settings.set('resolution', name, 'resolution');
-    return;
-  }
+  const bySize = `${Math.min(width, height)}p`;
+  const name = model.resolutions.find((each) => each === resolution || each === bySize);
+  if (name !== undefined) return settings.set('resolution', name, 'resolution');
   const offered = model.resolutions.join(', ');
   settings.unsupported('resolution', offered ? `The model offers ${offered}.` : undefined);
 }

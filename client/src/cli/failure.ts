@@ -78,7 +78,9 @@ export async function stopOf(error: unknown, tried?: string): Promise<Stop | nul
   return new Stop(
     exit,
     error.code,
-    messageOf(error),
+    tried !== undefined && error.code === 'unauthorized'
+      ? 'The service did not accept this key.'
+      : messageOf(error),
     chargeHint(error) ?? hintOf(error, tried),
     details,
   );
@@ -92,7 +94,10 @@ function systemStop(error: unknown): Stop | null {
 
 export function messageOf({ message, status, details }: FareboxError): string {
   // Who calls a program has no idempotency key to send again.
-  const said = message.replaceAll(/ [^.]*\bidempotencyKey "[^"]*"[^.]*\./g, '');
+  const said = message
+    .replaceAll(/ [^.]*\bidempotencyKey "[^"]*"[^.]*\./g, '')
+    // The hint says the same.
+    .replace(/ Check [^.]*that the service runs, then try again\./, '');
   if (status === 402) return [said, ...figuresOf(details)].join('\n');
   const faults: { path: string; message: string }[] | undefined = details.errors;
   // The message tells of the first.
@@ -139,8 +144,8 @@ function hintOf({ code }: FareboxError, tried?: string): string | null {
 }
 
 function badKeyHint(isNew: boolean, pages: string): string {
-  if (isNew) return `It was not kept. ${pages}/cabinet/keys has your keys.`;
+  if (isNew) return `Not saved. Your keys: ${pages}/cabinet/keys`;
   return process.env.FAREBOX_API_KEY
     ? 'The key is the one in FAREBOX_API_KEY.'
-    : 'Run `fare login` with a key that is good.';
+    : 'Run `fare login` with another key.';
 }

@@ -143,8 +143,11 @@ function mediaOf(text: string): unknown {
 }
 
 /** Is uploaded once the price is agreed upon; asked about now, before anything is. */
-export function localFile(path: string): ReturnType<typeof file> {
+export function localFile(
+  path: string,
+  hint = 'Give a path, a public http(s) address or a file id.',
+): ReturnType<typeof file> {
   if (!statSync(path, { throwIfNoEntry: false })?.isFile())
-    throw usage(`There is no file ${path}.`, 'Give a path, a public http(s) address or a file id.');
+    throw usage(`There is no file ${path}.`, hint);
   return file(path);
 }

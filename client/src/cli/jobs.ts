@@ -99,7 +99,7 @@ export function requestIdOf(text: string): string {
   }
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return text.toLowerCase();
   throw usage(
-    `${JSON.stringify(text)} is no id of a request.`,
+    `${JSON.stringify(text)} is not a request id.`,
     'Ids look like 0199c0de-1234-7abc-8def-0123456789ab; `fare list` lists them, and "last" is your newest.',
   );
 }

@@ -33,10 +33,10 @@ export async function login(
   else {
     print(`Signed in to ${baseUrl} with the key "${oneLine(found.key.name)}".`);
     print(`${formatUsd(found.available_usd_micro)} can be spent.`);
-    remark(quiet, `Kept in ${settingsPath()}, for you alone.`);
+    remark(quiet, `Saved to ${settingsPath()} (readable only by you).`);
   }
   for (const name of ['FAREBOX_API_KEY', 'FAREBOX_BASE_URL'])
-    if (process.env[name]) tell(`${name} is set and goes before what was kept now.`);
+    if (process.env[name]) tell(`${name} is set and is used instead of what was saved now.`);
 }
 
 function warnOfPlainHttp(baseUrl: string): void {
@@ -47,8 +47,8 @@ function warnOfPlainHttp(baseUrl: string): void {
 
 export async function logout({ json }: Context): Promise<void> {
   const { api_key, ...rest } = readSettings();
-  if (api_key === undefined) throw new Stop(exits.failed, 'no_key', 'No key was kept.');
+  if (api_key === undefined) throw new Stop(exits.failed, 'no_key', 'No key is saved.');
   writeSettings(rest);
   if (json) printJson({ base_url: rest.base_url ?? null });
-  else print('The key is forgotten here. Revoke it in the cabinet if it may be known to others.');
+  else print('Signed out. If the key may have leaked, revoke it in the cabinet.');
 }

@@ -36,7 +36,7 @@ export async function models(
     throw new Stop(
       exits.failed,
       'no_match',
-      all.length === 0 ? 'The service offers no models.' : 'No model is like that.',
+      all.length === 0 ? 'The service offers no models.' : 'No model matches.',
       all.length === 0 ? null : '`fare models` lists all of them.',
     );
   }

@@ -35,12 +35,15 @@ function saidOf({ description, argChoices }: Option): string {
 const beginMark = '<!-- From here on made by `npm run generate`. -->';
 
 const environment: [string, string][] = [
-  ['FAREBOX_API_KEY', 'The key; goes before the one that is kept.'],
+  ['FAREBOX_API_KEY', 'The key; used instead of the saved one.'],
   [
     'FAREBOX_BASE_URL',
-    'The address of the service, such as `https://fare.example.com/v1`; likewise.',
+    'The address of the service, such as `https://fare.example.com/v1`; used instead of the saved one.',
   ],
-  ['FAREBOX_WEBHOOK_SECRET', 'What `fare webhook listen` verifies with; several parted by spaces.'],
+  [
+    'FAREBOX_WEBHOOK_SECRET',
+    'What `fare webhook listen` verifies with; several separated by spaces.',
+  ],
   ['FAREBOX_MCP_TOKEN', 'What `fare mcp --http` asks its callers for.'],
   ['NO_COLOR', 'No colours. In pipes there are none anyway.'],
   ['XDG_CONFIG_HOME, XDG_STATE_HOME', 'Where files are kept, in place of the usual folders.'],
@@ -67,7 +70,7 @@ export function referencePage(page: string): string {
     '## Reference',
     `With every verb: ${program.options.map((option) => `\`${option.flags}\` (${option.description})`).join('; ')}; \`-h, --help\`.`,
     ...verbsOf(program).flatMap(section),
-    '## How it ends',
+    '## Exit codes',
     table(
       ['exit code', 'meaning'],
       exitMeanings.map(([code, says]) => [`\`${code}\``, says]),

@@ -13,6 +13,7 @@ import {
   print,
   printJson,
   printTable,
+  say,
   wrap,
 } from './terminal.ts';
 
@@ -27,6 +28,7 @@ export async function price(
   const input = await readInput(model, values, options);
   if (model.kind === 'text') demandTokens(model, input);
   const estimate = await client.estimate(model.id, input);
+  warnOfUnknown(estimate);
   if (context.json) return printJson(estimate);
   if (!process.stdout.isTTY) return print(formatUsd(estimate.price_usd_micro).slice(1));
   print(
@@ -64,6 +66,14 @@ function demandTokens(model: Model, input: Fields): void {
   );
 }
 
+/** A misspelt field is accepted, and the default is used and paid in its place. */
+export function warnOfUnknown({ model_id, unknown_inputs = [] }: Estimate): void {
+  for (const { field, did_you_mean } of unknown_inputs) {
+    const likely = did_you_mean === null ? '' : ` Did you mean ${oneLine(did_you_mean)}?`;
+    say('yellow', oneLine(`${field} is not an input of ${model_id}.`) + likely);
+  }
+}
+
 /** What the price takes for fields that were left out. */
 export function assumed(
   { assumptions, unit_price_by_resolution_usd_micro }: Estimate,
@@ -76,6 +86,6 @@ export function assumed(
   const others = Object.entries(unit_price_by_resolution_usd_micro ?? {}).map(
     ([resolution, micro]) => `${resolution} ${formatUsd(BigInt(micro))}`,
   );
-  const choice = others.length > 0 ? ` A unit (${unit}) costs ${others.join(', ')}.` : '';
-  return oneLine(`Left out, so taken as: ${parts.join(', ')}.${choice}`);
+  const choice = others.length > 0 ? ` Per ${unit}: ${others.join(', ')}.` : '';
+  return oneLine(`Defaults used: ${parts.join(', ')}.${choice}`);
 }

@@ -34,7 +34,7 @@ export function remarksOf(command: Command): Remarks {
 export function buildProgram(): Command {
   const program = new Command('fare')
     .description(
-      'Text, image and video models from the command line, at a price that is told first.',
+      'Text, image and video models from the command line, at a price that is shown first.',
     )
     .option('--json', 'print JSON on stdout: one object, or one a line where there are several')
     .option('-q, --quiet', 'no progress and no remarks on stderr')
@@ -55,7 +55,7 @@ export function buildProgram(): Command {
     examples: [
       ['fare login', 'keep a key'],
       ['fare models video', 'look for a model'],
-      ['fare run sandbox-sketch --prompt "a cat"', 'make a picture'],
+      ['fare run sandbox-sketch --prompt "a cat"', 'make an image'],
     ],
   });
   program.addHelpText('after', exitHelp);
@@ -71,7 +71,7 @@ export function buildProgram(): Command {
   program.addHelpCommand(
     new Command('help')
       .argument('[verb]')
-      .description('show the help of a verb')
+      .description('show help for a command')
       .helpGroup('Tools:'),
   );
   return program;
@@ -135,7 +135,7 @@ function addModels(program: Command): void {
       'Spends nothing and uploads nothing. For a text model give input_tokens and output_tokens.',
     ],
     examples: [
-      ['fare price sandbox/film/text-to-video duration_seconds=8 resolution=720p', 'of a film'],
+      ['fare price sandbox/film/text-to-video duration_seconds=8 resolution=720p', 'of a video'],
       ['fare price sandbox/chat input_tokens=1000 output_tokens=500', 'of a chat call'],
     ],
   });
@@ -150,26 +150,26 @@ function addRuns(program: Command): void {
     .option('--webhook <url>', 'notify this address at the end')
     .option('--no-wait', 'submit only, and print the id')
     .option('--no-save', 'wait, but leave the outputs where they are')
-    .option('--no-preview', 'do not show pictures in the terminal')
+    .option('--no-preview', 'do not show images in the terminal')
     .action(run(async () => (await import('./run.ts')).runModel));
   remark(runs, {
     says: [
-      'The price is told before anything is spent; above the amount of `fare settings ask-above-usd` it is asked about, and where nobody can be asked it needs --yes or --max-usd. What is charged is never above it.',
+      'The price is shown before anything is spent. Above the amount of `fare settings ask-above-usd` you are asked; in a script, pass --yes or --max-usd. The charge is never higher. Inputs that the model does not have are named.',
       'Local files in the input are uploaded. Outputs are saved beside you, named after the prompt; no file is ever replaced without --force.',
       'Ctrl-C cancels a request that still waits in the queue; one that runs already goes on without you, and `fare resume` takes it up again, also after this computer was switched off.',
       'Stdout gets the paths of the saved files, or the text that came out.',
     ],
     examples: [
-      ['fare run sandbox-sketch --prompt "a lighthouse at dawn" -o dawn.png', 'a picture'],
+      ['fare run sandbox-sketch --prompt "a lighthouse at dawn" -o dawn.png', 'an image'],
       ['fare run sandbox/canvas/upscale --image ./a.png scale=2', 'a file of yours'],
       ['fare run sandbox/film/text-to-video --input film.json --max-usd 1 --json', 'in a script'],
     ],
   });
-  const resume = verb(program, 'resume', 'go on with a run that was left')
+  const resume = verb(program, 'resume', 'resume an interrupted run')
     .argument('[id]', 'its id; default: the newest that has not ended')
     .option('-o, --out <path>', 'file or folder for the outputs; default: as it was run')
     .option('-f, --force', 'replace files that are there')
-    .option('--no-preview', 'do not show pictures in the terminal')
+    .option('--no-preview', 'do not show images in the terminal')
     .action(run(async () => (await import('./resume.ts')).resume));
   remark(resume, {
     says: ['Nothing is paid twice: it is the same request, however often it is taken up.'],
@@ -214,7 +214,7 @@ function addRequests(program: Command): void {
     says: ['Ends with 0 where it was completed, with 1 where it failed or was cancelled.'],
     examples: [['fare wait last && fare download last', 'the newest of this computer']],
   });
-  const cancelling = one('cancel', 'cancel one that still waits').action(
+  const cancelling = one('cancel', 'cancel a queued request').action(
     run(async () => (await import('./requests.ts')).cancel),
   );
   remark(cancelling, {
@@ -227,7 +227,7 @@ function addRequests(program: Command): void {
   const download = one('download', 'save the outputs')
     .option('-o, --out <path>', 'file or folder; "-" writes one output to stdout')
     .option('-f, --force', 'replace files that are there')
-    .option('--no-preview', 'do not show pictures in the terminal')
+    .option('--no-preview', 'do not show images in the terminal')
     .action(run(async () => (await import('./requests.ts')).download));
   remark(download, { says: ['Outputs are kept for 24 hours after the end.'], examples: [] });
 
@@ -241,7 +241,7 @@ function addRequests(program: Command): void {
 
 function addRest(program: Command): void {
   const upload = verb(program, 'upload', 'upload a file, print its id')
-    .argument('<file>', 'picture, film, sound, PDF or text')
+    .argument('<file>', 'image, video, audio, PDF or text')
     .action(run(async () => (await import('./upload.ts')).upload));
   remark(upload, {
     says: [
@@ -257,11 +257,11 @@ function addRest(program: Command): void {
   remark(listen, {
     says: [
       'The service sends to public addresses only: put a tunnel of your choice before this port, and give its address to `fare run --webhook`.',
-      'A notification that is not signed as it should be is shown as such and answered with 400. What a page in a browser sends is refused with 403 and not shown.',
+      'A notification without a valid signature is shown as rejected and answered with 400. What a page in a browser sends is refused with 403 and not shown.',
     ],
     examples: [['fare webhook listen --secret-stdin < secret.txt', 'until Ctrl-C']],
   });
-  const mcp = verb(program, 'mcp', 'offer the models to an assistant')
+  const mcp = verb(program, 'mcp', 'run an MCP server')
     .option('--max-usd <amount>', 'what it may spend in all; default: 1', usd)
     .option('-y, --yes', 'do not ask its user before money is spent')
     .option('--root <folder>', 'files below it may be uploaded; may be repeated', several)
@@ -270,11 +270,11 @@ function addRest(program: Command): void {
     .action(run(async () => (await import('./mcp-verb.ts')).mcp));
   remark(mcp, {
     says: [
-      'Speaks the Model Context Protocol. The assistant starts this by itself; docs/mcp.md says how to tell it. Over HTTP it needs a token, that of FAREBOX_MCP_TOKEN or the one that is printed.',
+      'Speaks the Model Context Protocol. The assistant starts this by itself. Over HTTP it needs a token, that of FAREBOX_MCP_TOKEN or the one that is printed.',
     ],
     examples: [['fare mcp --max-usd 5 --root ~/Pictures', 'over stdin and stdout']],
   });
-  const completions = verb(program, 'completions', 'let a shell complete `fare`')
+  const completions = verb(program, 'completions', 'print shell completions')
     .argument('<shell>', 'bash, zsh or fish')
     .action(run(async () => (await import('./completions.ts')).completions));
   remark(completions, {
@@ -294,7 +294,7 @@ function exitHelp(): string {
       '\n',
     );
   });
-  return `\n${bold('How it ends:')}\n${rows.join('\n')}`;
+  return `\n${bold('Exit codes:')}\n${rows.join('\n')}`;
 }
 
 const statuses = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'];
@@ -309,9 +309,9 @@ function withInput(command: Command): Command {
     .argument('<model>', 'its id, as `fare models` lists it')
     .argument('[values...]', 'inputs as key=value; key=@path for a local file')
     .option('--prompt <text>', 'what is to be made; "-" reads it from stdin')
-    .option('--image <file>', 'a picture: path, address or file id; may be repeated', several)
-    .option('--video <file>', 'a film, likewise', several)
-    .option('--audio <file>', 'a sound, likewise', several)
+    .option('--image <file>', 'an image: path, address or file id; may be repeated', several)
+    .option('--video <file>', 'a video, the same way', several)
+    .option('--audio <file>', 'audio, the same way', several)
     .option('--set <key=value>', 'one more input, as the values after the model', several)
     .option('--input <file>', 'the input as a JSON file; "-" reads it from stdin');
 }

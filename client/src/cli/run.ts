@@ -7,7 +7,7 @@ import { exits, Stop, usage } from './exits.ts';
 import { readInput, type InputOptions } from './input.ts';
 import { checkJobs, keepJob, type KeptJob } from './jobs.ts';
 import { findModel } from './models.ts';
-import { assumed } from './price.ts';
+import { assumed, warnOfUnknown } from './price.ts';
 import type { Context } from './program.ts';
 import { finish, goesOn } from './resume.ts';
 import { checkOut } from './save.ts';
@@ -42,6 +42,7 @@ export async function runModel(
   const input = await readInput(model, values, options);
   if (options.save) checkOut(out, force);
   const estimate = await client.estimate(model.id, input);
+  warnOfUnknown(estimate);
   await agree(estimate, model, options, context);
   const job: KeptJob = {
     idempotency_key: randomUUID(),
@@ -110,8 +111,8 @@ async function agree(
     throw new Stop(
       exits.money,
       'not_agreed',
-      `It costs ${shown}, and above $${askAbove} somebody has to agree. Nothing was submitted.`,
-      `Say --max-usd ${shown.slice(1)} or --yes.`,
+      `It costs ${shown}; fare asks above $${askAbove}. Nothing was submitted.`,
+      `Pass --max-usd ${shown.slice(1)} or --yes.`,
       { price_usd_micro: price },
     );
   }

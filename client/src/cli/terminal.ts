@@ -122,7 +122,7 @@ const firstMin = 12;
 
 /**
  * Rows on stdout: aligned on a terminal, and stacked where it is too narrow for that; in a pipe the
- * bare values, parted by tabs, so that `cut` and `awk` can take them.
+ * bare values, separated by tabs, so that `cut` and `awk` can take them.
  */
 export function printTable(headings: string[], rows: string[][]): void {
   const clean = rows.map((row) => row.map(oneLine));

@@ -7,7 +7,11 @@ import type { Context } from './program.ts';
 import { bar, bytesText, LiveLine, oneLine, print, printJson, remark } from './terminal.ts';
 
 export async function upload({ json, quiet }: Context, path: string): Promise<void> {
-  const uploaded = await uploadFile(keyed({ quiet }), localFile(path).path, quiet);
+  const uploaded = await uploadFile(
+    keyed({ quiet }),
+    localFile(path, 'Give the path of a file.').path,
+    quiet,
+  );
   if (json) printJson(uploaded);
   else print(oneLine(uploaded.file_id));
 }

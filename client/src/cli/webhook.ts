@@ -137,11 +137,11 @@ function lineOf({ verified, why, event }: Said): string {
       ? paint(process.stdout, 'yellow', 'not verified')
       : verified
         ? paint(process.stdout, 'green', 'verified')
-        : paint(process.stdout, 'red', 'FORGED');
+        : paint(process.stdout, 'red', 'rejected');
   const told = typeof event === 'object' && event !== null ? (event as Fields) : {};
   const parts = [textOf(told.status), textOf(told.request_id), textOf(told.model_id)];
   const what = [...parts, priceOf(told)].filter(Boolean).join(' ');
-  return `${mark}  ${what || 'no notification'}${why ? `: ${oneLine(why)}` : ''}`;
+  return `${mark}  ${what || 'no content'}${why ? `: ${oneLine(why)}` : ''}`;
 }
 
 /** No field of the service's is longer. */

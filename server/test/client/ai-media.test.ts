@@ -186,6 +186,17 @@ describe('films', () => {
     assert.deepEqual(warnings, [{ type: 'unsupported', feature: 'fps' }]);
   });
 
+  test('take a resolution by the name that the model has for it', async () => {
+    giveFilm();
+    const { warnings } = await experimental_generateVideo({
+      model: farebox.video('ai/film'),
+      prompt: 'a cat runs',
+      resolution: '480p' as `${number}x${number}`,
+    });
+    assert.equal(inputs()[0]!.resolution, '480p');
+    assert.deepEqual(warnings, []);
+  });
+
   test('are begun and looked after by the SDK where it is told to', async () => {
     giveFilm();
     const { video, providerMetadata } = await experimental_generateVideo({

@@ -52,6 +52,18 @@ describe('fare price', () => {
     nothingStarted();
   });
 
+  test('a misspelt input is named with the likely one, and costs what it said', async () => {
+    const wrong = [...dear, 'resolutoin=1k'];
+    const says = 'resolutoin is not an input of fake/dear. Did you mean resolution?';
+    const priced = well(await home.run(['price', ...wrong.slice(1), '--json']));
+    assert.equal(priced.stderr, `${says}\n`);
+    assert.equal(priced.json.price_usd_micro, '1000000');
+    const ran = well(await home.run([...wrong, '--yes', '--no-save', '--quiet']));
+    assert.ok(ran.stderr.includes(says), ran.all);
+    const right = well(await home.run(['price', ...dear.slice(1), 'resolution=1k']));
+    assert.equal(right.stderr, '');
+  });
+
   test('of a local file: nothing is uploaded for it', async () => {
     fs.writeFileSync(path.join(home.dir, 'a.png'), tinyPng);
     const ran = await home.run(['price', 'fake/image', '--prompt', 'x', '--image', 'a.png']);
@@ -72,7 +84,7 @@ describe('what fare run may spend', () => {
   });
 
   test('above what is asked about, where nobody can be asked: needs a word', async () => {
-    refused(await home.run(dear), 4, /somebody has to agree[^]*--max-usd 1\.00 or --yes/);
+    refused(await home.run(dear), 4, /fare asks above \$0\.25[^]*Pass --max-usd 1\.00 or --yes/);
     nothingStarted();
     well(await home.run([...dear, '--no-save', '--max-usd', '1']));
     well(await home.run([...dear, '--no-save', '--yes']));

@@ -57,7 +57,7 @@ describe('fare status', () => {
   });
 
   test('of what is no id, or nobody has: said, and told apart', async () => {
-    refused(await home.run(['status', 'x']), 2, /"x" is no id[^]*fare list/);
+    refused(await home.run(['status', 'x']), 2, /"x" is not a request id[^]*fare list/);
     refused(await home.run(['status', 'last']), 2, /Nothing was run on this computer/);
     refused(await home.run(['status', nobody]), 1, /nothing here under this id/);
   });
@@ -90,7 +90,7 @@ test('fare result prints the output as JSON, and says when there is none yet', a
   refused(await home.run(['result', ids.waiting]), 1, /still in the queue[^]*fare wait/);
 });
 
-test('fare list: parted by tabs in a pipe, JSON a line, filtered, no more than asked', async () => {
+test('fare list: separated by tabs in a pipe, JSON a line, filtered, no more than asked', async () => {
   const rows = well(await home.run(['list', '--status', 'FAILED'])).stdout.split('\n');
   assert.match(
     rows[0]!,
@@ -153,7 +153,8 @@ describe('fare upload', () => {
     assert.match(well(await home.run(['upload', 'a b.png'])).stdout, /^file_[0-9a-f]{32}\n$/);
     const { json } = well(await home.run(['upload', 'a b.png', '--json']));
     assert.deepEqual([json.content_type, json.size], ['image/png', tinyPng.length]);
-    refused(await home.run(['upload', 'gone.png']), 2, /gone\.png/);
+    const gone = refused(await home.run(['upload', 'gone.png']), 2, /gone\.png/);
+    assert.doesNotMatch(gone.stderr, /address|file id/);
   });
 });
 
@@ -177,7 +178,7 @@ describe('fare models', () => {
       lines.map((line) => line.kind),
       ['text', 'text'],
     );
-    refused(await stranger.run(['models', 'xyzzy'], { env }), 1, /No model is like that/);
+    refused(await stranger.run(['models', 'xyzzy'], { env }), 1, /No model matches/);
   });
 
   test('fare model shows the inputs and a call that can be pasted', async () => {

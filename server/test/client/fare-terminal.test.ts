@@ -70,7 +70,7 @@ describe('a dear price is asked about', { skip }, () => {
   test('no: nothing is submitted, exit 4', async () => {
     const before = await service.transfers();
     const terminal = onTerminal(home, dear);
-    await terminal.see(/Left out, so taken as: .*resolution=2k/);
+    await terminal.see(/Defaults used: .*resolution=2k/);
     await terminal.see(/Spend \$1\.00\?/);
     terminal.type('n');
     await terminal.see(/Nothing was submitted/);
@@ -178,9 +178,9 @@ test('fare chat: /cost has what a reply that was left costs in the end', { skip 
   const charged = async () => before - (await service.balance(account)).available === 9n;
   await until('it is charged', charged, 10_000);
   terminal.type('/cost\r');
-  await terminal.see(/\$0\.000009 so far\.\r/);
+  await terminal.see(/\$0\.000009 so far\./);
   terminal.type(ctrlD);
-  await terminal.see(/\$0\.000009 in all\.\r/);
+  await terminal.see(/\$0\.000009 in all\./);
   assert.equal(await terminal.ended, 0);
 });
 

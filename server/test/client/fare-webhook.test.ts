@@ -67,7 +67,7 @@ describe('fare webhook listen', () => {
     const { stdout } = await end(running);
     const [good, forged] = stdout.split('\n');
     assert.equal(good, `verified  COMPLETED ${event.request_id} fake/[31mimage $0.01`);
-    assert.match(forged!, /^FORGED/);
+    assert.match(forged!, /^rejected/);
     assert.ok(!stdout.includes('\u001B'));
   });
 
@@ -121,7 +121,7 @@ describe('fare webhook listen', () => {
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([400]));
     assert.equal((await send(body, signed(body))).status, 204);
     const { stdout } = await end(running);
-    const forged = stdout.split('\n').filter((line) => line.startsWith('FORGED')).length;
+    const forged = stdout.split('\n').filter((line) => line.startsWith('rejected')).length;
     assert.ok(forged >= 10 && forged <= 50, `${forged} forged ones are shown`);
     assert.equal(stdout.match(/^verified/gm)?.length, 1);
   });

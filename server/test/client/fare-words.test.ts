@@ -162,7 +162,7 @@ describe('help', () => {
     };
     const run = (...args: string[]) =>
       execFileSync(process.execPath, [program, ...args], { env, encoding: 'utf8' });
-    assert.match(run('--help'), /How it ends:/);
+    assert.match(run('--help'), /Exit codes:/);
     assert.match(run('run', '--help'), /--max-usd <amount>/);
     assert.match(run('--version'), /^\d+\.\d+\.\d+\n$/);
   });

@@ -420,6 +420,11 @@ describe('a key', () => {
     await other.stop();
   });
 
+  test('that is empty is refused before anything is sent', () => {
+    const made = () => new Farebox({ apiKey: ' ', baseUrl: faulty.base });
+    assert.throws(made, { code: 'bad_argument', param: 'apiKey' });
+  });
+
   test('that no header can hold is refused without showing it', () => {
     assert.throws(
       () => new Farebox({ apiKey: 'fbx_secret\nx: y', baseUrl: faulty.base }),

@@ -60,7 +60,7 @@ function scenes(base: string, key: string): Record<string, Step[]> {
   return {
     login: [
       [line(`fare login --base-url ${base}`), /API key/],
-      [line(key), /Kept in/],
+      [line(key), /Saved to/],
     ],
     models: [[line('fare models upscale'), prompt]],
     price: [
