@@ -1,3 +1,5 @@
+import type { Unit } from '../core/catalog.ts';
+import type { Status } from '../core/request.ts';
 import { arrayLiteral } from '../lib/sql-array.ts';
 import { rawSql, sql, type Connection, type Statement } from '../lib/sql.ts';
 import type { TransferKind } from './ledger.ts';
@@ -129,6 +131,77 @@ function movementsStatement(filter: Limited, order: 'asc' | 'desc'): Statement {
     order by t.seq ${order}`,
     [account_id, from_seq, below_seq, kinds.length === 0, arrayLiteral(kinds), limit, from, to],
   );
+}
+
+/** A line of the short statement: a top-up, a correction, or a request with what it cost. */
+export interface StatementLine {
+  id: string;
+  seq: bigint;
+  kind: TransferKind;
+  /** What it did to the balance; of a request that is open, 0. */
+  effect_usd_micro: bigint;
+  /** Everything that the account has, held amounts among it, after this line. */
+  balance_usd_micro: bigint;
+  /** Of an open request: what is held for it. */
+  held_usd_micro: bigint | null;
+  request_id: string | null;
+  model_id: string | null;
+  status: Status | null;
+  unit: Unit | null;
+  /** Delivered, or asked for where that is not known. */
+  quantity: number | null;
+  reference: string | null;
+  reason: string | null;
+  created_at: Date;
+}
+
+/**
+ * One line for each top-up, correction and request, newest first. A request stands where it was
+ * settled, or where it was reserved while it is open. Each balance is the one below it plus the
+ * line's effect.
+ */
+export function statementLines(
+  db: Connection,
+  page: Omit<MovementFilter, 'kinds'> & { limit: number },
+): Promise<StatementLine[]> {
+  const { account_id, from_seq, below_seq, from, to, limit } = page;
+  return db.run<StatementLine>(sql`
+    with lines as (
+      select t.id, t.seq, t.kind, t.amount_usd_micro, t.reference, t.reason, t.created_at,
+        case when t.kind = 'reserve' then t.id else t.pending_id end as request_id,
+        case when t.kind in ('reserve', 'release') then 0
+          when t.credit_account_id = t.account_id then t.amount_usd_micro
+          else -t.amount_usd_micro end as effect
+      from transfers t
+      where t.account_id = ${account_id} and t.seq >= ${from_seq} and t.seq < ${below_seq}
+        and t.created_at >= coalesce(${from}::timestamptz, '-infinity')
+        and t.created_at < coalesce(${to}::timestamptz, 'infinity')
+        and (t.kind <> 'reserve'
+          or not exists (select from transfers s where s.pending_id = t.id))
+      order by t.seq desc limit ${limit}
+    ), newest as (
+      select b.credits_posted - b.debits_posted - coalesce((
+        select sum(case when t.credit_account_id = t.account_id then t.amount_usd_micro
+            else -t.amount_usd_micro end)
+        from transfers t
+        where t.account_id = b.account_id and t.seq > (select max(seq) from lines)
+          and t.kind in ('deposit', 'adjustment', 'charge')
+      ), 0) as balance
+      from balances b where b.account_id = ${account_id}
+    )
+    select l.id, l.seq, l.kind, l.effect as effect_usd_micro,
+      (n.balance - coalesce(sum(l.effect) over (
+        order by l.seq desc rows between unbounded preceding and 1 preceding), 0))::bigint
+        as balance_usd_micro,
+      case when l.kind = 'reserve' then l.amount_usd_micro end as held_usd_micro,
+      l.request_id, q.model_id, q.status, i.quote ->> 'unit' as unit,
+      coalesce(o.quantity, (i.quote ->> 'quantity')::float8) as quantity,
+      l.reference, l.reason, l.created_at
+    from lines l cross join newest n
+      left join requests q on q.id = l.request_id
+      left join request_inputs i on i.request_id = l.request_id
+      left join request_results o on o.request_id = l.request_id
+    order by l.seq desc`);
 }
 
 /** How far the clocks of two servers, one of which took the other's place, may be apart. */

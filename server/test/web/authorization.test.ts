@@ -66,7 +66,7 @@ const table: Record<Need, string> = {
     GET account/events · GET account/requests · GET account/requests/choices
     GET account/requests/:request_id · GET account/requests/:request_id/thumbnail
     GET account/overview · GET account/spend · GET account/statement
-    GET account/statement/totals · GET account/statement/export · GET account/top-up · GET account/alerts
+    GET account/statement/lines · GET account/statement/totals · GET account/statement/export · GET account/top-up · GET account/alerts
     GET account/keys · GET account/keys/:key_id
     GET account/studio/allowance · GET account/studio/models
     POST account/studio/chat-price · GET account/v1/files/:file_id
@@ -245,6 +245,7 @@ async function openGate(service: Service) {
     if (!(error instanceof ApiError)) throw error;
     return reply.code(error.status).send({ code: error.code });
   });
+  app.decorateRequest('belongsTo', () => {});
   const handler = async () => ({ reached: true });
   const deps = { db: service.db, auth, web: { origin } } as unknown as WebDeps;
   mountWeb(

@@ -75,7 +75,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       assert.deepEqual(await barriers(page), []);
       await picture(page, `top-up-${size}`);
       await page.getByRole('link', { name: 'See the statement' }).click();
-      await page.getByText('Voucher', { exact: true }).waitFor();
+      await page.getByText(/· Voucher$/).waitFor();
       await page.getByText('+$25.50').waitFor();
       await page.goto(`${base}/cabinet`);
       await page.getByText('$25.50').waitFor();
@@ -88,6 +88,21 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       const who = await person(service, { [busy.account_id]: 'read_only' });
       const { page, context, faults } = await enter(browser, base, who, { viewport });
       await page.goto(`${base}/cabinet/money`);
+      const line = (kind: string) => page.locator(`[data-line=${kind}]`);
+      await line('charge').getByText('Fake image, 1 image').waitFor();
+      assert.match(await line('charge').innerText(), /−\$0\.01\s+Balance \$4\.99$/);
+      assert.match(
+        await line('adjustment').innerText(),
+        /wrong account.*−\$1\.25\s+Balance \$3\.74$/s,
+      );
+      assert.match(await line('reserve').innerText(), /held \$0\.02/);
+      assert.doesNotMatch(await line('reserve').innerText(), /Balance/);
+      await page.locator('[data-day]').getByText('Out $1.26 · In $5.00').waitFor();
+      assert.equal(await overflowOf(page), 0);
+      assert.deepEqual(await barriers(page), []);
+      await picture(page, `statement-lines-${size}`);
+      await page.getByText('Ledger', { exact: true }).click();
+      await page.waitForURL(/view=ledger/);
       await page.getByText('credited to the wrong account').waitFor();
       await page.getByText('$0.01 charged, $0.01 of the reservation returned').waitFor();
       assert.equal(await overflowOf(page), 0);
@@ -127,7 +142,7 @@ describe('the pages of money', { skip: withoutBrowser() ?? false }, () => {
       assert.deepEqual(await barriers(page), []);
       await page.getByRole('button', { name: 'Clear the filter' }).click();
       await page.getByText('$0.01 charged, $0.01 of the reservation returned').waitFor();
-      assert.equal(new URL(page.url()).search, '');
+      assert.equal(new URL(page.url()).search, '?view=ledger');
       assert.deepEqual(faults, []);
       await context.close();
     });

@@ -212,6 +212,70 @@ describe('the overview', () => {
   });
 });
 
+describe('the short statement', () => {
+  test('has one line a request, with what it cost, and balances that add up over its pages', async () => {
+    const account = await service.account({ usd: 1 });
+    const { call } = (await person(service, { [account.account_id]: 'read_only' })).of(
+      account.account_id,
+    );
+    const paid = await submit(account, { num_images: 2 });
+    const waits = await submit(account);
+    const reply = await service.call('POST', `/v1/requests/${waits}/cancel`, { key: account.key });
+    assert.equal(reply.status, 200);
+    await finish();
+    await adjust(service.db, {
+      account_id: account.account_id,
+      amount: -100_000n,
+      reference: newId(),
+      reason: 'twice',
+    });
+    const open = await submit(account);
+    const lines: any[] = [];
+    let cursor = '';
+    do {
+      const { body } = await call('GET', `/statement/lines?limit=2${cursor}`);
+      lines.push(...body.data);
+      cursor = body.next_cursor && `&cursor=${body.next_cursor}`;
+    } while (cursor);
+    const shown = lines.map((line) => [
+      line.kind,
+      line.request_id,
+      line.effect_usd_micro,
+      line.balance_usd_micro,
+      line.held_usd_micro,
+    ]);
+    const charged = lines.find(({ request_id }) => request_id === paid).effect_usd_micro;
+    const after = String(1_000_000n + BigInt(charged));
+    const last = String(BigInt(after) - 100_000n);
+    assert.deepEqual(
+      [charged < '0', shown],
+      [
+        true,
+        [
+          ['reserve', open, '0', last, '10000'],
+          ['adjustment', null, '-100000', last, null],
+          ['charge', paid, charged, after, null],
+          ['release', waits, '0', '1000000', null],
+          ['deposit', null, '1000000', '1000000', null],
+        ],
+      ],
+    );
+    const [, , line] = lines;
+    assert.equal(line.unit, 'image');
+    assert.equal(line.status, 'COMPLETED');
+    const { available, reserved } = await service.balance(account);
+    assert.equal(String(available + reserved), last);
+    const day = new Date(Date.now() + 86_400_000).toISOString();
+    assert.deepEqual((await call('GET', `/statement/lines?from=${day}`)).body.data, []);
+    const before = await call('GET', `/statement/lines?to=${lines[1].created_at}`);
+    assert.equal(before.body.data[0].balance_usd_micro, after);
+    await finish();
+    const ended = (await call('GET', '/statement/lines')).body.data;
+    assert.equal(ended.filter(({ request_id }: any) => request_id === open).length, 1);
+    assert.equal(ended[0].kind, 'charge');
+  });
+});
+
 describe('the statement', () => {
   let account: TestAccount;
   let call: Person['call'];

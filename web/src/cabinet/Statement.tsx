@@ -5,6 +5,7 @@ import {
   Chip,
   Group,
   Menu,
+  SegmentedControl,
   Select,
   Skeleton,
   Stack,
@@ -24,6 +25,7 @@ import { When } from '../components/When.tsx';
 import { formatUsd } from '../money.ts';
 import { MoneyFrame } from './MoneyFrame.tsx';
 import { dayOf, kinds, type StatementSearch } from './money-search.ts';
+import { StatementLines } from './StatementLines.tsx';
 import {
   periodsAt,
   useExportPath,
@@ -34,13 +36,9 @@ import {
 
 export function Statement() {
   const { t } = useTranslation('money');
-  const { t: everywhere } = useTranslation('common');
   const navigate = useNavigate();
   const search = useSearch({ strict: false }) as StatementSearch;
-  const list = useStatement(search);
-  const isNarrow = useMediaQuery('(max-width: 48em)', undefined, {
-    getInitialValueInEffect: false,
-  });
+  const isLedger = search.view === 'ledger';
   const choose = (chosen: StatementSearch) =>
     void navigate({
       to: '/cabinet/money',
@@ -48,34 +46,70 @@ export function Statement() {
       replace: true,
       resetScroll: false,
     } as never);
-  const rows = list.data?.pages.flatMap(({ data }) => data);
-  const isFiltered = Object.keys(search).length > 0;
+  const { view, ...filter } = search;
+  const isFiltered = Object.keys(filter).length > 0;
+  const kept: StatementSearch = view ? { view } : {};
+  const empty = (
+    <Empty
+      icon={isFiltered ? <IconFilterOff /> : <IconCoins />}
+      title={isFiltered ? t('none_filtered') : t('none')}
+      text={isFiltered ? t('none_filtered_text') : t('none_text')}
+    >
+      {isFiltered ? (
+        <Button variant="default" onClick={() => choose(kept)}>
+          {t('clear')}
+        </Button>
+      ) : (
+        <Button component={Link} to="/cabinet/money/top-up">
+          {t('tabs.top_up')}
+        </Button>
+      )}
+    </Empty>
+  );
   return (
     <MoneyFrame part="statement">
+      <SegmentedControl
+        mb="sm"
+        aria-label={t('view')}
+        data={(['requests', 'ledger'] as const).map((value) => ({
+          value,
+          label: t(`views.${value}`),
+        }))}
+        value={isLedger ? 'ledger' : 'requests'}
+        onChange={(chosen) => {
+          const { kind: _kind, view: _view, ...dates } = search;
+          choose(chosen === 'ledger' ? { ...dates, view: 'ledger' } : dates);
+        }}
+      />
       <Text c="dimmed" size="sm" maw={720} mb="md">
-        {t('statement_text')}
+        {t(isLedger ? 'statement_text' : 'lines_text')}
       </Text>
       <Filters search={search} choose={choose} />
+      {isLedger ? (
+        <>
+          {isFiltered && <Sums search={search} />}
+          <Ledger search={search} empty={empty} />
+        </>
+      ) : (
+        <StatementLines search={search} empty={empty} />
+      )}
+    </MoneyFrame>
+  );
+}
+
+/** Every movement as it was booked. */
+function Ledger({ search, empty }: { search: StatementSearch; empty: ReactNode }) {
+  const { t: everywhere } = useTranslation('common');
+  const list = useStatement(search);
+  const isNarrow = useMediaQuery('(max-width: 48em)', undefined, {
+    getInitialValueInEffect: false,
+  });
+  const rows = list.data?.pages.flatMap(({ data }) => data);
+  return (
+    <>
       {list.error && <Failure error={list.error} retry={() => void list.refetch()} />}
       {list.isPending && <Skeleton h={360} radius="md" />}
-      {rows?.length === 0 && (
-        <Empty
-          icon={isFiltered ? <IconFilterOff /> : <IconCoins />}
-          title={isFiltered ? t('none_filtered') : t('none')}
-          text={isFiltered ? t('none_filtered_text') : t('none_text')}
-        >
-          {isFiltered ? (
-            <Button variant="default" onClick={() => choose({})}>
-              {t('clear')}
-            </Button>
-          ) : (
-            <Button component={Link} to="/cabinet/money/top-up">
-              {t('tabs.top_up')}
-            </Button>
-          )}
-        </Empty>
-      )}
-      {isFiltered && rows && rows.length > 0 && <Sums search={search} />}
+      {rows?.length === 0 && empty}
       {rows && rows.length > 0 && (isNarrow ? <Cards rows={rows} /> : <Rows rows={rows} />)}
       {list.hasNextPage && (
         <Button
@@ -87,7 +121,7 @@ export function Statement() {
           {everywhere('more')}
         </Button>
       )}
-    </MoneyFrame>
+    </>
   );
 }
 
@@ -105,7 +139,7 @@ function Filters(props: { search: StatementSearch; choose: (search: StatementSea
   const choosePeriod = (name: string | null) => {
     setOwn(name === 'own');
     if (name === null || name === 'own') return;
-    choose({ ...(kind && { kind }), ...periods[name] });
+    choose({ ...(search.view && { view: search.view }), ...(kind && { kind }), ...periods[name] });
   };
   const chooseDay = (side: 'from' | 'to', text: string) => {
     const { [side]: _before, ...rest } = search;
@@ -157,23 +191,25 @@ function Filters(props: { search: StatementSearch; choose: (search: StatementSea
           </Menu.Dropdown>
         </Menu>
       </Group>
-      <Chip.Group
-        multiple
-        value={kind?.split(',') ?? []}
-        onChange={(chosen) => {
-          const { kind: _before, ...rest } = search;
-          const wanted = kinds.filter((each) => chosen.includes(each)).join(',');
-          choose({ ...rest, ...(wanted && { kind: wanted }) });
-        }}
-      >
-        <Group gap={6} role="group" aria-label={t('only')}>
-          {kinds.map((each) => (
-            <Chip key={each} value={each} size="sm" variant="outline">
-              {t(`kinds_many.${each}`)}
-            </Chip>
-          ))}
-        </Group>
-      </Chip.Group>
+      {search.view === 'ledger' && (
+        <Chip.Group
+          multiple
+          value={kind?.split(',') ?? []}
+          onChange={(chosen) => {
+            const { kind: _before, ...rest } = search;
+            const wanted = kinds.filter((each) => chosen.includes(each)).join(',');
+            choose({ ...rest, ...(wanted && { kind: wanted }) });
+          }}
+        >
+          <Group gap={6} role="group" aria-label={t('only')}>
+            {kinds.map((each) => (
+              <Chip key={each} value={each} size="sm" variant="outline">
+                {t(`kinds_many.${each}`)}
+              </Chip>
+            ))}
+          </Group>
+        </Chip.Group>
+      )}
     </Stack>
   );
 }

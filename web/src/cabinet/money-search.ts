@@ -24,6 +24,8 @@ export interface StatementSearch {
   kind?: string;
   from?: string;
   to?: string;
+  /** Every movement, in place of one line a request. */
+  view?: 'ledger';
 }
 
 export function statementSearch(given: Record<string, unknown>): StatementSearch {
@@ -36,7 +38,13 @@ export function statementSearch(given: Record<string, unknown>): StatementSearch
     .join(',');
   const from = dayOf(given.from);
   const to = dayOf(given.to);
-  return { ...(kind && { kind }), ...(from && { from }), ...(to && { to }) };
+  const isLedger = given.view === 'ledger' || kind !== '';
+  return {
+    ...(isLedger && { view: 'ledger' as const }),
+    ...(kind && { kind }),
+    ...(from && { from }),
+    ...(to && { to }),
+  };
 }
 
 export function dayOf(text: unknown): string | undefined {

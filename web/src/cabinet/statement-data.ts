@@ -45,6 +45,63 @@ export function useStatement(search: StatementSearch) {
   });
 }
 
+/** A top-up, a correction, or a request with what it cost. */
+export interface Line {
+  id: string;
+  kind: MovementKind;
+  /** What it did to the balance. */
+  effect_usd_micro: string;
+  /** Held amounts are in it. */
+  balance_usd_micro: string;
+  /** Of an open request. */
+  held_usd_micro: string | null;
+  request_id: string | null;
+  model_name: string | null;
+  status: string | null;
+  unit: 'sec' | 'image' | 'request' | 'MP' | '1M tokens' | null;
+  quantity: number | null;
+  reference: string | null;
+  reason: string | null;
+  created_at: string;
+}
+
+export function useLines(search: StatementSearch) {
+  const { account_id } = useAccount();
+  const path = useAccountPath();
+  const { kind: _kind, ...query } = queryOf(search);
+  return useInfiniteQuery({
+    queryKey: ['account', account_id, 'statement', 'lines', query],
+    queryFn: ({ pageParam: cursor }) =>
+      call<{ data: Line[]; next_cursor: string | null }>(path('/statement/lines'), {
+        query: { ...query, cursor, limit: 50 },
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  });
+}
+
+export interface Day {
+  /** In the reader's own calendar. */
+  date: string;
+  lines: Line[];
+  /** Null while some of the day is not loaded. */
+  sums: { in: bigint; out: bigint } | null;
+}
+
+/** Lines by day, with what each day comes to; where there are more, the last day may go on. */
+export function daysOf(lines: Line[], more: boolean): Day[] {
+  const byDate = Map.groupBy(lines, ({ created_at }) =>
+    new Date(created_at).toLocaleDateString('sv'),
+  );
+  return [...byDate].map(([date, inDay], i) => {
+    const effects = inDay.map(({ effect_usd_micro }) => BigInt(effect_usd_micro));
+    const sum = (sign: bigint) =>
+      effects.reduce((all, each) => (each * sign > 0n ? all + each * sign : all), 0n);
+    const isWhole = !more || i < byDate.size - 1;
+    return { date, lines: inDay, sums: isWhole ? { in: sum(1n), out: sum(-1n) } : null };
+  });
+}
+
 /** Sums over all that the filter finds; each at least 0, but for the net. */
 export interface Totals {
   movements: number;

@@ -35,6 +35,7 @@ export const cabinetRoutes: VisitRow[] = [
   ['GET', '/overview', 'view', overview.overview],
   ['GET', '/spend', 'view', overview.spending],
   ['GET', '/statement', 'view', statement.list],
+  ['GET', '/statement/lines', 'view', statement.lines],
   ['GET', '/statement/totals', 'view', statement.totals],
   ['GET', '/statement/export', 'view', statement.exportFile],
   ['GET', '/top-up', 'view', topUp.read],

@@ -6,6 +6,7 @@ import {
   movementsUpwards,
   movementTotals,
   seqsBetween,
+  statementLines,
   type Movement,
   type MovementFilter,
 } from '../../ledger/statement.ts';
@@ -21,17 +22,56 @@ const exportRows = 1000;
 
 /** GET /statement?kind=&from=&to=&limit=&cursor=: newest first. */
 export async function list(visit: Visit, _reply: FastifyReply, { db }: WebDeps): Promise<unknown> {
-  const limit = limitOf(visit.query as Record<string, unknown>, { usual: 20, max: 100 });
+  const page = await pageOf(visit, { db });
+  return pageFrom(await movements(db, { ...page, limit: page.limit + 1 }), page.limit, view);
+}
+
+/**
+ * GET /statement/lines?from=&to=&limit=&cursor=: one line for each top-up, correction and request,
+ * newest first.
+ */
+export async function lines(
+  visit: Visit,
+  _reply: FastifyReply,
+  { db, catalog }: WebDeps,
+): Promise<unknown> {
+  const page = await pageOf(visit, { db });
+  const { models } = catalog();
+  return pageFrom(
+    await statementLines(db, { ...page, limit: page.limit + 1 }),
+    page.limit,
+    (row) => ({
+      ...row,
+      seq: Number(row.seq),
+      model_name: row.model_id && (models.get(row.model_id)?.name ?? row.model_id),
+      effect_usd_micro: String(row.effect_usd_micro),
+      balance_usd_micro: String(row.balance_usd_micro),
+      held_usd_micro: row.held_usd_micro?.toString() ?? null,
+    }),
+  );
+}
+
+async function pageOf(visit: Visit, { db }: Pick<WebDeps, 'db'>) {
+  const query = visit.query as Record<string, unknown>;
+  const limit = limitOf(query, { usual: 20, max: 100 });
   const filter = await filterOf(visit, { db });
-  const cursor = optionalText(visit.query as Record<string, unknown>, 'cursor');
+  const cursor = optionalText(query, 'cursor');
   if (cursor !== null && !/^[1-9]\d{0,17}$/.test(cursor))
     throw badParameter('cursor', 'must be a next_cursor of this list');
   const below = cursor === null ? filter.below_seq : BigInt(cursor);
   const below_seq = below < filter.below_seq ? below : filter.below_seq;
-  const rows = await movements(db, { ...filter, below_seq, limit: limit + 1 });
+  return { ...filter, below_seq, limit };
+}
+
+/** `rows` has one more than the page where there is a next one. */
+function pageFrom<Row extends { seq: bigint }>(
+  rows: Row[],
+  limit: number,
+  shown: (row: Row) => unknown,
+) {
   const page = rows.slice(0, limit);
   const next_cursor = rows.length > limit ? String(page.at(-1)!.seq) : null;
-  return { data: page.map(view), next_cursor };
+  return { data: page.map(shown), next_cursor };
 }
 
 /** GET /statement/totals?kind=&from=&to=: sums over all that the list has under this filter. */
