@@ -15,6 +15,7 @@ import { createMetrics, type Metrics } from './lib/metrics.ts';
 import { seldomly } from './lib/seldom.ts';
 import type { Database } from './lib/sql.ts';
 import { openCircuit, type Circuit } from './operations/circuit.ts';
+import { openRefusals, type Refusals } from './operations/refusals.ts';
 import { signingSecrets } from './secrets.ts';
 import { openCatalog, type CatalogStore } from './storage/catalog.ts';
 import { disksOf, lowBytes, watchSpace } from './space.ts';
@@ -56,6 +57,7 @@ export interface Parts {
   lanes: Lanes;
   happenings: Happenings;
   circuit: Circuit;
+  refusals: Refusals;
   links: Links;
   /** Signing secrets that are honoured, newest first. */
   secrets: readonly Buffer[];
@@ -119,6 +121,10 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   const lanes = openLanes({ db, hints, metrics, config, happenings, bounds: options.batches });
   const isPublic = isPublicBase(config);
   const circuit = openCircuit(db, happenings);
+  const refusals = openRefusals(
+    db,
+    seldomly((told) => log.warn(told, 'could not count refused calls')),
+  );
   const links = { baseUrl: '', secret: secrets[0]!, outputTtlSeconds, isPublic };
   const space = watchSpace(disks, log);
   const { FAREBOX_SMTP_URL: url, FAREBOX_MAIL_FROM: from } = config;
@@ -134,12 +140,13 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
     storage.stop();
     installation.stop();
     asked?.stop();
+    await refusals.flush();
     await hints.close();
     await connected.close();
     await Promise.all([...Object.values(fetches).map((each) => each.close()), catalog.close()]);
   };
   const shared = { db, log, metrics, storage, spool, catalog, upstreams, hints, lanes };
-  const more = { happenings, circuit, secrets, mail: mail?.send ?? null, connected };
+  const more = { happenings, circuit, refusals, secrets, mail: mail?.send ?? null, connected };
   return { ...shared, ...more, links, fetches, installation, blocked, close };
 }
 

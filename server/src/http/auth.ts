@@ -3,13 +3,16 @@ import { ApiError } from '../core/errors.ts';
 import { hashKey, parseAuthorization, whyNoKey } from '../core/key.ts';
 import type { Caller, Lapsed, Rate, Spender } from '../db/keys.ts';
 import { headerValues } from '../lib/headers.ts';
-import type { HttpDeps } from './deps.ts';
+import type { HttpDeps, Keyed } from './deps.ts';
 import type { KeyViewer } from './viewers.ts';
 
 const policyNames = { key: 'calls', account: 'account-calls' };
 const windowSeconds = 60;
 
-/** The caller behind the key. Throws `unauthorized` or `rate_limited`; sets the rate headers. */
+/**
+ * The caller behind the key, noted at the call as well. Throws `unauthorized` or `rate_limited`;
+ * sets the rate headers.
+ */
 export async function authenticate(
   req: FastifyRequest,
   reply: FastifyReply,
@@ -37,6 +40,8 @@ export async function authenticate(
       headers: challenge,
     });
   }
+  // A refusal because of its pace is counted too.
+  (req as Keyed).caller = caller;
   setRateHeaders(reply, caller.rate);
   if (!caller.rate.granted) throw tooManyCalls(caller.rate);
   return { caller, viewer: { key_hash, account_id: caller.account_id } };

@@ -10,6 +10,7 @@ import type { Database } from '../lib/sql.ts';
 import type { Lookup } from '../lib/fetch.ts';
 import type { Circuit } from '../operations/circuit.ts';
 import type { AccountLimits, Submit, Submitted } from '../operations/submit.ts';
+import type { Refusals } from '../operations/refusals.ts';
 import type { WatchedStorage } from '../storage/watched.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import type { Metrics } from '../lib/metrics.ts';
@@ -37,6 +38,7 @@ export interface HttpDeps {
   end: (ending: Ending) => Promise<boolean>;
   /** An upstream called back: the next look is due. */
   calledBack: (call: CalledBack) => Promise<void>;
+  refusals: Refusals;
   /** Notes how calls of upstreams went. */
   circuit: Circuit;
   watch: Watch;

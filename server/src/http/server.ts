@@ -14,7 +14,7 @@ import { authenticate } from './auth.ts';
 import { callsPerConnectionMax, watchConnections } from './connections.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { discardRest } from './discard.ts';
-import { errorBody, sendError } from './errors.ts';
+import { asApiError, errorBody, sendError } from './errors.ts';
 import { nothingAt } from './nowhere.ts';
 import type { Call } from './routes.ts';
 import { mountWeb } from './web/mount.ts';
@@ -67,7 +67,10 @@ export function createServer(
   app.decorateRequest('rest').decorateRequest('caller');
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  app.setErrorHandler(sendError);
+  app.setErrorHandler((error, req, reply) => {
+    countRefusal(error, req, deps);
+    return sendError(error, req, reply);
+  });
   const known = table.map(({ prefixed, path }) => (prefixed ? `/v1${path}` : path));
   app.setNotFoundHandler((req, reply) => {
     // Browsers get a page: nobody may keep the one answer for those who asked for the other.
@@ -81,6 +84,13 @@ export function createServer(
   mount(app, table, deps);
   if (web) mountWeb(app, web.table, web.deps);
   return app;
+}
+
+/** Of calls with a key: what is refused on the pages is seen by whoever is there. */
+function countRefusal(thrown: unknown, req: FastifyRequest, { refusals }: HttpDeps): void {
+  const { caller } = req as Partial<Keyed>;
+  if (caller && !req.routeOptions.url?.startsWith('/api/'))
+    refusals.note(caller, asApiError(thrown));
 }
 
 const tooManyStrangers =

@@ -74,6 +74,7 @@ describe('the overview', () => {
       month: { spent_usd_micro: '0', resets_at: null, keys_total: 0, keys: [] },
       running: { total: 0, data: [] },
       steps: { topped_up: false, has_key: false, has_request: false },
+      refused: [],
     });
   });
 

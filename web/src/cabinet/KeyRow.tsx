@@ -9,6 +9,7 @@ import { When } from '../components/When.tsx';
 import { formatUsd } from '../money.ts';
 import { useKeyChange, type Defaults, type Key } from './key-data.ts';
 import styles from './Keys.module.css';
+import { Refused, type RefusedCalls } from './Refused.tsx';
 
 export type Deed = 'edit' | 'rotate' | 'revoke';
 
@@ -16,6 +17,7 @@ export type Deed = 'edit' | 'rotate' | 'revoke';
 export function KeyRow(props: {
   shown: Key;
   defaults: Defaults;
+  refused: RefusedCalls[];
   onOpen: ((what: Deed) => void) | null;
 }) {
   const { shown, onOpen } = props;
@@ -29,6 +31,11 @@ export function KeyRow(props: {
         <Box className={styles.menu}>
           {onOpen && shown.state !== 'revoked' && <Deeds shown={shown} onOpen={onOpen} />}
         </Box>
+        {props.refused.length > 0 && (
+          <div className={styles.note}>
+            <Refused refused={props.refused} />
+          </div>
+        )}
         {shown.previous_until !== null && shown.state === 'active' && (
           <Overlap shown={shown} may={onOpen !== null} />
         )}

@@ -56,6 +56,7 @@ export function Keys() {
       key={key.key_id}
       shown={key}
       defaults={first!.defaults}
+      refused={first!.refused.filter(({ key_id }) => key_id === key.key_id)}
       onOpen={may ? (what) => setOpen({ what, key }) : null}
     />
   );

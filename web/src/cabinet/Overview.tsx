@@ -27,6 +27,7 @@ import { formatUsd } from '../money.ts';
 import { useMay } from '../session.tsx';
 import { FirstSteps } from './FirstSteps.tsx';
 import { useOverview, type KeyMonth, type OverviewData, type Running } from './overview-data.ts';
+import { Refused, type RefusedCalls } from './Refused.tsx';
 import { Spend } from './Spend.tsx';
 
 export function Overview() {
@@ -57,6 +58,7 @@ export function Overview() {
           />
         )}
         <Figures data={data} />
+        {data && data.refused.length > 0 && <RefusedLately refused={data.refused} />}
         {data && !data.steps.has_request && <FirstSteps steps={data.steps} />}
         {data?.steps.has_request && (
           <>
@@ -144,6 +146,26 @@ function Figure(props: {
     </Card>
   );
 }
+
+function RefusedLately({ refused }: { refused: RefusedCalls[] }) {
+  const { t } = useTranslation('refused');
+  return (
+    <Panel
+      title={t('title')}
+      more={
+        <Anchor component={Link} to="/cabinet/keys" size="sm">
+          {t('overview:keys_more')}
+        </Anchor>
+      }
+    >
+      <Stack gap={4}>
+        <Refused refused={refused.slice(0, refusedShown)} named />
+      </Stack>
+    </Panel>
+  );
+}
+
+const refusedShown = 5;
 
 function Panel(props: { title: string; badge?: ReactNode; more: ReactNode; children: ReactNode }) {
   return (

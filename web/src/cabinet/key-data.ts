@@ -5,6 +5,7 @@ import {
   keepPreviousData,
 } from '@tanstack/react-query';
 import { call } from '../api.ts';
+import type { RefusedCalls } from './Refused.tsx';
 import { useAccount, useAccountPath } from '../session.tsx';
 
 /** What the operator has set: it can be lowered, not raised or removed. Null: nothing. */
@@ -49,6 +50,7 @@ interface Page {
   next_cursor: string | null;
   studio: Key;
   defaults: Defaults;
+  refused: RefusedCalls[];
   /** For keys that are made. */
   ceilings: Ceilings;
 }

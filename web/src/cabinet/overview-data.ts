@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { call } from '../api.ts';
 import type { Status } from '../components/StatusBadge.tsx';
 import { useAccount, useAccountPath } from '../session.tsx';
+import type { RefusedCalls } from './Refused.tsx';
 
 /** What the overview asks for. */
 
@@ -17,6 +18,7 @@ export interface OverviewData {
     keys: KeyMonth[];
   };
   running: { total: number; data: Running[] };
+  refused: RefusedCalls[];
   steps: { topped_up: boolean; has_key: boolean; has_request: boolean };
 }
 

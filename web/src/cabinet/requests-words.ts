@@ -3,7 +3,7 @@ import { addWords } from '../words.ts';
 addWords('requests', {
   en: {
     title: 'Requests',
-    text: 'Every call of this account, newest first. Changes show by themselves.',
+    text: 'All requests, newest first. Updates live. Refused calls are counted under Keys.',
     live: { on: 'Live', waiting: 'Connecting', paused: 'Paused' },
     live_text: {
       on: 'This page shows changes as they happen.',
@@ -51,7 +51,7 @@ addWords('requests', {
   },
   ru: {
     title: 'Запросы',
-    text: 'Все вызовы этого аккаунта, новые сверху. Изменения видны сразу.',
+    text: 'Все запросы, новые сверху. Изменения видны сразу. Отклонённые вызовы посчитаны в разделе «Ключи».',
     live: { on: 'В эфире', waiting: 'Соединяемся', paused: 'Пауза' },
     live_text: {
       on: 'Страница показывает изменения сразу, как они происходят.',

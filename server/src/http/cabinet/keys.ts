@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { unseen, unseenWords } from '../../core/name.ts';
 import * as keys from '../../db/keys.ts';
+import * as refusals from '../../db/refusals.ts';
 import {
   ceilingsOf,
   changeKey,
@@ -26,7 +27,8 @@ const fields = ['monthly_limit_usd_micro', 'rpm', 'open_jobs', 'expires_at', 'mo
 
 /**
  * GET /keys?state=active|all: newest first. The studio key stands apart; `defaults` are the figures
- * of a key that has none of its own, `ceilings` what the operator has set for those that they make.
+ * of a key that has none of its own, `ceilings` what the operator has set for those that they make,
+ * `refused` how many calls of which key were refused in the last hour, by error code.
  */
 export async function list(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   const { db } = deps;
@@ -45,6 +47,7 @@ export async function list(visit: Visit, _reply: FastifyReply, deps: WebDeps): P
     ...judge.pageFrom(rows, page, shown),
     studio: shown(studio!),
     defaults: bounds,
+    refused: await refusals.ofLastHour(db, account_id),
     ceilings: {
       ...ceilings,
       monthly_ceiling_usd_micro: ceilings.monthly_ceiling_usd_micro?.toString() ?? null,

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import * as accounts from '../../db/accounts.ts';
+import * as refusals from '../../db/refusals.ts';
 import * as spend from '../../db/spend.ts';
 import type { AccountRow } from '../../db/accounts.ts';
 import { rollUpSpend } from '../../operations/spend.ts';
@@ -29,11 +30,12 @@ export async function overview(
   { db }: WebDeps,
 ): Promise<unknown> {
   const { account_id } = visit;
-  const [account, month, running, steps] = await Promise.all([
+  const [account, month, running, steps, refused] = await Promise.all([
     accounts.find(db, account_id),
     spend.thisMonth(db, account_id, keysShown),
     spend.running(db, account_id, runningShown),
     spend.firstSteps(db, account_id),
+    refusals.ofLastHour(db, account_id),
   ]);
   const [any] = month;
   return {
@@ -60,6 +62,7 @@ export async function overview(
       })),
     },
     steps,
+    refused,
   };
 }
 

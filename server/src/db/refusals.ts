@@ -1,0 +1,45 @@
+import { arrayLiteral } from '../lib/sql-array.ts';
+import { sql, type Connection } from '../lib/sql.ts';
+
+/** How many calls of a key got an error code. */
+export interface RefusedCalls {
+  account_id: string;
+  key_id: string;
+  code: string;
+  calls: number;
+}
+
+/** Calls are counted in stretches of this length. */
+const stretch = '10 minutes';
+
+/** Adds to the counts of the stretch that is running. */
+export async function add(db: Connection, counts: RefusedCalls[]): Promise<void> {
+  await db.run(sql`
+    insert into refusals as r (account_id, key_id, began_at, code, calls)
+    select account_id, key_id, date_bin(${stretch}::interval, now(), 'epoch'), code, calls
+    from unnest(${counts.map((each) => each.account_id)}::uuid[],
+      ${counts.map((each) => each.key_id)}::uuid[],
+      ${arrayLiteral(counts.map((each) => each.code))}::text[],
+      ${counts.map((each) => each.calls)}::bigint[]) as t (account_id, key_id, code, calls)
+    order by account_id, key_id, code
+    on conflict (account_id, key_id, began_at, code)
+      do update set calls = r.calls + excluded.calls`);
+}
+
+/** Deletes what nobody is shown any more. */
+export async function forget(db: Connection): Promise<void> {
+  await db.run(sql`delete from refusals where began_at < now() - interval '2 hours'`);
+}
+
+/** Of the last hour by key, the most frequent first. */
+export async function ofLastHour(
+  db: Connection,
+  accountId: string,
+): Promise<{ key_id: string; name: string; code: string; calls: number }[]> {
+  return db.run(sql`
+    select r.key_id, k.name, r.code, sum(r.calls)::float8 as calls
+    from refusals r join keys k on k.id = r.key_id
+    where r.account_id = ${accountId} and r.began_at > now() - interval '1 hour'
+    group by r.key_id, k.name, r.code
+    order by calls desc, r.key_id, r.code`);
+}
