@@ -224,7 +224,8 @@ export type RequestCard = {
     /** Units quoted; once `COMPLETED`, units delivered. */
     quantity: number;
   };
-  /** The outputs, once `COMPLETED`. */
+  usage?: ChatUsage;
+  /** The outputs, once `COMPLETED`; empty when their time is over. */
   output_urls: Array<string>;
   /** Why it `FAILED`; else null. */
   error: {
@@ -279,7 +280,8 @@ export type WebhookEvent = {
     /** Units quoted; once `COMPLETED`, units delivered. */
     quantity: number;
   };
-  /** The outputs, once `COMPLETED`. */
+  usage?: ChatUsage;
+  /** The outputs, once `COMPLETED`; empty when their time is over. */
   output_urls: Array<string>;
   /** Why it `FAILED`; else null. */
   error: {

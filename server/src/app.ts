@@ -251,6 +251,7 @@ function httpDeps(
       fileTtlSeconds: config.FAREBOX_FILE_DAYS * daySeconds,
       filesMaxBytes: config.FAREBOX_FILES_MAX_BYTES,
       queueAgeSeconds: config.FAREBOX_QUEUE_AGE_SECONDS,
+      corsOrigins: config.FAREBOX_CORS_ORIGINS,
       webhookHttpsOnly: config.FAREBOX_WEBHOOK_HTTPS_ONLY,
       metricsToken: config.FAREBOX_METRICS_TOKEN,
       trustedProxies: config.FAREBOX_TRUSTED_PROXIES,

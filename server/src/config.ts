@@ -220,6 +220,17 @@ const settings = {
     'An account whose oldest job has waited longer for an upstream submits no more jobs for it (503).',
   ),
   FAREBOX_WEBHOOK_HTTPS_ONLY: flag('off', 'Refuse webhook addresses that are not https.'),
+  FAREBOX_CORS_ORIGINS: {
+    read: (given: string) => {
+      const named = given.split(',').map((item) => item.trim());
+      const origins = named.filter((item) => item !== '');
+      const wrong = origins.find((item) => URL.parse(item)?.origin !== item);
+      if (wrong !== undefined) throw new ConfigError(`"${wrong}" is not an origin.`);
+      return origins;
+    },
+    default: '',
+    says: 'Origins whose pages may make calls with a key, comma-separated, such as `https://app.example.com`. Unset: none.',
+  },
   FAREBOX_ALLOW_PRIVATE_HOSTS: hosts(
     'Host or host:port on the own network from which outputs may come, comma-separated. Where an upstream itself is needs no mention.',
   ),

@@ -72,8 +72,8 @@ export function parseAuthorization(header: string | readonly string[] | undefine
 }
 
 /**
- * What is wrong with a header in which `parseAuthorization` found no key; null: nothing more precise
- * can be said. Never holds any of the key.
+ * What is wrong with a header in which `parseAuthorization` found no key; null: nothing more
+ * precise can be said. Never holds any of the key.
  */
 export function whyNoKey(header: readonly string[]): string | null {
   const [value] = header;

@@ -144,6 +144,7 @@ export function card(row: CardRow, outputs: Output[], links: Links) {
       unit_price_usd_micro,
       quantity: completed ? (row.quantity ?? quantity) : quantity,
     },
+    ...(row.kind === 'text' && row.output?.usage !== undefined && { usage: row.output.usage }),
     output_urls: completed ? outputs.map((output) => outputUrl(row, output.index, links)) : [],
     error: row.error_code === null ? null : failureOf(row),
     input: row.input,

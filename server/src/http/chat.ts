@@ -81,7 +81,9 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
       // The first call failed meanwhile and freed its key: this one takes its place.
       if (kept === null) continue;
       reply.header('idempotent-replayed', 'true');
-      return wanted.stream ? await replay(req, reply, kept, wanted, deps) : answer(reply, kept);
+      return wanted.stream
+        ? await replay(req, reply, kept, wanted, deps)
+        : answer(reply, kept, '0');
     }
   } finally {
     leave?.();
@@ -270,8 +272,9 @@ function whenLeft(raw: ServerResponse, callback: () => void): () => void {
   return () => raw.removeListener('close', callback);
 }
 
-function answer(reply: FastifyReply, completion: Json): string {
-  const cost = (completion.usage as Json | undefined)?.cost_usd_micro;
+/** `charged`: by this very call; a repeat is not charged again. */
+function answer(reply: FastifyReply, completion: Json, charged?: string): string {
+  const cost = charged ?? (completion.usage as Json | undefined)?.cost_usd_micro;
   if (typeof cost === 'string') reply.header('x-charge-usd-micro', cost);
   reply.type('application/json; charset=utf-8');
   return JSON.stringify(completion);

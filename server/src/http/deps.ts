@@ -102,6 +102,8 @@ export interface HttpSettings {
   filesMaxBytes: number;
   /** An upstream whose queue is older takes no more submits. */
   queueAgeSeconds: number;
+  /** Whose pages may make calls with a key. */
+  corsOrigins: readonly string[];
   webhookHttpsOnly: boolean;
   metricsToken: string | null;
   /** Proxies of the operator's own in front of us. */

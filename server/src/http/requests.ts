@@ -125,7 +125,9 @@ const notReady: Record<Exclude<Status, 'COMPLETED'>, string> = {
 /** GET /requests/{request_id} */
 export async function read(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const row = own(req, await deps.card(requestId(req)));
-  return card(row, await requests.findOutputs(deps.db, [row.id]), deps.links);
+  const shown = card(row, await requests.findOutputs(deps.db, [row.id]), deps.links);
+  const isOver = shown.expires_at !== null && Date.parse(shown.expires_at) <= Date.now();
+  return isOver ? { ...shown, output_urls: [] } : shown;
 }
 
 /** POST and PUT /requests/{request_id}/cancel */

@@ -13,6 +13,8 @@ import { headerValues } from '../lib/headers.ts';
 import { authenticate } from './auth.ts';
 import { callsPerConnectionMax, watchConnections } from './connections.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
+import { compressReplies } from './compress.ts';
+import { allowOrigins } from './cors.ts';
 import { discardRest } from './discard.ts';
 import { asApiError, errorBody, sendError } from './errors.ts';
 import { nothingAt } from './nowhere.ts';
@@ -81,6 +83,8 @@ export function createServer(
   if (logger.level === 'debug') logCalls(app, logger);
   bound(app, deps);
   refuseMisfits(app);
+  allowOrigins(app, table, deps.settings.corsOrigins);
+  compressReplies(app);
   mount(app, table, deps);
   if (web) mountWeb(app, web.table, web.deps);
   return app;

@@ -396,7 +396,8 @@ async function settle(
     ...base,
     to: 'COMPLETED',
     charge: amount,
-    output: run.keep ? completion : null,
+    // Without the reply, so that its tokens can be read on the card.
+    output: run.keep ? completion : { usage: completion.usage },
     outputs: [],
     quantity: (prompt_tokens + completion_tokens) / 1e6,
     cost_usd_micro: toldCost(toldIn(delivered.completion).cost) ?? chatCost(run.route, bill),

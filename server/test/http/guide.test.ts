@@ -91,7 +91,7 @@ describe('GET /llms.txt', () => {
 
     const followed = await run(commandTo(/\/status\/stream$/), id);
     assert.match(followed.text, /"status":"COMPLETED"[^\n]*\n\n$/);
-    for (const path of [/\/status$/, /\/status\?wait=60$/]) {
+    for (const path of [/\/status$/, /\/status\?wait=60&until=final$/]) {
       assert.equal((await run(commandTo(path), id)).body.status, 'COMPLETED');
     }
     const response = await run(commandTo(/\/response$/), id);
@@ -130,8 +130,8 @@ describe('GET /llms.txt', () => {
       [
         'fake/image | image | text-to-image | $0.01 per image | 4 images | no choice | prompt',
         'fake/film/text-to-video | video | text-to-video | $0.05 at 480p, $0.1 at 720p per sec | 10 seconds | 480p, 720p | prompt',
-        'fake/chat | text | chat | $1 in, $2 out per 1M tokens | 4096 tokens | no choice | messages',
-        'fake/drain/chat | text | chat | $1 in, $2 out per 1M tokens | 4096 tokens | no choice | messages',
+        'fake/chat | text | chat | $1 in, $2 out per 1M tokens | 100000 tokens in, 8192 tokens out | no choice | messages',
+        'fake/drain/chat | text | chat | $1 in, $2 out per 1M tokens | 100000 tokens in, 8192 tokens out | no choice | messages',
       ],
     );
   });

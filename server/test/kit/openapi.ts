@@ -162,7 +162,18 @@ function checkHeaders(
 }
 
 /** Headers that speak of the message or the connection, not of the call. */
-const ofHttp = ['content-type', 'content-length', 'date', 'connection', 'keep-alive'];
+const ofHttp = [
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'vary',
+  'date',
+  'connection',
+  'keep-alive',
+  // What api.md says of browsers holds for every call.
+  'access-control-allow-origin',
+  'access-control-expose-headers',
+];
 ofHttp.push('transfer-encoding');
 
 function checkNoOthers(

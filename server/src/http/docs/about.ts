@@ -24,6 +24,7 @@ export const about = {
   title: 'Farebox',
   version: '1',
   description,
+  contact: { name: 'The operator of this service' },
   license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
 };
 

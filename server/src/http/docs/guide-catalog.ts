@@ -9,7 +9,7 @@ export function catalogLines(models: readonly Model[]): string {
 }
 
 function catalogLine(entry: CatalogEntry): string {
-  const { id, kind, task, max, max_unit, resolutions, uncensored, input_schema } = entry;
+  const { id, kind, task, resolutions, uncensored, input_schema } = entry;
   const required = Array.isArray(input_schema.required) ? [...input_schema.required] : [];
   const choice = requiredByChoice(input_schema.anyOf ?? input_schema.oneOf);
   if (choice !== null) required.push(`(${choice.join(' or ')})`);
@@ -18,11 +18,17 @@ function catalogLine(entry: CatalogEntry): string {
     kind,
     task,
     priceWords(entry),
-    max === 0 ? 'none stated' : `${max} ${max_unit}`,
+    maxWords(entry),
     resolutions.length === 0 ? 'no choice' : resolutions.join(', '),
     required.length === 0 ? 'none' : required.join(', '),
   ];
   return cells.join(' | ');
+}
+
+function maxWords({ max, max_unit, context_tokens, max_output_tokens }: CatalogEntry): string {
+  if (context_tokens !== undefined)
+    return `${context_tokens} tokens in, ${max_output_tokens} tokens out`;
+  return max === 0 ? 'none stated' : `${max} ${max_unit}`;
 }
 
 function priceWords({ price, unit, price_by_resolution: rates, extras }: CatalogEntry): string {

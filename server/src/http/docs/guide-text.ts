@@ -61,6 +61,9 @@ each model:
     curl -s ${baseUrl}/models
     curl -s ${baseUrl}/models/<MODEL_ID>
 
+The catalog below lists required inputs only: read /models/<MODEL_ID> for the optional ones before
+you use them. A misspelt field is accepted, and named in unknown_inputs of estimate and submit.
+
 Use a model id exactly as listed, slashes and all. A model of kind image or video goes to the queue,
 a model of kind text to the chat call.`;
 }
@@ -87,12 +90,20 @@ function queueSteps(baseUrl: string, model: Model): string {
    queue_position.
 
 3. Wait until status is COMPLETED, FAILED or CANCELLED; before that it is IN_QUEUE or IN_PROGRESS.
-   Ask every 2 to 5 seconds; or let the call wait for a change, at most 60 seconds; or follow the
-   event stream.
+   One call waits for the end, at most 60 seconds: repeat it while the status is not final. Or ask
+   every 2 to 5 seconds, or follow the event stream.
 
+    curl -s '${request}/status?wait=60&until=final' ${auth}
     curl -s ${request}/status ${auth}
-    curl -s '${request}/status?wait=60' ${auth}
     curl -sN ${request}/status/stream ${auth}
+
+   In Python, with the package requests:
+
+    while True:
+        told = requests.get(status_url, params={"wait": 60, "until": "final"},
+                            headers={"Authorization": f"Key {key}"}).json()
+        if told["status"] in ("COMPLETED", "FAILED", "CANCELLED"):
+            break
 
 4. Read the output once it is COMPLETED. Pictures are in images[].url, a video in video.url, sound
    in audio.url, words in text. Before that this call answers 409 request_not_ready.
@@ -110,7 +121,9 @@ function besides(baseUrl: string, model: Model): string {
   return `## Your own media as input
 
 Any field named url, urls, ..._url or ..._urls takes a public http(s) address, a base64 data:
-address, or the file_id of an upload. Send the true Content-Type. Uploads are kept 7 days.
+address, the file_id of an upload, or the url of an output of yours. Send the true Content-Type.
+Uploads are kept 7 days. Models of the sandbox also take sandbox:photo, sandbox:film and
+sandbox:voice, so they can be tried without a file.
 
     curl -s ${baseUrl}/files ${auth} \\
       -H 'Content-Type: image/png' --data-binary @picture.png
@@ -140,7 +153,8 @@ repeats by itself. This service hands it out. Both read FAREBOX_API_KEY and FARE
       fare run ${model.id} --yes --input -
 
     import { Farebox } from '@farebox/client';
-    const { output, card } = await new Farebox().run('${model.id}', {...});
+    const input = ${JSON.stringify(model.example)};
+    const { output, card } = await new Farebox().run('${model.id}', input);
 
 ## Code written for fal
 
@@ -152,7 +166,9 @@ queue.* and storage.upload do, run does not:
       url: request.url.replace('https://', '${falBase({ baseUrl })}/'),
     }),
 
-It repeats submits by itself, so give each an Idempotency-Key among its headers.
+It repeats submits by itself, so give each an Idempotency-Key among its headers:
+
+    fal.subscribe('${model.id}', { input, headers: { 'Idempotency-Key': 'job-0001' } })
 
 ## Webhook instead of polling
 
@@ -162,8 +178,8 @@ Give webhook_url, in the body or in the query:
       ${auth} ${jsonType} -d ${shellJson(model.example)}
 
 When the request is final, one POST with the request card goes there, signed as Standard Webhooks
-say (webhook-id, webhook-timestamp, webhook-signature). The secret whsec_... is the account's: ask
-the operator, who reads it with "farebox account webhook-secret EMAIL". The HMAC's key is what
+say (webhook-id, webhook-timestamp, webhook-signature). The secret whsec_... is the account's: the
+page Webhooks of the cabinet shows it. The HMAC's key is what
 follows whsec_, decoded from base64. It is sent once and is only a signal: fetch response_url with
 your key, and poll now and then in case it gets lost.`;
 }
@@ -187,7 +203,13 @@ reply, and all of it is charged; "stop" stops it. With an Idempotency-Key a repl
 streamed is always made and kept: repeat the call under that key for it, without a second charge.
 A stream that broke off is repeated as it was, its error too; for a new reply use a new key.
 
-image_url.url of a message takes a public http(s) address, a base64 data: address or a file_id.`;
+image_url.url of a message takes a public http(s) address, a base64 data: address or a file_id.
+
+To see what a call would reserve, send its body to /estimate:
+{"model_id":"${model.id}","input":{"messages":[...],"max_tokens":100}}
+
+Tools that speak OpenAI's chat completions work. /v1/responses, /v1/messages, /v1/images/generations
+and /v1/embeddings are not offered, so Codex CLI and Claude Code do not work.`;
 }
 
 function moneyAndLimits({ baseUrl, uploadMaxBytes }: GuideSettings): string {
@@ -223,9 +245,9 @@ function errorLines(): string {
   return `## Errors
 
 Every one: {"error":{"code","message","type","param","request_id","details"?}}. Go by code; message
-says what is wrong with this very call. 429, 500, 502 and 503: send it again with the same
-Idempotency-Key, after the time in Retry-After, waiting longer each time. All others: do not send it
-again as it is.
+says what is wrong with this very call. 429, 500, 502, 503, and 409 with Retry-After: send it again
+with the same Idempotency-Key, after the time in Retry-After, waiting longer each time. All others:
+do not send it again as it is.
 
 ${codeLines.join('\n')}
 

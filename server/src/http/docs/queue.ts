@@ -129,8 +129,8 @@ function notification() {
       '10 seconds, no redirects. Should the service stop in the middle it is sent again under ' +
       'the same `webhook-id`. It is a signal: verify the signature, then fetch `response_url` ' +
       'with your key. Signed as Standard Webhooks say, so any of its libraries verifies it; the ' +
-      "operator tells the account's secret (`farebox account webhook-secret EMAIL`). The key of " +
-      'the HMAC is what follows its `whsec_`, decoded from base64.',
+      "page Webhooks of the cabinet shows the account's secret. The key of the HMAC is what " +
+      'follows its `whsec_`, decoded from base64.',
     security: [],
     parameters: [
       header(

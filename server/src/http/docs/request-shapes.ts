@@ -71,7 +71,11 @@ const cardFields: Record<string, Schema> = {
     unit_price_usd_micro: microUsd('What one unit costs.'),
     quantity: number('Units quoted; once `COMPLETED`, units delivered.'),
   }),
-  output_urls: list(url('A signed link.'), 'The outputs, once `COMPLETED`.'),
+  usage: ref('ChatUsage'),
+  output_urls: list(
+    url('A signed link.'),
+    'The outputs, once `COMPLETED`; empty when their time is over.',
+  ),
   error: nullable(
     object({ code: ref('FailureCode'), message: text('For people.') }, [], {
       description: 'Why it `FAILED`; else null.',
@@ -120,8 +124,8 @@ export const schemas: Record<string, Schema> = {
     [],
     { description: 'The server is about to stop; connect again.' },
   ),
-  RequestCard: object(cardFields),
-  Notification: object(notificationFields, [], {
+  RequestCard: object(cardFields, ['usage']),
+  Notification: object(notificationFields, ['usage'], {
     description: 'What a webhook gets: the request card without `input`.',
   }),
   RequestLine: object({

@@ -132,7 +132,7 @@ export const response: RouteDocs = {
   description:
     "The model's output once the request is `COMPLETED`; each media field holds a signed link. A " +
     'chat call leaves its completion here only where it came with an `Idempotency-Key`; else the ' +
-    'object is empty.',
+    'object has its `usage` only.',
   parameters: [requestIdParameter],
   replies: {
     200: {

@@ -1,0 +1,73 @@
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+/** Smaller replies fit into one packet as they are. */
+const leastChars = 1_400;
+/** Copies that are kept of what is the same for everybody: the catalog, the document, the guide. */
+const copiesMax = 64;
+
+const brotli = promisify(brotliCompress);
+const zip = promisify(gzip);
+const encoders: Record<string, (text: string) => Promise<Buffer>> = {
+  br: (text) => brotli(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+  gzip: (text) => zip(text),
+};
+
+/**
+ * Compresses the texts of the API for callers who ask for it: not streams, not media. Calls of the
+ * pages are left as they are: they come with a cookie, so another page could have them made again
+ * and again and guess a secret by the length of the replies. A key is never sent by the browser
+ * itself.
+ */
+export function compressReplies(app: FastifyInstance): void {
+  const kept = new Map(
+    Object.keys(encoders).map((name) => [name, new Map<string, Promise<Buffer>>()]),
+  );
+  app.addHook('onSend', async (req, reply, payload) => {
+    if (typeof payload !== 'string' || payload.length < leastChars || !isOurs(req, reply))
+      return payload;
+    addVary(reply);
+    const encoding = wantedEncoding(req.headers['accept-encoding']);
+    if (encoding === null || req.method === 'HEAD') return payload;
+    reply.header('content-encoding', encoding).removeHeader('content-length');
+    // The same tag stands for other bytes now.
+    const etag = reply.getHeader('etag');
+    if (typeof etag === 'string' && !etag.startsWith('W/')) reply.header('etag', `W/${etag}`);
+    if (!String(reply.getHeader('cache-control')).startsWith('public'))
+      return encoders[encoding]!(payload);
+    const copies = kept.get(encoding)!;
+    const copy = copies.get(payload) ?? encoders[encoding]!(payload);
+    copies.delete(payload);
+    copies.set(payload, copy);
+    if (copies.size > copiesMax) copies.delete(copies.keys().next().value!);
+    return copy;
+  });
+}
+
+function isOurs({ routeOptions }: FastifyRequest, reply: FastifyReply): boolean {
+  if (!routeOptions.url?.startsWith('/v1/')) return false;
+  if (reply.statusCode === 204 || reply.statusCode === 304) return false;
+  const type = String(reply.getHeader('content-type') ?? 'application/json');
+  return /^(application\/json|text\/plain)/.test(type) && !reply.hasHeader('content-encoding');
+}
+
+function addVary(reply: FastifyReply): void {
+  const other = reply.getHeader('vary');
+  reply.header(
+    'vary',
+    other === undefined ? 'accept-encoding' : `${String(other)}, accept-encoding`,
+  );
+}
+
+/** The better one of those that the caller takes; null: as it is. */
+function wantedEncoding(header: string | undefined): string | null {
+  if (header === undefined) return null;
+  const taken = new Set<string>();
+  for (const part of header.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((each) => each.trim());
+    const isRefused = parameters.some((each) => /^q=0(\.0*)?$/.test(each));
+    if (!isRefused) taken.add(name);
+  }
+  return Object.keys(encoders).find((name) => taken.has(name)) ?? null;
+}
