@@ -1,6 +1,8 @@
 import { isObject } from '../lib/json.ts';
-import { isFilled, isGiven, object, objects, text, type Check } from './check.ts';
+import type { Modality } from './catalog.ts';
+import { integer, isFilled, isGiven, oneOf, scalar, text, type Check } from './check.ts';
 import { ApiError } from './errors.ts';
+import { rebuilt, type Shape } from './known-fields.ts';
 
 /**
  * The messages of a chat call, narrowed to the fields that are known here. What nobody judges does
@@ -11,42 +13,83 @@ type Json = Record<string, unknown>;
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
 
+const calledFunction: Shape = { fields: { name: text, arguments: text } };
+
 /** Fields of a message besides its role and its content; null stands for none. */
-const messageFields: Readonly<Record<string, Check>> = {
+const messageFields: Readonly<Record<string, Shape>> = {
   name: text,
-  tool_calls: objects,
+  tool_calls: {
+    list: {
+      fields: {
+        id: text,
+        type: text,
+        index: integer,
+        function: calledFunction,
+        custom: { fields: { name: text, input: text } },
+      },
+    },
+  },
   tool_call_id: text,
-  function_call: object,
+  function_call: calledFunction,
   refusal: text,
   reasoning: text,
   reasoning_content: text,
-  reasoning_details: objects,
-  audio: { is: 'an object with an id', test: (v) => isObject(v) && isFilled(v.id) },
+  // As OpenRouter gives it and wants it back.
+  reasoning_details: {
+    list: {
+      fields: {
+        type: text,
+        text,
+        summary: text,
+        data: text,
+        signature: text,
+        id: text,
+        format: text,
+        index: scalar,
+      },
+    },
+  },
+  // Only the id of a reply's sound is taken back; the bytes come along in what clients keep.
+  audio: { fields: { id: { is: 'a string that is not empty', test: isFilled } } },
 };
+
+const audioForm = 'an object with an id';
+const mustBe = (at: string, is: string) => badMessages(at, `must be ${is}`);
 
 /** A content part has one field of its own, named like its type: a text, or an object of texts. */
 interface PartForm {
   is: string;
-  fields: readonly string[] | null;
+  modality: Modality;
+  fields: Readonly<Record<string, Check>> | null;
   test(own: unknown): boolean;
 }
 
+/** Data in a picture's place that is none would be billed as what it is. */
+const pictureUrl: Check = {
+  is: 'an address, a file_id, or data of an image (data:image/…)',
+  test: (url) => typeof url === 'string' && !/^\s*data:(?!image\/)/i.test(url),
+};
+
 const parts: Readonly<Record<string, PartForm>> = {
-  text: { is: 'text as a string', fields: null, test: text.test },
-  refusal: { is: 'refusal as a string', fields: null, test: text.test },
+  text: { is: 'text as a string', modality: 'text', fields: null, test: text.test },
+  refusal: { is: 'refusal as a string', modality: 'text', fields: null, test: text.test },
   image_url: {
     is: 'image_url with a url',
-    fields: ['url', 'detail'],
+    modality: 'image',
+    // `original`, which some models know, costs more than is reserved for a picture.
+    fields: { url: pictureUrl, detail: oneOf('auto', 'low', 'high') },
     test: (image) => isObject(image) && isFilled(image.url),
   },
   input_audio: {
     is: 'input_audio with data and format',
-    fields: ['data', 'format'],
+    modality: 'audio',
+    fields: { data: text, format: text },
     test: (audio) => isObject(audio) && isFilled(audio.data) && isFilled(audio.format),
   },
   file: {
     is: 'file with file_id or file_data',
-    fields: ['file_id', 'file_data', 'filename'],
+    modality: 'file',
+    fields: { file_id: text, file_data: text, filename: text },
     test: (file) => isObject(file) && (isFilled(file.file_id) || isFilled(file.file_data)),
   },
 };
@@ -68,15 +111,12 @@ function readMessage(message: unknown, at: string): Json {
   }
   const kept: Json = { role };
   if (content !== undefined) kept.content = readContent(content, `${at}.content`);
-  for (const [field, check] of Object.entries(messageFields)) {
-    if (!Object.hasOwn(message, field)) continue;
-    const value = message[field];
-    if (value !== null && !check.test(value)) {
-      throw badMessages(`${at}.${field}`, `must be ${check.is}`);
-    }
-    // Of a reply's sound only its id is taken back; the bytes come along in what clients keep.
-    kept[field] = field === 'audio' && isObject(value) ? { id: value.id } : value;
+  for (const [field, shape] of Object.entries(messageFields)) {
+    const value = Object.hasOwn(message, field) ? message[field] : undefined;
+    if (value === null) kept[field] = null;
+    else if (value !== undefined) kept[field] = rebuilt(value, shape, `${at}.${field}`, mustBe);
   }
+  if (isObject(kept.audio) && kept.audio.id === undefined) throw mustBe(`${at}.audio`, audioForm);
   if (!isGiven(content) && !mayLackContent(role, kept)) {
     throw badMessages(`${at}.content`, 'is missing; it must be a string or a list of parts');
   }
@@ -111,15 +151,32 @@ function readPart(part: unknown, at: string): Json {
   return { type, [type]: fields === null ? own : texts(own as Json, fields, `${at}.${type}`) };
 }
 
-function texts(own: Json, fields: readonly string[], at: string): Json {
-  const kept: Json = {};
-  for (const field of fields) {
-    const value = own[field];
-    if (!isGiven(value) || value === '') continue;
-    if (typeof value !== 'string') throw badMessages(`${at}.${field}`, 'must be a string');
-    kept[field] = value;
-  }
-  return kept;
+function texts(own: Json, fields: Readonly<Record<string, Check>>, at: string): Json {
+  const filled = Object.entries(own).filter(([, value]) => value !== '');
+  return rebuilt(Object.fromEntries(filled), { fields }, at, mustBe) as Json;
+}
+
+/**
+ * Refuses parts that the price of a model does not cover. `messages` as `readMessages` gives them.
+ *
+ * @throws ApiError `bad_messages`
+ */
+export function demandModalities(
+  messages: readonly Json[],
+  { id, input_modalities }: { id: string; input_modalities: readonly Modality[] },
+): void {
+  messages.forEach(({ content }, i) => {
+    if (!Array.isArray(content)) return;
+    content.forEach((part: { type: string }, k) => {
+      const { modality } = parts[part.type]!;
+      if (input_modalities.includes(modality)) return;
+      const taken = input_modalities.join(', ');
+      throw badMessages(
+        `messages[${i}].content[${k}]`,
+        `is of the type ${part.type}, which ${id} does not take; it takes ${taken}`,
+      );
+    });
+  });
 }
 
 /** `param`: the place, such as `messages[0].content`. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { parseChat, passingFields } from './chat.ts';
+import { demandModalities, parseChat, passingFields } from './chat.ts';
 import { ApiError } from './errors.ts';
 
 const hi = { role: 'user', content: 'hi' };
@@ -153,6 +153,41 @@ describe('the upstream gets', () => {
     };
     assert.deepEqual(parseChat(chat(dropped)).body, { messages: [hi] });
   });
+
+  test('of an object what is known, at any depth, and a JSON schema whole', () => {
+    const hidden = { cache_control: { type: 'ephemeral', ttl: '1h' }, plugins: ['web'], extra: 1 };
+    const schema = { type: 'object', properties: { cache_control: { type: 'string' } } };
+    const tools = [
+      {
+        type: 'function',
+        function: { name: 'f', description: 'd', parameters: schema, strict: true },
+      },
+      {
+        type: 'custom',
+        custom: { name: 'g', format: { type: 'grammar', grammar: { syntax: 'lark' } } },
+      },
+    ];
+    const known = {
+      tools,
+      functions: [{ name: 'f', parameters: schema }],
+      response_format: { type: 'json_schema', json_schema: { name: 'n', schema, strict: true } },
+      tool_choice: { type: 'function', function: { name: 'f' } },
+    };
+    const sent = {
+      tools: [
+        { ...tools[0], ...hidden, function: { ...tools[0]!.function, ...hidden } },
+        { ...tools[1], ...hidden, custom: { ...tools[1]!.custom, ...hidden } },
+      ],
+      functions: [{ ...known.functions[0], ...hidden }],
+      response_format: {
+        ...hidden,
+        type: 'json_schema',
+        json_schema: { ...known.response_format.json_schema, ...hidden },
+      },
+      tool_choice: { ...hidden, type: 'function', function: { name: 'f', ...hidden } },
+    };
+    assert.deepEqual(parseChat(chat(sent)).body, { messages: [hi], ...known });
+  });
 });
 
 describe('of a message the upstream gets what is known, and nothing that is not', () => {
@@ -164,6 +199,28 @@ describe('of a message the upstream gets what is known, and nothing that is not'
       "of a reply's sound, its id",
       { role: 'assistant', content: 'x', audio: { id: 'a', data: 'AAAA', ...hidden } },
       { role: 'assistant', content: 'x', audio: { id: 'a' } },
+    ],
+    [
+      'of a call of a tool',
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ ...call, ...hidden, function: { ...call.function, ...hidden } }],
+      },
+      { role: 'assistant', content: null, tool_calls: [call] },
+    ],
+    [
+      'of what was thought',
+      {
+        role: 'assistant',
+        content: 'x',
+        reasoning_details: [{ type: 'reasoning.text', text: 'c', signature: 's', ...hidden }],
+      },
+      {
+        role: 'assistant',
+        content: 'x',
+        reasoning_details: [{ type: 'reasoning.text', text: 'c', signature: 's' }],
+      },
     ],
     ['of a text', said({ type: 'text', text: 'a', ...hidden }), said({ type: 'text', text: 'a' })],
     [
@@ -194,6 +251,35 @@ describe('of a message the upstream gets what is known, and nothing that is not'
       assert.deepEqual(parsed.body.messages, [got]);
     });
   }
+});
+
+describe('a model takes', () => {
+  const messages = [
+    hi,
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'a' },
+        { type: 'file', file: { file_data: 'A' } },
+      ],
+    },
+  ];
+
+  test('what its row names', () => {
+    demandModalities(messages, { id: 'acme/chat', input_modalities: ['text', 'file'] });
+  });
+
+  test('nothing else, and the refusal names the place and what is taken', () => {
+    assert.throws(
+      () => demandModalities(messages, { id: 'acme/chat', input_modalities: ['text', 'image'] }),
+      (error) => {
+        assert.ok(error instanceof ApiError);
+        assert.deepEqual([error.code, error.param], ['bad_messages', 'messages[1].content[1]']);
+        assert.match(error.message, /acme\/chat does not take; it takes text, image\.$/);
+        return true;
+      },
+    );
+  });
 });
 
 describe('parseChat refuses', () => {
@@ -251,7 +337,19 @@ describe('parseChat refuses', () => {
     [saying({ role: 'assistant', content: null, tool_calls: [] }), 'messages[0].content'],
     [saying({ role: 'user', content: null, tool_calls: [call] }), 'messages[0].content'],
     [saying({ role: 'assistant', content: 'x', tool_calls: 'x' }), 'messages[0].tool_calls'],
-    [saying({ role: 'assistant', content: null, tool_calls: ['x'] }), 'messages[0].tool_calls'],
+    [saying({ role: 'assistant', content: null, tool_calls: ['x'] }), 'messages[0].tool_calls[0]'],
+    [
+      saying({ role: 'assistant', tool_calls: [{ function: { arguments: {} } }] }),
+      'messages[0].tool_calls[0].function.arguments',
+    ],
+    [
+      users([{ type: 'image_url', image_url: { url: 'u', detail: 'original' } }]),
+      'messages[1].content[0].image_url.detail',
+    ],
+    ...['application/pdf', 'video/mp4', 'text/html'].map((type): [object, string] => [
+      users([{ type: 'image_url', image_url: { url: `data:${type};base64,AAAA` } }]),
+      'messages[1].content[0].image_url.url',
+    ]),
   ];
   const badRequests: [body: unknown, param: string | null][] = [
     [null, null],
@@ -278,7 +376,10 @@ describe('parseChat refuses', () => {
     [chat({ logit_bias: [] }), 'logit_bias'],
     [chat({ response_format: 'json' }), 'response_format'],
     [chat({ tools: {} }), 'tools'],
-    [chat({ tools: ['x'] }), 'tools'],
+    [chat({ tools: ['x'] }), 'tools[0]'],
+    [chat({ tools: [{ ...tool, function: { name: 5 } }] }), 'tools[0].function.name'],
+    [chat({ logit_bias: { 5: {} } }), 'logit_bias'],
+    [chat({ tool_choice: { function: 'f' } }), 'tool_choice.function'],
     [chat({ tools: [tool, { type: 'web_search' }] }), 'tools[1].type'],
     [chat({ tools: [{ function: {} }] }), 'tools[0].type'],
     [chat({ tool_choice: 5 }), 'tool_choice'],

@@ -6,16 +6,16 @@ import {
   isFilled,
   isGiven,
   number,
+  numbers,
   object,
-  objects,
+  oneOf,
   text,
-  textOrObject,
   textOrTexts,
-  type Check,
 } from './check.ts';
 import { ApiError } from './errors.ts';
+import { rebuilt, type Shape } from './known-fields.ts';
 
-export { badMessages } from './chat-messages.ts';
+export { badMessages, demandModalities } from './chat-messages.ts';
 
 /**
  * What a chat call may say: OpenAI's chat completions, narrowed to what can be priced beforehand.
@@ -44,27 +44,59 @@ export interface Chat {
   body: Record<string, unknown> & { messages: Record<string, unknown>[] };
 }
 
+const functionShape: Shape = {
+  fields: { name: text, description: text, parameters: object, strict: boolean },
+};
+const named: Shape = { fields: { name: text } };
+const toolType = oneOf('function', 'custom');
+const grammar: Shape = { fields: { definition: text, syntax: text } };
+const toolShape: Shape = {
+  fields: {
+    // A hosted tool (web search, code interpreter) has a fee of its own, which no reservation covers.
+    type: toolType,
+    function: functionShape,
+    custom: {
+      fields: { name: text, description: text, format: { fields: { type: text, grammar } } },
+    },
+  },
+};
+const chosenTool = { type: toolType, function: named, custom: named };
+
 /**
  * The allow-list. What is not here is dropped in silence, as it may change the price
  * (`service_tier`, `web_search_options`, `prediction`, audio through `modalities`) or keep data at
  * the upstream (`store`, `metadata`).
  */
-export const passingFields: Readonly<Record<string, Check>> = {
+export const passingFields: Readonly<Record<string, Shape>> = {
   temperature: number,
   top_p: number,
   presence_penalty: number,
   frequency_penalty: number,
   seed: integer,
   stop: textOrTexts,
-  logit_bias: object,
+  logit_bias: numbers,
   logprobs: boolean,
   top_logprobs: integer,
-  response_format: object,
-  tools: objects,
-  tool_choice: textOrObject,
+  response_format: {
+    fields: {
+      type: text,
+      json_schema: { fields: { name: text, description: text, schema: object, strict: boolean } },
+      // Where Together and llama.cpp look for it.
+      schema: object,
+    },
+  },
+  tools: { list: toolShape },
+  tool_choice: {
+    isText: true,
+    fields: {
+      ...chosenTool,
+      type: text,
+      allowed_tools: { fields: { mode: text, tools: { list: { fields: chosenTool } } } },
+    },
+  },
   parallel_tool_calls: boolean,
-  functions: objects,
-  function_call: textOrObject,
+  functions: { list: functionShape },
+  function_call: { isText: true, ...named },
   reasoning_effort: text,
   verbosity: text,
   user: text,
@@ -96,19 +128,13 @@ export function parseChat(body: unknown, limits: ChatLimits = chatLimits): Chat 
 
 function passing(body: Record<string, unknown>): Record<string, unknown> {
   const kept: Record<string, unknown> = {};
-  for (const [field, check] of Object.entries(passingFields)) {
+  for (const [field, shape] of Object.entries(passingFields)) {
     const value = Object.hasOwn(body, field) ? body[field] : undefined;
-    if (!isGiven(value)) continue;
-    if (!check.test(value)) throw badField(field, check.is);
-    kept[field] = value;
+    if (isGiven(value)) kept[field] = rebuilt(value, shape, field, badField);
   }
-  // A hosted tool (web search, code interpreter) has a fee of its own, which no reservation covers.
   const tools = (kept.tools ?? []) as Record<string, unknown>[];
-  tools.forEach((tool, i) => {
-    if (tool.type !== 'function' && tool.type !== 'custom') {
-      throw badField(`tools[${i}].type`, 'function or custom');
-    }
-  });
+  const untyped = tools.findIndex(({ type }) => type === undefined);
+  if (untyped !== -1) throw badField(`tools[${untyped}].type`, toolType.is);
   return kept;
 }
 

@@ -11,14 +11,19 @@ export const number: Check = { is: 'a number', test: (v) => typeof v === 'number
 export const integer: Check = { is: 'an integer', test: (v) => Number.isSafeInteger(v) };
 export const boolean: Check = { is: 'true or false', test: (v) => typeof v === 'boolean' };
 export const object: Check = { is: 'an object', test: isObject };
-export const objects: Check = {
-  is: 'a list of objects',
-  test: (v) => Array.isArray(v) && v.every(isObject),
+export const numbers: Check = {
+  is: 'an object of numbers',
+  test: (v) => isObject(v) && Object.values(v).every((each) => typeof each === 'number'),
 };
-export const textOrObject: Check = {
-  is: 'a string or an object',
-  test: (v) => typeof v === 'string' || isObject(v),
+export const scalar: Check = {
+  is: 'a string, a number, true or false',
+  test: (v) => ['string', 'number', 'boolean'].includes(typeof v),
 };
+/** One of these texts. */
+export function oneOf(...texts: readonly string[]): Check {
+  const is = `${texts.slice(0, -1).join(', ')} or ${texts.at(-1)}`;
+  return { is, test: (v) => texts.includes(v as string) };
+}
 export const textOrTexts: Check = {
   is: 'a string or a list of strings',
   test: (v) => typeof v === 'string' || (Array.isArray(v) && v.every((s) => typeof s === 'string')),

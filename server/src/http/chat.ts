@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import { badMessages, parseChat, type Chat } from '../core/chat.ts';
+import { badMessages, demandModalities, parseChat, type Chat } from '../core/chat.ts';
 import { chatMedia } from '../core/chat-media.ts';
 import type { Model } from '../core/catalog.ts';
 import { chunksFromCompletion, isUnfinished } from '../core/completion.ts';
@@ -69,6 +69,7 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
   const wanted = parseChat(body);
   const model = textModel(wanted.model, deps);
   demandModel(req.caller, model.id, 'model');
+  demandModalities(wanted.messages, model);
   const files = await chatFiles(wanted, req, reply, deps);
   // Whose right to it ends on the pages is let go as if they had left: what they had is charged.
   const leave = req.viewer && deps.viewers.join(req.viewer, () => reply.raw.destroy());
@@ -145,6 +146,7 @@ export async function quoteCall(req: Keyed, reply: FastifyReply, deps: HttpDeps)
   const wanted = parseChat(await readObject(req, reply, chatMaxBytes, deps));
   const model = textModel(wanted.model, deps);
   demandModel(req.caller, model.id, 'model');
+  demandModalities(wanted.messages, model);
   const { max_tokens, quote } = ceiling(wanted, model, req.caller);
   return { model_id: model.id, max_tokens, ...shownQuote(quoteToJson(quote)) };
 }

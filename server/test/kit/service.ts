@@ -127,6 +127,7 @@ models:
     context_tokens: 100000
     max_output_tokens: 8192
     on_disconnect: stop
+    input_modalities: [text, image, audio, file]
     input_schema: { type: object, properties: { messages: { type: array } }, required: [messages] }
     example: { messages: [{ role: user, content: hello }] }
   - id: fake/drain/chat
