@@ -52,7 +52,7 @@ const toolType = oneOf('function', 'custom');
 const grammar: Shape = { fields: { definition: text, syntax: text } };
 const toolShape: Shape = {
   fields: {
-    // A hosted tool (web search, code interpreter) has a fee of its own, which no reservation covers.
+    // A hosted tool (web search, code interpreter) has a fee that no reservation covers.
     type: toolType,
     function: functionShape,
     custom: {

@@ -18,10 +18,10 @@ import { isObject } from '../lib/json.ts';
  *   JSON           0.45   0.84    random ASCII      0.87   0.98    Hindi              0.45   1.00
  *   program text   0.47   0.78    random a–z        0.60   0.90    Cherokee, NKo      1.00   1.00
  *
- * Half a token a byte, the usual rule of thumb, is too low for digits (Llama 2, Mistral, Qwen, Gemma
- * spend one token on each), hexadecimal, base64 and rare scripts. Texts made to pass the bound,
- * searched for by repeating random pieces of one to six characters, pass it in Llama 2 alone, by at
- * most 12 % (vowels without consonants).
+ * Half a token a byte, the usual rule of thumb, is too low for digits (Llama 2, Mistral, Qwen and
+ * Gemma spend one token on each), hexadecimal, base64 and rare scripts. Texts made to pass the
+ * bound, searched for by repeating random pieces of one to six characters, pass it in Llama 2 alone,
+ * by at most 12 % (vowels without consonants).
  */
 
 /** Figures of the rule besides text. All in tokens unless said otherwise. */
