@@ -259,10 +259,13 @@ const settings = {
     '20000',
     'Status streams, waits and open pages of the web side that one process holds; beyond it 503. An account holds at most as many as it leaves to all others; beyond it 429.',
   ),
-  FAREBOX_SANDBOX: flag(
-    'on',
-    'Offer the sandbox upstream, which generates without any outside service.',
-  ),
+  FAREBOX_SANDBOX: {
+    ...flag(
+      'on',
+      'Offer the sandbox upstream, which generates without any outside service. Unset: on in the trial, off in `serve` and `worker`.',
+    ),
+    default: null,
+  },
   FAREBOX_SANDBOX_CONCURRENCY: int(1, 100_000, '8', 'Jobs the sandbox runs at the same time.'),
   FAREBOX_SANDBOX_SPEED: number(
     0.01,

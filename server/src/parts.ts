@@ -185,7 +185,8 @@ export function upstreamsOf(config: Config) {
   const connected = connect(config, fetches, new Map());
   const { define, faultOf: definitionFault, misfitsOf, usable, about, live } = connected;
   const { close: hangUp } = connected;
-  const isSandbox = (name: string) => name === 'sandbox' && config.FAREBOX_SANDBOX;
+  const sandboxIsOn = config.FAREBOX_SANDBOX ?? config.DATABASE_URL === null;
+  const isSandbox = (name: string) => name === 'sandbox' && sandboxIsOn;
   const usableUpstreams = (name: string) => isSandbox(name) || usable(name);
   const close = async () => {
     await hangUp();
@@ -218,7 +219,7 @@ function connect(
 }
 
 function ownUpstreams(config: Config, download: UpstreamTools['download']): Map<string, Upstream> {
-  if (!config.FAREBOX_SANDBOX) return new Map();
+  if (config.FAREBOX_SANDBOX === false) return new Map();
   const sandbox = createSandbox({
     dir: dataDir(config, 'sandbox'),
     concurrency: config.FAREBOX_SANDBOX_CONCURRENCY,

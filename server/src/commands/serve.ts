@@ -18,7 +18,8 @@ export async function serve(
 ): Promise<void> {
   const { config } = context;
   demand(config, options.embedded);
-  await live(config, { http: true, worker: options.worker && config.FAREBOX_WORKER }, (app) => {
+  const parts = { http: true, worker: options.worker && config.FAREBOX_WORKER };
+  await live(withoutSandbox(config), parts, (app) => {
     const { address, baseUrl: base_url } = app;
     const text = `Farebox serves ${base_url} on ${address!.host}:${address!.port}.`;
     print(context, { base_url, ...address, pid: process.pid }, text);
@@ -28,10 +29,15 @@ export async function serve(
 export async function work(context: Context, options: { embedded?: boolean }): Promise<void> {
   const { config } = context;
   demand(config, options.embedded);
-  await live(config, { http: false, worker: true }, ({ address }) => {
+  await live(withoutSandbox(config), { http: false, worker: true }, ({ address }) => {
     const where = address ? ` Health and figures: ${address.host}:${address.port}.` : '';
     print(context, { ...address, pid: process.pid }, `Farebox works.${where}`);
   });
+}
+
+/** Customers are offered what costs the operator nothing only if the operator says so. */
+function withoutSandbox(config: Config): Config {
+  return { ...config, FAREBOX_SANDBOX: config.FAREBOX_SANDBOX ?? false };
 }
 
 const demanded = ['DATABASE_URL', 'FAREBOX_SECRET', 'FAREBOX_BASE_URL'] as const;

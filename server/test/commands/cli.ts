@@ -101,7 +101,8 @@ export function placeFor(t: Cleaned, more: Record<string, string> = {}): Place {
     spawn(args, own = {}) {
       const child = spawn(process.execPath, [farebox, ...args], {
         cwd: dir,
-        env: { ...env, ...own },
+        // A service leaves it out unless told otherwise; the trial has it by itself.
+        env: { ...env, ...(args[0] !== 'trial' && { FAREBOX_SANDBOX: 'on' }), ...own },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
       const ended = once(child, 'close');

@@ -273,6 +273,17 @@ describe('on a database of its own', () => {
       FAREBOX_BASE_URL: 'https://models.example.com/v1',
     });
 
+  test('the sandbox is offered only to who asks for it', async (t) => {
+    const models = async (env: Record<string, string>) => {
+      const service = await placeOn(t).start(['serve'], env);
+      const { body } = await call(service.base, 'GET', '/v1/models', key);
+      assert.equal((await service.end('SIGTERM')).code, 0);
+      return (body.data as { id: string }[]).length;
+    };
+    assert.equal(await models({ FAREBOX_SANDBOX: '' }), 0);
+    assert.ok((await models({ FAREBOX_SANDBOX: 'on' })) > 0);
+  });
+
   test('secrets come from files, and callers see the base address', async (t) => {
     const place = placeOn(t);
     const file = (name: string, text: string) => {

@@ -67,6 +67,7 @@ export async function startProcess(
       FAREBOX_BASE_URL: 'http://localhost:1/v1',
       FAREBOX_UNSAFE_DATABASE: 'on',
       FAREBOX_DRAIN_SECONDS: '0',
+      FAREBOX_SANDBOX: 'on',
       ...env,
     },
   });
