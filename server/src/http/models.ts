@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Catalog, Model } from '../core/catalog.ts';
+import type { Catalog, Kind, Model } from '../core/catalog.ts';
 import { catalogEntry } from '../core/catalog-entry.ts';
 import { ApiError } from '../core/errors.ts';
 import { nearest } from '../lib/nearest.ts';
 import { cached } from './cached.ts';
 import type { HttpDeps } from './deps.ts';
+import { optionalOneOf, type Query } from './query.ts';
 
 const type = 'application/json; charset=utf-8';
 
@@ -23,19 +24,30 @@ function render(catalog: Catalog): Rendered {
   const entries = new Map<string, string>();
   for (const model of catalog.models.values())
     entries.set(model.id, JSON.stringify(catalogEntry(model)));
-  const list = `{"object":"list","data":[${[...entries.values()].join(',')}]}`;
+  const list = listOf([...entries.values()]);
   const made = { version: `"${catalog.version}"`, list, entries };
   rendered.set(catalog, made);
   return made;
 }
 
-/** GET /models */
+function listOf(entries: string[]): string {
+  return `{"object":"list","data":[${entries.join(',')}]}`;
+}
+
+const kinds = ['video', 'image', 'text'] satisfies Kind[];
+
+/** GET /models?kind= */
 export async function list(
   req: FastifyRequest,
   reply: FastifyReply,
   deps: HttpDeps,
 ): Promise<unknown> {
-  const { version, list: body } = render(deps.catalog());
+  const catalog = deps.catalog();
+  const { version, list: whole, entries } = render(catalog);
+  const kind = optionalOneOf(req.query as Query, 'kind', kinds);
+  if (kind === null) return cached(req, reply, { etag: version, type, body: whole });
+  const ids = [...catalog.models.values()].filter((model) => model.kind === kind);
+  const body = listOf(ids.map(({ id }) => entries.get(id)!));
   return cached(req, reply, { etag: version, type, body });
 }
 

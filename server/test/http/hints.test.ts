@@ -63,6 +63,12 @@ describe('an address that is not there', () => {
   });
 });
 
+test('the list of models can be kept to a kind', async () => {
+  const { body } = await get('/v1/models?kind=text');
+  assert.deepEqual([...new Set(body.data.map(({ kind }: any) => kind))], ['text']);
+  assert.equal((await get('/v1/models?kind=sound')).body.error.param, 'kind');
+});
+
 describe('a model id that is nearly one', () => {
   const near = (reply: Reply, id: string) => {
     assert.match(reply.body.error.message, new RegExp(`Did you mean ${id}\\?`));

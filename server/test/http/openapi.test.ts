@@ -24,7 +24,7 @@ const schemas = document.components.schemas as Json;
 
 /** Every parameter of every route. */
 const parameters: Record<string, string[]> = {
-  'GET /models': ['header If-None-Match'],
+  'GET /models': ['query kind', 'header If-None-Match'],
   'GET /models/{model_id}': ['path model_id', 'header If-None-Match'],
   'GET /farebox-client.tgz': ['header If-None-Match'],
   'GET /llms.txt': ['header If-None-Match'],

@@ -75,7 +75,10 @@ export const listModels: RouteDocs = {
   description:
     'Every model that can be used now, with its price, limits and input schema. No key needed. ' +
     'Also what stock OpenAI clients call to list models.',
-  parameters: cachedHeaders.parameters,
+  parameters: [
+    { name: 'kind', in: 'query', description: 'Only models of this kind.', schema: ref('Kind') },
+    ...cachedHeaders.parameters,
+  ],
   replies: {
     200: {
       description: 'The catalog.',
@@ -84,7 +87,7 @@ export const listModels: RouteDocs = {
     },
     304: cachedHeaders.unchanged,
   },
-  errors: [],
+  errors: ['bad_request'],
 };
 
 export const readModel: RouteDocs = {
