@@ -16,6 +16,7 @@ import { openEventStream, type EventStream } from '../lib/sse.ts';
 import * as chat from '../operations/chat.ts';
 import { gatherFiles } from '../operations/stored-inputs.ts';
 import type { InputFile } from '../upstreams/upstream.ts';
+import { StorageAway } from '../storage/storage.ts';
 import type { Caller } from '../db/keys.ts';
 import { demandModel } from './auth.ts';
 import { chatMaxBytes, holdBytes, readObject } from './body.ts';
@@ -103,6 +104,7 @@ async function chatFiles(
   await checkMedia(media, account_id, deps, badMessages);
   const files = await gatherFiles(media, account_id, deps);
   if (files === null) throw badMessages('messages', 'name a file that is no longer kept');
+  if (Object.keys(files).length > 0 && deps.storage.isAway()) throw new StorageAway();
   const bytes = Object.values(files).reduce((sum, { size }) => sum + size, 0);
   if (bytes > chatFilesMaxBytes) {
     const most = chatFilesMaxBytes / 1024 / 1024;

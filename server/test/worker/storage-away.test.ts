@@ -201,6 +201,10 @@ describe('a job with a handle whose storage is away', () => {
 
 describe('while the storage is away', () => {
   test('it is named, media are refused before reserving, and chat goes on', async () => {
+    const type = { 'content-type': 'image/png' };
+    const { file_id } = (
+      await service.call('POST', '/v1/files', { key: account.key, raw: tinyPng, headers: type })
+    ).body;
     await away();
     const shown = await ready();
     assert.equal(shown.body.error.details.failing, 'storage');
@@ -210,15 +214,18 @@ describe('while the storage is away', () => {
     const body = { prompt: 'x' };
     const submit = await service.call('POST', '/v1/queue/fake/image', { key, body });
     assertRefused(submit, 'capacity_unavailable');
-    const headers = { 'content-type': 'image/png' };
-    const upload = await service.call('POST', '/v1/files', { key, raw: tinyPng, headers });
+    const upload = await service.call('POST', '/v1/files', { key, raw: tinyPng, headers: type });
     assertRefused(upload, 'capacity_unavailable');
+    const content = [{ type: 'image_url', image_url: { url: file_id } }];
+    const seeing = { ...chat, messages: [{ role: 'user', content }] };
+    const look = await service.call('POST', '/v1/chat/completions', { key, body: seeing });
+    assertRefused(look, 'capacity_unavailable');
     assert.deepEqual(await traces(service), earlier);
     const said = await service.call('POST', '/v1/chat/completions', { key, body: chat });
     assert.equal(said.status, 200, said.text);
     await back();
     assert.match((await service.call('GET', '/metrics')).text, /farebox_storage_up 1\n/);
-    const again = await service.call('POST', '/v1/files', { key, raw: tinyPng, headers });
+    const again = await service.call('POST', '/v1/files', { key, raw: tinyPng, headers: type });
     assert.equal(again.status, 201, again.text);
   });
 
