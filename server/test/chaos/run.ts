@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { allScenes, chaosOfAdapters } from './adapters.ts';
 import { chaos, faults, type Fault } from './harness.ts';
+import { storageOutage } from './storage.ts';
 
 /**
  * The long form of the fault tests: `npm run chaos [-- --rounds N --seed N --fault NAME]`. Prints one line a fault and
@@ -9,6 +10,8 @@ import { chaos, faults, type Fault } from './harness.ts';
 const { values } = parseArgs({
   options: {
     adapters: { type: 'boolean', default: false },
+    storage: { type: 'boolean', default: false },
+    seconds: { type: 'string', default: '300' },
     rounds: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     fault: { type: 'string', multiple: true },
@@ -32,6 +35,8 @@ const all: Fault[] = [
 const help = `npm run chaos -- [--rounds N] [--seed N] [--fault NAME]…
     Kills and stops processes of a service under load, and breaks their lines to PostgreSQL; N faults, 200 if not said.
     NAME is one of ${faults.join(', ')}.
+npm run chaos -- --storage [--seconds N]
+    Takes the storage away for N seconds under load, 300 if not said.
 npm run chaos -- --adapters [--rounds N] [--seed N] [--point TEXT]…
     Kills the service with its real adapters in each moment between intent and settlement, and at random; the upstreams
     are local stand-ins. A round goes through every moment, every second one with upstreams that call back; N rounds, 2
@@ -42,7 +47,10 @@ ${allScenes(false)
 const log = (line: string) => console.log(line);
 if (values.help) console.log(help);
 else if (values.adapters) show(await adapters());
-else {
+else if (values.storage) {
+  const outageSeconds = Number(values.seconds);
+  show(await storageOutage({ outageSeconds, calmSeconds: 20, submitters: 8, log }));
+} else {
   const report = await chaos({
     seed: Number(values.seed),
     faults: (values.fault as Fault[] | undefined) ?? all,
