@@ -29,6 +29,20 @@ const question = asked('what is the answer?');
 const pixel =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const picture = (detail: string) => ({ type: 'image_url', image_url: { url: pixel, detail } });
+const withPart = (type: string, own: Json) =>
+  asked([
+    { type: 'text', text: 'what is in it?' },
+    { type, [type]: own },
+  ]);
+const pages = `%PDF-1.4\n${'<< /Type /Page >>\n'.repeat(1_000)}%%EOF`;
+const pdf = `data:application/pdf;base64,${Buffer.from(pages).toString('base64')}`;
+/** Kept at the vendor for an hour, which costs twice the input. */
+const kept = { cache_control: { type: 'ephemeral', ttl: '1h' } };
+const tool = {
+  ...kept,
+  type: 'function',
+  function: { ...kept, name: 'f', description: 'does it '.repeat(400), parameters: {} },
+};
 
 /** Fields by which vendors do more, or by other means. */
 const costly = (
@@ -71,4 +85,23 @@ export const chatAbuses: readonly ChatAbuse[] = [
     leaves: null,
     refusable: true,
   },
+  {
+    name: 'pictures in their original detail',
+    body: () => asked(Array.from({ length: 10 }, () => picture('original'))),
+    leaves: null,
+    refusable: true,
+  },
+  {
+    name: 'a PDF of 1,000 pages',
+    body: () => withPart('file', { filename: 'a.pdf', file_data: pdf }),
+    leaves: null,
+    refusable: true,
+  },
+  {
+    name: 'sound',
+    body: () => withPart('input_audio', { data: 'A'.repeat(64_000), format: 'mp3' }),
+    leaves: null,
+    refusable: true,
+  },
+  { name: 'tools kept at the vendor', body: () => ({ ...question, tools: [tool] }), leaves: null },
 ];
