@@ -1,3 +1,4 @@
+import { countLeft } from './db/left-starts.ts';
 import { restingModels, upstreamStates } from './db/queue.ts';
 import type { InstallationWatch } from './installation.ts';
 import { addOwn, addShared, type Metrics } from './lib/metrics.ts';
@@ -25,6 +26,7 @@ const names = {
   inUse: 'farebox_upstream_places_in_use',
   resting: 'farebox_upstream_resting_seconds',
   models: 'farebox_model_resting_seconds',
+  left: 'farebox_left_starts',
 };
 
 export function addFigures(metrics: Metrics, sources: Sources): void {
@@ -41,10 +43,16 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
         labels: ['upstream', 'model'],
         help: 'How long a model that rests by itself will rest; those that work are not there.',
       },
+      {
+        name: names.left,
+        labels,
+        help: 'Starts of the last 30 days that were left for the next route and may have cost.',
+      },
     ],
     async () => {
       const states = await upstreamStates(db, [...upstreams.keys()]);
       const models = await restingModels(db, [...upstreams.keys()]);
+      const left = await countLeft(db);
       const of = (pick: (state: (typeof states)[number]) => number) =>
         states.map((state): [string[], number] => [[state.name], pick(state)]);
       return {
@@ -53,6 +61,7 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
         [names.inUse]: of((state) => state.in_use),
         [names.resting]: of((state) => state.resting_seconds),
         [names.models]: models.map((each) => [[each.upstream, each.model], each.resting_seconds]),
+        [names.left]: left.map((each) => [[each.upstream], each.count]),
       };
     },
   );

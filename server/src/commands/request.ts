@@ -124,7 +124,7 @@ function told(found: Found): string[] {
     ),
     ...found.attempts.map(
       (row) =>
-        `attempt    ${time(row.created_at)}  ${row.attempt} at ${row.upstream}: ${row.outcome ?? none}${row.message === null ? '' : `: ${row.message}`}`,
+        `attempt    ${time(row.created_at)}  ${row.attempt} at ${row.upstream}: ${row.outcome ?? none}${leftWords(row)}${row.message === null ? '' : `: ${row.message}`}`,
     ),
     ...(webhook_url === null ? [] : [`webhook    ${webhook_state} ${webhook_url}`]),
     ...found.deliveries.map(
@@ -136,4 +136,8 @@ function told(found: Found): string[] {
 
 function time(at: Date | null): string {
   return at === null ? '-' : at.toISOString();
+}
+
+function leftWords({ left_at }: { left_at: Date | null }): string {
+  return left_at === null ? '' : ', left for the next route, may have cost';
 }

@@ -633,14 +633,16 @@ export interface AttemptRow {
   message: string | null;
   handle: Record<string, unknown> | null;
   created_at: Date;
+  /** When the next route was tried, its answer being lost: it may have cost all the same. */
+  left_at: Date | null;
   /** When its outcome was known; null: it is not, or the answer was the end of the request. */
   answered_at: Date | null;
 }
 
 export function attemptsOf(db: Connection, requestId: string): Promise<AttemptRow[]> {
   return db.run<AttemptRow>(sql`
-    select attempt, upstream, class, outcome, message, handle, created_at, answered_at from attempts
-    where request_id = ${requestId} order by attempt`);
+    select attempt, upstream, class, outcome, message, handle, created_at, left_at, answered_at
+    from attempts where request_id = ${requestId} order by attempt`);
 }
 
 /** What a worker needs of a request that it has claimed. */

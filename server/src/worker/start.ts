@@ -110,8 +110,8 @@ async function placed(
   const isPaused = (row.start_age_seconds ?? Infinity) < pauseSeconds(row.starts);
   const others = routesAfter(model.upstreams, model.upstreams.indexOf(meant));
   for (const { route, again } of others) {
-    if (route.upstream === meant.upstream || (again && isPaused)) continue;
-    if (restOf(route) > 0 || isLeft(row, route)) continue;
+    if (route.upstream === meant.upstream || restOf(route) > 0) continue;
+    if ((again && isPaused) || isLeft(row, route)) continue;
     if (await takeAt(row, route, deps)) return route;
   }
   return null;

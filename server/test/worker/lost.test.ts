@@ -80,6 +80,8 @@ const left = async (id: string) => {
   return rows.map(({ upstream, upstream_model }) => `${upstream} ${upstream_model}`);
 };
 
+const figures = async () => (await service.call('GET', '/metrics')).text;
+
 describe('an image that comes in the answer to its start, where that was lost', () => {
   test('is made by the next upstream at once, and charged once', async () => {
     fake.behave.start = () => lost();
@@ -93,6 +95,7 @@ describe('an image that comes in the answer to its start, where that was lost', 
     assert.deepEqual(startsOf(id), [1, 1]);
     assert.equal(await moneyOf(service, id), 'reserve 10000, charge 10000');
     assert.deepEqual(await left(id), ['fake m']);
+    assert.match(await figures(), /farebox_left_starts\{upstream="fake"\} [1-9]/);
   });
 
   test('without another upstream ends at once, not at its deadline', async () => {

@@ -102,9 +102,9 @@ export const intents: Guard[] = [
     edits: [
       [
         '  const begun = await',
-        '  const outcome = await call(upstream, job, deps);\n  const begun = await',
+        '  const outcome = await call(upstream, job, route, deps);\n  const begun = await',
       ],
-      ['() };\n  const outcome = await call(upstream, job, deps);\n', '() };\n'],
+      ['() };\n  const outcome = await call(upstream, job, route, deps);\n', '() };\n'],
     ],
     test: 'test/worker/leases.test.ts',
     name: 'is dropped and counted',
@@ -118,22 +118,25 @@ export const intents: Guard[] = [
   },
   {
     guards: 'class C is never sent again once its answer was lost',
-    file: start,
-    edits: [[`if (upstream?.class === 'A')`, `if (upstream && upstream.class !== 'B')`]],
+    file: 'src/worker/recover.ts',
+    edits: [
+      ['if (!canBeFound(row, upstream, task, deps))', 'if (task === "none")'],
+      [`if (upstream.class === 'A')`, `if (upstream.class !== 'B')`],
+    ],
     test: 'test/worker/recovery.test.ts',
-    name: 'is never sent again; at the deadline',
+    name: 'is never sent again; where nothing can call back',
   },
   {
     guards: 'class B is searched before it is sent again',
-    file: start,
-    edits: [[`if (upstream?.class === 'A')`, `if (upstream && upstream.class !== 'C')`]],
+    file: 'src/worker/recover.ts',
+    edits: [[`if (upstream.class === 'A')`, `if (upstream.class !== 'C')`]],
     test: 'test/worker/recovery.test.ts',
     name: 'class B: is found, and not sent again',
   },
   {
     guards: 'a job with a handle is polled and not started',
     file: 'src/core/request.ts',
-    edits: [[`    if (row.started?.has_handle) return 'poll';\n`, '']],
+    edits: [[`    if (row.started.has_handle) return 'poll';\n`, '']],
     test: 'test/worker/recovery.test.ts',
     name: 'a handle that came is polled whatever the class',
   },

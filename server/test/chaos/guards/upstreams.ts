@@ -3,6 +3,55 @@ import type { Guard } from './guard.ts';
 /** Between us and upstreams: no second bill, no place too many, nobody else's word. */
 export const upstreams: Guard[] = [
   {
+    guards: 'a route that was left is not asked again for the same request',
+    file: 'src/worker/routes.ts',
+    edits: [['const routes = left_routes ?? [];', 'const routes = (left_routes ?? []).slice(9);']],
+    test: 'test/worker/lost.test.ts',
+    name: 'is not asked again of the one that was left',
+  },
+  {
+    guards: 'a late callback of a start that was left completes nothing',
+    file: 'src/core/request.ts',
+    edits: [['row.started === null || row.started.left', 'row.started === null']],
+    test: 'test/worker/lost.test.ts',
+    name: 'left for the next one, a late callback',
+  },
+  {
+    guards: 'an answer that came is no reason for a second job',
+    file: 'src/core/routing.ts',
+    edits: [['return answer === undefined || first_byte_seconds !== undefined;', 'return true;']],
+    test: 'test/worker/lost.test.ts',
+    name: 'goes nowhere else',
+  },
+  {
+    guards: 'a job that can be found nowhere again does not wait for its deadline',
+    file: 'src/worker/recover.ts',
+    edits: [['if (!canBeFound(row, upstream, task, deps))', 'if (task === "none")']],
+    test: 'test/worker/bad-hour.test.ts',
+    name: 'none waits for its deadline',
+  },
+  {
+    guards: 'a chat that goes on leaves what it may have cost written down',
+    file: 'src/operations/chat.ts',
+    edits: [['await insertLeft(deps.db, {', 'void ({']],
+    test: 'test/http/chat-lost.test.ts',
+    name: 'goes on to the next upstream, is charged once',
+  },
+  {
+    guards: 'one account alone closes a model for a moment only',
+    file: 'src/core/busy.ts',
+    edits: [['isAlone ? Math.min(wishSeconds, aloneMaxSeconds) : wishSeconds', 'wishSeconds']],
+    test: 'test/worker/circuit.test.ts',
+    name: 'for one model of one account is paused for that model',
+  },
+  {
+    guards: 'one account and one model do not pause the whole upstream',
+    file: 'src/core/busy.ts',
+    edits: [['isAccountWide || models.size > 1 ||', 'isAccountWide || models.size > 0 ||']],
+    test: 'test/worker/circuit.test.ts',
+    name: 'for one model of one account is paused for that model',
+  },
+  {
     guards: 'a start whose answer was lost goes nowhere else',
     file: 'src/worker/start.ts',
     edits: [

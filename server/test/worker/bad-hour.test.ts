@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { rawSql } from '../../src/lib/sql.ts';
+import { createFake, images, type Fake } from '../kit/fake.ts';
+import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { rowOf } from './floor.ts';
+
+/** An upstream that answers 500 for ten minutes: the minutes pass in the database, by moving its rows. */
+
+const rows = (id: string, upstreams: string) => `
+  - id: ${id}/chat
+    kind: text
+    task: chat
+    name: A chat
+    price: { unit: 1M tokens, input_usd: "1", output_usd: "2" }
+    max: 4096
+    max_unit: tokens
+    context_tokens: 100000
+    max_output_tokens: 8192
+    upstreams: ${upstreams}
+  - id: ${id}/image
+    kind: image
+    task: text-to-image
+    name: An image
+    price: { unit: image, usd: "0.01" }
+    max: 4
+    upstreams: ${upstreams}
+    input_schema: { type: object, properties: { prompt: { type: string } }, required: [prompt] }
+    example: { prompt: a dog }
+`;
+const catalog = `owned_by: test
+models:
+${rows('both', '[{ upstream: fake, model: a }, { upstream: other, model: b }]')}
+${rows('only', '[{ upstream: fake, model: a }]')}
+`;
+
+let service: Service;
+let fake: Fake;
+let accounts: TestAccount[];
+before(async () => {
+  const other = createFake({ name: 'other', class: 'C' });
+  service = await startService({ catalog, upstreams: [other] });
+  ({ fake } = service);
+  for (const each of [fake, other]) each.synchronous = new Set(['text-to-image']);
+  other.behave.start = () => ({ outcome: 'done', result: images(1) });
+  fake.class = 'C';
+  const broken = { outcome: 'unknown', message: 'answered 500' } as const;
+  fake.behave = { chat: () => broken, start: () => broken };
+  accounts = [await service.account(), await service.account()];
+});
+after(async () => {
+  await service.audit();
+  await service.stop();
+});
+
+/** A minute later: failures are older, and pauses and alarms nearer. */
+async function minutePasses(): Promise<void> {
+  await service.db.run(
+    rawSql(`update upstreams set failed_at = failed_at - interval '1 min',
+      other_failed_at = other_failed_at - interval '1 min',
+      paused_until = paused_until - interval '1 min'`),
+  );
+  await service.wakeAll();
+  await service.work();
+}
+
+async function talk(model: string, { key }: TestAccount): Promise<number> {
+  const messages = [{ role: 'user', content: 'hi' }];
+  const body = { model, max_tokens: 5, messages };
+  return (await service.call('POST', '/v1/chat/completions', { key, body })).status;
+}
+
+async function draw(model: string, { key }: TestAccount): Promise<string | null> {
+  const call = { key, body: { prompt: 'x' } };
+  const { status, body } = await service.call('POST', `/v1/queue/${model}`, call);
+  // While it is paused nothing is taken, and nothing is reserved.
+  assert.ok(status === 202 || status === 503, String(status));
+  return status === 202 ? body.request_id : null;
+}
+
+async function ends(ids: (string | null)[]): Promise<string[]> {
+  const taken = await Promise.all(ids.flatMap((id) => (id === null ? [] : rowOf(service, id))));
+  return [...new Set(taken.map(({ status, error_code }) => `${status} ${error_code}`))];
+}
+
+test('with a second route no chat fails, and every image is made', async () => {
+  const ids: (string | null)[] = [];
+  for (let minute = 0; minute < 10; minute++) {
+    for (const account of accounts) {
+      assert.equal(await talk('both/chat', account), 200, `minute ${minute}`);
+      ids.push(await draw('both/image', account));
+    }
+    await minutePasses();
+  }
+  assert.equal(ids.includes(null), false, 'none was refused');
+  assert.deepEqual(await ends(ids), ['COMPLETED null']);
+});
+
+test('without one each fails within its own time, and none waits for its deadline', async () => {
+  await service.db.run(rawSql('delete from upstreams'));
+  const ids: (string | null)[] = [];
+  for (let minute = 0; minute < 10; minute++) {
+    for (const account of accounts) {
+      const status = await talk('only/chat', account);
+      assert.ok(status === 502 || status === 503, `minute ${minute}: ${status}`);
+      ids.push(await draw('only/image', account));
+    }
+    await service.work();
+    assert.deepEqual(
+      await service.db.run(rawSql(`select id from requests where status = 'IN_PROGRESS'`)),
+      [],
+      `minute ${minute}: what was sent has ended`,
+    );
+    await minutePasses();
+  }
+  // What came in during a pause was not sent, and waited for its end.
+  await service.db.run(rawSql('update upstreams set paused_until = null'));
+  await service.work();
+  assert.deepEqual(await ends(ids), ['FAILED outcome_unknown']);
+  const [sums] = await service.db.run<{ charged: bigint }>(
+    rawSql(`select sum(charged_usd_micro)::bigint as charged from requests
+      where model_id like 'only/%'`),
+  );
+  assert.equal(sums!.charged, 0n);
+  for (const account of accounts) assert.equal((await service.balance(account)).reserved, 0n);
+});
