@@ -1,6 +1,7 @@
 import { basename, dirname, resolve } from 'node:path';
 import { catalogDir, type Config } from '../config.ts';
 import { importRow, plain } from '../core/imported-row.ts';
+import { dayOf } from '../core/checked-on.ts';
 import type { ImportedRow, ImportTerms } from '../core/imported-row.ts';
 import { parseDecimal, type Fraction } from '../core/money.ts';
 import type { LeftOut, Offers } from '../core/offer.ts';
@@ -47,13 +48,14 @@ export async function importModels(
     const folder = await readFolder(catalogDir(context.config), opened);
     return read(context.config, source, wanted, withoutFile(folder, context.config, out), opened);
   });
-  const day = new Date().toISOString().slice(0, 10);
+  const day = dayOf(new Date());
   const terms = {
     ...found,
     prefix: source.prefix,
     margin,
     price,
     source: `${source.says}, ${day}`,
+    day,
   };
   const made = rowsOf(found.offers, wanted, { ...terms, upstream: name }, found.owners);
   const head = headOf(name, source, options, day);

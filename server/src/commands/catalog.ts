@@ -1,7 +1,8 @@
 import { catalogDir } from '../config.ts';
 import type { Problem } from '../core/catalog-file.ts';
+import { dayOf, oldPricesIn } from '../core/checked-on.ts';
 import type { CheckedFolder } from '../storage/catalog.ts';
-import { comparePrices } from '../upstreams/look.ts';
+import { comparePrices, readShutdowns } from '../upstreams/look.ts';
 import { lookFrom, readFolder, withUpstreams, type Opened } from './live-look.ts';
 import { counted, print, type Context } from './output.ts';
 
@@ -19,16 +20,17 @@ export async function check(
   options: { live?: boolean },
 ): Promise<void> {
   const dir = given ?? catalogDir(context.config);
+  const today = dayOf(new Date());
   const { folder, live } = await withUpstreams(context.config, async (opened) => {
     const folder = await readFolder(dir, opened);
-    return { folder, live: options.live ? await askAll(folder, opened) : null };
+    return { folder, live: options.live ? await askAll(folder, opened, today) : null };
   });
   const { files, rows, hidden } = folder;
   const problems = [...folder.problems, ...(live?.problems ?? [])];
   const ok = problems.length === 0;
-  const warnings = [...folder.warnings, ...(live?.warnings ?? [])];
-  const warned =
-    folder.warnings.length === 0 ? '' : `, ${counted(folder.warnings.length, 'warning')}`;
+  const found = [...folder.warnings, ...oldPrices(folder, today)];
+  const warnings = [...found, ...(live?.warnings ?? [])];
+  const warned = found.length === 0 ? '' : `, ${counted(found.length, 'warning')}`;
   const summary = `${counted(files.length, 'file')}, ${counted(rows.length, 'model')}, ${hidden.length} of them hidden, ${counted(problems.length, 'problem')}${warned}.`;
   const lines = [
     ...problems.map(line),
@@ -43,6 +45,15 @@ export async function check(
   if (!ok) process.exitCode = 1;
 }
 
+/** One warning for each file, lest they hide the others. */
+function oldPrices({ files, rows, owners }: CheckedFolder, today: string): Problem[] {
+  return files.flatMap((file) => {
+    const own = rows.filter(({ id }) => owners.get(id) === file);
+    const words = oldPricesIn(own, today);
+    return words === null ? [] : [{ file, path: '/models', message: `${words}.` }];
+  });
+}
+
 function line({ file, path, message, ...where }: Problem): string {
   const at = where.line ? `${file}:${where.line}` : file;
   return `${at} ${path}: ${message}`;
@@ -54,11 +65,11 @@ function askedWords({ asked, warnings, prices_compared }: Live): string {
 }
 
 /** Asks each upstream that a file defines and that is set up. */
-async function askAll(folder: CheckedFolder, opened: Opened): Promise<Live> {
+async function askAll(folder: CheckedFolder, opened: Opened, today: string): Promise<Live> {
   const names = folder.upstreams
     .map(({ definition }) => definition.name)
     .filter((name) => opened.live.has(name));
-  const found = await Promise.all(names.map((name) => askOne(name, folder, opened)));
+  const found = await Promise.all(names.map((name) => askOne(name, folder, opened, today)));
   return {
     asked: names,
     problems: found.flatMap(({ problems }) => problems),
@@ -67,7 +78,7 @@ async function askAll(folder: CheckedFolder, opened: Opened): Promise<Live> {
   };
 }
 
-async function askOne(name: string, folder: CheckedFolder, opened: Opened) {
+async function askOne(name: string, folder: CheckedFolder, opened: Opened, today: string) {
   const look = await lookFrom(name, folder, opened);
   const defined = folder.upstreams.find(({ definition }) => definition.name === name)!;
   const ofUpstream = (words: string) => defined.problemOf(`the upstream ${name}: ${words}.`);
@@ -76,13 +87,19 @@ async function askOne(name: string, folder: CheckedFolder, opened: Opened) {
     const message = `${id}: the upstream ${name} has no model ${model}.`;
     problems.push(folder.problemOf(id, placeOf(id, at, folder), message));
   }
-  const prices =
-    look.problems.length === 0
-      ? await comparePrices(name, folder.rows, opened.live.get(name)!)
-      : null;
-  const losses = prices?.losses ?? [];
-  const warnings = losses.map(({ id, message }) => folder.problemOf(id, '/price', message));
-  if (prices?.trouble) warnings.push(ofUpstream(prices.trouble));
+  if (look.problems.length > 0) return { problems, warnings: [], compared: 0 };
+  const upstream = opened.live.get(name)!;
+  const prices = await comparePrices(name, folder.rows, upstream);
+  const shutdowns = await readShutdowns(name, folder.rows, upstream, today);
+  const warnings = (prices?.losses ?? []).map(({ id, message }) =>
+    folder.problemOf(id, '/price', message),
+  );
+  for (const { id, model, at, day } of shutdowns.near) {
+    const message = `${id}: the upstream ${name} shuts ${model} down on ${day}.`;
+    warnings.push(folder.problemOf(id, placeOf(id, at, folder), message));
+  }
+  for (const trouble of [prices?.trouble, shutdowns.trouble])
+    if (trouble) warnings.push(ofUpstream(trouble));
   return { problems, warnings, compared: prices?.compared ?? 0 };
 }
 

@@ -23,6 +23,7 @@ import { checkRow } from './catalog-check.ts';
 import { schemaFaults } from './catalog-words.ts';
 import type { Fault } from './catalog-words.ts';
 import { chatExample, chatInputSchema } from './chat-schema.ts';
+import { isDay } from './checked-on.ts';
 import { parseUsd } from './money.ts';
 import type { Rates } from './rates.ts';
 import { definitionOf } from './upstream-definition.ts';
@@ -88,6 +89,7 @@ interface RowForm extends UpstreamForm {
   description?: string;
   owned_by?: string;
   created?: string;
+  checked_on?: string;
   price: PriceForm;
   extras?: ExtraForm[];
   max?: number;
@@ -288,9 +290,11 @@ function takenBy(owner: string, ids: string[]): string {
 /** What the schema cannot say and what must hold before a row can be built. */
 function formFaults(row: RowForm, file: FileForm): Fault[] {
   const faults: Fault[] = [];
-  if (row.created !== undefined && !isDay(row.created)) {
-    const message = `created is no day of the calendar: ${row.created}.`;
-    faults.push({ path: '/created', message });
+  for (const field of ['created', 'checked_on'] as const) {
+    const day = row[field];
+    if (day === undefined || isDay(day)) continue;
+    const message = `${field} is no day of the calendar: ${day}.`;
+    faults.push({ path: `/${field}`, message });
   }
   (row.upstreams ?? [row]).forEach((form, i) => {
     if (form.cost_usd !== undefined && form.cost_usd_by_resolution !== undefined) {
@@ -333,6 +337,7 @@ function modelOf(row: RowForm, file: FileForm): Model {
     input_modalities: row.input_modalities ?? ['text', 'image'],
     max_prompt_tokens: row.max_prompt_tokens ?? null,
     cost_may_exceed: row.cost_may_exceed ?? null,
+    checked_on: row.checked_on ?? null,
     max_output_tokens: row.max_output_tokens ?? 0,
     context_tokens: row.context_tokens ?? 0,
     image_tokens: row.image_tokens ?? boundRule.per_image,
@@ -424,11 +429,6 @@ function highestOf(rates: Rates): bigint {
 
 function nameOf({ upstream }: FileForm): string | undefined {
   return typeof upstream === 'object' ? upstream.name : upstream;
-}
-
-function isDay(text: string): boolean {
-  const time = Date.parse(`${text}T00:00:00Z`);
-  return Number.isFinite(time) && new Date(time).toISOString().startsWith(text);
 }
 
 function deepFreeze<T>(value: T): T {

@@ -85,6 +85,7 @@ describe('a row', () => {
       input_modalities: ['text', 'image'],
       max_prompt_tokens: null,
       cost_may_exceed: null,
+      checked_on: null,
       max_output_tokens: 0,
       context_tokens: 0,
       image_tokens: 4_096,
@@ -337,6 +338,12 @@ describe('what is wrong with a file', () => {
       { created: '2026-02-30' },
       '/models/0/created',
       /no day of the calendar/,
+    ],
+    [
+      'a check on a day that does not exist',
+      { checked_on: '2026-02-30' },
+      '/models/0/checked_on',
+      /checked_on is no day of the calendar/,
     ],
     [
       'a task of another kind',

@@ -151,6 +151,8 @@ export interface Model {
   max_prompt_tokens: number | null;
   /** How a request can cost more than it is charged, in the operator's words; or null. */
   cost_may_exceed: string | null;
+  /** Day on which its model and price were last looked at, 2026-11-22; null: not stated. */
+  checked_on: string | null;
   /**
    * Chat only: what happens when the caller leaves. `finish` reads the reply on to its usage in the
    * background, since an outside service bills it anyway; `stop` lets a server of one's own go.

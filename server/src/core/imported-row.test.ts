@@ -15,6 +15,7 @@ const terms: ImportTerms = {
   margin: parseDecimal('20'),
   price: null,
   source: 'its list, 2026-11-21',
+  day: '2026-11-21',
 };
 
 const image = (usd: string | null, more: Partial<MediaOffer> = {}): MediaOffer => ({

@@ -30,6 +30,8 @@ export interface ImportTerms {
   price: bigint | null;
   /** Who tells the prices, and the day: goes into each row's comment. */
   source: string;
+  /** That day, 2026-11-22. */
+  day: string;
 }
 
 const idForm = /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*){0,7}$/;
@@ -48,7 +50,7 @@ export function importRow(offer: Offer, terms: ImportTerms): ImportedRow | strin
   return problem === null ? made : `no row came of it: ${problem}`;
 }
 
-function head(offer: Offer, id: string, task: string): Json {
+function head(offer: Offer, id: string, task: string, { day }: ImportTerms): Json {
   const name = plain(offer.name, nameMax);
   const description = plain(offer.description, descriptionMax);
   return {
@@ -57,6 +59,7 @@ function head(offer: Offer, id: string, task: string): Json {
     task,
     name: name === '' ? offer.model : name,
     ...(description !== '' && { description }),
+    checked_on: day,
   };
 }
 
@@ -69,7 +72,7 @@ function chatRow(offer: ChatOffer, id: string, terms: ImportTerms): ImportedRow 
     output_usd: withMargin(cost_output, terms.margin),
   };
   const row = {
-    ...head(offer, id, 'chat'),
+    ...head(offer, id, 'chat', terms),
     price: { unit: '1M tokens', ...usd },
     cost_input_usd: roundedUp(cost),
     cost_output_usd: roundedUp(cost_output),
@@ -100,7 +103,7 @@ function mediaRow(offer: MediaOffer, id: string, terms: ImportTerms): ImportedRo
       : formatUsd(terms.price);
   const { input_schema, input_mapping, example, max } = input;
   const row = {
-    ...head(offer, id, offer.task),
+    ...head(offer, id, offer.task, terms),
     price: { unit, usd: sold },
     ...(max > 0 && { max }),
     ...(known && { cost_usd: roundedUp(price.cost) }),

@@ -1,4 +1,5 @@
 import type { Model } from '../core/catalog.ts';
+import { isShutdownNear } from '../core/checked-on.ts';
 import { isComparable, lossAt } from '../core/listed-price.ts';
 import { FetchError, type Fetch } from '../lib/fetch.ts';
 import type { UpstreamAddress } from './index.ts';
@@ -156,6 +157,27 @@ export async function comparePrices(
     found.trouble = `its prices could not be read: ${(error as Error).message}`;
   }
   return found;
+}
+
+/** Rows whose model the upstream is about to shut down, each with the day, and why if unread. */
+export async function readShutdowns(
+  name: string,
+  rows: readonly Model[],
+  { shutdowns }: Upstream,
+  today: string,
+): Promise<{ near: (Use & { day: string })[]; trouble: string | null }> {
+  if (!shutdowns) return { near: [], trouble: null };
+  try {
+    const days = await shutdowns(AbortSignal.timeout(lookMs));
+    const near = usesOf(name, rows).flatMap(({ id, model, at }) => {
+      const day = days.get(model);
+      return day !== undefined && isShutdownNear(day, today) ? [{ id, model, at, day }] : [];
+    });
+    return { near, trouble: null };
+  } catch (error) {
+    const trouble = `its shutdown dates could not be read: ${(error as Error).message}`;
+    return { near: [], trouble };
+  }
 }
 
 export function isWell({ set_up, problems, missing }: Look): boolean {

@@ -260,5 +260,7 @@ export interface Upstream {
   hasModel?(model: string, signal: AbortSignal): Promise<boolean>;
   /** What it takes for these models, where it can tell; those without a price are left out. */
   prices?(models: string[], signal: AbortSignal): Promise<ReadonlyMap<string, ListedPrice>>;
+  /** Days on which it shuts its models down, such as 2026-12-11, of those where it tells one. */
+  shutdowns?(signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
   close?(): Promise<void>;
 }

@@ -118,6 +118,20 @@ test('catalog check warns of a price below the cost that its row states, and exi
   assert.match(stdout, /, 0 problems, 1 warning\.$/m);
 });
 
+test('catalog check warns once for each file of prices that nobody looked at for long', async (t) => {
+  const place = placeFor(t);
+  const on = (day: string) => [`checked_on: ${day}`];
+  const text = `${openai}${row('old', on('2020-01-01'))}${row('older', on('2019-06-30'))}${row('fresh', on('2999-01-01'))}${row('own', [])}`;
+  fs.writeFileSync(path.join(place.env.FAREBOX_CATALOG!, 'own.yaml'), text);
+  const { code, json } = await place.run(['catalog', 'check', '--json']);
+  const message =
+    '2 rows were last checked more than 60 days ago, the oldest on 2019-06-30: old, older.';
+  assert.deepEqual(
+    [code, json.problems, json.warnings],
+    [0, [], [{ file: 'own.yaml', path: '/models', message }]],
+  );
+});
+
 test('such a row does not go live, and the log names it', async () => {
   const service = await startService({ catalog: openai + row('c', [], 'upscale') });
   const account = await service.account();

@@ -70,6 +70,19 @@ test('a price below its upstream’s is a warning in words, and exit 0', async (
   assert.match(human.stdout, /^warning: fal\.yaml:4 \/models\/0\/price: cheap: /m);
 });
 
+test('a model that its upstream shuts down is a warning with the day, and exit 0', async (t) => {
+  const place = placeBefore(t, await standIns(t), {
+    openrouter: `${chatRow('stays', 'maker/plain', '1', '1')}\n${chatRow('goes', 'other/by-the-hour', '9', '9')}`,
+  });
+  const ran = await place.run(['catalog', 'check', '--live', '--json']);
+  assert.deepEqual([ran.code, ran.json.ok], [0, true]);
+  const message = 'goes: the upstream openrouter shuts other/by-the-hour down on 2026-01-01.';
+  assert.deepEqual(
+    ran.json.warnings.map((each: any) => [each.file, each.path, each.message]),
+    [['openrouter.yaml', '/models/1/upstream_model', message]],
+  );
+});
+
 test('an upstream that is away or takes no key is a problem of its file; others go on', async (t) => {
   const fakes = await standIns(t);
   const away = { ...fakes, replicate: { ...fakes.replicate, url: nowhere } };

@@ -533,6 +533,21 @@ describe('the operator`s questions', () => {
     );
   });
 
+  test('models: the days on which they are shut down, where one is told', async () => {
+    assert.deepEqual(
+      [...(await plain.upstream.shutdowns!(signal))],
+      [['dall-e-fake', '2026-05-12']],
+    );
+    const told = await router.upstream.shutdowns!(signal);
+    assert.deepEqual(
+      [...told],
+      [
+        ['maker/plain', '2999-12-31'],
+        ['other/by-the-hour', '2026-01-01'],
+      ],
+    );
+  });
+
   test('models: their ids', async () => {
     const ids = await plain.upstream.models!(signal);
     assert.ok(ids.includes('gpt-fake') && ids.length === 4);

@@ -136,6 +136,11 @@ function Facts({ row }: { row: Detail }) {
         {t('age')} <Took ms={row.job_age_seconds * 1000} />
         {row.context_tokens !== undefined &&
           ` · ${t('window', { tokens: row.context_tokens, output: row.max_output_tokens })}`}
+        {row.checked_on !== null && (
+          <Text span inherit {...(row.price_is_old && { c: 'orange' })}>
+            {` · ${t('checked', { day: row.checked_on })}`}
+          </Text>
+        )}
       </Text>
       {reason !== null && (
         <Alert color="gray" variant="light" title={t('hidden')}>

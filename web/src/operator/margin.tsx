@@ -47,6 +47,9 @@ export interface Row {
   margins: Margin[];
   /** How a request can cost more than it is charged, in the operator's own words. */
   cost_may_exceed: string | null;
+  /** Day on which its model and price were last looked at; null: its file states none. */
+  checked_on: string | null;
+  price_is_old: boolean;
   upstreams: Route[];
 }
 
@@ -64,12 +67,17 @@ export function StateBadge({ row }: { row: Row }) {
 /** Why callers do not see it, or see an older one. */
 export function Reason({ row }: { row: Row }) {
   const { t } = useTranslation('operator_catalog');
-  const { reason, problem, cost_may_exceed } = row;
+  const { reason, problem, cost_may_exceed, checked_on, price_is_old } = row;
   return (
     <>
       {cost_may_exceed !== null && (
         <Text size="xs" c="orange" title={cost_may_exceed}>
           {t('may_exceed')}
+        </Text>
+      )}
+      {price_is_old && (
+        <Text size="xs" c="orange">
+          {t('checked', { day: checked_on })}
         </Text>
       )}
       {reason !== null && (

@@ -1,6 +1,7 @@
 import { catalogEntry } from '../../core/catalog-entry.ts';
 import type { Problem } from '../../core/catalog-file.ts';
 import type { Model, ModelUpstream } from '../../core/catalog.ts';
+import { dayOf, isPriceOld } from '../../core/checked-on.ts';
 import { ApiError } from '../../core/errors.ts';
 import { marginsOf, ratesOf, type Margin } from '../../core/margin.ts';
 import { revenueOf, type ModelRow } from '../../db/revenue.ts';
@@ -79,6 +80,8 @@ function rowShown(row: FiledRow, hidden: ReadonlyMap<string, string>, deps: WebD
     price_varies: new Set(unitRates(model, route).map(({ price }) => price)).size > 1,
     margins: marginsOf(model, route).map(marginShown),
     cost_may_exceed: model.cost_may_exceed,
+    checked_on: model.checked_on,
+    price_is_old: isPriceOld(model, dayOf(new Date())),
     upstreams: model.upstreams.map((each) => routeShown(model, each, deps)),
   };
 }
@@ -100,6 +103,8 @@ function leftOutShown({ id, file, line, problem }: CatalogContents['left_out'][n
     price_varies: false,
     margins: [],
     cost_may_exceed: null,
+    checked_on: null,
+    price_is_old: false,
     upstreams: [],
   };
 }

@@ -1,3 +1,4 @@
+import { isDay } from '../../core/checked-on.ts';
 import type { ListedPrice } from '../../core/listed-price.ts';
 import { parseDecimal, type Fraction } from '../../core/money.ts';
 import { isObject } from '../../lib/json.ts';
@@ -72,6 +73,19 @@ export async function listPrices(
     if (typeof listed === 'object') prices.set(id, listed);
   }
   return prices;
+}
+
+/** OpenAI tells a day as `shutdown_date`, OpenRouter as `expiration_date`. */
+export async function listShutdowns(
+  wire: Wire,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const days = new Map<string, string>();
+  for (const { id, shutdown_date, expiration_date } of await readList(wire, '/models', signal)) {
+    const day = String(shutdown_date ?? expiration_date ?? '').slice(0, 10);
+    if (typeof id === 'string' && isDay(day)) days.set(id, day);
+  }
+  return days;
 }
 
 export interface TokenPrice extends ListedPrice {

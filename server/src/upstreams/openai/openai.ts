@@ -7,7 +7,14 @@ import type { StartJob, StartOutcome, Upstream, UpstreamTools } from '../upstrea
 import { createCallback } from './callback.ts';
 import { createChat } from './chat.ts';
 import { createImages } from './images.ts';
-import { callMs, hasModel, listMaxBytes, listModels, listPrices } from './listing.ts';
+import {
+  callMs,
+  hasModel,
+  listMaxBytes,
+  listModels,
+  listPrices,
+  listShutdowns,
+} from './listing.ts';
 import { optionsOf } from './options.ts';
 import { createVideos } from './videos.ts';
 import { createWire, isSuccess, type Wire } from './wire.ts';
@@ -51,6 +58,7 @@ export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): 
       hasModel: (model, signal) => hasModel(wire, model, signal),
     }),
     prices: (models, signal) => listPrices(wire, models, signal),
+    shutdowns: (signal) => listShutdowns(wire, signal),
   };
 }
 

@@ -89,4 +89,5 @@ const models = ['gpt-fake', 'gpt-image-fake', 'dall-e-fake', 'sora-fake'].map((i
   object: 'model',
   created: 1_790_000_000,
   owned_by: 'fake',
+  shutdown_date: id === 'dall-e-fake' ? '2026-05-12' : null,
 }));

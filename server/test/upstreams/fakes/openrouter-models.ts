@@ -10,6 +10,7 @@ interface Listed {
   pricing: Record<string, unknown>;
   max_completion_tokens?: number | null;
   output_modalities?: string[];
+  expiration_date?: string;
 }
 
 const listed: Listed[] = [
@@ -20,6 +21,7 @@ const listed: Listed[] = [
     // Digits below a micro-dollar for a million tokens.
     pricing: { prompt: '0.0000001500001', completion: '0.0000006', request: '0', image: '0' },
     max_completion_tokens: 16_384,
+    expiration_date: '2999-12-31',
   },
   {
     id: 'maker/plain:free',
@@ -45,6 +47,7 @@ const listed: Listed[] = [
     id: 'other/by-the-hour',
     name: 'Other: By the hour',
     context_length: 8192,
+    expiration_date: '2026-01-01',
     pricing: {
       prompt: '1e-6',
       completion: '2e-6',
@@ -97,6 +100,7 @@ export function routerAnswer(method: string, path: string): Answer | null {
 
 function entry({ id, name, context_length, pricing, ...more }: Listed) {
   const { max_completion_tokens = null, output_modalities = ['text'] } = more;
+  const { expiration_date = null } = more;
   return {
     id,
     canonical_slug: id,
@@ -108,5 +112,6 @@ function entry({ id, name, context_length, pricing, ...more }: Listed) {
     pricing,
     top_provider: { context_length, max_completion_tokens, is_moderated: false },
     supported_parameters: ['max_tokens', 'temperature'],
+    expiration_date,
   };
 }

@@ -1,0 +1,53 @@
+/**
+ * When the model and the price of a row were last looked at, and what is due by that. Days are
+ * written 2026-11-22. Pure.
+ */
+
+import type { Model } from './catalog.ts';
+
+/** Vendors change prices and models that often. */
+export const priceAgeDays = 60;
+/** So far ahead a shutdown is told. */
+export const shutdownAheadDays = 60;
+
+const dayMs = 86_400_000;
+
+/** Whether it is long ago that somebody looked. Rows that state no day have nothing to look up. */
+export function isPriceOld({ checked_on }: Pick<Model, 'checked_on'>, today: string): boolean {
+  return checked_on !== null && daysFrom(checked_on, today) > priceAgeDays;
+}
+
+/** Whether the model is gone by this day, or goes soon. */
+export function isShutdownNear(day: string, today: string): boolean {
+  return daysFrom(today, day) <= shutdownAheadDays;
+}
+
+/** Rows of one file that are due, in a sentence; null: none is. */
+export function oldPricesIn(rows: readonly Model[], today: string): string | null {
+  const old = rows.filter((row) => isPriceOld(row, today));
+  if (old.length === 0) return null;
+  const oldest = old.map(({ checked_on }) => checked_on!).reduce((a, b) => (a < b ? a : b));
+  const which = old.length === 1 ? 'one row was' : `${old.length} rows were`;
+  const named = old.slice(0, idsNamed).map(({ id }) => id);
+  const more = old.length > idsNamed ? ', …' : '';
+  return (
+    `${which} last checked more than ${priceAgeDays} days ago, the oldest on ${oldest}: ` +
+    `${named.join(', ')}${more}`
+  );
+}
+
+/** Enough to find the rest by. */
+const idsNamed = 5;
+
+export function isDay(text: string): boolean {
+  const time = Date.parse(`${text}T00:00:00Z`);
+  return Number.isFinite(time) && new Date(time).toISOString() === `${text}T00:00:00.000Z`;
+}
+
+export function dayOf(time: Date): string {
+  return time.toISOString().slice(0, 10);
+}
+
+function daysFrom(day: string, to: string): number {
+  return (Date.parse(to) - Date.parse(day)) / dayMs;
+}
