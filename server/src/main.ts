@@ -218,6 +218,13 @@ verb(catalog, 'check', 'check catalog files and say in words what is wrong: exit
   .addHelpText('after', example('catalog check --live', 'exit 0 with warnings only'))
   .action(run(async () => (await import('./commands/catalog.ts')).check));
 
+verb(catalog, 'stop', 'stop selling a model: nothing of it starts until it is resumed')
+  .argument('<model-id>')
+  .option('--reason <text>', 'for the operator\u2019s log')
+  .action(run(async () => (await import('./commands/stop-model.ts')).stop));
+verb(catalog, 'resume', 'sell a stopped model again')
+  .argument('<model-id>')
+  .action(run(async () => (await import('./commands/stop-model.ts')).resume));
 verb(catalog, 'import', 'write rows from the catalog and the prices of an upstream')
   .argument('<upstream>', 'openrouter, fal or replicate')
   .option('--only <pattern>', 'models of this name, * for any part; may be repeated', several)

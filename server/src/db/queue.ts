@@ -552,7 +552,7 @@ export function noteSuccess(
       select model, paused_until is not null as rested,
         coalesce(failed_at <= now() - ${seconds}::float8 * interval '1 s', true) as is_over
       from upstreams where name = ${upstream} and model in ('', ${model})
-        and (failures > 0 or paused_until is not null or last_why is not null)
+        and (failures > 0 or paused_until is not null or last_why is not null) and not stopped
       order by model for update
     ), well as (
       update upstreams u set failures = 0, failed_account = null, other_failed_at = null,
@@ -583,9 +583,31 @@ export async function endRest(
       where name = ${upstream} and (${model}::text is null or model = ${model}) for update
     ), woken as (
       update upstreams u set failures = 0, failed_account = null, other_failed_at = null,
-        busy = null, last_why = null, paused_until = null
+        busy = null, last_why = null, paused_until = null, stopped = false
       from before b where u.name = b.name and u.model = b.model
     )
     select coalesce(bool_or(rested), false) as rested from before`);
   return rows[0]!.rested;
+}
+
+/** No pause of its own is so long: a stopped model waits for its operator. */
+const stopYears = 100;
+
+/** Pauses models of upstreams, by the upstreams' own names, until `endRest`. */
+export async function stopModels(
+  db: Connection,
+  routes: readonly { upstream: string; model: string }[],
+): Promise<void> {
+  await db.run(sql`
+    insert into upstreams (name, model, stopped, paused_until)
+    select d.upstream, d.model, true, now() + ${stopYears} * interval '1 year'
+    from unnest(${routes.map((r) => r.upstream)}::text[], ${routes.map((r) => r.model)}::text[])
+      as d (upstream, model)
+    on conflict (name, model) do update set stopped = true, paused_until = excluded.paused_until`);
+}
+
+/** The models that an operator stopped. */
+export function stoppedModels(db: Connection): Promise<{ upstream: string; model: string }[]> {
+  return db.run<{ upstream: string; model: string }>(sql`
+    select name as upstream, model from upstreams where stopped order by name, model`);
 }

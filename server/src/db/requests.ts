@@ -252,15 +252,17 @@ function freeKeys(tx: Transaction, requestIds: string[]): void {
 function insertResults(tx: Transaction, rows: Ended[]): void {
   tx.send(sql`
     insert into request_results (request_id, account_id, output, error_message, error_cause,
-      quantity, cost_usd_micro, doubt_upstream)
+      quantity, cost_usd_micro, loss_usd_micro, doubt_upstream)
     select id, account_id, output::json, message, cause, quantity, cost,
+      case when status = 'COMPLETED' and cost > charged then cost - charged end,
       case when error_code in ('outcome_unknown', 'timeout') and cost is null
         then (select r.upstream from requests r where r.id = d.id) end
     from unnest(${rows.map((r) => r.id)}::uuid[], ${rows.map((r) => r.account_id)}::uuid[],
       ${rows.map((r) => r.output)}::text[], ${rows.map((r) => r.error_message)}::text[],
       ${rows.map((r) => r.error_cause)}::text[], ${rows.map((r) => r.quantity)}::float8[],
-      ${rows.map((r) => r.cost_usd_micro)}::bigint[], ${rows.map((r) => r.error_code)}::text[])
-      as d (id, account_id, output, message, cause, quantity, cost, error_code)`);
+      ${rows.map((r) => r.cost_usd_micro)}::bigint[], ${rows.map((r) => r.error_code)}::text[],
+      ${rows.map((r) => r.status)}::text[], ${rows.map((r) => r.charged_usd_micro)}::bigint[])
+      as d (id, account_id, output, message, cause, quantity, cost, error_code, status, charged)`);
 }
 
 function insertOutputs(tx: Transaction, rows: { row: Ended; output: Output }[]): void {

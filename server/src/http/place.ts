@@ -12,6 +12,9 @@ export interface Placed {
   refusal: ApiError | null;
 }
 
+/** A model that its operator stopped is paused for much longer. */
+const retryMaxSeconds = 3_600;
+
 /** The upstreams of a model that take work now; else why none does: 503. */
 export async function place(model: Model, account_id: string, deps: HttpDeps): Promise<Placed> {
   const routes = routesInOrder(model.upstreams, Math.random());
@@ -29,7 +32,7 @@ export async function place(model: Model, account_id: string, deps: HttpDeps): P
   const noCapacity = new ApiError('capacity_unavailable', {
     message:
       'The models behind this id have no capacity at the moment. Nothing was charged; retry with backoff.',
-    headers: { 'retry-after': String(Math.max(1, Math.ceil(seconds))) },
+    headers: { 'retry-after': String(Math.max(1, Math.ceil(Math.min(seconds, retryMaxSeconds)))) },
     cause: closed.map(({ cause }) => cause).join(', '),
   });
   return { routes, refusal: noCapacity };

@@ -77,6 +77,7 @@ export const guards = {
     },
     request_results: {
       request_results_cost_usd_micro_check: 'CHECK ((cost_usd_micro >= 0))',
+      request_results_loss_usd_micro_check: 'CHECK ((loss_usd_micro > 0))',
       request_results_error_cause_check: 'CHECK ((length(error_cause) <= 2000))',
       request_results_error_message_check: 'CHECK ((length(error_message) <= 2000))',
       request_results_pkey: 'PRIMARY KEY (request_id)',

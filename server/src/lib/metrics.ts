@@ -13,6 +13,7 @@ export interface Metrics {
   webhooks: Counter<'result'>;
   upstreamFailures: Counter<'upstream' | 'why'>;
   looksRefused: Counter<'upstream' | 'why'>;
+  losses: Counter<'upstream'>;
   streams: Gauge;
   inFlight: Gauge;
   /** What changes at every call: counted here, and told when somebody asks. */
@@ -101,6 +102,12 @@ function createOutcomes(registers: Registry[]) {
       name: 'farebox_upstream_failures_total',
       help: 'Starts that an upstream did not take, or did not answer.',
       labelNames: ['upstream', 'why'],
+      registers,
+    }),
+    losses: new Counter({
+      name: 'farebox_losses_usd_total',
+      help: 'By how much completed requests cost more than their charges, in US dollars.',
+      labelNames: ['upstream'],
       registers,
     }),
     looksRefused: new Counter({

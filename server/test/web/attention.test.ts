@@ -4,8 +4,9 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql.ts';
-import { createFake, type Fake } from '../kit/fake.ts';
+import { createFake, images, type Fake } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
+import { until } from '../kit/until.ts';
 import { operatorOf, person, startWebService, type Person } from '../kit/web.ts';
 
 let service: Service;
@@ -256,6 +257,31 @@ describe('the operator is told', () => {
     assert.deepEqual(await lines(), [{ what: 'books_old', count: 1, of: [] }]);
     await deed('/audit');
     assert.deepEqual(await lines(), []);
+  });
+
+  test('of models that cost more than they brought, and can stop and resume one', async () => {
+    fake.behave.start = () => ({
+      outcome: 'done',
+      result: { ...images(1), cost_usd_micro: 2_000_000n },
+    });
+    await submit();
+    await service.work();
+    const [line] = (await lines()) as [Line];
+    assert.deepEqual([line.what, line.count, line.of], ['costs_exceed_charges', 1, ['fake/image']]);
+    const change = (path: string) =>
+      operator.call('POST', `/api/operator/catalog/row/${path}`, { id: 'fake/image' });
+    assert.equal((await change('stop')).status, 200);
+    const call = { key: customer.key, body: { prompt: 'a cat' } };
+    const asked = fake.starts.length;
+    await until('it is stopped', async () => {
+      return (await service.call('POST', '/v1/queue/fake/image', call)).status === 503;
+    });
+    await service.work();
+    assert.equal(fake.starts.length, asked, 'nothing was started');
+    assert.equal((await change('resume')).status, 200);
+    await until('it is sold again', async () => {
+      return (await service.call('POST', '/v1/queue/fake/image', call)).status === 202;
+    });
   });
 });
 

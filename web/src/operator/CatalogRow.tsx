@@ -2,6 +2,7 @@ import {
   Alert,
   Anchor,
   Badge,
+  Button,
   Card,
   Group,
   List,
@@ -11,10 +12,15 @@ import {
   Text,
   Title,
 } from '@mantine/core';
-import { IconAlertTriangle, IconArrowLeft } from '@tabler/icons-react';
+import {
+  IconAlertTriangle,
+  IconArrowLeft,
+  IconPlayerPause,
+  IconPlayerPlay,
+} from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { call } from '../api.ts';
 import { DataList, type Column } from '../components/DataList.tsx';
@@ -25,6 +31,8 @@ import { Percent } from '../components/Percent.tsx';
 import { Snippet } from '../components/Snippet.tsx';
 import { Stat } from '../components/Stat.tsx';
 import { Usd } from '../components/Usd.tsx';
+import { useDeed } from './acting.ts';
+import { showFailure } from '../components/Failure.tsx';
 import './catalog-words.ts';
 import { MarginLines, needed, StateBadge, type Margin, type Route, type Row } from './margin.tsx';
 
@@ -65,6 +73,42 @@ interface Detail extends Row {
   context_tokens?: number;
   max_output_tokens?: number;
   recent: Recent;
+  /** An operator stopped it. */
+  stopped: boolean;
+}
+
+/** Stops and resumes it. */
+function Selling({ row, changed }: { row: Detail; changed: () => void }) {
+  const { t } = useTranslation('operator_catalog');
+  const [isBusy, setBusy] = useState(false);
+  const deed = useDeed();
+  const path = row.stopped ? '/catalog/row/resume' : '/catalog/row/stop';
+  const done = t(row.stopped ? 'resumed' : 'stopped', { name: row.name });
+  const change = async () => {
+    setBusy(true);
+    await deed(path, { body: { id: row.id } }, done).then(changed, showFailure);
+    setBusy(false);
+  };
+  const button = (
+    <Button
+      size="xs"
+      variant={row.stopped ? 'filled' : 'default'}
+      leftSection={row.stopped ? <IconPlayerPlay size={16} /> : <IconPlayerPause size={16} />}
+      onClick={() => void change()}
+      loading={isBusy}
+    >
+      {t(row.stopped ? 'resume' : 'stop')}
+    </Button>
+  );
+  if (!row.stopped) return <Group>{button}</Group>;
+  return (
+    <Alert color="orange" title={t('is_stopped')} icon={<IconPlayerPause size={18} />}>
+      <Stack gap="sm" align="flex-start">
+        {t('stopped_text')}
+        {button}
+      </Stack>
+    </Alert>
+  );
 }
 
 /** One row of the catalog. */
@@ -91,6 +135,7 @@ export function CatalogRow() {
       {!row && !error && <Skeleton h={280} />}
       {row && (
         <Stack gap="lg">
+          <Selling row={row} changed={() => void found.refetch()} />
           <Facts row={row} />
           <RecentDays recent={row.recent} />
           <Routes row={row} />

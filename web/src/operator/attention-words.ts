@@ -33,6 +33,10 @@ addWords('operator_attention', {
       catalog_problems_other: '{{count}} problems in the catalog files',
       rows_left_out_one: '{{count}} model is left out of the catalog',
       rows_left_out_other: '{{count}} models are left out of the catalog',
+      costs_exceed_charges_one:
+        '{{count}} model cost more than it brought in the last day. Raise its price, or stop it',
+      costs_exceed_charges_other:
+        '{{count}} models cost more than they brought in the last day. Raise their prices, or stop them',
       sold_below_cost_one: '{{count}} model is sold below its own cost',
       sold_below_cost_other: '{{count}} models are sold below their own cost',
     },
@@ -81,6 +85,12 @@ addWords('operator_attention', {
       rows_left_out_one: '{{count}} модель не попала в каталог',
       rows_left_out_few: '{{count}} модели не попали в каталог',
       rows_left_out_many: '{{count}} моделей не попали в каталог',
+      costs_exceed_charges_one:
+        '{{count}} модель за последний день обошлась дороже, чем принесла. Поднимите цену или снимите её с продажи',
+      costs_exceed_charges_few:
+        '{{count}} модели за последний день обошлись дороже, чем принесли. Поднимите цены или снимите их с продажи',
+      costs_exceed_charges_many:
+        '{{count}} моделей за последний день обошлись дороже, чем принесли. Поднимите цены или снимите их с продажи',
       sold_below_cost_one: '{{count}} модель продаётся дешевле своей себестоимости',
       sold_below_cost_few: '{{count}} модели продаются дешевле своей себестоимости',
       sold_below_cost_many: '{{count}} моделей продаются дешевле своей себестоимости',

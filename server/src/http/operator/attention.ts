@@ -1,6 +1,7 @@
 import type { Database } from '../../lib/sql.ts';
 import { runningBeyond } from '../../db/open-requests.ts';
 import * as queue from '../../db/queue.ts';
+import { lossesOfDay } from '../../db/losses.ts';
 import { openByUpstream, type DoubtSum } from '../../db/resolutions.ts';
 import { timeOfId } from '../../lib/id.ts';
 import * as verdicts from '../../db/verdicts.ts';
@@ -26,8 +27,9 @@ const oldShare = 0.5;
 /** GET /attention: nothing where all is well. */
 export const list: VisitHandler = async (_visit, _reply, deps) => {
   const { db } = deps;
-  const [unknown, verdict, upstreams] = await Promise.all([
+  const [unknown, losses, verdict, upstreams] = await Promise.all([
     openByUpstream(db),
+    lossesOfDay(db),
     verdicts.newest(db),
     ofUpstreams(db, deps),
   ]);
@@ -38,6 +40,10 @@ export const list: VisitHandler = async (_visit, _reply, deps) => {
     { what: 'storage_away', count: deps.storage.isAway() ? 1 : 0, of: [] },
     { what: 'clock_skew', ...ofClock(deps.installation.skew()) },
     ...upstreams,
+    line(
+      'costs_exceed_charges',
+      losses.map(({ model_id }) => model_id),
+    ),
     ofDoubts(unknown),
     ...ofCatalog(deps),
   ];

@@ -4,12 +4,16 @@ import type { Model, ModelUpstream } from '../../core/catalog.ts';
 import { dayOf, isPriceOld } from '../../core/checked-on.ts';
 import { ApiError } from '../../core/errors.ts';
 import { marginsOf, ratesOf, type Margin } from '../../core/margin.ts';
+import { stoppedModels } from '../../db/queue.ts';
 import { revenueOf, type ModelRow } from '../../db/revenue.ts';
+import { resumeModel, stopModel } from '../../operations/stop-model.ts';
 import { rollUpDays } from '../../operations/roll-up.ts';
 import type { CatalogContents, FiledRow } from '../../storage/catalog.ts';
-import { parameter } from '../web/form.ts';
+import { text } from '../web/entry.ts';
+import { optional, parameter } from '../web/form.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import type { WebDeps } from '../web/visit.ts';
+import type { Deed } from './deed.ts';
 
 /** The catalog as its files say it: also what callers do not see, and what is left of a price. */
 
@@ -49,6 +53,7 @@ export const read: VisitHandler = async (visit, _reply, deps) => {
     max_unit,
     resolutions,
     rates: ratesShown(model, routeOf(model, deps)),
+    stopped: await isStopped(model, deps),
     job_age_seconds: model.job_age_seconds,
     ...(model.kind === 'text' && {
       on_disconnect: model.on_disconnect,
@@ -60,6 +65,38 @@ export const read: VisitHandler = async (visit, _reply, deps) => {
     recent: recentShown(await revenueOf(deps.db, model.id, days)),
   };
 };
+
+/** POST /catalog/row/stop {id, reason?}: no request of it starts until it is resumed. */
+export const stop: Deed = async (form, _visit, deps) => {
+  const model = modelIn(form, deps);
+  const reason = optional(form, 'reason', (of, name) => text(of, name, 500));
+  return async (db) => {
+    const after = () => deps.hints.work();
+    return { ...(await stopModel(db, model, reason)), after };
+  };
+};
+
+/** POST /catalog/row/resume {id} */
+export const resume: Deed = async (form, _visit, deps) => {
+  const model = modelIn(form, deps);
+  const after = () => deps.hints.work();
+  return async (db) => ({ ...(await resumeModel(db, model)), after });
+};
+
+/** Throws `not_found`. */
+function modelIn(form: Record<string, unknown>, { files }: WebDeps): Model {
+  const id = text(form, 'id', 128);
+  const row = files.contents().rows.find(({ model }) => model.id === id);
+  if (!row) throw new ApiError('not_found');
+  return row.model;
+}
+
+async function isStopped({ upstreams }: Model, { db }: WebDeps): Promise<boolean> {
+  const stopped = await stoppedModels(db);
+  return upstreams.every((route) =>
+    stopped.some(({ upstream, model }) => upstream === route.upstream && model === route.model),
+  );
+}
 
 function rowShown(row: FiledRow, hidden: ReadonlyMap<string, string>, deps: WebDeps) {
   const { model, file, line, problem } = row;

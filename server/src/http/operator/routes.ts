@@ -53,6 +53,8 @@ export const operatorRoutes: VisitRow[] = operatorRows(
     ['DELETE', '/invitations/:invitation_id', 'invitation.withdraw', invitations.withdraw],
     ['POST', '/vouchers', 'voucher.create', vouchers.create],
     ['POST', '/vouchers/:voucher_id/void', 'voucher.void', vouchers.cancel],
+    ['POST', '/catalog/row/stop', 'model.stop', catalog.stop],
+    ['POST', '/catalog/row/resume', 'model.resume', catalog.resume],
     ['POST', '/upstreams/:upstream/wake', 'upstream.wake', upstreams.wake],
     ['POST', '/upstreams/:upstream/test', 'upstream.test', upstreams.test],
     ['POST', '/queue/requests/:request_id/cancel', 'request.cancel', queue.cancel],
