@@ -41,24 +41,13 @@ export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<st
     log.error({ ...told, ...facts }, sentence);
     return true;
   };
-  /** The first of a model in a minute: a row that loses money loses it with every request. */
-  const loss = (ending: Extract<Ending, { to: 'COMPLETED' }>): void => {
-    const { id: request_id, model_id, upstream, charge, cost_usd_micro: cost } = ending;
-    if (cost === null || cost <= charge) return;
-    metrics.losses.inc({ upstream: label(upstream) }, Number(cost - charge) / 1e6);
-    const now = performance.now();
-    const key = `loss ${model_id}`;
-    if (now < (alarmed.get(key) ?? 0)) return;
-    alarmed.set(key, now + alarmQuietMs);
-    const amounts = { charged_usd_micro: String(charge), cost_usd_micro: String(cost) };
-    log.warn({ request_id, model_id, upstream, ...amounts }, 'a request cost more than its charge');
-  };
+  const loss = tellLosses(metrics, log);
   return {
     ended(ending: Ending): void {
       const { id: request_id, to: status, model_id, upstream } = ending;
       const code = ending.to === 'FAILED' ? ending.code : '';
       metrics.requestsEnded.inc({ status, code, upstream: label(upstream) });
-      if (ending.to === 'COMPLETED') loss(ending);
+      if (ending.to === 'COMPLETED') loss(ending, label(upstream));
       if (ending.to !== 'FAILED') return;
       const { cause } = ending;
       log.info({ request_id, model_id, upstream, code, cause }, 'request failed');
@@ -104,5 +93,20 @@ export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<st
         else log.info({ upstream, model: name }, 'model works again');
       }
     },
+  };
+}
+
+/** A line for the first loss of a model in a minute: it loses money with every request. */
+function tellLosses({ losses }: Metrics, log: Log) {
+  const told = new Map<string, number>();
+  return (ending: Extract<Ending, { to: 'COMPLETED' }>, label: string): void => {
+    const { id: request_id, model_id = '', upstream, charge, cost_usd_micro: cost } = ending;
+    if (cost === null || cost <= charge) return;
+    losses.inc({ upstream: label }, Number(cost - charge) / 1e6);
+    const now = performance.now();
+    if (now < (told.get(model_id) ?? 0)) return;
+    told.set(model_id, now + alarmQuietMs);
+    const amounts = { charged_usd_micro: String(charge), cost_usd_micro: String(cost) };
+    log.warn({ request_id, model_id, upstream, ...amounts }, 'a request cost more than its charge');
   };
 }

@@ -20,8 +20,8 @@ import { isObject } from '../lib/json.ts';
  *
  * Half a token a byte, the usual rule of thumb, is too low for digits (Llama 2, Mistral, Qwen and
  * Gemma spend one token on each), hexadecimal, base64 and rare scripts. Texts made to pass the
- * bound, searched for by repeating random pieces of one to six characters, pass it in Llama 2 alone,
- * by at most 12 % (vowels without consonants).
+ * bound, searched for by repeating random pieces of one to six characters, pass it in Llama 2
+ * alone, by at most 12 % (vowels without consonants).
  */
 
 /** Figures of the rule besides text. All in tokens unless said otherwise. */
