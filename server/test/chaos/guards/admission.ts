@@ -2,6 +2,9 @@ import type { Guard } from './guard.ts';
 
 const submit = 'src/operations/submit.ts';
 
+const minuteStart =
+  "\n        started_at = case when w.started_at <= now() - interval '60 s' then now()\n          ";
+
 export const admission: Guard[] = [
   {
     guards: 'a repeat under its Idempotency-Key is no second request',
@@ -67,7 +70,10 @@ export const admission: Guard[] = [
     guards: 'a minute of calls has sixty seconds',
     file: 'src/db/keys.ts',
     edits: [
-      [`then now()\n          else w.started_at end`, `then now()\n          else now() end`],
+      [
+        `on conflict (key_id) do update set${minuteStart}else w.started_at end`,
+        `on conflict (key_id) do update set${minuteStart}else now() end`,
+      ],
     ],
     test: 'test/db/keys.test.ts',
     name: 'begin anew a minute after the first, and not before',

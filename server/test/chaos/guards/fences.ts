@@ -1,4 +1,4 @@
-import type { Guard } from './guard.ts';
+import { dueWake, type Guard } from './guard.ts';
 
 const requests = 'src/db/requests.ts';
 const advance = 'src/operations/advance.ts';
@@ -73,8 +73,8 @@ export const fences: Guard[] = [
     file: 'src/db/queue.ts',
     edits: [
       [
-        'update requests r set attempt = r.attempt + 1,',
-        'update requests r set attempt = r.attempt,',
+        `attempt = r.attempt + 1, leased = true, waits = false,\n      ${dueWake}`,
+        `attempt = r.attempt, leased = true, waits = false,\n      ${dueWake}`,
       ],
     ],
     test: 'test/db/queue.test.ts',

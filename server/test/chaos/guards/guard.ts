@@ -14,3 +14,6 @@ export interface Guard {
   /** A part of the test's name as it is written there, or the name of its group. */
   name: string;
 }
+
+/** How a claim of a due request goes on. */
+export const dueWake = "wake_at = now() + ${leaseSeconds} * interval '1 s'\n    from due";

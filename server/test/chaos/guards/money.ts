@@ -45,12 +45,7 @@ export const money: Guard[] = [
   {
     guards: 'a broken-off chat without output is free',
     file: 'src/core/chat-bill.ts',
-    edits: [
-      [
-        '(delivered.failed || finishedInError(delivered.completion))',
-        'delivered.completion === null',
-      ],
-    ],
+    edits: [["(end === 'broken' || finishedInError(completion))", 'completion === null']],
     test: 'test/http/chat-stream.test.ts',
     name: 'zero output with an error finish is free',
   },

@@ -1,4 +1,4 @@
-import type { Guard } from './guard.ts';
+import { dueWake, type Guard } from './guard.ts';
 
 const requests = 'src/db/requests.ts';
 const submit = 'src/operations/submit.ts';
@@ -44,7 +44,9 @@ export const queue: Guard[] = [
   {
     guards: 'whoever looks for a place is not given one as well',
     file: 'src/db/queue.ts',
-    edits: [['leased = true, waits = false,\n      wake_at', 'leased = true,\n      wake_at']],
+    edits: [
+      [`leased = true, waits = false,\n      ${dueWake}`, `leased = true,\n      ${dueWake}`],
+    ],
     test: 'test/db/queue.test.ts',
     name: 'is claimed by one, as its turn comes or as its alarm rings',
   },
