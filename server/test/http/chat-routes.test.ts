@@ -100,15 +100,15 @@ describe('a call that the first upstream did not take', () => {
     });
   }
 
-  test('goes nowhere else where its answer was lost, or its input refused', async () => {
-    for (const [outcome, status] of [
-      [{ outcome: 'unknown', message: 'reset' }, 502],
-      [{ outcome: 'rejected', message: 'bad' }, 400],
-    ] as [ChatOutcome, number][]) {
+  test('goes nowhere else where its input was refused, and on where its answer was lost', async () => {
+    for (const [outcome, status, calls] of [
+      [{ outcome: 'rejected', message: 'bad' }, 400, [1, 0]],
+      [{ outcome: 'unknown', message: 'reset' }, 200, [1, 1]],
+    ] as [ChatOutcome, number, number[]][]) {
       Object.assign(fake, { chats: [] });
       fake.behave.chat = () => outcome;
       assert.equal((await chat()).status, status);
-      assert.deepEqual(called(), [1, 0]);
+      assert.deepEqual(called(), calls);
     }
   });
 
