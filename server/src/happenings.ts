@@ -49,8 +49,7 @@ export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<st
       metrics.requestsEnded.inc({ status, code, upstream: label(upstream) });
       if (ending.to === 'COMPLETED') loss(ending, label(upstream));
       if (ending.to !== 'FAILED') return;
-      const { cause } = ending;
-      log.info({ request_id, model_id, upstream, code, cause }, 'request failed');
+      log.info({ request_id, model_id, upstream, code, cause: ending.cause }, 'request failed');
     },
 
     notified({ id: request_id, ...sent }: Extract<Moving, { to: 'notified' }>): void {
