@@ -193,6 +193,18 @@ test('figures and names come over, and what is wrong with a field', () => {
       'Этот ключ может делать 600 вызовов в минуту. Подождите 12 с.',
     ],
     [
+      'All keys of this account together may have 8 chat calls open at once. Wait until one has ended.',
+      'Аккаунт со всеми его ключами не может вести больше 8 чатов одновременно. Дождитесь конца одного из них.',
+    ],
+    [
+      'You have 64 streams and waits open on this server, as many as are left for all others. Nothing was charged; wait until one has ended, and retry with backoff.',
+      'На этом сервере у вас открытых потоков и ожиданий: 64, столько же осталось на всех остальных. Деньги не списаны; дождитесь конца одного и повторите позже.',
+    ],
+    [
+      'messages[0].content[1] is of the type input_audio, which acme/chat does not take; it takes text, image.',
+      'messages[0].content[1]: тип input_audio модель acme/chat не принимает; она принимает: text, image.',
+    ],
+    [
       'This key has 1 open job, as many as it may. Wait for one to end, or cancel one.',
       'Открытых заданий у ключа: 1, больше нельзя. Дождитесь конца одного или отмените его.',
     ],

@@ -240,6 +240,10 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     '{} is no picture, film or sound that can be read.',
     '{1}: это не изображение, видео или звук, которые можно прочесть.',
   ],
+  [
+    '{} is {} × {} pixels, and this model takes at most {} megapixels. Send a smaller picture.',
+    '{1}: {2} × {3} пикселей, а эта модель принимает не больше {4} мегапикселей. Отправьте изображение поменьше.',
+  ],
   ['{} has more than {} pixels.', '{1}: больше {2} пикселей.'],
   ['{} is longer than {} seconds.', '{1}: дольше {2} с.'],
   ['{} names more than {} files.', '{1}: больше {2} файлов.'],
@@ -289,8 +293,8 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Первый вызов с этим Idempotency-Key ещё идёт. Повторите чуть позже.',
   ],
   [
-    'This key may have {} chat calls open at once. Wait until one has ended.',
-    'Одновременно можно вести {1} чатов. Дождитесь конца одного из них.',
+    '{} may have {} chat calls open at once. Wait until one has ended.',
+    '{1} не может вести больше {2} чатов одновременно. Дождитесь конца одного из них.',
   ],
   [
     '{} makes {}s and is no chat model. Send it to POST /v1/queue/{}.',
@@ -339,13 +343,27 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'This key may use {}, but not {}. Use another key, or let this one use it: in the cabinet.',
     'Этому ключу разрешено: {1}, но не {2}. Возьмите другой ключ или разрешите в кабинете.',
   ],
+  ['This key', 'Этот ключ'],
+  ['All keys of this account together', 'Аккаунт со всеми его ключами'],
   [
-    'This key may make {} calls a minute. Wait {} s.',
-    'Этот ключ может делать {1} вызовов в минуту. Подождите {2} с.',
+    '{} may make {} calls a minute. Wait {} s.',
+    '{1} может делать {2} вызовов в минуту. Подождите {3} с.',
   ],
   [
     'This key has {} open {}, as many as it may. Wait for one to end, or cancel one.',
     'Открытых заданий у ключа: {1}, больше нельзя. Дождитесь конца одного или отмените его.',
+  ],
+  [
+    'This account has {} open jobs, as many as all its keys may have together. Wait for one to end, or cancel one.',
+    'Открытых заданий у аккаунта: {1}, больше у всех его ключей вместе быть не может. Дождитесь конца одного или отмените его.',
+  ],
+  [
+    'An account may cancel {} jobs in an hour. This one goes on; cancel it later.',
+    'Аккаунт может отменить не больше {1} заданий в час. Это задание продолжается; отмените его позже.',
+  ],
+  [
+    'The inputs that an account submits in one day (UTC) may take {} bytes, and this one does not fit. Upload large files and name their file_id instead, or go on tomorrow.',
+    'За день (UTC) аккаунт может отправить не больше {1} байт ввода, и этот ввод уже не помещается. Загрузите большие файлы и укажите их file_id или продолжите завтра.',
   ],
   [
     'An account may have {} uploads open at once. Wait until one has ended.',
@@ -365,10 +383,16 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ],
   ['At most {} are sent by hand in a minute.', 'Вручную можно отправить не больше {1} в минуту.'],
   [
-    'This server holds as many streams as it may. {}',
-    'Сервис держит столько соединений, сколько может. {1}',
+    'This key was revoked or has expired, or its account is suspended.',
+    'Ключ отозван, его срок истёк или его аккаунт приостановлен.',
   ],
-  ['Load the page again in a while.', 'Обновите страницу чуть позже.'],
+  [
+    'You have {} {} on this server, as many as are left for all others. Nothing was charged; wait until one has ended, and retry with backoff.',
+    'На этом сервере у вас {2}: {1}, столько же осталось на всех остальных. Деньги не списаны; дождитесь конца одного и повторите позже.',
+  ],
+  ['calls under way', 'вызовов в работе'],
+  ['bodies still on their way', 'запросов в передаче'],
+  ['streams and waits open', 'открытых потоков и ожиданий'],
   ['This server is about to stop. Connect again.', 'Сервис останавливается. Подключитесь снова.'],
   [
     'This server is about to stop. Send the request again.',
@@ -404,8 +428,8 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Страницы не собраны. Запустите «npm start» или «npm run build».',
   ],
   [
-    'Metrics are for this machine, or for holders of the metrics token.',
-    'Метрики доступны с этой машины или по токену метрик.',
+    'Metrics are for this machine, by its address or as localhost, or for holders of the metrics token.',
+    'Метрики доступны с этой машины по её адресу или как «localhost», а также по токену метрик.',
   ],
 
   // Calls and bodies.
@@ -461,6 +485,10 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['There is no field {} here. Allowed: {}.', 'Поля {1} здесь нет. Можно: {2}.'],
 
   // Files, outputs, requests, models.
+  [
+    'Files are kept for accounts that have been topped up. Top up first, then upload.',
+    'Файлы хранятся только для аккаунтов, которые пополнялись. Сначала пополните баланс.',
+  ],
   [
     'An address for an upload takes one file, and this one has taken it. Ask for another.',
     'По этому адресу файл уже загружен. Запросите другой.',
@@ -527,8 +555,8 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Запрос отменён, результата нет. Деньги не списаны.',
   ],
   [
-    'The service was moved while this request ran. Nothing was charged.',
-    'Сервис перенесли, пока запрос выполнялся. Деньги не списаны.',
+    'The service was moved or restored while this request ran. Nothing was charged.',
+    'Пока запрос выполнялся, сервис перенесли или восстановили из копии. Деньги не списаны.',
   ],
 
   // Who may do what.
@@ -714,6 +742,8 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Запрос ещё не закончился: ответ может прийти. Дождитесь.',
   ],
   ['The outcome of this request is known.', 'Исход этого запроса известен.'],
+  ['A note has 1 to {} characters.', 'В заметке от 1 до {1} знаков.'],
+  ['What did not run has cost nothing.', 'То, что не выполнялось, ничего не стоило.'],
   [
     'What this request cost is booked already. It is booked once.',
     'Стоимость этого запроса уже проведена. Она проводится один раз.',
@@ -781,6 +811,14 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   [
     'names {}, and there is no such file of this account (files are kept 7 days)',
     'такого файла в аккаунте нет: {1} (файлы хранятся 7 дней)',
+  ],
+  [
+    'names one host more than the {} that an input may name',
+    'адресов с разными именами узлов больше {1}, а во вводе больше нельзя',
+  ],
+  [
+    'is of the type {}, which {} does not take; it takes {}',
+    'тип {1} модель {2} не принимает; она принимает: {3}',
   ],
   ['name more than {} files and addresses', 'больше {1} файлов и адресов'],
   ['names more than {} files and addresses', 'больше {1} файлов и адресов'],
@@ -872,6 +910,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['png, jpeg or webp', 'png, jpeg или webp'],
   ['images, video, audio, PDF and plain text', 'изображения, видео, звук, PDF и простой текст'],
   ['an image', 'изображение'],
+  ['a picture', 'изображение'],
   ['a video', 'видео'],
   ['audio', 'звук'],
   ['a list, or one text', 'список или один текст'],
@@ -895,7 +934,6 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['an object with {} and {}', 'объект с {1} и {2}'],
   ['an object with {}', 'объект с {1}'],
   ['an object', 'объект'],
-  ['a list of objects', 'список объектов'],
   ['a list', 'список'],
   ['a JSON object', 'объект JSON'],
   ['text as a string', 'text текстом'],
@@ -908,7 +946,6 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     '1; send one request for each completion you want',
     '1; на каждый ответ отправляйте отдельный запрос',
   ],
-  ['function or custom', 'function или custom'],
   ['equal to max_tokens where both are given', 'то же, что max_tokens, если указаны оба'],
   ['array', 'список'],
   ['string', 'текст'],
@@ -920,6 +957,10 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   [
     'whole micro-USD as a decimal text, such as "2500000" for 2.50 USD',
     'целое число микродолларов текстом, например «2500000» вместо 2.50 USD',
+  ],
+  [
+    'a time in UTC, such as 2027-01-31T00:00:00.000Z',
+    'время по UTC, например 2027-01-31T00:00:00.000Z',
   ],
   [
     'a time to come in UTC, such as 2027-01-31T00:00:00.000Z',
