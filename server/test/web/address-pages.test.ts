@@ -57,7 +57,9 @@ describe('the pages', { skip: withoutBrowser() ?? false }, () => {
     for (const [asked, kept] of [
       ['/cabinet?days=999&by=model', '/cabinet?by=model'],
       ['/cabinet/requests?status=NOPE&from=2026-99-01&model=12', '/cabinet/requests?model=12'],
-      ['/cabinet/money?kind=nope,charge', '/cabinet/money?kind=charge'],
+      // Only the ledger has kinds: the view by request has one line a request.
+      ['/cabinet/money?kind=nope,charge', '/cabinet/money?kind=charge&view=ledger'],
+      ['/cabinet/money?kind=nope&view=nope', '/cabinet/money'],
       ['/studio?kind=nope&sort=name&q=true', '/studio?sort=name&q=true'],
       ['/operator?days=999', '/operator'],
       ['/operator?days=90', '/operator?days=90'],
