@@ -58,7 +58,7 @@ function billFor(rule: VendorRule, sent: Input, files: Files): Bill {
   const billed = unitsOf(rule, { size, seconds: seconds ?? 0, count, input, files });
   const cut = rule.cut_to === undefined ? Infinity : lengthOf(input[rule.cut_to], files);
   if (seconds !== null) made.seconds = Math.min(seconds, cut);
-  const usd = Number((rate.usd * billed + extraUsd(rule, input, files) * count).toPrecision(12));
+  const usd = Number((rate.usd * billed + extraUsd(rule, input) * count).toPrecision(12));
   const added = Object.values(sent)
     .flat()
     .filter((value) => value === addedValue).length;
@@ -91,30 +91,16 @@ function unitsOf({ bills, block }: VendorRule, { size, seconds, count, input }: 
   }
 }
 
-/** Of one picture of OpenAI's, by quality and size. */
+/** Of one square picture of OpenAI's, by quality. */
 const outputTokens: Record<string, Record<string, number>> = {
-  low: { '1024x1024': 272, '1024x1536': 408, '1536x1024': 400 },
-  medium: { '1024x1024': 1056, '1024x1536': 1584, '1536x1024': 1568 },
-  high: { '1024x1024': 4160, '1024x1536': 6240, '1536x1024': 6208 },
+  low: { '1024x1024': 196 },
+  medium: { '1024x1024': 439 },
+  high: { '1024x1024': 1756 },
 };
 
-/** What OpenAI takes for the words and the pictures that a picture is made from. */
-function extraUsd({ bills }: VendorRule, input: Input, files: Files): number {
-  if (bills !== 'image token') return 0;
-  const looked = [input.image ?? input.image_urls ?? []].flat();
-  const tokens = looked.reduce<number>((all, each) => {
-    const { width, height } = sizeOf(bytesOf(nameOf(each), files));
-    return all + pictureTokens(width, height) + (input.input_fidelity === 'high' ? 6240 : 0);
-  }, 0);
-  return wordTokens(String(input.prompt ?? '')) * 5e-6 + tokens * 8e-6;
-}
-
-/** Low fidelity: into 2048 × 2048, then the shorter side to 512; 65 and 129 for each 512 × 512. */
-function pictureTokens(width: number, height: number): number {
-  const scale = Math.min(1, 2048 / Math.max(width, height));
-  const shorter = Math.min(1, 512 / (Math.min(width, height) * scale));
-  const tiles = (side: number) => Math.ceil((side * scale * shorter) / 512);
-  return 65 + 129 * tiles(width) * tiles(height);
+/** What OpenAI takes for the words that a picture is made from. */
+function extraUsd({ bills }: VendorRule, input: Input): number {
+  return bills === 'image token' ? wordTokens(String(input.prompt ?? '')) * 5e-6 : 0;
 }
 
 /** Latin letters and blanks: four a token. Anything else: a token for each byte. */

@@ -24,27 +24,35 @@ export const chatRules: readonly ChatRule[] = [
       'gpt-5.4': [2.5, 15, 'thinks'],
       'gpt-5.4-mini': [0.75, 4.5, 'thinks'],
       'gpt-5.2': [1.75, 14, 'thinks'],
-      'gpt-5-mini': [0.25, 2, 'thinks'],
-      'gpt-5-nano': [0.05, 0.4, 'thinks'],
-      'gpt-4.1': [2, 8],
-      'gpt-4.1-mini': [0.4, 1.6],
-      'gpt-4o-mini': [0.15, 0.6],
+      // With 1.25 times the listed price of a prompt, since its cache is written unasked.
+      'gpt-6.1-sol': [2.5, 10, 'thinks'],
+      'gpt-6.1-terra': [1.25, 5, 'thinks'],
+      'gpt-6-luna': [0.125, 0.5, 'thinks'],
     },
-    read: 'platform.openai.com/docs/pricing, November 2026',
+    read:
+      'developers.openai.com/api/docs/pricing and /docs/guides/prompt-caching, of the last three ' +
+      'third-party copies, 2026-11-22',
   },
   {
     of: 'openrouter',
     models: {
+      'anthropic/claude-sonnet-5.5': [2, 10, 'thinks'],
+      'anthropic/claude-haiku-5.5': [0.1, 0.5, 'thinks'],
       'anthropic/claude-sonnet-5': [2, 10, 'thinks'],
       'anthropic/claude-sonnet-4.6': [3, 15, 'thinks'],
       'anthropic/claude-haiku-4.5': [1, 5, 'thinks'],
       'openai/gpt-5.2': [1.75, 14, 'thinks'],
-      'openai/gpt-5-mini': [0.25, 2, 'thinks'],
-      'google/gemini-2.5-flash': [0.3, 2.5, 'thinks'],
-      'deepseek/deepseek-v4-flash': [0.14, 0.28, 'thinks'],
+      // With the writing to OpenAI's cache, as above.
+      'openai/gpt-6.1-terra': [1.25, 5, 'thinks'],
+      'openai/gpt-6-luna': [0.125, 0.5, 'thinks'],
+      // Half of that until the end of 2026.
+      'google/gemini-3.8-flash': [1.5, 7.5, 'thinks'],
+      // At DeepSeek's own peak hours.
+      'deepseek/deepseek-v4.1-flash': [0.3, 1.2, 'thinks'],
       'qwen/qwen3.6-plus': [0.325, 1.95, 'thinks'],
       // By the hour of the day 0.43 to 0.50, and 1.74 to 2.00.
       'z-ai/glm-4.6': [0.5, 2, 'thinks'],
+      'z-ai/glm-5.3': [1.4, 4.4, 'thinks'],
     },
     // Anthropic's, for an hour.
     cache_write: 2,
@@ -59,13 +67,11 @@ export const chatRules: readonly ChatRule[] = [
   {
     of: 'groq',
     models: {
-      'llama-3.3-70b-versatile': [0.59, 0.79],
-      'llama-3.1-8b-instant': [0.05, 0.08],
       'openai/gpt-oss-120b': [0.15, 0.6, 'thinks'],
       'openai/gpt-oss-20b': [0.075, 0.3, 'thinks'],
-      'qwen/qwen3-32b': [0.29, 0.59, 'thinks'],
+      'qwen/qwen3.8-27b': [0.8, 4, 'thinks'],
     },
-    read: 'groq.com/pricing, June 2026',
+    read: 'groq.com/pricing, as copies of August and September 2026 have it, 2026-11-22',
   },
   {
     of: 'together',
@@ -73,9 +79,9 @@ export const chatRules: readonly ChatRule[] = [
       'meta-llama/Llama-3.3-70B-Instruct-Turbo': [1.04, 1.04],
       'openai/gpt-oss-120b': [0.15, 0.6, 'thinks'],
       'openai/gpt-oss-20b': [0.05, 0.2, 'thinks'],
-      'moonshotai/Kimi-K2.5': [0.5, 2.8, 'thinks'],
-      'zai-org/GLM-4.7': [0.45, 2, 'thinks'],
+      'moonshotai/Kimi-K3': [3, 15, 'thinks'],
+      'zai-org/GLM-5.3': [1.4, 4.4, 'thinks'],
     },
-    read: 'together.ai/pricing, 2026',
+    read: 'together.ai/pricing, as a copy of 2026-09-17 has it, 2026-11-22',
   },
 ];

@@ -82,13 +82,6 @@ export const vendorRules: readonly VendorRule[] = [
     read: falPage,
   },
   {
-    of: ['fal: fal-ai/nano-banana'],
-    ...image,
-    rates: [{ usd: 0.0398 }],
-    counts: ['num_images'],
-    read: 'api.fal.ai/v1/models/pricing, 2026-09-09',
-  },
-  {
     of: ['fal: fal-ai/nano-banana-2', 'fal: fal-ai/nano-banana-2/edit'],
     ...image,
     // A search of the web adds 0.015 to each.
@@ -190,22 +183,6 @@ export const vendorRules: readonly VendorRule[] = [
       ...silentOr(0.2, 0.4),
     ],
     defaults: { duration: '8s', resolution: '720p' },
-    seconds: { field: 'duration' },
-    read: falPage,
-  },
-  {
-    of: ['fal: fal-ai/veo3/fast'],
-    ...film,
-    rates: silentOr(0.1, 0.15),
-    defaults: { duration: '8s' },
-    seconds: { field: 'duration' },
-    read: falPage,
-  },
-  {
-    of: ['fal: fal-ai/veo3/image-to-video'],
-    ...film,
-    rates: silentOr(0.2, 0.4),
-    defaults: { duration: '8s' },
     seconds: { field: 'duration' },
     read: falPage,
   },
@@ -385,14 +362,6 @@ export const vendorRules: readonly VendorRule[] = [
     read: replicatePage,
   },
   {
-    of: ['replicate: openai/sora-2'],
-    ...film,
-    rates: [{ usd: 0.1 }],
-    defaults: { seconds: 4 },
-    seconds: { field: 'seconds' },
-    read: replicatePage,
-  },
-  {
     of: ['replicate: wan-video/wan-2.2-t2v-fast'],
     bills: 'request',
     makes: 'mp4',
@@ -420,12 +389,6 @@ export const vendorRules: readonly VendorRule[] = [
   },
 
   // ── Kie ─────────────────────────────────────────────────────────────────────────────────────────
-  {
-    of: ['kie: google/nano-banana', 'kie: google/nano-banana-edit'],
-    ...image,
-    rates: [{ usd: 0.02 }],
-    read: kiePage,
-  },
   {
     of: ['kie: nano-banana-2'],
     ...image,
@@ -487,16 +450,16 @@ export const vendorRules: readonly VendorRule[] = [
 
   // ── OpenAI ──────────────────────────────────────────────────────────────────────────────────────
   {
-    of: ['openai: gpt-image-1.5'],
+    of: ['openai: gpt-image-2.5-flare'],
     bills: 'image token',
-    // For a token of the picture; tokens of the prompt and of pictures that are looked at: bill.ts.
-    rates: [{ usd: 32e-6 }],
-    defaults: { quality: 'high', size: '1536x1024', input_fidelity: 'low', n: 1 },
+    // For a token of the picture; tokens of the prompt: bill.ts.
+    rates: [{ usd: 30e-6 }],
+    defaults: { quality: 'high', size: '1024x1024', n: 1 },
     counts: ['n'],
     makes: 'png',
     read:
-      'platform.openai.com/docs/guides/image-generation and /docs/pricing, November 2026: output ' +
-      '32 USD, pictures in 8 USD, words in 5 USD per 1M tokens',
+      'developers.openai.com/api/docs/models/gpt-image-2.6-sunburst, the same as 2.5, 2026-11-22: ' +
+      'output 30 USD, words in 5 USD per 1M tokens; tokens of a picture: sanand0/blog, 2026-09-26',
   },
 
   // ── A card of one's own: what an hour of a rented one costs, 0.36 USD, at a megapixel a second ───
