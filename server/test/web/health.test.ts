@@ -37,6 +37,7 @@ models:
     kind: text
     task: chat
     name: Unset chat
+    checked_on: 2020-02-29
     price: { unit: 1M tokens, input_usd: "1", output_usd: "1" }
     cost_input_usd: "0.5" # unset.example/prices, 2026-11-01
     context_tokens: 1000
@@ -171,6 +172,8 @@ describe('the catalog', () => {
     const hidden = row('unset/chat');
     assert.deepEqual([hidden.state, hidden.file, hidden.line], ['hidden', 'unset.yaml', 4]);
     assert.match(hidden.reason, /needs UNSET_KEY/);
+    assert.deepEqual([hidden.checked_on, hidden.price_is_old], ['2020-02-29', true]);
+    assert.deepEqual([row('acme/chat').checked_on, row('acme/chat').price_is_old], [null, false]);
     const left = row('broken/image');
     assert.deepEqual([left.state, left.file], ['left_out', 'broken.yaml']);
     assert.equal(left.problem.line, 7);
