@@ -607,7 +607,8 @@ describe('the live catalog', () => {
   test('a price below its stated cost goes live, and the log warns of it once', async (t) => {
     const sold = (usd: string) => `${yaml('a/x', usd)}    cost_usd: "0.02"\n`;
     const { store, put, lines } = await open(t, { 'a.yaml': sold('0.03') });
-    const warned = () => lines.filter(({ message }) => /cost more than they are sold for/.test(message));
+    const warned = () =>
+      lines.filter(({ message }) => /cost more than they are sold for/.test(message));
     assert.deepEqual([store.warnings(), warned()], [[], []]);
     await put('a.yaml', sold('0.003'));
     await store.reload();
@@ -631,7 +632,10 @@ describe('the live catalog', () => {
   test('it warns at the start too, whether the row is hidden or not', async (t) => {
     const text = `${yaml('a/x')}    cost_usd: "0.02"\n`;
     const { lines } = await open(t, { 'a.yaml': text }, { usableUpstreams: () => 'no' });
-    assert.equal(lines.filter(({ message }) => /cost more than they are sold for/.test(message)).length, 1);
+    assert.equal(
+      lines.filter(({ message }) => /cost more than they are sold for/.test(message)).length,
+      1,
+    );
   });
 
   test('an old catalog in hand stays whole after a reload', async (t) => {
