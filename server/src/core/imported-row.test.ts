@@ -70,6 +70,7 @@ test('chat has a price for either side, and its own name behind an id of ours', 
   const { row } = made(chat(), { prefix: 'router/' });
   assert.equal(row.id, 'router/maker/talk-free');
   assert.equal(row.upstream_model, 'maker/talk:free');
+  assert.equal(row.checked_on, '2026-11-21');
   assert.deepEqual(row.price, { unit: '1M tokens', input_usd: '0.12', output_usd: '0.36' });
 });
 

@@ -699,3 +699,16 @@ describe('docs/catalog.md', () => {
     }
   });
 });
+
+describe('the catalog that comes with Farebox', () => {
+  const own = new Set(['sandbox', 'comfyui', 'llamacpp', 'lmstudio', 'ollama', 'vllm']);
+
+  test('says of each row of an outside service when it was last looked at', async () => {
+    const { rows, problems } = await checkFolder({ dir: shipped, usableUpstreams: () => true });
+    assert.deepEqual(problems, []);
+    const outside = rows.filter(({ upstreams }) => !own.has(upstreams[0]!.upstream));
+    assert.ok(outside.length > 50);
+    for (const { id, checked_on } of outside) assert.ok(checked_on !== null, id);
+    for (const row of rows) if (!outside.includes(row)) assert.equal(row.checked_on, null, row.id);
+  });
+});

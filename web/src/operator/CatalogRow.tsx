@@ -182,9 +182,17 @@ function Facts({ row }: { row: Detail }) {
         {row.context_tokens !== undefined &&
           ` · ${t('window', { tokens: row.context_tokens, output: row.max_output_tokens })}`}
         {row.checked_on !== null && (
-          <Text span inherit {...(row.price_is_old && { c: 'orange' })}>
-            {` · ${t('checked', { day: row.checked_on })}`}
-          </Text>
+          <>
+            {' · '}
+            <Text
+              span
+              inherit
+              style={{ whiteSpace: 'nowrap' }}
+              {...(row.price_is_old && { c: 'orange' })}
+            >
+              {t('checked', { day: row.checked_on })}
+            </Text>
+          </>
         )}
       </Text>
       {reason !== null && (
