@@ -9,7 +9,9 @@ interface Copy {
 
 /** For a minute it is not asked for again, and then sent only where it has changed. */
 export function cached(req: FastifyRequest, reply: FastifyReply, copy: Copy): unknown {
-  reply.header('etag', copy.etag).header('cache-control', 'public, max-age=60');
+  // A text is the same whether it comes compressed or not, so its tag is weak.
+  const etag = typeof copy.body === 'string' ? `W/${copy.etag}` : copy.etag;
+  reply.header('etag', etag).header('cache-control', 'public, max-age=60');
   if (matches(req.headers['if-none-match'], copy.etag)) return reply.code(304).send();
   reply.type(copy.type);
   return copy.body;

@@ -29,11 +29,8 @@ export function compressReplies(app: FastifyInstance): void {
       return payload;
     addVary(reply);
     const encoding = wantedEncoding(req.headers['accept-encoding']);
-    if (encoding === null || req.method === 'HEAD') return payload;
+    if (encoding === null) return payload;
     reply.header('content-encoding', encoding).removeHeader('content-length');
-    // The same tag stands for other bytes now.
-    const etag = reply.getHeader('etag');
-    if (typeof etag === 'string' && !etag.startsWith('W/')) reply.header('etag', `W/${etag}`);
     if (!String(reply.getHeader('cache-control')).startsWith('public'))
       return encoders[encoding]!(payload);
     const copies = kept.get(encoding)!;

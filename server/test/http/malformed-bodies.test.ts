@@ -130,7 +130,8 @@ describe('bodies', () => {
       const req = { headers, body, caller: { account_id: 'a' } } as unknown as Keyed;
       const reply = { raw: new PassThrough() } as unknown as FastifyReply;
       const settings = { times: { bodyMs: 3_600_000 } };
-      const deps = { bodies: createBudget(100, 100), settings } as HttpDeps;
+      const budgets = { bodies: createBudget(100, 100), reading: createBudget(2, null) };
+      const deps = { ...budgets, settings } as HttpDeps;
       await assert.rejects(readObject(req, reply, 100, deps), { code: 'bad_request' });
     },
   );
