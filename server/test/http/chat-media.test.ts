@@ -216,7 +216,7 @@ test('the names of a call are looked up beside each other, and silent ones hold 
       return slow.call('POST', '/v1/chat/completions', { key, body });
     };
     const begun = performance.now();
-    const names = Array.from({ length: 64 }, (_, i) => `n${i}`);
+    const names = Array.from({ length: 8 }, (_, i) => `n${i}`);
     const [all, same, refused] = await Promise.all([
       ask(names),
       ask(names.map(() => 'same')),

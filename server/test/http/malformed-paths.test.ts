@@ -42,7 +42,6 @@ describe('a model id in the path', () => {
     'fake/./image',
     'fake//image',
     '/fake/image',
-    'fake/image/',
     'fake%2f%2fimage',
     'fake\\image',
     'fake%5cimage',
