@@ -69,7 +69,7 @@ describe('trial', () => {
     assert.equal((await first.end('SIGTERM')).code, 0);
     const child = place.spawn(['trial']);
     const output = outputOf(child);
-    await until('it is ready', () => /Ctrl-C stops everything/.exec(output.stdout), 20_000);
+    await until('it is ready', () => /Ctrl-C stops everything/.exec(output.stdout), 60_000);
     assert.match(output.stdout, new RegExp(`API key +${key}\\n`));
     assert.match(output.stdout, /base address +http:\/\/localhost:\d+\/v1\n/);
     assert.match(output.stdout, /demo@farebox\.local \(balance 99\.99 USD\)/);
@@ -130,7 +130,7 @@ describe('with the catalog that it comes with', () => {
     assert.deepEqual([checked.code, checked.json.problems], [0, []]);
     const child = place.spawn(['trial']);
     const output = outputOf(child);
-    await until('it is ready', () => /Ctrl-C stops everything/.exec(output.stdout), 20_000);
+    await until('it is ready', () => /Ctrl-C stops everything/.exec(output.stdout), 60_000);
     const [, port] = /localhost:(\d+)/.exec(output.stdout)!;
     const { body } = await call(`http://127.0.0.1:${port}`, 'GET', '/v1/models', null);
     const offered = new Set(body.data.map((model: { task: string }) => model.task));
@@ -157,7 +157,7 @@ describe('with real upstreams set up', () => {
   async function welcomeOf(place: Place) {
     const child = place.spawn(['trial']);
     const output = outputOf(child);
-    await until('it is ready', () => /Ctrl-C stops everything/.exec(output.stdout), 20_000);
+    await until('it is ready', () => /Ctrl-C stops everything/.exec(output.stdout), 60_000);
     child.kill('SIGINT');
     assert.deepEqual(await once(child, 'exit'), [0, null], output.stderr);
     return output.stdout;
