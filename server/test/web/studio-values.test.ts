@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { createEventParser } from '../../../web/src/sse.ts';
-import { choose, taking, type Model } from '../../../web/src/studio/models.ts';
+import { choose, firstChoice, taking, type Model } from '../../../web/src/studio/models.ts';
 import { readMarkdown, safeAddress } from '../../../web/src/studio/read-markdown.ts';
 import {
   anotherSeed,
@@ -225,6 +225,19 @@ describe('the gallery', () => {
     assert.deepEqual(ids({ q: 'uncensored' }), ['free']);
     assert.deepEqual(ids({ kind: 'image', task: 'edit' }), ['edit']);
     assert.deepEqual(ids({ q: 'nothing' }), []);
+  });
+
+  test('begins with the cheapest that needs no file, whatever the catalog lists first', () => {
+    const given = model('given', { price: 0.1, example: { image_url: 'https://a.example/a.png' } });
+    assert.equal(firstChoice([given, ...models])?.id, 'cheap');
+    assert.equal(firstChoice([given])?.id, 'given');
+    assert.equal(firstChoice([]), undefined);
+    const text = { kind: 'text', task: 'chat', unit: '1M tokens' } as const;
+    const chats = [
+      model('wordy', { ...text, price: { input: 0.1, output: 8 } }),
+      model('terse', { ...text, price: { input: 0.2, output: 0.4 } }),
+    ];
+    assert.equal(firstChoice(chats)?.id, 'terse');
   });
 
   test('knows which models take a picture', () => {

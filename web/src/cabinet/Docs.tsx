@@ -23,7 +23,7 @@ import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { Snippet } from '../components/Snippet.tsx';
 import { useSettings } from '../entry/signing-in.ts';
-import { modelsQuery, type Model } from '../studio/models.ts';
+import { firstChoice, modelsQuery } from '../studio/models.ts';
 import { examples, tools, type StepName } from './examples.ts';
 
 const Reference = lazy(() => import('./Reference.tsx'));
@@ -74,13 +74,13 @@ function QuickStart() {
   if (models.error) return <Failure error={models.error} retry={() => void models.refetch()} />;
   if (!models.data || !settings) return <Skeleton h={400} />;
   const media = models.data.filter(({ kind }) => kind !== 'text');
-  const chosen = media.find(({ id }) => id === wanted) ?? firstOf(media);
+  const chosen = media.find(({ id }) => id === wanted) ?? firstChoice(media);
   const filled = examples({
     base: settings.base_url,
     key: key.trim() || 'YOUR_KEY',
     model: chosen?.id ?? 'MODEL',
     input: chosen?.example ?? {},
-    chat: models.data.find(({ kind }) => kind === 'text')?.id ?? null,
+    chat: firstChoice(models.data.filter(({ kind }) => kind === 'text'))?.id ?? null,
   });
   return (
     <Stack gap="xl">
@@ -159,10 +159,4 @@ function QuickStart() {
       </Text>
     </Stack>
   );
-}
-
-/** A picture is quick and cheap, and one that needs no file of the caller's works as it stands. */
-function firstOf(media: Model[]): Model | undefined {
-  const whole = media.filter(({ example }) => !JSON.stringify(example).includes('://'));
-  return whole.find(({ kind }) => kind === 'image') ?? whole[0] ?? media[0];
 }

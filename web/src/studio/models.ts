@@ -78,6 +78,15 @@ export function choose(models: Model[], { q = '', kind, task, sort = 'suggested'
   );
 }
 
+/** The cheapest of the kind that comes first, of those whose example needs no file if there are any. */
+export function firstChoice(models: Model[]): Model | undefined {
+  const needsFile = ({ example }: Model) => JSON.stringify(example).includes('://');
+  const [first] = choose(models, {}).toSorted(
+    (a, b) => Number(needsFile(a)) - Number(needsFile(b)),
+  );
+  return first;
+}
+
 /** Images, videos, texts; making before changing; the cheap before the dear. */
 const orders: Record<Sort, (a: Model, b: Model) => number> = {
   suggested: (a, b) =>
@@ -95,8 +104,9 @@ function isMaking({ task }: Model): boolean {
   return task.startsWith('text-to-') || task === 'image-to-video';
 }
 
-export function leastPrice({ price, price_by_resolution }: Model): number {
-  if (typeof price === 'object') return price.input;
+/** Of a text model its two prices together: either alone may be small. */
+function leastPrice({ price, price_by_resolution }: Model): number {
+  if (typeof price === 'object') return price.input + price.output;
   return Math.min(price, ...Object.values(price_by_resolution ?? {}));
 }
 
