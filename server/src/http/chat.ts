@@ -307,7 +307,7 @@ async function send(
     if (events.closed.aborted) return reply;
     deps.log.warn({ err: error, request_id: run.request_id }, 'chat stream broke');
     // Without a settlement it was the books that could not be written.
-    const shown = stream.settled() === null ? asApiError(error) : brokeOff(deps.cutoff.aborted);
+    const shown = stream.settled() === null ? asApiError(error) : brokeOff(breakOf(signal, deps));
     if (stream.settled()?.failed === false) sendUsage(events, stream.settled(), run);
     // The status is long sent; the fault becomes the last chunk.
     events.send(JSON.stringify(errorBody(shown, req.id)));
@@ -322,12 +322,24 @@ async function send(
   return reply;
 }
 
-/** `here`: it was not the model, but this server that had to stop. */
-function brokeOff(here: boolean): ApiError {
-  const what = here ? 'This server stopped' : 'The model broke off';
+const breaks = {
+  time_was_up: "The model's time was up",
+  server_stopped: 'This server stopped',
+  model_broke_off: 'The model broke off',
+};
+
+type Break = keyof typeof breaks;
+
+function breakOf({ reason }: AbortSignal, { cutoff }: HttpDeps): Break {
+  if (reason instanceof chat.TimeIsUp) return 'time_was_up';
+  return cutoff.aborted ? 'server_stopped' : 'model_broke_off';
+}
+
+/** What is charged differs with the model and what it reported, so the request tells. */
+function brokeOff(reason: Break): ApiError {
   return new ApiError('submit_failed', {
-    message: `${what} in mid-reply. What was delivered is charged, no more. For a new reply, call again, with a new Idempotency-Key if this call had one.`,
-    details: { reason: here ? 'server_stopped' : 'model_broke_off' },
+    message: `${breaks[reason]} in mid-reply. The request shows what was charged. For a new reply, call again, with a new Idempotency-Key if this call had one.`,
+    details: { reason },
   });
 }
 
@@ -395,7 +407,8 @@ async function replay(
     events.send(JSON.stringify(chunk));
     if (!(await events.drained())) return reply;
   }
-  if (isUnfinished(kept)) events.send(JSON.stringify(errorBody(brokeOff(false), req.id)));
+  if (isUnfinished(kept))
+    events.send(JSON.stringify(errorBody(brokeOff('model_broke_off'), req.id)));
   events.send('[DONE]');
   events.end();
   return reply;

@@ -425,6 +425,15 @@ test('neither a slow reader nor a silent model holds up the settling past its ti
     const [fault] = parsed(await silent.rest());
     assert.equal(fault.error.code, 'submit_failed');
     assert.deepEqual(await end(hasty, owner), ['FAILED', 'upstream_failed']);
+    hasty.fake.behave.chat = (call) => {
+      const tap = openTap(call);
+      tap.push(delta(pieces[0]!));
+      return tap.outcome;
+    };
+    const late = await openEvents(hasty.base, '/v1/chat/completions', { key, body });
+    const told = parsed(await late.rest()).at(-1).error;
+    assert.deepEqual([told.code, told.details.reason], ['submit_failed', 'time_was_up']);
+    assert.doesNotMatch(told.message, /model broke off|no more/);
     await hasty.audit();
   } finally {
     await hasty.stop();

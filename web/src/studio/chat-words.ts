@@ -47,9 +47,11 @@ addWords('chat', {
     lost: 'The connection broke. What the reply cost is shown below once it is settled; you can send it again.',
     stop_finish: 'Stopping hides the rest of the reply; the whole reply is still charged.',
     server_stopped:
-      'The service stopped in mid-reply, as it does when it is started anew. Only what had come by then is charged; you can send it again.',
+      'The service stopped in mid-reply, as it does when it restarts. What the reply cost is shown below once it is settled; you can send it again.',
     model_broke_off:
-      'The model broke off in mid-reply. Only what had come by then is charged; you can send it again.',
+      'The model broke off in mid-reply. What the reply cost is shown below once it is settled; you can send it again.',
+    time_was_up:
+      'The model’s time was up in mid-reply. What the reply cost is shown below once it is settled; you can send it again.',
     unsettled: 'Its cost is being settled',
     free: 'Nothing was charged',
     code: 'code',
@@ -105,9 +107,11 @@ addWords('chat', {
     lost: 'Соединение прервалось. Стоимость ответа появится ниже, когда будет посчитана; можно отправить ещё раз.',
     stop_finish: 'Остановка скроет остаток ответа; списан будет весь ответ.',
     server_stopped:
-      'Сервис остановился посреди ответа: так бывает при перезапуске. Списано только за то, что успело прийти; можно отправить ещё раз.',
+      'Сервис остановился посреди ответа: так бывает при перезапуске. Стоимость ответа появится ниже, когда будет посчитана; можно отправить ещё раз.',
     model_broke_off:
-      'Модель прервалась посреди ответа. Списано только за то, что успело прийти; можно отправить ещё раз.',
+      'Модель прервалась посреди ответа. Стоимость ответа появится ниже, когда будет посчитана; можно отправить ещё раз.',
+    time_was_up:
+      'Время модели вышло посреди ответа. Стоимость ответа появится ниже, когда будет посчитана; можно отправить ещё раз.',
     unsettled: 'Стоимость ещё считается',
     free: 'Ничего не списано',
     code: 'код',

@@ -283,11 +283,12 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Сервис остановился раньше, чем модель ответила. Деньги не списаны; отправьте снова.',
   ],
   [
-    '{} in mid-reply. What was delivered is charged, no more. For a new reply, call again, with a new Idempotency-Key if this call had one.',
-    '{1} посреди ответа. Списано только за то, что пришло.',
+    '{} in mid-reply. The request shows what was charged. For a new reply, call again, with a new Idempotency-Key if this call had one.',
+    '{1} посреди ответа. Сколько списано, видно в запросе.',
   ],
   ['This server stopped', 'Сервис остановился'],
   ['The model broke off', 'Модель прервалась'],
+  ["The model's time was up", 'Время модели вышло'],
   [
     'The first call with this Idempotency-Key is still running. Send this one again in a moment.',
     'Первый вызов с этим Idempotency-Key ещё идёт. Повторите чуть позже.',

@@ -48,7 +48,9 @@ const description = [
   'A stream is server-sent events: `data:` with a chunk each, a chunk with `usage` and no ' +
     'choices where `stream_options.include_usage` asks, then `data: [DONE]`. A line `: ' +
     'keep-alive` comes every 15 seconds. A fault in the middle is a last chunk with a top-level ' +
-    '`error`, then `[DONE]`. What was delivered is charged then, nothing if nothing was; where ' +
+    '`error`, then `[DONE]`; its `details.reason` is `model_broke_off`, `server_stopped` or ' +
+    '`time_was_up`. What the model reported or delivered is charged, nothing if nothing was; at ' +
+    '`time_was_up` a model with `on_disconnect: finish` is charged as if the caller had left. Where ' +
     '`include_usage` asks, the chunk with `usage` comes before the `error`.',
   'With an `Idempotency-Key` the reply is kept and repeated (a stream as a stream of its whole ' +
     'text). While the first call under a key runs, a second one waits 10 seconds for it, then ' +
