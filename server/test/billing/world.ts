@@ -118,6 +118,9 @@ export async function openWorld(wanted: (row: Model) => boolean = () => true): P
     return outcomes;
   }
 
+  /** Names the inputs of one world apart: the journal finds its entries by them. */
+  let made = 0;
+
   async function runAll(some: readonly Abuse[]): Promise<Outcome[]> {
     const held = some[0]!.course !== 'left alone';
     for (const fake of stands.values()) {
@@ -127,7 +130,7 @@ export async function openWorld(wanted: (row: Model) => boolean = () => true): P
     }
     const tries: Try[] = [];
     for (const row of rows)
-      for (const abuse of some) tries.push(await submit(row, abuse, tries.length));
+      for (const abuse of some) tries.push(await submit(row, abuse));
     await service.work();
     if (held) await disturb(tries);
     for (const fake of stands.values()) {
@@ -138,10 +141,10 @@ export async function openWorld(wanted: (row: Model) => boolean = () => true): P
     return judged(tries);
   }
 
-  async function submit(row: Model, abuse: Abuse, number: number): Promise<Try> {
+  async function submit(row: Model, abuse: Abuse): Promise<Try> {
     const biller = billerOf(row.upstreams[0]!.upstream);
     const input = abuse.input(row, wares.names, biller, wares.files);
-    const tagged = row.upstreams[0]!.upstream === 'openai' ? named(input, number) : input;
+    const tagged = row.upstreams[0]!.upstream === 'openai' ? named(input, made++) : input;
     const path = `/v1/queue/${row.id}`;
     const { status, body } = await service.call('POST', path, { key: account.key, body: tagged });
     const request_id = status === 202 ? body.request_id : null;
