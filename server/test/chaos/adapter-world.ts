@@ -37,6 +37,8 @@ export interface Tracked {
 
 const secret = 'a secret of at least thirty-two characters';
 const patienceMs = 20_000;
+/** A submit may outlive several starts of processes, each of which takes long on a busy machine. */
+const submitPatienceMs = 60_000;
 /** As node.ts names its connections. */
 const ours = `datname = current_database() and application_name like 'chaos %'`;
 
@@ -145,7 +147,7 @@ export class World {
     const tag = tagOf(n);
     const { kinds } = place.rig;
     const { model_id, input, charge_usd_micro: charge } = kinds[n % kinds.length]!;
-    const until = Date.now() + patienceMs;
+    const until = Date.now() + submitPatienceMs;
     for (;;) {
       const node = this.nodes[n % Math.max(1, this.nodes.length)];
       const reply = node && (await this.#post(node, model_id, { ...input, prompt: tag }, tag));

@@ -167,10 +167,12 @@ class Run {
       const victim = world.nodes[Math.floor(world.random() * world.nodes.length)];
       if (victim) this.#replace(victim, callbacks, starting);
     }
-    const tracked = await submitting;
-    stop.abort();
-    await Promise.all([moving, ...starting]);
-    await world.kill();
+    // Whatever comes of the submits, nothing goes on behind them that would hide their error.
+    const tracked = await submitting.finally(async () => {
+      stop.abort();
+      await Promise.all([moving, ...starting]);
+      await world.kill();
+    });
     for (const { door } of world.places) door.slowMs = 0;
     await world.until('the calls end', () => world.places.every(({ door }) => !door.underWay));
     await world.forgotten();
