@@ -127,7 +127,7 @@ function refuse(submit: Submit, books: Books, usage: KeyUsage): ApiError | null 
   const bytes = bytesOf(row);
   if (!books.reserve({ request_id, account_id, key_id, amount, opens_job, bytes })) {
     return new ApiError('insufficient_balance', {
-      message: `This call reserves $${formatUsd(amount)}, and $${formatUsd(funds.available_usd_micro)} is available. Top up and send the request again.`,
+      message: `Not enough balance: this call reserves $${formatUsd(amount)}, and $${formatUsd(funds.available_usd_micro)} is available. Top up and send it again.`,
       details: {
         required_usd_micro: String(amount),
         available_usd_micro: String(funds.available_usd_micro),

@@ -325,7 +325,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Нужен резерв ${1}, а от месячного лимита ключа в ${3} осталось ${2}. Поднимите лимит в кабинете или возьмите другой ключ.',
   ],
   [
-    'This call reserves ${}, and ${} is available. Top up and send the request again.',
+    'Not enough balance: this call reserves ${}, and ${} is available. Top up and send it again.',
     'Нужен резерв ${1}, а доступно ${2}. Пополните баланс и отправьте запрос снова.',
   ],
   [
