@@ -129,8 +129,7 @@ export async function openWorld(wanted: (row: Model) => boolean = () => true): P
       else fake.play('poll-at-once-done');
     }
     const tries: Try[] = [];
-    for (const row of rows)
-      for (const abuse of some) tries.push(await submit(row, abuse));
+    for (const row of rows) for (const abuse of some) tries.push(await submit(row, abuse));
     await service.work();
     if (held) await disturb(tries);
     for (const fake of stands.values()) {

@@ -96,7 +96,10 @@ describe('what does not cover the price', () => {
   };
   test('the balance, with figures', async () => {
     const { message } = await submit({ usd: 0.015 });
-    assert.match(message, /^Not enough balance: this call reserves \$0\.02, and \$0\.015 is available\. Top up and/);
+    assert.match(
+      message,
+      /^Not enough balance: this call reserves \$0\.02, and \$0\.015 is available\. Top up and/,
+    );
   });
   test("the key's limit, with figures", async () => {
     const { message } = await submit({ monthly_limit_usd_micro: 5_000n });
