@@ -94,7 +94,8 @@ describe('an id', () => {
     test(`that is ${JSON.stringify(id)?.slice(0, 20)} leaves it open whether a job was made`, async (t) => {
       const { service } = await openPlain(t, {}, () => ({ json: { id } }));
       const outcome = await service.start(jobFor());
-      assert.deepEqual(outcome, { outcome: 'unknown', message: 'its answer names no job' });
+      const message = 'its answer names no job';
+      assert.deepEqual(outcome, { outcome: 'unknown', message, answer: 'unreadable' });
     });
 
   test('that is a number is one', async (t) => {
