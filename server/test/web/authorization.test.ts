@@ -112,7 +112,8 @@ const table: Record<Need, string> = {
     GET /api/operator/queue · GET /api/operator/queue/requests · GET /api/operator/unknown
     POST /api/operator/upstreams/:upstream/wake · POST /api/operator/upstreams/:upstream/test
     POST /api/operator/queue/requests/:request_id/cancel
-    POST /api/operator/unknown/:request_id/resolve`,
+    POST /api/operator/unknown/:request_id/resolve · POST /api/operator/unknown/resolve
+    POST /api/operator/catalog/row/stop · POST /api/operator/catalog/row/resume`,
 };
 
 const wanted = new Map<string, Need>();

@@ -160,7 +160,7 @@ describe('a session', () => {
 
   test('is not forged with what stands in the database', async () => {
     const ada = await person(service);
-    const [name, value] = [...ada.cookies][0]!;
+    const [name, value] = [...ada.cookies].find(([each]) => each.endsWith('session_token'))!;
     const token = decodeURIComponent(value).split('.')[0]!;
     const forged = stranger(service);
     for (const wrong of [token, `${token}.`, `${token}.${'A'.repeat(43)}=`, `x${value}`]) {
@@ -202,13 +202,15 @@ describe('what a browser is told', () => {
     assert.equal(reply.status, 200);
     const page = await fetch(`${base}/sign-in`);
     return {
-      cookie: reply.headers.getSetCookie().join(),
+      cookie: reply.headers.getSetCookie().find((each) => each.includes('session_token'))!,
+      device: reply.headers.getSetCookie().find((each) => each.includes('.device'))!,
       hsts: page.headers.get('strict-transport-security'),
     };
   };
 
   test('over https: a cookie of this host alone, and no way back to http', async () => {
-    const { cookie, hsts } = await cookieAt('https://farebox.example/v1');
+    const { cookie, device, hsts } = await cookieAt('https://farebox.example/v1');
+    assert.match(device, /^__Host-farebox\.device=\S+; Path=\/; .*HttpOnly; SameSite=Lax; Secure$/);
     assert.match(
       cookie,
       /^__Host-farebox\.session_token=\S+; Max-Age=1209600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
@@ -217,7 +219,8 @@ describe('what a browser is told', () => {
   });
 
   test('over plain http: a cookie that the browser takes there, unread by scripts', async () => {
-    const { cookie, hsts } = await cookieAt('http://farebox.test/v1');
+    const { cookie, device, hsts } = await cookieAt('http://farebox.test/v1');
+    assert.match(device, /^farebox\.device=\S+; Path=\/; .*HttpOnly; SameSite=Lax$/);
     assert.match(
       cookie,
       /^farebox\.session_token=\S+; Max-Age=1209600; Path=\/; HttpOnly; SameSite=Lax$/,

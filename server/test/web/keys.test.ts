@@ -91,7 +91,7 @@ describe('making a key', () => {
     ['a limit that is a number', { monthly_limit_usd_micro: 5 }, 'monthly_limit_usd_micro', /text/],
     ['a limit below 0', { monthly_limit_usd_micro: '-1' }, 'monthly_limit_usd_micro', /below 0/],
     ['an end that is over', { expires_at: inDays(-1) }, 'expires_at', /to come/],
-    ['an end that is no time', { expires_at: 'tomorrow' }, 'expires_at', /to come/],
+    ['an end that is no time', { expires_at: 'tomorrow' }, 'expires_at', /a time in UTC/],
     ['no calls a minute', { rpm: 0 }, 'rpm', /from 1/],
     ['more calls a minute than the service gives', { rpm: 601 }, 'rpm', /at most 600/],
     ['more open jobs than the service gives', { open_jobs: 51 }, 'open_jobs', /at most 50/],

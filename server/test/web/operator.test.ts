@@ -65,6 +65,8 @@ const deeds: Record<string, () => Promise<[Record<string, string>, object]>> = {
   },
   'voucher.create': async () => [{}, { amount_usd_micro: '1000000', count: 2 }],
   'voucher.void': async () => [{ voucher_id: await newVoucher() }, {}],
+  'model.stop': async () => [{}, { id: 'fake/image', reason: 'it costs too much' }],
+  'model.resume': async () => [{}, { id: 'fake/image' }],
   'upstream.wake': async () => [{ upstream: 'fake' }, {}],
   'upstream.test': async () => [{ upstream: 'fake' }, {}],
   'request.cancel': async () => [{ request_id: await submitted() }, {}],

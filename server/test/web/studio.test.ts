@@ -231,6 +231,7 @@ describe('what there is to spend', () => {
       resets_at: null,
       open_jobs: 0,
       open_jobs_limit: 50,
+      upload_max_bytes: 104_857_600,
     });
     await at.call('POST', film, { prompt: 'x', duration_seconds: 2, resolution: '480p' });
     const id = await studioKeyId(account);
@@ -245,6 +246,7 @@ describe('what there is to spend', () => {
       resets_at: body.resets_at,
       open_jobs: 1,
       open_jobs_limit: 2,
+      upload_max_bytes: 104_857_600,
     });
     const before = await traces(account);
     const over = await at.call('POST', image, { prompt: 'a cat' });

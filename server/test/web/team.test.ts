@@ -311,7 +311,7 @@ describe('an invitation of somebody who may invite no more', () => {
 
 describe('the people of an operator’s account', () => {
   const logOf = async (account_id: string) =>
-    service.db.run(
+    service.db.run<Record<'action' | 'by_email' | 'target' | 'details', any>>(
       rawSql(
         `select action, by_email, target, details from operator_log where account_id = $1
          order by id`,
@@ -369,6 +369,11 @@ describe('the people of an operator’s account', () => {
     assert.deepEqual(await logOf(id), []);
     const { of, people, account_id } = await teamOf('owner', 'billing');
     await of(0).call('DELETE', `/members/${people[1]!.id}`);
-    assert.deepEqual(await logOf(account_id), []);
+    const rows = await logOf(account_id);
+    // The deposit that the account began with.
+    assert.deepEqual(
+      rows.map(({ action }) => action),
+      ['account.credit'],
+    );
   });
 });
