@@ -185,7 +185,7 @@ describe('with real upstreams set up', () => {
     const place = placeFor(t, { ...off, OPENAI_API_KEY: 'k' });
     const picture = await welcomeOf(place);
     assert.match(picture, /ready: no sandbox models, and \d+ models at openai\.\n/);
-    assert.match(picture, /\/v1\/queue\/gpt-image-1\.5 \\\n[^]*"prompt":"a lighthouse at dawn"/);
+    assert.match(picture, /\/v1\/queue\/gpt-image-[\w.-]+ \\\n[^]*"prompt":"a lighthouse at dawn"/);
     const message = { role: 'assistant', content: 'Hello.' };
     const choices = [{ index: 0, message, finish_reason: 'stop' }];
     const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
