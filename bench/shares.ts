@@ -11,11 +11,11 @@ import type { Bench } from './service.ts';
 import type { Attack, Held } from './shares-attack.ts';
 
 const keyCount = 1_000;
-/** What the attacker tries to hold open at once; what is refused or ends is tried again. */
+/** How much the attacker tries to hold open at once. Refused and ended ones are tried again. */
 const wanted = { bodies: 2_000, streams: 2_000, chats: 500 };
 /** Until everything was tried at least once, and most things twice. */
 const settleSeconds = 25;
-/** Of the other account: a customer's ordinary traffic. */
+/** The ordinary traffic of the other account. */
 const perSecond = 100;
 
 const question: Question = {

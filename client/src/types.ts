@@ -482,7 +482,7 @@ export type CustomCall = {
   custom: {
     /** The tool. */
     name: string;
-    /** What the model wrote. */
+    /** The text of the reply. */
     input: string;
     [field: string]: unknown;
   };
@@ -509,9 +509,9 @@ export type Completion = {
       content: string | null;
       /** Why the model does not answer. */
       refusal?: string | null;
-      /** What it thought; some models say `reasoning_content`. */
+      /** The reasoning; some models say `reasoning_content`. */
       reasoning?: string | null;
-      /** What it thought; some models say `reasoning`. */
+      /** The reasoning; some models say `reasoning`. */
       reasoning_content?: string | null;
       /** Tools that the model calls. */
       tool_calls?: Array<ToolCall> | null;
@@ -545,9 +545,9 @@ export type ChatChunk = {
       content?: string | null;
       /** Why the model does not answer. */
       refusal?: string | null;
-      /** What it thought; some models say `reasoning_content`. */
+      /** The reasoning; some models say `reasoning_content`. */
       reasoning?: string | null;
-      /** What it thought; some models say `reasoning`. */
+      /** The reasoning; some models say `reasoning`. */
       reasoning_content?: string | null;
       /** Pieces of tool calls. */
       tool_calls?: Array<{

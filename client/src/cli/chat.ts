@@ -134,7 +134,7 @@ function finishes({ models, model }: Talk): boolean {
   return models.find(({ id }) => id === model)?.on_disconnect === 'finish';
 }
 
-/** What it costs that the caller left; `where` shows the charge. */
+/** Says what the reply costs although the caller left; `where` shows the charge. */
 function leftText({ mayHaveBeenAccepted }: FareboxError, isWhole: boolean, where: string): string {
   if (!mayHaveBeenAccepted) return 'Nothing was charged.';
   return isWhole

@@ -91,8 +91,8 @@ const usageFields = {
 /** What a model writes besides its text, whole or piece by piece. */
 const writtenFields = {
   refusal: nullable(text('Why the model does not answer.')),
-  reasoning: nullable(text('What it thought; some models say `reasoning_content`.')),
-  reasoning_content: nullable(text('What it thought; some models say `reasoning`.')),
+  reasoning: nullable(text('The reasoning; some models say `reasoning_content`.')),
+  reasoning_content: nullable(text('The reasoning; some models say `reasoning`.')),
 };
 const toolCallPiece = openObject(
   {
@@ -156,7 +156,7 @@ export const schemas: Record<string, Schema> = {
   CustomCall: openObject({
     id: text('Names the call; the reply with its result has it as `tool_call_id`.'),
     type: { type: 'string', enum: ['custom'] },
-    custom: openObject({ name: text('The tool.'), input: text('What the model wrote.') }),
+    custom: openObject({ name: text('The tool.'), input: text('The text of the reply.') }),
   }),
   ToolCall: { anyOf: [ref('FunctionCall'), ref('CustomCall')] },
   ChatCompletion: openObject(
