@@ -10,6 +10,7 @@ import {
   gatherChunks,
   isUnfinished,
   usageOf,
+  withCallTypes,
 } from './completion.ts';
 
 type Json = Record<string, unknown>;
@@ -423,6 +424,25 @@ describe('chunksFromCompletion', () => {
   });
 });
 
+test('tool calls of a whole reply have a type, whether the server gave one or not', () => {
+  const custom = { id: 'b', custom: { name: 'g', input: 'x' } };
+  const called = { id: 'a', function: { name: 'f', arguments: '{}' } };
+  const told = (calls: unknown[]) => ({ choices: [{ index: 0, message: { tool_calls: calls } }] });
+  const typed = (calls: unknown[]) => {
+    const { choices } = withCallTypes(told(calls)) as ReturnType<typeof told>;
+    return choices[0]!.message.tool_calls;
+  };
+  assert.deepEqual(typed([called, custom]), [
+    { ...called, type: 'function' },
+    { ...custom, type: 'custom' },
+  ]);
+  assert.deepEqual(typed([{ ...called, type: 'function' }]), [{ ...called, type: 'function' }]);
+  assert.deepEqual(typed([null, 'x']), []);
+  for (const odd of [{}, { choices: null }, { choices: [null, { message: 'x' }] }]) {
+    assert.deepEqual(withCallTypes(odd), odd);
+  }
+});
+
 test('no upstream can make any of this throw', () => {
   const odd = fc.oneof(
     fc.jsonValue(),
@@ -479,7 +499,9 @@ test('no upstream can make any of this throw', () => {
       for (const value of chunks) {
         assert.equal(typeof deliveredText(value), 'string');
         usageOf(value);
-        if (typeof value === 'object' && value !== null) chunksFromCompletion(value as Json, true);
+        if (typeof value !== 'object' || value === null) continue;
+        chunksFromCompletion(value as Json, true);
+        withCallTypes(value as Json);
       }
     }),
     { numRuns: 1_000 },

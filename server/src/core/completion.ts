@@ -179,6 +179,24 @@ export function finished(completion: Json): Json {
   return { ...completion, choices };
 }
 
+/** With a type for each tool call, as streams have it: some servers leave it out. */
+export function withCallTypes(completion: Json): Json {
+  if (!Array.isArray(completion.choices)) return completion;
+  const choices = completion.choices.map((choice: unknown) => {
+    const message = isObject(choice) ? choice.message : undefined;
+    if (!isObject(message) || !Array.isArray(message.tool_calls)) return choice;
+    const tool_calls = message.tool_calls
+      .filter(isObject)
+      .map((call) => ({ ...call, type: isCustom(call) ? 'custom' : 'function' }));
+    return { ...(choice as Json), message: { ...message, tool_calls } };
+  });
+  return { ...completion, choices };
+}
+
+function isCustom({ type, custom }: Json): boolean {
+  return type === 'custom' || (type !== 'function' && isObject(custom));
+}
+
 function lacksReason(choice: Json): boolean {
   return (choice.finish_reason ?? null) === null;
 }

@@ -8,6 +8,7 @@ import {
   gatherChunks,
   isUnfinished,
   usageOf,
+  withCallTypes,
   type Gatherer,
 } from '../core/completion.ts';
 import { ApiError } from '../core/errors.ts';
@@ -95,7 +96,7 @@ export async function reply(
   const { object: _object, error = null, ...rest } = outcome.reply;
   const isLeft = signal.reason instanceof CallerLeft;
   // Nothing of it reaches who was let go, whatever it says.
-  const said = isLeft ? { ...rest, choices: [] } : rest;
+  const said = isLeft ? { ...rest, choices: [] } : withCallTypes(rest);
   const completion = { ...said, ...identity(run), object: 'chat.completion' };
   const end = error !== null ? 'broken' : isLeft ? 'given_up' : 'whole';
   const settled = await settle(run, deps, { completion, end });
