@@ -268,7 +268,8 @@ describe('a look that is refused', () => {
       await wake(service, id);
       await service.app.worker!.runOnce();
       const wakes_in = (await rowOf(service, id)).wakes_in!;
-      if (ms === asks.at(-1)) assert.ok(wakes_in > 115 && wakes_in <= 120, String(wakes_in));
+      // The machine's clock may be set by some milliseconds in between.
+      if (ms === asks.at(-1)) assert.ok(wakes_in > 115 && wakes_in < 121, String(wakes_in));
       else assert.ok(wakes_in <= 1, `${ms}: ${wakes_in}`);
       fake.behave = {};
     }
