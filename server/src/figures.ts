@@ -46,7 +46,7 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
       {
         name: names.left,
         labels,
-        help: 'Starts of the last 30 days that were left for the next route and may have cost.',
+        help: 'Starts that were left for the next route at a cost that nobody knows yet.',
       },
     ],
     async () => {

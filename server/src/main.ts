@@ -187,13 +187,24 @@ verb(request, 'show', 'show one request with its money, attempts and notificatio
   .argument('<request-id>')
   .option('--input', "show the caller's input too")
   .action(run(async () => (await import('./commands/request.ts')).show));
+verb(request, 'cancel', 'cancel a request that waits; nothing is charged')
+  .argument('<request-id>')
+  .action(run(async () => (await import('./commands/request.ts')).cancel));
+verb(request, 'resolve', 'note what became of one whose outcome is unknown')
+  .argument('<request-id>')
+  .option('--attempt <n>', 'of a start of it that was left for the next route', count)
+  .requiredOption('--outcome <outcome>', 'ran or did_not_run')
+  .option('--cost-usd <amount>', 'what it cost you there, if it ran')
+  .option('--note <text>', 'how that was found out')
+  .addHelpText('after', example('request resolve ID --outcome did_not_run', 'it is resolved once'))
+  .action(run(async () => (await import('./commands/request.ts')).resolve));
 
 const unknown = program
   .command('unknown')
-  .description('requests of which nobody knows whether their upstream ran them');
+  .description('outcomes that nobody knows: of requests, and of starts that were left');
 verb(unknown, 'list', 'count them by upstream, and list the newest')
   .option('--upstream <name>', 'of one upstream')
-  .option('--since <time>', 'that ended since then')
+  .option('--since <time>', 'that ended, or were left, since then')
   .option('--limit <n>', 'how many', count, 50)
   .action(run(async () => (await import('./commands/unknown.ts')).list));
 verb(unknown, 'resolve', 'note what became of all of an upstream that ended since a time')

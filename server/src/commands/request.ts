@@ -8,7 +8,11 @@ import { isUuid } from '../lib/id.ts';
 import { redact } from '../lib/log.ts';
 import type { Database } from '../lib/sql.ts';
 import { needAccount, Refused } from '../operations/account.ts';
+import { act, commandLine } from '../operations/act.ts';
+import { cancelRequest } from '../operations/cancel-request.ts';
+import { resolveOutcome } from '../operations/unknown-outcome.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
+import { findingOf, type FindingOptions } from './unknown.ts';
 
 interface ListOptions {
   status?: string;
@@ -46,18 +50,57 @@ export async function show(
   requestId: string,
   options: { input?: boolean },
 ): Promise<void> {
-  const found = isUuid(requestId)
-    ? await withDatabase(context, (db) => load(db, requestId.toLowerCase()))
-    : null;
-  if (found === null)
-    throw new Refused(
-      `There is no request with the id ${requestId}. "farebox request list" shows the newest.`,
-    );
+  const id = idOf(requestId);
+  const found = await withDatabase(context, (db) => load(db, id));
+  if (found === null) throw notThere(requestId);
   const { input, ...rest } = found;
   print(
     context,
     options.input ? { ...rest, input } : rest,
     [...told(found), ...(options.input ? [`input      ${JSON.stringify(input)}`] : [])].join('\n'),
+  );
+}
+
+export async function cancel(context: Context, requestId: string): Promise<void> {
+  const id = idOf(requestId);
+  const answer = await withDatabase(context, (db) =>
+    act(db, commandLine, 'request.cancel', async (within) => {
+      const found = await cancelRequest(within, id);
+      if (found === null) throw notThere(requestId);
+      if (found.isCancelled) return found.done;
+      throw new Refused(`Only a request that waits can be cancelled; this one is ${found.status}.`);
+    }),
+  );
+  print(context, answer as object, `${id} is cancelled. Nothing was charged.`);
+}
+
+export async function resolve(
+  context: Context,
+  requestId: string,
+  options: FindingOptions & { attempt?: number },
+): Promise<void> {
+  const of = { request_id: idOf(requestId), attempt: options.attempt ?? 0 };
+  const finding = findingOf(options);
+  const done = await withDatabase(context, (db) => resolveOutcome(db, commandLine, of, finding));
+  if (done === null && of.attempt > 0)
+    throw new Refused(
+      `Request ${of.request_id} has no start in attempt ${of.attempt} that was left.`,
+    );
+  if (done === null) throw notThere(requestId);
+  const { outcome, cost: cost_usd_micro } = finding;
+  const answer = { ...of, ...done, outcome, cost_usd_micro };
+  print(context, answer, `Resolved: ${formatUsd(cost_usd_micro)} USD booked as its cost.`);
+}
+
+function idOf(requestId: string): string {
+  const id = requestId.toLowerCase();
+  if (isUuid(id)) return id;
+  throw notThere(requestId);
+}
+
+function notThere(requestId: string): Refused {
+  return new Refused(
+    `There is no request with the id ${requestId}. "farebox request list" shows the newest.`,
   );
 }
 
@@ -138,6 +181,8 @@ function time(at: Date | null): string {
   return at === null ? '-' : at.toISOString();
 }
 
-function leftWords({ left_at }: { left_at: Date | null }): string {
-  return left_at === null ? '' : ', left for the next route, may have cost';
+function leftWords({ left_at, cost_usd_micro: cost }: requests.AttemptRow): string {
+  if (left_at === null) return '';
+  const words = cost === null ? 'at a cost that is not known' : `at ${formatUsd(cost)} USD`;
+  return `, left for the next route, ${words}`;
 }

@@ -4,7 +4,7 @@ import * as resolutions from '../db/resolutions.ts';
 import { timeOfId } from '../lib/id.ts';
 import { Refused } from '../operations/account.ts';
 import { commandLine } from '../operations/act.ts';
-import { resolvedMax, resolveOutcomes } from '../operations/unknown-outcome.ts';
+import { resolvedMax, resolveOutcomes, type Finding } from '../operations/unknown-outcome.ts';
 import { usd } from './account.ts';
 import { momentOf } from './moment.ts';
 import { counted, print, table, withDatabase, type Context } from './output.ts';
@@ -16,7 +16,7 @@ interface Selected {
 
 export async function list(context: Context, options: Selected & { limit: number }): Promise<void> {
   const selected = selectionOf(options);
-  const page = { ...selected, resolved: false, below_id: null, limit: options.limit };
+  const page = { ...selected, resolved: false, below: null, limit: options.limit };
   const { sums, rows } = await withDatabase(context, async (db) => {
     const [sums, rows] = await Promise.all([
       resolutions.openByUpstream(db),
@@ -30,11 +30,11 @@ export async function list(context: Context, options: Selected & { limit: number
   const data = rows.map(({ id: request_id, handle: _handle, ...row }) => ({ request_id, ...row }));
   const cells = rows.map((row) => [
     row.id,
-    row.completed_at!.toISOString(),
+    (row.left_at ?? row.completed_at!).toISOString(),
     row.email,
     row.model_id,
     row.upstream,
-    row.error_code!,
+    row.left_at === null ? row.error_code! : `left (attempt ${row.attempt})`,
     formatUsd(row.quoted_usd_micro),
   ]);
   const head = ['REQUEST ID', 'ENDED', 'ACCOUNT', 'MODEL', 'UPSTREAM', 'WHY', 'QUOTED USD'];
@@ -43,27 +43,35 @@ export async function list(context: Context, options: Selected & { limit: number
   print(context, { by_upstream, data }, lines.join('\n'));
 }
 
-interface Found extends Required<Selected> {
+/** What was found out, as options say it. */
+export interface FindingOptions {
   outcome: string;
   costUsd?: string;
   note?: string;
 }
 
-export async function resolve(context: Context, options: Found): Promise<void> {
-  const { outcome, costUsd, note = null } = options;
+export async function resolve(
+  context: Context,
+  options: FindingOptions & Required<Selected>,
+): Promise<void> {
+  const finding = findingOf(options);
+  const selected = selectionOf(options);
+  const done = await withDatabase(context, (db) =>
+    resolveOutcomes(db, commandLine, selected, finding),
+  );
+  const more = done.is_all ? '' : ` More are left: ${resolvedMax} are resolved at a time.`;
+  print(context, done, `${counted(done.resolved, 'outcome')} resolved.${more}`);
+}
+
+export function findingOf({ outcome, costUsd, note }: FindingOptions): Finding {
   if (outcome !== 'ran' && outcome !== 'did_not_run')
     throw new Refused(`--outcome is ran or did_not_run, not "${outcome}".`);
   if ((outcome === 'ran') !== (costUsd !== undefined))
-    throw new Refused('Give --cost-usd, what each request cost you, with --outcome ran only.');
+    throw new Refused('Give --cost-usd, what it cost you, with --outcome ran only.');
   const cost = costUsd === undefined ? 0n : usd(costUsd);
   if (cost > costMaxUsdMicro)
     throw new Refused(`--cost-usd is at most ${formatUsd(costMaxUsdMicro)}.`);
-  const selected = selectionOf(options);
-  const done = await withDatabase(context, (db) =>
-    resolveOutcomes(db, commandLine, selected, { outcome, cost, note }),
-  );
-  const more = done.is_all ? '' : ` More are left: ${resolvedMax} are resolved at a time.`;
-  print(context, done, `${counted(done.resolved, 'request')} resolved.${more}`);
+  return { outcome, cost, note: note ?? null };
 }
 
 function selectionOf({ upstream, since }: Selected): resolutions.Selection {

@@ -3,11 +3,11 @@ import { sql, type Connection } from '../lib/sql.ts';
 
 /** Starts whose answer was lost and after which the next route was tried. */
 
-/** How many of the last 30 days have a cost that nobody knows, by upstream. */
+/** How many have a cost that nobody knows yet, by upstream. */
 export function countLeft(db: Connection): Promise<{ upstream: string; count: number }[]> {
   return db.run<{ upstream: string; count: number }>(sql`
     select upstream, count(*)::int as count from attempts
-    where left_at > now() - interval '30 days' and left_at is not null and cost_usd_micro is null
+    where left_at is not null and cost_usd_micro is null
     group by upstream order by upstream`);
 }
 

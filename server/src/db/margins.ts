@@ -11,7 +11,7 @@ export interface MarginRow {
   status: Status;
   quoted_usd_micro: bigint;
   charged_usd_micro: bigint | null;
-  /** Null: not known, or it has not ended. */
+  /** With what starts of it that were left cost, as far as that is known. Null: not known. */
   cost_usd_micro: bigint | null;
   error_code: string | null;
   created_at: Date;
@@ -22,8 +22,13 @@ export interface MarginRow {
 export function withMargins(db: Connection, ids: string[]): Promise<MarginRow[]> {
   return db.run<MarginRow>(sql`
     select r.id, r.model_id, r.kind, r.upstream, r.status, r.quoted_usd_micro,
-      r.charged_usd_micro, s.cost_usd_micro, r.error_code, r.created_at, r.completed_at
+      r.charged_usd_micro, s.cost_usd_micro + coalesce(l.cost, 0) as cost_usd_micro, r.error_code,
+      r.created_at, r.completed_at
     from requests r left join request_results s on s.request_id = r.id
+    left join lateral (
+      select sum(a.cost_usd_micro)::bigint as cost from attempts a
+      where a.request_id = r.id and a.left_at is not null
+    ) l on true
     where r.id = any(${ids}::uuid[]) order by r.id desc`);
 }
 
@@ -59,7 +64,8 @@ export async function findWhole(db: Connection, id: string): Promise<WholeRow | 
   const [row] = await db.run<WholeRow>(sql`
     select r.id, r.account_id, c.email, r.key_id, k.name as key_name, k.prefix as key_prefix,
       k.last4 as key_last4, r.model_id, r.kind, r.upstream, r.upstream_model, r.status,
-      r.quoted_usd_micro, r.charged_usd_micro, s.cost_usd_micro, s.quantity, r.error_code,
+      r.quoted_usd_micro, r.charged_usd_micro,
+      s.cost_usd_micro + coalesce(l.cost, 0) as cost_usd_micro, s.quantity, r.error_code,
       s.error_message, s.error_cause, r.webhook_state, i.webhook_url, i.quote, r.created_at,
       r.started_at,
       r.completed_at, r.deadline_at, r.expires_at, r.cleared_at,
@@ -71,6 +77,10 @@ export async function findWhole(db: Connection, id: string): Promise<WholeRow | 
     from requests r join accounts c on c.id = r.account_id join keys k on k.id = r.key_id
     join request_inputs i on i.request_id = r.id
     left join request_results s on s.request_id = r.id
+    left join lateral (
+      select sum(a.cost_usd_micro)::bigint as cost from attempts a
+      where a.request_id = r.id and a.left_at is not null
+    ) l on true
     where r.id = ${id}`);
   return row ?? null;
 }

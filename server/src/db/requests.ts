@@ -637,13 +637,16 @@ export interface AttemptRow {
   created_at: Date;
   /** When the next route was tried, its answer being lost: it may have cost all the same. */
   left_at: Date | null;
+  /** Of one that was left, once somebody found it out. */
+  cost_usd_micro: bigint | null;
   /** When its outcome was known; null: it is not, or the answer was the end of the request. */
   answered_at: Date | null;
 }
 
 export function attemptsOf(db: Connection, requestId: string): Promise<AttemptRow[]> {
   return db.run<AttemptRow>(sql`
-    select attempt, upstream, class, outcome, message, handle, created_at, left_at, answered_at
+    select attempt, upstream, class, outcome, message, handle, created_at, left_at, cost_usd_micro,
+      answered_at
     from attempts where request_id = ${requestId} order by attempt`);
 }
 

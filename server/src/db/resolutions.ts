@@ -1,9 +1,10 @@
 import { sql, type Connection, type Transaction } from '../lib/sql.ts';
+import type { OutcomeId } from './revenue.ts';
 
 /**
- * Requests of which nobody knows whether their upstream ran them, or to what cost, and what was
- * found out. A job that was known to have cost nothing when its time was over is none of them: its
- * cost is 0.
+ * Outcomes that nobody knows, and what was found out: of a request that ended so, and of a start
+ * whose answer was lost and after which the next route was tried. A job that was known to have cost
+ * nothing when its time was over is none of them: its cost is 0.
  */
 
 export interface UnknownRow {
@@ -12,18 +13,22 @@ export interface UnknownRow {
   email: string;
   model_id: string;
   kind: 'video' | 'image' | 'text';
+  /** Where it may have run. */
   upstream: string;
-  status: 'IN_PROGRESS' | 'FAILED';
-  /** Null: it still runs. */
-  error_code: 'outcome_unknown' | 'timeout' | null;
+  /** Of the request. */
+  status: 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+  error_code: string | null;
   quoted_usd_micro: bigint;
+  charged_usd_micro: bigint | null;
   cost_usd_micro: bigint | null;
   error_message: string | null;
   deadline_at: Date | null;
   created_at: Date;
   started_at: Date;
   completed_at: Date | null;
-  /** Of the newest start; null: it is no longer kept, or it was a chat call. */
+  /** Set: the outcome is that of the start below, which was left then, not that of the request. */
+  left_at: Date | null;
+  /** That start, else the newest; null: it is no longer kept, or it was a chat call. */
   attempt: number | null;
   class: string | null;
   handle: Record<string, unknown> | null;
@@ -36,7 +41,7 @@ export interface UnknownRow {
   resolved_at: Date | null;
 }
 
-/** Those of an upstream that ended since then; null: of all, ever. */
+/** Those of an upstream that ended, or were left, since then; null: of all, ever. */
 export interface Selection {
   upstream: string | null;
   since: Date | null;
@@ -45,58 +50,82 @@ export interface Selection {
 export interface UnknownFilter extends Selection {
   /** Null: all that have ended so. */
   resolved: boolean | null;
-  below_id: string | null;
+  /** Those that come after this one; null: from the first. */
+  below: OutcomeId | null;
   limit: number;
 }
 
-const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const last: OutcomeId = { request_id: 'ffffffff-ffff-ffff-ffff-ffffffffffff', attempt: 0 };
 
-/** Those that nobody has resolved, newest first, by an index that has no others. */
-export async function idsInDoubt(
+/** Those that nobody has resolved, newest first, by indexes that have no others. */
+export function inDoubt(
   db: Connection,
-  { upstream, since, below_id, limit }: Omit<UnknownFilter, 'resolved'>,
-): Promise<string[]> {
-  const rows = await db.run<{ id: string }>(sql`
-    select request_id as id from request_results
+  { upstream, since, below, limit }: Omit<UnknownFilter, 'resolved'>,
+): Promise<OutcomeId[]> {
+  const { request_id: id, attempt } = below ?? last;
+  return db.run<OutcomeId>(sql`
+    (select request_id, 0 as attempt from request_results
     where doubt_upstream is not null and cost_usd_micro is null
-      and request_id < coalesce(${below_id}::uuid, ${lastId}::uuid)
+      and request_id <= ${id} and (request_id < ${id} or ${attempt}::int > 0)
       and (${upstream}::text is null or doubt_upstream = ${upstream})
       and (${since}::timestamptz is null or created_at >= ${since})
-    order by request_id desc limit ${limit}`);
-  return rows.map(({ id }) => id);
+    order by request_id desc limit ${limit})
+    union all
+    (select request_id, attempt from attempts
+    where left_at is not null and cost_usd_micro is null
+      and (request_id, attempt) < (${id}, ${attempt}::int)
+      and (${upstream}::text is null or upstream = ${upstream})
+      and (${since}::timestamptz is null or left_at >= ${since})
+    order by request_id desc, attempt desc limit ${limit})
+    order by request_id desc, attempt desc limit ${limit}`);
 }
 
 /** The same, resolved or not, or those that are resolved. */
-async function idsEnded(db: Connection, filter: UnknownFilter): Promise<string[]> {
-  const { upstream, since, below_id, limit } = filter;
-  const rows = await db.run<{ id: string }>(sql`
-    select r.id from requests r left join request_results s on s.request_id = r.id
+function everInDoubt(db: Connection, filter: UnknownFilter): Promise<OutcomeId[]> {
+  const { upstream, since, below, limit } = filter;
+  const { request_id: id, attempt } = below ?? last;
+  return db.run<OutcomeId>(sql`
+    (select r.id as request_id, 0 as attempt
+    from requests r left join request_results s on s.request_id = r.id
     where r.error_code in ('outcome_unknown', 'timeout')
-      and r.id < coalesce(${below_id}::uuid, ${lastId}::uuid)
+      and r.id <= ${id} and (r.id < ${id} or ${attempt}::int > 0)
       and (${filter.resolved}::bool is null or s.cost_usd_micro is not null)
       and (${upstream}::text is null or r.upstream = ${upstream})
       and (${since}::timestamptz is null or r.completed_at >= ${since})
-    order by r.id desc limit ${limit}`);
-  return rows.map(({ id }) => id);
+    order by r.id desc limit ${limit})
+    union all
+    (select request_id, attempt from attempts
+    where left_at is not null and (request_id, attempt) < (${id}, ${attempt}::int)
+      and (${filter.resolved}::bool is null or cost_usd_micro is not null)
+      and (${upstream}::text is null or upstream = ${upstream})
+      and (${since}::timestamptz is null or left_at >= ${since})
+    order by request_id desc, attempt desc limit ${limit})
+    order by request_id desc, attempt desc limit ${limit}`);
 }
 
 /** Those that have ended so, newest first. One whose cost is known needs no resolution. */
 export async function ended(db: Connection, filter: UnknownFilter): Promise<UnknownRow[]> {
-  const ids = await (filter.resolved === false ? idsInDoubt(db, filter) : idsEnded(db, filter));
+  const ids = await (filter.resolved === false ? inDoubt(db, filter) : everInDoubt(db, filter));
   return db.run<UnknownRow>(sql`
-    select r.id, r.account_id, c.email, r.model_id, r.kind, r.upstream, r.status, r.error_code,
-      r.quoted_usd_micro, s.cost_usd_micro, s.error_message, r.deadline_at, r.created_at,
-      r.started_at, r.completed_at, a.attempt, a.class, a.handle, a.message,
-      a.created_at as attempted_at, n.outcome as resolved, n.note, n.by_email,
-      n.created_at as resolved_at
-    from unnest(${ids}::uuid[]) as d (id) join requests r on r.id = d.id
+    select r.id, r.account_id, c.email, r.model_id, r.kind,
+      case when d.attempt = 0 then r.upstream else a.upstream end as upstream, r.status,
+      r.error_code, r.quoted_usd_micro, r.charged_usd_micro,
+      case when d.attempt = 0 then s.cost_usd_micro else a.cost_usd_micro end as cost_usd_micro,
+      s.error_message, r.deadline_at, r.created_at, r.started_at, r.completed_at, a.left_at,
+      a.attempt, a.class, a.handle, a.message, a.created_at as attempted_at, n.outcome as resolved,
+      n.note, n.by_email, n.created_at as resolved_at
+    from unnest(${ids.map((each) => each.request_id)}::uuid[],
+        ${ids.map((each) => each.attempt)}::int[]) as d (id, attempt)
+    join requests r on r.id = d.id
     join accounts c on c.id = r.account_id
     left join request_results s on s.request_id = r.id
-    left join resolutions n on n.request_id = r.id
+    left join resolutions n on n.request_id = r.id and n.attempt = d.attempt
     left join lateral (
-      select * from attempts where request_id = r.id order by attempt desc limit 1
+      select * from attempts where request_id = r.id
+        and (attempt = d.attempt or d.attempt = 0 and left_at is null)
+      order by attempt desc limit 1
     ) a on true
-    order by r.id desc`);
+    order by r.id desc, d.attempt desc`);
 }
 
 /** Waiting ones that are looked at, at most: they are few, or something is very wrong. */
@@ -107,14 +136,15 @@ export function waiting(db: Connection): Promise<UnknownRow[]> {
   return db.run<UnknownRow>(sql`
     with running as materialized (select * from requests where slot)
     select r.id, r.account_id, c.email, r.model_id, r.kind, r.upstream, r.status, r.error_code,
-      r.quoted_usd_micro, null::bigint as cost_usd_micro, null as error_message, r.deadline_at,
-      r.created_at, r.started_at, r.completed_at, a.attempt, a.class, a.handle, a.message,
+      r.quoted_usd_micro, r.charged_usd_micro, null::bigint as cost_usd_micro,
+      null as error_message, r.deadline_at, r.created_at, r.started_at, r.completed_at, a.left_at,
+      a.attempt, a.class, a.handle, a.message,
       a.created_at as attempted_at, null as resolved, null as note, null as by_email,
       null::timestamptz as resolved_at
     from running r join accounts c on c.id = r.account_id
     join lateral (
       select * from attempts where request_id = r.id order by attempt desc limit 1
-    ) a on a.outcome in ('unknown', 'missing') and a.handle is null
+    ) a on a.outcome in ('unknown', 'missing') and a.handle is null and a.left_at is null
     where r.status = 'IN_PROGRESS'
     order by r.id limit ${waitingMax}`);
 }
@@ -129,10 +159,13 @@ export interface DoubtSum {
 /** How many nobody has resolved, by upstream, most first. */
 export function openByUpstream(db: Connection): Promise<DoubtSum[]> {
   return db.run<DoubtSum>(sql`
-    select doubt_upstream as upstream, count(*)::int as count,
-      min(request_id::text) as oldest_id
-    from request_results where doubt_upstream is not null and cost_usd_micro is null
-    group by doubt_upstream order by 2 desc, 1`);
+    select upstream, count(*)::int as count, min(request_id::text) as oldest_id from (
+      select doubt_upstream as upstream, request_id from request_results
+      where doubt_upstream is not null and cost_usd_micro is null
+      union all
+      select upstream, request_id from attempts
+      where left_at is not null and cost_usd_micro is null
+    ) d group by upstream order by 2 desc, 1`);
 }
 
 export interface Ended {
@@ -149,6 +182,17 @@ export async function findEnded(db: Connection, id: string): Promise<Ended | nul
   return rows[0] ?? null;
 }
 
+/** Whose request it was, where this start of it was left. */
+export async function findLeft(
+  db: Connection,
+  { request_id, attempt }: OutcomeId,
+): Promise<{ account_id: string } | null> {
+  const rows = await db.run<{ account_id: string }>(sql`
+    select r.account_id from attempts a join requests r on r.id = a.request_id
+    where a.request_id = ${request_id} and a.attempt = ${attempt} and a.left_at is not null`);
+  return rows[0] ?? null;
+}
+
 export interface NewResolution {
   outcome: 'ran' | 'did_not_run';
   /** Of each. */
@@ -158,11 +202,13 @@ export interface NewResolution {
   by_email: string;
 }
 
-export function insertMany(tx: Transaction, request_ids: string[], row: NewResolution): void {
+export function insertMany(tx: Transaction, outcomes: OutcomeId[], row: NewResolution): void {
   tx.send(sql`
-    insert into resolutions (request_id, account_id, outcome, cost_usd_micro, note, person_id,
-      by_email)
-    select r.id, r.account_id, ${row.outcome}::text, ${row.cost_usd_micro}::bigint,
+    insert into resolutions (request_id, attempt, account_id, outcome, cost_usd_micro, note,
+      person_id, by_email)
+    select r.id, d.attempt, r.account_id, ${row.outcome}::text, ${row.cost_usd_micro}::bigint,
       ${row.note}::text, ${row.person_id}::uuid, ${row.by_email}::text
-    from unnest(${request_ids}::uuid[]) as d (id) join requests r on r.id = d.id`);
+    from unnest(${outcomes.map((each) => each.request_id)}::uuid[],
+        ${outcomes.map((each) => each.attempt)}::int[]) as d (id, attempt)
+      join requests r on r.id = d.id`);
 }

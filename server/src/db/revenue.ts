@@ -1,7 +1,8 @@
 import { rawSql, sql, type Connection, type Transaction } from '../lib/sql.ts';
 
 /**
- * What requests brought and what they cost, by the day (UTC) on which they ended. Days that are
+ * What requests brought and what they cost, by the day (UTC) on which they ended. A start that was
+ * left for the next route counts on the day it was left, as a cost without a request. Days that are
  * over are summed up once: nothing that has ended changes any more. What came since is summed when
  * it is asked for.
  */
@@ -18,6 +19,22 @@ const keptDays = 100;
  * for no such job.
  */
 const ran = `(r.status = 'COMPLETED' or r.error_code in ('outcome_unknown', 'timeout'))`;
+
+/**
+ * What ended, and what was left, at such a time: `done` is null of a start that was left, so that
+ * it counts neither as completed nor as failed.
+ */
+const entries = (during: (at: string) => string, more = '') => `
+  select (s.created_at at time zone 'utc')::date as day, r.account_id, r.kind, r.model_id,
+    r.upstream, r.status = 'COMPLETED' as done, r.charged_usd_micro as charged,
+    s.cost_usd_micro as cost, ${ran} as ran
+  from request_results s join requests r on r.id = s.request_id
+  where ${during('s.created_at')} ${more}
+  union all
+  select (a.left_at at time zone 'utc')::date, r.account_id, r.kind, r.model_id,
+    a.upstream, null, null, a.cost_usd_micro, true
+  from attempts a join requests r on r.id = a.request_id
+  where a.left_at is not null and ${during('a.left_at')} ${more}`;
 
 /** Any number will do, as long as every version of the service takes the same one. */
 const rollUpLock = 770_219_011;
@@ -36,14 +53,11 @@ export async function rollUp(tx: Transaction): Promise<number> {
   if (missing.length === 0) return 0;
   const days = missing.map(({ day }) => day);
   await tx.run(sql`insert into revenue_days (day) select unnest(${days}::date[])`);
-  const ended = `
-    select (s.created_at at time zone 'utc')::date as day, r.account_id, r.kind, r.model_id,
-      r.upstream, r.status = 'COMPLETED' as done, r.charged_usd_micro as charged,
-      s.cost_usd_micro as cost, ${ran} as ran
-    from request_results s join requests r on r.id = s.request_id
-    where s.created_at >= $1::date::timestamp at time zone 'utc'
-      and s.created_at < ($2::date + 1)::timestamp at time zone 'utc'
-      and (s.created_at at time zone 'utc')::date = any($3::date[])`;
+  const ended = entries(
+    (at) => `${at} >= $1::date::timestamp at time zone 'utc'
+      and ${at} < ($2::date + 1)::timestamp at time zone 'utc'
+      and (${at} at time zone 'utc')::date = any($3::date[])`,
+  );
   await tx.run(
     rawSql(
       `with e as materialized (${ended}), by_model as (
@@ -91,12 +105,8 @@ const from = (days: number) =>
   `date_trunc('day', now() at time zone 'utc') - interval '${Math.floor(days) - 1} days'`;
 
 /** Of what is not summed up yet. */
-const fresh = (days: number) => `
-  select (s.created_at at time zone 'utc')::date as day, r.account_id, r.kind, r.model_id,
-    r.upstream, r.status = 'COMPLETED' as done, r.charged_usd_micro as charged,
-    s.cost_usd_micro as cost, ${ran} as ran
-  from request_results s join requests r on r.id = s.request_id
-  where s.created_at >= greatest(${boundary}, ${from(days)}) at time zone 'utc'`;
+const fresh = (begin: string, more?: string) =>
+  entries((at) => `${at} >= greatest(${boundary}, ${begin}) at time zone 'utc'`, more);
 
 /** By day, kind, model and upstream, for the last so many days, today among them. */
 export function revenue(db: Connection, days: number): Promise<RevenueRow[]> {
@@ -108,7 +118,7 @@ export function revenue(db: Connection, days: number): Promise<RevenueRow[]> {
     union all
     select to_char(day, 'YYYY-MM-DD'), kind, model_id, upstream, ${sums},
       count(*) filter (where ran and cost is null)
-    from (${fresh(days)}) e group by day, kind, model_id, upstream`),
+    from (${fresh(from(days))}) e group by day, kind, model_id, upstream`),
   );
 }
 
@@ -124,7 +134,7 @@ export function topAccounts(db: Connection, days: number, limit: number): Promis
         select account_id, completed, failed, charged_usd_micro, cost_usd_micro
         from spending where day >= ${from(days)} and day < ${boundary}
         union all
-        select account_id, ${sums} from (${fresh(days)}) e group by account_id
+        select account_id, ${sums} from (${fresh(from(days))}) e group by account_id
       ) both_parts group by account_id
       having sum(charged_usd_micro) > 0 or sum(cost_usd_micro) > 0
       order by sum(charged_usd_micro) desc, account_id limit $1
@@ -152,7 +162,7 @@ export function revenueOf(db: Connection, model_id: string, days: number): Promi
         from revenue where day >= ${from(days)} and day < ${boundary} and model_id = $1
         union all
         select upstream, ${sums}, count(*) filter (where ran and cost is null)
-        from (${fresh(days)} and r.model_id = $1) e group by upstream
+        from (${fresh(from(days), 'and r.model_id = $1')}) e group by upstream
       ) both_parts group by upstream order by upstream`,
       [model_id],
     ),
@@ -181,32 +191,46 @@ export function costsByUpstream(db: Connection): Promise<UpstreamCosts[]> {
       select day, upstream, cost_usd_micro as cost, uncosted
       from revenue where day >= ${month} and day < ${boundary}
       union all
-      select (s.created_at at time zone 'utc')::date, r.upstream, sum(s.cost_usd_micro)::bigint,
-        count(*) filter (where ${ran} and s.cost_usd_micro is null)
-      from request_results s join requests r on r.id = s.request_id
-      where s.created_at >= greatest(${boundary}, ${month}) at time zone 'utc'
-      group by 1, 2
+      select day, upstream, sum(cost)::bigint, count(*) filter (where ran and cost is null)
+      from (${fresh(month)}) e group by day, upstream
     ) both_parts group by upstream`),
   );
 }
 
+/** How a request ended, or, with the number of the attempt, one of its starts that was left. */
+export interface OutcomeId {
+  request_id: string;
+  /** 0: of the request itself. */
+  attempt: number;
+}
+
 /**
- * Books what ended requests turned out to cost, each the same, where nobody knew it; returns those.
- * Their days may be summed up already: then the sums grow by as much.
+ * Books what these turned out to cost, each the same, where nobody knew it; returns those. Their
+ * days may be summed up already: then the sums grow by as much.
  */
 export async function bookCosts(
   tx: Transaction,
-  request_ids: string[],
+  outcomes: OutcomeId[],
   cost: bigint,
-): Promise<string[]> {
+): Promise<OutcomeId[]> {
   await tx.run(sql`select pg_advisory_xact_lock(${rollUpLock})`);
-  const rows = await tx.run<{ request_id: string }>(sql`
-    with booked as materialized (
-      update request_results s set cost_usd_micro = ${cost} from requests r
-      where s.request_id = any(${request_ids}::uuid[]) and s.cost_usd_micro is null
-        and r.id = s.request_id
-      returning s.request_id, (s.created_at at time zone 'utc')::date as day, r.kind, r.model_id,
-        r.upstream, r.account_id
+  return tx.run<OutcomeId>(sql`
+    with d as materialized (
+      select * from unnest(${outcomes.map((each) => each.request_id)}::uuid[],
+        ${outcomes.map((each) => each.attempt)}::int[]) as d (id, attempt)
+    ), ends as (
+      update request_results s set cost_usd_micro = ${cost} from d join requests r on r.id = d.id
+      where d.attempt = 0 and s.request_id = d.id and s.cost_usd_micro is null
+      returning s.request_id, d.attempt, (s.created_at at time zone 'utc')::date as day, r.kind,
+        r.model_id, r.upstream, r.account_id
+    ), starts as (
+      update attempts a set cost_usd_micro = ${cost} from d join requests r on r.id = d.id
+      where a.request_id = d.id and a.attempt = d.attempt and a.left_at is not null
+        and a.cost_usd_micro is null
+      returning a.request_id, d.attempt, (a.left_at at time zone 'utc')::date as day, r.kind,
+        r.model_id, a.upstream, r.account_id
+    ), booked as materialized (
+      select * from ends union all select * from starts
     ), of_model as (
       update revenue v set cost_usd_micro = v.cost_usd_micro + b.n * ${cost},
         uncosted = greatest(v.uncosted - b.n, 0)
@@ -218,6 +242,5 @@ export async function bookCosts(
       from (select day, account_id, count(*) as n from booked group by 1, 2) b
       where v.day = b.day and v.account_id = b.account_id
     )
-    select request_id from booked`);
-  return rows.map(({ request_id }) => request_id);
+    select request_id, attempt from booked`);
 }

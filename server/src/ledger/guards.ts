@@ -119,12 +119,13 @@ export const guards = {
         "CHECK (((NOT waits) OR ((status = 'IN_PROGRESS'::text) AND (NOT slot))))",
     },
     resolutions: {
+      resolutions_attempt_check: 'CHECK ((attempt >= 0))',
       resolutions_by_email_check: 'CHECK ((length(by_email) <= 254))',
       resolutions_cost_usd_micro_check: 'CHECK ((cost_usd_micro >= 0))',
       resolutions_note_check: 'CHECK (((length(note) >= 1) AND (length(note) <= 1000)))',
       resolutions_outcome_check:
         "CHECK ((outcome = ANY (ARRAY['ran'::text, 'did_not_run'::text])))",
-      resolutions_pkey: 'PRIMARY KEY (request_id)',
+      resolutions_pkey: 'PRIMARY KEY (request_id, attempt)',
       what_did_not_run_is_free: "CHECK (((outcome = 'ran'::text) OR (cost_usd_micro = 0)))",
     },
     transfers: {

@@ -1,5 +1,5 @@
 import * as resolutions from '../db/resolutions.ts';
-import { bookCosts } from '../db/revenue.ts';
+import { bookCosts, type OutcomeId } from '../db/revenue.ts';
 import type { Database, Transaction } from '../lib/sql.ts';
 import { Refused } from './account.ts';
 import { note as log, type Author } from './act.ts';
@@ -10,7 +10,7 @@ const inDoubt = new Set<string | null>(['outcome_unknown', 'timeout']);
 export const resolvedMax = 50_000;
 const noteMax = 1000;
 
-/** What an operator found out about requests whose outcome was unknown. */
+/** What an operator found out about outcomes that were unknown. */
 export interface Finding {
   outcome: 'ran' | 'did_not_run';
   /** What the upstream took for each; 0 where it did not run. */
@@ -19,28 +19,36 @@ export interface Finding {
 }
 
 /**
- * Books what the request cost the operator, once. What the customer paid stays: nothing. Null:
- * there is no such request.
+ * Books what the request, or a start of it that was left, cost the operator, once. What the
+ * customer paid stays. Null: there is no such request, or it has no such start.
  */
 export function resolveOutcome(
   db: Database,
   by: Author,
-  request_id: string,
+  of: OutcomeId,
   finding: Finding,
 ): Promise<{ account_id: string } | null> {
   return db.tx(async (tx) => {
-    const row = await resolutions.findEnded(tx, request_id);
+    const row = await (of.attempt === 0
+      ? findEnded(tx, of.request_id)
+      : resolutions.findLeft(tx, of));
     if (row === null) return null;
-    if (!row.is_final)
-      throw new Refused('The request has not ended: its answer may still come. Wait until it has.');
-    if (!inDoubt.has(row.error_code)) throw new Refused('The outcome of this request is known.');
-    if ((await book(tx, by, [request_id], finding)) === 0)
+    if ((await book(tx, by, [of], finding)) === 0)
       throw new Refused('What this request cost is booked already. It is booked once.');
     const { account_id } = row;
-    const details = detailsOf(finding);
-    log(tx, by, { action: 'request.resolve', account_id, target: request_id, details });
+    const details = { ...(of.attempt > 0 && { attempt: of.attempt }), ...detailsOf(finding) };
+    log(tx, by, { action: 'request.resolve', account_id, target: of.request_id, details });
     return { account_id };
   });
+}
+
+async function findEnded(tx: Transaction, request_id: string) {
+  const row = await resolutions.findEnded(tx, request_id);
+  if (row === null) return null;
+  if (!row.is_final)
+    throw new Refused('The request has not ended: its answer may still come. Wait until it has.');
+  if (!inDoubt.has(row.error_code)) throw new Refused('The outcome of this request is known.');
+  return row;
 }
 
 /**
@@ -55,23 +63,28 @@ export function resolveOutcomes(
   finding: Finding,
 ): Promise<{ resolved: number; is_all: boolean }> {
   return db.tx(async (tx) => {
-    const page = { ...selected, below_id: null, limit: resolvedMax + 1 };
-    const ids = await resolutions.idsInDoubt(tx, page);
-    const resolved = await book(tx, by, ids.slice(0, resolvedMax), finding);
+    const page = { ...selected, below: null, limit: resolvedMax + 1 };
+    const found = await resolutions.inDoubt(tx, page);
+    const resolved = await book(tx, by, found.slice(0, resolvedMax), finding);
     const { upstream: target, since } = selected;
     const details = { since, resolved, ...detailsOf(finding) };
     log(tx, by, { action: 'request.resolve_many', target, details });
-    return { resolved, is_all: ids.length <= resolvedMax };
+    return { resolved, is_all: found.length <= resolvedMax };
   });
 }
 
-async function book(tx: Transaction, by: Author, ids: string[], finding: Finding): Promise<number> {
+async function book(
+  tx: Transaction,
+  by: Author,
+  outcomes: OutcomeId[],
+  finding: Finding,
+): Promise<number> {
   const { outcome, cost, note } = finding;
   if (note !== null && (note.length < 1 || note.length > noteMax))
     throw new Refused(`A note has 1 to ${noteMax} characters.`);
   if (outcome === 'did_not_run' && cost !== 0n)
     throw new Refused('What did not run has cost nothing.');
-  const booked = await bookCosts(tx, ids, cost);
+  const booked = await bookCosts(tx, outcomes, cost);
   const { person_id, email: by_email } = by;
   const found = { outcome, cost_usd_micro: cost, note, person_id, by_email };
   if (booked.length > 0) resolutions.insertMany(tx, booked, found);

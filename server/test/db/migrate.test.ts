@@ -111,12 +111,40 @@ describe('migrating', () => {
   });
 });
 
-describe('0008', () => {
+describe('a migration', () => {
   const folder = join(import.meta.dirname, '../../migrations');
   const apply = async (wanted: (name: string) => boolean) => {
     for (const name of readdirSync(folder).toSorted().filter(wanted))
       await db.run(rawSql(readFileSync(join(folder, name), 'utf8')));
   };
+  const leftOutcomes = readdirSync(folder).find((name) => name.endsWith('_left_outcomes.sql'))!;
+
+  test('counts starts that were left among the days that are summed up, and no other', async () => {
+    await apply((name) => name < leftOutcomes);
+    await db.run(
+      rawSql(`
+      create function uid(n int) returns uuid language sql immutable
+        as $$ select (lpad(to_hex(n), 8, '0') || '-0000-7000-8000-000000000000')::uuid $$;
+      insert into requests (id, account_id, key_id, model_id, kind, upstream, status,
+          quoted_usd_micro, charged_usd_micro, started_at, completed_at)
+        select uid(n), uid(0), uid(0), 'm', 'image', 'next', 'COMPLETED', 5, 5, now(), now()
+        from generate_series(1, 3) n;
+      insert into attempts (request_id, attempt, upstream, class, request_hash, outcome, left_at)
+        select uid(n), 1, 'u', 'C', sha256(''), 'unknown', case n when 1 then now()
+          when 2 then now() - interval '3 days' end from generate_series(1, 3) n;
+      insert into revenue_days (day) select (now() at time zone 'utc')::date - 3;
+      insert into resolutions (request_id, account_id, outcome, cost_usd_micro, by_email)
+        select uid(1), uid(0), 'ran', 5, 'op@x.test'`),
+    );
+    await apply((name) => name === leftOutcomes);
+    const days = await db.run(
+      rawSql('select upstream, completed, failed, cost_usd_micro as cost, uncosted from revenue'),
+    );
+    const none = { completed: 0n, failed: 0n, cost: 0n };
+    assert.deepEqual(days, [{ upstream: 'u', ...none, uncosted: 1n }]);
+    assert.equal((await db.run(rawSql('select from spending'))).length, 1);
+    assert.deepEqual(await db.run(rawSql('select attempt from resolutions')), [{ attempt: 0 }]);
+  });
 
   test('puts late jobs among those of unknown outcome, and those that none took at no cost', async () => {
     await apply((name) => name < '0008');

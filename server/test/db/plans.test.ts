@@ -106,8 +106,11 @@ const booked = {
   limit: 50,
 } as const;
 
-const doubts = { upstream: null, since: null, below_id: null, limit: 26 };
-
+const doubts = { upstream: null, since: null, below: null, limit: 26 };
+const bothOutcomes = () => [
+  { request_id: sample.request, attempt: 0 },
+  { request_id: uuid, attempt: 1 },
+];
 const openFilter: openRequests.OpenFilter = {
   upstream: null,
   status: null,
@@ -206,8 +209,8 @@ const asked: Record<string, Ask> = {
   'outcomes that are waited for': (c) => resolutions.waiting(c),
   'how many outcomes are unknown': (c) => resolutions.openByUpstream(c),
   'unknown outcomes of an upstream': (c) =>
-    resolutions.idsInDoubt(c, { ...doubts, upstream: 'busy', since: new Date(madeAt(10)) }),
-  'what unknown outcomes cost': (c) => bookCosts(c, [sample.request, uuid], 5n),
+    resolutions.inDoubt(c, { ...doubts, upstream: 'busy', since: new Date(madeAt(10)) }),
+  'what unknown outcomes cost': (c) => bookCosts(c, bothOutcomes(), 5n),
   'movements of a request': (c) => movementsOf(c, sample.request),
   'attempts of a request': (c) => requests.attemptsOf(c, sample.request),
   'notifications of an account': (c) =>

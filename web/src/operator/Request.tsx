@@ -79,6 +79,8 @@ interface Attempt {
   message: string | null;
   at: string;
   answered_at: string | null;
+  left_at: string | null;
+  cost_usd_micro: string | null;
 }
 
 const isOpen = ({ status }: Detail) => status === 'IN_QUEUE' || status === 'IN_PROGRESS';
@@ -243,6 +245,7 @@ function Attempts({ request: { attempts, kind, completed_at } }: { request: Deta
                 {each.message}
               </Text>
             )}
+            {each.left_at !== null && <Left attempt={each} />}
             {each.handle !== null && (
               <Code style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
                 {each.handle}
@@ -252,6 +255,25 @@ function Attempts({ request: { attempts, kind, completed_at } }: { request: Deta
         ))}
       </Stack>
     </Part>
+  );
+}
+
+/** The upstream may have run it all the same: what that cost is found out by itself. */
+function Left({ attempt: { cost_usd_micro: cost } }: { attempt: Attempt }) {
+  const { t } = useTranslation('operator_request');
+  return (
+    <Text size="sm">
+      {t('left')}{' '}
+      {cost === null ? (
+        <Anchor component={Link} to="/operator/unknown" fz="sm" underline="always">
+          {t('left_unknown')}
+        </Anchor>
+      ) : (
+        <>
+          {t('cost')}: <Usd micro={cost} />
+        </>
+      )}
+    </Text>
   );
 }
 

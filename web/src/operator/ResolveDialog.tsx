@@ -8,12 +8,12 @@ import './unknown-words.ts';
 import type { Doubt, DoubtSum } from './Unknown.tsx';
 
 interface Of {
-  /** One request, or all of an upstream since a moment. */
+  /** One outcome, or all of an upstream since a moment. */
   of: Doubt | DoubtSum;
   onClose: () => void;
 }
 
-/** What an operator found out about requests whose outcome was unknown. */
+/** What an operator found out about outcomes that were unknown. */
 export function ResolveDialog({ of, onClose }: Of) {
   const { t } = useTranslation('operator_unknown');
   const [outcome, setOutcome] = useState<'ran' | 'did_not_run'>('ran');
@@ -31,8 +31,10 @@ export function ResolveDialog({ of, onClose }: Of) {
   const submit = async () => {
     const found = { outcome, ...(ran && { cost_usd_micro: String(amount) }) };
     const body = { ...found, ...(note.trim() !== '' && { note: note.trim() }) };
-    if ('request_id' in of) await deed(`/unknown/${of.request_id}/resolve`, { body }, t('noted'));
-    else {
+    if ('request_id' in of) {
+      const one = { ...body, ...(of.left_at !== null && { attempt: of.attempt }) };
+      await deed(`/unknown/${of.request_id}/resolve`, { body: one }, t('noted'));
+    } else {
       const all = { ...body, upstream: of.upstream, since: start.toISOString() };
       await deed<{ resolved: number }>('/unknown/resolve', { body: all }, ({ resolved }) =>
         t('noted_many', { count: resolved }),

@@ -37,9 +37,10 @@ export interface Doubt {
   email: string;
   model_id: string;
   upstream: string;
-  status: 'IN_PROGRESS' | 'FAILED';
-  error_code: 'outcome_unknown' | 'timeout' | null;
+  status: string;
+  error_code: string | null;
   quoted_usd_micro: string;
+  charged_usd_micro: string | null;
   cost_usd_micro: string | null;
   error_message: string | null;
   attempt: number | null;
@@ -49,6 +50,9 @@ export interface Doubt {
   started_at: string;
   deadline_at: string | null;
   completed_at: string | null;
+  attempted_at: string | null;
+  /** Set: the outcome is that of the attempt, which was left then, not that of the request. */
+  left_at: string | null;
   resolution: {
     outcome: 'ran' | 'did_not_run';
     note: string | null;
@@ -64,7 +68,7 @@ export interface DoubtSum {
   oldest_at: string;
 }
 
-/** Requests of which nobody knows whether their upstream ran them, or to what cost. */
+/** Requests, and starts that were left, of which nobody knows whether they ran, or at what cost. */
 export function Unknown() {
   const { t } = useTranslation('operator_unknown');
   const { t: common } = useTranslation('common');
@@ -148,7 +152,7 @@ function Sums(props: { sums: DoubtSum[]; onResolve: (sum: DoubtSum) => void }) {
             <Group key={sum.upstream} justify="space-between" gap="sm" role="listitem">
               <div style={{ minWidth: 0 }}>
                 <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
-                  {sum.upstream} · {t('requests', { count: sum.count })}
+                  {sum.upstream} · {t('outcomes', { count: sum.count })}
                 </Text>
                 <Text size="sm" c="dimmed">
                   {t('oldest')} <When at={sum.oldest_at} />
@@ -173,7 +177,11 @@ function Doubts(props: {
   return (
     <Stack gap="sm" role="list" aria-label={props.label}>
       {props.rows.map((row) => (
-        <DoubtCard key={row.request_id} doubt={row} onResolve={props.onResolve} />
+        <DoubtCard
+          key={`${row.request_id} ${row.left_at}`}
+          doubt={row}
+          onResolve={props.onResolve}
+        />
       ))}
     </Stack>
   );
@@ -235,8 +243,10 @@ function DoubtCard(props: { doubt: Doubt; onResolve: ((doubt: Doubt) => void) | 
 
 function Facts({ doubt }: { doubt: Doubt }) {
   const { t } = useTranslation('operator_unknown');
-  const isOpen = doubt.status === 'IN_PROGRESS';
-  const end = isOpen ? doubt.deadline_at : doubt.completed_at;
+  const { left_at, completed_at, charged_usd_micro: charged } = doubt;
+  const isOpen = completed_at === null;
+  const end = isOpen ? doubt.deadline_at : completed_at;
+  const why = doubt.error_code === 'timeout' ? 'why_timeout' : 'why_lost';
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }} spacing="xs" verticalSpacing="xs">
       <Fact label={t('account')}>
@@ -253,20 +263,28 @@ function Facts({ doubt }: { doubt: Doubt }) {
         {doubt.upstream}
         {doubt.class !== null && `, ${t('class', { name: doubt.class })}`}
       </Fact>
-      <Fact label={t('why')}>{t(doubt.error_code === 'timeout' ? 'why_timeout' : 'why_lost')}</Fact>
+      <Fact label={t('why')}>{t(left_at === null ? why : 'why_left')}</Fact>
       <Fact label={t('started')}>
-        <When at={doubt.started_at} />
+        <When at={(left_at === null ? null : doubt.attempted_at) ?? doubt.started_at} />
       </Fact>
-      <Fact label={t(isOpen ? 'deadline' : 'over')}>{end === null ? '—' : <When at={end} />}</Fact>
+      {left_at === null ? (
+        <Fact label={t(isOpen ? 'deadline' : 'over')}>
+          {end === null ? '—' : <When at={end} />}
+        </Fact>
+      ) : (
+        <Fact label={t('left')}>
+          <When at={left_at} />
+        </Fact>
+      )}
       <Fact label={doubt.attempt === null ? t('handle') : t('attempt', { n: doubt.attempt })}>
         {doubt.handle === null ? t('no_handle') : <Code>{doubt.handle}</Code>}
       </Fact>
       <Fact label={t(isOpen ? 'reserved_now' : 'reserved')}>
         <Usd micro={doubt.quoted_usd_micro} />
       </Fact>
-      {!isOpen && (
+      {charged !== null && (
         <Fact label={t('charged')}>
-          <Usd micro="0" />
+          <Usd micro={charged} />
         </Fact>
       )}
       <Fact label={t('cost')}>

@@ -3,7 +3,7 @@ import * as open from '../../db/open-requests.ts';
 import * as queue from '../../db/queue.ts';
 import { leastIdAt } from '../../lib/id.ts';
 import { redact } from '../../lib/log.ts';
-import { endMany } from '../../operations/turn.ts';
+import { cancelRequest } from '../../operations/cancel-request.ts';
 import { idOf, pageFrom, pageOf, parameter } from '../web/form.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import type { Visit, WebDeps } from '../web/visit.ts';
@@ -165,25 +165,16 @@ function runsFor(row: open.OpenRow): WaitsFor {
 /** POST /queue/requests/:request_id/cancel: as its caller would, and as free. */
 export const cancel: Deed = async (_form, visit, deps) => {
   const id = idOf((visit.params as Record<string, unknown>).request_id);
-  const row = await deps.status(id);
-  if (row === null) throw new ApiError('not_found');
-  const { account_id, key_id, model_id, upstream } = row;
-  const opens_job = row.kind !== 'text';
-  const of = { account_id, key_id, model_id, upstream, opens_job };
-  const ending = { id, attempt: null, ...of, to: 'CANCELLED' } as const;
   return async (db) => {
-    const [ended] = await endMany(db, [ending]);
-    if (ended instanceof Error) throw ended;
-    if (!ended) {
-      const now = await deps.status(id);
-      throw new ApiError('not_cancellable', { details: { status: now?.status ?? row.status } });
-    }
+    const found = await cancelRequest(db, id);
+    if (found === null) throw new ApiError('not_found');
+    const { isCancelled, status, ending, done } = found;
+    if (!isCancelled) throw new ApiError('not_cancellable', { details: { status } });
     const after = () => {
       deps.happenings.ended(ending);
       deps.hints.changed([id]);
       deps.hints.work();
     };
-    const answer = { request_id: id, status: 'CANCELLED' };
-    return { answer, account_id, target: id, details: { model_id, upstream }, after };
+    return { ...done, after };
   };
 };

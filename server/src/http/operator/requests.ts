@@ -95,6 +95,8 @@ function attemptShown(row: AttemptRow) {
     message: safe(row.message),
     at: row.created_at.toISOString(),
     answered_at: time(row.answered_at),
+    left_at: time(row.left_at),
+    cost_usd_micro: row.cost_usd_micro === null ? null : String(row.cost_usd_micro),
   };
 }
 

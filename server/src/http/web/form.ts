@@ -87,14 +87,20 @@ export interface Page {
   cursor: string | null;
 }
 
-/** `limit` and `cursor` of a list whose cursor is an id. */
-export function pageOf(req: FastifyRequest, usual = 25, max = 100): Page {
+const pageMax = 100;
+
+/** `limit` and `cursor` of a list; unless it says otherwise, its cursor is an id. */
+export function pageOf(
+  req: FastifyRequest,
+  usual = 25,
+  isCursor: (cursor: string) => boolean = isUuid,
+): Page {
   const cursor = parameter(req, 'cursor');
-  if (cursor !== null && !isUuid(cursor)) throw bad('cursor', 'a next_cursor of this list');
+  if (cursor !== null && !isCursor(cursor)) throw bad('cursor', 'a next_cursor of this list');
   const text = parameter(req, 'limit');
   const limit = text === null ? usual : /^\d{1,4}$/.test(text) ? Number(text) : NaN;
-  if (limit >= 1 && limit <= max) return { limit, cursor };
-  throw bad('limit', `a whole number from 1 to ${max}`);
+  if (limit >= 1 && limit <= pageMax) return { limit, cursor };
+  throw bad('limit', `a whole number from 1 to ${pageMax}`);
 }
 
 /** A page of rows, of which one more was read than is shown. */
@@ -102,8 +108,9 @@ export function pageFrom<Row extends { id: string }, Shown>(
   rows: Row[],
   { limit }: Page,
   show: (row: Row) => Shown,
+  cursorOf: (row: Row) => string = ({ id }) => id,
 ): { data: Shown[]; next_cursor: string | null } {
   const shown = rows.slice(0, limit);
-  const next_cursor = rows.length > limit ? shown.at(-1)!.id : null;
+  const next_cursor = rows.length > limit ? cursorOf(shown.at(-1)!) : null;
   return { data: shown.map(show), next_cursor };
 }
