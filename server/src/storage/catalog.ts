@@ -161,6 +161,7 @@ const DEBOUNCE_MS = 100;
 const POLL_MS = 5000;
 /** Rows that are named in one line of the log. */
 const ROWS_LOGGED = 20;
+const IDS_LOGGED = 3;
 
 /**
  * Loads the folder and watches it until `close`. Rejects only where the folder cannot be read at
@@ -498,16 +499,20 @@ function consequence(problem: Problem, files: LoadedFile[]): string {
   return `catalog file has a problem; ${stays === null ? 'it has no rows' : `its last good ${stays}`}`;
 }
 
-/** Says which rows callers cannot see, and why, whenever that changes. */
+/** Says how many rows callers cannot see, and why, whenever that changes. */
 function reportHidden(
-  hidden: Catalog['hidden'],
+  now: Catalog['hidden'],
   before: Catalog['hidden'],
   say: CatalogLog['info'],
 ): void {
   const known = new Set(before.map(({ id, reason }) => `${id} ${reason}`));
-  const rows = hidden.filter(({ id, reason }) => !known.has(`${id} ${reason}`));
+  const rows = now.filter(({ id, reason }) => !known.has(`${id} ${reason}`));
   if (rows.length === 0) return;
-  const shown = { hidden: rows.slice(0, ROWS_LOGGED), count: rows.length };
+  // Many rows share a reason: a line for each would bury the others in the log.
+  const hidden = [...Map.groupBy(rows, ({ reason }) => reason)].map(([reason, of]) => {
+    return { reason, count: of.length, ids: of.slice(0, IDS_LOGGED).map(({ id }) => id) };
+  });
+  const shown = { hidden: hidden.slice(0, ROWS_LOGGED), count: rows.length };
   say(shown, 'catalog rows are hidden: no upstream of theirs is set up');
 }
 

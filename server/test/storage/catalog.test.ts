@@ -233,14 +233,26 @@ describe('the live catalog', () => {
     const told = () => lines.filter(({ message }) => message.includes('hidden:'));
     assert.deepEqual(
       told().map(({ fields }) => fields),
-      [{ hidden: [{ id: 'b/x', reason: 'FAL_KEY is not set' }], count: 1 }],
+      [{ hidden: [{ reason: 'FAL_KEY is not set', count: 1, ids: ['b/x'] }], count: 1 }],
     );
     await put('a.yaml', yaml('a/y'));
     await store.reload();
     assert.equal(told().length, 1, 'what had not changed was told again');
     await put('b.yaml', yaml('b/y', '1', 'fal'));
     await store.reload();
-    assert.match(JSON.stringify(told()[1]), /"id":"b\/y"/);
+    assert.match(JSON.stringify(told()[1]), /"ids":\["b\/y"\]/);
+  });
+
+  test('says in a short line why the rows that are shipped are hidden', async (t) => {
+    const usableUpstreams = (name: string) => `the upstream "${name}" needs its key`;
+    const { store, lines } = await open(t, {}, { ...any, dir: shipped, usableUpstreams });
+    const [{ fields }] = lines.filter(({ message }) => message.includes('hidden:')) as [any];
+    const { hidden } = store.current();
+    assert.ok(hidden.length > 90, String(hidden.length));
+    assert.equal(fields.count, hidden.length, 'none is forgotten');
+    const counted = fields.hidden.reduce((sum: number, { count }: any) => sum + count, 0);
+    assert.equal(counted, hidden.length);
+    assert.ok(JSON.stringify(fields).length < 3_000, JSON.stringify(fields));
   });
 
   test('finds a misspelt upstream wrong, and one that is not set up hidden', async (t) => {
