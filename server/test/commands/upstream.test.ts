@@ -160,7 +160,7 @@ test('upstream list shows when an upstream last failed, and which of its models 
   assert.match(
     human.stdout,
     new RegExp(
-      `\nfal +yes .* - +1 +${at} +fal-ai/well: busy\n {2}fal-ai/gone +5 min +1 +${at} +fal-ai/gone: model\n`,
+      `\nfal +yes .* 1 model +1 +${at} +fal-ai/well: busy\n {2}fal-ai/gone +5 min +1 +${at} +fal-ai/gone: model\n`,
     ),
   );
   assert.match(human.stdout, /\nreplicate +yes +0 +- +0 +- +0 +- +-\n/);
