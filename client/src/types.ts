@@ -327,7 +327,7 @@ export type RequestLine = {
   /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
   charged_usd_micro: bigint | null;
   /** Why it `FAILED`; else null. */
-  error_code: 'upstream_rejected' | 'upstream_failed' | 'timeout' | 'output_too_large' | 'outcome_unknown' | 'output_unusable' | null;
+  error_code: FailureCode | null;
   /** When it was submitted. */
   created_at: string;
   /** When an upstream was first called. */

@@ -247,6 +247,18 @@ describe('the committed document', () => {
     assert.equal(own.info.version, '1');
   });
 
+  test('holds null in no enumeration beside texts, of which generators make wrong code', () => {
+    const wrong: string[] = [];
+    visit(document, '', (node, at) => {
+      const { enum: members } = node;
+      if (Array.isArray(members) && members.length > 1 && members.includes(null)) wrong.push(at);
+    });
+    assert.deepEqual(wrong, []);
+    const { error_code } = (document as Json).components.schemas.RequestLine.properties;
+    for (const value of [null, 'timeout']) assert.equal(schemaFault(error_code, value, true), null);
+    assert.notEqual(schemaFault(error_code, 'no_such_code', true), null);
+  });
+
   test('passes redocly without errors and warnings', async () => {
     const cli = new URL('../../../node_modules/@redocly/cli/bin/cli.js', import.meta.url).pathname;
     const root = new URL('../../../', import.meta.url).pathname;

@@ -52,7 +52,7 @@ function typeName(name: string): string {
 
 function typeOf(schema: Schema, indent: string): string {
   const type = bareType(schema, indent);
-  return schema.nullable === true && !type.endsWith('| null') ? `${type} | null` : type;
+  return schema.nullable === true && !/\bnull$/.test(type) ? `${type} | null` : type;
 }
 
 function bareType(schema: Schema, indent: string): string {
@@ -62,7 +62,7 @@ function bareType(schema: Schema, indent: string): string {
   if (Array.isArray(anyOf)) {
     const types = (anyOf as Schema[]).map((each) => typeOf(each, indent));
     return types
-      .sort((a, b) => Number(a.endsWith('| null')) - Number(b.endsWith('| null')))
+      .sort((a, b) => Number(a.endsWith('null')) - Number(b.endsWith('null')))
       .join(' | ');
   }
   if (type === 'array') return `Array<${typeOf(items as Schema, indent)}>`;

@@ -1,4 +1,3 @@
-import { failures } from '../../core/errors.ts';
 import { statuses } from '../../core/request.ts';
 import {
   anything,
@@ -6,6 +5,7 @@ import {
   list,
   microUsd,
   nullable,
+  nullableRef,
   number,
   object,
   openObject,
@@ -134,11 +134,7 @@ export const schemas: Record<string, Schema> = {
     kind: ref('Kind'),
     status: ref('Status'),
     ...money,
-    error_code: nullable({
-      type: 'string',
-      enum: Object.keys(failures),
-      description: 'Why it `FAILED`; else null.',
-    }),
+    error_code: nullableRef('FailureCode', 'Why it `FAILED`; else null.'),
     ...moments,
     ...addresses,
     key_id: text('The key that submitted.', { format: 'uuid' }),

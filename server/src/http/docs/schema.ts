@@ -98,11 +98,19 @@ export function anything(description: string): Schema {
   return { type: 'object', description, additionalProperties: true };
 }
 
-/** Takes a schema that states its type, as OpenAPI 3.0 asks; null joins an enumeration. */
+/** Takes a schema that states its type, as OpenAPI 3.0 asks. */
 export function nullable(schema: Schema): Schema {
   if (schema.type === undefined) throw new Error('nullable needs a type beside it');
-  const members = schema.enum as unknown[] | undefined;
-  return { ...schema, nullable: true, ...(members && { enum: [...members, null] }) };
+  if (schema.enum !== undefined) throw new Error('of an enumeration take nullableRef');
+  return { ...schema, nullable: true };
+}
+
+/**
+ * A named enumeration, or null. Null is kept apart: generators make code that does not compile of
+ * an enumeration that holds it beside texts.
+ */
+export function nullableRef(name: string, description: string): Schema {
+  return { description, anyOf: [ref(name), { type: 'string', nullable: true, enum: [null] }] };
 }
 
 const microUsdPattern = '^(0|[1-9][0-9]*)$';
