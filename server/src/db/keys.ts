@@ -574,6 +574,15 @@ export async function setLimits(
   return row ? (row.revoked ? 'revoked' : 'changed') : null;
 }
 
+/** The only models that the key with this text may use; null: all of them, or there is none. */
+export async function findModels(db: Connection, hash: Buffer): Promise<string[] | null> {
+  const [row] = await db.run<{ models: string[] | null }>(sql`
+    select models from keys
+    where (hash = ${hash} or previous_hash = ${hash} and previous_until > now())
+      and revoked_at is null and (expires_at is null or expires_at > now())`);
+  return row?.models ?? null;
+}
+
 /** The account of a living key, or null. */
 export async function findLiving(db: Connection, hash: Buffer): Promise<string | null> {
   const [row] = await db.run<{ account_id: string }>(sql`

@@ -1,17 +1,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** What is the same for everybody until it changes. */
+/** What is the same for everybody, or for one key, until it changes. */
 interface Copy {
   etag: string;
   type: string;
   body: string | Buffer;
+  /** It depends on what a key may do, which holds from the next call on. */
+  isPrivate?: boolean;
 }
 
-/** For a minute it is not asked for again, and then sent only where it has changed. */
+/** For a minute it is not asked for again, and then sent only if it has changed. */
 export function cached(req: FastifyRequest, reply: FastifyReply, copy: Copy): unknown {
   // A text is the same whether it comes compressed or not, so its tag is weak.
   const etag = typeof copy.body === 'string' ? `W/${copy.etag}` : copy.etag;
-  reply.header('etag', etag).header('cache-control', 'public, max-age=60');
+  const life = copy.isPrivate ? 'private, no-cache' : 'public, max-age=60';
+  reply.header('etag', etag).header('cache-control', life);
   if (matches(req.headers['if-none-match'], copy.etag)) return reply.code(304).send();
   reply.type(copy.type);
   return copy.body;

@@ -1,7 +1,11 @@
+import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalog, Kind, Model } from '../core/catalog.ts';
 import { catalogEntry } from '../core/catalog-entry.ts';
 import { ApiError } from '../core/errors.ts';
+import { hashKey, parseAuthorization } from '../core/key.ts';
+import { findModels } from '../db/keys.ts';
+import { headerValues } from '../lib/headers.ts';
 import { nearest } from '../lib/nearest.ts';
 import { cached } from './cached.ts';
 import type { HttpDeps } from './deps.ts';
@@ -36,7 +40,7 @@ function listOf(entries: string[]): string {
 
 const kinds = ['video', 'image', 'text'] satisfies Kind[];
 
-/** GET /models?kind= */
+/** GET /models?kind=: with a key that is kept to some models, those only. */
 export async function list(
   req: FastifyRequest,
   reply: FastifyReply,
@@ -45,10 +49,24 @@ export async function list(
   const catalog = deps.catalog();
   const { version, list: whole, entries } = render(catalog);
   const kind = optionalOneOf(req.query as Query, 'kind', kinds);
-  if (kind === null) return cached(req, reply, { etag: version, type, body: whole });
-  const ids = [...catalog.models.values()].filter((model) => model.kind === kind);
-  const body = listOf(ids.map(({ id }) => entries.get(id)!));
-  return cached(req, reply, { etag: version, type, body });
+  const allowed = await allowedModels(req, deps);
+  // Else a cache between us could hand the list of one caller to another.
+  reply.header('vary', 'authorization');
+  if (kind === null && allowed === null)
+    return cached(req, reply, { etag: version, type, body: whole });
+  const shown = [...catalog.models.values()].filter(
+    ({ id, kind: of }) => (kind ?? of) === of && (allowed?.includes(id) ?? true),
+  );
+  const body = listOf(shown.map(({ id }) => entries.get(id)!));
+  if (allowed === null) return cached(req, reply, { etag: version, type, body });
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+  return cached(req, reply, { etag, type, body, isPrivate: true });
+}
+
+/** Null: all. A key is not needed here, so one that is not known is no fault. */
+async function allowedModels(req: FastifyRequest, { db }: HttpDeps): Promise<string[] | null> {
+  const key = parseAuthorization(headerValues(req.raw.rawHeaders, 'authorization'));
+  return key === null ? null : findModels(db, hashKey(key));
 }
 
 /** GET /models/{model_id} */

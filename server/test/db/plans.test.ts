@@ -155,6 +155,7 @@ const asked: Record<string, Ask> = {
   'one key of an account': (c) => keys.find(c, sample.account, sample.key),
   'the studio key of an account': (c) => keys.findStudio(c, sample.account),
   'whether an account has many keys': (c) => keys.hasLiving(c, sample.account, 1_000),
+  'the models of a key': (c) => keys.findModels(c, sample.hash),
   'find a key': (c) => keys.findLiving(c, sample.hash),
   'find an account': (c) => accounts.find(c, sample.account),
   'list accounts': (c) => accounts.list(c, { limit: 20, before: sample.account }),

@@ -2,11 +2,12 @@ import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { rawSql } from '../../src/lib/sql.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { fakeCatalog, startService, type Service } from '../kit/service.ts';
 import { until } from '../kit/until.ts';
 
-/** The catalog as callers see it: without a key, cacheable, by its exact ids. */
+/** The catalog as callers see it: without a key or with one, cacheable, by its exact ids. */
 
 let service: Service;
 before(async () => {
@@ -148,6 +149,43 @@ describe('one entry', () => {
       assert.equal(reply.headers.get('etag'), null);
     });
   }
+});
+
+describe('with a key', () => {
+  const listed = async (key: string, query = '') => {
+    const { status, body, headers } = await service.call('GET', `/v1/models${query}`, { key });
+    assert.equal(status, 200);
+    return { ids: body.data.map(({ id }: { id: string }) => id), headers };
+  };
+
+  test('that is kept to some models, the list has those only, from the next call on', async () => {
+    const all = (await get('/v1/models')).body.data.map(({ id }: { id: string }) => id);
+    const { key, key_id } = await service.account({ models: ['fake/image', 'fake/chat'] });
+    const { ids, headers } = await listed(key);
+    assert.deepEqual(ids, ['fake/image', 'fake/chat']);
+    assert.deepEqual((await listed(key, '?kind=text')).ids, ['fake/chat']);
+    assert.equal(headers.get('cache-control'), 'private, no-cache');
+    const etag = headers.get('etag')!;
+    assert.notEqual(etag, (await get('/v1/models')).headers.get('etag'));
+    const kept = { key, headers: { 'if-none-match': etag } };
+    assert.equal((await service.call('GET', '/v1/models', kept)).status, 304);
+    await service.db.run(rawSql(`update keys set models = '{fake/image}' where id = $1`, [key_id]));
+    assert.deepEqual((await service.call('GET', '/v1/models', kept)).body.data.length, 1);
+    await service.db.run(rawSql('update keys set models = null where id = $1', [key_id]));
+    assert.deepEqual((await listed(key)).ids, all);
+  });
+
+  test('that is unknown, wrong or revoked, it is the list for everybody', async () => {
+    const all = (await get('/v1/models')).text;
+    const { key, key_id } = await service.account({ models: ['fake/image'] });
+    await service.db.run(rawSql('update keys set revoked_at = now() where id = $1', [key_id]));
+    for (const each of [key, 'sk-1234'])
+      assert.equal((await service.call('GET', '/v1/models', { key: each })).text, all);
+    const { headers } = await service.call('GET', '/v1/models', { key });
+    assert.equal(headers.get('cache-control'), 'public, max-age=60');
+    assert.match(headers.get('vary')!, /authorization/, 'no cache mixes the two up');
+    assert.match((await get('/v1/models')).headers.get('vary')!, /authorization/);
+  });
 });
 
 describe('caching', () => {

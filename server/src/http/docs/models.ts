@@ -73,7 +73,8 @@ export const listModels: RouteDocs = {
   tag: 'Catalog',
   summary: 'List the models',
   description:
-    'Every model that can be used now, with its price, limits and input schema. No key needed. ' +
+    'Every model that can be used now, with its price, limits and input schema. No key needed; ' +
+    'with a key that is kept to some models, those only. ' +
     'Also what stock OpenAI clients call to list models.',
   parameters: [
     { name: 'kind', in: 'query', description: 'Only models of this kind.', schema: ref('Kind') },
