@@ -55,6 +55,8 @@ export type Model = {
   max_prompt_tokens?: number;
   /** Text models: prompt tokens at most. */
   context_tokens?: number;
+  /** Text models, only where it is so: a prompt that may have more than `context_tokens`, by the bound that is reserved, is refused. */
+  refuse_longer_prompts?: true;
   /** Text models: completion tokens at most. */
   max_output_tokens?: number;
   /** Text models: what is reserved for a picture in the prompt, in tokens. */

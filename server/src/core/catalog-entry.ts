@@ -44,6 +44,8 @@ export interface CatalogEntry {
   max_prompt_tokens?: number;
   /** Text rows only. */
   context_tokens?: number;
+  /** Only where it is so. */
+  refuse_longer_prompts?: true;
   max_output_tokens?: number;
   image_tokens?: number;
   on_disconnect?: OnDisconnect;
@@ -93,6 +95,7 @@ export function catalogEntry(model: Model, price_ppm = LIST_PPM): CatalogEntry {
     ...(model.max_prompt_tokens !== null && { max_prompt_tokens: model.max_prompt_tokens }),
     ...(kind === 'text' && {
       context_tokens: model.context_tokens,
+      ...(model.refuse_longer_prompts && { refuse_longer_prompts: true as const }),
       max_output_tokens: model.max_output_tokens,
       image_tokens: model.image_tokens,
       on_disconnect: model.on_disconnect,

@@ -106,6 +106,7 @@ interface RowForm extends UpstreamForm {
   hidden_tokens?: boolean;
   input_modalities?: Modality[];
   context_tokens?: number;
+  refuse_longer_prompts?: boolean;
   max_output_tokens?: number;
   image_tokens?: number;
 }
@@ -340,6 +341,7 @@ function modelOf(row: RowForm, file: FileForm): Model {
     checked_on: row.checked_on ?? null,
     max_output_tokens: row.max_output_tokens ?? 0,
     context_tokens: row.context_tokens ?? 0,
+    refuse_longer_prompts: row.refuse_longer_prompts ?? false,
     image_tokens: row.image_tokens ?? boundRule.per_image,
   };
 }

@@ -88,6 +88,7 @@ describe('a row', () => {
       checked_on: null,
       max_output_tokens: 0,
       context_tokens: 0,
+      refuse_longer_prompts: false,
       image_tokens: 4_096,
     });
     assert.equal(rowOf(video).job_age_seconds, 3600);

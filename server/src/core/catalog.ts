@@ -165,6 +165,8 @@ export interface Model {
   /** Chat only: the model's own ceiling of completion tokens, and of prompt tokens. */
   max_output_tokens: number;
   context_tokens: number;
+  /** Chat only: a prompt whose bound is longer is refused, as the model would take and bill it. */
+  refuse_longer_prompts: boolean;
   /** Chat only: what one picture in the prompt costs at most. */
   image_tokens: number;
 }

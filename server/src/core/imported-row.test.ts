@@ -38,6 +38,7 @@ const chat = (more: Partial<ChatOffer> = {}): ChatOffer => ({
   description: '',
   kind: 'text',
   context_tokens: 8192,
+  is_cut: false,
   max_output_tokens: 4096,
   notes: [],
   price: { unit: '1M tokens', counted: 'tokens', cost: micro('0.1'), cost_output: micro('0.3') },
@@ -64,6 +65,11 @@ test('money is exact, and rounded up once', () => {
     const { row } = made(image(cost), { margin: parseDecimal(margin) });
     assert.deepEqual([row.cost_usd, row.price], [cost_usd, { unit: 'image', usd }], cost);
   }
+});
+
+test('a chat row that ends before its model refuses longer prompts', () => {
+  assert.equal(made(chat({ is_cut: true })).row.refuse_longer_prompts, true);
+  assert.equal('refuse_longer_prompts' in made(chat()).row, false);
 });
 
 test('chat has a price for either side, and its own name behind an id of ours', () => {

@@ -64,7 +64,7 @@ function head(offer: Offer, id: string, task: string, { day }: ImportTerms): Jso
 }
 
 function chatRow(offer: ChatOffer, id: string, terms: ImportTerms): ImportedRow | string {
-  const { price, model, context_tokens, max_output_tokens } = offer;
+  const { price, model, context_tokens, is_cut, max_output_tokens } = offer;
   if (price === null || price.cost_output === null) return 'no price is told for it';
   const { cost, cost_output } = price;
   const usd = {
@@ -77,6 +77,7 @@ function chatRow(offer: ChatOffer, id: string, terms: ImportTerms): ImportedRow 
     cost_input_usd: roundedUp(cost),
     cost_output_usd: roundedUp(cost_output),
     context_tokens,
+    ...(is_cut && { refuse_longer_prompts: true }),
     max_output_tokens,
     // No list says whether a model thinks unseen.
     hidden_tokens: true,

@@ -16,6 +16,8 @@ interface OfferBase {
 export interface ChatOffer extends OfferBase {
   kind: 'text';
   context_tokens: number;
+  /** The model takes longer prompts at another price. */
+  is_cut: boolean;
   max_output_tokens: number;
   /** What a reader of the row should know. */
   notes: string[];

@@ -108,12 +108,16 @@ export function estimatePromptTokens(
   return promptTokens(prompt, context_tokens, { rule, text: boundTokens });
 }
 
-/** What to reserve for a prompt of this model, pictures as its row says. */
+/**
+ * What to reserve for a prompt of this model, pictures as its row says: at most `enough`, the
+ * model's window.
+ */
 export function boundPromptTokens(
   prompt: Prompt,
   { context_tokens, image_tokens }: { context_tokens: number; image_tokens: number },
+  enough: number = context_tokens,
 ): number {
-  return estimatePromptTokens(prompt, context_tokens, { ...boundRule, per_image: image_tokens });
+  return estimatePromptTokens(prompt, enough, { ...boundRule, per_image: image_tokens });
 }
 
 /**

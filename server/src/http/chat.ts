@@ -129,18 +129,31 @@ function textModel(id: string, deps: HttpDeps): Model {
   return model;
 }
 
-/** The most that a call can cost, and the tokens that its reply may have for it. */
+/**
+ * The most that a call can cost, and the tokens that its reply may have for it. Throws
+ * `bad_messages` for a prompt that may be longer than what the model is sold for.
+ */
 export function ceiling(
   wanted: Chat,
   model: Model,
   { price_ppm }: Pick<Caller, 'price_ppm'>,
 ): { max_tokens: number; quote: Quote } {
   const max_tokens = Math.min(wanted.max_tokens ?? maxTokensDefault, model.max_output_tokens);
-  const input_tokens = boundPromptTokens(wanted.body, model);
+  const { context_tokens, refuse_longer_prompts } = model;
+  const counted = boundPromptTokens(wanted.body, model, context_tokens + 1);
+  if (refuse_longer_prompts && counted > context_tokens) throw tooLong(model);
+  const input_tokens = Math.min(counted, context_tokens);
   return {
     max_tokens,
     quote: price(model, { input_tokens, output_tokens: max_tokens }, price_ppm),
   };
+}
+
+function tooLong({ id, context_tokens }: Model): ApiError {
+  return badMessages(
+    'messages',
+    `may count as more than ${context_tokens} tokens, the most that ${id} takes; send less text, or no file`,
+  );
 }
 
 /** What would be reserved for a chat call, without making it. */

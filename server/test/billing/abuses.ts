@@ -3,8 +3,8 @@ import { deliveredQuantity } from '../../src/core/delivered.ts';
 import { isMediaField } from '../../src/core/media-input.ts';
 import { upstreamInput, validateInput } from '../../src/core/model-input.ts';
 import { charge, price } from '../../src/core/price.ts';
-import type { Bill, Biller } from '../upstreams/fakes/kit.ts';
-import { addedValue, NotTaken } from './bill.ts';
+import type { Biller } from '../upstreams/fakes/kit.ts';
+import { addedValue, billOrNull } from './bill.ts';
 
 /** The ways in which a caller can use a media row, or abuse it. */
 
@@ -180,16 +180,6 @@ function worstInput(row: Model, wares: Wares, biller: Biller, files: Map<string,
     }
   }
   return worst;
-}
-
-/** Null where the vendor would not take such an input. */
-function billOrNull(bill: () => Bill): Bill | null {
-  try {
-    return bill();
-  } catch (error) {
-    if (error instanceof NotTaken) return null;
-    throw error;
-  }
 }
 
 function isTaken(row: Model, input: Input): boolean {

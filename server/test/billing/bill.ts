@@ -32,6 +32,16 @@ export function ruleOf(upstream: string, model: string): VendorRule | undefined 
 /** The vendor does not take the input, and so bills nothing. */
 export class NotTaken extends Error {}
 
+/** Null where the vendor would not take such an input. */
+export function billOrNull<B>(bill: () => B): B | null {
+  try {
+    return bill();
+  } catch (error) {
+    if (error instanceof NotTaken) return null;
+    throw error;
+  }
+}
+
 /** Throws for a model that the table does not have. */
 export function billerOf(upstream: string): Biller {
   return ({ model, input }, files) => {

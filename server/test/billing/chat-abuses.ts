@@ -78,6 +78,12 @@ export const chatAbuses: readonly ChatAbuse[] = [
     leaves: 1,
     silent: true,
   },
+  {
+    name: 'longer prompt than the row has',
+    body: (row) => asked('7'.repeat(row.context_tokens + 50_000)),
+    leaves: null,
+    refusable: true,
+  },
   { name: 'unknown fields', body: () => ({ ...question, ...added }), leaves: null },
   {
     name: 'pictures in full detail',

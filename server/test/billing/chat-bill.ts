@@ -1,4 +1,4 @@
-import { addedValue, wordTokens } from './bill.ts';
+import { addedValue, NotTaken, wordTokens } from './bill.ts';
 import { chatRules } from './chat-rules.ts';
 
 /** Works out what a vendor takes for a chat, whoever reads the reply. */
@@ -16,12 +16,13 @@ const pictureTokens = { high: 2_500, original: 10_000 };
 
 /**
  * The most that a vendor may take for a reply in which `said` can be seen: a model that can thinks
- * until the tokens asked for are used up. A server of one's own is billed by nobody.
+ * until the tokens asked for are used up. A server of one's own is billed by nobody. Throws
+ * `NotTaken` for a prompt that is longer than the vendor takes.
  */
 export function chatBillOf(upstream: string, body: Json, said: string): ChatBill {
   const rule = chatRules.find(({ of }) => of === upstream);
   const most = Number(body.max_completion_tokens ?? body.max_tokens ?? 128_000);
-  const thinks = rule?.models[body.model]?.[2] === 'thinks';
+  const thinks = rule?.models[body.model]?.[3] === 'thinks';
   const completion_tokens = thinks ? most : Math.min(most, wordTokens(said));
   const parts = partsOf(body);
   const sounds = parts.filter(({ type }) => type === 'input_audio');
@@ -30,14 +31,17 @@ export function chatBillOf(upstream: string, body: Json, said: string): ChatBill
   if (!rule) return { prompt_tokens, completion_tokens, usd: 0 };
   const rate = rule.models[body.model];
   if (!rate) throw new Error(`no rule of ${upstream} for ${body.model}: add it to chat-rules.ts`);
-  const [input, output] = rate;
+  const [input, output, window] = rate;
+  const [takes, usual, dearer] = typeof window === 'number' ? [window, window, 1] : window;
+  if (prompt_tokens > takes) throw new NotTaken(`it takes ${takes} tokens`);
   const text = JSON.stringify(body);
   const written = text.includes('cache_control') ? (rule.cache_write ?? 1) : 1;
   const tokens = (prompt_tokens - soundTokens) * input * written;
   const sound = soundTokens * (rule.audio ?? input);
   const pages = (rule.page ?? 0) * pagesIn(parts);
   const added = text.split(`:${addedValue}`).length - 1;
-  const usd = (tokens + sound + completion_tokens * output) / 1e6 + pages + added;
+  const times = prompt_tokens > usual ? dearer : 1;
+  const usd = ((tokens + sound + completion_tokens * output) * times) / 1e6 + pages + added;
   return { prompt_tokens, completion_tokens, usd };
 }
 

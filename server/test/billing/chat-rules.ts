@@ -3,11 +3,21 @@
  * it was read. Kept apart from the catalog's costs, as `rules.ts` is.
  */
 
+export type ModelRule = readonly [
+  input: number,
+  output: number,
+  window: number | readonly [takes: number, usual: number, dearer: number],
+  thinks?: 'thinks',
+];
+
 export interface ChatRule {
   /** The upstream's name, and its model's names. */
   of: string;
-  /** US dollars for a million tokens, by model: prompt, completion; and whether it thinks unseen. */
-  models: Readonly<Record<string, readonly [input: number, output: number, thinks?: 'thinks']>>;
+  /**
+   * US dollars for a million tokens, by model: prompt, completion; the longest prompt that it takes,
+   * and the longest that costs no more; and whether it thinks unseen.
+   */
+  models: Readonly<Record<string, ModelRule>>;
   /** Times the prompt's price, for what a caller has written to the vendor's cache. */
   cache_write?: number;
   /** US dollars for a million tokens of sound; left out: as the prompt. */
@@ -17,17 +27,20 @@ export interface ChatRule {
   read: string;
 }
 
+/** OpenAI's of 1,050,000 tokens: above 272,000 a prompt costs twice as much. */
+const million = [1_050_000, 272_000, 2] as const;
+
 export const chatRules: readonly ChatRule[] = [
   {
     of: 'openai',
     models: {
-      'gpt-5.4': [2.5, 15, 'thinks'],
-      'gpt-5.4-mini': [0.75, 4.5, 'thinks'],
-      'gpt-5.2': [1.75, 14, 'thinks'],
+      'gpt-5.4': [2.5, 15, million, 'thinks'],
+      'gpt-5.4-mini': [0.75, 4.5, 272_000, 'thinks'],
+      'gpt-5.2': [1.75, 14, 272_000, 'thinks'],
       // With 1.25 times the listed price of a prompt, since its cache is written unasked.
-      'gpt-6.1-sol': [2.5, 10, 'thinks'],
-      'gpt-6.1-terra': [1.25, 5, 'thinks'],
-      'gpt-6-luna': [0.125, 0.5, 'thinks'],
+      'gpt-6.1-sol': [2.5, 10, million, 'thinks'],
+      'gpt-6.1-terra': [1.25, 5, million, 'thinks'],
+      'gpt-6-luna': [0.125, 0.5, million, 'thinks'],
     },
     read:
       'developers.openai.com/api/docs/pricing and /docs/guides/prompt-caching, of the last three ' +
@@ -36,23 +49,23 @@ export const chatRules: readonly ChatRule[] = [
   {
     of: 'openrouter',
     models: {
-      'anthropic/claude-sonnet-5.5': [2, 10, 'thinks'],
-      'anthropic/claude-haiku-5.5': [0.1, 0.5, 'thinks'],
-      'anthropic/claude-sonnet-5': [2, 10, 'thinks'],
-      'anthropic/claude-sonnet-4.6': [3, 15, 'thinks'],
-      'anthropic/claude-haiku-4.5': [1, 5, 'thinks'],
-      'openai/gpt-5.2': [1.75, 14, 'thinks'],
+      'anthropic/claude-sonnet-5.5': [2, 10, 1_000_000, 'thinks'],
+      'anthropic/claude-haiku-5.5': [0.1, 0.5, [1_000_000, 100_000, 5], 'thinks'],
+      'anthropic/claude-sonnet-5': [2, 10, 1_000_000, 'thinks'],
+      'anthropic/claude-sonnet-4.6': [3, 15, [1_000_000, 200_000, 2], 'thinks'],
+      'anthropic/claude-haiku-4.5': [1, 5, 200_000, 'thinks'],
+      'openai/gpt-5.2': [1.75, 14, 272_000, 'thinks'],
       // With the writing to OpenAI's cache, as above.
-      'openai/gpt-6.1-terra': [1.25, 5, 'thinks'],
-      'openai/gpt-6-luna': [0.125, 0.5, 'thinks'],
+      'openai/gpt-6.1-terra': [1.25, 5, million, 'thinks'],
+      'openai/gpt-6-luna': [0.125, 0.5, million, 'thinks'],
       // Half of that until the end of 2026.
-      'google/gemini-3.8-flash': [1.5, 7.5, 'thinks'],
+      'google/gemini-3.8-flash': [1.5, 7.5, 1_048_576, 'thinks'],
       // At DeepSeek's own peak hours.
-      'deepseek/deepseek-v4.1-flash': [0.3, 1.2, 'thinks'],
-      'qwen/qwen3.6-plus': [0.325, 1.95, 'thinks'],
+      'deepseek/deepseek-v4.1-flash': [0.3, 1.2, 1_048_576, 'thinks'],
+      'qwen/qwen3.6-plus': [0.325, 1.95, [1_000_000, 256_000, 2], 'thinks'],
       // By the hour of the day 0.43 to 0.50, and 1.74 to 2.00.
-      'z-ai/glm-4.6': [0.5, 2, 'thinks'],
-      'z-ai/glm-5.3': [1.4, 4.4, 'thinks'],
+      'z-ai/glm-4.6': [0.5, 2, 202_800, 'thinks'],
+      'z-ai/glm-5.3': [1.4, 4.4, 1_048_576, 'thinks'],
     },
     // Anthropic's, for an hour.
     cache_write: 2,
@@ -67,20 +80,20 @@ export const chatRules: readonly ChatRule[] = [
   {
     of: 'groq',
     models: {
-      'openai/gpt-oss-120b': [0.15, 0.6, 'thinks'],
-      'openai/gpt-oss-20b': [0.075, 0.3, 'thinks'],
-      'qwen/qwen3.8-27b': [0.8, 4, 'thinks'],
+      'openai/gpt-oss-120b': [0.15, 0.6, 131_072, 'thinks'],
+      'openai/gpt-oss-20b': [0.075, 0.3, 131_072, 'thinks'],
+      'qwen/qwen3.8-27b': [0.8, 4, 131_072, 'thinks'],
     },
     read: 'groq.com/pricing, as copies of August and September 2026 have it, 2026-11-22',
   },
   {
     of: 'together',
     models: {
-      'meta-llama/Llama-3.3-70B-Instruct-Turbo': [1.04, 1.04],
-      'openai/gpt-oss-120b': [0.15, 0.6, 'thinks'],
-      'openai/gpt-oss-20b': [0.05, 0.2, 'thinks'],
-      'moonshotai/Kimi-K3': [3, 15, 'thinks'],
-      'zai-org/GLM-5.3': [1.4, 4.4, 'thinks'],
+      'meta-llama/Llama-3.3-70B-Instruct-Turbo': [1.04, 1.04, 131_072],
+      'openai/gpt-oss-120b': [0.15, 0.6, 131_072, 'thinks'],
+      'openai/gpt-oss-20b': [0.05, 0.2, 131_072, 'thinks'],
+      'moonshotai/Kimi-K3': [3, 15, 262_144, 'thinks'],
+      'zai-org/GLM-5.3': [1.4, 4.4, 202_752, 'thinks'],
     },
     read: 'together.ai/pricing, as a copy of 2026-09-17 has it, 2026-11-22',
   },

@@ -11,6 +11,7 @@ import { until } from '../kit/until.ts';
 import { setFront, type Answer, type Call } from '../upstreams/fakes/kit.ts';
 import { chunkOf, eventsOf, replyOf } from '../upstreams/fakes/openai-chat.ts';
 import { fakeOpenai, type FakeOpenai } from '../upstreams/fakes/openai.ts';
+import { billOrNull } from './bill.ts';
 import { chatBillOf, type ChatBill } from './chat-bill.ts';
 import { visible, type ChatAbuse } from './chat-abuses.ts';
 import type { Outcome } from './world.ts';
@@ -71,7 +72,8 @@ export async function openChatWorld(
 
   function answerOf(upstream: string, call: Call): Answer {
     const body = call.json();
-    const bill = chatBillOf(upstream, body, visible.join(''));
+    const bill = billOrNull(() => chatBillOf(upstream, body, visible.join('')));
+    if (bill === null) return { status: 400, json: { error: { message: 'prompt is too long' } } };
     journal.set(body.messages[0].content, bill);
     const { prompt_tokens, completion_tokens } = bill;
     const told = { prompt_tokens, completion_tokens };

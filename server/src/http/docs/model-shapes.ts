@@ -66,6 +66,12 @@ const modelFields: Record<string, Schema> = {
   },
   max_prompt_tokens: integer('Only where there is a limit: tokens of the field `prompt` at most.'),
   context_tokens: integer('Text models: prompt tokens at most.'),
+  refuse_longer_prompts: {
+    type: 'boolean',
+    enum: [true],
+    description:
+      'Text models, only where it is so: a prompt that may have more than `context_tokens`, by the bound that is reserved, is refused.',
+  },
   max_output_tokens: integer('Text models: completion tokens at most.'),
   image_tokens: integer('Text models: what is reserved for a picture in the prompt, in tokens.'),
   on_disconnect: {
@@ -146,6 +152,7 @@ export const schemas: Record<string, Schema> = {
     'charged',
     'max_prompt_tokens',
     'context_tokens',
+    'refuse_longer_prompts',
     'max_output_tokens',
     'image_tokens',
     'on_disconnect',

@@ -45,11 +45,13 @@ function offerOf(model: string, entry: Json): ChatOffer | LeftOut {
   const { dearer_from } = price;
   const context_tokens = dearer_from === null ? window : Math.min(window, dearer_from - 1);
   const max_output_tokens = Math.min(tokens(top.max_completion_tokens) ?? window, window);
-  const notes = notesOf(entry, context_tokens < window);
+  const is_cut = context_tokens < window;
+  const notes = notesOf(entry, is_cut);
   // A variant such as :free is no part of an id.
   const id = model.replaceAll(':', '-');
   const texts = { name: text(name) || model, description: text(description) };
-  return { kind: 'text', model, id, ...texts, price, context_tokens, max_output_tokens, notes };
+  const tokensOf = { context_tokens, is_cut, max_output_tokens };
+  return { kind: 'text', model, id, ...texts, price, ...tokensOf, notes };
 }
 
 function writes({ architecture }: Json): boolean {
@@ -58,7 +60,7 @@ function writes({ architecture }: Json): boolean {
 }
 
 function notesOf({ pricing }: Json, isCut: boolean): string[] {
-  const notes = isCut ? ['Longer prompts cost more there, so the row ends before.'] : [];
+  const notes = isCut ? ['Longer prompts cost more there, so the row refuses them.'] : [];
   const { image, audio } = isObject(pricing) ? pricing : {};
   const extra = [...(charged(image) ? ['pictures'] : []), ...(charged(audio) ? ['sound'] : [])];
   if (extra.length > 0)
