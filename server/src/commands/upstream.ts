@@ -14,7 +14,7 @@ export async function list(context: Context): Promise<void> {
   const restingOf = (name: string) => models.filter(({ upstream }) => upstream === name);
   const cells = rows.flatMap((row) => [
     cellsOf(row, setUp(defined.get(row.name)), restingOf(row.name).length),
-    ...restingOf(row.name).map((model) => [`  ${model.model}`, '', '', '', '', ...troubles(model)]),
+    ...restingOf(row.name).map(cellsOfModel),
   ]);
   const figures = ['WAITING', 'OLDEST', 'IN USE', 'RESTS FOR', 'FAILURES'];
   const shown = rows.map((row) => view(row, defined.get(row.name), restingOf(row.name)));
@@ -36,6 +36,11 @@ function cellsOf(row: queue.UpstreamState, isSetUp: boolean, restingModels: numb
     isPartly ? counted(restingModels, 'model') : restsFor!,
     ...others,
   ];
+}
+
+function cellsOfModel({ model, stopped, ...row }: queue.RestingModel): string[] {
+  const [restsFor, ...others] = troubles(row);
+  return [`  ${model}`, '', '', '', '', stopped ? 'stopped' : restsFor!, ...others];
 }
 
 type Troubles = Pick<
@@ -97,7 +102,7 @@ function view(
     resting_until: until(resting_seconds),
     resting_models: resting.map(({ upstream: _upstream, resting_seconds: left, ...model }) => ({
       ...model,
-      resting_until: until(left),
+      resting_until: model.stopped ? null : until(left),
     })),
   };
 }

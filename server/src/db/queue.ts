@@ -382,6 +382,8 @@ export interface RestingModel {
   /** The upstream's own name of it. */
   model: string;
   resting_seconds: number;
+  /** An operator stopped it: it waits for an operator, not for an end. */
+  stopped: boolean;
   failures: number;
   last_error: string | null;
   last_error_at: Date | null;
@@ -392,7 +394,7 @@ const restingModelsMax = 1_000;
 /** Models of these upstreams that rest, in order of name. */
 export function restingModels(db: Connection, upstreams: string[]): Promise<RestingModel[]> {
   return db.run<RestingModel>(sql`
-    select name as upstream, model, failures, last_error, last_error_at,
+    select name as upstream, model, stopped, failures, last_error, last_error_at,
       extract(epoch from paused_until - now())::float8 as resting_seconds
     from upstreams where name = any(${upstreams}::text[]) and model <> '' and paused_until > now()
     order by name, model limit ${restingModelsMax}`);

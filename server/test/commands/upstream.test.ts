@@ -148,7 +148,12 @@ test('upstream list shows when an upstream last failed, and which of its models 
   assert.ok(near(fal.last_error_at), fal.last_error_at);
   const [{ resting_until, last_error_at, ...gone }, ...more] = fal.resting_models;
   assert.deepEqual(more, [], 'the other model rests as well');
-  const about = { model: 'fal-ai/gone', failures: 1, last_error: 'fal-ai/gone: model' };
+  const about = {
+    model: 'fal-ai/gone',
+    stopped: false,
+    failures: 1,
+    last_error: 'fal-ai/gone: model',
+  };
   assert.deepEqual(gone, about);
   assert.ok(near(last_error_at), last_error_at);
   const left = (Date.parse(resting_until) - Date.now()) / 1000;

@@ -161,6 +161,38 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
       await service.work();
     });
 
+    test(`show a paused model once, and stop and resume one, ${name}`, async () => {
+      const message = 'no such model: image';
+      await service.db.run(rawSql('delete from upstreams'));
+      await service.db.run(
+        rawSql(
+          `insert into upstreams (name, model, failures, last_error, last_error_at, paused_until)
+           values ('lossy', '', 1, $1, now(), null),
+             ('lossy', 'gone', 1, $1, now(), now() + interval '5 min')`,
+          [message],
+        ),
+      );
+      await at('/operator/catalog/row/fake/image', options, async (page) => {
+        const state = page.getByText(say('Stopped', 'Снята с продажи'), { exact: true });
+        await page.getByRole('button', { name: say('Stop selling', 'Снять с продажи') }).click();
+        await state.first().waitFor();
+        await checked(page, `catalog-stopped-${name}`);
+        await page.goto(`${originOf(service)}/operator/upstreams`);
+        const card = page.getByRole('article', { name: 'lossy', exact: true });
+        await card.getByText(say('1 model paused', '1 модель на паузе')).waitFor();
+        assert.equal(await card.getByText(message).count(), 1, 'its error is shown once');
+        const works = card.getByText(say('Working', 'Работает'), { exact: true });
+        assert.equal(await works.count(), 0, 'nor does it seem to work');
+        const stopped = page.getByRole('article', { name: 'fake', exact: true });
+        await stopped.getByText(say('stopped by an operator', 'остановлена оператором')).waitFor();
+        assert.equal(await stopped.getByText(/21\d\d/).count(), 0, 'it has no end');
+        await checked(page, `upstreams-paused-${name}`);
+        await stopped.getByRole('button', { name: say('Resume', 'Возобновить') }).click();
+        await stopped.getByText(say('Working', 'Работает'), { exact: true }).waitFor();
+      });
+      await service.db.run(rawSql('delete from upstreams'));
+    });
+
     test(`show the queue, and cancel a request of somebody else, ${name}`, async () => {
       fake.behave = { poll: () => ({ state: 'running', progress: 0.4 }) };
       await submit('fake/image');
@@ -254,6 +286,56 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
     });
   }
 
+  for (const [name, options] of sights) {
+    const isRussian = options.language === 'ru';
+    const say = (en: string, ru: string) => (isRussian ? ru : en);
+
+    test(`show starts that were left, and resolve all of an upstream, ${name}`, async () => {
+      lossy.behave = { start: () => ({ outcome: 'unknown', message: 'answered 502' }) };
+      const ids = [await submit('lossy/next'), await submit('lossy/next')];
+      for (let round = 0; round < 4; round++) {
+        await service.work();
+        await service.wakeAll();
+      }
+      const charged = await service.balance(customer);
+      await at(`/operator/requests/${ids[0]}`, options, async (page) => {
+        await page.getByText(say('The next upstream was tried', 'Опробован следующий')).waitFor();
+        await checked(page, `request-left-${name}`);
+      });
+      await at('/operator/unknown', options, async (page) => {
+        for (const id of ids) {
+          const card = page.getByRole('listitem').filter({ hasText: id });
+          const why = say('and the next upstream was tried', 'опробован следующий апстрим');
+          await card.getByText(why).waitFor();
+        }
+        await checked(page, `unknown-left-${name}`);
+        const sum = page.getByRole('listitem').filter({ hasText: /^lossy · / });
+        await sum.getByRole('button', { name: say('Resolve all', 'Решить все') }).click();
+        const dialog = page.getByRole('dialog');
+        await dialog.getByText(say('The upstream ran it', 'Апстрим его выполнил')).waitFor();
+        await checked(page, `unknown-all-${name}`);
+        const cost = say('What each of them took from you', 'Сколько каждый взял с вас');
+        await dialog.getByLabel(cost).fill('0.004');
+        await dialog.getByRole('button', { name: say('Note it', 'Записать') }).click();
+        await page.getByText(say('outcomes resolved', 'исхода')).first().waitFor();
+        await sum.waitFor({ state: 'detached' });
+      });
+      const costs = await service.db.run<{ cost: bigint }>(
+        rawSql(
+          `select cost_usd_micro as cost from attempts
+           where request_id = any($1::uuid[]) and left_at is not null`,
+          [`{${ids.join(',')}}`],
+        ),
+      );
+      assert.deepEqual(
+        costs.map(({ cost }) => cost),
+        [4000n, 4000n],
+      );
+      assert.deepEqual(await service.balance(customer), charged, 'no customer pays for it');
+      lossy.behave = {};
+    });
+  }
+
   test('do not exist for who is no operator', async () => {
     const other = await person(service, { [customer.account_id]: 'owner' });
     const { page, context } = await enter(browser, originOf(service), other);
@@ -268,4 +350,7 @@ const lossyRow = `upstream: lossy
 models:
   - { id: lossy/image, kind: image, task: text-to-image, name: Lossy, price: { unit: image, usd: "0.05" }, cost_usd: "0.04",
       input_schema: { type: object, properties: { prompt: { type: string } } }, example: { prompt: a cat } }
+  - { id: lossy/next, kind: image, task: text-to-image, name: Lossy and another, price: { unit: image, usd: "0.05" },
+      input_schema: { type: object, properties: { prompt: { type: string } } }, example: { prompt: a cat },
+      on_lost: next, upstreams: [{ upstream: lossy, model: m }, { upstream: fake, model: image }] }
 `;

@@ -102,7 +102,12 @@ function Selling({ row, changed }: { row: Detail; changed: () => void }) {
   );
   if (!row.stopped) return <Group>{button}</Group>;
   return (
-    <Alert color="orange" title={t('is_stopped')} icon={<IconPlayerPause size={18} />}>
+    <Alert
+      color="yellow"
+      variant="light"
+      title={t('is_stopped')}
+      icon={<IconPlayerPause size={18} />}
+    >
       <Stack gap="sm" align="flex-start">
         {t('stopped_text')}
         {button}
@@ -129,7 +134,7 @@ export function CatalogRow() {
         </Group>
       </Anchor>
       <PageTitle title={row?.name ?? id} {...(row && { text: row.description })}>
-        {row && <StateBadge row={row} />}
+        {row && !row.stopped && <StateBadge row={row} />}
       </PageTitle>
       {error && <Failure error={error} retry={() => void found.refetch()} />}
       {!row && !error && <Skeleton h={280} />}

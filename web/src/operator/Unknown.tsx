@@ -248,7 +248,7 @@ function Facts({ doubt }: { doubt: Doubt }) {
   const end = isOpen ? doubt.deadline_at : completed_at;
   const why = doubt.error_code === 'timeout' ? 'why_timeout' : 'why_lost';
   return (
-    <SimpleGrid cols={{ base: 2, md: 4 }} spacing="xs" verticalSpacing="xs">
+    <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="xs" verticalSpacing="xs">
       <Fact label={t('account')}>
         <Anchor
           component={Link}

@@ -60,7 +60,7 @@ export interface Upstream extends Trouble {
   waiting_more: boolean;
   oldest_seconds: number | null;
   in_use: number;
-  resting_models: (Trouble & { model: string })[];
+  resting_models: (Trouble & { model: string; stopped: boolean })[];
   last_hour: Pace;
   last_day: Pace;
   cost_today_usd_micro: string;
@@ -77,7 +77,7 @@ export function UpstreamCard({ upstream }: { upstream: Upstream }) {
       <Group justify="space-between" align="flex-start" gap="sm" mb="md">
         <Head upstream={upstream} />
         <Group gap="xs">
-          {upstream.resting_until !== null && <Wake name={upstream.name} />}
+          {upstream.resting_until !== null && <Wake name={upstream.name} label="wake" />}
           {upstream.set_up && (
             <Button
               size="xs"
@@ -100,8 +100,10 @@ export function UpstreamCard({ upstream }: { upstream: Upstream }) {
 function Head({ upstream }: { upstream: Upstream }) {
   const { t } = useTranslation('operator_upstreams');
   const { name, adapter, url, has_credential, resting_until, set_up } = upstream;
-  const state = !set_up ? 'not_set_up' : resting_until === null ? 'working' : 'resting';
-  const colors = { not_set_up: 'red', working: 'fare', resting: 'orange' };
+  const paused = upstream.resting_models.length;
+  const works = paused > 0 ? 'partly' : 'working';
+  const state = !set_up ? 'not_set_up' : resting_until === null ? works : 'resting';
+  const colors = { not_set_up: 'red', working: 'fare', partly: 'orange', resting: 'orange' };
   return (
     <Stack gap={4} style={{ minWidth: 0 }}>
       <Group gap="xs">
@@ -109,7 +111,7 @@ function Head({ upstream }: { upstream: Upstream }) {
           {name}
         </Title>
         <Badge variant="dot" color={colors[state]} tt="none" fw={500}>
-          {t(state)}
+          {t(state, { count: paused })}
         </Badge>
         {upstream.class !== null && (
           <Tooltip label={t(`classes.${upstream.class}`)} multiline w={280} events={allEvents}>
@@ -146,7 +148,8 @@ function Head({ upstream }: { upstream: Upstream }) {
 
 const allEvents = { hover: true, focus: true, touch: true };
 
-function Wake({ name, model }: { name: string; model?: string }) {
+function Wake(props: { name: string; model?: string; label: 'wake' | 'wake_model' | 'resume' }) {
+  const { name, model, label } = props;
   const { t } = useTranslation('operator_upstreams');
   const [isBusy, setBusy] = useState(false);
   const deed = useDeed();
@@ -166,7 +169,7 @@ function Wake({ name, model }: { name: string; model?: string }) {
       onClick={() => void wake()}
       loading={isBusy}
     >
-      {t(model === undefined ? 'wake' : 'wake_model')}
+      {t(label)}
     </Button>
   );
 }
@@ -288,6 +291,7 @@ function Troubles({ upstream }: { upstream: Upstream }) {
   const { t } = useTranslation('operator_upstreams');
   const { resting_until, failures, last_error, last_error_at, resting_models, last_day } = upstream;
   if (resting_until === null && last_error === null && resting_models.length === 0) return null;
+  const isSaidBelow = resting_models.some((each) => each.last_error === last_error);
   return (
     <Stack
       gap="xs"
@@ -306,7 +310,7 @@ function Troubles({ upstream }: { upstream: Upstream }) {
           {failures > 0 && t('failures', { count: failures })}
         </Text>
       )}
-      {last_error !== null && (
+      {last_error !== null && !isSaidBelow && (
         <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
           <Text span c="dimmed" fz="sm">
             {t('last_error')}
@@ -333,11 +337,15 @@ function Troubles({ upstream }: { upstream: Upstream }) {
           {resting_models.map((each) => (
             <Group key={each.model} justify="space-between" gap="xs">
               <Text size="sm" style={{ overflowWrap: 'anywhere', flex: '1 1 260px' }}>
-                <Code>{each.model}</Code> {t('until')}{' '}
+                <Code>{each.model}</Code> {t(each.stopped ? 'stopped' : 'until')}{' '}
                 {each.resting_until !== null && <When at={each.resting_until} />}
                 {each.last_error !== null && `: ${each.last_error}`}
               </Text>
-              <Wake name={upstream.name} model={each.model} />
+              <Wake
+                name={upstream.name}
+                model={each.model}
+                label={each.stopped ? 'resume' : 'wake_model'}
+              />
             </Group>
           ))}
         </Stack>

@@ -144,6 +144,7 @@ function queuedFor(row: open.OpenRow, { states, models, deps, now }: Known): Wai
   const left = Math.max(state?.resting_seconds ?? 0, rest?.resting_seconds ?? 0);
   if (row.slot) return { what: 'start', until: null };
   if (!live) return { what: 'set_up', until: null };
+  if (rest?.stopped) return { what: 'stopped', until: null };
   if (left > 0) return { what: 'rest', until: inSeconds(left, now) };
   const isFull = (state?.in_use ?? 0) >= live.concurrency;
   return { what: isFull ? 'place' : 'turn', until: null };

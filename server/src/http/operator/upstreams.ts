@@ -42,7 +42,7 @@ export const list: VisitHandler = async (_visit, _reply, deps) => {
       ...stateShown(state, now),
       resting_models: resting
         .filter(({ upstream }) => upstream === state.name)
-        .map(({ model, ...trouble }) => ({ model, ...troubleShown(trouble, now) })),
+        .map((each) => restingShown(each, now)),
       last_hour: figuresOf(state.name, lately),
       last_day: figuresOf(state.name, today.lately),
       ...costsOf(state.name, today.costs),
@@ -90,6 +90,11 @@ function stateShown(state: queue.UpstreamState, now: number) {
     in_use,
     ...troubleShown(state, now),
   };
+}
+
+function restingShown({ model, stopped, ...trouble }: queue.RestingModel, now: number) {
+  const shown = { model, stopped, ...troubleShown(trouble, now) };
+  return stopped ? { ...shown, resting_until: null } : shown;
 }
 
 function troubleShown(
