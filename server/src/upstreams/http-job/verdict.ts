@@ -35,7 +35,8 @@ export function verdictOf(
     const why = whys[meaning];
     const retry_after_ms = retryAfterMs(reply.headers, nowMs);
     const wait = retry_after_ms === null ? {} : { retry_after_ms };
-    return { ok: false, outcome: { outcome: 'not_accepted', why, message, ...wait } };
+    const limited = why === 'busy' && code === '429' && { limited: true };
+    return { ok: false, outcome: { outcome: 'not_accepted', why, message, ...limited, ...wait } };
   }
   if (reply.status < 200 || reply.status >= 300)
     return { ok: false, outcome: outcomeOfReply(reply, nowMs) };
