@@ -42,8 +42,11 @@ try {
 async function writeAll({ base_url, key }: { base_url: string; key: string }): Promise<void> {
   openScreen();
   let text = fs.readFileSync(page, 'utf8');
+  let crowded = async () => {};
   for (const [name, steps] of Object.entries(scenes(base_url, key))) {
-    if (name === 'cancel') await crowd(base_url, key, 12);
+    // What follows is not to wait for it.
+    if (name === 'cancel') crowded = await crowd(base_url, key, 12);
+    if (name === 'resume') await crowded();
     const shown = (await play(steps))
       .replaceAll(base_url, 'http://localhost:8080/v1')
       .replaceAll(home, '~');
@@ -126,10 +129,18 @@ async function play(steps: Step[]): Promise<string> {
   return screen().replace(/\n\$$/, '');
 }
 
-/** Keeps the sandbox busy, so that the next request has to wait. */
-async function crowd(base: string, key: string, count: number): Promise<void> {
+/** Keeps the sandbox busy, so that the next request has to wait. Gives back a wait for its end. */
+async function crowd(base: string, key: string, count: number): Promise<() => Promise<void>> {
   const headers = { authorization: `Key ${key}`, 'content-type': 'application/json' };
   const body = JSON.stringify({ prompt: 'sandbox:slow=15' });
-  const call = () => fetch(`${base}/queue/sandbox-sketch`, { method: 'POST', headers, body });
-  await Promise.all(Array.from({ length: count }, call));
+  const read = async (path: string, init: RequestInit = {}) => {
+    const reply = await fetch(`${base}${path}`, { ...init, headers });
+    return (await reply.json()) as Record<string, any>;
+  };
+  const call = () => read('/queue/sandbox-sketch', { method: 'POST', body });
+  const jobs = await Promise.all(Array.from({ length: count }, call));
+  return async () => {
+    for (const { request_id } of jobs)
+      await read(`/requests/${request_id}/status?wait=60&until=final`);
+  };
 }
