@@ -156,14 +156,19 @@ function texts(own: Json, fields: Readonly<Record<string, Check>>, at: string): 
   return rebuilt(Object.fromEntries(filled), { fields }, at, mustBe) as Json;
 }
 
+type Taking = { id: string; input_modalities?: readonly Modality[] };
+const namedMax = 3;
+
 /**
- * Refuses parts that the price of a model does not cover. `messages` as `readMessages` gives them.
+ * Refuses parts that the price of a model does not cover, and names `others` that take them.
+ * `messages` as `readMessages` gives them.
  *
  * @throws ApiError `bad_messages`
  */
 export function demandModalities(
   messages: readonly Json[],
-  { id, input_modalities }: { id: string; input_modalities: readonly Modality[] },
+  { id, input_modalities }: Required<Taking>,
+  others: Iterable<Taking> = [],
 ): void {
   messages.forEach(({ content }, i) => {
     if (!Array.isArray(content)) return;
@@ -171,10 +176,15 @@ export function demandModalities(
       const { modality } = parts[part.type]!;
       if (input_modalities.includes(modality)) return;
       const taken = input_modalities.join(', ');
-      throw badMessages(
-        `messages[${i}].content[${k}]`,
-        `is of the type ${part.type}, which ${id} does not take; it takes ${taken}`,
-      );
+      const taking = [...others].filter((each) => each.input_modalities?.includes(modality));
+      const named = taking.slice(0, namedMax).map((each) => each.id);
+      const wrong =
+        named.length === 0
+          ? `is of the type ${part.type}, which ${id} does not take; it takes ${taken}. ` +
+            'No model takes it'
+          : `is of the type ${part.type}, which ${id} does not take; it takes ${taken}. ` +
+            `Models that take it: ${named.join(', ')}`;
+      throw badMessages(`messages[${i}].content[${k}]`, wrong);
     });
   });
 }

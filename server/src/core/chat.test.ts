@@ -275,9 +275,19 @@ describe('a model takes', () => {
       (error) => {
         assert.ok(error instanceof ApiError);
         assert.deepEqual([error.code, error.param], ['bad_messages', 'messages[1].content[1]']);
-        assert.match(error.message, /acme\/chat does not take; it takes text, image\.$/);
+        assert.match(error.message, /it takes text, image\. No model takes it\.$/);
         return true;
       },
+    );
+  });
+
+  test('and names some models that take it', () => {
+    const others = ['a', 'b', 'c', 'd'].map((id) => ({ id, input_modalities: ['file'] as const }));
+    const images = { id: 'acme/draw' };
+    const text = { id: 'acme/chat', input_modalities: ['text'] as const };
+    assert.throws(
+      () => demandModalities(messages, text, [images, text, ...others]),
+      /acme\/chat does not take; it takes text\. Models that take it: a, b, c\.$/,
     );
   });
 });

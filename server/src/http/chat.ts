@@ -70,7 +70,7 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
   const wanted = parseChat(body);
   const model = textModel(wanted.model, deps);
   demandModel(req.caller, model.id, 'model');
-  demandModalities(wanted.messages, model);
+  demandModalities(wanted.messages, model, deps.catalog().models.values());
   const files = await chatFiles(wanted, req, reply, deps);
   // Whose right to it ends on the pages is let go as if they had left: what they had is charged.
   const leave = req.viewer && deps.viewers.join(req.viewer, () => reply.raw.destroy());
@@ -161,7 +161,7 @@ export async function quoteCall(req: Keyed, reply: FastifyReply, deps: HttpDeps)
   const wanted = parseChat(await readObject(req, reply, chatMaxBytes, deps));
   const model = textModel(wanted.model, deps);
   demandModel(req.caller, model.id, 'model');
-  demandModalities(wanted.messages, model);
+  demandModalities(wanted.messages, model, deps.catalog().models.values());
   const { max_tokens, quote } = ceiling(wanted, model, req.caller);
   return { model_id: model.id, max_tokens, ...shownQuote(quoteToJson(quote)) };
 }

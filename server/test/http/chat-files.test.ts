@@ -51,6 +51,57 @@ test('an uploaded image reaches the model as data, whole and streamed', async ()
   assert.deepEqual(stand.downloads, []);
 });
 
+describe('another uploaded file reaches the model as data', () => {
+  const pdf = Buffer.from(
+    '%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\ntrailer << >>\n%%EOF\n',
+  );
+  const dataOf = (bytes: Buffer, type: string) => `data:${type};base64,${bytes.toString('base64')}`;
+
+  test('by file_id, or as file_data, with a name', async () => {
+    const id = await upload(pdf, 'application/pdf');
+    for (const file of [{ file_id: id }, { file_data: id }, { file_id: id, filename: 'a.pdf' }]) {
+      const reply = await chat([{ type: 'file', file }]);
+      assert.equal(reply.status, 200, reply.text);
+      const { file: handed } = sent()[1];
+      assert.equal(handed.file_data, dataOf(pdf, 'application/pdf'));
+      assert.equal(handed.filename, 'filename' in file ? 'a.pdf' : 'file');
+      assert.ok(!('file_id' in handed), 'an id of ours says nothing to the upstream');
+    }
+    assert.deepEqual(stand.downloads, []);
+  });
+
+  test('as sound, without its type', async () => {
+    const wav = Buffer.alloc(64);
+    wav.write('RIFF', 0);
+    wav.writeUInt32LE(56, 4);
+    wav.write('WAVEfmt ', 8);
+    const id = await upload(wav, 'audio/wav');
+    const part = { type: 'input_audio', input_audio: { data: id, format: 'wav' } };
+    const reply = await chat([part]);
+    assert.equal(reply.status, 200, reply.text);
+    const expected = { data: wav.toString('base64'), format: 'wav' };
+    assert.deepEqual(sent()[1].input_audio, expected);
+  });
+
+  test('while base64 goes through as it came', async () => {
+    const file = { file_data: dataOf(pdf, 'application/pdf'), filename: 'a.pdf' };
+    assert.equal((await chat([{ type: 'file', file }])).status, 200);
+    assert.deepEqual(sent()[1].file, file);
+  });
+
+  test('of another account does not', async () => {
+    const id = await upload(pdf, 'application/pdf');
+    const asked = stand.fake.chat.asked.length;
+    const other = await service.account();
+    const messages = [{ role: 'user', content: [{ type: 'file', file: { file_id: id } }] }];
+    const body = { model: 'fake/chat', max_tokens: 10, messages };
+    const call = { key: other.key, body };
+    const reply = await service.call('POST', '/v1/chat/completions', call);
+    assertRefused(reply, 'bad_messages');
+    assert.equal(stand.fake.chat.asked.length, asked);
+  });
+});
+
 describe('is refused before anything is reserved or sent', () => {
   test('files of more than 20 MiB together', async () => {
     const large = Buffer.concat([tinyPng, Buffer.alloc(11 * 1024 * 1024)]);
@@ -72,9 +123,9 @@ describe('is refused in words of its own, costs nothing and is not sent', () => 
       /^messages\[0\]\.content\[1\]\.image_url\.url must be an image, and this file is text\/plain/,
     ],
     [
-      'a file as a file',
-      (id) => ({ type: 'file', file: { file_id: id } }),
-      /^messages\[0\]\.content\[1\]\.file names an uploaded file\. .* send other files as base64/,
+      'a text as sound',
+      (id) => ({ type: 'input_audio', input_audio: { data: id, format: 'wav' } }),
+      /^messages\[0\]\.content\[1\]\.input_audio\.data must be audio, and this file is text\/plain/,
     ],
   ];
   for (const [name, part, says] of cases) {

@@ -201,8 +201,8 @@ test('figures and names come over, and what is wrong with a field', () => {
       'На этом сервере у вас открытых потоков и ожиданий: 64, столько же осталось на всех остальных. Деньги не списаны; дождитесь конца одного и повторите позже.',
     ],
     [
-      'messages[0].content[1] is of the type input_audio, which acme/chat does not take; it takes text, image.',
-      'messages[0].content[1]: тип input_audio модель acme/chat не принимает; она принимает: text, image.',
+      'messages[0].content[1] is of the type input_audio, which acme/chat does not take; it takes text, image. Models that take it: acme/hears.',
+      'messages[0].content[1]: тип input_audio модель acme/chat не принимает; она принимает: text, image. Его принимают модели: acme/hears.',
     ],
     [
       'This key has 1 open job, as many as it may. Wait for one to end, or cancel one.',

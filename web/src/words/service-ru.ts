@@ -199,10 +199,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     '{1}: этой модели нужен публичный адрес https.',
   ],
   ['{} must be an image, and this file is {}.', '{1}: нужно изображение, а этот файл — {2}.'],
-  [
-    '{} names an uploaded file. Models of this upstream take uploaded images as image_url only; send other files as base64.',
-    '{1}: эта модель принимает загруженные файлы только как изображения в image_url. Другие файлы отправляйте в base64.',
-  ],
+  ['{} must be audio, and this file is {}.', '{1}: нужен звук, а этот файл — {2}.'],
   [
     '{} name more than {} MiB of files; send smaller images.',
     'Файлы сообщений вместе больше {2} МиБ. Отправьте изображения меньшего размера.',
@@ -818,8 +815,16 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'адресов с разными именами узлов больше {1}, а во вводе больше нельзя',
   ],
   [
-    'is of the type {}, which {} does not take; it takes {}',
-    'тип {1} модель {2} не принимает; она принимает: {3}',
+    'is of the type {}, which {} does not take; it takes {}. Models that take it: {}',
+    'тип {1} модель {2} не принимает; она принимает: {3}. Его принимают модели: {4}',
+  ],
+  [
+    'is of the type {}, which {} does not take; it takes {}. No model takes it',
+    'тип {1} модель {2} не принимает; она принимает: {3}. Его не принимает ни одна модель',
+  ],
+  [
+    'may count as more than {} tokens, the most that {} takes; send less text, or no file',
+    'токенов может быть больше {1}, а модель {2} принимает не больше; сократите текст или уберите файл',
   ],
   ['name more than {} files and addresses', 'больше {1} файлов и адресов'],
   ['names more than {} files and addresses', 'больше {1} файлов и адресов'],

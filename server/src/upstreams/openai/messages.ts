@@ -2,12 +2,20 @@ import { isObject } from '../../lib/json.ts';
 import { dataUri, InputRefused, openMedia } from '../inputs.ts';
 import type { ChatCall, UpstreamTools } from '../upstream.ts';
 
-/** A picture as data is a third longer, and has to fit into the server's body with the others. */
-const imageMaxBytes = 20 * 1024 * 1024;
-const imagesMaxBytes = 60 * 1024 * 1024;
+/** A file as data is a third longer, and has to fit into the server's body with the others. */
+const fileMaxBytes = 20 * 1024 * 1024;
+const filesMaxBytes = 60 * 1024 * 1024;
+
+/** What stands at `at`, as a `data:` address or as it came. */
+type Place = (value: string, at: string, of: 'image' | 'file' | 'audio') => Promise<Placed>;
+
+interface Placed {
+  value: string;
+  file_name?: string | undefined;
+}
 
 /**
- * The messages as the upstream can take them. Images that we store are handed over as data, since
+ * The messages as the upstream can take them. Files that we store are handed over as data, since
  * chat upstreams have no files of ours. With `inline` all are: an upstream on the own network could
  * be led to fetch what no caller may see. Throws `InputRefused`.
  */
@@ -18,17 +26,23 @@ export async function placeMessages(
   tools: Pick<UpstreamTools, 'download'>,
 ): Promise<unknown> {
   if (!Array.isArray(messages)) return messages;
-  let left = imagesMaxBytes;
-  const place = async (url: string, at: string): Promise<string> => {
-    if (/^data:/i.test(url)) return url;
-    const stored = Object.hasOwn(files, url) ? files[url]! : null;
-    if (stored !== null && !stored.content_type.startsWith('image/'))
-      throw new InputRefused(`${at} must be an image, and this file is ${stored.content_type}.`);
-    if (stored === null && !inline && /^https?:/i.test(url)) return url;
-    const file = await openMedia(url, at, { files, signal }, tools);
-    const data = await dataUri(file, at, Math.min(left, imageMaxBytes));
+  let left = filesMaxBytes;
+  const place: Place = async (value, at, of) => {
+    const stored = Object.hasOwn(files, value) ? files[value]! : null;
+    const isAddress = /^https?:/i.test(value);
+    // Base64 by itself: there is nothing to put in its place.
+    const isBytes = of !== 'image' && !isAddress && !isOurs(value);
+    if (stored === null && (isBytes || /^data:/i.test(value) || (isAddress && !inline)))
+      return { value };
+    const type = stored?.content_type ?? '';
+    if (stored !== null && of === 'image' && !type.startsWith('image/'))
+      throw new InputRefused(`${at} must be an image, and this file is ${type}.`);
+    if (stored !== null && of === 'audio' && !type.startsWith('audio/'))
+      throw new InputRefused(`${at} must be audio, and this file is ${type}.`);
+    const file = await openMedia(value, at, { files, signal }, tools);
+    const data = await dataUri(file, at, Math.min(left, fileMaxBytes));
     left -= data.length;
-    return data;
+    return { value: data, file_name: file.file_name };
   };
   const placed: unknown[] = [];
   for (const [i, message] of messages.entries()) {
@@ -41,29 +55,43 @@ export async function placeMessages(
 async function withParts(
   message: Record<string, unknown>,
   at: string,
-  place: (url: string, at: string) => Promise<string>,
+  place: Place,
 ): Promise<unknown> {
   const content: unknown[] = [];
-  for (const [i, part] of (message.content as unknown[]).entries()) {
-    const { image_url: image, file, input_audio: audio } = isObject(part) ? part : {};
-    if (isObject(file) && (file.file_id != null || isOurs(file.file_data)))
-      throw refused(`${at}[${i}].file`);
-    if (isObject(audio) && isOurs(audio.data)) throw refused(`${at}[${i}].input_audio.data`);
-    if (isObject(image) && typeof image.url === 'string') {
-      const url = await place(image.url, `${at}[${i}].image_url.url`);
-      content.push({ ...(part as object), image_url: { ...image, url } });
-    } else content.push(part);
-  }
+  for (const [i, part] of (message.content as unknown[]).entries())
+    content.push(isObject(part) ? await withFile(part, `${at}[${i}]`, place) : part);
   return { ...message, content };
 }
 
-/** A name that nobody but us knows; base64 has neither an underscore nor a colon. */
-function isOurs(data: unknown): boolean {
-  return typeof data === 'string' && /^(file_|sandbox:)/.test(data);
+async function withFile(
+  part: Record<string, unknown>,
+  at: string,
+  place: Place,
+): Promise<Record<string, unknown>> {
+  const { image_url: image, file, input_audio: audio } = part;
+  if (isObject(image) && typeof image.url === 'string') {
+    const { value: url } = await place(image.url, `${at}.image_url.url`, 'image');
+    return { ...part, image_url: { ...image, url } };
+  }
+  if (isObject(file)) {
+    const { file_id, ...rest } = file;
+    const named = file_id == null ? file.file_data : file_id;
+    if (typeof named !== 'string') return part;
+    const { value, file_name } = await place(named, `${at}.file`, 'file');
+    // Most servers take a file only with a name.
+    const filename = file.filename ?? file_name ?? (value === named ? undefined : 'file');
+    return { ...part, file: { ...rest, file_data: value, ...(filename != null && { filename }) } };
+  }
+  if (isObject(audio) && typeof audio.data === 'string') {
+    const { value } = await place(audio.data, `${at}.input_audio.data`, 'audio');
+    // Here the data stands without its type.
+    const data = value === audio.data ? value : value.replace(/^data:[^,]*,/, '');
+    return { ...part, input_audio: { ...audio, data } };
+  }
+  return part;
 }
 
-function refused(at: string): InputRefused {
-  return new InputRefused(
-    `${at} names an uploaded file. Models of this upstream take uploaded images as image_url only; send other files as base64.`,
-  );
+/** A name that nobody but us knows; base64 has neither an underscore nor a colon. */
+function isOurs(value: string): boolean {
+  return /^(file_|sandbox:)/.test(value);
 }
