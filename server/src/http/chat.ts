@@ -356,6 +356,15 @@ function brokeOff(reason: Break): ApiError {
   });
 }
 
+/** Why the first one did is not kept: the model, this server, the time or its caller. */
+function firstBrokeOff(): ApiError {
+  return new ApiError('submit_failed', {
+    message:
+      'The reply of the first call with this Idempotency-Key broke off here. The request shows what was charged. For a new reply, call again with a new Idempotency-Key.',
+    details: { reason: 'first_call_broke_off' },
+  });
+}
+
 /** Where the caller asked for it. */
 function sendUsage(events: EventStream, settled: chat.Settled | null, run: chat.ChatRun): void {
   if (run.chat.include_usage && settled && !settled.released)
@@ -407,7 +416,7 @@ async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json |
   return now.output;
 }
 
-/** The chunks of a kept reply; of one that broke off the same fault as well. */
+/** The chunks of a kept reply; of one that broke off that fault as well. */
 async function replay(
   req: Keyed,
   reply: FastifyReply,
@@ -420,8 +429,7 @@ async function replay(
     events.send(JSON.stringify(chunk));
     if (!(await events.drained())) return reply;
   }
-  if (isUnfinished(kept))
-    events.send(JSON.stringify(errorBody(brokeOff('model_broke_off'), req.id)));
+  if (isUnfinished(kept)) events.send(JSON.stringify(errorBody(firstBrokeOff(), req.id)));
   events.send('[DONE]');
   events.end();
   return reply;

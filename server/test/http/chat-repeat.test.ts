@@ -160,7 +160,7 @@ describe('a repeat', () => {
     assert.equal((await chat(key)).body.choices[0].message.content, 'a\ufffdb\ufffd');
   });
 
-  test('of a stream that broke off is what was delivered, and the fault again', async () => {
+  test('of a stream that broke off is what was delivered, and that it broke off', async () => {
     const key = newKey();
     service.fake.behave.chat = (call) => {
       const tap = openTap(call);
@@ -177,7 +177,10 @@ describe('a repeat', () => {
     const again = await stream(key);
     const fault = again.chunks.pop();
     const request_id = again.events.headers['x-request-id'];
-    assert.deepEqual(fault, { error: { ...error, request_id } });
+    const { code, details, request_id: own } = fault.error;
+    assert.deepEqual([code, own], ['submit_failed', request_id]);
+    assert.deepEqual(details, { reason: 'first_call_broke_off' });
+    assert.match(fault.error.message, /new Idempotency-Key/);
     assert.equal(textOf(again.chunks), 'half of ');
     assert.deepEqual(await traces(service), earlier);
   });
@@ -200,7 +203,9 @@ describe('a repeat', () => {
     service.fake.behave = {};
     const earlier = await traces(service);
     const { chunks } = await stream(key);
-    assert.equal(chunks.pop().error.code, 'submit_failed');
+    const { error } = chunks.pop();
+    assert.equal(error.code, 'submit_failed');
+    assert.equal(error.details.reason, 'first_call_broke_off', 'not that the model did');
     assert.equal(textOf(chunks), 'half of ');
     assert.deepEqual(await traces(service), earlier);
   });

@@ -283,6 +283,10 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     '{} in mid-reply. The request shows what was charged. For a new reply, call again, with a new Idempotency-Key if this call had one.',
     '{1} посреди ответа. Сколько списано, видно в запросе.',
   ],
+  [
+    'The reply of the first call with this Idempotency-Key broke off here. The request shows what was charged. For a new reply, call again with a new Idempotency-Key.',
+    'Ответ первого вызова с этим Idempotency-Key оборвался здесь. Сколько списано, видно в запросе. За новым ответом обратитесь с новым Idempotency-Key.',
+  ],
   ['This server stopped', 'Сервис остановился'],
   ['The model broke off', 'Модель прервалась'],
   ["The model's time was up", 'Время модели вышло'],

@@ -55,12 +55,13 @@ const description = [
   'With an `Idempotency-Key` the reply is kept and repeated (a stream as a stream of its whole ' +
     'text). While the first call under a key runs, a second one waits 10 seconds for it, then ' +
     'gets 409 with `Retry-After: 1`. A call that failed frees its key. A stream that broke off, ' +
-    'or whose caller left in the middle, is repeated as far as it came, with the same `error` ' +
-    'chunk and no second charge; for a new reply use a new key.',
+    'or whose caller left in the middle, is repeated as far as it came, with an `error` chunk ' +
+    'whose `details.reason` is `first_call_broke_off`, and no second charge; for a new reply use ' +
+    'a new key.',
   'Parts of a message name media as in the queue: `image_url.url` is a public http(s) address, a ' +
     'base64 `data:` address or the `file_id` of an upload of the account, `file.file_id` such a ' +
     '`file_id`; at most 64 in one call, and 20 MiB of uploads together. Models of outside services ' +
-    'take uploads as images only. A signed link to an output of the account counts as an upload.',
+    'get them as data. A signed link to an output of the account counts as an upload.',
 ].join('\n\n');
 
 export const chat: RouteDocs = {

@@ -201,7 +201,7 @@ and allowed.
 If you leave before the end, a model with on_disconnect "finish" (see GET /models) makes the whole
 reply, and all of it is charged; "stop" stops it. With an Idempotency-Key a reply that is not
 streamed is always made and kept: repeat the call under that key for it, without a second charge.
-A stream that broke off is repeated as it was, its error too; for a new reply use a new key.
+A stream that broke off is repeated as far as it came, then an error; for a new reply use a new key.
 
 image_url.url of a message takes a public http(s) address, a base64 data: address or a file_id.
 
