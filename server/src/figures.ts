@@ -7,10 +7,12 @@ import type { Disk } from './space.ts';
 import type { CatalogStore } from './storage/catalog.ts';
 import type { Spool } from './storage/spool.ts';
 import type { WatchedStorage } from './storage/watched.ts';
+import { keyStates } from './operations/upstream-keys.ts';
+import type { Upstream } from './upstreams/upstream.ts';
 
 interface Sources {
   db: Database;
-  upstreams: ReadonlyMap<string, unknown>;
+  upstreams: ReadonlyMap<string, Upstream>;
   catalog: Pick<CatalogStore, 'problems'>;
   disks: readonly Disk[];
   storage: Pick<WatchedStorage, 'isAway'>;
@@ -26,6 +28,7 @@ const names = {
   inUse: 'farebox_upstream_places_in_use',
   resting: 'farebox_upstream_resting_seconds',
   models: 'farebox_model_resting_seconds',
+  keys: 'farebox_upstream_key_paused_seconds',
   left: 'farebox_left_starts',
 };
 
@@ -44,6 +47,11 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
         help: 'How long a model that rests by itself will rest; those that work are not there.',
       },
       {
+        name: names.keys,
+        labels: ['upstream', 'key', 'model'],
+        help: 'How long one of several keys of the upstream is paused, as a whole or for a model.',
+      },
+      {
         name: names.left,
         labels,
         help: 'Starts that were left for the next route at a cost that nobody knows yet.',
@@ -52,6 +60,7 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
     async () => {
       const states = await upstreamStates(db, [...upstreams.keys()]);
       const models = await restingModels(db, [...upstreams.keys()]);
+      const keys = await keyStates(db, upstreams);
       const left = await countLeft(db);
       const of = (pick: (state: (typeof states)[number]) => number) =>
         states.map((state): [string[], number] => [[state.name], pick(state)]);
@@ -61,6 +70,13 @@ export function addFigures(metrics: Metrics, sources: Sources): void {
         [names.inUse]: of((state) => state.in_use),
         [names.resting]: of((state) => state.resting_seconds),
         [names.models]: models.map((each) => [[each.upstream, each.model], each.resting_seconds]),
+        [names.keys]: keys.flatMap(({ upstream, key, ...state }): [string[], number][] => [
+          [[upstream, key, ''], state.resting_seconds],
+          ...state.resting_models.map((each): [string[], number] => [
+            [upstream, key, each.model],
+            each.resting_seconds,
+          ]),
+        ]),
         [names.left]: left.map((each) => [[each.upstream], each.count]),
       };
     },

@@ -26,8 +26,6 @@ const alarmQuietMs = 60_000;
 /** `known` bounds how many series the figures have, whatever stands in the rows. */
 export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<string, unknown>) {
   const label = (name = '') => (known.has(name) ? name : 'other');
-  /** Until when each upstream and model rests, as far as this process has seen. */
-  const resting = new Map<string, number>();
   /** Until when each alarm is known. */
   const alarmed = new Map<string, number>();
   /** Told at the first one, also where nothing rests yet: it may be true. */
@@ -35,12 +33,13 @@ export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<st
     const sentence = sentences[why];
     const now = performance.now();
     // Key and credit are the upstream's, whatever was asked for.
-    const key = `${told.upstream} ${why} ${why === 'model' ? told.model : ''}`;
-    if (!sentence || now < (alarmed.get(key) ?? 0)) return false;
-    alarmed.set(key, now + alarmQuietMs);
+    const kind = `${told.upstream} ${told.key ?? ''} ${why} ${why === 'model' ? told.model : ''}`;
+    if (!sentence || now < (alarmed.get(kind) ?? 0)) return false;
+    alarmed.set(kind, now + alarmQuietMs);
     log.error({ ...told, ...facts }, sentence);
     return true;
   };
+  const pauses = tellPauses(log);
   const loss = tellLosses(metrics, log);
   return {
     ended(ending: Ending): void {
@@ -62,21 +61,19 @@ export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<st
       log.info(facts, 'webhook failed');
     },
 
-    startFailed(told: Told, { model, rested, failures, resting_seconds }: Noted) {
-      const { upstream, why } = told;
-      const key = `${upstream} ${model}`;
+    startFailed(told: Told, noted: Noted): void {
+      const { upstream, why, key } = told;
+      const { model, failures, resting_seconds } = noted;
       metrics.upstreamFailures.inc({ upstream: label(upstream), why });
       if (resting_seconds === 0) return void alarm(told, { call: 'start' });
-      const now = performance.now();
-      // Of starts that fail at the same moment none sees in the row what the others have noted.
-      const begins = !rested && now >= (resting.get(key) ?? 0);
-      resting.set(key, now + resting_seconds * 1000);
       const seconds = Math.ceil(resting_seconds);
-      if (!begins) return;
+      if (!pauses.begins(told, noted)) return;
       if (alarm(told, { call: 'start', seconds })) return;
       const what = model === '' ? 'upstream rests' : 'model rests';
-      log.warn({ ...told, failures, seconds }, what);
+      log.warn({ ...told, failures, seconds }, key === undefined ? what : 'upstream key paused');
     },
+
+    keysPaused: pauses.keysPaused,
 
     lookRefused(told: Told): void {
       const { upstream, why } = told;
@@ -84,12 +81,41 @@ export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<st
       alarm(told, { call: 'look' });
     },
 
-    startSucceeded({ upstream, model }: Called, well: readonly string[]): void {
+    startSucceeded: pauses.startSucceeded,
+  };
+}
+
+/** Lines for pauses that begin and end, each once. */
+function tellPauses(log: Log) {
+  /** Until when what is paused, as far as this process has seen. */
+  const resting = new Map<string, number>();
+  const place = ({ upstream, key, model }: Called) => `${upstream} ${key ?? ''} ${model}`;
+  /** Of starts that fail at the same moment none sees in the row what the others have noted. */
+  const begins = ({ upstream, key }: Told, { model, rested, resting_seconds }: Noted): boolean => {
+    const where = place({ upstream, key, model });
+    const now = performance.now();
+    const isNew = !rested && now >= (resting.get(where) ?? 0);
+    resting.set(where, now + resting_seconds * 1000);
+    return isNew;
+  };
+  return {
+    begins,
+
+    keysPaused(told: Told, noted: Noted): void {
+      if (!begins(told, noted)) return;
+      const seconds = Math.ceil(noted.resting_seconds);
+      const what = noted.model === '' ? 'upstream rests' : 'model rests';
+      log.warn({ ...told, seconds, keys: 'all paused' }, what);
+    },
+
+    startSucceeded({ upstream, model, key }: Called, well: readonly string[]): void {
       // Also where another process has told it.
-      for (const name of ['', model]) resting.delete(`${upstream} ${name}`);
+      for (const name of ['', model]) resting.delete(place({ upstream, key, model: name }));
       for (const name of well) {
-        if (name === '') log.info({ upstream }, 'upstream works again');
-        else log.info({ upstream, model: name }, 'model works again');
+        const facts = name === '' ? { upstream } : { upstream, model: name };
+        const what = name === '' ? 'upstream works again' : 'model works again';
+        if (typeof key === 'string') log.info({ ...facts, key }, 'upstream key works again');
+        else log.info(facts, what);
       }
     },
   };

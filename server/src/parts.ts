@@ -120,7 +120,7 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   const happenings = tellHappenings(metrics, log, upstreams);
   const lanes = openLanes({ db, hints, metrics, config, happenings, bounds: options.batches });
   const isPublic = isPublicBase(config);
-  const circuit = openCircuit(db, happenings);
+  const circuit = openCircuit(db, upstreams, happenings);
   const refusals = openRefusals(
     db,
     seldomly((told) => log.warn(told, 'could not count refused calls')),

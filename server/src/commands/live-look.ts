@@ -44,8 +44,10 @@ export function told(look: Look, fileOf: (id: string) => string): string {
   const kind = adapter === null ? built : `${adapter}, ${url ?? 'no address yet'}`;
   const lines = [`${name}: ${kind}`, `  set up      ${set_up ? 'yes' : `no: ${reason}`}`];
   if (answers !== null) lines.push(`  address     ${answers ? 'answers' : 'does not answer'}`);
-  if (credential_taken !== null) lines.push(`  credential  ${credentialWords(look)}`);
-  else if (answers) lines.push('  credential  not tried: it has no call that costs nothing');
+  if (look.keys.length > 0 && answers)
+    lines.push(...look.keys.map(({ key, taken }) => `  key ${key} ${takenWords(taken)}`));
+  else if (credential_taken !== null) lines.push(`  credential  ${credentialWords(look)}`);
+  else if (answers) lines.push(`  credential  ${untried}`);
   const has = listed === null ? '' : `; it lists ${listed} ${listed === 1 ? 'model' : 'models'}`;
   lines.push(`  catalog     ${rows} ${rows === 1 ? 'row uses' : 'rows use'} it${has}`);
   const lacks = look.missing.map(
@@ -53,6 +55,12 @@ export function told(look: Look, fileOf: (id: string) => string): string {
   );
   return [...lines, ...[...look.problems, ...lacks].map((each) => `  wrong: ${each}`)].join('\n');
 }
+
+function takenWords(taken: boolean | null): string {
+  return taken === null ? untried : taken ? 'taken' : 'not confirmed';
+}
+
+const untried = 'not tried: it has no call that costs nothing';
 
 /** Its check may fail for another reason, which stands among the problems. */
 function credentialWords({ credential_taken, has_credential }: Look): string {

@@ -167,7 +167,7 @@ function told(found: Found): string[] {
     ),
     ...found.attempts.map(
       (row) =>
-        `attempt    ${time(row.created_at)}  ${row.attempt} at ${row.upstream}: ${row.outcome ?? none}${leftWords(row)}${row.message === null ? '' : `: ${row.message}`}`,
+        `attempt    ${time(row.created_at)}  ${row.attempt} at ${row.upstream}${keyWords(row)}: ${row.outcome ?? none}${leftWords(row)}${row.message === null ? '' : `: ${row.message}`}`,
     ),
     ...(webhook_url === null ? [] : [`webhook    ${webhook_state} ${webhook_url}`]),
     ...found.deliveries.map(
@@ -179,6 +179,10 @@ function told(found: Found): string[] {
 
 function time(at: Date | null): string {
   return at === null ? '-' : at.toISOString();
+}
+
+function keyWords({ key }: requests.AttemptRow): string {
+  return key === null ? '' : ` with key ${key}`;
 }
 
 function leftWords({ left_at, cost_usd_micro: cost }: requests.AttemptRow): string {

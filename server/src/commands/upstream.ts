@@ -1,23 +1,32 @@
 import { catalogDir } from '../config.ts';
 import * as queue from '../db/queue.ts';
+import { keyStates, type KeyShown } from '../operations/upstream-keys.ts';
 import { upstreamsOf } from '../parts.ts';
 import { checkFolder } from '../storage/catalog.ts';
 import { counted, print, seconds, table, withDatabase, type Context } from './output.ts';
 
 export async function list(context: Context): Promise<void> {
-  const defined = await definedIn(context);
-  const { rows, models } = await withDatabase(context, async (db) => {
-    const rows = await queue.upstreamStates(db, [...defined.keys()]);
+  const { usable, live } = await definedIn(context);
+  const { rows, models, keys } = await withDatabase(context, async (db) => {
+    const rows = await queue.upstreamStates(db, [...usable.keys()]);
     const names = rows.map(({ name }) => name);
-    return { rows, models: await queue.restingModels(db, names) };
+    const models = await queue.restingModels(db, names);
+    return { rows, models, keys: await keyStates(db, live) };
   });
   const restingOf = (name: string) => models.filter(({ upstream }) => upstream === name);
+  const keysOf = (name: string) => keys.filter(({ upstream }) => upstream === name);
+  const shown = rows.map((row) =>
+    view(row, usable.get(row.name), restingOf(row.name), keysOf(row.name)),
+  );
   const cells = rows.flatMap((row) => [
-    cellsOf(row, setUp(defined.get(row.name)), restingOf(row.name).length),
-    ...restingOf(row.name).map(cellsOfModel),
+    cellsOf(row, setUp(usable.get(row.name)), restingOf(row.name).length),
+    ...restingOf(row.name).map((each) => cellsOfModel(each)),
+    ...keysOf(row.name).flatMap((key) => [
+      [`  key ${key.key}`, '', '', '', String(key.in_use), ...troubles(key)],
+      ...key.resting_models.map((each) => cellsOfModel(each, '    ')),
+    ]),
   ]);
   const figures = ['WAITING', 'OLDEST', 'IN USE', 'RESTS FOR', 'FAILURES'];
-  const shown = rows.map((row) => view(row, defined.get(row.name), restingOf(row.name)));
   const reasons = shown.flatMap(({ reason }) => reason ?? []);
   const head = ['UPSTREAM', 'SET UP', ...figures, 'LAST ERROR AT', 'LAST ERROR'];
   print(context, { data: shown }, [table(head, cells), ...reasons].join('\n'));
@@ -38,9 +47,9 @@ function cellsOf(row: queue.UpstreamState, isSetUp: boolean, restingModels: numb
   ];
 }
 
-function cellsOfModel({ model, stopped, ...row }: queue.RestingModel): string[] {
+function cellsOfModel({ model, stopped, ...row }: queue.RestingModel, indent = '  '): string[] {
   const [restsFor, ...others] = troubles(row);
-  return [`  ${model}`, '', '', '', '', stopped ? 'stopped' : restsFor!, ...others];
+  return [`${indent}${model}`, '', '', '', '', stopped ? 'stopped' : restsFor!, ...others];
 }
 
 type Troubles = Pick<
@@ -64,7 +73,7 @@ const badFiles = 'The catalog files have problems: "farebox catalog check" names
 type Usable = true | string | undefined;
 
 /** What the catalog files define; those of a folder that cannot be read are left out. */
-async function definedIn({ config }: Context): Promise<Map<string, Usable>> {
+async function definedIn({ config }: Context) {
   const opened = upstreamsOf(config);
   const dir = catalogDir(config);
   const defined = await checkFolder({ dir, ...opened })
@@ -80,7 +89,7 @@ async function definedIn({ config }: Context): Promise<Map<string, Usable>> {
     return [name, opened.usableUpstreams(name)];
   });
   await opened.close();
-  return new Map(usable);
+  return { usable: new Map(usable), live: opened.live };
 }
 
 function setUp(usable: Usable): boolean {
@@ -91,6 +100,7 @@ function view(
   { resting_seconds, oldest_seconds, waiting, ...row }: queue.UpstreamState,
   usable: Usable,
   resting: queue.RestingModel[],
+  keys: KeyShown[],
 ) {
   const unknown = `no catalog file defines the upstream "${row.name}"`;
   return {
@@ -100,11 +110,17 @@ function view(
     waiting,
     oldest_seconds: waiting > 0 ? Math.round(oldest_seconds) : null,
     resting_until: until(resting_seconds),
-    resting_models: resting.map(({ upstream: _upstream, resting_seconds: left, ...model }) => ({
-      ...model,
-      resting_until: model.stopped ? null : until(left),
+    resting_models: resting.map(modelView),
+    keys: keys.map(({ upstream: _upstream, resting_seconds: left, resting_models, ...key }) => ({
+      ...key,
+      resting_until: until(left),
+      resting_models: resting_models.map(modelView),
     })),
   };
+}
+
+function modelView({ upstream: _upstream, resting_seconds, ...model }: queue.RestingModel) {
+  return { ...model, resting_until: model.stopped ? null : until(resting_seconds) };
 }
 
 function until(resting_seconds: number): string | null {

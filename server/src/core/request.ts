@@ -108,6 +108,8 @@ export type Move =
       /** The upstream's own name of the model. */
       model: string;
       class: 'A' | 'B' | 'C+' | 'C';
+      /** Of several keys the one that it is called with. */
+      key?: string | null;
       request_hash: Buffer;
       deadline_seconds: number;
       lease_seconds: number;

@@ -26,8 +26,6 @@ describe('the key of an upstream', () => {
   }
 
   for (const [what, key] of [
-    ['a line break', 'sk-abc\ndef'],
-    ['a blank', 'sk-abc def'],
     ['a Cyrillic letter', 'sk-\u0430bc'],
     ['a control character', 'sk-abc\u007f'],
   ] as const) {
@@ -43,6 +41,21 @@ describe('the key of an upstream', () => {
       }
     });
   }
+
+  test('may be several with blanks or line breaks between, each counted once', () => {
+    const settings = withKey(' sk-abc\tsk-def\r\nsk-abc\n\n sk-ghi\n');
+    assert.ok(typeof settings === 'object');
+    assert.deepEqual(settings.keys, ['sk-abc', 'sk-def', 'sk-ghi']);
+    assert.equal(settings.key, 'sk-abc');
+    assert.match(String(withKey('sk-abc sk-\u0430bc')), /needs OWN_KEY to be a key of ASCII/);
+  });
+
+  test('may be one of 32 at most', () => {
+    const many = (count: number) =>
+      withKey(Array.from({ length: count }, (_, i) => `sk-${i}`).join(' '));
+    assert.ok(typeof many(32) === 'object');
+    assert.match(String(many(33)), /it needs OWN_KEY to hold at most 32 keys$/);
+  });
 
   test('of blanks alone is none', () => {
     for (const key of [null, '', ' \n']) {

@@ -50,24 +50,27 @@ export function definitionOf(form: DefinitionForm): UpstreamDefinition {
   };
 }
 
-/** As in `catalog/schema.json`. What stands before an @ would be shown wherever an address is. */
 /** What a header can carry. */
 const keyForm = /^[\x21-\x7e]+$/;
+/** Each key has rows of its own. */
+const keysMax = 32;
+/** As in `catalog/schema.json`. What stands before an @ would be shown wherever an address is. */
 const urlForm = /^https?:\/\/[^/?#@\s\\]+(?:\/[^?#\s]*)?$/;
 
 /**
  * The settings of a defined upstream, or what the operator has to do to set it up, in words.
- * `variable` reads the environment.
+ * `keys`: all that its variable holds, of which `key` is the first. `variable` reads the
+ * environment.
  */
 export function settingsOf(
   definition: UpstreamDefinition,
   variable: (name: string) => string | null,
-): UpstreamSettings | string {
+): (UpstreamSettings & { keys: readonly string[] }) | string {
   const { name, url_from, key_from, secret_from, concurrency, options } = definition;
   const read = (from: string | null) => (from === null ? null : variable(from));
   const needs = (what: string) => `the upstream "${name}" is not set up: it needs ${what}`;
-  // A line break at its end comes with a key that was pasted.
-  const key = read(key_from)?.trim() || null;
+  const keys = [...new Set(read(key_from)?.match(/\S+/g))];
+  const [key = null] = keys;
   const given = read(url_from);
   const url = given?.replace(/\/+$/, '') ?? definition.url;
   if (url === null) return needs(url_from!);
@@ -77,7 +80,8 @@ export function settingsOf(
     return needs(`${what} to be ${form}; a key belongs into the variable that key_from names`);
   }
   if (key === null && key_from !== null && !definition.key_optional) return needs(key_from);
-  if (key !== null && !keyForm.test(key))
-    return needs(`${key_from} to be a key of ASCII letters, digits and signs, without blanks`);
-  return { name, url, key, secret: read(secret_from), concurrency, options };
+  if (!keys.every((each) => keyForm.test(each)))
+    return needs(`${key_from} to be a key of ASCII letters, digits and signs`);
+  if (keys.length > keysMax) return needs(`${key_from} to hold at most ${keysMax} keys`);
+  return { name, url, key, keys, secret: read(secret_from), concurrency, options };
 }

@@ -16,6 +16,8 @@ export interface LeftCall {
   request_id: string;
   upstream: string;
   model: string;
+  /** Of several keys the one that it was called with. */
+  key: string | null;
   request_hash: Buffer;
   message: string;
   /** How long ago the call was made. */
@@ -25,9 +27,9 @@ export interface LeftCall {
 /** Written before the next route is called: whatever happens then, this one may have cost. */
 export async function insertLeft(db: Connection, call: LeftCall): Promise<void> {
   await db.run(sql`
-    insert into attempts (request_id, attempt, upstream, upstream_model, class, request_hash,
+    insert into attempts (request_id, attempt, upstream, upstream_model, key, class, request_hash,
       outcome, message, created_at, answered_at, left_at)
-    select ${call.request_id}, 1 + count(*), ${call.upstream}, ${call.model}, 'C',
+    select ${call.request_id}, 1 + count(*), ${call.upstream}, ${call.model}, ${call.key}, 'C',
       ${call.request_hash}, 'unknown', ${storableText(call.message.slice(0, 2000))},
       now() - ${call.seconds} * interval '1 s', now(), now()
     from attempts where request_id = ${call.request_id}`);

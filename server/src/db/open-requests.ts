@@ -142,15 +142,21 @@ export function running(db: Connection, alarm_seconds: number): Promise<Running[
 const beyondMax = 100;
 
 /**
- * How many jobs have been handed to upstreams that are none of the known ones, in order of name. It
- * looks at no more requests than there are places taken.
+ * How many jobs have been handed to upstreams that are none of the known ones, or to one of their
+ * keys that is not (`name#key`), in order of name. It looks at no more requests than there are
+ * places taken.
  */
 export function runningBeyond(
   db: Connection,
   known: string[],
 ): Promise<{ upstream: string; jobs: number }[]> {
   return db.run<{ upstream: string; jobs: number }>(sql`
-    select upstream, count(*)::int as jobs from requests
-    where slot and status = 'IN_PROGRESS' and upstream <> all(${known}::text[])
-    group by upstream order by upstream limit ${beyondMax}`);
+    select j.upstream, count(*)::int as jobs from (
+      select concat_ws('#', r.upstream, (
+        select case when outcome is distinct from 'not_accepted' then key end from attempts
+        where request_id = r.id order by attempt desc limit 1)) as upstream
+      from requests r where r.slot and r.status = 'IN_PROGRESS'
+    ) j
+    where j.upstream <> all(${known}::text[])
+    group by j.upstream order by j.upstream limit ${beyondMax}`);
 }

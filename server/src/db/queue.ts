@@ -357,7 +357,8 @@ export function upstreamStates(db: Connection, known: string[]): Promise<Upstrea
         and r.upstream > w.upstream order by r.upstream limit 1) from w where w.upstream is not null
     ), names as (
       select upstream as name from w where upstream is not null
-      union select unnest(${known}::text[]) union select name from upstreams where model = ''
+      union select unnest(${known}::text[])
+      union select name from upstreams where model = '' and position('#' in name) = 0
       order by 1 limit ${upstreamsMax}
     )
     select n.name, q.waiting, coalesce(q.oldest, 0)::float8 as oldest_seconds, p.in_use,
@@ -374,6 +375,49 @@ export function upstreamStates(db: Connection, known: string[]): Promise<Upstrea
     cross join lateral (
       select count(*)::int as in_use from requests where upstream = n.name and slot
     ) p order by n.name`);
+}
+
+/** One of several keys of an upstream. */
+export interface KeyState {
+  upstream: string;
+  key: string;
+  /** Jobs that were started with it and run, over all processes. */
+  in_use: number;
+  resting_seconds: number;
+  failures: number;
+  last_error: string | null;
+  last_error_at: Date | null;
+  last_why: string | null;
+}
+
+/** What is asked about a key: `name` is what its pauses are kept under. */
+export interface NamedKey {
+  upstream: string;
+  key: string;
+  name: string;
+}
+
+/** In the order that is given. */
+export function keyStates(db: Connection, keys: readonly NamedKey[]): Promise<KeyState[]> {
+  return db.run<KeyState>(sql`
+    with running as (
+      select upstream, key, count(*)::int as jobs from (
+        select upstream, (select key from attempts where request_id = r.id
+          order by attempt desc limit 1) as key
+        from requests r
+        where slot and status = 'IN_PROGRESS'
+          and upstream = any(${keys.map((k) => k.upstream)}::text[])) j
+      group by upstream, key
+    )
+    select k.upstream, k.key, coalesce(j.jobs, 0) as in_use,
+      greatest(0, coalesce(extract(epoch from u.paused_until - now()), 0))::float8
+        as resting_seconds,
+      coalesce(u.failures, 0) as failures, u.last_error, u.last_error_at, u.last_why
+    from unnest(${keys.map((k) => k.upstream)}::text[], ${keys.map((k) => k.key)}::text[],
+      ${keys.map((k) => k.name)}::text[]) with ordinality as k (upstream, key, name, n)
+    left join upstreams u on u.name = k.name and u.model = ''
+    left join running j on j.upstream = k.upstream and j.key = k.key
+    order by k.n`);
 }
 
 /** A model that rests by itself. */
@@ -525,6 +569,43 @@ async function writeFailure(
   return rows[0]!;
 }
 
+/**
+ * While each key of an upstream is paused, as a whole or for this model, the upstream is paused as
+ * well, until the first of those pauses ends. `keys`: what their pauses are kept under. Returns
+ * what is paused so: the model, or where that is empty the upstream.
+ */
+export function pauseWithKeys(
+  db: Connection,
+  upstream: string,
+  model: string,
+  keys: readonly string[],
+): Promise<Noted[]> {
+  return db.run<Noted>(sql`
+    with d as (
+      select m.model, min(p.until) as until
+      from unnest(${['', model]}::text[]) as m (model)
+      cross join unnest(${keys}::text[]) as k (name)
+      left join lateral (
+        select max(paused_until) as until from upstreams
+        where name = k.name and model in ('', m.model) and paused_until > now()
+      ) p on true
+      group by m.model having count(p.until) = count(*)
+    ), before as (
+      select model, paused_until > now() as rested from upstreams where name = ${upstream}
+    ), noted as (
+      insert into upstreams as u (name, model, failed_at, paused_until)
+      select ${upstream}, model, now(), until from d
+      where model = '' or until is distinct from (select until from d where model = '')
+      order by model
+      on conflict (name, model) do update set failed_at = now(),
+        paused_until = greatest(u.paused_until, excluded.paused_until)
+      returning model, failures, paused_until
+    )
+    select n.model, coalesce(b.rested, false) as rested, n.failures,
+      extract(epoch from n.paused_until - now())::float8 as resting_seconds
+    from noted n left join before b using (model) order by n.model`);
+}
+
 /** The newest thing that is wrong there, as its refusal of a look tells; no failed start. */
 export async function noteRefusedLook(
   db: Connection,
@@ -573,7 +654,10 @@ export async function noteKeyTaken(db: Connection, upstream: string): Promise<vo
     update upstreams set last_why = null where name = ${upstream} and last_why = 'credential'`);
 }
 
-/** Lets an upstream be called again, with all its models or with one of them; true: it rested. */
+/**
+ * Lets an upstream be called again with all its keys, with all its models or with one of them;
+ * true: it rested.
+ */
 export async function endRest(
   db: Connection,
   upstream: string,
@@ -582,7 +666,8 @@ export async function endRest(
   const rows = await db.run<{ rested: boolean }>(sql`
     with before as (
       select name, model, paused_until > now() as rested from upstreams
-      where name = ${upstream} and (${model}::text is null or model = ${model}) for update
+      where (name = ${upstream} or starts_with(name, ${`${upstream}#`}))
+        and (${model}::text is null or model = ${model}) for update
     ), woken as (
       update upstreams u set failures = 0, failed_account = null, other_failed_at = null,
         busy = null, last_why = null, paused_until = null, stopped = false

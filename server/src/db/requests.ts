@@ -299,13 +299,14 @@ export function beginMany(db: Connection, moves: To<'begin'>[], isRepeat = false
         ${moves.map((m) => m.upstream)}::text[], ${moves.map((m) => m.class)}::text[],
         ${moves.map((m) => m.request_hash)}::bytea[],
           ${moves.map((m) => m.deadline_seconds)}::float8[],
-        ${moves.map((m) => m.lease_seconds)}::float8[], ${moves.map((m) => m.model)}::text[])
-        as d (id, attempt, upstream, class, request_hash, deadline, lease, model)
+        ${moves.map((m) => m.lease_seconds)}::float8[], ${moves.map((m) => m.model)}::text[],
+        ${moves.map((m) => m.key ?? null)}::text[])
+        as d (id, attempt, upstream, class, request_hash, deadline, lease, model, key)
       where r.id = d.id and r.attempt = d.attempt and r.status in ('IN_QUEUE', 'IN_PROGRESS')
-      returning r.id, d.attempt, d.upstream, d.model, d.class, d.request_hash
+      returning r.id, d.attempt, d.upstream, d.model, d.class, d.request_hash, d.key
     )
-    insert into attempts (request_id, attempt, upstream, upstream_model, class, request_hash)
-    select id, attempt, upstream, model, class, request_hash from begun
+    insert into attempts (request_id, attempt, upstream, upstream_model, class, request_hash, key)
+    select id, attempt, upstream, model, class, request_hash, key from begun
     on conflict (request_id, attempt) do update set request_hash = excluded.request_hash
       where ${isRepeat}
     returning request_id as id`);
@@ -630,6 +631,8 @@ export function listAll(db: Connection, filter: AnyFilter): Promise<AnyRow[]> {
 export interface AttemptRow {
   attempt: number;
   upstream: string;
+  /** Of several keys the one that it was called with, by its name. */
+  key: string | null;
   class: string;
   outcome: AttemptOutcome;
   message: string | null;
@@ -645,9 +648,20 @@ export interface AttemptRow {
 
 export function attemptsOf(db: Connection, requestId: string): Promise<AttemptRow[]> {
   return db.run<AttemptRow>(sql`
-    select attempt, upstream, class, outcome, message, handle, created_at, left_at, cost_usd_micro,
-      answered_at
+    select attempt, upstream, key, class, outcome, message, handle, created_at, left_at,
+      cost_usd_micro, answered_at
     from attempts where request_id = ${requestId} order by attempt`);
+}
+
+/** Which of several keys this attempt was made with; null also for an attempt that is not there. */
+export async function keyOfAttempt(
+  db: Connection,
+  requestId: string,
+  attempt: number,
+): Promise<string | null> {
+  const [row] = await db.run<{ key: string | null }>(sql`
+    select key from attempts where request_id = ${requestId} and attempt = ${attempt}`);
+  return row?.key ?? null;
 }
 
 /** What a worker needs of a request that it has claimed. */
@@ -674,6 +688,10 @@ export interface Claimed {
   webhook_url: string | null;
   started_in: number | null;
   started_upstream: string | null;
+  /** Of several keys of that upstream the one that it was called with. */
+  started_key: string | null;
+  /** Keys of the upstream it is meant for that did not take its latest starts. */
+  refused_keys: string[] | null;
   /** How many starts there were, and how long ago the newest was. */
   starts: number;
   start_age_seconds: number | null;
@@ -689,6 +707,9 @@ export interface Claimed {
   idempotent: boolean;
 }
 
+/** After this a key that did not take a start is no longer left out. */
+const refusedKeySeconds = 60;
+
 /** Loads claims whole, in one statement. */
 export function loadClaimed(db: Connection, ids: string[], attempts: number[]): Promise<Claimed[]> {
   return db.run<Claimed>(sql`
@@ -701,13 +722,17 @@ export function loadClaimed(db: Connection, ids: string[], attempts: number[]): 
       r.slot, r.upstream_model, a.attempt as started_in, a.upstream as started_upstream, a.outcome,
       a.handle, a.message as said, coalesce(a.missing, 0) as missing,
       coalesce(a.starts, 0) as starts, a.left_at is not null as left, a.left_routes,
+      a.key as started_key, a.refused_keys,
       extract(epoch from now() - a.created_at)::float8 as start_age_seconds
     from unnest(${ids}::uuid[], ${attempts}::int[]) as d (id, attempt)
     join requests r on r.id = d.id and r.attempt = d.attempt
     join request_inputs i on i.request_id = r.id
     left join lateral (
-      select attempt, upstream, outcome, handle, message, missing, created_at, left_at,
+      select attempt, upstream, key, outcome, handle, message, missing, created_at, left_at,
         (count(*) over ())::int as starts,
+        array_agg(key) filter (where upstream = r.upstream and key is not null
+          and outcome = 'not_accepted'
+          and created_at > now() - ${refusedKeySeconds} * interval '1 s') over () as refused_keys,
         json_agg(json_build_object('upstream', upstream, 'model', upstream_model))
           filter (where left_at is not null) over () as left_routes
       from attempts where request_id = r.id order by attempt desc limit 1

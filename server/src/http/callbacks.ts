@@ -3,7 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { routeTo } from '../core/routing.ts';
 import { verifyCallback } from '../core/signature.ts';
+import { keyOfAttempt } from '../db/requests.ts';
 import { isUuid } from '../lib/id.ts';
+import { byKey, keysOf } from '../upstreams/keys.ts';
 import { CallbackRefused } from '../upstreams/upstream.ts';
 import { collect } from './body.ts';
 import type { HttpDeps } from './deps.ts';
@@ -25,10 +27,14 @@ export async function receive(
   const { upstream: name, request_id, attempt: text, sig } = req.params as Record<string, string>;
   const attempt = /^[1-9]\d{0,8}$/.test(text!) ? Number(text) : 0;
   const link = { upstream: name!, request_id: request_id!, attempt };
-  const upstream = deps.upstreams.get(name!);
+  const known = deps.upstreams.get(name!);
   // What is not ours is not told from what was never there.
-  if (!isUuid(request_id!) || !verifyCallback(deps.secrets, link, sig!) || !upstream?.callback)
+  if (!isUuid(request_id!) || !verifyCallback(deps.secrets, link, sig!) || !known?.callback)
     throw new ApiError('not_found');
+  const isKeyed = keysOf(known).length > 0;
+  const key = isKeyed ? await keyOfAttempt(deps.db, request_id!, attempt) : null;
+  const upstream = byKey(known, key);
+  if (!upstream?.callback) throw new ApiError('not_found');
   const body = await collect(
     (req.body as Readable | undefined) ?? req.raw,
     deps.settings.times.bodyMs,

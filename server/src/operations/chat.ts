@@ -17,9 +17,11 @@ import { charge, type Quote } from '../core/price.ts';
 import { withoutInput } from '../core/quiet.ts';
 import type { Ending } from '../core/request.ts';
 import { goesOn } from '../core/routing.ts';
+import { isOfKey } from '../core/upstream-key.ts';
 import { insertLeft } from '../db/left-starts.ts';
 import { canonicalJson } from '../lib/json.ts';
 import type { Connection } from '../lib/sql.ts';
+import { byKey } from '../upstreams/keys.ts';
 import type { ChatOutcome, InputFile, Upstream } from '../upstreams/upstream.ts';
 import type { Circuit } from './circuit.ts';
 
@@ -217,6 +219,8 @@ async function readOn(
 /** With the route that took it, or was tried last. */
 interface RoutedRun extends ChatRun {
   route: ModelUpstream;
+  /** Of several keys of its upstream the one that is shown. */
+  key: string | null;
 }
 
 const leftBefore: ChatOutcome = {
@@ -225,8 +229,8 @@ const leftBefore: ChatOutcome = {
 };
 
 /**
- * One route after the other, until one takes it. A route whose answer was lost is left where the
- * catalog allows it: what it may have cost stays written down.
+ * One route after the other, and at each one key after the other, until one takes it. A route whose
+ * answer was lost is left where the catalog allows it: what it may have cost stays written down.
  */
 async function call(
   wanted: ChatRun,
@@ -236,35 +240,45 @@ async function call(
 ): Promise<{ outcome: ChatOutcome; run: RoutedRun }> {
   let called: { outcome: ChatOutcome; run: RoutedRun } | undefined;
   for (const route of wanted.routes) {
-    const run = { ...wanted, route };
-    if (!wanted.isAwaited()) return called ?? { outcome: leftBefore, run };
-    const began = performance.now();
-    const outcome = await callAt(run, deps, streamed, signal);
-    called = { outcome, run };
-    if (outcome.outcome !== 'not_accepted' && outcome.outcome !== 'unknown') {
-      const isAnswer = outcome.outcome !== 'rejected' || !outcome.unasked;
-      if (isAnswer) await deps.circuit.succeeded(route, began);
-      return called;
-    }
-    // A call that was given up says nothing about the upstream.
-    if (signal.aborted) return called;
-    const { message } = outcome;
-    const cause = withoutInput(message, run.chat.body);
-    const { account_id, model } = run;
-    await deps.circuit.failed(route, { ...outcome, account_id, model_id: model.id, cause });
-    if (outcome.outcome !== 'unknown') continue;
-    if (route === wanted.routes.at(-1) || !goesOn(route, outcome.answer, 'next')) return called;
-    const seconds = (performance.now() - began) / 1000;
-    await insertLeft(deps.db, { ...leftOf(run), message: cause, seconds });
+    const refused: string[] = [];
+    let key = await deps.circuit.keyFor(route, refused);
+    do {
+      const run = { ...wanted, route, key };
+      if (!wanted.isAwaited()) return called ?? { outcome: leftBefore, run };
+      const began = performance.now();
+      const outcome = await callAt(run, deps, streamed, signal);
+      called = { outcome, run };
+      if (outcome.outcome !== 'not_accepted' && outcome.outcome !== 'unknown') {
+        const isAnswer = outcome.outcome !== 'rejected' || !outcome.unasked;
+        if (isAnswer) await deps.circuit.succeeded({ ...route, key }, began);
+        return called;
+      }
+      // A call that was given up says nothing about the upstream.
+      if (signal.aborted) return called;
+      const { message } = outcome;
+      const cause = withoutInput(message, run.chat.body);
+      const { account_id, model } = run;
+      const failed = { ...outcome, account_id, model_id: model.id, cause };
+      await deps.circuit.failed({ ...route, key }, failed);
+      if (outcome.outcome === 'unknown') {
+        if (route === wanted.routes.at(-1) || !goesOn(route, outcome.answer, 'next')) return called;
+        const seconds = (performance.now() - began) / 1000;
+        await insertLeft(deps.db, { ...leftOf(run), message: cause, seconds });
+        break;
+      }
+      if (key === null || !isOfKey(outcome)) break;
+      refused.push(key);
+      key = await deps.circuit.keyFor(route, refused);
+    } while (key !== null);
   }
   return called!;
 }
 
-function leftOf({ request_id, chat, route: { upstream, model } }: RoutedRun) {
+function leftOf({ request_id, chat, route: { upstream, model }, key }: RoutedRun) {
   const request_hash = createHash('sha256')
     .update(canonicalJson({ model, body: chat.body }))
     .digest();
-  return { request_id, upstream, model, request_hash };
+  return { request_id, upstream, model, key, request_hash };
 }
 
 async function callAt(
@@ -279,7 +293,7 @@ async function callAt(
   const patience = streamed ? patienceOf(route) : null;
   try {
     signal.throwIfAborted();
-    const upstream = upstreams.get(route.upstream);
+    const upstream = byKey(upstreams.get(route.upstream), run.key);
     if (!upstream?.chat) {
       const message = `upstream ${route.upstream} has no chat`;
       return { outcome: 'not_accepted', why: 'model', message };

@@ -1,6 +1,9 @@
+import { isOfKey, pausedName } from '../core/upstream-key.ts';
 import * as queue from '../db/queue.ts';
 import type { Database } from '../lib/sql.ts';
-import type { Refusal } from '../upstreams/upstream.ts';
+import { keysOf } from '../upstreams/keys.ts';
+import type { Refusal, Upstream } from '../upstreams/upstream.ts';
+import { openKeys, type KeyFor } from './upstream-keys.ts';
 
 /** Failures in a row after which an upstream rests, and a model of it, and for how long. */
 const limits = { threshold: 5, model_threshold: 3, rest_seconds: 30 };
@@ -17,10 +20,11 @@ const wellMs = 1_000;
 /** The newest refusal of a look is written down at most so often: each job's looks meet it. */
 const lookNotedMs = 60_000;
 
-/** An upstream, and its own name of a model. */
+/** An upstream, its own name of a model, and the one of several keys that was shown. */
 export interface Called {
   upstream: string;
   model: string;
+  key?: string | null | undefined;
 }
 
 /** A call that was not taken, or not answered. */
@@ -47,6 +51,7 @@ type RefusedLook = Pick<FailedCall, 'model_id' | 'message' | 'cause' | 'retry_af
 
 /** How calls of upstreams went, for all processes: who fails too often is left alone a while. */
 export interface Circuit {
+  keyFor: KeyFor;
   failed(route: Called, failed: FailedCall): Promise<void>;
   /** `began`: when the call was made, as `performance.now` tells. */
   succeeded(route: Called, began: number): Promise<void>;
@@ -54,14 +59,19 @@ export interface Circuit {
    * Starts go on: they have limits of their own, and say themselves what is wrong. Looks of this
    * process wait as long as the upstream asks. Returns the seconds.
    */
-  lookRefused(upstream: string, refused: RefusedLook): Promise<number>;
+  lookRefused(upstream: Looked, refused: RefusedLook): Promise<number>;
   /** For how many seconds still no look is to be had there; 0: now. */
-  looksWaitSeconds(upstream: string): number;
+  looksWaitSeconds(upstream: Looked): number;
 }
+
+/** An upstream as it is called with a key. */
+type Looked = Pick<Upstream, 'name' | 'key'>;
 
 /** What an operator is told of a call: whom it was for, and what came of it. */
 export interface Told {
   upstream: string;
+  /** Where it has several keys and this one is at fault. */
+  key?: string;
   /** The upstream's own name; a look names the row only. */
   model?: string;
   model_id: string;
@@ -71,20 +81,53 @@ export interface Told {
 
 interface Listener {
   startFailed(told: Told, noted: queue.Noted): void;
+  /** Each key is paused now, and so is the upstream or a model of it. */
+  keysPaused(told: Told, noted: queue.Noted): void;
   /** `well`: what had rested, as models; an empty one is the upstream. */
   startSucceeded(route: Called, well: readonly string[]): void;
   lookRefused(told: Told): void;
 }
 
-export function openCircuit(db: Database, listener: Listener): Circuit {
-  /** Until when each upstream is taken for well, by model. */
-  const well = new Map<string, Map<string, number>>();
+export function openCircuit(
+  db: Database,
+  upstreams: ReadonlyMap<string, Upstream>,
+  listener: Listener,
+): Circuit {
   return {
-    async failed({ upstream, model }, failed) {
+    keyFor: openKeys(db, upstreams),
+    ...startCircuit(db, upstreams, listener),
+    ...lookCircuit(db, listener),
+  };
+}
+
+function startCircuit(
+  db: Database,
+  upstreams: ReadonlyMap<string, Upstream>,
+  listener: Listener,
+): Pick<Circuit, 'failed' | 'succeeded'> {
+  /** Until when each upstream, and each of several keys, is taken for well, by model. */
+  const well = new Map<string, Map<string, number>>();
+
+  async function noteWell(name: string, model: string, began: number): Promise<string[]> {
+    const now = performance.now();
+    const known = well.get(name) ?? new Map<string, number>();
+    if (now < (known.get(model) ?? 0)) return [];
+    // At once, so that of many that succeed together one looks.
+    well.set(name, known.set(model, now + wellMs));
+    const seconds = (now - began) / 1000;
+    // A job was just made: that must go on, and the next success is noted as well.
+    const rested = await queue.noteSuccess(db, name, model, seconds).catch(() => []);
+    return rested.map((each) => each.model);
+  }
+
+  return {
+    async failed({ upstream, model, key }, failed) {
       const { account_id, model_id, message, cause, retry_after_ms } = failed;
       const why = failed.outcome === 'unknown' ? 'lost' : (failed.why ?? 'busy');
+      const blamed = isOfKey({ why, limited: failed.limited }) ? (key ?? null) : null;
+      const name = pausedName(upstream, blamed);
       const failure = { account_id, message, why, model, account_wide: failed.account_wide };
-      const noted = await queue.noteFailure(db, upstream, {
+      const noted = await queue.noteFailure(db, name, {
         ...failure,
         pause_seconds: pauseSeconds(why, retry_after_ms) || (failed.limited ? limitedSeconds : 0),
         // Who it is not there for may have led it to say so, so two accounts have to hear it.
@@ -92,22 +135,22 @@ export function openCircuit(db: Database, listener: Listener): Circuit {
         counts_alone: why === 'unreachable',
         ...limits,
       });
-      well.delete(upstream);
-      listener.startFailed({ upstream, model, model_id, why, cause }, noted);
+      well.delete(name);
+      const told = { upstream, model, model_id, why, cause };
+      if (blamed === null) return listener.startFailed(told, noted);
+      listener.startFailed({ ...told, key: blamed }, noted);
+      const names = keysOf(upstreams.get(upstream)).map((each) => pausedName(upstream, each));
+      const paused = await queue.pauseWithKeys(db, upstream, model, names);
+      if (paused.length > 0) well.delete(upstream);
+      for (const each of paused) listener.keysPaused(told, each);
     },
-    async succeeded({ upstream, model }, began) {
-      const now = performance.now();
-      const known = well.get(upstream) ?? new Map<string, number>();
-      if (now < (known.get(model) ?? 0)) return;
-      // At once, so that of many that succeed together one looks.
-      well.set(upstream, known.set(model, now + wellMs));
-      const seconds = (now - began) / 1000;
-      // A job was just made: that must go on, and the next success is noted as well.
-      const rested = await queue.noteSuccess(db, upstream, model, seconds).catch(() => []);
-      const names = rested.map((each) => each.model);
+    async succeeded({ upstream, model, key }, began) {
+      const names = await noteWell(upstream, model, began);
       listener.startSucceeded({ upstream, model }, names);
+      if (typeof key !== 'string') return;
+      const ofKey = await noteWell(pausedName(upstream, key), model, began);
+      listener.startSucceeded({ upstream, model, key }, ofKey);
     },
-    ...lookCircuit(db, listener),
   };
 }
 
@@ -120,20 +163,22 @@ function lookCircuit(
   /** Until when each kind of refusal is known, by upstream. */
   const noted = new Map<string, number>();
   return {
-    async lookRefused(upstream, { model_id, why, message, cause, retry_after_ms }) {
+    async lookRefused({ name: upstream, key }, refused) {
+      const { model_id, why, message, cause, retry_after_ms } = refused;
       const now = performance.now();
       const seconds = wishSeconds(retry_after_ms);
-      waits.set(upstream, Math.max(waits.get(upstream) ?? 0, now + seconds * 1000));
-      listener.lookRefused({ upstream, model_id, why, cause });
-      const key = `${upstream} ${why}`;
-      if (now >= (noted.get(key) ?? 0)) {
-        noted.set(key, now + lookNotedMs);
-        await queue.noteRefusedLook(db, upstream, { message, why });
+      const name = pausedName(upstream, key);
+      waits.set(name, Math.max(waits.get(name) ?? 0, now + seconds * 1000));
+      listener.lookRefused({ upstream, ...(key !== undefined && { key }), model_id, why, cause });
+      const kind = `${name} ${why}`;
+      if (now >= (noted.get(kind) ?? 0)) {
+        noted.set(kind, now + lookNotedMs);
+        await queue.noteRefusedLook(db, name, { message, why });
       }
       return seconds;
     },
-    looksWaitSeconds: (upstream) =>
-      Math.max(0, ((waits.get(upstream) ?? 0) - performance.now()) / 1000),
+    looksWaitSeconds: ({ name, key }) =>
+      Math.max(0, ((waits.get(pausedName(name, key)) ?? 0) - performance.now()) / 1000),
   };
 }
 
@@ -145,9 +190,9 @@ export function endRest(db: Database, upstream: string, model: string | null): P
   return queue.endRest(db, upstream, model);
 }
 
-/** The upstream was asked, and takes our key. */
-export function noteKeyTaken(db: Database, upstream: string): Promise<void> {
-  return queue.noteKeyTaken(db, upstream);
+/** The upstream was asked, and takes our key, or of several this one. */
+export function noteKeyTaken(db: Database, upstream: string, key: string | null): Promise<void> {
+  return queue.noteKeyTaken(db, pausedName(upstream, key));
 }
 
 /** How long it asks to be left alone, within reason. */

@@ -1,5 +1,6 @@
 import type { MisfitOf } from '../core/catalog-file.ts';
 import { settingsOf } from '../core/upstream-definition.ts';
+import { keyName } from '../core/upstream-key.ts';
 import type {
   AdapterName,
   UpstreamDefinition,
@@ -29,6 +30,22 @@ function speaking(name: AdapterName, settings: UpstreamSettings, tools: Upstream
     tools.download(url, signal, upstream.start_seconds);
   const upstream = adapters[name](settings, { ...tools, download });
   return Object.assign(upstream, { origin: new URL(settings.url).origin });
+}
+
+/** An adapter of its own for each key: what one key may see is not asked for by another. */
+function speakingByKeys(
+  name: AdapterName,
+  { keys: given, ...settings }: UpstreamSettings & { keys: readonly string[] },
+  tools: UpstreamTools,
+): Upstream {
+  if (given.length === 0) return speaking(name, settings, tools);
+  const keys = new Map<string, Upstream>();
+  for (const key of given) {
+    const own = keyName(key);
+    const upstream = speaking(name, { ...settings, key }, tools);
+    keys.set(own, given.length === 1 ? upstream : { ...upstream, key: own });
+  }
+  return { ...keys.values().next().value!, key: undefined, keys };
 }
 
 /** The upstream that no catalog file has to define. */
@@ -88,8 +105,8 @@ export function openUpstreams(
   function made(definition: UpstreamDefinition): Upstream | string {
     const settings = settingsOf(definition, variable);
     if (typeof settings === 'string') return settings;
-    for (const secret of [settings.key, settings.secret]) if (secret !== null) hide(secret);
-    return speaking(definition.adapter, settings, tools);
+    for (const secret of [...settings.keys, settings.secret]) if (secret !== null) hide(secret);
+    return speakingByKeys(definition.adapter, settings, tools);
   }
 
   function add(definition: UpstreamDefinition): void {

@@ -3,6 +3,7 @@ import { isShutdownNear } from '../core/checked-on.ts';
 import { isComparable, lossAt } from '../core/listed-price.ts';
 import { FetchError, type Fetch } from '../lib/fetch.ts';
 import type { UpstreamAddress } from './index.ts';
+import { keysOf } from './keys.ts';
 import type { Upstream } from './upstream.ts';
 
 /** A look at an upstream that is set up, by calls that cost nothing. */
@@ -26,8 +27,10 @@ export interface Look extends UpstreamAddress {
   reason: string | null;
   /** Null: not asked. */
   answers: boolean | null;
-  /** Null: not asked, or it has no call to try that with. */
+  /** Null: not asked, or it has no call to try that with. Of several keys: all are taken. */
   credential_taken: boolean | null;
+  /** Each of several keys, by its name. */
+  keys: { key: string; taken: boolean | null }[];
   /** Models of the catalog that it serves. */
   rows: number;
   /** Models that it lists; null: it does not tell. */
@@ -63,6 +66,7 @@ export async function lookAt(
     reason: usable === true ? null : usable,
     answers: null,
     credential_taken: null,
+    keys: keysOf(upstream).map((key) => ({ key, taken: null })),
     rows: new Set(own.map(({ id }) => id)).size,
     listed: null,
     missing: [],
@@ -99,10 +103,28 @@ async function ask(
     look.problems.push(`its address does not answer: ${error.message}`);
     return;
   }
-  const wrong = await upstream.check?.(signal).catch((error: Error) => error.message);
-  if (wrong !== undefined) look.credential_taken = wrong === null;
-  if (wrong) look.problems.push(wrong);
-  else await compareModels(look, upstream, uses, signal);
+  const called = await tryKeys(look, upstream, signal);
+  if (called !== null) await compareModels(look, called, uses, signal);
+}
+
+/** The upstream with a key that it takes, or that cannot be tried; null: it takes none. */
+async function tryKeys(
+  look: Look,
+  upstream: Upstream,
+  signal: AbortSignal,
+): Promise<Upstream | null> {
+  const instances = look.keys.length > 0 ? [...upstream.keys!.values()] : [upstream];
+  const wrongs = await Promise.all(
+    instances.map((each) => each.check?.(signal).catch((error: Error) => error.message)),
+  );
+  wrongs.forEach((wrong, i) => {
+    if (wrong === undefined) return;
+    const own = look.keys[i];
+    if (own) own.taken = wrong === null;
+    if (wrong) look.problems.push(own ? `key ${own.key}: ${wrong}` : wrong);
+    look.credential_taken = (look.credential_taken ?? true) && wrong === null;
+  });
+  return instances.find((_each, i) => !wrongs[i]) ?? null;
 }
 
 async function compareModels(

@@ -221,6 +221,10 @@ export class CallbackRefused extends Error {}
 
 export interface Upstream {
   name: string;
+  /** Which of several keys it is called with. */
+  key?: string;
+  /** The same upstream as it is called with each of its keys, by the names of these. */
+  keys?: ReadonlyMap<string, Upstream>;
   /** Where the operator says it is: what it serves there is fetched, also on the own network. */
   origin?: string;
   class: UpstreamClass;

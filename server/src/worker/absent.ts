@@ -1,10 +1,11 @@
 import { runningBeyond } from '../db/open-requests.ts';
 import { Seldom } from '../lib/seldom.ts';
+import { namesOf } from '../upstreams/keys.ts';
 import type { StepDeps } from './step.ts';
 
 /**
- * Tells of jobs at an upstream that is not set up here: nobody hears of their end, so that each is
- * given up at its deadline, although it may have been paid for.
+ * Tells of jobs at an upstream, or with a key of it, that is not set up here: nobody hears of their
+ * end, so that each is given up at its deadline, although it may have been paid for.
  */
 export function tellAbsent({
   db,
@@ -14,7 +15,7 @@ export function tellAbsent({
   const seldom = new Seldom();
   return async (upstream) => {
     if (seldom.due(upstream) === null) return;
-    const found = await runningBeyond(db, [...upstreams.keys()]);
+    const found = await runningBeyond(db, namesOf(upstreams));
     const { jobs = 1 } = found.find((each) => each.upstream === upstream) ?? {};
     log.warn({ upstream, jobs }, 'jobs run at an upstream that is not set up here');
   };

@@ -5,6 +5,7 @@ import { bounded } from '../lib/bounded.ts';
 import { costOfRun, fail, finish } from './finish.ts';
 import { isHeldElsewhere, resultIn } from './finished.ts';
 import type { Handle, JobState, Upstream } from '../upstreams/upstream.ts';
+import { startedAt, startedName } from './routes.ts';
 import { boundedSeconds, wait, type StepDeps } from './step.ts';
 
 const pollMaxSeconds = 60;
@@ -19,17 +20,16 @@ const lastLookMs = 5_000;
 
 /** Asks the upstream how a running job goes. */
 export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): Promise<Transition> {
-  const name = row.started_upstream ?? row.upstream;
-  const upstream = deps.upstreams.get(name);
+  const upstream = startedAt(row, deps);
   const { handle } = row;
   const { pollSeconds, stepTimeoutSeconds } = deps.settings;
   if (handle && isHeldElsewhere(handle)) return wait(row, elsewhereSeconds);
   const finished = handle && resultIn(handle);
   if (finished) return finish(row, finished, deps, signal);
-  if (!upstream) await deps.absent(name);
+  if (!upstream) await deps.absent(startedName(row));
   if (!upstream || !handle)
     return wait(row, pollSeconds, { message: 'its upstream is not configured' });
-  const held = deps.circuit.looksWaitSeconds(upstream.name);
+  const held = deps.circuit.looksWaitSeconds(upstream);
   // Not all at once when its pause is over.
   if (held > 0) return wait(row, held + Math.random() * pollSeconds);
   const state = await bounded(signal, stepTimeoutSeconds * 1000, (own) =>
@@ -64,7 +64,7 @@ export async function giveUp(
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition> {
-  const upstream = deps.upstreams.get(row.started_upstream ?? row.upstream);
+  const upstream = startedAt(row, deps);
   // Of a start that was left the cost is asked for by itself.
   const handle = row.left ? null : row.handle;
   const seen = handle && (await lastLook(handle, upstream, deps, signal));
@@ -88,7 +88,7 @@ async function lastLook(
 ): Promise<JobState | null> {
   const finished = resultIn(handle);
   if (finished) return { state: 'done', result: finished };
-  if (!upstream || deps.circuit.looksWaitSeconds(upstream.name) > 0) return null;
+  if (!upstream || deps.circuit.looksWaitSeconds(upstream) > 0) return null;
   return bounded(signal, lastLookMs, (own) => upstream.poll(handle, own)).catch(() => null);
 }
 

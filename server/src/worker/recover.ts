@@ -3,6 +3,7 @@ import { goesOn, routeTo } from '../core/routing.ts';
 import type { Claimed } from '../db/requests.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import { canBeFound, endUnknown, recoverSeconds, routeAfterLost } from './lost.ts';
+import { startedAt, startedName } from './routes.ts';
 import { start } from './start.ts';
 import { wait, type StepDeps } from './step.ts';
 
@@ -16,12 +17,11 @@ export async function recover(
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition | null> {
-  const name = row.started_upstream ?? row.upstream;
-  const upstream = deps.upstreams.get(name);
+  const upstream = startedAt(row, deps);
   const { id, attempt, started_in } = row;
   const later = Math.max(recoverSeconds, deps.settings.pollSeconds);
   if (!upstream) {
-    await deps.absent(name);
+    await deps.absent(startedName(row));
     return wait(row, later, { outcome: 'unknown' });
   }
   const task = deps.catalog().models.get(row.model_id)?.task ?? '';

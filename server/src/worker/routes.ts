@@ -1,7 +1,10 @@
 import type { Model, ModelUpstream } from '../core/catalog.ts';
 import { callbackUrl } from '../core/views.ts';
+import { pausedName } from '../core/upstream-key.ts';
 import { restingOf } from '../db/queue.ts';
 import type { Claimed } from '../db/requests.ts';
+import { byKey } from '../upstreams/keys.ts';
+import type { Upstream } from '../upstreams/upstream.ts';
 import type { StepDeps } from './step.ts';
 
 /** The routes of a model, as a start finds them. */
@@ -12,6 +15,19 @@ export const restMaxSeconds = 120;
 export interface Chosen {
   model: Model;
   route: ModelUpstream;
+}
+
+/**
+ * Where the newest start was made, called with the key that it was made with; undefined: that is
+ * not set up here.
+ */
+export function startedAt(row: Claimed, { upstreams }: StepDeps): Upstream | undefined {
+  return byKey(upstreams.get(row.started_upstream ?? row.upstream), row.started_key);
+}
+
+/** What it is called in the log. */
+export function startedName({ started_upstream, upstream, started_key }: Claimed): string {
+  return pausedName(started_upstream ?? upstream, started_key);
 }
 
 /** For how many seconds each route takes nothing; one that is not set up here never does. */

@@ -5,16 +5,18 @@ import { withoutInput } from '../core/quiet.ts';
 import { upstreamFields, upstreamInput } from '../core/model-input.ts';
 import type { Transition } from '../core/request.ts';
 import { routeAfter, routesAfter, routeTo } from '../core/routing.ts';
+import { isOfKey } from '../core/upstream-key.ts';
 import { takePlace } from '../db/queue.ts';
 import type { Claimed } from '../db/requests.ts';
 import { bounded } from '../lib/bounded.ts';
 import { canonicalJson } from '../lib/json.ts';
 import { gatherFiles } from '../operations/stored-inputs.ts';
+import { byKey } from '../upstreams/keys.ts';
 import type { NotAccepted, StartJob, StartOutcome, Upstream } from '../upstreams/upstream.ts';
 import { finish, fail } from './finish.ts';
 import { finishedHandle } from './finished.ts';
 import { lost } from './lost.ts';
-import { callbackOf, isLeft, restMaxSeconds, restsOf, type Chosen } from './routes.ts';
+import { callbackOf, isLeft, restMaxSeconds, restsOf, startedAt, type Chosen } from './routes.ts';
 import { boundedSeconds, tried, wait, type StepDeps } from './step.ts';
 
 /** Longest pause an upstream may ask for before the next try. */
@@ -47,7 +49,7 @@ export async function start(
   }
   const route = await placed(row, model, meant, deps);
   if (route === null) return notYet(row);
-  const upstream = deps.upstreams.get(route.upstream)!;
+  const upstream = await withKey(row, route, deps);
   const { id, attempt } = row;
   const job = await prepare(row, { model, route }, deps, signal);
   if (job === null) {
@@ -66,13 +68,14 @@ export async function start(
     upstream: upstream.name,
     model: route.model,
     class: upstream.class,
+    key: upstream.key ?? null,
     request_hash: hashOf(job),
     deadline_seconds: model.job_age_seconds,
     lease_seconds: deps.settings.leaseSeconds,
   });
   // Cancelled in this moment, or claimed by another: nothing was sent, and nothing will be.
   if (!begun) return null;
-  const called = { model, route, began: performance.now() };
+  const called = { model, route, key: upstream.key ?? null, began: performance.now() };
   const outcome = await call(upstream, job, route, deps);
   const started = { ...row, upstream: upstream.name, upstream_model: route.model };
   return answer(started, outcome, called, deps, signal);
@@ -128,6 +131,22 @@ function notYet(row: Claimed): Transition {
   return { ...wait(row, placeSeconds * (0.5 + Math.random())), waits: true };
 }
 
+/**
+ * The upstream, called with the next of its keys. A start whose answer was lost is repeated with
+ * the same one: with another, the upstream would not recognise it.
+ */
+async function withKey(row: Claimed, route: ModelUpstream, deps: StepDeps): Promise<Upstream> {
+  const same = isRepeat(row) ? startedAt(row, deps) : undefined;
+  if (same?.name === route.upstream) return same;
+  const key = await deps.circuit.keyFor(route, []);
+  return byKey(deps.upstreams.get(route.upstream), key)!;
+}
+
+/** The newest start may have made the job. */
+function isRepeat({ started_in, outcome, left }: Claimed): boolean {
+  return started_in !== null && !left && (outcome === null || outcome === 'unknown');
+}
+
 /** Null: what the input names is no longer kept. */
 async function prepare(
   row: Claimed,
@@ -177,8 +196,8 @@ async function call(
   return outcome.outcome === 'unknown' && isSlow ? { ...outcome, answer: 'slow' } : outcome;
 }
 
-/** `began`: when the call was made. */
-type Called = Chosen & { began: number };
+/** `key`: of several keys the one that was shown; `began`: when the call was made. */
+type Called = Chosen & { key: string | null; began: number };
 
 async function answer(
   row: Claimed,
@@ -190,11 +209,11 @@ async function answer(
   const { id, attempt } = row;
   if (outcome.outcome === 'not_accepted') return elsewhere(row, outcome, chosen, deps);
   if (outcome.outcome === 'unknown') {
-    await noteFailure(row, outcome, chosen.route, deps);
+    await noteFailure(row, outcome, chosen, deps);
     return lost(row, outcome, chosen, deps);
   }
   if (outcome.outcome !== 'rejected' || !outcome.unasked)
-    await deps.circuit.succeeded(chosen.route, chosen.began);
+    await deps.circuit.succeeded({ ...chosen.route, key: chosen.key }, chosen.began);
   if (outcome.outcome === 'rejected') return fail(row, 'upstream_rejected', outcome.message);
   if (outcome.outcome === 'done') {
     const { result } = outcome;
@@ -213,20 +232,31 @@ async function answer(
   return { id, attempt, to: 'accepted', started_in: attempt, handle: outcome.handle, wake_seconds };
 }
 
-/** Surely not taken: the next upstream of the model is tried, after a pause where all were. */
+/**
+ * Surely not taken: the next key of the upstream is tried, then the next upstream of the model,
+ * after a pause where all were.
+ */
 async function elsewhere(
   row: Claimed,
   refused: NotAccepted,
-  { model, route }: Chosen,
+  chosen: Called,
   deps: StepDeps,
 ): Promise<Transition> {
+  const { model, route, key } = chosen;
   const pause = boundedSeconds(refused.retry_after_ms, 0, retryMaxSeconds);
-  await noteFailure(row, refused, route, deps);
+  await noteFailure(row, refused, chosen, deps);
+  // Not for all at once.
+  const later = pauseSeconds(row.starts + 1) * (0.5 + Math.random());
+  // The start that it repeats may have made the job, which another key could not find.
+  if (key !== null && isRepeat(row))
+    return tried(row, { ...refused, outcome: 'unknown' }, Math.max(pause, later));
+  if (key !== null && isOfKey(refused)) {
+    const other = await deps.circuit.keyFor(route, [...(row.refused_keys ?? []), key]);
+    if (other !== null) return tried(row, refused, 0);
+  }
   const restOf = await restsOf(model, deps);
   const at = model.upstreams.indexOf(route);
   const next = routeAfter(model.upstreams, at, (each) => restOf(each) === 0 && !isLeft(row, each));
-  // Not for all at once.
-  const later = pauseSeconds(row.starts + 1) * (0.5 + Math.random());
   // While everything that could take it rests, nothing is asked in vain.
   const seconds =
     next === null
@@ -249,13 +279,14 @@ function pauseSeconds(starts: number): number {
 async function noteFailure(
   row: Claimed,
   failed: Extract<StartOutcome, { outcome: 'not_accepted' | 'unknown' }>,
-  { upstream, model }: ModelUpstream,
+  { route: { upstream, model }, key }: Called,
   { log, circuit }: StepDeps,
 ): Promise<void> {
   const cause = withoutInput(failed.message, row.input);
   const { id: request_id, account_id, model_id } = row;
   const { outcome } = failed;
   const why = outcome === 'unknown' ? undefined : failed.why;
-  log.debug({ request_id, model_id, upstream, model, outcome, why, cause }, 'start failed');
-  await circuit.failed({ upstream, model }, { ...failed, account_id, model_id, cause });
+  const facts = { request_id, model_id, upstream, model, ...(key !== null && { key }) };
+  log.debug({ ...facts, outcome, why, cause }, 'start failed');
+  await circuit.failed({ upstream, model, key }, { ...failed, account_id, model_id, cause });
 }

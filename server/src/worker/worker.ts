@@ -30,6 +30,7 @@ import { Leases } from './leases.ts';
 import { notify } from './notify.ts';
 import { abandon, giveUp, poll } from './poll.ts';
 import { recover } from './recover.ts';
+import { startedAt } from './routes.ts';
 import { findSpooled, SpoolWatch } from './spooled.ts';
 import { start } from './start.ts';
 import { wait, type StepDeps, type StepRun } from './step.ts';
@@ -409,7 +410,7 @@ class ClaimingWorker implements Worker {
     const { id, attempt } = row;
     const upstream = row.started_upstream ?? row.upstream;
     const refused = error instanceof LookRefused ? error : null;
-    const asked = refused === null ? 0 : await this.#noteRefused(row, upstream, refused);
+    const asked = refused === null ? 0 : await this.#noteRefused(row, refused);
     const wake_seconds = Math.max(this.#troubles.failed(id), asked);
     const failed = this.#troubles.tell(upstream);
     const facts = { request_id: id, model_id: row.model_id, upstream, step, why: refused?.why };
@@ -422,15 +423,17 @@ class ClaimingWorker implements Worker {
   }
 
   /** Seconds that the upstream asks to be left alone. */
-  async #noteRefused(row: Claimed, upstream: string, refused: LookRefused): Promise<number> {
+  async #noteRefused(row: Claimed, refused: LookRefused): Promise<number> {
     const { log, circuit } = this.#deps;
+    const upstream = startedAt(row, this.#deps)!;
     const { message, why, retry_after_ms } = refused;
     const cause = withoutInput(message, row.input);
     const { model_id } = row;
     try {
       return await circuit.lookRefused(upstream, { model_id, why, message, cause, retry_after_ms });
     } catch (err) {
-      log.warn({ upstream, why, err }, 'a refused look could not be noted');
+      const { name, key } = upstream;
+      log.warn({ upstream: name, key, why, err }, 'a refused look could not be noted');
       return circuit.looksWaitSeconds(upstream);
     }
   }

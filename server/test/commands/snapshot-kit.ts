@@ -132,6 +132,7 @@ async function begin(db: Database, id: string): Promise<void> {
       to: 'begin',
       upstream: 'fake',
       model: 'm',
+      key: '0123abcd',
       class: 'A',
       request_hash: randomBytes(32),
       ...times,

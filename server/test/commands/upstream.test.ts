@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -169,6 +170,66 @@ test('upstream list shows when an upstream last failed, and which of its models 
     ),
   );
   assert.match(human.stdout, /\nreplicate +yes +0 +- +0 +- +0 +- +-\n/);
+});
+
+test('upstream test and list tell each of several keys by its name', async (t) => {
+  const database = await testDatabase();
+  t.after(() => database.close());
+  const fakes = await standIns(t);
+  const place = placeBefore(t, fakes);
+  const wrong = 'r8_WrongTokenOfReplicate0000000000000000';
+  const nameOf = (key: string) => createHash('sha256').update(key).digest('hex').slice(0, 8);
+  const [good, bad] = [nameOf(fakes.replicate.key), nameOf(wrong)];
+  const env = {
+    DATABASE_URL: database.url,
+    FAREBOX_UNSAFE_DATABASE: 'on',
+    REPLICATE_API_TOKEN: `${wrong}\n${fakes.replicate.key}\n`,
+  };
+  await noteFailure(database.db, `replicate#${bad}`, {
+    account_id: '01890f5e-27c1-7d3a-9e4f-000000000001',
+    message: 'Unauthenticated',
+    why: 'credential',
+    model: 'm',
+    pause_seconds: 60,
+    pauses_at_once: true,
+    account_wide: false,
+    counts_alone: false,
+    threshold: 99,
+    model_threshold: 99,
+    rest_seconds: 30,
+  });
+  const [tested, json, list, listed] = await Promise.all([
+    place.run(['upstream', 'test', 'replicate'], env),
+    place.run(['upstream', 'test', 'replicate', '--json'], env),
+    place.run(['upstream', 'list'], env),
+    place.run(['upstream', 'list', '--json'], env),
+  ]);
+  assert.deepEqual([tested.code, json.code, list.code], [1, 1, 0]);
+  assert.match(tested.stdout, new RegExp(`\n  key ${bad} not confirmed\n  key ${good} taken\n`));
+  assert.match(tested.stdout, new RegExp(`\n  wrong: key ${bad}: it answered 401: `));
+  assert.doesNotMatch(tested.stdout, /credential/);
+  assert.equal(json.json.data[0].listed, 7, 'the models are asked for with the key that is taken');
+  assert.deepEqual(json.json.data[0].keys, [
+    { key: bad, taken: false },
+    { key: good, taken: true },
+  ]);
+  assert.match(
+    list.stdout,
+    new RegExp(
+      `\nreplicate .*\n  key ${bad} +0 +\\d+ s +1 .*Unauthenticated\n  key ${good} +0 +- +0 +- +-\n`,
+    ),
+  );
+  const row = listed.json.data.find(({ name }: { name: string }) => name === 'replicate');
+  assert.deepEqual([row.resting_until, row.failures], [null, 0]);
+  const keys = row.keys.map((each: any) => [each.key, each.in_use, each.resting_until !== null]);
+  assert.deepEqual(keys, [
+    [bad, 0, true],
+    [good, 0, false],
+  ]);
+  assert.ok(!listed.json.data.some(({ name }: { name: string }) => name.includes('#')));
+  for (const { stdout, stderr } of [tested, json, list, listed])
+    for (const key of [wrong, fakes.replicate.key])
+      assert.ok(!(stdout + stderr).includes(key), 'a key was shown');
 });
 
 test('catalog check finds options wrong that do not fit together, and upstream list points to it', async (t) => {

@@ -73,6 +73,8 @@ interface Detail extends RequestRow {
 interface Attempt {
   attempt: number;
   upstream: string;
+  /** Of several keys the one that it was called with. */
+  key: string | null;
   class: string;
   outcome: string | null;
   handle: string | null;
@@ -238,6 +240,7 @@ function Attempts({ request: { attempts, kind, completed_at } }: { request: Deta
                 )}
                 {' · '}
                 {t('class', { name: each.class })}
+                {each.key !== null && ` · ${t('with_key', { name: each.key })}`}
               </Text>
             </Group>
             {each.message !== null && (

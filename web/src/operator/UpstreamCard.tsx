@@ -46,6 +46,15 @@ interface Trouble {
   last_error_at: string | null;
 }
 
+type PausedModel = Trouble & { model: string; stopped: boolean };
+
+/** One of several keys, by its name. */
+interface Key extends Trouble {
+  key: string;
+  in_use: number;
+  resting_models: PausedModel[];
+}
+
 export interface Upstream extends Trouble {
   name: string;
   adapter: string | null;
@@ -60,7 +69,9 @@ export interface Upstream extends Trouble {
   waiting_more: boolean;
   oldest_seconds: number | null;
   in_use: number;
-  resting_models: (Trouble & { model: string; stopped: boolean })[];
+  resting_models: PausedModel[];
+  /** Empty where it has one key or none. */
+  keys: Key[];
   last_hour: Pace;
   last_day: Pace;
   cost_today_usd_micro: string;
@@ -77,7 +88,7 @@ export function UpstreamCard({ upstream }: { upstream: Upstream }) {
       <Group justify="space-between" align="flex-start" gap="sm" mb="md">
         <Head upstream={upstream} />
         <Group gap="xs">
-          {upstream.resting_until !== null && <Wake name={upstream.name} label="wake" />}
+          {isPaused(upstream) && <Wake name={upstream.name} label="wake" />}
           {upstream.set_up && (
             <Button
               size="xs"
@@ -92,9 +103,16 @@ export function UpstreamCard({ upstream }: { upstream: Upstream }) {
       </Group>
       <Figures upstream={upstream} />
       <Troubles upstream={upstream} />
+      {upstream.keys.length > 0 && <Keys keys={upstream.keys} />}
       {isTesting && <UpstreamTest name={upstream.name} onClose={() => setTesting(false)} />}
     </Card>
   );
+}
+
+/** As a whole, or one of its keys. */
+export function isPaused({ resting_until, keys }: Upstream): boolean {
+  const isOfKey = (key: Key) => key.resting_until !== null || key.resting_models.length > 0;
+  return resting_until !== null || keys.some(isOfKey);
 }
 
 function Head({ upstream }: { upstream: Upstream }) {
@@ -350,6 +368,49 @@ function Troubles({ upstream }: { upstream: Upstream }) {
           ))}
         </Stack>
       )}
+    </Stack>
+  );
+}
+
+/** Each key with the jobs that it runs, and why it is paused. */
+function Keys({ keys }: { keys: Key[] }) {
+  const { t } = useTranslation('operator_upstreams');
+  return (
+    <Stack
+      gap={6}
+      mt="md"
+      pt="md"
+      style={{ borderTop: '1px solid var(--mantine-color-default-border)' }}
+    >
+      <Text size="sm" c="dimmed">
+        {t('keys')}
+      </Text>
+      <Stack gap={6} role="list" aria-label={t('keys')}>
+        {keys.map((each) => (
+          <Text key={each.key} size="sm" role="listitem" style={{ overflowWrap: 'anywhere' }}>
+            <Code>{each.key}</Code> {t('key_jobs', { count: each.in_use })}
+            {each.resting_until !== null && (
+              <>
+                {' · '}
+                {t('paused_until')} <When at={each.resting_until} />
+              </>
+            )}
+            {each.resting_models.map(({ model, resting_until }) => (
+              <span key={model}>
+                {' · '}
+                <Code>{model}</Code> {t('paused_until')}{' '}
+                {resting_until !== null && <When at={resting_until} />}
+              </span>
+            ))}
+            {each.last_error !== null && (
+              <Text span inherit c="dimmed">
+                {' · '}
+                {each.last_error}
+              </Text>
+            )}
+          </Text>
+        ))}
+      </Stack>
     </Stack>
   );
 }

@@ -11,6 +11,8 @@ interface Look {
   answers: boolean | null;
   has_credential: boolean;
   credential_taken: boolean | null;
+  /** Each of several keys, by its name. */
+  keys: { key: string; taken: boolean | null }[];
   rows: number;
   listed: number | null;
   missing: { id: string; model: string }[];
@@ -48,7 +50,7 @@ export function UpstreamTest({ name, onClose }: { name: string; onClose: () => v
 
 function Result({ look }: { look: Look }) {
   const { t } = useTranslation('operator_upstreams');
-  const { ok, answers, rows, listed, missing, problems } = look;
+  const { ok, answers, rows, listed, missing, problems, keys } = look;
   const wrong = [...problems, ...missing.map((each) => t('missing', { ...each }))];
   return (
     <Stack gap="sm">
@@ -62,7 +64,13 @@ function Result({ look }: { look: Look }) {
         label={t('address')}
         text={t(answers === null ? 'not_asked' : answers ? 'answers' : 'no_answer')}
       />
-      {answers && <Line label={t('credential')} text={t(credentialWord(look))} />}
+      {answers && keys.length === 0 && (
+        <Line label={t('credential')} text={t(credentialWord(look))} />
+      )}
+      {answers &&
+        keys.map(({ key, taken }) => (
+          <Line key={key} label={t('key', { name: key })} text={t(takenWord(taken))} />
+        ))}
       <Line
         label={t('catalog')}
         text={`${t('rows', { count: rows })}${listed === null ? '' : `; ${t('listed', { n: listed })}`}`}
@@ -81,9 +89,12 @@ function Result({ look }: { look: Look }) {
 }
 
 function credentialWord({ credential_taken, has_credential }: Look): string {
-  if (credential_taken === null) return 'not_tried';
-  if (!credential_taken) return 'not_confirmed';
-  return has_credential ? 'taken' : 'none_needed';
+  return credential_taken && !has_credential ? 'none_needed' : takenWord(credential_taken);
+}
+
+function takenWord(taken: boolean | null): string {
+  if (taken === null) return 'not_tried';
+  return taken ? 'taken' : 'not_confirmed';
 }
 
 function Line({ label, text }: { label: string; text: string }) {

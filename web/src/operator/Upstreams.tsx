@@ -20,7 +20,7 @@ import { PageTitle } from '../components/PageTitle.tsx';
 import { useLive } from './live.ts';
 import { needed } from './margin.tsx';
 import { offered, useAddress } from './search.ts';
-import { UpstreamCard, type Upstream } from './UpstreamCard.tsx';
+import { isPaused, UpstreamCard, type Upstream } from './UpstreamCard.tsx';
 import './upstreams-words.ts';
 
 interface List {
@@ -97,8 +97,8 @@ function fits(each: Upstream, only: Filter): boolean {
 }
 
 function isInTrouble(each: Upstream): boolean {
-  const { resting_until, failures, resting_models, last_hour, set_up, waiting } = each;
-  if (resting_until !== null || failures > 0 || resting_models.length > 0) return true;
+  const { failures, resting_models, last_hour, set_up, waiting } = each;
+  if (isPaused(each) || failures > 0 || resting_models.length > 0) return true;
   return (last_hour.error_ppm ?? 0) >= 50_000 || (!set_up && waiting > 0);
 }
 

@@ -18,6 +18,7 @@ addWords('operator_request', {
     no_attempts_chat: 'A chat call is made at once, and no start is kept of it.',
     answered: 'answered after',
     class: 'class {{name}}',
+    with_key: 'key {{name}}',
     outcome: {
       under_way: 'Not answered yet',
       end: 'Its answer ended the request',
@@ -74,6 +75,7 @@ addWords('operator_request', {
     no_attempts_chat: 'Чат вызывается сразу, запуск не записывается.',
     answered: 'ответ через',
     class: 'класс {{name}}',
+    with_key: 'ключ {{name}}',
     outcome: {
       under_way: 'Ответа ещё нет',
       end: 'Ответ завершил запрос',

@@ -1,3 +1,4 @@
+import { pausedName } from '../../core/upstream-key.ts';
 import type { Database } from '../../lib/sql.ts';
 import { runningBeyond } from '../../db/open-requests.ts';
 import * as queue from '../../db/queue.ts';
@@ -5,6 +6,8 @@ import { lossesOfDay } from '../../db/losses.ts';
 import { openByUpstream, type DoubtSum } from '../../db/resolutions.ts';
 import { timeOfId } from '../../lib/id.ts';
 import * as verdicts from '../../db/verdicts.ts';
+import { keyStates } from '../../operations/upstream-keys.ts';
+import { namesOf } from '../../upstreams/keys.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import type { WebDeps } from '../web/visit.ts';
 
@@ -83,11 +86,14 @@ function ofClock(skew: number | null): Omit<Line, 'what'> {
 
 async function ofUpstreams(db: Database, { upstreams, settings }: WebDeps): Promise<Line[]> {
   const states = await queue.upstreamStates(db, [...upstreams.keys()]);
+  const keys = (await keyStates(db, upstreams)).map(({ upstream, key, last_why }) => {
+    return { name: pausedName(upstream, key), last_why };
+  });
   const models = await queue.restingModels(
     db,
     states.map(({ name }) => name),
   );
-  const stranded = await runningBeyond(db, [...upstreams.keys()]);
+  const stranded = await runningBeyond(db, namesOf(upstreams));
   const jobs = stranded.reduce((sum, each) => sum + each.jobs, 0);
   const at = stranded.map(({ upstream }) => upstream);
   const those = (what: string, is: (state: queue.UpstreamState) => boolean) =>
@@ -95,10 +101,15 @@ async function ofUpstreams(db: Database, { upstreams, settings }: WebDeps): Prom
       what,
       states.filter(is).map(({ name }) => name),
     );
+  const refused = (what: string, why: string) =>
+    line(
+      what,
+      [...states, ...keys].filter(({ last_why }) => last_why === why).map(({ name }) => name),
+    );
   const oldSeconds = settings.queueAgeSeconds * oldShare;
   return [
-    those('credential_refused', ({ last_why }) => last_why === 'credential'),
-    those('credit_used_up', ({ last_why }) => last_why === 'account'),
+    refused('credential_refused', 'credential'),
+    refused('credit_used_up', 'account'),
     those('upstream_rests', ({ resting_seconds }) => resting_seconds > 0),
     line(
       'model_rests',

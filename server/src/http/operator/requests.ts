@@ -89,6 +89,7 @@ function attemptShown(row: AttemptRow) {
   return {
     attempt: row.attempt,
     upstream: row.upstream,
+    key: row.key,
     class: row.class,
     outcome: row.outcome,
     handle: row.handle === null ? null : safe(JSON.stringify(row.handle)),

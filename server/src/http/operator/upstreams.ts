@@ -6,6 +6,7 @@ import { redact } from '../../lib/log.ts';
 import type { Database } from '../../lib/sql.ts';
 import { endRest, noteKeyTaken } from '../../operations/circuit.ts';
 import { rollUpDays } from '../../operations/roll-up.ts';
+import { keyStates, type KeyShown } from '../../operations/upstream-keys.ts';
 import { builtIn } from '../../upstreams/index.ts';
 import { isWell, lookAt } from '../../upstreams/look.ts';
 import { text } from '../web/entry.ts';
@@ -27,8 +28,9 @@ const lookMaxMs = 45_000;
 export const list: VisitHandler = async (_visit, _reply, deps) => {
   const { db } = deps;
   const defined = namesOf(deps);
-  const [states, lately, today] = await Promise.all([
+  const [states, keys, lately, today] = await Promise.all([
     queue.upstreamStates(db, defined),
+    keyStates(db, deps.upstreams),
     latelyOf(db, hour),
     wholeDay(db),
   ]);
@@ -43,6 +45,9 @@ export const list: VisitHandler = async (_visit, _reply, deps) => {
       resting_models: resting
         .filter(({ upstream }) => upstream === state.name)
         .map((each) => restingShown(each, now)),
+      keys: keys
+        .filter(({ upstream }) => upstream === state.name)
+        .map((each) => keyShown(each, now)),
       last_hour: figuresOf(state.name, lately),
       last_day: figuresOf(state.name, today.lately),
       ...costsOf(state.name, today.costs),
@@ -95,6 +100,11 @@ function stateShown(state: queue.UpstreamState, now: number) {
 function restingShown({ model, stopped, ...trouble }: queue.RestingModel, now: number) {
   const shown = { model, stopped, ...troubleShown(trouble, now) };
   return stopped ? { ...shown, resting_until: null } : shown;
+}
+
+function keyShown({ key, in_use, resting_models, ...trouble }: KeyShown, now: number) {
+  const models = resting_models.map((each) => restingShown(each, now));
+  return { key, in_use, ...troubleShown(trouble, now), resting_models: models };
 }
 
 function troubleShown(
@@ -210,7 +220,8 @@ export const test: Deed = async (_form, visit, deps) => {
   const ok = isWell(look);
   const { answers, credential_taken, missing } = look;
   return async (db) => {
-    if (credential_taken) await noteKeyTaken(db, name);
+    if (credential_taken) await noteKeyTaken(db, name, null);
+    for (const { key, taken } of look.keys) if (taken) await noteKeyTaken(db, name, key);
     const details = { ok, answers, credential_taken, missing: missing.length };
     return { answer: { ok, ...look, problems }, target: name, details };
   };

@@ -1,0 +1,63 @@
+import { pausedName } from '../core/upstream-key.ts';
+import * as queue from '../db/queue.ts';
+import type { Connection } from '../lib/sql.ts';
+import { keysOf } from '../upstreams/keys.ts';
+import type { Upstream } from '../upstreams/upstream.ts';
+
+/** Which of its keys an upstream is called with: each in turn, without those that are paused. */
+
+type Upstreams = ReadonlyMap<string, Upstream>;
+type Route = { upstream: string; model: string };
+
+/**
+ * The next key of a route by its name, but for those that have refused this call; null: there is no
+ * other that is open, or the upstream has one key only. Where all are paused a first call goes to
+ * the one whose pause ends first.
+ */
+export type KeyFor = (route: Route, refused: readonly string[]) => Promise<string | null>;
+
+export function openKeys(db: Connection, upstreams: Upstreams): KeyFor {
+  /** The key whose turn it is, as its place among the keys, by upstream. */
+  const turns = new Map<string, number>();
+  return async ({ upstream, model }, refused) => {
+    const keys = keysOf(upstreams.get(upstream));
+    if (keys.length === 0) return null;
+    const routes = keys.map((key) => ({ upstream: pausedName(upstream, key), model }));
+    // A call is made all the same: how it goes says more than the database.
+    const pauses = await queue.restingOf(db, routes).catch(() => new Map<string, number>());
+    const secondsOf = (key: string) => {
+      const name = pausedName(upstream, key);
+      return Math.max(pauses.get(name) ?? 0, pauses.get(`${name} ${model}`) ?? 0);
+    };
+    const turn = turns.get(upstream) ?? 0;
+    const inTurn = [...keys.slice(turn), ...keys.slice(0, turn)];
+    const [next] = inTurn
+      .filter((key) => !refused.includes(key))
+      .toSorted((one, other) => secondsOf(one) - secondsOf(other));
+    if (next === undefined || (refused.length > 0 && secondsOf(next) > 0)) return null;
+    turns.set(upstream, (keys.indexOf(next) + 1) % keys.length);
+    return next;
+  };
+}
+
+export interface KeyShown extends queue.KeyState {
+  /** Models that are paused for this key alone. */
+  resting_models: queue.RestingModel[];
+}
+
+/** The keys of all these upstreams that have several, in their order. */
+export async function keyStates(db: Connection, upstreams: Upstreams): Promise<KeyShown[]> {
+  const keys = [...upstreams].flatMap(([upstream, live]) =>
+    keysOf(live).map((key) => ({ upstream, key, name: pausedName(upstream, key) })),
+  );
+  if (keys.length === 0) return [];
+  const names = keys.map(({ name }) => name);
+  const [states, models] = await Promise.all([
+    queue.keyStates(db, keys),
+    queue.restingModels(db, names),
+  ]);
+  return states.map((state, i) => {
+    const resting_models = models.filter((model) => model.upstream === names[i]);
+    return { ...state, resting_models };
+  });
+}

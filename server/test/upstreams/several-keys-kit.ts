@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import { rawSql } from '../../src/lib/sql.ts';
+import type { Service } from '../kit/service.ts';
+import { serve, type Answer, type Call, type Served } from './fakes/kit.ts';
+
+/** An upstream that is called with several keys, and what its rows say of each. */
+
+export const keys = {
+  a: 'sk-alpha-0123456789abcdef',
+  b: 'sk-beta-0123456789abcdef',
+  c: 'sk-gamma-0123456789abcdef',
+};
+export type Letter = keyof typeof keys;
+
+export const nameOf = (letter: Letter) =>
+  createHash('sha256').update(keys[letter]).digest('hex').slice(0, 8);
+
+export interface Keyed extends Served {
+  /** The letter of the key that each call showed; `?` for another. */
+  shown(path?: RegExp): string;
+  /** What it answers to calls with this key, in place of the usual. */
+  answers: Partial<Record<Letter, (call: Call) => Answer | Promise<Answer> | null>>;
+  forget(): void;
+}
+
+/** Keys that are none of these are refused with 401. */
+export async function serveKeyed(usual: (call: Call, letter: Letter) => Answer): Promise<Keyed> {
+  const answers: Keyed['answers'] = {};
+  const server = await serve(async (call) => {
+    const letter = letterOf(call.headers.authorization);
+    if (letter === '?') return { status: 401, json: { error: { message: 'no such key' } } };
+    return (await answers[letter]?.(call)) ?? usual(call, letter);
+  });
+  return {
+    ...server,
+    answers,
+    shown: (path = /^/) =>
+      server.calls
+        .filter((call) => path.test(call.path))
+        .map(({ headers }) => letterOf(headers.authorization))
+        .join(''),
+    forget() {
+      server.calls.length = 0;
+      for (const letter of Object.keys(answers)) delete answers[letter as Letter];
+    },
+  };
+}
+
+function letterOf(authorization = ''): Letter | '?' {
+  const key = authorization.replace('Bearer ', '');
+  const letters = Object.keys(keys) as Letter[];
+  return letters.find((letter) => keys[letter] === key) ?? '?';
+}
+
+export const limited = (seconds?: number) => (): Answer => ({
+  status: 429,
+  json: { error: { message: 'too many calls' } },
+  ...(seconds !== undefined && { headers: { 'retry-after': String(seconds) } }),
+});
+
+export const wrongKey = (): Answer => ({
+  status: 401,
+  json: { error: { message: 'this key was revoked' } },
+});
+
+/** What is paused: `own` is the upstream, `a`, `b` … its keys; a model stands behind them. */
+export async function paused({ db }: Service, upstream: string): Promise<string[]> {
+  const rows = await db.run<{ name: string; model: string }>(
+    rawSql('select name, model from upstreams where paused_until > now()'),
+  );
+  const names = new Map((Object.keys(keys) as Letter[]).map((each) => [nameOf(each), each]));
+  const shown = rows.map(({ name, model }) => {
+    const [, key] = name.split('#');
+    const who = name === upstream ? 'own' : (names.get(key!) ?? name);
+    return model === '' ? who : `${who} ${model}`;
+  });
+  return shown.toSorted();
+}
+
+/** The pauses of this key are over; null: those of the upstream itself. */
+export async function endPause({ db }: Service, upstream: string, letter: Letter | null) {
+  const name = letter === null ? upstream : `${upstream}#${nameOf(letter)}`;
+  await db.run(
+    rawSql(`update upstreams set paused_until = now() - interval '1 s' where name = $1`, [name]),
+  );
+}
+
+/** The keys that the starts of a request were made with, and what came of each. */
+export async function startsOf({ db }: Service, id: string): Promise<string[]> {
+  const rows = await db.run<{ key: string | null; outcome: string | null }>(
+    rawSql('select key, outcome from attempts where request_id = $1 order by attempt', [id]),
+  );
+  const names = new Map((Object.keys(keys) as Letter[]).map((each) => [nameOf(each), each]));
+  return rows.map(({ key, outcome }) => `${key && names.get(key)} ${outcome}`);
+}
+
+/** Names of the keys that are in a text, which none may be. */
+export function told(text: string): string[] {
+  return (Object.keys(keys) as Letter[]).filter((letter) => text.includes(keys[letter]));
+}
