@@ -18,9 +18,10 @@ export interface Delivered {
 
 /**
  * `whole`: the reply came to its end. `broken`: the upstream broke it off, or this server had to
- * stop. `given_up`: we stopped reading, because the caller left or the time was up.
+ * stop. `given_up`: we stopped reading, because the caller left or the time was up. `oversized`:
+ * because it was larger than we take, which only log probabilities make it.
  */
-export type DeliveryEnd = 'whole' | 'broken' | 'given_up';
+export type DeliveryEnd = 'whole' | 'broken' | 'given_up' | 'oversized';
 
 export interface Bill {
   prompt_tokens: number;
@@ -34,8 +35,9 @@ type Billed = Pick<Model, 'context_tokens' | 'image_tokens' | 'on_disconnect' | 
  *
  * The upstream's own usage counts if it gave one, and 0 is a figure. Without it, a reply of an
  * outside service (`on_disconnect: finish`) is charged by its bound, as the service bills more than
- * can be seen; a reply of a server of one's own, and one that broke off through no fault of the
- * caller, by a count of what was delivered and of the prompt.
+ * can be seen, and an oversized one by its reservation; a reply of a server of one's own, and one
+ * that broke off through no fault of the caller, by a count of what was delivered and of the
+ * prompt.
  */
 export function chargeableUsage(
   chat: Pick<Chat, 'body'>,
@@ -48,7 +50,8 @@ export function chargeableUsage(
   const isBound = model.on_disconnect === 'finish' && end !== 'broken';
   const hasFinished = finishOf(completion) !== null;
   // A report that came before the end of what was given up does not cover all of it.
-  const usage = isBound && end === 'given_up' && !hasFinished ? null : usageOf(completion);
+  const isCut = end === 'given_up' || end === 'oversized';
+  const usage = isBound && isCut && !hasFinished ? null : usageOf(completion);
   if (usage !== null) {
     const prompt_tokens = usage.prompt_tokens ?? promptTokens(chat, model, 'whole', isBound);
     return { prompt_tokens, completion_tokens: usage.completion_tokens };
@@ -57,7 +60,11 @@ export function chargeableUsage(
   if (!isBound && text === '' && !hasFinished) return { prompt_tokens: 0, completion_tokens: 0 };
   return {
     prompt_tokens: promptTokens(chat, model, end, isBound),
-    completion_tokens: isBound ? boundCompletion(text, max_tokens, model) : countTokens(text),
+    completion_tokens: !isBound
+      ? countTokens(text)
+      : end === 'oversized'
+        ? max_tokens
+        : boundCompletion(text, max_tokens, model),
   };
 }
 

@@ -27,6 +27,9 @@ export function routeTo(
   return there.find((route) => route.model === model) ?? there[0];
 }
 
+/** What is known of an answer that was lost. */
+export type LostHow = 'slow' | 'unreadable' | 'oversized';
+
 /**
  * Whether the next route is tried after an answer of this one was lost, at the cost of a possible
  * second job. `answer`: what is known of it; one that came, or that was only slow, is no reason.
@@ -34,11 +37,11 @@ export function routeTo(
  */
 export function goesOn(
   { on_lost, first_byte_seconds }: ModelUpstream,
-  answer: 'slow' | 'unreadable' | undefined,
+  answer: LostHow | undefined,
   usual: 'next' | 'wait',
 ): boolean {
-  if ((on_lost ?? usual) === 'wait' || answer === 'unreadable') return false;
-  return answer === undefined || first_byte_seconds !== undefined;
+  if ((on_lost ?? usual) === 'wait') return false;
+  return answer === undefined || (answer === 'slow' && first_byte_seconds !== undefined);
 }
 
 export interface NextRoute {

@@ -19,6 +19,7 @@ import type { Ending } from '../core/request.ts';
 import { goesOn } from '../core/routing.ts';
 import { isOfKey } from '../core/upstream-key.ts';
 import { insertLeft } from '../db/left-starts.ts';
+import { FetchError } from '../lib/fetch.ts';
 import { canonicalJson } from '../lib/json.ts';
 import type { Connection } from '../lib/sql.ts';
 import { byKey } from '../upstreams/keys.ts';
@@ -161,13 +162,13 @@ async function* forward(
     end = 'whole';
     if (isUnfinished(gatherer.completion())) yield { ...lastChunk, ...identity(run) };
   } catch (error) {
-    end = unfinishedEnd(run, abort.signal, gatherer);
+    end = isOversized(error) ? 'oversized' : unfinishedEnd(run, abort.signal, gatherer);
     throw error;
   } finally {
     if (end === null && !abort.signal.aborted && run.model.on_disconnect === 'finish') {
       gatherer.add(offered);
-      if (await readOn(chunks, gatherer)) end = 'whole';
-      else end = unfinishedEnd(run, abort.signal, gatherer);
+      end = await readOn(chunks, gatherer);
+      if (end === 'broken') end = unfinishedEnd(run, abort.signal, gatherer);
     }
     end ??= abort.signal.aborted ? unfinishedEnd(run, abort.signal, gatherer) : 'given_up';
     abort.abort();
@@ -199,21 +200,25 @@ function hasBroken({ error = null, usage }: Json, gatherer: Pick<Gatherer, 'add'
   return true;
 }
 
-/** Until its usage has come; true at its end. The row's job age bounds the time. */
+/** Until its usage has come. The row's job age bounds the time. */
 async function readOn(
   chunks: AsyncIterator<Json>,
   gatherer: Pick<Gatherer, 'add'>,
-): Promise<boolean> {
+): Promise<'whole' | 'broken' | 'oversized'> {
   try {
     for (let next = await chunks.next(); !next.done; next = await chunks.next()) {
-      if (hasBroken(next.value, gatherer)) return false;
+      if (hasBroken(next.value, gatherer)) return 'broken';
       gatherer.add(next.value);
     }
-    return true;
-  } catch {
+    return 'whole';
+  } catch (error) {
     // What came before the fault is what is billed.
-    return false;
+    return isOversized(error) ? 'oversized' : 'broken';
   }
+}
+
+function isOversized(error: unknown): boolean {
+  return error instanceof FetchError && error.kind === 'too_large';
 }
 
 /** With the route that took it, or was tried last. */
@@ -332,12 +337,12 @@ async function refused(
   outcome: ChatOutcome,
   { reason }: AbortSignal,
 ): Promise<ApiError> {
-  const isLeft = reason instanceof CallerLeft || (reason instanceof TimeIsUp && !run.isAwaited());
-  if (isLeft && run.model.on_disconnect === 'finish') {
-    // The outside service works on, and bills it.
+  const end = billedEnd(run, outcome, reason);
+  if (end !== null) {
     const completion = { ...identity(run), object: 'chat.completion', choices: [] };
-    await settle(run, deps, { completion, end: 'given_up' });
-    return new ApiError('submit_failed', { cause: reason });
+    await settle(run, deps, { completion, end });
+    const cause = end === 'oversized' ? outcome : reason;
+    return new ApiError('submit_failed', { cause, ...(end === 'oversized' && oversized) });
   }
   const message = 'message' in outcome ? outcome.message : `answered with a ${outcome.outcome}`;
   const code =
@@ -368,6 +373,26 @@ async function refused(
     });
   }
   return new ApiError('submit_failed', { cause: message });
+}
+
+const oversized = {
+  message:
+    'The reply is larger than this server takes. The model had written it, so it was charged whole. Ask for fewer log probabilities, or for fewer tokens.',
+};
+
+/** How a call without a reply ended that an outside service bills all the same; else null. */
+function billedEnd(
+  { model, isAwaited }: RoutedRun,
+  outcome: ChatOutcome,
+  reason: unknown,
+): 'given_up' | 'oversized' | null {
+  // What was not taken, or not even sent, is billed by nobody.
+  if (model.on_disconnect !== 'finish' || outcome.outcome !== 'unknown' || outcome === leftBefore)
+    return null;
+  if (outcome.answer === 'oversized') return 'oversized';
+  const isLeft = reason instanceof CallerLeft || (reason instanceof TimeIsUp && !isAwaited());
+  // The service works on.
+  return isLeft ? 'given_up' : null;
 }
 
 function publicText(outcome: ChatOutcome): string {

@@ -1,3 +1,4 @@
+import type { LostHow } from '../core/routing.ts';
 import { FetchError, type FetchErrorKind, type Reply } from '../lib/fetch.ts';
 import { LookRefused, type NotAccepted, type Refusal, type StartOutcome } from './upstream.ts';
 
@@ -12,9 +13,15 @@ export function outcomeOfFault(
 ): StartOutcome & { outcome: 'not_accepted' | 'unknown' } {
   if (!(error instanceof FetchError)) throw error;
   const { message, sent, kind } = error;
-  if (sent) return { outcome: 'unknown', message, ...(kind === 'timeout' && { answer: 'slow' }) };
+  const answer = lostHow[kind];
+  if (sent) return { outcome: 'unknown', message, ...(answer && { answer }) };
   return { outcome: 'not_accepted', why: whyOfFault(error), message };
 }
+
+const lostHow: Partial<Record<FetchErrorKind, LostHow>> = {
+  timeout: 'slow',
+  too_large: 'oversized',
+};
 
 const noConnection: ReadonlySet<FetchErrorKind> = new Set([
   'dns',

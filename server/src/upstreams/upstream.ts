@@ -1,4 +1,5 @@
 import type { ListedPrice } from '../core/listed-price.ts';
+import type { LostHow } from '../core/routing.ts';
 import type { Fetch } from '../lib/fetch.ts';
 
 /**
@@ -164,13 +165,13 @@ export interface NotAccepted {
 
 /**
  * Bytes were written, and no clear answer came back. `answer`: slow, it did not come in time;
- * unreadable, it came and cannot be made out. Else the connection broke or a server failed on the
- * way, and then the next route may be tried.
+ * unreadable, it came and cannot be made out; oversized, it is larger than we take. Else the
+ * connection broke or a server failed on the way, and then the next route may be tried.
  */
 export interface LostAnswer {
   outcome: 'unknown';
   message: string;
-  answer?: 'slow' | 'unreadable';
+  answer?: LostHow;
 }
 
 export type StartOutcome =

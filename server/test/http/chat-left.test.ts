@@ -209,6 +209,19 @@ describe('row says on_disconnect: finish', () => {
     await app.stop(0);
   });
 
+  test('beyond that share what no upstream took costs nothing', async () => {
+    const { base, app } = await service.another({ FAREBOX_DRAINING_CHATS: '2' });
+    const first = await left(finishes, { base });
+    const second = await left(finishes, { base, deaf: true });
+    await until('one of them is let go', () => second.call.signal.aborted);
+    second.answer({ outcome: 'not_accepted', why: 'busy', message: 'busy' });
+    first.answer(reported);
+    const [cost] = await settled(first);
+    assert.equal(cost, 9n, 'the first alone');
+    await service.db.run(rawSql('delete from upstreams'));
+    await app.stop(0);
+  });
+
   test('a caller who stays until the time is up pays nothing', async () => {
     let reply: Promise<{ status: number }>;
     const held = await hold(() => void (reply = send({ ...body, model: 'fake/short' })));

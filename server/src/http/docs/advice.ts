@@ -142,7 +142,7 @@ export const advice: Record<ErrorCode, Advice> = {
       'The chat model gave no answer, or an unusable one. In the middle of a stream the same ' +
       'code is the last chunk, and what was delivered before it is charged.',
     do:
-      'Send it again. Nothing was charged, unless part of a stream was delivered; then the same ' +
+      'Send it again. Nothing was charged, unless the reply was too large to be taken, as the message says, or part of a stream was delivered; then the same ' +
       '`Idempotency-Key` gets that part and this error again, with no second charge. For a new ' +
       'reply use a new key.',
   },

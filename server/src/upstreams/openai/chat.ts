@@ -14,6 +14,7 @@ type Json = Record<string, unknown>;
 /** Some ten thousand tokens with log probabilities are a few megabytes. */
 const replyMaxBytes = 32 * 1024 * 1024;
 const streamMaxBytes = 128 * 1024 * 1024;
+const tooLarge = 'its reply is larger than 32 MiB';
 /**
  * How long a stream's first chunk is waited for before the stream is handed on: a refusal that
  * comes as that chunk can then still be told as one, and who waits for a slow model sees signs of
@@ -63,6 +64,7 @@ async function whole(
   const limits = { maxBytes: replyMaxBytes, timeoutMs: 2 * firstMs, signal };
   const reply = await wire.request(path, { method: 'POST', headers, body, ...limits });
   if (!isSuccess(reply.status)) return wire.refusal(reply, model);
+  if (reply.truncated) return { outcome: 'unknown', message: tooLarge, answer: 'oversized' };
   return judged(jsonOf(reply.body), reply.headers, wire, model);
 }
 
