@@ -109,5 +109,9 @@ export const chatAbuses: readonly ChatAbuse[] = [
     leaves: null,
     refusable: true,
   },
-  { name: 'tools kept at the vendor', body: () => ({ ...question, tools: [tool] }), leaves: null },
+  {
+    name: 'tools kept at the vendor',
+    body: () => ({ ...question, max_tokens: 1, tools: [tool] }),
+    leaves: null,
+  },
 ];
