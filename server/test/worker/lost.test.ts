@@ -173,8 +173,10 @@ describe('an image that comes in the answer to its start, where that was lost', 
         });
       });
     const id = await submit('lost/quick');
+    const began = performance.now();
     await rounds(service, 3);
     assert.deepEqual([isLetGo, startsOf(id), await outcome(id)], [true, [1, 1], 'COMPLETED']);
+    assert.ok(performance.now() - began < 15_000, 'long before a start has to end');
   });
 
   test('goes on too where the process died during the call', async () => {

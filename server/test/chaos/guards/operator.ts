@@ -2,6 +2,27 @@ import type { Guard } from './guard.ts';
 
 export const operator: Guard[] = [
   {
+    guards: 'what a start that was left cost is booked once',
+    file: 'src/db/revenue.ts',
+    edits: [
+      ['a.left_at is not null\n        and a.cost_usd_micro is null', 'a.left_at is not null'],
+    ],
+    test: 'test/web/left-starts.test.ts',
+    name: 'is an unknown outcome beside its completed request',
+  },
+  {
+    guards: 'a start that was left costs at the upstream that was left',
+    file: 'src/db/revenue.ts',
+    edits: [
+      [
+        '    a.upstream, null, null, a.cost_usd_micro',
+        '    r.upstream, null, null, a.cost_usd_micro',
+      ],
+    ],
+    test: 'test/web/left-starts.test.ts',
+    name: 'counts on the day it was left',
+  },
+  {
     guards: 'one service to a data folder',
     file: 'src/commands/serve.ts',
     edits: [

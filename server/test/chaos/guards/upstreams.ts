@@ -38,6 +38,27 @@ export const upstreams: Guard[] = [
     name: 'goes on to the next upstream, is charged once',
   },
   {
+    guards: 'a lost answer goes nowhere else where the row says wait',
+    file: 'src/core/routing.ts',
+    edits: [["(on_lost ?? usual) === 'wait' || answer", 'answer']],
+    test: 'test/http/chat-lost.test.ts',
+    name: 'goes nowhere else where the row says wait',
+  },
+  {
+    guards: 'a whole reply that thinks for long is not taken for a lost one',
+    file: 'src/operations/chat.ts',
+    edits: [['streamed ? patienceOf(route) : null', 'patienceOf(route)']],
+    test: 'test/http/chat-lost.test.ts',
+    name: 'does not bound a reply that is not streamed',
+  },
+  {
+    guards: 'an image that is too slow is let go where its row sets a time for it',
+    file: 'src/worker/start.ts',
+    edits: [['isSynchronous ? Math.min(seconds, first_byte_seconds) : seconds', 'seconds']],
+    test: 'test/worker/lost.test.ts',
+    name: 'too slow for first_byte_seconds',
+  },
+  {
     guards: 'one account alone closes a model for a moment only',
     file: 'src/core/busy.ts',
     edits: [['isAlone ? Math.min(wishSeconds, aloneMaxSeconds) : wishSeconds', 'wishSeconds']],
@@ -52,14 +73,9 @@ export const upstreams: Guard[] = [
     name: 'for one model of one account is paused for that model',
   },
   {
-    guards: 'a start whose answer was lost goes nowhere else',
-    file: 'src/worker/start.ts',
-    edits: [
-      [
-        "if (outcome.outcome === 'not_accepted') return elsewhere(row, outcome, chosen, deps);",
-        "if (outcome.outcome === 'not_accepted' || outcome.outcome === 'unknown') return elsewhere(row, outcome as never, chosen, deps);",
-      ],
-    ],
+    guards: 'a job that has an id goes nowhere else where its answer was lost',
+    file: 'src/worker/lost.ts',
+    edits: [["isSynchronous ? 'next' : 'wait'", "'next'"]],
     test: 'test/worker/routing.test.ts',
     name: 'goes nowhere else where its answer was lost',
   },
