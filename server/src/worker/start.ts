@@ -138,7 +138,8 @@ function notYet(row: Claimed): Transition {
 async function withKey(row: Claimed, route: ModelUpstream, deps: StepDeps): Promise<Upstream> {
   const same = isRepeat(row) ? startedAt(row, deps) : undefined;
   if (same?.name === route.upstream) return same;
-  const key = await deps.circuit.keyFor(route, []);
+  const { keyFor } = deps.circuit;
+  const key = (await keyFor(route, row.refused_keys ?? [])) ?? (await keyFor(route, []));
   return byKey(deps.upstreams.get(route.upstream), key)!;
 }
 

@@ -425,15 +425,14 @@ class ClaimingWorker implements Worker {
   /** Seconds that the upstream asks to be left alone. */
   async #noteRefused(row: Claimed, refused: LookRefused): Promise<number> {
     const { log, circuit } = this.#deps;
-    const upstream = startedAt(row, this.#deps)!;
+    const upstream = startedAt(row, this.#deps) ?? { name: row.started_upstream ?? row.upstream };
     const { message, why, retry_after_ms } = refused;
     const cause = withoutInput(message, row.input);
     const { model_id } = row;
     try {
       return await circuit.lookRefused(upstream, { model_id, why, message, cause, retry_after_ms });
     } catch (err) {
-      const { name, key } = upstream;
-      log.warn({ upstream: name, key, why, err }, 'a refused look could not be noted');
+      log.warn({ upstream: upstream.name, why, err }, 'a refused look could not be noted');
       return circuit.looksWaitSeconds(upstream);
     }
   }
