@@ -111,25 +111,29 @@ export function UpstreamCard({ upstream }: { upstream: Upstream }) {
 
 /** As a whole, or one of its keys. */
 export function isPaused({ resting_until, keys }: Upstream): boolean {
-  const isOfKey = (key: Key) => key.resting_until !== null || key.resting_models.length > 0;
-  return resting_until !== null || keys.some(isOfKey);
+  return resting_until !== null || keys.some(isKeyPaused);
+}
+
+function isKeyPaused({ resting_until, resting_models }: Key): boolean {
+  return resting_until !== null || resting_models.length > 0;
 }
 
 function Head({ upstream }: { upstream: Upstream }) {
   const { t } = useTranslation('operator_upstreams');
   const { name, adapter, url, has_credential, resting_until, set_up } = upstream;
-  const paused = upstream.resting_models.length;
-  const works = paused > 0 ? 'partly' : 'working';
+  const models = upstream.resting_models.length;
+  const keys = upstream.keys.filter(isKeyPaused).length;
+  const works = models > 0 ? 'partly' : keys > 0 ? 'keys_paused' : 'working';
   const state = !set_up ? 'not_set_up' : resting_until === null ? works : 'resting';
-  const colors = { not_set_up: 'red', working: 'fare', partly: 'orange', resting: 'orange' };
+  const color = state === 'working' ? 'fare' : state === 'not_set_up' ? 'red' : 'orange';
   return (
     <Stack gap={4} style={{ minWidth: 0 }}>
       <Group gap="xs">
         <Title order={2} fz="lg">
           {name}
         </Title>
-        <Badge variant="dot" color={colors[state]} tt="none" fw={500}>
-          {t(state, { count: paused })}
+        <Badge variant="dot" color={color} tt="none" fw={500}>
+          {t(state, { count: state === 'keys_paused' ? keys : models })}
         </Badge>
         {upstream.class !== null && (
           <Tooltip label={t(`classes.${upstream.class}`)} multiline w={280} events={allEvents}>
