@@ -10,7 +10,7 @@ import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
 import { useSettings } from '../entry/signing-in.ts';
 import { useAccount, useAccountPath } from '../session.tsx';
-import { modelsQuery, type Model } from '../studio/models.ts';
+import { firstChoice, modelsQuery, type Model } from '../studio/models.ts';
 import type { NewKey } from './key-data.ts';
 import styles from './Keys.module.css';
 
@@ -123,10 +123,9 @@ function usePrice(model: Model | null): string | null {
 function exampleOf(models: Model[], allowed: string[] | null): Model | undefined {
   const usable = models.filter(({ id }) => allowed === null || allowed.includes(id));
   return (
-    usable.find(({ task }) => task === 'text-to-image') ??
-    usable.find(({ kind }) => kind === 'text') ??
-    usable.find(({ task }) => task.startsWith('text-to-')) ??
-    usable[0]
+    firstChoice(usable.filter(({ task }) => task === 'text-to-image')) ??
+    firstChoice(usable.filter(({ kind }) => kind === 'text')) ??
+    firstChoice(usable)
   );
 }
 

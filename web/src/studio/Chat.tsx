@@ -25,7 +25,7 @@ import { costOf, type Conversation, type Picture } from './conversations.ts';
 import { Conversations } from './Conversations.tsx';
 import { useFollow } from './follow.ts';
 import { MessageView } from './MessageView.tsx';
-import type { Model } from './models.ts';
+import { firstChoice, type Model } from './models.ts';
 import { useModels, useMoneyMoved } from './price.ts';
 import { Rate } from './Rate.tsx';
 import { again, begin, edit, say, settle, stop, useTalk, type Ask } from './talk.ts';
@@ -56,7 +56,7 @@ function Talking({ models }: { models: Model[] }) {
   const { c, model: wantedModel } = useSearch({ strict: false }) as { c?: string; model?: string };
   const talk = useTalk(account_id);
   const [isListOpen, list] = useDisclosure(false);
-  const [fresh, setFresh] = useState<Wanted>(() => empty(wantedModel ?? models[0]!.id));
+  const [fresh, setFresh] = useState<Wanted>(() => empty(wantedModel ?? firstChoice(models)!.id));
   const kept = talk.list.find(({ id }) => id === c);
   const conversation: Wanted = kept ?? fresh;
   const model = models.find(({ id }) => id === conversation.model);

@@ -1,6 +1,7 @@
 import type { Catalog, Model } from '../../core/catalog.ts';
 import { errors, failures, type ErrorCode, type FailureCode } from '../../core/errors.ts';
 import { falBase } from '../../core/fal.ts';
+import { price } from '../../core/price.ts';
 import { advice, failureAdvice } from './advice.ts';
 import { catalogLines } from './guide-catalog.ts';
 
@@ -14,9 +15,9 @@ export interface GuideSettings {
 /** GET /llms.txt: enough to get from a key to a finished generation, and the live catalog. */
 export function guideText(catalog: Catalog, settings: GuideSettings): string {
   const models = [...catalog.models.values()];
-  const picture = models.find(({ task }) => task === 'text-to-image');
-  const media = picture ?? models.find(({ kind }) => kind !== 'text');
-  const chat = models.find(({ kind }) => kind === 'text');
+  const picture = cheapest(models.filter(({ task }) => task === 'text-to-image'));
+  const media = picture ?? cheapest(models.filter(({ kind }) => kind !== 'text'));
+  const chat = cheapest(models.filter(({ kind }) => kind === 'text'));
   const { baseUrl } = settings;
   const parts = [
     intro(baseUrl),
@@ -28,6 +29,17 @@ export function guideText(catalog: Catalog, settings: GuideSettings): string {
     `## Catalog\n\n${catalogLines(models)}`,
   ];
   return `${parts.filter((part) => part !== undefined).join('\n\n')}\n`;
+}
+
+/** What is copied and run is the first call of many, so it costs as little as can be. */
+function cheapest(models: Model[]): Model | undefined {
+  const [first] = models.toSorted((a, b) => Number(sampleCost(a) - sampleCost(b)));
+  return first;
+}
+
+function sampleCost(model: Model): bigint {
+  const tokens = { input_tokens: 1_000_000, output_tokens: 1_000_000 };
+  return price(model, model.kind === 'text' ? tokens : model.example).price_usd_micro;
 }
 
 const auth = '-H "Authorization: Key $FAREBOX_API_KEY"';
