@@ -196,7 +196,7 @@ export class Farebox {
         last = status;
         onStatus?.(status);
       }
-      return await resultOf<T>(this, last!, call);
+      return await resultOf<T>(this, last!, call, job.submitted);
     } catch (error) {
       if (requestId === undefined) throw error;
       if (error === limit.signal.reason)

@@ -1,6 +1,6 @@
 import { FareboxError } from './error.ts';
 import type { Call } from './transport.ts';
-import type { Output, QueuedRequest, RequestCard, Status } from './types.ts';
+import type { Output, QueuedRequest, RequestCard, Status, UnknownInput } from './types.ts';
 
 export interface StatusOptions extends Call {
   waitSeconds?: number | undefined;
@@ -37,6 +37,8 @@ export interface Result<T = Output> {
   requestId: string;
   output: T;
   card: CompletedCard;
+  /** Fields that the model does not have, told at the submit; not there if all are known. */
+  unknownInputs?: UnknownInput[];
 }
 
 export interface JobCalls {
@@ -60,7 +62,8 @@ export function createJob(calls: JobCalls, requestId: string, submitted?: Queued
     watch: (options) => calls.watch(requestId, options),
     wait,
     cancel: (options) => calls.cancel(requestId, options),
-    result: async <T>(options?: Call) => resultOf<T>(calls, await wait(options), options),
+    result: async <T>(options?: Call) =>
+      resultOf<T>(calls, await wait(options), options, submitted),
   };
 }
 
@@ -72,6 +75,7 @@ export async function resultOf<T>(
   calls: JobCalls,
   status: Status,
   { signal, maxRetries = patience }: Call = {},
+  submitted?: QueuedRequest,
 ): Promise<Result<T>> {
   const { request_id: requestId } = status;
   if (status.status !== 'COMPLETED') throw unsuccessful(status);
@@ -79,7 +83,13 @@ export async function resultOf<T>(
     calls.response<T>(requestId, { signal, maxRetries }),
     calls.requests.get(requestId, { signal, maxRetries }),
   ]);
-  return { requestId, output, card: card as CompletedCard };
+  const unknownInputs = submitted?.unknown_inputs;
+  return {
+    requestId,
+    output,
+    card: card as CompletedCard,
+    ...(unknownInputs && { unknownInputs }),
+  };
 }
 
 function unsuccessful({ request_id: requestId, status, error }: Status): FareboxError {

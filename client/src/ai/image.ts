@@ -13,9 +13,10 @@ export function imageModel(client: () => Farebox, modelId: string): ImageModelV4
     modelId,
     maxImagesPerCall: async () => mostImages(await row({})),
     async doGenerate(options) {
-      const { input, warnings } = inputOf(await row(options), options);
+      const settings = inputOf(await row(options), options);
       const timestamp = new Date();
-      const job = await submit(client(), modelId, input, options);
+      const job = await submit(client(), modelId, settings.input, options);
+      settings.unknown(job);
       const { files, metadata } = await resultOf(client(), job, options);
       const images = files.filter(({ media }) => media.content_type.startsWith('image/'));
       const shown = images.map(({ media: { width, height, file_name } }) => ({
@@ -27,7 +28,7 @@ export function imageModel(client: () => Farebox, modelId: string): ImageModelV4
         images: images.map(({ bytes }) => bytes),
         // It has been charged, so it is not made a second time.
         isRetryable: false,
-        warnings,
+        warnings: settings.warnings,
         providerMetadata: { farebox: { ...metadata, images: shown } },
         response: { timestamp, modelId, headers: undefined },
       };

@@ -1,4 +1,5 @@
 import type { SharedV4Warning } from '@ai-sdk/provider';
+import type { Job } from '../job.ts';
 import type { Model } from '../types.ts';
 
 /** A file of a call, as pictures and films have them. */
@@ -19,9 +20,11 @@ interface Property {
 export class Settings {
   readonly input: Record<string, unknown> = {};
   readonly warnings: SharedV4Warning[] = [];
+  readonly #modelId: string;
   readonly #properties: Record<string, Property>;
 
-  constructor({ input_schema }: Model) {
+  constructor({ id, input_schema }: Model) {
+    this.#modelId = id;
     this.#properties = (input_schema.properties ?? {}) as Record<string, Property>;
   }
 
@@ -56,6 +59,14 @@ export class Settings {
       this.input[list] = values;
     } else {
       this.unsupported(feature);
+    }
+  }
+
+  /** Those that the caller named by hand, and the model does not have. */
+  unknown({ submitted }: Job): void {
+    for (const { field, did_you_mean: likely } of submitted?.unknown_inputs ?? []) {
+      const meant = likely === null ? '' : ` Did you mean ${likely}?`;
+      this.unsupported(field, `${this.#modelId} has no input of this name.${meant}`);
     }
   }
 

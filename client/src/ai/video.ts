@@ -15,8 +15,10 @@ export function videoModel(client: () => Farebox, modelId: string): VideoModelV4
   const row = rowOf(client, modelId, 'video');
 
   async function begin(options: VideoModelV4CallOptions & { webhookUrl?: string }) {
-    const { input, warnings } = inputOf(await row(options), options);
-    return { warnings, job: await submit(client(), modelId, input, options) };
+    const settings = inputOf(await row(options), options);
+    const job = await submit(client(), modelId, settings.input, options);
+    settings.unknown(job);
+    return { warnings: settings.warnings, job };
   }
 
   const responseOf = () => ({ timestamp: new Date(), modelId, headers: undefined });

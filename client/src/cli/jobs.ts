@@ -1,5 +1,6 @@
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import type { UnknownInput } from '../index.ts';
 import { usage } from './exits.ts';
 import type { Fields } from './input.ts';
 import type { SavedFile } from './save.ts';
@@ -20,6 +21,8 @@ export interface KeptJob {
   /** What is submitted; only until the id is known. */
   input?: Fields;
   webhook_url?: string;
+  /** Told at the submit, where the model does not have them. */
+  unknown_inputs?: UnknownInput[];
   /** The price that was agreed upon. */
   ceiling_usd_micro: string;
   /** As it was asked for; absolute, or "-". */

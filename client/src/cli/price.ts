@@ -16,6 +16,7 @@ import {
   say,
   wrap,
 } from './terminal.ts';
+import { unknownTexts } from './unknown.ts';
 
 export async function price(
   context: Context,
@@ -66,12 +67,8 @@ function demandTokens(model: Model, input: Fields): void {
   );
 }
 
-/** A misspelt field is accepted, and the default is used and paid in its place. */
-export function warnOfUnknown({ model_id, unknown_inputs = [] }: Estimate): void {
-  for (const { field, did_you_mean } of unknown_inputs) {
-    const likely = did_you_mean === null ? '' : ` Did you mean ${oneLine(did_you_mean)}?`;
-    say('yellow', oneLine(`${field} is not an input of ${model_id}.`) + likely);
-  }
+export function warnOfUnknown(estimate: Estimate): void {
+  for (const text of unknownTexts(estimate)) say('yellow', text);
 }
 
 /** What the price takes for fields that were left out. */

@@ -90,7 +90,7 @@ export async function finish(
     client.response(requestId),
     client.requests.get(requestId),
   ]);
-  const { out, folder, save, saved: before = [] } = job;
+  const { out, folder, save, saved: before = [], unknown_inputs } = job;
   const onSaved = (saved: SavedFile[]) => keepJob({ ...job, saved });
   const how = { out, folder, force, quiet, json, preview, before, onSaved };
   const saveAll = async (signal: AbortSignal) =>
@@ -109,6 +109,7 @@ export async function finish(
       status: card.status,
       quoted_usd_micro,
       charged_usd_micro,
+      unknown_inputs,
       output,
       files,
     });

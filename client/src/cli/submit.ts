@@ -34,6 +34,7 @@ export async function submitKept(
   }
   delete job.input;
   job.request_id = submitted.request_id;
+  if (submitted.unknown_inputs) job.unknown_inputs = submitted.unknown_inputs;
   keepJob(job);
   // The price was changed between asking and submitting.
   if (submitted.quoted_usd_micro > BigInt(job.ceiling_usd_micro)) {

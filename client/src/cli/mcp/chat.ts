@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { formatUsd, type ChatMessage, type ChatUsage, type Farebox } from '../../index.ts';
+import {
+  formatUsd,
+  type ChatMessage,
+  type ChatUsage,
+  type Estimate,
+  type Farebox,
+} from '../../index.ts';
 import type { Hold } from './budget.ts';
 import { openProgress, type Call, type Desk } from './calls.ts';
 import { modelIdSchema } from './models.ts';
@@ -52,8 +58,8 @@ interface Wish {
 }
 
 async function chat(desk: Desk, wish: Wish, call: Call): Promise<Answer> {
-  const price = await mostItCosts(desk.client, wish, call.signal);
-  const hold = await agree(desk, price, wish.model_id, wish.max_usd, call);
+  const most = await mostItCosts(desk.client, wish, call.signal);
+  const hold = await agree(desk, most, wish.max_usd, call);
   try {
     return await talk(desk, wish, call, hold);
   } catch (error) {
@@ -64,14 +70,14 @@ async function chat(desk: Desk, wish: Wish, call: Call): Promise<Answer> {
 }
 
 /** Bounded from above: a token has at least a byte. The service reserves no more than this. */
-async function mostItCosts(client: Farebox, wish: Wish, signal: AbortSignal): Promise<bigint> {
+async function mostItCosts(client: Farebox, wish: Wish, signal: AbortSignal): Promise<Estimate> {
   const bytes = wish.messages.reduce(
     (sum, { content }) => sum + Buffer.byteLength(`${content}`),
     0,
   );
   const input_tokens = callTokens + wish.messages.length * messageTokens + bytes;
   const input = { input_tokens, output_tokens: wish.max_tokens };
-  return (await client.estimate(wish.model_id, input, { signal })).price_usd_micro;
+  return client.estimate(wish.model_id, input, { signal });
 }
 
 async function talk(desk: Desk, wish: Wish, call: Call, hold: Hold): Promise<Answer> {

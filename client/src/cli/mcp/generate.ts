@@ -3,12 +3,14 @@ import {
   FareboxError,
   formatUsd,
   isFinal,
+  type Estimate,
   type Farebox,
   type Job,
   type Model,
   type RequestCard,
   type Status,
 } from '../../index.ts';
+import { unknownTexts } from '../unknown.ts';
 import type { Hold } from './budget.ts';
 import { waitFor, type Call, type Desk } from './calls.ts';
 import { inputSchema, modelIdSchema } from './models.ts';
@@ -41,6 +43,10 @@ export const requestSchema = z.object({
   queue_position: z.number().optional(),
   outputs: z.array(fileSchema),
   output: z.looseObject({}).describe('What the model gave beside files.'),
+  unknown_inputs: z
+    .array(z.object({ field: z.string(), did_you_mean: z.string().nullable() }))
+    .optional()
+    .describe('Fields of the input that the model does not have: they had no effect.'),
   error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
   session: z.looseObject({}).describe('What the user allowed this server to spend.'),
 });
@@ -81,19 +87,26 @@ async function generate(desk: Desk, wish: Wish, call: Call): Promise<Answer> {
   const { client } = desk;
   await refuseText(client, model_id, call.signal);
   const estimate = await client.estimate(model_id, input, { signal: call.signal });
-  const hold = await agree(desk, estimate.price_usd_micro, model_id, max_usd, call);
+  const hold = await agree(desk, estimate, max_usd, call);
   const job = await submit(desk, wish, hold);
   try {
     // The submit itself is not cut short, or nobody would know its id.
     call.signal.throwIfAborted();
     const status = await waitFor(desk, job.requestId, wait_seconds, call);
-    const answered = await describeRequest(desk, status);
+    const answered = withUnknown(await describeRequest(desk, status), estimate);
     if (status.status === 'FAILED' || status.status === 'CANCELLED') throw unfinished(answered);
     return answered;
   } catch (error) {
     if (call.signal.aborted) await leave(desk, job, call);
     throw named(error, job.requestId);
   }
+}
+
+function withUnknown({ fields, blocks }: Answer, estimate: Estimate): Answer {
+  const { unknown_inputs } = estimate;
+  if (!unknown_inputs) return { fields, blocks };
+  const message = [fields.message, ...unknownTexts(estimate)].join(' ');
+  return { fields: { ...fields, message, unknown_inputs }, blocks };
 }
 
 /** Before the price: a text model has one for counts of tokens only, which nobody gives here. */

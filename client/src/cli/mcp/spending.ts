@@ -1,4 +1,5 @@
-import { FareboxError, formatUsd } from '../../index.ts';
+import { FareboxError, formatUsd, type Estimate } from '../../index.ts';
+import { unknownTexts } from '../unknown.ts';
 import type { Hold } from './budget.ts';
 import type { Call, Desk } from './calls.ts';
 import { ToolError } from './replies.ts';
@@ -16,24 +17,27 @@ export const maxUsdText =
  */
 export async function agree(
   desk: Desk,
-  price: bigint,
-  what: string,
+  estimate: Estimate,
   maxUsd: number | undefined,
   call: Call,
 ): Promise<Hold> {
+  const { model_id: what, price_usd_micro: price, unknown_inputs } = estimate;
+  const unknown = unknownTexts(estimate)
+    .map((text) => ` ${text}`)
+    .join('');
   const canAsk = desk.ask && !!desk.server.server.getClientCapabilities()?.elicitation?.form;
   if (maxUsd === undefined ? !canAsk : price > microOf(maxUsd)) {
     const named = maxUsd === undefined ? '' : `, more than the max_usd of ${maxUsd}`;
     throw new ToolError(
       'price_not_agreed',
       `${what} costs at most ${formatUsd(price)}${named}. Nothing was submitted. ` +
-        `To spend that, call again with max_usd ${formatUsd(price).slice(1)}.`,
-      { price_usd_micro: price },
+        `To spend that, call again with max_usd ${formatUsd(price).slice(1)}.${unknown}`,
+      { price_usd_micro: price, unknown_inputs },
     );
   }
   const hold = await desk.budget.hold(price, desk.client);
   try {
-    if (canAsk && price > 0n) await askUser(desk, price, what, call);
+    if (canAsk && price > 0n) await askUser(desk, estimate, unknown, call);
     call.signal.throwIfAborted();
   } catch (error) {
     desk.budget.settle(hold, 0n);
@@ -42,12 +46,19 @@ export async function agree(
   return hold;
 }
 
-async function askUser(desk: Desk, price: bigint, what: string, call: Call): Promise<void> {
+async function askUser(
+  desk: Desk,
+  { model_id, price_usd_micro: price }: Estimate,
+  unknown: string,
+  call: Call,
+): Promise<void> {
   const left = `${formatUsd(desk.budget.left)} of ${formatUsd(desk.budget.limit)}`;
   const { action } = await desk.server.server.elicitInput(
     {
       mode: 'form',
-      message: `${what} costs at most ${formatUsd(price)}. After it ${left} are left. Spend it?`,
+      message:
+        `${model_id} costs at most ${formatUsd(price)}. After it ${left} are left.${unknown} ` +
+        'Spend it?',
       requestedSchema: { type: 'object', properties: {} },
     },
     { signal: call.signal, timeout: askMs, relatedRequestId: call.requestId },

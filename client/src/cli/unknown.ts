@@ -1,0 +1,10 @@
+import type { Estimate } from '../index.ts';
+import { oneLine } from './terminal.ts';
+
+/** A misspelt field is accepted, and the default is used and paid in its place. */
+export function unknownTexts({ model_id, unknown_inputs = [] }: Estimate): string[] {
+  return unknown_inputs.map(({ field, did_you_mean }) => {
+    const likely = did_you_mean === null ? '' : ` Did you mean ${did_you_mean}?`;
+    return oneLine(`${field} is not an input of ${model_id}.${likely}`);
+  });
+}
