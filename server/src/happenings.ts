@@ -22,6 +22,8 @@ const sentences: Readonly<Record<string, string>> = {
 const errorMax = 300;
 /** How long the same alarm of an upstream is not repeated. */
 const alarmQuietMs = 60_000;
+/** Failed starts that are noted within this time may not see each other in the row. */
+const sameMomentMs = 5_000;
 
 /** `known` bounds how many series the figures have, whatever stands in the rows. */
 export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<string, unknown>) {
@@ -65,10 +67,10 @@ export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<st
       const { upstream, why, key } = told;
       const { model, failures, resting_seconds } = noted;
       metrics.upstreamFailures.inc({ upstream: label(upstream), why });
-      if (resting_seconds === 0) return void alarm(told, { call: 'start' });
       const seconds = Math.ceil(resting_seconds);
-      if (!pauses.begins(told, noted)) return;
-      if (alarm(told, { call: 'start', seconds })) return;
+      const begins = seconds > 0 && pauses.begins(told, noted);
+      const isTold = alarm(told, { call: 'start', ...(seconds > 0 && { seconds }) });
+      if (!begins || isTold) return;
       const what = model === '' ? 'upstream rests' : 'model rests';
       log.warn({ ...told, failures, seconds }, key === undefined ? what : 'upstream key paused');
     },
@@ -87,15 +89,15 @@ export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<st
 
 /** Lines for pauses that begin and end, each once. */
 function tellPauses(log: Log) {
-  /** Until when what is paused, as far as this process has seen. */
-  const resting = new Map<string, number>();
+  /** When each pause was last seen to begin or go on. */
+  const seen = new Map<string, number>();
   const place = ({ upstream, key, model }: Called) => `${upstream} ${key ?? ''} ${model}`;
   /** Of starts that fail at the same moment none sees in the row what the others have noted. */
-  const begins = ({ upstream, key }: Told, { model, rested, resting_seconds }: Noted): boolean => {
+  const begins = ({ upstream, key }: Told, { model, rested }: Noted): boolean => {
     const where = place({ upstream, key, model });
     const now = performance.now();
-    const isNew = !rested && now >= (resting.get(where) ?? 0);
-    resting.set(where, now + resting_seconds * 1000);
+    const isNew = !rested && now - (seen.get(where) ?? -Infinity) > sameMomentMs;
+    seen.set(where, now);
     return isNew;
   };
   return {
@@ -110,7 +112,7 @@ function tellPauses(log: Log) {
 
     startSucceeded({ upstream, model, key }: Called, well: readonly string[]): void {
       // Also where another process has told it.
-      for (const name of ['', model]) resting.delete(place({ upstream, key, model: name }));
+      for (const name of ['', model]) seen.delete(place({ upstream, key, model: name }));
       for (const name of well) {
         const facts = name === '' ? { upstream } : { upstream, model: name };
         const what = name === '' ? 'upstream works again' : 'model works again';

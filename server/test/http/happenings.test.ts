@@ -4,8 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql.ts';
+import { endRest } from '../../src/operations/circuit.ts';
 import { accept } from '../kit/fake.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
+import { wellAgain } from '../kit/well.ts';
 
 /** What an operator hears of outages and failed jobs: in the log and in the figures. */
 
@@ -196,6 +198,35 @@ describe('a model that fails', () => {
     const [well] = lines('model works again');
     assert.deepEqual([well?.upstream, well?.model], ['fake', 'image']);
   });
+});
+
+test('a key that is refused after an operator ended the rest is told at the first answer', async () => {
+  await wellAgain(service);
+  const accounts = [await service.account(), await service.account()];
+  const chat = ({ key }: TestAccount) => {
+    const messages = [{ role: 'user', content: 'hi' }];
+    const body = { model: 'fake/chat', messages };
+    return service.call('POST', '/v1/chat/completions', { key, body });
+  };
+  const rests = lines('upstream rests').length;
+  service.fake.behave.chat = () => ({ outcome: 'unknown', message: 'status 500' });
+  for (const each of accounts) await chat(each);
+  await service.db.run(rawSql(`update upstreams set failures = 4 where model = ''`));
+  await chat(accounts[0]!);
+  assert.equal(lines('upstream rests').length, rests + 1);
+  assert.equal(await endRest(service.db, 'fake', null), true);
+  await wellAgain(service);
+  service.fake.behave.chat = () => ({
+    outcome: 'not_accepted',
+    why: 'credential',
+    message: 'status 401',
+  });
+  for (const each of accounts) await chat(each);
+  const [told, ...others] = lines('the upstream does not take your key');
+  assert.deepEqual([told?.level, told?.upstream, told?.seconds], [50, 'fake', 60]);
+  assert.deepEqual(others, [], 'it is told once a minute');
+  service.fake.behave = {};
+  await wellAgain(service);
 });
 
 describe('a notification', () => {
