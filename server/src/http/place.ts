@@ -27,7 +27,11 @@ export async function place(model: Model, account_id: string, deps: HttpDeps): P
     if (why === null) open.push(route);
     else closed.push({ cause: `${route.upstream} ${why.reason}`, seconds: why.seconds });
   }
-  if (open.length > 0) return { routes: open, refusal: null };
+  if (open.length > 0) {
+    const isLast = (route: ModelUpstream) => deps.circuit.isLast(account_id, route);
+    const inOrder = open.toSorted((one, other) => Number(isLast(one)) - Number(isLast(other)));
+    return { routes: inOrder, refusal: null };
+  }
   const seconds = Math.min(...closed.map((each) => each.seconds));
   const noCapacity = new ApiError('capacity_unavailable', {
     message:

@@ -255,7 +255,7 @@ async function call(
       called = { outcome, run };
       if (outcome.outcome !== 'not_accepted' && outcome.outcome !== 'unknown') {
         const isAnswer = outcome.outcome !== 'rejected' || !outcome.unasked;
-        if (isAnswer) await deps.circuit.succeeded({ ...route, key }, began);
+        if (isAnswer) await deps.circuit.succeeded({ ...route, key }, wanted.account_id, began);
         return called;
       }
       // A call that was given up says nothing about the upstream.

@@ -3,6 +3,7 @@ import * as queue from '../db/queue.ts';
 import type { Database } from '../lib/sql.ts';
 import { keysOf } from '../upstreams/keys.ts';
 import type { Refusal, Upstream } from '../upstreams/upstream.ts';
+import { countLostStarts } from './lost-starts.ts';
 import { openKeys, type KeyFor } from './upstream-keys.ts';
 
 /** Failures in a row after which an upstream rests, and a model of it, and for how long. */
@@ -54,7 +55,9 @@ export interface Circuit {
   keyFor: KeyFor;
   failed(route: Called, failed: FailedCall): Promise<void>;
   /** `began`: when the call was made, as `performance.now` tells. */
-  succeeded(route: Called, began: number): Promise<void>;
+  succeeded(route: Called, account_id: string, began: number): Promise<void>;
+  /** Whether this account's calls are tried at this route last: its newest ones there were lost. */
+  isLast(account_id: string, route: Called): boolean;
   /**
    * Starts go on: they have limits of their own, and say themselves what is wrong. Looks of this
    * process wait as long as the upstream asks. Returns the seconds.
@@ -104,7 +107,11 @@ function startCircuit(
   db: Database,
   upstreams: ReadonlyMap<string, Upstream>,
   listener: Listener,
-): Pick<Circuit, 'failed' | 'succeeded'> {
+): Pick<Circuit, 'failed' | 'succeeded' | 'isLast'> {
+  const lostStarts = countLostStarts({
+    threshold: limits.model_threshold,
+    seconds: limits.rest_seconds,
+  });
   /** Until when each upstream, and each of several keys, is taken for well, by model. */
   const well = new Map<string, Map<string, number>>();
 
@@ -124,6 +131,7 @@ function startCircuit(
     async failed({ upstream, model, key }, failed) {
       const { account_id, model_id, message, cause, retry_after_ms } = failed;
       const why = failed.outcome === 'unknown' ? 'lost' : (failed.why ?? 'busy');
+      if (why === 'lost') lostStarts.lost(account_id, { upstream, model });
       const blamed = isOfKey({ why, limited: failed.limited }) ? (key ?? null) : null;
       const name = pausedName(upstream, blamed);
       const failure = { account_id, message, why, model, account_wide: failed.account_wide };
@@ -144,13 +152,15 @@ function startCircuit(
       if (paused.length > 0) well.delete(upstream);
       for (const each of paused) listener.keysPaused(told, each);
     },
-    async succeeded({ upstream, model, key }, began) {
+    async succeeded({ upstream, model, key }, account_id, began) {
+      lostStarts.answered(account_id, { upstream, model });
       const names = await noteWell(upstream, model, began);
       listener.startSucceeded({ upstream, model }, names);
       if (typeof key !== 'string') return;
       const ofKey = await noteWell(pausedName(upstream, key), model, began);
       listener.startSucceeded({ upstream, model, key }, ofKey);
     },
+    isLast: lostStarts.isLast,
   };
 }
 

@@ -213,8 +213,10 @@ async function answer(
     await noteFailure(row, outcome, chosen, deps);
     return lost(row, outcome, chosen, deps);
   }
-  if (outcome.outcome !== 'rejected' || !outcome.unasked)
-    await deps.circuit.succeeded({ ...chosen.route, key: chosen.key }, chosen.began);
+  if (outcome.outcome !== 'rejected' || !outcome.unasked) {
+    const { route, key, began } = chosen;
+    await deps.circuit.succeeded({ ...route, key }, row.account_id, began);
+  }
   if (outcome.outcome === 'rejected') return fail(row, 'upstream_rejected', outcome.message);
   if (outcome.outcome === 'done') {
     const { result } = outcome;

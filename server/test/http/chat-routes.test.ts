@@ -147,6 +147,28 @@ test('an upstream whose account is empty is left alone; callers are told of no m
   assert.equal(called()[0], asked, 'it is not asked again');
 });
 
+test('one account whose calls are lost at a route has it tried last; others are not touched', async () => {
+  fake.behave.chat = () => ({ outcome: 'unknown', message: 'status 500' });
+  const [own, stranger] = [await service.account(), await service.account()];
+  for (let i = 0; i < 20; i++) assert.equal((await chat({}, own)).status, 200);
+  assert.deepEqual(called(), [3, 20]);
+  // For others it is the first, and that it answers them changes nothing for this account.
+  fake.behave = {};
+  assert.equal((await chat({}, stranger)).status, 200);
+  assert.deepEqual(called(), [4, 20]);
+  assert.equal((await chat({}, own)).status, 200);
+  assert.deepEqual(called(), [4, 21]);
+  // It is put last, not left out; once it has answered, it is the first again.
+  other.behave.chat = refuse();
+  for (const calls of [
+    [5, 22],
+    [6, 22],
+  ]) {
+    assert.equal((await chat({}, own)).status, 200);
+    assert.deepEqual(called(), calls);
+  }
+});
+
 test("an upstream's own figure of its cost is kept, and shown to nobody", async () => {
   fake.behave.chat = () => ({
     outcome: 'reply',
