@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { restoredWhy, type Remembered, type RestoredWhy } from './core/restored.ts';
 import * as installation from './db/installation.ts';
-import { unfinished } from './db/snapshot.ts';
+import { unfinished } from './db/unfinished.ts';
 import { Seldom } from './lib/seldom.ts';
 import { isUnavailable, type Database } from './lib/sql.ts';
 

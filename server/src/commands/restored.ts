@@ -1,6 +1,9 @@
+import { formatUsd } from '../core/money.ts';
+import type { Step } from '../core/request.ts';
 import type { RestoredWhy } from '../core/restored.ts';
+import { sumOf, type Unfinished } from '../db/unfinished.ts';
 import { resumeAfterRestore } from '../operations/restored.ts';
-import { counted, print, withDatabase, type Context } from './output.ts';
+import { counted, print, table, withDatabase, type Context } from './output.ts';
 
 const reasons: Record<RestoredWhy, string> = {
   copy: 'it was restored from a dump, copied or imported',
@@ -14,26 +17,46 @@ export async function resumeRestored(
 ): Promise<void> {
   const { dryRun: look = false, releaseOpen: release = false } = options;
   const done = await withDatabase(context, (db) => resumeAfterRestore(db, { look, release }));
-  const { released: released_requests, ...told } = done;
+  const { found, ...told } = done;
   const { held, why, held_since, unfinished } = told;
   const resumed = held && !look;
-  const shown = { ok: true, ...told, released_requests, resumed };
-  const { queued, running, to_notify } = unfinished;
-  const left = [
-    `start ${counted(queued, 'job')} from the queue`,
-    `go on with ${counted(running, 'job')} at upstreams`,
-    `send ${counted(to_notify, 'notification')}`,
-  ].join(', ');
+  const { requests, reserved_usd_micro } = sumOf(held && release ? found : { ...found, work: [] });
+  const released = { released_requests: requests, released_usd_micro: reserved_usd_micro };
   const since = held_since === null ? '' : ` It has kept still since ${held_since.toISOString()}.`;
+  const ends = `${counted(requests, 'open request')} and gives USD ${formatUsd(reserved_usd_micro)} back`;
   const lines = held
     ? [
         `This database is a restored copy: ${reasons[why!]}.${since}`,
-        ...(released_requests > 0
-          ? [`Ended with their reservations given back: open requests ${released_requests}.`]
-          : []),
-        resumed ? `It goes on now, and will ${left}.` : `When it goes on, it will ${left}.`,
-        ...(resumed ? [] : ['What ran since the backup may run, and be paid, a second time.']),
+        ...(release ? [`${resumed ? 'This ends' : 'With --release-open it ends'} ${ends}.`] : []),
+        resumed ? 'It goes on now. What it does:' : 'What it does when it goes on:',
+        ...workLines(unfinished),
+        ...(resumed || release
+          ? []
+          : ['What ran since the backup may run, and be paid, a second time.']),
       ]
     : ['This database is not held: everything goes on.'];
-  print(context, shown, lines.join('\n'));
+  print(context, { ok: true, ...told, ...released, resumed }, lines.join('\n'));
+}
+
+const words: Partial<Record<Step, string>> = {
+  start: 'start (is paid for)',
+  poll: 'poll',
+  recover: 'search for the lost answer',
+  give_up: 'end as timeout after a last poll',
+  abandon: 'end: the chat call is gone',
+};
+
+/** What a worker does with what is not finished. */
+export function workLines({ work, to_notify, to_notify_later }: Unfinished): string[] {
+  const cells = work.map(({ upstream, does, jobs, reserved_usd_micro }) => [
+    upstream,
+    words[does] ?? does,
+    String(jobs),
+    formatUsd(reserved_usd_micro),
+  ]);
+  const later = to_notify_later === 0 ? '' : `, and ${to_notify_later} when their requests end`;
+  return [
+    ...(work.length > 0 ? [table(['UPSTREAM', 'NEXT', 'JOBS', 'RESERVED USD'], cells)] : []),
+    `Notifications to send: ${to_notify}${later}.`,
+  ];
 }

@@ -1,11 +1,12 @@
 import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
-import type { Unfinished } from '../db/snapshot.ts';
+import type { Unfinished } from '../db/unfinished.ts';
 import * as exporting from '../operations/export.ts';
 import * as importing from '../operations/import.ts';
 import { openMedia } from '../parts.ts';
 import { keepSecret, keptSecret } from '../secrets.ts';
 import { counted, print, withDatabase, type Context } from './output.ts';
+import { workLines } from './restored.ts';
 import { openTrialAccounts } from './trial-accounts.ts';
 
 /** What takes longer says on stderr what it is doing, now and then. */
@@ -107,11 +108,12 @@ function whileTrial(emails: readonly string[]): string[] {
 }
 
 /** A copy and its original would both do what is left to do. */
-function whileOpen({ queued, running, to_notify }: Unfinished, advice: string): string[] {
-  if (queued + running + to_notify === 0) return [];
+function whileOpen(unfinished: Unfinished, advice: string): string[] {
+  if (unfinished.work.length + unfinished.to_notify === 0) return [];
   return [
-    `Not finished: waiting ${queued}, running ${running}, notifications due ${to_notify}.`,
-    `${advice}: both would start what waits, and an upstream may be paid twice.`,
+    'Not finished. What it does when it goes on:',
+    ...workLines(unfinished),
+    `${advice}: both would do that, and an upstream may be paid twice.`,
     'With "farebox import --release-open" a copy gives their reservations back instead.',
   ];
 }

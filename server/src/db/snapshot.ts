@@ -187,25 +187,6 @@ export function openRequests(db: Connection, limit: number): Promise<OpenRequest
     where status in ('IN_QUEUE', 'IN_PROGRESS') order by id limit ${limit}`);
 }
 
-/** What a worker would still do with these rows. */
-export interface Unfinished {
-  /** Not yet handed to an upstream. */
-  queued: number;
-  running: number;
-  /** Final, and their notification not yet sent. */
-  to_notify: number;
-}
-
-export async function unfinished(db: Connection): Promise<Unfinished> {
-  const [row] = await db.run<Unfinished>(sql`
-    select count(*) filter (where status = 'IN_QUEUE')::int as queued,
-      count(*) filter (where status = 'IN_PROGRESS')::int as running,
-      count(*) filter (where status not in ('IN_QUEUE', 'IN_PROGRESS')
-        and webhook_state = 'pending')::int as to_notify
-    from requests`);
-  return row!;
-}
-
 /** The moment this transaction shows, by the database's clock. */
 export async function transactionTime(tx: Connection): Promise<Date> {
   const [row] = await tx.run<{ now: Date }>(sql`select now() as now`);

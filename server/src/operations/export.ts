@@ -12,6 +12,7 @@ import {
   type SnapshotMedia,
 } from '../core/snapshot.ts';
 import * as snapshot from '../db/snapshot.ts';
+import { unfinished, type Unfinished } from '../db/unfinished.ts';
 import { FrameWriter, type Seal } from '../lib/frames.ts';
 import { longTransaction } from '../lib/long-transaction.ts';
 import type { Database, Transaction } from '../lib/sql.ts';
@@ -37,7 +38,7 @@ export interface Exported extends SnapshotEnd {
   seal: Seal;
   /** Media whose bytes were gone when their turn came: they expired meanwhile. */
   gone: number;
-  unfinished: snapshot.Unfinished;
+  unfinished: Unfinished;
 }
 
 /**
@@ -82,10 +83,10 @@ async function write(
   // The list of media is held in memory, so that the transaction need not wait for their bytes:
   // while it is open, a running service's database cannot clean up behind itself.
   const mode = 'isolation level repeatable read, read only';
-  const { rows, media, unfinished } = await longTransaction(db, mode, async (tx) => ({
+  const { rows, media, left } = await longTransaction(db, mode, async (tx) => ({
     rows: await writeRows(tx, file, secret, tell),
     media: await snapshot.livingMedia(tx),
-    unfinished: await snapshot.unfinished(tx),
+    left: await unfinished(tx),
   }));
   const end: SnapshotEnd = { rows, files: 0, bytes: 0 };
   for (const object of media) {
@@ -95,7 +96,7 @@ async function write(
     end.bytes += object.size;
   }
   await file.write(frames.end, json(end));
-  return { ...end, seal: await file.seal(), gone: media.length - end.files, unfinished };
+  return { ...end, seal: await file.seal(), gone: media.length - end.files, unfinished: left };
 }
 
 async function writeRows(

@@ -11,6 +11,7 @@ import {
 } from '../core/snapshot.ts';
 import * as installation from '../db/installation.ts';
 import * as snapshot from '../db/snapshot.ts';
+import { unfinished, type Unfinished } from '../db/unfinished.ts';
 import { proveBooks, type AuditReport } from '../ledger/audit.ts';
 import {
   Damaged,
@@ -46,7 +47,7 @@ export interface Imported extends SnapshotEnd {
   taken_at: string;
   checked: AuditReport['checked'];
   released: number;
-  unfinished: snapshot.Unfinished;
+  unfinished: Unfinished;
   /** Nothing of it is started or sent before the operator says so. */
   held: boolean;
 }
@@ -105,9 +106,8 @@ async function load(
     await snapshot.settleTables(tx, tables);
     const inside = within(db, tx);
     const released = options.releaseOpen ? await releaseOpen(inside) : 0;
-    const unfinished = await snapshot.unfinished(tx);
-    const { queued, running, to_notify } = unfinished;
-    const held = !options.releaseOpen && queued + running + to_notify > 0;
+    const left = await unfinished(tx);
+    const held = !options.releaseOpen && left.work.length + left.to_notify > 0;
     if (held) await installation.holdImported(tx);
     options.tell('proving the books');
     const { checked } = await proven(tx);
@@ -119,7 +119,16 @@ async function load(
     }
     if (files !== media.files) throw new Damaged('media are missing');
     if (header.secret !== null) await options.keepSecret?.(header.secret);
-    return { taken_at: header.taken_at, rows, files, bytes, checked, released, unfinished, held };
+    return {
+      taken_at: header.taken_at,
+      rows,
+      files,
+      bytes,
+      checked,
+      released,
+      unfinished: left,
+      held,
+    };
   });
 }
 

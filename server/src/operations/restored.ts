@@ -1,6 +1,6 @@
 import type { RestoredWhy } from '../core/restored.ts';
 import * as installation from '../db/installation.ts';
-import { unfinished, type Unfinished } from '../db/snapshot.ts';
+import { afterRelease, unfinished, type Unfinished } from '../db/unfinished.ts';
 import { within, type Database } from '../lib/sql.ts';
 import { releaseOpen } from './release.ts';
 
@@ -9,9 +9,10 @@ export interface Resumed {
   held: boolean;
   why: RestoredWhy | null;
   held_since: Date | null;
-  /** What it does once it goes on; after a release, what is left of that. */
+  /** What was open before. */
+  found: Unfinished;
+  /** What it does once it goes on. */
   unfinished: Unfinished;
-  released: number;
 }
 
 /** Lets a restored copy go on, as a database of its own. With `look` it only tells. */
@@ -22,12 +23,15 @@ export function resumeAfterRestore(
   return db.tx(async (tx) => {
     const row = await installation.find(tx);
     const why = row && (row.held_why ?? (row.is_original ? null : 'copy'));
-    const told = { held: why !== null, why, held_since: row?.held_since ?? null };
-    if (options.look || why === null)
-      return { ...told, unfinished: await unfinished(tx), released: 0 };
+    const found = await unfinished(tx);
+    const isReleased = options.release && why !== null;
+    const left = isReleased ? afterRelease(found) : found;
+    const held_since = row?.held_since ?? null;
+    const told = { held: why !== null, why, held_since, found, unfinished: left };
+    if (options.look || why === null) return told;
     const timeline = await installation.currentTimeline(db).catch(() => null);
-    const released = options.release ? await releaseOpen(within(db, tx)) : 0;
+    if (isReleased) await releaseOpen(within(db, tx));
     await installation.resume(tx, timeline);
-    return { ...told, unfinished: await unfinished(tx), released };
+    return told;
   });
 }

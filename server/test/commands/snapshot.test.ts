@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { hashKey } from '../../src/core/key.ts';
 import { authenticateMany } from '../../src/db/keys.ts';
+import { sumOf } from '../../src/db/unfinished.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, type Database } from '../../src/lib/sql.ts';
 import { createAccount, needAccount, Refused } from '../../src/operations/account.ts';
@@ -133,8 +134,9 @@ describe('a snapshot', () => {
     assert.equal(caller.monthly_limit_usd_micro, 9_007_199_254_740_993n);
     assert.equal(stranger, null);
     assert.equal((await needAccount(target.db, 'ana@example.com')).status, 'active');
-    const { queued, running, to_notify } = imported.unfinished;
-    assert.deepEqual({ queued, running, to_notify }, { queued: 1, running: 2, to_notify: 1 });
+    const { requests, reserved_usd_micro } = sumOf(imported.unfinished);
+    const { to_notify } = imported.unfinished;
+    assert.deepEqual([requests, reserved_usd_micro, to_notify], [3, 30_000n, 1]);
 
     // What follows goes on where the source stopped.
     await submit(target.db, filled);
@@ -176,7 +178,7 @@ describe('a snapshot', () => {
       releaseOpen: true,
     });
     assert.equal(imported.released, 3);
-    assert.deepEqual([imported.unfinished.queued, imported.unfinished.running], [0, 0]);
+    assert.deepEqual(imported.unfinished.work, []);
 
     const after = await needAccount(target.db, filled.account_id);
     assert.equal(before.reserved_usd_micro, 30_000n);
@@ -430,7 +432,7 @@ describe('the command line', () => {
     const imported = await farebox(['import', file], env);
     assert.equal(imported.code, 0, imported.stderr);
     assert.match(imported.stdout, /accounts 2, requests 7, media files 2\./);
-    assert.match(imported.stdout, /waiting 1, running 2, notifications due 1\./);
+    assert.match(imported.stdout, /fake +poll +1 +0\.01\nfake +start \(is paid for\) +1 +0\.01\n/);
     assert.equal(readFileSync(join(to, 'secret'), 'utf8'), 'a generated secret of some length');
     assert.equal(statSync(join(to, 'secret')).mode & 0o777, 0o600);
     assert.deepEqual(await digests(target.db), await digests(source.db));
@@ -442,7 +444,7 @@ describe('the command line', () => {
 
     assert.match(imported.stdout, /farebox resume-after-restore/);
     const dry = await farebox(['resume-after-restore', '--dry-run'], env);
-    assert.match(dry.stdout, /restored copy.* start 1 job .* 2 jobs at .* 1 notification/s);
+    assert.match(dry.stdout, /restored copy.*when it goes on.*fake +poll +1 .*to send: 1\./s);
     const resumed = await farebox(['resume-after-restore', '--release-open', '--json'], env);
     const said = JSON.parse(resumed.stdout);
     assert.deepEqual(

@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, mock, test } from 'node:test';
 import { rawSql } from '../../src/lib/sql.ts';
-import { resumeAfterRestore } from '../../src/operations/restored.ts';
+import { sumOf } from '../../src/db/unfinished.ts';
+import { resumeAfterRestore, type Resumed } from '../../src/operations/restored.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
@@ -48,11 +49,21 @@ const resume = (options = { look: false, release: false }) =>
   resumeAfterRestore(service.db, options);
 /** As a row comes out of a dump: another transaction writes it. */
 async function fromDump(): Promise<void> {
-  await change('create table kept as select * from installation');
-  await change('delete from installation');
-  await change('insert into installation select * from kept');
-  await change('drop table kept');
+  await change('update installation set beat = beat');
 }
+const many = (count: number) =>
+  Promise.all(Array.from({ length: count }, () => submitted(service, account)));
+const workOf = ({ unfinished }: Resumed) =>
+  unfinished.work.map(({ does, jobs, ...of }) => `${jobs} ${does} for ${of.reserved_usd_micro}`);
+/** A start of this request at an upstream, and what came of it. */
+const begun = (id: string, outcome: string, handle: string | null) =>
+  service.db.run(
+    rawSql(
+      `insert into attempts (request_id, attempt, upstream, class, request_hash, outcome, handle)
+      values ($1, 1, 'other', 'B', sha256('x'), $2, $3)`,
+      [id, outcome, handle],
+    ),
+  );
 const rewrite = (what: string) =>
   change(`update installation set ${what}, writer = pg_current_xact_id()`);
 
@@ -95,10 +106,14 @@ describe('a database restored from a dump', () => {
     assert.equal(card.body.status, 'IN_QUEUE');
     assert.match((await service.call('GET', '/metrics')).text, /farebox_restored_copy 1\n/);
     const lines = service.log.filter((line) => line.includes('resume-after-restore'));
-    assert.match(lines.join(''), /"why":"copy","queued":3,"running":0,"to_notify":0/);
+    assert.match(
+      lines.join(''),
+      /"why":"copy","work":\[\{"does":"start","jobs":3,"reserved_usd_micro":30000,"upstream":"fake"/,
+    );
 
     const looked = await resume({ look: true, release: false });
-    assert.deepEqual([looked.held, looked.why, looked.unfinished.queued], [true, 'copy', 3]);
+    assert.deepEqual([looked.held, looked.why], [true, 'copy']);
+    assert.deepEqual(workOf(looked), ['3 start for 30000']);
     assert.equal((await ready()).status, 503);
     await resume();
     await until('it goes on', async () => (await ready()).status === 200);
@@ -114,10 +129,40 @@ describe('a database restored from a dump', () => {
     const id = await submitted(service, account);
     await fromDump();
     await held();
+    const looked = await resume({ look: true, release: true });
+    assert.equal((await rowOf(service, id)).status, 'IN_QUEUE');
     const done = await resume({ look: false, release: true });
-    assert.deepEqual([done.released, done.unfinished.queued], [1, 0]);
+    assert.deepEqual(done, looked, 'the forecast is what happens');
+    assert.deepEqual([sumOf(done.found).requests, done.unfinished.work], [1, []]);
     assert.equal((await rowOf(service, id)).status, 'CANCELLED');
     assert.equal(await moneyOf(service, id), 'reserve 10000, release 10000');
+  });
+
+  test('tells what it would do at each upstream, and for how much', async () => {
+    const [queued, refused, running, lost, late] = await many(5);
+    const webhook_url = `http://${host}/hook`;
+    await submitted(service, account, { prompt: 'x', webhook_url });
+    await change(`update requests set status = 'IN_PROGRESS', started_at = now(), attempt = 1,
+      deadline_at = now() + interval '1 h', wake_at = now() + interval '1 h', upstream = 'other'
+      where id in ('${refused}', '${running}', '${lost}', '${late}')`);
+    await change(`update requests set deadline_at = now() - interval '1 s' where id = '${late}'`);
+    await begun(refused!, 'not_accepted', null);
+    await begun(running!, 'accepted', '{"id":"1"}');
+    await begun(lost!, 'unknown', null);
+    await begun(late!, 'accepted', '{"id":"2"}');
+    await fromDump();
+    await held();
+    const { found } = await resume({ look: true, release: false });
+    assert.equal(found.to_notify_later, 1);
+    assert.deepEqual(
+      found.work.map(({ upstream, does, jobs }) => `${upstream} ${does} ${jobs}`),
+      ['fake start 2', 'other give_up 1', 'other poll 1', 'other recover 1', 'other start 1'],
+    );
+    assert.ok(found.work.every((each) => each.reserved_usd_micro === 10_000n * BigInt(each.jobs)));
+    const released = await resume({ look: false, release: true });
+    assert.deepEqual(sumOf(released.found), { requests: 6, reserved_usd_micro: 60_000n });
+    assert.equal(released.unfinished.to_notify, 1);
+    assert.equal((await rowOf(service, queued!)).status, 'CANCELLED');
   });
 
   test('is held by all processes, the first to see it tells the others', async () => {
