@@ -127,5 +127,8 @@ function addFree({ registry }: Metrics, { holds, free }: Disk): void {
   const name = `farebox_${holds}_free_bytes`;
   const where = holds === 'data' ? 'the data folder lies' : 'media lie';
   const help = `Bytes that are free where ${where}.`;
-  addShared(registry, [{ name, help }], async () => ({ [name]: [[[], (await free()) ?? NaN]] }));
+  addShared(registry, [{ name, help }], async () => {
+    const bytes = await free();
+    return { [name]: bytes === null ? [] : [[[], bytes]] };
+  });
 }

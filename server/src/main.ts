@@ -176,6 +176,11 @@ verb(
   .addHelpText('after', example('upstream test fal', 'exit 2: no catalog file defines it'))
   .action(run(async () => (await import('./commands/upstream-check.ts')).test));
 
+verb(upstream, 'resume', 'end the pause of an upstream, with those of its models and keys')
+  .argument('<name>')
+  .option('--model <name>', "only of this model, by the upstream's own name")
+  .action(run(async () => (await import('./commands/upstream-check.ts')).resume));
+
 const request = program.command('request').description('requests of all accounts');
 verb(request, 'list', 'list requests, newest first')
   .option('--status <status>', 'only those in this state')
@@ -205,11 +210,15 @@ const unknown = program
 verb(unknown, 'list', 'count them by upstream, and list the newest')
   .option('--upstream <name>', 'of one upstream')
   .option('--since <time>', 'that ended, or were left, since then')
+  .option('--until <time>', 'and before then')
+  .option('--model <id>', 'of one model')
   .option('--limit <n>', 'how many', count, 50)
   .action(run(async () => (await import('./commands/unknown.ts')).list));
 verb(unknown, 'resolve', 'note what became of all of an upstream that ended since a time')
   .requiredOption('--upstream <name>', 'of this upstream')
   .requiredOption('--since <time>', 'such as 2027-01-31T12:00:00Z')
+  .option('--until <time>', 'and before then')
+  .option('--model <id>', 'of one model')
   .requiredOption('--outcome <outcome>', 'ran or did_not_run')
   .option('--cost-usd <amount>', 'what each that ran cost you there')
   .option('--note <text>', 'how that was found out')

@@ -28,9 +28,8 @@ export async function check(
   const { files, rows, hidden } = folder;
   const problems = [...folder.problems, ...(live?.problems ?? [])];
   const ok = problems.length === 0;
-  const found = [...folder.warnings, ...oldPrices(folder, today)];
-  const warnings = [...found, ...(live?.warnings ?? [])];
-  const warned = found.length === 0 ? '' : `, ${counted(found.length, 'warning')}`;
+  const warnings = [...folder.warnings, ...oldPrices(folder, today), ...(live?.warnings ?? [])];
+  const warned = warnings.length === 0 ? '' : `, ${counted(warnings.length, 'warning')}`;
   const summary = `${counted(files.length, 'file')}, ${counted(rows.length, 'model')}, ${hidden.length} of them hidden, ${counted(problems.length, 'problem')}${warned}.`;
   const lines = [
     ...problems.map(line),
@@ -59,9 +58,9 @@ function line({ file, path, message, ...where }: Problem): string {
   return `${at} ${path}: ${message}`;
 }
 
-function askedWords({ asked, warnings, prices_compared }: Live): string {
+function askedWords({ asked, prices_compared }: Live): string {
   if (asked.length === 0) return 'No upstream that a file defines is set up, so none was asked.';
-  return `Asked ${asked.join(', ')}; ${prices_compared} prices compared, ${warnings.length} warnings.`;
+  return `Asked ${asked.join(', ')}; ${counted(prices_compared, 'price')} compared.`;
 }
 
 /** Asks each upstream that a file defines and that is set up. */
@@ -95,7 +94,8 @@ async function askOne(name: string, folder: CheckedFolder, opened: Opened, today
     folder.problemOf(id, '/price', message),
   );
   for (const { id, model, at, day } of shutdowns.near) {
-    const message = `${id}: the upstream ${name} shuts ${model} down on ${day}.`;
+    const when = day < today ? `shut ${model} down` : `shuts ${model} down`;
+    const message = `${id}: the upstream ${name} ${when} on ${day}.`;
     warnings.push(folder.problemOf(id, placeOf(id, at, folder), message));
   }
   for (const trouble of [prices?.trouble, shutdowns.trouble])

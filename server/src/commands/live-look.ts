@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import { catalogDir, type Config } from '../config.ts';
 import { Refused } from '../operations/account.ts';
 import { upstreamsOf } from '../parts.ts';
 import { checkFolder, type CheckedFolder } from '../storage/catalog.ts';
@@ -14,6 +14,14 @@ const built = 'it comes with Farebox';
 export async function readFolder(dir: string, opened: Opened): Promise<CheckedFolder> {
   return checkFolder({ dir, ...opened }).catch((error: Error) => {
     throw new Refused(`Cannot read the folder ${dir}: ${error.message}`, { cause: error });
+  });
+}
+
+/** The names of all upstreams: those that come with Farebox, and those of the catalog files. */
+export function definedNames(config: Config): Promise<string[]> {
+  return withUpstreams(config, async (opened) => {
+    const { upstreams } = await readFolder(catalogDir(config), opened);
+    return [...opened.knownUpstreams, ...upstreams.map(({ definition }) => definition.name)];
   });
 }
 

@@ -1,17 +1,21 @@
 import { costMaxUsdMicro } from '../core/cost.ts';
 import { formatUsd } from '../core/money.ts';
+import * as queue from '../db/queue.ts';
 import * as resolutions from '../db/resolutions.ts';
 import { timeOfId } from '../lib/id.ts';
 import { Refused } from '../operations/account.ts';
 import { commandLine } from '../operations/act.ts';
 import { resolvedMax, resolveOutcomes, type Finding } from '../operations/unknown-outcome.ts';
 import { usd } from './account.ts';
+import { definedNames } from './live-look.ts';
 import { momentOf } from './moment.ts';
 import { counted, print, table, withDatabase, type Context } from './output.ts';
 
 interface Selected {
   upstream?: string;
   since?: string;
+  until?: string;
+  model?: string;
 }
 
 export async function list(context: Context, options: Selected & { limit: number }): Promise<void> {
@@ -52,13 +56,19 @@ export interface FindingOptions {
 
 export async function resolve(
   context: Context,
-  options: FindingOptions & Required<Selected>,
+  options: FindingOptions & Selected & { upstream: string; since: string },
 ): Promise<void> {
   const finding = findingOf(options);
   const selected = selectionOf(options);
-  const done = await withDatabase(context, (db) =>
-    resolveOutcomes(db, commandLine, selected, finding),
-  );
+  const { upstream } = options;
+  const defined = await definedNames(context.config);
+  const done = await withDatabase(context, async (db) => {
+    // Also one whose file is gone: what it took is still to be resolved.
+    const known = (await queue.upstreamStates(db, defined)).map(({ name }) => name);
+    if (!known.includes(upstream))
+      throw new Refused(`There is no upstream "${upstream}"; there are ${known.join(', ')}.`);
+    return resolveOutcomes(db, commandLine, selected, finding);
+  });
   const more = done.is_all ? '' : ` More are left: ${resolvedMax} are resolved at a time.`;
   print(context, done, `${counted(done.resolved, 'outcome')} resolved.${more}`);
 }
@@ -74,9 +84,15 @@ export function findingOf({ outcome, costUsd, note }: FindingOptions): Finding {
   return { outcome, cost, note: note ?? null };
 }
 
-function selectionOf({ upstream, since }: Selected): resolutions.Selection {
-  if (since === undefined) return { upstream: upstream ?? null, since: null };
-  const moment = momentOf(/^\d{4}-\d{2}-\d{2}$/.test(since) ? `${since}T00:00Z` : since);
-  if (moment !== null) return { upstream: upstream ?? null, since: moment };
-  throw new Refused(`"${since}" is no time, such as 2027-01-31 or 2027-01-31T12:00:00Z.`);
+function selectionOf({ upstream, since, until, model }: Selected): resolutions.Selection {
+  const [from, to] = [timeOf(since), timeOf(until)];
+  return { upstream: upstream ?? null, since: from, until: to, model: model ?? null };
+}
+
+/** A day is its beginning in UTC. */
+function timeOf(text: string | undefined): Date | null {
+  if (text === undefined) return null;
+  const moment = momentOf(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : text);
+  if (moment !== null) return moment;
+  throw new Refused(`"${text}" is no time, such as 2027-01-31 or 2027-01-31T12:00:00Z.`);
 }

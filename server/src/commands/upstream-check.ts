@@ -1,8 +1,11 @@
-import { catalogDir } from '../config.ts';
+import { existsSync } from 'node:fs';
+import { catalogDir, dataDir } from '../config.ts';
 import { Refused } from '../operations/account.ts';
-import { isWell } from '../upstreams/look.ts';
-import { lookFrom, readFolder, told, withUpstreams } from './live-look.ts';
-import { print, type Context } from './output.ts';
+import { act, commandLine } from '../operations/act.ts';
+import { endRest, noteKeyTaken } from '../operations/circuit.ts';
+import { isWell, type Look } from '../upstreams/look.ts';
+import { definedNames, lookFrom, readFolder, told, withUpstreams } from './live-look.ts';
+import { print, withDatabase, type Context } from './output.ts';
 
 /** Asks one upstream, or all that are set up, whether they are well; nothing that costs. */
 export async function test(context: Context, name: string | undefined): Promise<void> {
@@ -21,11 +24,49 @@ export async function test(context: Context, name: string | undefined): Promise<
     const looks = await Promise.all(wanted.map((each) => lookFrom(each, folder, opened)));
     return { looks, owners: folder.owners, dir };
   });
+  await noteTaken(context, looks);
   const ok = looks.every(isWell);
   const texts = looks.map((look) => told(look, (id) => owners.get(id) ?? dir));
   const none = 'No upstream is set up: "farebox upstream list" says what each needs.';
   print(context, { ok, data: looks }, texts.length === 0 ? none : texts.join('\n'));
   if (!ok) process.exitCode = 1;
+}
+
+/** A key that is taken rests no longer for not having been. */
+async function noteTaken(context: Context, looks: Look[]): Promise<void> {
+  const taken = looks.flatMap(({ name, credential_taken, keys }) => [
+    ...(credential_taken ? [{ name, key: null }] : []),
+    ...keys.filter((each) => each.taken).map(({ key }) => ({ name, key })),
+  ]);
+  const { config } = context;
+  const hasDatabase = config.DATABASE_URL !== null || existsSync(dataDir(config, 'postgres'));
+  if (taken.length === 0 || !hasDatabase) return;
+  await withDatabase(context, async (db) => {
+    for (const { name, key } of taken) await noteKeyTaken(db, name, key);
+  }).catch((error: Error) => {
+    if (!(error instanceof Refused)) throw error;
+    console.error(`Pauses for a key that was not taken go on: ${error.message}`);
+  });
+}
+
+/** Ends a pause, of whatever cause. */
+export async function resume(
+  context: Context,
+  name: string,
+  { model = null }: { model?: string | null },
+): Promise<void> {
+  const names = await definedNames(context.config);
+  if (!names.includes(name)) throw unknown(name, names, catalogDir(context.config), []);
+  const rested = await withDatabase(context, async (db) => {
+    const ended = act(db, commandLine, 'upstream.wake', async (within) => {
+      const answer = await endRest(within, name, model);
+      return { answer, target: name, details: { model, rested: answer } };
+    });
+    return (await ended) as boolean;
+  });
+  const what = model === null ? name : `${name} ${model}`;
+  const text = rested ? `${what} is called again.` : `${what} was not paused.`;
+  print(context, { ok: true, upstream: name, model, rested }, text);
 }
 
 function unknown(name: string, names: string[], dir: string, problems: unknown[]): Refused {

@@ -651,7 +651,10 @@ export function noteSuccess(
 /** The upstream takes our key: no refusal of it holds any more. */
 export async function noteKeyTaken(db: Connection, upstream: string): Promise<void> {
   await db.run(sql`
-    update upstreams set last_why = null where name = ${upstream} and last_why = 'credential'`);
+    update upstreams set last_why = null,
+      failures = case when stopped then failures else 0 end,
+      paused_until = case when stopped then paused_until end
+    where name = ${upstream} and last_why = 'credential'`);
 }
 
 /**

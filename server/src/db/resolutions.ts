@@ -41,10 +41,14 @@ export interface UnknownRow {
   resolved_at: Date | null;
 }
 
-/** Those of an upstream that ended, or were left, since then; null: of all, ever. */
+/** Those of an upstream that ended, or were left, in that time; null: of all, ever. */
 export interface Selection {
   upstream: string | null;
   since: Date | null;
+  /** Before then. */
+  until?: Date | null;
+  /** Of this row of the catalog. */
+  model?: string | null;
 }
 
 export interface UnknownFilter extends Selection {
@@ -60,7 +64,7 @@ const last: OutcomeId = { request_id: 'ffffffff-ffff-ffff-ffff-ffffffffffff', at
 /** Those that nobody has resolved, newest first, by indexes that have no others. */
 export function inDoubt(
   db: Connection,
-  { upstream, since, below, limit }: Omit<UnknownFilter, 'resolved'>,
+  { upstream, since, until = null, model = null, below, limit }: Omit<UnknownFilter, 'resolved'>,
 ): Promise<OutcomeId[]> {
   const { request_id: id, attempt } = below ?? last;
   return db.run<OutcomeId>(sql`
@@ -69,6 +73,9 @@ export function inDoubt(
       and request_id <= ${id} and (request_id < ${id} or ${attempt}::int > 0)
       and (${upstream}::text is null or doubt_upstream = ${upstream})
       and (${since}::timestamptz is null or created_at >= ${since})
+      and (${until}::timestamptz is null or created_at < ${until})
+      and (${model}::text is null or ${model} = (select model_id from requests r
+        where r.id = request_id))
     order by request_id desc limit ${limit})
     union all
     (select request_id, attempt from attempts
@@ -76,13 +83,16 @@ export function inDoubt(
       and (request_id, attempt) < (${id}, ${attempt}::int)
       and (${upstream}::text is null or upstream = ${upstream})
       and (${since}::timestamptz is null or left_at >= ${since})
+      and (${until}::timestamptz is null or left_at < ${until})
+      and (${model}::text is null or ${model} = (select model_id from requests r
+        where r.id = request_id))
     order by request_id desc, attempt desc limit ${limit})
     order by request_id desc, attempt desc limit ${limit}`);
 }
 
 /** The same, resolved or not, or those that are resolved. */
 function everInDoubt(db: Connection, filter: UnknownFilter): Promise<OutcomeId[]> {
-  const { upstream, since, below, limit } = filter;
+  const { upstream, since, until = null, model = null, below, limit } = filter;
   const { request_id: id, attempt } = below ?? last;
   return db.run<OutcomeId>(sql`
     (select r.id as request_id, 0 as attempt
@@ -92,6 +102,8 @@ function everInDoubt(db: Connection, filter: UnknownFilter): Promise<OutcomeId[]
       and (${filter.resolved}::bool is null or s.cost_usd_micro is not null)
       and (${upstream}::text is null or r.upstream = ${upstream})
       and (${since}::timestamptz is null or r.completed_at >= ${since})
+      and (${until}::timestamptz is null or r.completed_at < ${until})
+      and (${model}::text is null or r.model_id = ${model})
     order by r.id desc limit ${limit})
     union all
     (select request_id, attempt from attempts
@@ -99,6 +111,9 @@ function everInDoubt(db: Connection, filter: UnknownFilter): Promise<OutcomeId[]
       and (${filter.resolved}::bool is null or cost_usd_micro is not null)
       and (${upstream}::text is null or upstream = ${upstream})
       and (${since}::timestamptz is null or left_at >= ${since})
+      and (${until}::timestamptz is null or left_at < ${until})
+      and (${model}::text is null or ${model} = (select model_id from requests r
+        where r.id = request_id))
     order by request_id desc, attempt desc limit ${limit})
     order by request_id desc, attempt desc limit ${limit}`);
 }

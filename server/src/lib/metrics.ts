@@ -163,7 +163,8 @@ export function addShared(
         const values = (await figures())[name] ?? [];
         this.reset();
         // Without a label its value after a reset is 0, which would be a lie.
-        if (labels.length === 0) this.set(values[0]?.[1] ?? NaN);
+        if (labels.length === 0) this.remove();
+        if (labels.length === 0 && values[0]) this.set(values[0][1]);
         for (const [of, value] of labels.length === 0 ? [] : values)
           this.set(Object.fromEntries(labels.map((label, i) => [label, of[i]!])), value);
       },

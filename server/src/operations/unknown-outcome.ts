@@ -66,8 +66,9 @@ export function resolveOutcomes(
     const page = { ...selected, below: null, limit: resolvedMax + 1 };
     const found = await resolutions.inDoubt(tx, page);
     const resolved = await book(tx, by, found.slice(0, resolvedMax), finding);
-    const { upstream: target, since } = selected;
-    const details = { since, resolved, ...detailsOf(finding) };
+    const { upstream: target, since, until, model } = selected;
+    const which = { since, ...(until && { until }), ...(model && { model }) };
+    const details = { ...which, resolved, ...detailsOf(finding) };
     log(tx, by, { action: 'request.resolve_many', target, details });
     return { resolved, is_all: found.length <= resolvedMax };
   });

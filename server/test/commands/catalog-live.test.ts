@@ -74,9 +74,13 @@ test('a model that its upstream shuts down is a warning with the day, and exit 0
   const place = placeBefore(t, await standIns(t), {
     openrouter: `${chatRow('stays', 'maker/plain', '1', '1')}\n${chatRow('goes', 'other/by-the-hour', '9', '9')}`,
   });
-  const ran = await place.run(['catalog', 'check', '--live', '--json']);
+  const [ran, human] = await Promise.all([
+    place.run(['catalog', 'check', '--live', '--json']),
+    place.run(['catalog', 'check', '--live']),
+  ]);
   assert.deepEqual([ran.code, ran.json.ok], [0, true]);
-  const message = 'goes: the upstream openrouter shuts other/by-the-hour down on 2026-01-01.';
+  const message = 'goes: the upstream openrouter shut other/by-the-hour down on 2026-01-01.';
+  assert.match(human.stdout, /0 problems, 1 warning\.\nAsked .*; 2 prices compared\.\n$/);
   assert.deepEqual(
     ran.json.warnings.map((each: any) => [each.file, each.path, each.message]),
     [['openrouter.yaml', '/models/1/upstream_model', message]],

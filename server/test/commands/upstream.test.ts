@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { noteFailure } from '../../src/db/queue.ts';
+import { rawSql } from '../../src/lib/sql.ts';
 import { testDatabase } from '../kit/database.ts';
 import { nowhere, serve } from '../upstreams/fakes/kit.ts';
 import { assertSaid, placeFor } from './cli.ts';
@@ -170,6 +171,47 @@ test('upstream list shows when an upstream last failed, and which of its models 
     ),
   );
   assert.match(human.stdout, /\nreplicate +yes +0 +- +0 +- +0 +- +-\n/);
+});
+
+test('upstream test ends the pause for a key that was not taken; upstream resume ends any', async (t) => {
+  const database = await testDatabase();
+  t.after(() => database.close());
+  const place = placeBefore(t, await standIns(t));
+  const env = { DATABASE_URL: database.url, FAREBOX_UNSAFE_DATABASE: 'on' };
+  const rests = async () => {
+    const { json } = await place.run(['upstream', 'list', '--json'], env);
+    const fal = json.data.find((each: { name: string }) => each.name === 'fal');
+    return [fal.resting_until !== null, fal.resting_models.length];
+  };
+  const fail = (why: string, model: string) =>
+    noteFailure(database.db, 'fal', {
+      account_id: '01890f5e-27c1-7d3a-9e4f-000000000001',
+      message: why,
+      why,
+      model,
+      pause_seconds: 3_000,
+      pauses_at_once: true,
+      account_wide: false,
+      counts_alone: true,
+      threshold: 99,
+      model_threshold: 99,
+      rest_seconds: 30,
+    });
+  await fail('credential', 'a');
+  await fail('model', 'b');
+  assert.deepEqual(await rests(), [true, 1]);
+  await place.run(['upstream', 'test', 'fal'], env);
+  assert.deepEqual(await rests(), [false, 1], 'the key is taken; the model is another matter');
+  const wrong = await place.run(['upstream', 'resume', 'nope'], env);
+  assertSaid(wrong, /"nope"; there are sandbox, fal/);
+  const woken = await place.run(['upstream', 'resume', 'fal', '--model', 'b'], env);
+  assert.deepEqual([woken.code, woken.stdout], [0, 'fal b is called again.\n']);
+  assert.deepEqual(await rests(), [false, 0]);
+  const again = await place.run(['upstream', 'resume', 'fal', '--json'], env);
+  assert.equal(again.json.rested, false);
+  const log = await database.db.run(rawSql('select action, target, by_email from operator_log'));
+  const row = { action: 'upstream.wake', target: 'fal', by_email: 'command line' };
+  assert.deepEqual(log, [row, row]);
 });
 
 test('upstream test and list tell each of several keys by its name', async (t) => {

@@ -24,7 +24,7 @@ const cents = (amount: number) => String(Math.round(amount * 1e6));
 describe('help', () => {
   const verbs = `trial, serve, worker, migrate, account create, account list, account show,
     account suspend, account resume, account price, account statement, account webhook-secret, credit, key create, key list, key limit,
-    key rotate, key revoke, voucher create, voucher list, voucher void, adjust, upstream list, upstream test, request list, request show, request cancel, request resolve, unknown list, unknown resolve, catalog check,
+    key rotate, key revoke, voucher create, voucher list, voucher void, adjust, upstream list, upstream test, upstream resume, request list, request show, request cancel, request resolve, unknown list, unknown resolve, catalog check,
     catalog import, person list, person invite, person reset-link, person email, person disable-2fa, audit, export,
     import`.split(/,\s+/);
 

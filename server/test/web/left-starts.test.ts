@@ -272,6 +272,19 @@ test('the command line lists them, resolves one, and all of an upstream with the
   const balance = await service.balance(customer);
   const since = new Date(Date.now() - 3_600_000).toISOString();
   const all = ['unknown', 'resolve', '--upstream', 'fake', '--since', since, '--outcome', 'ran'];
+  const logRows = () => run(`select id from operator_log where action = 'request.resolve_many'`);
+  const before = (await logRows()).length;
+  const nope = await place.run([...all.with(3, 'nope'), '--cost-usd', '1']);
+  assert.equal(nope.code, 2);
+  assert.match(nope.stderr, /no upstream "nope"; there are .*fake/);
+  assert.equal((await logRows()).length, before, 'what is refused leaves no row');
+  for (const none of [
+    ['--until', since],
+    ['--model', 'left/none'],
+  ]) {
+    const { json } = await place.run([...all, ...none, '--cost-usd', '1', '--json']);
+    assert.deepEqual(json, { resolved: 0, is_all: true }, none[0]);
+  }
   for (const resolved of [2, 0]) {
     const { json } = await place.run([...all, '--cost-usd', '0.001', '--json']);
     assert.deepEqual(json, { resolved, is_all: true });
