@@ -250,8 +250,8 @@ async function elsewhere(
   await noteFailure(row, refused, chosen, deps);
   // Not for all at once.
   const later = pauseSeconds(row.starts + 1) * (0.5 + Math.random());
-  // The start that it repeats may have made the job, which another key could not find.
-  if (key !== null && isRepeat(row))
+  // The start that it repeats may have made the job: with another key or elsewhere it is made twice.
+  if (isRepeat(row))
     return tried(row, { ...refused, outcome: 'unknown' }, Math.max(pause, later));
   if (key !== null && isOfKey(refused)) {
     const other = await deps.circuit.keyFor(route, [...(row.refused_keys ?? []), key]);
