@@ -250,9 +250,8 @@ async function elsewhere(
   await noteFailure(row, refused, chosen, deps);
   // Not for all at once.
   const later = pauseSeconds(row.starts + 1) * (0.5 + Math.random());
-  // The start that it repeats may have made the job: with another key or elsewhere it is made twice.
-  if (isRepeat(row))
-    return tried(row, { ...refused, outcome: 'unknown' }, Math.max(pause, later));
+  // The start that it repeats may have made the job; another key or upstream makes it again.
+  if (isRepeat(row)) return tried(row, { ...refused, outcome: 'unknown' }, Math.max(pause, later));
   if (key !== null && isOfKey(refused)) {
     const other = await deps.circuit.keyFor(route, [...(row.refused_keys ?? []), key]);
     if (other !== null) return tried(row, refused, 0);
