@@ -7,6 +7,7 @@ import {
   type ChatInput,
   type Farebox,
   type Model,
+  type RequestCard,
 } from '../index.ts';
 import { keyed } from './account.ts';
 import { exits, Stop, usage } from './exits.ts';
@@ -33,8 +34,17 @@ interface Talk {
   messages: Message[];
   /** The charges that are known. */
   spent: bigint;
-  /** Requests that were left or broke off, until their charge is known. */
-  open: string[];
+  /** Replies that were left or broke off, until their charge is known. */
+  open: Left[];
+  /** The requests that this conversation made, as far as they are known. */
+  seen: Set<string>;
+}
+
+interface Left {
+  /** Told by the first chunk. */
+  id: string | undefined;
+  model: string;
+  began: number;
 }
 
 export async function chat(
@@ -59,6 +69,7 @@ export async function chat(
     messages: [],
     spent: 0n,
     open: [],
+    seen: new Set(),
   };
   const more = words.at(-1) === '-';
   if (more) words.pop();
@@ -121,7 +132,7 @@ async function once(talk: Talk, message: string, { json, quiet }: Context): Prom
     const isWhole = json || finishes(talk);
     const costs = leftText(error, isWhole, '`fare list`');
     if (!json) remark(quiet, costs);
-    const charged = isWhole ? null : await chargeOf(talk.client, talk.open[0]);
+    const charged = isWhole ? null : await chargeOf(talk, talk.open[0]);
     if (charged !== null) remark(quiet, `Charged ${formatUsd(charged)}.`);
     throw new Stop(exits.interrupted, 'interrupted', json ? costs : '');
   } finally {
@@ -158,10 +169,12 @@ async function reply(talk: Talk, signal: AbortSignal): Promise<string> {
   let text = '';
   let id: string | undefined;
   let usage: ChatChunk['usage'];
+  const began = Date.now();
   try {
     const request = { model, messages: sent(talk), max_tokens, stream: true } as const;
     for await (const chunk of await client.chat.create(request, { signal })) {
       id = chunk.id.replace('chatcmpl-', '');
+      talk.seen.add(id);
       usage = chunk.usage ?? usage;
       const part = chunk.choices[0]?.delta.content ?? '';
       text += part;
@@ -170,9 +183,12 @@ async function reply(talk: Talk, signal: AbortSignal): Promise<string> {
   } catch (error) {
     if (error instanceof FareboxError && error.mayHaveBeenAccepted) {
       // A caller who leaves is answered at once; the charge is looked up when it is asked for.
-      const charged = usage?.cost_usd_micro ?? (signal.aborted ? null : await chargeOf(client, id));
+      const left = { id, model, began };
+      const charged =
+        usage?.cost_usd_micro ??
+        (signal.aborted || id === undefined ? null : await chargeOf(talk, left));
       if (charged !== null) error.details.charged_usd_micro = charged;
-      else if (id !== undefined) talk.open.push(id);
+      else talk.open.push(left);
       talk.spent += charged ?? 0n;
     }
     throw error;
@@ -186,9 +202,12 @@ async function reply(talk: Talk, signal: AbortSignal): Promise<string> {
 }
 
 /** Null if the service does not know it within 2 seconds. */
-async function chargeOf(client: Farebox, requestId: string | undefined): Promise<bigint | null> {
-  if (requestId === undefined) return null;
+async function chargeOf(talk: Talk, left: Left | undefined): Promise<bigint | null> {
+  if (left === undefined) return null;
+  const { client } = talk;
   try {
+    const requestId = await idOf(talk, left);
+    if (requestId === null) return null;
     await client.status(requestId, {
       waitSeconds: 2,
       until: 'final',
@@ -201,11 +220,27 @@ async function chargeOf(client: Farebox, requestId: string | undefined): Promise
   }
 }
 
+/** A clock that is a little ahead of the service's. */
+const clockSlackMs = 2_000;
+
+/** Of a call that was left before its first chunk: the newest of its model that is not known yet. */
+async function idOf({ client, seen }: Talk, left: Left): Promise<string | null> {
+  if (left.id !== undefined) return left.id;
+  const newest = { model_id: left.model, from: new Date(left.began - clockSlackMs) };
+  const { data } = await client.requests.list(newest, { timeoutMs: 2_000, maxRetries: 0 });
+  left.id = data.find(({ request_id }) => !seen.has(request_id))?.request_id;
+  if (left.id !== undefined) seen.add(left.id);
+  return left.id ?? null;
+}
+
 /** `$0.01 so far.`, with what replies that were left may still cost. */
 async function costText(talk: Talk, when: string): Promise<string> {
   const call = { timeoutMs: 2_000, maxRetries: 0 };
-  const asked = talk.open.map((id) => talk.client.requests.get(id, call).catch(() => null));
-  const cards = await Promise.all(asked);
+  const cards: (RequestCard | null)[] = [];
+  for (const left of talk.open) {
+    const id = await idOf(talk, left).catch(() => null);
+    cards.push(id === null ? null : await talk.client.requests.get(id, call).catch(() => null));
+  }
   let most: bigint | null = 0n;
   talk.open = talk.open.filter((_, i) => {
     const { charged_usd_micro: charged = null, quoted_usd_micro = null } = cards[i] ?? {};

@@ -156,32 +156,40 @@ test('fare chat: a reply that breaks is counted as well', { skip }, async () => 
   assert.ok(terminal.shown().includes(`${formatUsd(cost)} in all`), terminal.shown());
 });
 
-test('fare chat: /cost has what a reply that was left costs in the end', { skip }, async () => {
-  const goOn = Promise.withResolvers<void>();
-  async function* slow() {
-    yield delta('One');
-    await goOn.promise;
-    yield delta(' two');
-    yield usageChunk(5, 2);
-  }
-  service.fake.behave.chat = () => ({ outcome: 'stream', chunks: slow() });
-  const before = (await service.balance(account)).available;
-  const terminal = onTerminal(home, ['chat', 'fake/drain/chat', '--max-tokens', '10']);
-  await terminal.see(/Ctrl-D/);
-  terminal.type('Hi\r');
-  await terminal.see(/One/);
-  terminal.type(ctrlC);
-  await terminal.see(/all of it is charged: \/cost shows it/);
-  terminal.type('/cost\r');
-  await terminal.see(/\$0\.00 so far, and at most \$0\.000\d+ for a reply not charged yet/);
-  goOn.resolve();
-  const charged = async () => before - (await service.balance(account)).available === 9n;
-  await until('it is charged', charged, 10_000);
-  terminal.type('/cost\r');
-  await terminal.see(/\$0\.000009 so far\./);
-  terminal.type(ctrlD);
-  await terminal.see(/\$0\.000009 in all\./);
-  assert.equal(await terminal.ended, 0);
+describe('fare chat: /cost has what a reply costs in the end', { skip }, () => {
+  for (const left of ['after its first words', 'before its first words'])
+    test(`that was left ${left}`, async () => {
+      const goOn = Promise.withResolvers<void>();
+      const asked = Promise.withResolvers<void>();
+      const isBefore = left.startsWith('before');
+      async function* slow() {
+        asked.resolve();
+        if (isBefore) await goOn.promise;
+        yield delta('One');
+        await goOn.promise;
+        yield delta(' two');
+        yield usageChunk(5, 2);
+      }
+      service.fake.behave.chat = () => ({ outcome: 'stream', chunks: slow() });
+      const before = (await service.balance(account)).available;
+      const terminal = onTerminal(home, ['chat', 'fake/drain/chat', '--max-tokens', '10']);
+      await terminal.see(/Ctrl-D/);
+      terminal.type('Hi\r');
+      await asked.promise;
+      if (!isBefore) await terminal.see(/One/);
+      terminal.type(ctrlC);
+      await terminal.see(/all of it is charged: \/cost shows it/);
+      terminal.type('/cost\r');
+      await terminal.see(/\$0\.00 so far, and at most \$0\.000\d+ for a reply not charged yet/);
+      goOn.resolve();
+      const charged = async () => before - (await service.balance(account)).available === 9n;
+      await until('it is charged', charged, 10_000);
+      terminal.type('/cost\r');
+      await terminal.see(/\$0\.000009 so far\./);
+      terminal.type(ctrlD);
+      await terminal.see(/\$0\.000009 in all\./);
+      assert.equal(await terminal.ended, 0);
+    });
 });
 
 describe('on the screen', { skip }, () => {
