@@ -45,6 +45,33 @@ describe('a sample fits its schema', () => {
       required: ['value', 'next'],
       $defs: { value: text },
     },
+    'with lists of itself': {
+      type: 'object',
+      properties: { name: text, kids: { type: 'array', items: { $ref: '#' } } },
+      required: ['name', 'kids'],
+    },
+    'that is itself or a text': {
+      type: 'object',
+      properties: { part: { anyOf: [{ $ref: '#' }, { type: 'array', items: text }, text] } },
+      required: ['part'],
+    },
+    'that is itself or another that ends': {
+      $ref: '#/$defs/node',
+      $defs: {
+        node: {
+          type: 'object',
+          properties: { next: { oneOf: [{ $ref: '#/$defs/node' }, { $ref: '#/$defs/leaf' }] } },
+          required: ['next'],
+          additionalProperties: false,
+        },
+        leaf: { type: 'object', properties: { value: text }, required: ['value'] },
+      },
+    },
+    'that is itself or null, by its type': {
+      type: ['object', 'null'],
+      properties: { next: { $ref: '#' } },
+      required: ['next'],
+    },
   };
   for (const [name, schema] of Object.entries(schemas)) {
     test(name, () => {
@@ -61,6 +88,18 @@ describe('a sample ends soon, whatever the schema says', () => {
   );
   const hostile: Record<string, unknown> = {
     'a reference to itself': { $ref: '#' },
+    'itself or itself': {
+      type: 'object',
+      properties: { a: { anyOf: [{ $ref: '#' }, { $ref: '#' }] }, b: { $ref: '#' } },
+      required: ['a', 'b'],
+    },
+    'a choice of wide objects of itself': {
+      anyOf: [1, 2].map(() => ({
+        type: 'object',
+        properties: wide,
+        required: Object.keys(wide),
+      })),
+    },
     'a reference to nowhere': { $ref: '#/$defs/none' },
     'twenty of itself each': {
       type: 'array',

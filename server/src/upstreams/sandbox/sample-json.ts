@@ -11,8 +11,12 @@ export function sampleOf(schema: unknown): unknown {
 
 const valuesMax = 5_000;
 const depthMax = 24;
-/** From here on optional fields are left out, or a schema that names itself would never end. */
+/**
+ * From here on optional fields are left out, lists are as short as can be and choices end as soon
+ * as can be, or a schema that names itself would never end.
+ */
 const optionalDepthMax = 4;
+const looksMax = 200;
 const refsMax = 16;
 const itemsMax = 20;
 const lengthMax = 2_000;
@@ -51,11 +55,11 @@ function sample(given: unknown, place: Place, depth: number): unknown {
     if (Array.isArray(listed) && listed.length > 0) return listed[place.nth % listed.length];
   if ('default' in schema) return schema.default;
   place.left -= Array.isArray(schema.allOf) ? schema.allOf.length : 0;
-  const choice = choiceOf(schema, place.root, depth);
+  const choice = choiceOf(schema, place, depth);
   if (choice !== undefined) return sample(merged(schema, [choice], place.root), place, depth + 1);
   if (Array.isArray(schema.allOf))
     return sample(merged(schema, schema.allOf, place.root), place, depth + 1);
-  return ofType(typeOf(schema), schema, place, depth);
+  return ofType(typeOf(schema, depth), schema, place, depth);
 }
 
 function ofType(type: unknown, schema: Json, place: Place, depth: number): unknown {
@@ -93,7 +97,8 @@ function objectOf(schema: Json, place: Place, depth: number): Json {
 
 function listOf(schema: Json, place: Place, depth: number): unknown[] {
   const first = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
-  const least = Math.max(boundOf(schema.minItems) ?? 1, first.length);
+  const usual = depth < optionalDepthMax ? 1 : 0;
+  const least = Math.max(boundOf(schema.minItems) ?? usual, first.length);
   const count = Math.min(least, boundOf(schema.maxItems) ?? Infinity, itemsMax);
   const items: unknown[] = [];
   for (let i = 0; i < count && place.left > 0; i++)
@@ -135,15 +140,46 @@ function textOf({ format, minLength, maxLength }: Json, { name, nth }: Place): s
   return text.padEnd(least, '.').slice(0, Math.min(boundOf(maxLength) ?? lengthMax, lengthMax));
 }
 
-/** One of `anyOf` or `oneOf`: null only deep inside, or where nothing else is offered. */
-function choiceOf(schema: Json, root: unknown, depth: number): unknown {
+/**
+ * One of `anyOf` or `oneOf`. Null only deep inside, or where nothing else is offered; deep inside
+ * the one that ends soonest.
+ */
+function choiceOf(schema: Json, place: Place, depth: number): unknown {
+  const { root } = place;
   const choices = [schema.anyOf, schema.oneOf].find((list) => Array.isArray(list)) as
     | unknown[]
     | undefined;
   if (choices === undefined) return undefined;
   const isNull = (choice: unknown) => (resolved(choice, root) as Json | null)?.type === 'null';
-  const preferred = choices.find((choice) => isNull(choice) === depth >= optionalDepthMax);
-  return preferred ?? choices[0];
+  if (depth < optionalDepthMax) return choices.find((choice) => !isNull(choice)) ?? choices[0];
+  const look = { left: looksMax };
+  const heights = choices.map((choice) => heightOf(choice, root, look, 0));
+  // A schema that takes long to look through uses its budget up sooner.
+  place.left -= Math.floor((looksMax - look.left) / 10);
+  return choices[heights.indexOf(Math.min(...heights))];
+}
+
+/** Values inside each other that a schema asks for at least; Infinity: no end of it is seen. */
+function heightOf(given: unknown, root: unknown, look: { left: number }, depth: number): number {
+  const schema = resolved(given, root);
+  if (!isObject(schema) || depth > depthMax || look.left-- <= 0) return Infinity;
+  if ('const' in schema || 'enum' in schema || 'examples' in schema || 'default' in schema)
+    return 0;
+  const inner = (part: unknown) => heightOf(part, root, look, depth + 1);
+  const highest = (parts: unknown[]) => {
+    let most = 0;
+    for (const part of parts) if (most < Infinity) most = Math.max(most, inner(part));
+    return most;
+  };
+  const choices = [schema.anyOf, schema.oneOf].find((list) => Array.isArray(list)) as unknown[];
+  if (choices)
+    return choices.reduce<number>((least, part) => Math.min(least, inner(part)), Infinity);
+  if (Array.isArray(schema.allOf)) return highest(schema.allOf);
+  const type = typeOf(schema, optionalDepthMax);
+  if (type === 'array' && boundOf(schema.minItems)) return 1 + inner(schema.items);
+  if (type !== 'object' || !Array.isArray(schema.required)) return type === 'null' ? 0 : 1;
+  const fields = isObject(schema.properties) ? schema.properties : {};
+  return 1 + highest(schema.required.map((field) => fields[String(field)] ?? {}));
 }
 
 /** A schema and its parts as one: fields and required names add up, the rest of a part wins. */
@@ -164,9 +200,13 @@ function merged(
   return { ...whole, properties, required };
 }
 
-function typeOf(schema: Json): unknown {
+function typeOf(schema: Json, depth: number): unknown {
   const { type } = schema;
-  if (Array.isArray(type)) return type.find((one) => one !== 'null') ?? 'null';
+  if (Array.isArray(type)) {
+    const one = type.find((each) => each !== 'null') ?? 'null';
+    const holdsMore = one === 'object' || one === 'array';
+    return depth >= optionalDepthMax && holdsMore && type.includes('null') ? 'null' : one;
+  }
   if (type !== undefined) return type;
   if (isObject(schema.properties) && Object.keys(schema.properties).length > 0) return 'object';
   return 'items' in schema || 'prefixItems' in schema ? 'array' : 'string';
