@@ -360,8 +360,10 @@ async function refused(
     cause: withoutInput(message, run.chat.body),
   });
   if (outcome.outcome === 'rejected') {
-    return new ApiError('invalid_input', {
-      message: `${outcome.unasked ? '' : 'The model refused the input: '}${outcome.message.slice(0, 500)}`,
+    const { unasked, param } = outcome;
+    return new ApiError(param === undefined ? 'invalid_input' : 'bad_messages', {
+      message: `${unasked ? '' : 'The model refused the input: '}${outcome.message.slice(0, 500)}`,
+      param,
       cause: message,
     });
   }

@@ -16,7 +16,10 @@ import type {
 const depthMax = 6;
 
 /** The input cannot be handed over, whatever is tried; the message is for the caller. */
-export class InputRefused extends Error {}
+export class InputRefused extends Error {
+  /** The field of a chat call that is at fault. */
+  param?: string;
+}
 
 /**
  * The job's input in which each media value is what `place` makes of it: values of fields named
@@ -182,7 +185,7 @@ export async function handedOver(call: Promise<Reply>, nowMs: number): Promise<R
 /** What a call ends with whose input could not be read; null for any other fault. */
 export function outcomeUnreadable(error: unknown): NotAccepted | Rejected | null {
   if (error instanceof InputRefused)
-    return { outcome: 'rejected', message: error.message, unasked: true };
+    return { outcome: 'rejected', message: error.message, param: error.param, unasked: true };
   return error instanceof HandOverFailed ? error.outcome : null;
 }
 

@@ -150,6 +150,8 @@ export interface Rejected {
   message: string;
   /** Before a job was asked for, mostly by ourselves: it tells nothing of how the upstream is. */
   unasked?: true;
+  /** The field of a chat call that cannot be handed over. */
+  param?: string | undefined;
 }
 
 export interface NotAccepted {

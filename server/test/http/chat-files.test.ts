@@ -133,8 +133,9 @@ describe('is refused in words of its own, costs nothing and is not sent', () => 
       const id = await upload(Buffer.from('Hello, this is a text.'), 'text/plain');
       const asked = stand.fake.chat.asked.length;
       const { reserved } = await service.balance(account);
-      const error = assertRefused(await chat([part(id)]), 'invalid_input');
+      const error = assertRefused(await chat([part(id)]), 'bad_messages');
       assert.match(error.message, says);
+      assert.equal(error.param, error.message.split(' ')[0]);
       assert.equal(stand.fake.chat.asked.length, asked);
       assert.equal((await service.balance(account)).reserved, reserved);
     });

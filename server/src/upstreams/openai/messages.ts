@@ -27,7 +27,12 @@ export async function placeMessages(
 ): Promise<unknown> {
   if (!Array.isArray(messages)) return messages;
   let left = filesMaxBytes;
-  const place: Place = async (value, at, of) => {
+  const place: Place = (value, at, of) =>
+    placeOne(value, at, of).catch((error: unknown) => {
+      if (error instanceof InputRefused) error.param = at;
+      throw error;
+    });
+  const placeOne: Place = async (value, at, of) => {
     const stored = Object.hasOwn(files, value) ? files[value]! : null;
     const isAddress = /^https?:/i.test(value);
     // Base64 by itself: there is nothing to put in its place.
@@ -77,7 +82,8 @@ async function withFile(
     const { file_id, ...rest } = file;
     const named = file_id == null ? file.file_data : file_id;
     if (typeof named !== 'string') return part;
-    const { value, file_name } = await place(named, `${at}.file`, 'file');
+    const field = file_id == null ? 'file_data' : 'file_id';
+    const { value, file_name } = await place(named, `${at}.file.${field}`, 'file');
     // Most servers take a file only with a name.
     const filename = file.filename ?? file_name ?? (value === named ? undefined : 'file');
     return { ...part, file: { ...rest, file_data: value, ...(filename != null && { filename }) } };
