@@ -81,11 +81,13 @@ export function whyNoKey(header: readonly string[]): string | null {
   const [, scheme = '', text = ''] = /^(?:([a-z-]+)(?: +|$))?(.*)$/i.exec(value.trim()) ?? [];
   if (/^(key|bearer)$/i.test(scheme)) {
     if (text === '') return null;
+    if (/^fbx_\.+$/.test(text))
+      return 'fbx_... stands for your own key, which the page Keys of the cabinet makes.';
     return text.startsWith(prefix)
       ? 'This key is mistyped or cut off: its checksum is wrong. Copy it again.'
       : 'This is not a key of this service: those begin with fbx_.';
   }
-  return text.startsWith(prefix) || scheme.startsWith(prefix)
+  return scheme === '' && text.startsWith(prefix)
     ? 'The Authorization header has no scheme. Write the word Key before the key.'
     : 'The scheme of the Authorization header must be Key or Bearer.';
 }

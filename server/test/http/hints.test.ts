@@ -21,6 +21,9 @@ describe('a key that is refused', () => {
     ['mistyped', (key) => `Bearer ${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`, /mistyped/],
     ['of another service', () => 'Bearer sk-1234', /not a key of this service.*fbx_/],
     ['without a scheme', (key) => key, /no scheme\. Write the word Key/],
+    ['of an example', () => 'Key fbx_...', /^fbx_\.\.\. stands for your own key/],
+    ['with the scheme of others', (key) => `Token ${key}`, /must be Key or Bearer/],
+    ['with a scheme of its name', (key) => `ApiKey ${key}`, /must be Key or Bearer/],
     ['with another scheme', () => 'Basic YTpi', /must be Key or Bearer/],
     ['empty', () => 'Key', /Send a valid key as/],
   ];

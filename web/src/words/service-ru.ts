@@ -314,6 +314,10 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Это не ключ этого сервиса: его ключи начинаются с fbx_.',
   ],
   [
+    'fbx_... stands for your own key, which the page Keys of the cabinet makes.',
+    'fbx_... стоит на месте вашего ключа; его создают в кабинете, на странице «Ключи».',
+  ],
+  [
     'The Authorization header has no scheme. Write the word Key before the key.',
     'В заголовке «Authorization» нет схемы. Напишите перед ключом слово «Key».',
   ],
