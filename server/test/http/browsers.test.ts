@@ -96,6 +96,10 @@ describe('pages of other origins', () => {
         body,
       });
       assert.equal(allowed(reply), 'https://app.example', reply.bytes.toString());
+      // Whether and when to call again has to be readable there as well.
+      const shown = String(reply.headers['access-control-expose-headers']).split(', ');
+      for (const name of ['retry-after', 'x-should-retry', 'x-request-id'])
+        assert.ok(shown.includes(name), name);
     }
   });
 
