@@ -147,7 +147,8 @@ export function localFile(
   path: string,
   hint = 'Give a path, a public http(s) address or a file id.',
 ): ReturnType<typeof file> {
-  if (!statSync(path, { throwIfNoEntry: false })?.isFile())
-    throw usage(`There is no file ${path}.`, hint);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory()) throw usage(`${path} is a folder.`, hint);
+  if (!found?.isFile()) throw usage(`There is no file ${path}.`, hint);
   return file(path);
 }

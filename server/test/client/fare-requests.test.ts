@@ -155,6 +155,7 @@ describe('fare upload', () => {
     assert.deepEqual([json.content_type, json.size], ['image/png', tinyPng.length]);
     const gone = refused(await home.run(['upload', 'gone.png']), 2, /gone\.png/);
     assert.doesNotMatch(gone.stderr, /address|file id/);
+    refused(await home.run(['upload', '.']), 2, /\. is a folder\./);
   });
 });
 
