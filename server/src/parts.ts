@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { catalogDir, ConfigError, dataDir, type Config } from './config.ts';
 import type { Links } from './core/views.ts';
@@ -14,6 +13,7 @@ import { createMail, type Mail } from './lib/mail.ts';
 import { createMetrics, type Metrics } from './lib/metrics.ts';
 import { seldomly } from './lib/seldom.ts';
 import type { Database } from './lib/sql.ts';
+import { isKnownFolder, mediaFolder, rememberFolder } from './media-folders.ts';
 import { openCircuit, type Circuit } from './operations/circuit.ts';
 import { openRefusals, type Refusals } from './operations/refusals.ts';
 import { signingSecrets } from './secrets.ts';
@@ -112,6 +112,7 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
     onError: seldomly((told) => log.warn(told, 'hint lost')),
   });
   const spool = await openSpool(config);
+  rememberFolder(config);
   const storage = watchMedia(media, log, options.probeMs);
   const disks = disksOf(config, storage, options.store?.embedded?.cluster ?? null);
   const everyMs = options.beatMs;
@@ -167,10 +168,10 @@ function watchMedia(media: Storage, log: Logger, everyMs: number): WatchedStorag
 
 /** Where media bytes are kept. Throws `ConfigError` where that cannot be used. */
 export function openMedia(config: Config): Storage {
-  const { FAREBOX_STORAGE: address } = config;
-  const folder = join(dataDir(config), 'media');
+  const folder = mediaFolder(config);
+  const address = folder === null ? config.FAREBOX_STORAGE : `disk:${folder}`;
   try {
-    return openStorage(address === 'disk' ? `disk:${folder}` : address);
+    return openStorage(address, { isKnown: isKnownFolder(config) });
   } catch (cause) {
     throw new ConfigError(`FAREBOX_STORAGE: ${(cause as Error).message}`, { cause });
   }

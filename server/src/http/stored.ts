@@ -51,6 +51,15 @@ export async function holder(
   });
 }
 
+/** A caller must not take it for gone: the disk may not be mounted, or a backup may have it. */
+function missing(storage_key: string): ApiError {
+  return new ApiError('internal_error', {
+    message:
+      'This file is not to be found here, though its time is not over. Try again later; quote request_id if it stays.',
+    cause: new Error(`${storage_key} is not in the storage`),
+  });
+}
+
 export async function sendStored(
   req: FastifyRequest,
   reply: FastifyReply,
@@ -89,6 +98,6 @@ export async function sendStored(
   // What is written before waits in memory, and Node begins all calls of a connection at once.
   if (!(await turnOf(reply.raw))) return reply.hijack();
   const stream = await deps.storage.open(storage_key, part);
-  if (stream === null) throw new ApiError('expired');
+  if (stream === null) throw missing(storage_key);
   return reply.send(Readable.from(stream, { objectMode: false }));
 }

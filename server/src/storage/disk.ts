@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Stats } from 'node:fs';
+import { existsSync, type Stats } from 'node:fs';
 import { mkdir, open, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -31,14 +31,15 @@ export class DiskStorage implements Storage {
 
   /**
    * Makes the folder where needed and sweeps what crashes left. Throws where the folder cannot be
-   * used.
+   * used. `isKnown`: it was made before, so that one without its `.temp` is no folder of ours but
+   * what lies below a disk that is not mounted: nothing is made there, and it does not answer.
    */
-  constructor(root: string, options: { createFile?: CreateFile } = {}) {
+  constructor(root: string, options: { createFile?: CreateFile; isKnown?: boolean } = {}) {
     this.#root = resolve(root);
     this.#temp = join(this.#root, '.temp');
     this.#createFile = options.createFile ?? createFile;
-    makeFolders(this.#temp, 0o700);
-    sweepTemp(this.#temp, '', staleTempMs);
+    if (!options.isKnown) makeFolders(this.#temp, 0o700);
+    if (existsSync(this.#temp)) sweepTemp(this.#temp, '', staleTempMs);
   }
 
   async put(key: string, body: Bytes, options: PutOptions = {}): Promise<StoredObject> {
@@ -85,7 +86,13 @@ export class DiskStorage implements Storage {
   }
 
   async answers(): Promise<void> {
-    await stat(this.#temp);
+    try {
+      await stat(this.#temp);
+    } catch (cause) {
+      if (!hasCode(cause, 'ENOENT', 'ENOTDIR')) throw cause;
+      const words = `${this.#temp} is gone: mount the disk, or make that folder to begin anew`;
+      throw new Error(words, { cause });
+    }
   }
 
   async freeBytes(): Promise<number> {

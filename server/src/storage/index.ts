@@ -10,18 +10,22 @@ const forms = 'disk:/path or s3://key:secret@host/bucket?region=…';
  * `disk:PATH`, relative to the working folder or absolute;
  * `s3://KEY:SECRET@HOST[:PORT]/BUCKET?region=…&prefix=…`, over https; `s3+http://…` without TLS.
  * The secret is percent-encoded. No bucket in the path: the host begins with it.
- * `tempFolder` is where S3 objects are downloaded for tools that need a file.
+ * `tempFolder` is where S3 objects are downloaded for tools that need a file. `isKnown` tells
+ * whether a folder was used before, and is no longer made.
  * Throws `TypeError` for any other address, without repeating it, since it may hold a secret.
  */
-export function openStorage(address: string, options: { tempFolder?: string } = {}): Storage {
-  if (address.startsWith('disk:')) return openDisk(address.slice('disk:'.length));
+export function openStorage(
+  address: string,
+  options: { tempFolder?: string; isKnown?: boolean } = {},
+): Storage {
+  if (address.startsWith('disk:')) return openDisk(address.slice('disk:'.length), options.isKnown);
   if (/^s3(\+http)?:\/\//.test(address)) return openS3(address, options.tempFolder ?? tmpdir());
   throw new TypeError(`a storage address is ${forms}`);
 }
 
-function openDisk(path: string): Storage {
+function openDisk(path: string, isKnown?: boolean): Storage {
   if (path === '') throw new TypeError(`a storage address is ${forms}`);
-  return new DiskStorage(path);
+  return new DiskStorage(path, { isKnown });
 }
 
 function openS3(address: string, tempFolder: string): Storage {

@@ -441,11 +441,12 @@ describe('the time of an output', () => {
     assert.equal((await withKey(0)).status, 200);
   });
 
-  test('bytes that are gone too early are no fault that shows', async () => {
+  test('bytes that are gone too early are a fault of ours, not their end', async () => {
     const lost = await completed();
     const [link] = await links(lost);
     rmSync(join(service.dir, 'media', 'outputs', lost), { recursive: true });
-    assertRefused(await fetchIt(link!), 'expired');
+    assertRefused(await fetchIt(link!), 'internal_error');
+    assert.match(service.log.join(''), new RegExp(`outputs/${lost}.* is not in the storage`));
   });
 });
 

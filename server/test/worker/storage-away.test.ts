@@ -325,4 +325,34 @@ describe('media on a disk', () => {
     await onDisk.work();
     assert.equal((await card(onDisk, owner, id)).status, 'COMPLETED');
   });
+
+  test('that is not there at a start is away, until it is mounted or made anew', async () => {
+    const id = await submitted(onDisk, owner);
+    await onDisk.work();
+    assert.equal((await card(onDisk, owner, id)).status, 'COMPLETED');
+    renameSync(folder, `${folder}-unmounted`);
+    mkdirSync(folder);
+    const { base, app } = await onDisk.another({ FAREBOX_DATA_DIR: onDisk.dir });
+    await until('it is away', async () => (await ready(base)).status === 503);
+    assert.deepEqual(readdirSync(folder), [], 'nothing is made below the mount point');
+    assert.match(onDisk.log.join(''), /media\/\.temp is gone: mount the disk, or make that folder/);
+    const said = await onDisk.call('POST', '/v1/chat/completions', {
+      key: owner.key,
+      base,
+      body: chat,
+    });
+    assert.equal(said.status, 200, 'chat goes on');
+    mkdirSync(join(folder, '.temp'));
+    await until('it is back', async () => (await ready(base)).status === 200);
+    const { output_urls } = await card(onDisk, owner, id);
+    const path = output_urls[0].replace(/.*(?=\/v1)/, '');
+    const lost = await onDisk.call('GET', path, { base });
+    assertRefused(lost, 'internal_error');
+    assert.match(onDisk.log.join(''), /outputs\/.* is not in the storage/);
+    await app.stop();
+    renameSync(folder, `${folder}-empty-again`);
+    renameSync(`${folder}-unmounted`, folder);
+    await until('all is well', async () => (await ready(onDisk.base)).status === 200);
+    assert.equal((await onDisk.call('GET', path)).status, 200);
+  });
 });

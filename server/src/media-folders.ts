@@ -1,0 +1,43 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { dataDir, type Config } from './config.ts';
+
+/**
+ * Folders that this data folder has kept media in. A disk may be mounted there: while it is not,
+ * nobody makes a new folder below it.
+ */
+
+/** Where media are kept on disk; null: they are not. */
+export function mediaFolder(config: Config): string | null {
+  const { FAREBOX_STORAGE: address } = config;
+  if (address === 'disk') return join(dataDir(config), 'media');
+  return address.startsWith('disk:') ? resolve(address.slice('disk:'.length)) : null;
+}
+
+export function isKnownFolder(config: Config): boolean {
+  const folder = mediaFolder(config);
+  return folder !== null && known(config).includes(folder);
+}
+
+/** Once it is there. */
+export function rememberFolder(config: Config): void {
+  const folder = mediaFolder(config);
+  if (folder === null || isKnownFolder(config)) return;
+  const part = `${pathOf(config)}.${process.pid}.part`;
+  writeFileSync(part, JSON.stringify([...known(config), folder]), { mode: 0o600 });
+  renameSync(part, pathOf(config));
+}
+
+/** What cannot be read is not known: it is kept by us alone. */
+function known(config: Config): string[] {
+  try {
+    const folders = JSON.parse(readFileSync(pathOf(config), 'utf8')) as unknown;
+    return Array.isArray(folders) ? folders.filter((each) => typeof each === 'string') : [];
+  } catch {
+    return [];
+  }
+}
+
+function pathOf(config: Config): string {
+  return join(dataDir(config), 'media-folders.json');
+}
