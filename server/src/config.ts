@@ -251,7 +251,7 @@ const settings = {
     16 * 1024 * 1024,
     1024 ** 4,
     String(128 * 1024 * 1024),
-    'Bytes of JSON bodies that one process holds at once, a quarter of it for one account; beyond it 503.',
+    'Bytes of JSON bodies that one process holds at once, beyond it 503; a quarter of it for one account, beyond that 429.',
   ),
   FAREBOX_STREAMS_MAX: int(
     1,

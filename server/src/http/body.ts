@@ -13,7 +13,8 @@ const shape = { depth: 64, values: 100_000 };
 
 /**
  * The JSON object of a body. Throws `unsupported_media_type`, `payload_too_large`, `bad_request`,
- * or `capacity_unavailable` where too many bytes of bodies are held already.
+ * or, where too many bytes of bodies are held already, `rate_limited` if it is this account that
+ * holds them, else `capacity_unavailable`.
  */
 export async function readObject(
   req: Keyed,
@@ -59,7 +60,7 @@ async function readJsonBody(
   reply.raw.once('close', () => deps.bodies.give(account_id, held));
   return reading(account_id, deps, () =>
     collect(stream, deps.settings.times.bodyMs, maxBytes, (bytes) => {
-      if (!deps.bodies.take(account_id, bytes)) return tooMuchHeld();
+      if (!deps.bodies.take(account_id, bytes)) return tooMuchHeld(account_id, bytes, deps);
       held += bytes;
       return null;
     }),
@@ -83,7 +84,7 @@ export async function reading(
 /** Counts bytes that a call will hold beside its body, until the call is over. */
 export function holdBytes(bytes: number, req: Keyed, reply: FastifyReply, deps: HttpDeps): void {
   const { account_id } = req.caller;
-  if (!deps.bodies.take(account_id, bytes)) throw tooMuchHeld();
+  if (!deps.bodies.take(account_id, bytes)) throw tooMuchHeld(account_id, bytes, deps);
   reply.raw.once('close', () => deps.bodies.give(account_id, bytes));
 }
 
@@ -94,7 +95,16 @@ function tooLarge(maxBytes: number): ApiError {
   });
 }
 
-function tooMuchHeld(): ApiError {
+/** By all accounts together, or by this one, where there is room for others. */
+function tooMuchHeld(owner: string, bytes: number, { bodies }: HttpDeps): ApiError {
+  if (bodies.free() >= bytes) {
+    const held = bodies.held(owner);
+    return new ApiError('rate_limited', {
+      message: `The calls of this account that are under way hold ${held} bytes, and this one is too much beside them. Nothing was charged; send fewer large bodies at once, and retry with backoff.`,
+      details: { held },
+      headers: { 'retry-after': '1' },
+    });
+  }
   return new ApiError('capacity_unavailable', {
     message:
       'Too many bytes of calls are under way. Nothing was charged; send fewer large bodies at once, and retry with backoff.',

@@ -5,6 +5,8 @@ export interface Budget {
   give(owner: string, amount: number): void;
   /** What this owner could still take. */
   left(owner: string): number;
+  /** What nobody has taken. */
+  free(): number;
   /** What this owner has taken and not given back. */
   held(owner: string): number;
 }
@@ -36,6 +38,7 @@ export function createBudget(max: number, ownerMax: number | null): Budget {
       else owners.delete(owner);
     },
     left: leftOf,
+    free: () => max - all,
     held: (owner) => owners.get(owner) ?? 0,
   };
 }

@@ -235,12 +235,15 @@ describe('bytes of bodies under way', () => {
         // While its parts still came, it may have been the one for which nothing was left.
         if (first.isOver()) first = begin();
         const { status } = await send(body(2 * megabyte));
-        return status === 503 && !first.isOver();
+        return status === 429 && !first.isOver();
         // Megabytes take their time where every core is busy.
       },
       20_000,
     );
-    assertRefused(await send(body(2 * megabyte)), 'capacity_unavailable', {});
+    // The account's own share is taken, not what all have.
+    const error = assertRefused(await send(body(2 * megabyte)), 'rate_limited', {});
+    assert.match(error.message, /^The calls of this account that are under way hold \d+ bytes/);
+    assert.ok(error.details.held >= 2 * megabyte);
     assert.equal((await send(body(2 * megabyte), other.key)).status, 400);
     assert.equal(await first.end(), 400);
     await until('they are given back', async () => (await send(body(2 * megabyte))).status === 400);

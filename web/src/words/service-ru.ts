@@ -417,6 +417,10 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'Одно соединение ведёт не больше {1} вызовов. Деньги не списаны; дождитесь ответа.',
   ],
   [
+    'The calls of this account that are under way hold {} bytes, and this one is too much beside them. Nothing was charged; send fewer large bodies at once, and retry with backoff.',
+    'Вызовы этого аккаунта уже занимают {1} байт, и этот рядом с ними не помещается. Деньги не списаны; повторите позже.',
+  ],
+  [
     'Too many bytes of calls are under way. Nothing was charged; send fewer large bodies at once, and retry with backoff.',
     'Сейчас передаётся слишком много данных. Деньги не списаны; повторите позже.',
   ],
