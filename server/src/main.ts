@@ -238,6 +238,9 @@ verb(catalog, 'check', 'check catalog files and say in words what is wrong: exit
   .addHelpText('after', example('catalog check --live', 'exit 0 with warnings only'))
   .action(run(async () => (await import('./commands/catalog.ts')).check));
 
+verb(catalog, 'list', 'list the rows of the catalog files: live, hidden, or stopped and by whom')
+  .addHelpText('after', example('catalog list', 'a line for each row'))
+  .action(run(async () => (await import('./commands/catalog-list.ts')).list));
 verb(catalog, 'stop', 'stop selling a model: nothing of it starts until it is resumed')
   .argument('<model-id>')
   .option('--reason <text>', 'for the operator\u2019s log')

@@ -1,5 +1,4 @@
 import { catalogDir } from '../config.ts';
-import type { Model } from '../core/catalog.ts';
 import { Refused } from '../operations/account.ts';
 import { commandLine } from '../operations/act.ts';
 import { stopOrResume } from '../operations/stop-model.ts';
@@ -11,23 +10,25 @@ export async function stop(
   id: string,
   { reason = null }: { reason?: string | null },
 ): Promise<void> {
-  const model = await modelOf(context, id);
-  const wanted = { stop: true, reason };
-  const done = await withDatabase(context, (db) => stopOrResume(db, commandLine, model, wanted));
-  print(context, done as object, `${id} is stopped. Resume it with: farebox catalog resume ${id}`);
+  const done = await change(context, id, { stop: true, reason });
+  print(context, done, `${id} is stopped. Resume it with: farebox catalog resume ${id}`);
 }
 
 export async function resume(context: Context, id: string): Promise<void> {
-  const model = await modelOf(context, id);
-  const wanted = { stop: false, reason: null };
-  const done = await withDatabase(context, (db) => stopOrResume(db, commandLine, model, wanted));
-  print(context, done as object, `${id} is sold again.`);
+  const done = await change(context, id, { stop: false, reason: null });
+  print(context, done, `${id} is sold again.`);
 }
 
-/** The row of the catalog files, whether its upstreams are set up or not. */
-async function modelOf({ config }: Context, id: string): Promise<Model> {
+/** Of a row of the catalog files, whether its upstreams are set up or not. */
+async function change(
+  context: Context,
+  id: string,
+  wanted: { stop: boolean; reason: string | null },
+): Promise<object> {
+  const { config } = context;
   const folder = await withUpstreams(config, (opened) => readFolder(catalogDir(config), opened));
-  const model = folder.rows.find((row) => row.id === id);
-  if (!model) throw new Refused(`No catalog file has a row "${id}".`);
-  return model;
+  if (!folder.rows.some((row) => row.id === id))
+    throw new Refused(`No catalog file has a row "${id}".`);
+  const done = await withDatabase(context, (db) => stopOrResume(db, commandLine, id, wanted));
+  return done as object;
 }

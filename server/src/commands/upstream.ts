@@ -47,9 +47,8 @@ function cellsOf(row: queue.UpstreamState, isSetUp: boolean, restingModels: numb
   ];
 }
 
-function cellsOfModel({ model, stopped, ...row }: queue.RestingModel, indent = '  '): string[] {
-  const [restsFor, ...others] = troubles(row);
-  return [`${indent}${model}`, '', '', '', '', stopped ? 'stopped' : restsFor!, ...others];
+function cellsOfModel({ model, ...row }: queue.RestingModel, indent = '  '): string[] {
+  return [`${indent}${model}`, '', '', '', '', ...troubles(row)];
 }
 
 type Troubles = Pick<
@@ -120,7 +119,7 @@ function view(
 }
 
 function modelView({ upstream: _upstream, resting_seconds, ...model }: queue.RestingModel) {
-  return { ...model, resting_until: model.stopped ? null : until(resting_seconds) };
+  return { ...model, resting_until: until(resting_seconds) };
 }
 
 function until(resting_seconds: number): string | null {

@@ -16,6 +16,8 @@ export interface Lane {
   upstream: string;
   /** Its own names of models whose requests are left waiting. */
   paused_models?: readonly string[];
+  /** Ids of models whose requests are left waiting. */
+  stopped_models?: readonly string[];
   /** Jobs of ours it may run at the same time, over all processes. */
   concurrency: number;
 }
@@ -24,8 +26,10 @@ export interface Waiting {
   upstream: string;
   /** How long one of its requests has waited, the first in order of account. */
   oldest_seconds: number;
-  /** Models of it that take nothing now. */
+  /** Its own names of models of it that take nothing now. */
   paused_models: string[];
+  /** Ids of models that an operator stopped. */
+  stopped_models: string[];
 }
 
 /** Upstreams for which requests wait, and which may be called now. */
@@ -42,7 +46,8 @@ export function waitingUpstreams(db: Connection): Promise<Waiting[]> {
     )
     select w.upstream, extract(epoch from now() - w.created_at)::float8 as oldest_seconds,
       array(select m.model from upstreams m where m.name = w.upstream and m.model <> ''
-        and m.paused_until > now()) as paused_models
+        and m.paused_until > now()) as paused_models,
+      array(select model_id from stopped_models) as stopped_models
     from w left join upstreams u on u.name = w.upstream and u.model = ''
     where coalesce(u.paused_until <= now(), true)`);
 }
@@ -61,7 +66,7 @@ export async function claimQueued(
   limit: number,
   leaseSeconds: number,
 ): Promise<Claim[]> {
-  const paused = lane.paused_models ?? [];
+  const { paused_models: paused = [], stopped_models: stopped = [] } = lane;
   return db.tx(async (tx) => {
     lockTurn(tx, lane.upstream);
     return tx.run<Claim>(sql`
@@ -78,24 +83,25 @@ export async function claimQueued(
           and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
           and coalesce(r.upstream_model, '') <> all(${paused}::text[])
           and r.account_id > (select cursor_account from turn)
-          order by r.account_id limit 1)
+          and r.model_id <> all(${stopped}::text[]) order by r.account_id limit 1)
         union all
         select (select r.account_id from requests r where not r.slot
           and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
           and coalesce(r.upstream_model, '') <> all(${paused}::text[])
-            and r.account_id > a.account_id order by r.account_id limit 1), a.n + 1
+          and r.model_id <> all(${stopped}::text[]) and r.account_id > a.account_id
+          order by r.account_id limit 1), a.n + 1
         from after a where a.account_id is not null and a.n <= (select free from place)
       ), before(account_id, n) as (
         (select r.account_id, 1 from requests r where not r.slot
           and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
           and coalesce(r.upstream_model, '') <> all(${paused}::text[])
           and r.account_id <= (select cursor_account from turn)
-          order by r.account_id limit 1)
+          and r.model_id <> all(${stopped}::text[]) order by r.account_id limit 1)
         union all
         select (select r.account_id from requests r where not r.slot
           and (r.status = 'IN_QUEUE' or r.waits) and r.upstream = ${lane.upstream}
           and coalesce(r.upstream_model, '') <> all(${paused}::text[])
-          and r.account_id > b.account_id
+          and r.model_id <> all(${stopped}::text[]) and r.account_id > b.account_id
           and r.account_id <= (select cursor_account from turn) order by r.account_id limit 1),
             b.n + 1
         from before b where b.account_id is not null and b.n <= (select free from place)
@@ -109,7 +115,7 @@ export async function claimQueued(
           where not r.slot and (r.status = 'IN_QUEUE' or r.waits)
             and r.upstream = ${lane.upstream} and r.account_id = t.account_id
             and coalesce(r.upstream_model, '') <> all(${paused}::text[])
-          order by r.id
+            and r.model_id <> all(${stopped}::text[]) order by r.id
           limit least(
             greatest(1, 2 * (select free from place) / (select count(*) from accounts_in_turn)),
             case when (select count(*) from accounts_in_turn) > 1 then greatest(0,
@@ -281,6 +287,8 @@ export interface QueueState {
   paused_seconds: number;
   /** Models of it that rest by themselves, with seconds. */
   resting_models: Record<string, number>;
+  /** Ids of models that an operator stopped, whatever their upstreams. */
+  stopped_models: string[];
 }
 
 /**
@@ -300,7 +308,8 @@ export function queueStates(
         as paused_seconds,
       coalesce((select json_object_agg(m.model, extract(epoch from m.paused_until - now())::float8)
         from upstreams m where m.name = u.name and m.model <> '' and m.paused_until > now()),
-        '{}') as resting_models
+        '{}') as resting_models,
+      array(select model_id from stopped_models) as stopped_models
     from unnest(${upstreams}::text[]) with ordinality as u (name, n)
     left join upstreams s on s.name = u.name and s.model = ''
     left join lateral (
@@ -312,7 +321,10 @@ export function queueStates(
     order by u.n`);
 }
 
-/** How long the oldest request of this account has waited for this upstream; 0: none waits. */
+/**
+ * How long the oldest request of this account has waited for this upstream, but for those of
+ * stopped models; 0: none waits.
+ */
 export async function waitedSeconds(
   db: Connection,
   upstream: string,
@@ -322,6 +334,7 @@ export async function waitedSeconds(
     select extract(epoch from now() - created_at)::float8 as seconds from requests
     where status = 'IN_QUEUE' and not slot and upstream = ${upstream}
       and account_id = ${accountId}
+      and model_id not in (select model_id from stopped_models)
     order by upstream, account_id, id limit 1`);
   return row?.seconds ?? 0;
 }
@@ -426,8 +439,6 @@ export interface RestingModel {
   /** The upstream's own name of it. */
   model: string;
   resting_seconds: number;
-  /** An operator stopped it: it waits for an operator, not for an end. */
-  stopped: boolean;
   failures: number;
   last_error: string | null;
   last_error_at: Date | null;
@@ -438,7 +449,7 @@ const restingModelsMax = 1_000;
 /** Models of these upstreams that rest, in order of name. */
 export function restingModels(db: Connection, upstreams: string[]): Promise<RestingModel[]> {
   return db.run<RestingModel>(sql`
-    select name as upstream, model, stopped, failures, last_error, last_error_at,
+    select name as upstream, model, failures, last_error, last_error_at,
       extract(epoch from paused_until - now())::float8 as resting_seconds
     from upstreams where name = any(${upstreams}::text[]) and model <> '' and paused_until > now()
     order by name, model limit ${restingModelsMax}`);
@@ -635,7 +646,7 @@ export function noteSuccess(
       select model, paused_until is not null as rested,
         coalesce(failed_at <= now() - ${seconds}::float8 * interval '1 s', true) as is_over
       from upstreams where name = ${upstream} and model in ('', ${model})
-        and (failures > 0 or paused_until is not null or last_why is not null) and not stopped
+        and (failures > 0 or paused_until is not null or last_why is not null)
       order by model for update
     ), well as (
       update upstreams u set failures = 0, failed_account = null, other_failed_at = null,
@@ -651,9 +662,7 @@ export function noteSuccess(
 /** The upstream takes our key: no refusal of it holds any more. */
 export async function noteKeyTaken(db: Connection, upstream: string): Promise<void> {
   await db.run(sql`
-    update upstreams set last_why = null,
-      failures = case when stopped then failures else 0 end,
-      paused_until = case when stopped then paused_until end
+    update upstreams set last_why = null, failures = 0, paused_until = null
     where name = ${upstream} and last_why = 'credential'`);
 }
 
@@ -673,31 +682,9 @@ export async function endRest(
         and (${model}::text is null or model = ${model}) for update
     ), woken as (
       update upstreams u set failures = 0, failed_account = null, other_failed_at = null,
-        busy = null, last_why = null, paused_until = null, stopped = false
+        busy = null, last_why = null, paused_until = null
       from before b where u.name = b.name and u.model = b.model
     )
     select coalesce(bool_or(rested), false) as rested from before`);
   return rows[0]!.rested;
-}
-
-/** No pause of its own is so long: a stopped model waits for its operator. */
-const stopYears = 100;
-
-/** Pauses models of upstreams, by the upstreams' own names, until `endRest`. */
-export async function stopModels(
-  db: Connection,
-  routes: readonly { upstream: string; model: string }[],
-): Promise<void> {
-  await db.run(sql`
-    insert into upstreams (name, model, stopped, paused_until)
-    select d.upstream, d.model, true, now() + ${stopYears} * interval '1 year'
-    from unnest(${routes.map((r) => r.upstream)}::text[], ${routes.map((r) => r.model)}::text[])
-      as d (upstream, model)
-    on conflict (name, model) do update set stopped = true, paused_until = excluded.paused_until`);
-}
-
-/** The models that an operator stopped. */
-export function stoppedModels(db: Connection): Promise<{ upstream: string; model: string }[]> {
-  return db.run<{ upstream: string; model: string }>(sql`
-    select name as upstream, model from upstreams where stopped order by name, model`);
 }

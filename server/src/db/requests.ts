@@ -705,6 +705,8 @@ export interface Claimed {
   said: string | null;
   handle: Record<string, unknown> | null;
   idempotent: boolean;
+  /** An operator stopped its model: no new start is made. */
+  stopped: boolean;
 }
 
 /** After this a key that did not take a start is no longer left out. */
@@ -723,7 +725,8 @@ export function loadClaimed(db: Connection, ids: string[], attempts: number[]): 
       a.handle, a.message as said, coalesce(a.missing, 0) as missing,
       coalesce(a.starts, 0) as starts, a.left_at is not null as left, a.left_routes,
       a.key as started_key, a.refused_keys,
-      extract(epoch from now() - a.created_at)::float8 as start_age_seconds
+      extract(epoch from now() - a.created_at)::float8 as start_age_seconds,
+      r.model_id in (select model_id from stopped_models) as stopped
     from unnest(${ids}::uuid[], ${attempts}::int[]) as d (id, attempt)
     join requests r on r.id = d.id and r.attempt = d.attempt
     join request_inputs i on i.request_id = r.id

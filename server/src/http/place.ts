@@ -12,13 +12,13 @@ export interface Placed {
   refusal: ApiError | null;
 }
 
-/** A model that its operator stopped is paused for much longer. */
-const retryMaxSeconds = 3_600;
+/** When to look again whether a stopped model is sold. */
+const stoppedSeconds = 3_600;
 
 /** The upstreams of a model that take work now; else why none does: 503. */
 export async function place(model: Model, account_id: string, deps: HttpDeps): Promise<Placed> {
   const routes = routesInOrder(model.upstreams, Math.random());
-  const refusal = closedHere(deps, model.kind !== 'text');
+  const refusal = closedHere(deps, model.kind !== 'text') ?? (await stopped(model, deps));
   if (refusal) return { routes, refusal };
   const open: ModelUpstream[] = [];
   const closed: { cause: string; seconds: number }[] = [];
@@ -33,11 +33,20 @@ export async function place(model: Model, account_id: string, deps: HttpDeps): P
     return { routes: inOrder, refusal: null };
   }
   const seconds = Math.min(...closed.map((each) => each.seconds));
-  const noCapacity = new ApiError('capacity_unavailable', {
+  const cause = closed.map((each) => each.cause).join(', ');
+  return { routes, refusal: noCapacity(cause, seconds) };
+}
+
+async function stopped({ id, upstreams }: Model, { queue }: HttpDeps): Promise<ApiError | null> {
+  const isStopped = await queue.isStopped(id, upstreams[0]!.upstream);
+  return isStopped ? noCapacity(`${id}: stopped by the operator`, stoppedSeconds) : null;
+}
+
+function noCapacity(cause: string, seconds: number): ApiError {
+  return new ApiError('capacity_unavailable', {
     message:
       'The models behind this id have no capacity at the moment. Nothing was charged; retry with backoff.',
-    headers: { 'retry-after': String(Math.max(1, Math.ceil(Math.min(seconds, retryMaxSeconds)))) },
-    cause: closed.map(({ cause }) => cause).join(', '),
+    headers: { 'retry-after': String(Math.max(1, Math.ceil(seconds))) },
+    cause,
   });
-  return { routes, refusal: noCapacity };
 }

@@ -12,6 +12,8 @@ export interface QueueView {
   enter(upstream: string, requestId: string): Promise<number>;
   /** Why this upstream takes nothing of this model now, and for how long; null where it does. */
   closed(wanted: Wanted): Promise<{ reason: string; seconds: number } | null>;
+  /** Whether an operator stopped this model. `upstream`: one of its own, whose view knows it. */
+  isStopped(model_id: string, upstream: string): Promise<boolean>;
 }
 
 interface Wanted {
@@ -80,6 +82,9 @@ export function createQueueView(
       if (mayBeOld && (await waitedSeconds(upstream, account_id)) > queueAgeSeconds)
         return { reason: 'has jobs of this account that wait for too long', seconds: 30 };
       return null;
+    },
+    async isStopped(model_id, upstream) {
+      return (await view(upstream)).state.stopped_models.includes(model_id);
     },
   };
 }

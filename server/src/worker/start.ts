@@ -29,8 +29,9 @@ const placeKeptSeconds = 5;
 const placeSeconds = 2;
 /** A timer may ring a little early. */
 const timerSlackMs = 5;
-/** When a start looks again whether the storage is back. */
+/** When a start looks again whether the storage is back, and whether its model is resumed. */
 const storageSeconds = 5;
+const resumeSeconds = 30;
 
 /**
  * Hands a request to its upstream: the intent is committed before the call, the answer right after
@@ -41,7 +42,9 @@ export async function start(
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition | null> {
-  if (deps.storage.isAway()) return untilStored(row);
+  if (deps.storage.isAway()) return later(row, storageSeconds);
+  // A start that may have made the job is repeated all the same, to find it.
+  if (row.stopped && !isRepeat(row)) return later(row, resumeSeconds);
   const model = deps.catalog().models.get(row.model_id);
   const meant = model && routeOf(row, model, deps);
   if (!model || !meant) {
@@ -81,10 +84,11 @@ export async function start(
   return answer(started, outcome, called, deps, signal);
 }
 
-/** What would come of it could not be stored. */
-function untilStored(row: Claimed): Transition {
+/** It may not start now; one that waits in the queue waits on. */
+function later(row: Claimed, seconds: number): Transition {
   if (row.status === 'IN_QUEUE') return { id: row.id, attempt: row.attempt, to: 'requeue' };
-  return wait(row, storageSeconds * (0.5 + Math.random()));
+  const frees_place = seconds > placeKeptSeconds;
+  return wait(row, seconds * (0.5 + Math.random()), { frees_place });
 }
 
 /** The route it is meant for, or where that is gone the next one that is there. */

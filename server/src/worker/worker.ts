@@ -322,12 +322,13 @@ class ClaimingWorker implements Worker {
     ]);
     const claims = [...due, ...held];
     let left = free - claims.length;
-    for (const { upstream, oldest_seconds, paused_models } of waiting) {
+    for (const { upstream, oldest_seconds, paused_models, stopped_models } of waiting) {
       if (left <= 0) break;
       const known = upstreams.get(upstream);
       // Another process may have this upstream. Where none took the work for long, it ends here.
       if (!known && oldest_seconds < orphanSeconds) continue;
-      const lane = { upstream, paused_models, concurrency: known?.concurrency ?? 1 };
+      const concurrency = known?.concurrency ?? 1;
+      const lane = { upstream, paused_models, stopped_models, concurrency };
       const room = Math.min(left, claimMax, this.#calls.left(upstream));
       if (room <= 0) continue;
       const queued = await claimQueued(db, lane, room, settings.leaseSeconds);

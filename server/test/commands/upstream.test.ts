@@ -152,7 +152,6 @@ test('upstream list shows when an upstream last failed, and which of its models 
   assert.deepEqual(more, [], 'the other model rests as well');
   const about = {
     model: 'fal-ai/gone',
-    stopped: false,
     failures: 1,
     last_error: 'fal-ai/gone: model',
   };

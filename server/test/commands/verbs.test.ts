@@ -25,7 +25,7 @@ describe('help', () => {
   const verbs = `trial, serve, worker, migrate, account create, account list, account show,
     account suspend, account resume, account price, account statement, account webhook-secret, credit, key create, key list, key limit,
     key rotate, key revoke, voucher create, voucher list, voucher void, adjust, upstream list, upstream test, upstream resume, request list, request show, request cancel, request resolve, unknown list, unknown resolve, catalog check,
-    catalog import, person list, person invite, person reset-link, person email, person disable-2fa, audit, export,
+    catalog list, catalog stop, catalog resume, catalog import, person list, person invite, person reset-link, person email, person disable-2fa, audit, export,
     import`.split(/,\s+/);
 
   test('is given for every verb, and asking for it does nothing', async (t) => {
@@ -392,6 +392,7 @@ describe('beside a running service', () => {
       in_use: 0,
       resting_until: null,
       resting_models: [],
+      keys: [],
     });
     assert.match(await human('upstream', 'list'), /^UPSTREAM [^]*\nsandbox +yes +0 +- +0 +- /);
 
@@ -808,6 +809,37 @@ describe('audit', () => {
     }
     const { data } = (await place.run(['account', 'list', '--json'])).json;
     assert.equal(data.length, 1);
+  });
+});
+
+describe('catalog list', () => {
+  test('tells of each row whether it is live, hidden, or stopped, since when and by whom', async (t) => {
+    const database = await testDatabase();
+    t.after(() => database.close());
+    const place = placeFor(t, { DATABASE_URL: database.url });
+    const list = async (env?: Record<string, string>) =>
+      (await place.run(['catalog', 'list', '--json'], env)).json.data;
+    const row = { id: 'test/image', kind: 'image', upstreams: ['sandbox'] };
+    const live = { ...row, state: 'live', reason: null, stopped: null };
+    assert.deepEqual(await list(), [live]);
+    const misspelt = await place.run(['catalog', 'stop', 'test/imag']);
+    assert.equal(misspelt.code, 2);
+    assert.match(misspelt.stderr, /No catalog file has a row "test\/imag"/);
+    await place.run(['catalog', 'stop', 'test/image', '--reason', 'too dear']);
+    const [{ stopped, ...rest }] = await list();
+    assert.deepEqual({ ...rest, stopped: null }, { ...live, state: 'stopped' });
+    assert.equal(stopped.by, 'command line');
+    assert.ok(Math.abs(Date.now() - Date.parse(stopped.since)) < 60_000, stopped.since);
+    const { stdout } = await place.run(['catalog', 'list']);
+    assert.match(
+      stdout,
+      /^MODEL .*\ntest\/image +image +sandbox +stopped +20\S+Z +command line\n$/,
+    );
+    await place.run(['catalog', 'resume', 'test/image']);
+    assert.deepEqual(await list(), [live]);
+    const [hidden] = await list({ FAREBOX_SANDBOX: 'off' });
+    assert.deepEqual([hidden.state, hidden.stopped], ['hidden', null]);
+    assert.match(hidden.reason, /it needs FAREBOX_SANDBOX=on$/);
   });
 });
 

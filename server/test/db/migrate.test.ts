@@ -146,6 +146,32 @@ describe('a migration', () => {
     assert.deepEqual(await db.run(rawSql('select attempt from resolutions')), [{ attempt: 0 }]);
   });
 
+  test('keeps the models stopped that an operator stopped, and no other of their routes', async () => {
+    const stoppedModels = readdirSync(folder).find((name) => name.endsWith('_stopped_models.sql'))!;
+    await apply((name) => name < stoppedModels);
+    const log = (n: number, action: string, target: string, routes: string[]) =>
+      `select uid(${n}), ${n}, 'op@x.test', 'model.${action}', '${target}',
+        '${JSON.stringify({ routes })}'::json`;
+    await db.run(
+      rawSql(`
+      create function uid(n int) returns uuid language sql immutable
+        as $$ select (lpad(to_hex(n), 8, '0') || '-0000-7000-8000-000000000000')::uuid $$;
+      insert into upstreams (name, model, stopped, paused_until) values
+        ('a', 'both', false, null), ('b', 'both', true, now() + interval '100 years'),
+        ('a', 'woken', false, null), ('a', 'busy', false, now() + interval '1 hour');
+      insert into operator_log (id, seq, by_email, action, target, details)
+        ${log(1, 'stop', 't/both', ['a both', 'b both'])} union all
+        ${log(2, 'stop', 't/resumed', ['b both'])} union all
+        ${log(3, 'resume', 't/resumed', ['b both'])} union all
+        ${log(4, 'stop', 't/woken', ['a woken'])}`),
+    );
+    await apply((name) => name === stoppedModels);
+    const kept = await db.run(rawSql('select model_id, stopped_by from stopped_models'));
+    assert.deepEqual(kept, [{ model_id: 't/both', stopped_by: 'op@x.test' }]);
+    const paused = rawSql('select model from upstreams where paused_until is not null');
+    assert.deepEqual(await db.run(paused), [{ model: 'busy' }]);
+  });
+
   test('puts late jobs among those of unknown outcome, and those that none took at no cost', async () => {
     await apply((name) => name < '0008');
     await db.run(

@@ -572,6 +572,7 @@ test('the state of a queue is its head, oldest first, and how long that has wait
     oldest_seconds: 0,
     paused_seconds: 0,
     resting_models: {},
+    stopped_models: [],
   });
   await claim(db, upstream, 1);
   assert.deepEqual(

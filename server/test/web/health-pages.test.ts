@@ -173,22 +173,34 @@ describe('the operator’s pages of what goes on', { skip: withoutBrowser() ?? f
         ),
       );
       await at('/operator/catalog/row/fake/image', options, async (page) => {
-        const state = page.getByText(say('Stopped', 'Снята с продажи'), { exact: true });
+        const state = page.getByText(say('Stopped', 'Снята'), { exact: true });
         await page.getByRole('button', { name: say('Stop selling', 'Снять с продажи') }).click();
         await state.first().waitFor();
         await checked(page, `catalog-stopped-${name}`);
+        await page.goto(`${originOf(service)}/operator`);
+        const told = say(
+          '1 model is stopped by an operator',
+          '1 модель снята с продажи оператором',
+        );
+        await page.getByRole('link', { name: told }).click();
+        await page.waitForURL(/catalog\?state=stopped/);
+        await page.getByText(operator.email).first().waitFor();
+        await state.first().waitFor();
+        assert.equal(await page.getByRole('link', { name: 'lossy/image' }).count(), 0);
+        await checked(page, `catalog-stopped-list-${name}`);
         await page.goto(`${originOf(service)}/operator/upstreams`);
         const card = page.getByRole('article', { name: 'lossy', exact: true });
         await card.getByText(say('1 model paused', '1 модель на паузе')).waitFor();
         assert.equal(await card.getByText(message).count(), 1, 'its error is shown once');
         const works = card.getByText(say('Working', 'Работает'), { exact: true });
         assert.equal(await works.count(), 0, 'nor does it seem to work');
-        const stopped = page.getByRole('article', { name: 'fake', exact: true });
-        await stopped.getByText(say('stopped by an operator', 'остановлена оператором')).waitFor();
-        assert.equal(await stopped.getByText(/21\d\d/).count(), 0, 'it has no end');
+        const own = page.getByRole('article', { name: 'fake', exact: true });
+        await own.getByText(say('Working', 'Работает'), { exact: true }).waitFor();
+        assert.equal(await own.getByText(/21\d\d/).count(), 0, 'a stop is no pause');
         await checked(page, `upstreams-paused-${name}`);
-        await stopped.getByRole('button', { name: say('Resume', 'Возобновить') }).click();
-        await stopped.getByText(say('Working', 'Работает'), { exact: true }).waitFor();
+        await page.goto(`${originOf(service)}/operator/catalog/row/fake/image`);
+        await page.getByRole('button', { name: say('Sell again', 'Вернуть в продажу') }).click();
+        await page.getByText(say('Live', 'Доступна'), { exact: true }).waitFor();
       });
       await service.db.run(rawSql('delete from upstreams'));
     });

@@ -28,6 +28,7 @@ const places: Record<string, { to: string; search?: Record<string, string>; hash
   catalog_problems: { to: '/operator/catalog' },
   rows_left_out: { to: '/operator/catalog', search: { state: 'problem' } },
   sold_below_cost: { to: '/operator/catalog' },
+  models_stopped: { to: '/operator/catalog', search: { state: 'stopped' } },
   costs_exceed_charges: { to: '/operator/catalog' },
 };
 

@@ -108,7 +108,7 @@ function fits(row: Row, { q, kind, state, upstream }: Wanted): boolean {
   if (kind && row.kind !== kind) return false;
   if (upstream && !names.includes(upstream)) return false;
   if (state === 'problem' && row.problem === null) return false;
-  if ((state === 'live' || state === 'hidden') && row.state !== state) return false;
+  if (state && state !== 'problem' && row.state !== state) return false;
   const said = [row.id, row.name, row.task, row.file, ...names].join(' ').toLowerCase();
   const words = (q ?? '').toLowerCase().split(/\s+/);
   return words.every((word) => said.includes(word));

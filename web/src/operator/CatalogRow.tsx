@@ -34,7 +34,15 @@ import { Usd } from '../components/Usd.tsx';
 import { useDeed } from './acting.ts';
 import { showFailure } from '../components/Failure.tsx';
 import './catalog-words.ts';
-import { MarginLines, needed, StateBadge, type Margin, type Route, type Row } from './margin.tsx';
+import {
+  MarginLines,
+  needed,
+  StateBadge,
+  StoppedBy,
+  type Margin,
+  type Route,
+  type Row,
+} from './margin.tsx';
 
 interface Recent {
   days: number;
@@ -73,8 +81,6 @@ interface Detail extends Row {
   context_tokens?: number;
   max_output_tokens?: number;
   recent: Recent;
-  /** An operator stopped it. */
-  stopped: boolean;
 }
 
 /** Stops and resumes it. */
@@ -82,8 +88,9 @@ function Selling({ row, changed }: { row: Detail; changed: () => void }) {
   const { t } = useTranslation('operator_catalog');
   const [isBusy, setBusy] = useState(false);
   const deed = useDeed();
-  const path = row.stopped ? '/catalog/row/resume' : '/catalog/row/stop';
-  const done = t(row.stopped ? 'resumed' : 'stopped', { name: row.name });
+  const isStopped = row.stopped !== null;
+  const path = isStopped ? '/catalog/row/resume' : '/catalog/row/stop';
+  const done = t(isStopped ? 'resumed' : 'stopped_now', { name: row.name });
   const change = async () => {
     setBusy(true);
     await deed(path, { body: { id: row.id } }, done).then(changed, showFailure);
@@ -92,24 +99,20 @@ function Selling({ row, changed }: { row: Detail; changed: () => void }) {
   const button = (
     <Button
       size="xs"
-      variant={row.stopped ? 'filled' : 'default'}
-      leftSection={row.stopped ? <IconPlayerPlay size={16} /> : <IconPlayerPause size={16} />}
+      variant={isStopped ? 'filled' : 'default'}
+      leftSection={isStopped ? <IconPlayerPlay size={16} /> : <IconPlayerPause size={16} />}
       onClick={() => void change()}
       loading={isBusy}
     >
-      {t(row.stopped ? 'resume' : 'stop')}
+      {t(isStopped ? 'resume' : 'stop')}
     </Button>
   );
-  if (!row.stopped) return <Group>{button}</Group>;
+  if (row.stopped === null) return <Group>{button}</Group>;
   return (
-    <Alert
-      color="yellow"
-      variant="light"
-      title={t('is_stopped')}
-      icon={<IconPlayerPause size={18} />}
-    >
+    <Alert color="yellow" variant="light" title={t('stopped')} icon={<IconPlayerPause size={18} />}>
       <Stack gap="sm" align="flex-start">
         {t('stopped_text')}
+        <StoppedBy {...row.stopped} />
         {button}
       </Stack>
     </Alert>
@@ -134,7 +137,7 @@ export function CatalogRow() {
         </Group>
       </Anchor>
       <PageTitle title={row?.name ?? id} {...(row && { text: row.description })}>
-        {row && !row.stopped && <StateBadge row={row} />}
+        {row && row.stopped === null && <StateBadge row={row} />}
       </PageTitle>
       {error && <Failure error={error} retry={() => void found.refetch()} />}
       {!row && !error && <Skeleton h={280} />}

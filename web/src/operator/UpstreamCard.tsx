@@ -46,7 +46,7 @@ interface Trouble {
   last_error_at: string | null;
 }
 
-type PausedModel = Trouble & { model: string; stopped: boolean };
+type PausedModel = Trouble & { model: string };
 
 /** One of several keys, by its name. */
 interface Key extends Trouble {
@@ -170,7 +170,7 @@ function Head({ upstream }: { upstream: Upstream }) {
 
 const allEvents = { hover: true, focus: true, touch: true };
 
-function Wake(props: { name: string; model?: string; label: 'wake' | 'wake_model' | 'resume' }) {
+function Wake(props: { name: string; model?: string; label: 'wake' | 'wake_model' }) {
   const { name, model, label } = props;
   const { t } = useTranslation('operator_upstreams');
   const [isBusy, setBusy] = useState(false);
@@ -359,15 +359,11 @@ function Troubles({ upstream }: { upstream: Upstream }) {
           {resting_models.map((each) => (
             <Group key={each.model} justify="space-between" gap="xs">
               <Text size="sm" style={{ overflowWrap: 'anywhere', flex: '1 1 260px' }}>
-                <Code>{each.model}</Code> {t(each.stopped ? 'stopped' : 'until')}{' '}
+                <Code>{each.model}</Code> {t('until')}{' '}
                 {each.resting_until !== null && <When at={each.resting_until} />}
                 {each.last_error !== null && `: ${each.last_error}`}
               </Text>
-              <Wake
-                name={upstream.name}
-                model={each.model}
-                label={each.stopped ? 'resume' : 'wake_model'}
-              />
+              <Wake name={upstream.name} model={each.model} label="wake_model" />
             </Group>
           ))}
         </Stack>

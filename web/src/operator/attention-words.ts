@@ -33,6 +33,8 @@ addWords('operator_attention', {
       catalog_problems_other: '{{count}} problems in the catalog files',
       rows_left_out_one: '{{count}} model is left out of the catalog',
       rows_left_out_other: '{{count}} models are left out of the catalog',
+      models_stopped_one: '{{count}} model is stopped by an operator',
+      models_stopped_other: '{{count}} models are stopped by an operator',
       costs_exceed_charges_one:
         '{{count}} model cost more than it brought in the last day. Raise its price, or stop it',
       costs_exceed_charges_other:
@@ -85,6 +87,9 @@ addWords('operator_attention', {
       rows_left_out_one: '{{count}} модель не попала в каталог',
       rows_left_out_few: '{{count}} модели не попали в каталог',
       rows_left_out_many: '{{count}} моделей не попали в каталог',
+      models_stopped_one: '{{count}} модель снята с продажи оператором',
+      models_stopped_few: '{{count}} модели сняты с продажи оператором',
+      models_stopped_many: '{{count}} моделей снято с продажи оператором',
       costs_exceed_charges_one:
         '{{count}} модель за последний день обошлась дороже, чем принесла. Поднимите цену или снимите её с продажи',
       costs_exceed_charges_few:

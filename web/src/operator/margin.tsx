@@ -2,6 +2,7 @@ import { Badge, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { Percent } from '../components/Percent.tsx';
 import { Usd } from '../components/Usd.tsx';
+import { When } from '../components/When.tsx';
 import './catalog-words.ts';
 
 /** What the catalog's pages are told of a row, and how its price and margin are shown. */
@@ -40,8 +41,10 @@ export interface Row {
   uncensored: boolean;
   file: string;
   line: number | null;
-  state: 'live' | 'hidden' | 'left_out';
+  state: 'live' | 'stopped' | 'hidden' | 'left_out';
   reason: string | null;
+  /** Since when, and which operator stopped it. */
+  stopped: { since: string; by: string } | null;
   problem: Problem | null;
   price_varies: boolean;
   margins: Margin[];
@@ -53,7 +56,7 @@ export interface Row {
   upstreams: Route[];
 }
 
-const colors = { live: 'fare', hidden: 'gray', left_out: 'red' };
+const colors = { live: 'fare', stopped: 'orange', hidden: 'gray', left_out: 'red' };
 
 export function StateBadge({ row }: { row: Row }) {
   const { t } = useTranslation('operator_catalog');
@@ -64,12 +67,23 @@ export function StateBadge({ row }: { row: Row }) {
   );
 }
 
+export function StoppedBy({ since, by }: { since: string; by: string }) {
+  const { t } = useTranslation('operator_catalog');
+  return (
+    <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+      {t('stopped_since')} <When at={since} />
+      {` · ${by === 'command line' ? t('command_line') : by}`}
+    </Text>
+  );
+}
+
 /** Why callers do not see it, or see an older one. */
 export function Reason({ row }: { row: Row }) {
   const { t } = useTranslation('operator_catalog');
-  const { reason, problem, cost_may_exceed, checked_on, price_is_old } = row;
+  const { reason, problem, stopped, cost_may_exceed, checked_on, price_is_old } = row;
   return (
     <>
+      {stopped !== null && <StoppedBy {...stopped} />}
       {cost_may_exceed !== null && (
         <Text size="xs" c="orange" title={cost_may_exceed}>
           {t('may_exceed')}

@@ -6,7 +6,7 @@ export const offered = {
   accounts: ['active', 'suspended', 'operators'],
   tabs: ['keys', 'requests', 'statement', 'log'],
   statuses: ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'],
-  rows: ['all', 'live', 'hidden', 'problem'],
+  rows: ['all', 'live', 'stopped', 'hidden', 'problem'],
   upstreams: ['all', 'trouble', 'not_set_up'],
   open: ['IN_QUEUE', 'IN_PROGRESS'],
   ages: ['60', '600', '3600', '86400'],

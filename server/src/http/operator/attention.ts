@@ -2,6 +2,7 @@ import { pausedName } from '../../core/upstream-key.ts';
 import type { Database } from '../../lib/sql.ts';
 import { runningBeyond } from '../../db/open-requests.ts';
 import * as queue from '../../db/queue.ts';
+import * as stopped from '../../db/stopped-models.ts';
 import { lossesOfDay } from '../../db/losses.ts';
 import { openByUpstream, type DoubtSum } from '../../db/resolutions.ts';
 import { timeOfId } from '../../lib/id.ts';
@@ -30,12 +31,15 @@ const oldShare = 0.5;
 /** GET /attention: nothing where all is well. */
 export const list: VisitHandler = async (_visit, _reply, deps) => {
   const { db } = deps;
-  const [unknown, losses, verdict, upstreams] = await Promise.all([
+  const [unknown, losses, verdict, upstreams, stops] = await Promise.all([
     openByUpstream(db),
     lossesOfDay(db),
     verdicts.newest(db),
     ofUpstreams(db, deps),
+    stopped.list(db),
   ]);
+  const rows = new Set(deps.files.contents().rows.map(({ model }) => model.id));
+  const stoppedRows = stops.map(({ model_id }) => model_id).filter((id) => rows.has(id));
   const lines: Line[] = [
     { what: 'restored_copy', count: deps.installation.held() === null ? 0 : 1, of: [] },
     ...ofBooks(verdict),
@@ -43,9 +47,10 @@ export const list: VisitHandler = async (_visit, _reply, deps) => {
     { what: 'storage_away', count: deps.storage.isAway() ? 1 : 0, of: [] },
     { what: 'clock_skew', ...ofClock(deps.installation.skew()) },
     ...upstreams,
+    line('models_stopped', stoppedRows),
     line(
       'costs_exceed_charges',
-      losses.map(({ model_id }) => model_id),
+      losses.map(({ model_id }) => model_id).filter((id) => !stoppedRows.includes(id)),
     ),
     ofDoubts(unknown),
     ...ofCatalog(deps),

@@ -4,8 +4,8 @@ import type { Model, ModelUpstream } from '../../core/catalog.ts';
 import { dayOf, isPriceOld } from '../../core/checked-on.ts';
 import { ApiError } from '../../core/errors.ts';
 import { marginsOf, ratesOf, type Margin } from '../../core/margin.ts';
-import { stoppedModels } from '../../db/queue.ts';
 import { revenueOf, type ModelRow } from '../../db/revenue.ts';
+import * as stopped from '../../db/stopped-models.ts';
 import { resumeModel, stopModel } from '../../operations/stop-model.ts';
 import { rollUpDays } from '../../operations/roll-up.ts';
 import type { CatalogContents, FiledRow } from '../../storage/catalog.ts';
@@ -22,11 +22,11 @@ const days = 30;
 /** GET /catalog: every row that stands in a file, and what is wrong with the files. */
 export const list: VisitHandler = async (_visit, _reply, deps) => {
   const { rows, left_out, files: read } = deps.files.contents();
-  const hidden = new Map(deps.files.current().hidden.map(({ id, reason }) => [id, reason]));
+  const known = await statesOf(deps);
   return {
     problems: deps.files.problems().map(problemShown),
     files: read.map(({ note: _note, ...file }) => file),
-    data: [...rows.map((row) => rowShown(row, hidden, deps)), ...left_out.map(leftOutShown)],
+    data: [...rows.map((row) => rowShown(row, known, deps)), ...left_out.map(leftOutShown)],
   };
 };
 
@@ -37,11 +37,10 @@ export const read: VisitHandler = async (visit, _reply, deps) => {
   const row = contents.rows.find(({ model }) => model.id === id);
   if (!row) throw new ApiError('not_found');
   await rollUpDays(deps.db);
-  const hidden = new Map(deps.files.current().hidden.map(({ id: of, reason }) => [of, reason]));
   const { model } = row;
   const { extras, input_schema, example, max, max_unit, resolutions } = catalogEntry(model);
   return {
-    ...rowShown(row, hidden, deps),
+    ...rowShown(row, await statesOf(deps), deps),
     description: model.description,
     owned_by: model.owned_by,
     note: row.note,
@@ -53,7 +52,6 @@ export const read: VisitHandler = async (visit, _reply, deps) => {
     max_unit,
     resolutions,
     rates: ratesShown(model, routeOf(model, deps)),
-    stopped: await isStopped(model, deps),
     job_age_seconds: model.job_age_seconds,
     ...(model.kind === 'text' && {
       on_disconnect: model.on_disconnect,
@@ -67,20 +65,20 @@ export const read: VisitHandler = async (visit, _reply, deps) => {
 };
 
 /** POST /catalog/row/stop {id, reason?}: no request of it starts until it is resumed. */
-export const stop: Deed = async (form, _visit, deps) => {
-  const model = modelIn(form, deps);
+export const stop: Deed = async (form, visit, deps) => {
+  const { id } = modelIn(form, deps);
   const reason = optional(form, 'reason', (of, name) => text(of, name, 500));
   return async (db) => {
     const after = () => deps.hints.work();
-    return { ...(await stopModel(db, model, reason)), after };
+    return { ...(await stopModel(db, visit.session, id, reason)), after };
   };
 };
 
 /** POST /catalog/row/resume {id} */
 export const resume: Deed = async (form, _visit, deps) => {
-  const model = modelIn(form, deps);
+  const { id } = modelIn(form, deps);
   const after = () => deps.hints.work();
-  return async (db) => ({ ...(await resumeModel(db, model)), after });
+  return async (db) => ({ ...(await resumeModel(db, id)), after });
 };
 
 /** Throws `not_found`. */
@@ -91,16 +89,29 @@ function modelIn(form: Record<string, unknown>, { files }: WebDeps): Model {
   return row.model;
 }
 
-async function isStopped({ upstreams }: Model, { db }: WebDeps): Promise<boolean> {
-  const stopped = await stoppedModels(db);
-  return upstreams.every((route) =>
-    stopped.some(({ upstream, model }) => upstream === route.upstream && model === route.model),
-  );
+/** Why rows are hidden, and which are stopped, by their ids. */
+interface States {
+  hidden: ReadonlyMap<string, string>;
+  stopped: ReadonlyMap<string, { since: string; by: string }>;
 }
 
-function rowShown(row: FiledRow, hidden: ReadonlyMap<string, string>, deps: WebDeps) {
+async function statesOf({ db, files }: WebDeps): Promise<States> {
+  const { hidden } = files.current();
+  return {
+    hidden: new Map(hidden.map(({ id, reason }) => [id, reason])),
+    stopped: new Map(
+      (await stopped.list(db)).map(({ model_id, stopped_at, stopped_by }) => [
+        model_id,
+        { since: stopped_at.toISOString(), by: stopped_by },
+      ]),
+    ),
+  };
+}
+
+function rowShown(row: FiledRow, known: States, deps: WebDeps) {
   const { model, file, line, problem } = row;
-  const reason = hidden.get(model.id) ?? null;
+  const reason = known.hidden.get(model.id) ?? null;
+  const stop = known.stopped.get(model.id) ?? null;
   const route = routeOf(model, deps);
   return {
     id: model.id,
@@ -111,8 +122,9 @@ function rowShown(row: FiledRow, hidden: ReadonlyMap<string, string>, deps: WebD
     uncensored: model.uncensored,
     file,
     line,
-    state: reason === null ? 'live' : 'hidden',
+    state: reason !== null ? 'hidden' : stop === null ? 'live' : 'stopped',
     reason,
+    stopped: stop,
     problem: problem && problemShown(problem),
     price_varies: new Set(unitRates(model, route).map(({ price }) => price)).size > 1,
     margins: marginsOf(model, route).map(marginShown),
@@ -136,6 +148,7 @@ function leftOutShown({ id, file, line, problem }: CatalogContents['left_out'][n
     line,
     state: 'left_out',
     reason: null,
+    stopped: null,
     problem: problemShown(problem),
     price_varies: false,
     margins: [],

@@ -1,6 +1,7 @@
 import { ApiError } from '../../core/errors.ts';
 import * as open from '../../db/open-requests.ts';
 import * as queue from '../../db/queue.ts';
+import * as stopped from '../../db/stopped-models.ts';
 import { leastIdAt } from '../../lib/id.ts';
 import { redact } from '../../lib/log.ts';
 import { cancelRequest } from '../../operations/cancel-request.ts';
@@ -78,11 +79,12 @@ export const list: VisitHandler = async (visit, _reply, deps) => {
     alarm_seconds: alarmSeconds(deps),
   });
   const names = [...new Set(rows.map(({ upstream }) => upstream))];
-  const [states, models] = await Promise.all([
+  const [states, models, stops] = await Promise.all([
     queue.upstreamStates(deps.db, names),
     queue.restingModels(deps.db, names),
+    stopped.list(deps.db),
   ]);
-  const known = { states, models, deps, now };
+  const known = { states, models, stopped: new Set(stops.map((s) => s.model_id)), deps, now };
   return pageFrom(rows, page, (row) => shown(row, known));
 };
 
@@ -105,6 +107,8 @@ function olderSeconds(visit: Visit): number | null {
 interface Known {
   states: queue.UpstreamState[];
   models: queue.RestingModel[];
+  /** Ids of models that an operator stopped. */
+  stopped: ReadonlySet<string>;
   deps: WebDeps;
   now: number;
 }
@@ -124,7 +128,7 @@ function shown(row: open.OpenRow, known: Known) {
     deadline_at: row.deadline_at?.toISOString() ?? null,
     progress: row.progress,
     message: row.message === null ? null : redact(row.message),
-    waits_for: row.status === 'IN_QUEUE' || row.waits ? queuedFor(row, known) : runsFor(row),
+    waits_for: row.status === 'IN_QUEUE' || row.waits ? queuedFor(row, known) : runsFor(row, known),
   };
 }
 
@@ -134,7 +138,8 @@ interface WaitsFor {
 }
 
 /** Why a request has not been handed over. */
-function queuedFor(row: open.OpenRow, { states, models, deps, now }: Known): WaitsFor {
+function queuedFor(row: open.OpenRow, known: Known): WaitsFor {
+  const { states, models, deps, now } = known;
   const { upstream } = row;
   const state = states.find(({ name }) => name === upstream);
   const live = deps.upstreams.get(upstream);
@@ -144,20 +149,23 @@ function queuedFor(row: open.OpenRow, { states, models, deps, now }: Known): Wai
   const left = Math.max(state?.resting_seconds ?? 0, rest?.resting_seconds ?? 0);
   if (row.slot) return { what: 'start', until: null };
   if (!live) return { what: 'set_up', until: null };
-  if (rest?.stopped) return { what: 'stopped', until: null };
+  if (known.stopped.has(row.model_id)) return { what: 'stopped', until: null };
   if (left > 0) return { what: 'rest', until: inSeconds(left, now) };
   const isFull = (state?.in_use ?? 0) >= live.concurrency;
   return { what: isFull ? 'place' : 'turn', until: null };
 }
 
 /** What a running request is at. */
-function runsFor(row: open.OpenRow): WaitsFor {
+function runsFor(row: open.OpenRow, { stopped: stops }: Known): WaitsFor {
   const { kind, past_deadline, has_handle, outcome } = row;
   const deadline = row.deadline_at?.toISOString() ?? null;
   if (kind === 'text') return { what: 'chat', until: deadline };
   if (past_deadline) return { what: 'end', until: null };
   if (has_handle) return { what: 'result', until: deadline };
-  if (outcome === 'not_accepted') return { what: 'retry', until: row.wake_at.toISOString() };
+  if (outcome === 'not_accepted') {
+    if (stops.has(row.model_id)) return { what: 'stopped', until: deadline };
+    return { what: 'retry', until: row.wake_at.toISOString() };
+  }
   if (outcome === 'unknown' || outcome === 'missing')
     return { what: 'lost_answer', until: deadline };
   return { what: 'answer', until: deadline };

@@ -97,9 +97,8 @@ function stateShown(state: queue.UpstreamState, now: number) {
   };
 }
 
-function restingShown({ model, stopped, ...trouble }: queue.RestingModel, now: number) {
-  const shown = { model, stopped, ...troubleShown(trouble, now) };
-  return stopped ? { ...shown, resting_until: null } : shown;
+function restingShown({ model, ...trouble }: queue.RestingModel, now: number) {
+  return { model, ...troubleShown(trouble, now) };
 }
 
 function keyShown({ key, in_use, resting_models, ...trouble }: KeyShown, now: number) {
