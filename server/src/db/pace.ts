@@ -45,7 +45,7 @@ export function paces(db: Connection, seconds: number, now: number): Promise<Pac
     ) recent group by upstream`);
 }
 
-/** Starts of requests made in the last so many seconds, by upstream. */
+/** Starts of jobs, so of no chats, made in the last so many seconds, by upstream. */
 export function startPaces(db: Connection, seconds: number, now: number): Promise<StartPace[]> {
   return db.run<StartPace>(sql`
     select upstream, count(*)::int as starts,
@@ -53,9 +53,11 @@ export function startPaces(db: Connection, seconds: number, now: number): Promis
       percentile_cont(0.5) within group (order by ms) as start_median_ms,
       percentile_cont(0.95) within group (order by ms) as start_p95_ms
     from (
-      select upstream, outcome, case when outcome = 'accepted'
-        then extract(epoch from answered_at - created_at)::float8 * 1000 end as ms
-      from attempts where request_id >= ${leastIdAt(now - seconds * 1000)}
-      order by request_id desc, attempt desc limit ${paceMax}
+      select a.upstream, a.outcome, case when a.outcome = 'accepted'
+        then extract(epoch from a.answered_at - a.created_at)::float8 * 1000 end as ms
+      from attempts a join requests r on r.id = a.request_id and r.kind <> 'text'
+      where a.request_id >= ${leastIdAt(now - seconds * 1000)}
+        and r.id >= ${leastIdAt(now - seconds * 1000)}
+      order by a.request_id desc, a.attempt desc limit ${paceMax}
     ) recent group by upstream`);
 }

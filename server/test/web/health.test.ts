@@ -268,6 +268,24 @@ describe('the upstreams', () => {
     assert.equal(status.body.status, 'COMPLETED');
   });
 
+  test('count starts of jobs only, however often a chat was left for its next route', async () => {
+    const { starts, starts_refused } = (await one('fake')).last_hour;
+    const id = await submit();
+    await service.work();
+    await service.db.run(rawSql(`update requests set kind = 'text' where id = $1`, [id]));
+    await service.db.run(
+      rawSql(`update attempts set outcome = 'unknown' where request_id = $1`, [id]),
+    );
+    const now = (await one('fake')).last_hour;
+    assert.deepEqual([now.starts, now.starts_refused], [starts, starts_refused]);
+    assert.ok(starts > 0);
+    await service.db.run(rawSql(`update requests set kind = 'image' where id = $1`, [id]));
+    await service.db.run(
+      rawSql(`update attempts set outcome = 'accepted' where request_id = $1`, [id]),
+    );
+    assert.equal((await one('fake')).last_hour.starts, starts + 1);
+  });
+
   test('tell how long starts and runs took, and what they cost', async () => {
     const { last_hour } = await one('fake');
     assert.ok(last_hour.completed >= 2);
