@@ -82,9 +82,9 @@ export async function startApp(options: AppOptions): Promise<App> {
   const { storageMs: probeMs, beatMs } = times;
   const parts = await openParts({ ...options, db, probeMs, beatMs });
   const { catalog, metrics, links } = parts;
-  const draining = new AbortController();
+  const [leaving, draining] = [new AbortController(), new AbortController()];
   const cutoff = new AbortController();
-  const signals = { draining: draining.signal, cutoff: cutoff.signal };
+  const signals = { leaving: leaving.signal, draining: draining.signal, cutoff: cutoff.signal };
   const lookup = options.lookup ?? createLookup();
   const deps = httpDeps(parts, config, { ...signals, times, lookup });
   const worker = options.worker ? createWorker(workerDeps(parts, config, times)) : null;
@@ -110,15 +110,20 @@ export async function startApp(options: AppOptions): Promise<App> {
     });
 
     const stop = async (graceMs = 8_000) => {
-      draining.abort();
+      leaving.abort();
       const ended = Promise.allSettled([auditor.stop(), balances.stop()]);
       const last = setTimeout(() => cutoff.abort(), graceMs * 0.75);
       const over = new AbortController();
       const force = setTimeout(() => over.abort(), graceMs);
       over.signal.addEventListener('abort', () => server?.server.closeAllConnections());
-      const shown = options.http ? drained(config, cutoff.signal) : Promise.resolve();
-      const closed = server && shown.then(() => server.close());
-      await Promise.all([worker?.stop(graceMs * 0.6), closed]);
+      const half = () => (options.http ? halfDrain(config, cutoff.signal) : Promise.resolve());
+      const close = async () => {
+        await half();
+        draining.abort();
+        await half();
+        await server?.close();
+      };
+      await Promise.all([worker?.stop(graceMs * 0.6), close()]);
       // Callers who left are still to be billed.
       const rest = Promise.allSettled([...deps.chats, ended]);
       await Promise.race([rest, aborted(over.signal)]);
@@ -142,11 +147,12 @@ export async function startApp(options: AppOptions): Promise<App> {
 }
 
 /**
- * While a load balancer still sends callers here they are told, rather than cut off. What is under
- * way has its own bounds, so that this makes a stop no longer than they do.
+ * For the first half a balancer is told only by its health check, and callers notice nothing. Those
+ * whom it still sends afterwards are told, rather than cut off. What is under way has its own
+ * bounds, so that this makes a stop no longer than they do.
  */
-async function drained(config: Config, cutoff: AbortSignal): Promise<void> {
-  const ms = config.FAREBOX_DRAIN_SECONDS * 1000;
+async function halfDrain(config: Config, cutoff: AbortSignal): Promise<void> {
+  const ms = config.FAREBOX_DRAIN_SECONDS * 500;
   if (ms > 0) await pause(ms, undefined, { signal: cutoff }).catch(() => {});
 }
 
@@ -199,7 +205,7 @@ function workerDeps(parts: Parts, config: Config, times: Times) {
 function httpDeps(
   parts: Parts,
   config: Config,
-  given: { draining: AbortSignal; cutoff: AbortSignal; times: Times; lookup: Lookup },
+  given: Pick<HttpDeps, 'leaving' | 'draining' | 'cutoff'> & { times: Times; lookup: Lookup },
 ): HttpDeps {
   const { db, log, catalog } = parts;
   const account = ceilings(config);
@@ -231,6 +237,7 @@ function httpDeps(
     queue: view,
     own: ownAddresses(ownNames(config)),
     publicHosts: config.FAREBOX_TEST_PUBLIC_HOSTS,
+    leaving: given.leaving,
     draining: given.draining,
     cutoff: given.cutoff,
     lookup: given.lookup,

@@ -146,7 +146,7 @@ const settings = {
     0,
     6,
     '3',
-    'How long `serve` still answers after SIGTERM, with /readyz and new submits at 503.',
+    'How long `serve` still answers after SIGTERM: /livez and /readyz with 503 at once, new submits in its second half.',
   ),
   FAREBOX_METRICS_TOKEN: secret('Bearer token that opens /metrics to callers from other machines.'),
   FAREBOX_LOG_LEVEL: oneOf(

@@ -52,6 +52,8 @@ export interface HttpDeps {
   metrics: Metrics;
   /** Fires when the process begins to stop: no new work, streams end. */
   draining: AbortSignal;
+  /** The process was told to stop; until it drains, calls are taken as ever. */
+  leaving: AbortSignal;
   /** Fires shortly before a stopping process ends: streams under way say so and close. */
   cutoff: AbortSignal;
   /** Chat calls until they are settled, whether their callers are still there or not. */

@@ -6,9 +6,14 @@ import type { HttpDeps } from './deps.ts';
 
 /** What a supervisor asks for: outside /v1, without a key. */
 
-/** GET /livez: the process answers. */
-export async function livez(_req: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+/** GET /livez: the process answers, and was not told to stop. */
+export async function livez(
+  _req: FastifyRequest,
+  reply: FastifyReply,
+  { leaving }: HttpDeps,
+): Promise<unknown> {
   reply.header('cache-control', 'no-store');
+  if (leaving.aborted) throw notReady('draining');
   return { status: 'ok' };
 }
 
@@ -19,9 +24,13 @@ export async function readyz(
   deps: HttpDeps,
 ): Promise<unknown> {
   reply.header('cache-control', 'no-store');
-  const failing = deps.draining.aborted ? 'draining' : await deps.unready();
+  const failing = deps.leaving.aborted ? 'draining' : await deps.unready();
   if (failing === null) return { status: 'ok' };
-  throw new ApiError('capacity_unavailable', {
+  throw notReady(failing);
+}
+
+function notReady(failing: string): ApiError {
+  return new ApiError('capacity_unavailable', {
     message: `Not ready: ${failing}.`,
     details: { failing },
     // Each part has told the log by itself; a probe comes every few seconds.

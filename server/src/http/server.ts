@@ -109,11 +109,11 @@ const tooManyHere = `A connection takes ${callsPerConnectionMax} calls at once. 
 function bound(app: FastifyInstance, deps: HttpDeps): void {
   const connections = watchConnections(app, deps.settings.times);
   const shedLog = createShedLog(deps.log);
-  deps.draining.addEventListener('abort', () => connections.announceEnd(), { once: true });
+  deps.leaving.addEventListener('abort', () => connections.announceEnd(), { once: true });
   app.addHook('onRequest', (req, reply, done) => {
     reply.header('x-request-id', req.id);
     // Kept open for a next call it would hold up the stop.
-    if (deps.draining.aborted) reply.header('connection', 'close');
+    if (deps.leaving.aborted) reply.header('connection', 'close');
     const { lingerMs } = deps.settings.times;
     const calls = connections.calls(req.raw.socket);
     const refuse = (reason: string, message: string) => {
@@ -133,7 +133,7 @@ function bound(app: FastifyInstance, deps: HttpDeps): void {
       place.rest();
       discardRest(req.raw, lingerMs);
       // Its headers may have left before the stop began.
-      if (deps.draining.aborted && calls.size === 0) req.raw.socket.end();
+      if (deps.leaving.aborted && calls.size === 0) req.raw.socket.end();
       const route = req.routeOptions.url ?? 'none';
       deps.metrics.httpSeconds.observe(
         { route, status: String(reply.raw.statusCode) },

@@ -66,9 +66,10 @@ export const livez: RouteDocs = {
   operationId: 'livez',
   tag: 'Health',
   summary: 'Is the process alive?',
-  description: 'For supervisors; lies outside /v1. A reply means that the process answers.',
+  description:
+    'For supervisors and load balancers; lies outside /v1. 503 once the process was told to stop.',
   replies: { 200: { description: 'Alive.', headers: ['CacheControl'], content: healthy } },
-  errors: [],
+  errors: ['capacity_unavailable'],
 };
 
 export const readyz: RouteDocs = {
