@@ -14,6 +14,10 @@ const told = (...args: Parameters<typeof reply>): string => {
   return 'why' in outcome && outcome.why ? outcome.why : outcome.outcome;
 };
 
+const ofXai = 'Content violates usage guidelines. Team: t, API key ID: k, Model: m.';
+const tooLarge =
+  'Request too large for m in organization o on tokens per min (TPM): Limit 30000, Requested 45000.';
+
 describe('a reply that is no success', () => {
   const cases: [status: number, body: unknown, says: string][] = [
     [400, { error: { message: 'no' } }, 'rejected'],
@@ -21,11 +25,25 @@ describe('a reply that is no success', () => {
     [402, {}, 'account'],
     [403, { error: 'no' }, 'credential'],
     [403, { detail: 'User is locked. Reason: Exhausted balance.' }, 'account'],
+    [403, { error: 'Incorrect API key provided' }, 'credential'],
+    [403, { error: 'Your account was flagged.' }, 'credential'],
+    [403, { error: 'API key sk-1 has been disabled for violating our policies.' }, 'credential'],
+    [403, { error: 'Forbidden: this account is suspended: usage policy.' }, 'credential'],
+    [403, { error: `${ofXai} Failed check: SAFETY_CHECK_TYPE_BIO` }, 'rejected'],
+    [403, { error: 'Failed check: SAFETY_CHECK_TYPE_CSAM' }, 'rejected'],
+    [403, { error: 'Blocked by the content-filter.' }, 'rejected'],
+    [403, { error: 'Your prompt is in violation of our content policies.' }, 'rejected'],
+    [403, { error: 'Prompt "your account was suspended" violates a policy.' }, 'rejected'],
     [404, {}, 'model'],
     [408, {}, 'busy'],
     [413, {}, 'rejected'],
+    [413, { error: { message: tooLarge, code: 'rate_limit_exceeded' } }, 'rejected'],
     [422, { detail: [{ msg: 'Field required' }] }, 'rejected'],
     [429, {}, 'busy'],
+    [429, { error: { message: 'Rate limit reached on tokens per min', type: 'tokens' } }, 'busy'],
+    [429, { error: { message: tooLarge, type: 'tokens' } }, 'rejected'],
+    [429, { error: { message: 'Please reduce your message size.' } }, 'rejected'],
+    [429, { error: { message: tooLarge, code: 'insufficient_quota' } }, 'account'],
     [429, { error: { code: 'insufficient_quota' } }, 'account'],
     [400, { error: { code: 'billing_hard_limit_reached' } }, 'account'],
     [301, {}, 'redirect'],

@@ -47,8 +47,7 @@ export function outcomeOfReply(
   const { status } = reply;
   const said = messageIn(jsonOf(reply.body)) ?? `answered ${status}`;
   if (isOutOfCredit(reply)) return { outcome: 'not_accepted', why: 'account', message: said };
-  // Some say so of an input that is too long or not to their taste.
-  if (status === 403 && inputWords.test(said)) return { outcome: 'rejected', message: said };
+  if (isOfInput(status, said)) return { outcome: 'rejected', message: said };
   const why = refusals[status];
   if (why !== undefined) {
     const retry_after_ms = retryAfterMs(reply.headers, nowMs);
@@ -88,9 +87,38 @@ const refusals: Readonly<Record<number, Refusal>> = {
   529: 'busy',
 };
 
-/** Words of a 403 that is about the input: a key is refused in others. */
-const inputWords =
-  /max_(new_)?tokens|context (length|window)|moderation|flagged|safety (system|filter|check)|content policy/i;
+/**
+ * Whether a refusal with the status of a bad key or a met limit is of the input: whoever sends it
+ * meets it with every key, so it must pause none.
+ */
+function isOfInput(status: number, said: string): boolean {
+  if (status === 429) return tooLargeWords.test(said);
+  return status === 403 && inputWords.test(said) && !keyWords.test(said);
+}
+
+/** Larger than the limit of a whole minute: waiting does not help. */
+const tooLargeWords = /request too large|reduce your message size|tokens must be reduced/i;
+
+const inputWords = new RegExp(
+  [
+    'max_(new_)?tokens|context (length|window)|moderation|flagged',
+    'safety[ _-](system|filter|check)|content[ _-]filter',
+    '(usage|content)[ _-](guideline|polic)|violat.{0,40}(guideline|polic)',
+  ].join('|'),
+  'i',
+);
+
+/** A key or account that was closed, maybe for what it sent. At the start: inputs are repeated. */
+const keyWords = new RegExp(
+  [
+    /^((forbidden|(access|permission) denied)\W+)?((your|this|the|api) )*/,
+    /(key|access|account|organi[sz]ation|team|project)( \S+)? (is|was|has been) (\w+ )?/,
+    /(disabled|suspended|revoked|banned|deactivated|terminated|blocked|restricted|locked|flagged)/,
+  ]
+    .map(({ source }) => source)
+    .join(''),
+  'i',
+);
 
 const accountCodes = /^(insufficient_quota|billing_hard_limit_reached|billing_not_active)$/;
 const accountWords = /insufficient.{0,20}(credit|balance|funds)|exhausted balance/i;

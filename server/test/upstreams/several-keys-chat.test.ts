@@ -5,6 +5,7 @@ import { completion } from '../kit/fake.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { operatorOf, startWebService, type Person } from '../kit/web.ts';
 import { moneyOf } from '../worker/floor.ts';
+import type { Answer } from './fakes/kit.ts';
 import {
   endPause,
   keys,
@@ -181,6 +182,45 @@ describe('a key that is not taken', () => {
     await says(3);
     assert.match(shown(), /b/);
   });
+});
+
+describe('an input that is refused whichever key is shown', () => {
+  const refusals: Record<string, Answer> = {
+    'for what it says': {
+      status: 403,
+      json: {
+        code: 'permission-denied',
+        error:
+          'Content violates usage guidelines. Team: t, API key ID: k, Failed check: SAFETY_CHECK_TYPE_BIO',
+      },
+    },
+    'for its size': {
+      status: 429,
+      json: {
+        error: {
+          message:
+            'Request too large for one on tokens per min (TPM): Limit 30000, Requested 45000.',
+          type: 'tokens',
+          code: 'rate_limit_exceeded',
+        },
+      },
+    },
+  };
+  for (const [what, refusal] of Object.entries(refusals))
+    for (const stream of [false, true])
+      test(`${what} pauses no key${stream ? ', as a stream' : ''}`, async () => {
+        for (const letter of ['a', 'b', 'c'] as const) server.answers[letter] = () => refusal;
+        const { status, body } = await say(stream);
+        assert.deepEqual([status, body.error.code], [400, 'invalid_input']);
+        assert.equal(shown().length, 1, 'it was sent again with another key');
+        assert.match(await moneyOf(service, await newest()), /^reserve (\d+), release \1$/);
+        assert.deepEqual(await paused(service, 'talk'), []);
+        server.forget();
+        assert.deepEqual(await says(3, stream), [200, 200, 200]);
+        assert.equal(sorted(shown()), 'abc');
+        const lines = service.log.map((line) => JSON.parse(line));
+        assert.ok(!lines.some(({ level }) => level >= 50), 'an alarm');
+      });
 });
 
 describe('where all keys rest', () => {
