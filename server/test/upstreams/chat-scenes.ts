@@ -38,7 +38,7 @@ export function randomScene(random: Random): RandomScene {
 
   function messages(): Message[] {
     return Array.from({ length: 1 + below(3) }, () => ({
-      word: 'abecidofumanelirosetu'.repeat(10).slice(0, 1 + below(200)),
+      word: 'abecidofumanelirosetun'.repeat(10).slice(0, 1 + below(200)),
       pictures: chance(0.1) ? 1 + below(2) : 0,
     }));
   }
