@@ -129,7 +129,8 @@ async function take(
   for (const row of rows) {
     shown[row.n]!.members.forEach((member, i) => {
       const nth = passed.get(row.account_id) ?? 0;
-      if (i < row.granted) passed.set(row.account_id, nth + 1);
+      // A key that the account's limit does not count takes nothing of it.
+      if (row.account_granted !== null && i < row.granted) passed.set(row.account_id, nth + 1);
       found[member] = callerOf(row, nearest(keyRate(row, i), accountRate(row, nth, quotas)));
     });
   }

@@ -101,6 +101,17 @@ describe('calls a minute', () => {
     for (let i = 0; i < 30; i++) assert.equal((await list(large)).status, 200);
     assert.equal((await list(one)).status, 200);
   });
+
+  test('nor does it take of the others what comes in the same moment', async () => {
+    const one = await service.account();
+    const large = await sister(one, { rpm: 40 });
+    const calls = [
+      ...Array.from({ length: 12 }, () => large),
+      ...Array.from({ length: 5 }, () => one),
+    ];
+    const replies = await Promise.all(calls.map((key) => list(key)));
+    assert.deepEqual([...new Set(replies.map(({ status }) => status))], [200]);
+  });
 });
 
 test('open jobs of all keys of an account have a ceiling, however many come at once', async () => {
