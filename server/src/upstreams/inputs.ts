@@ -2,14 +2,7 @@ import { isMediaField } from '../core/media-input.ts';
 import { FetchError, type Reply } from '../lib/fetch.ts';
 import { TooSlow } from './download.ts';
 import { outcomeOfReply, whyOfFault } from './replies.ts';
-import type {
-  InputFile,
-  NotAccepted,
-  Rejected,
-  StartJob,
-  StartOutcome,
-  UpstreamTools,
-} from './upstream.ts';
+import type { InputFile, NotAccepted, Rejected, StartJob, UpstreamTools } from './upstream.ts';
 
 /** A caller's media on their way to an upstream. */
 
@@ -190,7 +183,7 @@ export function outcomeUnreadable(error: unknown): NotAccepted | Rejected | null
 }
 
 /** What a start ends with whose input could not be made ready: no job was asked for yet. */
-export function outcomeUnprepared(error: unknown): StartOutcome {
+export function outcomeUnprepared(error: unknown): NotAccepted | Rejected {
   const message = `a file could not be read: ${String(error)}`;
   return outcomeUnreadable(error) ?? { outcome: 'not_accepted', message };
 }

@@ -1,7 +1,7 @@
 import { chunksFromCompletion } from '../../core/completion.ts';
 import { FetchError, type StreamReply } from '../../lib/fetch.ts';
 import { isObject } from '../../lib/json.ts';
-import { outcomeUnreadable } from '../inputs.ts';
+import { outcomeUnprepared } from '../inputs.ts';
 import { jsonOf } from '../replies.ts';
 import type { ChatCall, ChatOutcome, UpstreamTools } from '../upstream.ts';
 import { readChunks, tidied } from './chunks.ts';
@@ -33,15 +33,18 @@ export function createChat(
   const firstMs = options.first_byte_seconds * 1000;
   const times = { firstMs, idleMs: options.idle_seconds * 1000, peekMs };
   return async (call) => {
+    let body: string;
     try {
-      const body = JSON.stringify(await bodyOf(call, options, tools));
+      body = JSON.stringify(await bodyOf(call, options, tools));
+    } catch (error) {
+      return outcomeUnprepared(error);
+    }
+    try {
       if (!call.stream) return await whole(call, body, wire, firstMs);
       // Who sets a time for the first byte wants to know whether it has come.
       const peek = call.first_byte_seconds && { peekMs: call.first_byte_seconds * 1000 };
       return await streamed(call, body, wire, tools, { ...times, ...peek });
     } catch (error) {
-      const unreadable = outcomeUnreadable(error);
-      if (unreadable !== null) return unreadable;
       if (error instanceof FetchError) return wire.fault(error);
       throw error;
     }
