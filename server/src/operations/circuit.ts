@@ -85,6 +85,8 @@ export interface Told {
 interface Listener {
   startFailed(told: Told, noted: queue.Noted): void;
   /** Each key is paused now, and so is the upstream or a model of it. */
+  /** How a start failed could not be written down. */
+  notNoted(upstream: string, err: unknown): void;
   keysPaused(told: Told, noted: queue.Noted): void;
   /** `well`: what had rested, as models; an empty one is the upstream. */
   startSucceeded(route: Called, well: readonly string[]): void;
@@ -128,29 +130,11 @@ function startCircuit(
   }
 
   return {
-    async failed({ upstream, model, key }, failed) {
-      const { account_id, model_id, message, cause, retry_after_ms } = failed;
-      const why = failed.outcome === 'unknown' ? 'lost' : (failed.why ?? 'busy');
-      if (why === 'lost') lostStarts.lost(account_id, { upstream, model });
-      const blamed = isOfKey({ why, limited: failed.limited }) ? (key ?? null) : null;
-      const name = pausedName(upstream, blamed);
-      const failure = { account_id, message, why, model, account_wide: failed.account_wide };
-      const noted = await queue.noteFailure(db, name, {
-        ...failure,
-        pause_seconds: pauseSeconds(why, retry_after_ms) || (failed.limited ? limitedSeconds : 0),
-        // Who it is not there for may have led it to say so, so two accounts have to hear it.
-        pauses_at_once: why !== 'model',
-        counts_alone: why === 'unreachable',
-        ...limits,
-      });
-      well.delete(name);
-      const told = { upstream, model, model_id, why, cause };
-      if (blamed === null) return listener.startFailed(told, noted);
-      listener.startFailed({ ...told, key: blamed }, noted);
-      const names = keysOf(upstreams.get(upstream)).map((each) => pausedName(upstream, each));
-      const paused = await queue.pauseWithKeys(db, upstream, model, names);
-      if (paused.length > 0) well.delete(upstream);
-      for (const each of paused) listener.keysPaused(told, each);
+    async failed(route, failed) {
+      // The call it is about still has to be settled.
+      await noteFailed(route, failed).catch((err: unknown) =>
+        listener.notNoted(route.upstream, err),
+      );
     },
     async succeeded({ upstream, model, key }, account_id, began) {
       lostStarts.answered(account_id, { upstream, model });
@@ -162,6 +146,31 @@ function startCircuit(
     },
     isLast: lostStarts.isLast,
   };
+
+  async function noteFailed({ upstream, model, key }: Called, failed: FailedCall): Promise<void> {
+    const { account_id, model_id, message, cause, retry_after_ms } = failed;
+    const why = failed.outcome === 'unknown' ? 'lost' : (failed.why ?? 'busy');
+    if (why === 'lost') lostStarts.lost(account_id, { upstream, model });
+    const blamed = isOfKey({ why, limited: failed.limited }) ? (key ?? null) : null;
+    const name = pausedName(upstream, blamed);
+    const failure = { account_id, message, why, model, account_wide: failed.account_wide };
+    const noted = await queue.noteFailure(db, name, {
+      ...failure,
+      pause_seconds: pauseSeconds(why, retry_after_ms) || (failed.limited ? limitedSeconds : 0),
+      // Who it is not there for may have led it to say so, so two accounts have to hear it.
+      pauses_at_once: why !== 'model',
+      counts_alone: why === 'unreachable',
+      ...limits,
+    });
+    well.delete(name);
+    const told = { upstream, model, model_id, why, cause };
+    if (blamed === null) return listener.startFailed(told, noted);
+    listener.startFailed({ ...told, key: blamed }, noted);
+    const names = keysOf(upstreams.get(upstream)).map((each) => pausedName(upstream, each));
+    const paused = await queue.pauseWithKeys(db, upstream, model, names);
+    if (paused.length > 0) well.delete(upstream);
+    for (const each of paused) listener.keysPaused(told, each);
+  }
 }
 
 function lookCircuit(
