@@ -9,7 +9,11 @@ const dog = '01890f5e-27c1-7d3a-9e4f-0123456789ac';
 const http = 'https://example.com/cat.png';
 
 const found: [what: string, input: Record<string, unknown>, expected: Partial<MediaInputs>][] = [
-  ['a file by its id', { image_url: fileId(cat) }, { files: [{ path: '/image_url', id: cat }] }],
+  [
+    'a file by its id',
+    { image_url: fileId(cat) },
+    { files: [{ path: '/image_url', id: cat, mentions: 1 }] },
+  ],
   [
     'an address with the path of its field',
     { image_url: http },
@@ -24,7 +28,7 @@ const found: [what: string, input: Record<string, unknown>, expected: Partial<Me
     'each of a list',
     { image_urls: [fileId(cat), http] },
     {
-      files: [{ path: '/image_urls/0', id: cat }],
+      files: [{ path: '/image_urls/0', id: cat, mentions: 1 }],
       urls: [{ path: '/image_urls/1', url: http }],
     },
   ],
@@ -41,27 +45,27 @@ const found: [what: string, input: Record<string, unknown>, expected: Partial<Me
   [
     'deep inside',
     { a: [{ b: { mask_url: fileId(dog) } }] },
-    { files: [{ path: '/a/0/b/mask_url', id: dog }] },
+    { files: [{ path: '/a/0/b/mask_url', id: dog, mentions: 1 }] },
   ],
   [
     'behind names that a pointer has to escape',
     { 'a/b~c': { mask_url: fileId(dog) } },
-    { files: [{ path: '/a~1b~0c/mask_url', id: dog }] },
+    { files: [{ path: '/a~1b~0c/mask_url', id: dog, mentions: 1 }] },
   ],
   [
     'a list in a list',
     { image_urls: [[fileId(cat)], [fileId(dog)]] },
     {
       files: [
-        { path: '/image_urls/0/0', id: cat },
-        { path: '/image_urls/1/0', id: dog },
+        { path: '/image_urls/0/0', id: cat, mentions: 1 },
+        { path: '/image_urls/1/0', id: dog, mentions: 1 },
       ],
     },
   ],
   [
     'a file named twice, once',
     { image_url: fileId(cat), end_image_url: fileId(cat) },
-    { files: [{ path: '/image_url', id: cat }] },
+    { files: [{ path: '/image_url', id: cat, mentions: 2 }] },
   ],
   [
     'two addresses that are alike, twice',

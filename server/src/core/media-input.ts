@@ -18,7 +18,7 @@ export const sampleForm = /^sandbox:(photo|film|voice)(?:=(\d{1,6}))?$/;
 
 export interface MediaInputs {
   /** UUIDs of uploaded files, without repeats, with the path of the first field that names them. */
-  files: { path: string; id: string }[];
+  files: { path: string; id: string; mentions: number }[];
   /** Addresses, with the path of their field. */
   urls: { path: string; url: string }[];
 }
@@ -55,7 +55,8 @@ function visit(value: unknown, path: string, isMedia: boolean, found: MediaInput
 
 /** To be asked after each: what is noted is searched again with every file, so it stays short. */
 export function isTooMuch({ files, urls }: MediaInputs): boolean {
-  return files.length + urls.length > mediaInputsMax;
+  const mentions = files.reduce((sum, file) => sum + file.mentions, 0);
+  return mentions + urls.length > mediaInputsMax;
 }
 
 const tooMuch = `names more than ${mediaInputsMax} files and addresses`;
@@ -64,7 +65,9 @@ const tooMuch = `names more than ${mediaInputsMax} files and addresses`;
 export function noteMedia(value: string, path: string, found: MediaInputs): boolean {
   const file = parseFileId(value);
   if (file !== null) {
-    if (!found.files.some(({ id }) => id === file)) found.files.push({ path, id: file });
+    const known = found.files.find(({ id }) => id === file);
+    if (known) known.mentions++;
+    else found.files.push({ path, id: file, mentions: 1 });
     return true;
   }
   if (/^https?:/i.test(value)) {

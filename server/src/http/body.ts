@@ -55,15 +55,12 @@ async function readJsonBody(
   if (Number(length) > maxBytes) throw tooLarge(maxBytes);
   const stream = (req.body as Readable | undefined) ?? req.raw;
   const { account_id } = req.caller;
-  let held = 0;
   // What was made of the body lives as long as its call.
-  reply.raw.once('close', () => deps.bodies.give(account_id, held));
+  const hold = holder(req, reply, deps);
   return reading(account_id, deps, () =>
-    collect(stream, deps.settings.times.bodyMs, maxBytes, (bytes) => {
-      if (!deps.bodies.take(account_id, bytes)) return tooMuchHeld(account_id, bytes, deps);
-      held += bytes;
-      return null;
-    }),
+    collect(stream, deps.settings.times.bodyMs, maxBytes, (bytes) =>
+      hold(bytes) ? null : tooMuchHeld(account_id, bytes, deps),
+    ),
   );
 }
 
@@ -83,9 +80,21 @@ export async function reading(
 
 /** Counts bytes that a call will hold beside its body, until the call is over. */
 export function holdBytes(bytes: number, req: Keyed, reply: FastifyReply, deps: HttpDeps): void {
+  if (!holder(req, reply, deps)(bytes)) throw tooMuchHeld(req.caller.account_id, bytes, deps);
+}
+
+/** Takes bytes until the call is over; false: there is no room for them. */
+function holder(req: Keyed, { raw }: FastifyReply, { bodies }: HttpDeps) {
   const { account_id } = req.caller;
-  if (!deps.bodies.take(account_id, bytes)) throw tooMuchHeld(account_id, bytes, deps);
-  reply.raw.once('close', () => deps.bodies.give(account_id, bytes));
+  let held = 0;
+  raw.once('close', () => bodies.give(account_id, held));
+  return (bytes: number): boolean => {
+    // Nothing would give back what a caller takes who has left meanwhile.
+    if (raw.destroyed) return true;
+    if (!bodies.take(account_id, bytes)) return false;
+    held += bytes;
+    return true;
+  };
 }
 
 function tooLarge(maxBytes: number): ApiError {

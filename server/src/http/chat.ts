@@ -2,6 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { badMessages, demandModalities, parseChat, type Chat } from '../core/chat.ts';
 import { chatMedia } from '../core/chat-media.ts';
+import { parseFileId } from '../core/id.ts';
+import type { MediaInputs } from '../core/media-input.ts';
 import type { Model } from '../core/catalog.ts';
 import { chunksFromCompletion, isUnfinished } from '../core/completion.ts';
 import { ApiError } from '../core/errors.ts';
@@ -105,7 +107,9 @@ async function chatFiles(
   const files = await gatherFiles(media, account_id, deps);
   if (files === null) throw badMessages('messages', 'name a file that is no longer kept');
   if (Object.keys(files).length > 0 && deps.storage.isAway()) throw new StorageAway();
-  const bytes = Object.values(files).reduce((sum, { size }) => sum + size, 0);
+  const bytes = Object.entries(files)
+    .map(([value, { size }]) => size * mentionsOf(value, media))
+    .reduce((sum, each) => sum + each, 0);
   if (bytes > chatFilesMaxBytes) {
     const most = chatFilesMaxBytes / 1024 / 1024;
     throw badMessages('messages', `name more than ${most} MiB of files; send smaller images`);
@@ -113,6 +117,13 @@ async function chatFiles(
   // As base64 each is a third larger.
   if (bytes > 0) holdBytes(Math.ceil((bytes * 4) / 3), req, reply, deps);
   return files;
+}
+
+/** Each mention goes out as data of its own. */
+function mentionsOf(value: string, { files, urls }: MediaInputs): number {
+  const id = parseFileId(value);
+  const file = files.find((each) => each.id === id);
+  return file?.mentions ?? urls.filter(({ url }) => url === value).length;
 }
 
 function textModel(id: string, deps: HttpDeps): Model {
@@ -227,6 +238,7 @@ async function take(
     max_tokens,
     keep: key !== null,
     isAwaited: () => key !== null || !reply.raw.destroyed,
+    hasLeft: () => reply.raw.destroyed,
     created,
   };
   return { replayed: false, run };

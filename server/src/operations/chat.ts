@@ -46,6 +46,8 @@ export interface ChatRun {
   keep: boolean;
   /** Somebody still waits for the reply. */
   isAwaited: () => boolean;
+  /** Whether the caller has left; a reply that is kept can still be fetched. */
+  hasLeft: () => boolean;
   /** Unix seconds, for the reply. */
   created: number;
 }
@@ -183,7 +185,7 @@ function unfinishedEnd(run: ChatRun, { reason }: AbortSignal, gatherer: Gatherer
   if (reason instanceof CallerLeft) return 'given_up';
   if (!(reason instanceof TimeIsUp)) return 'broken';
   // A caller who waited all the time for nothing pays nothing.
-  const isInVain = run.isAwaited() && deliveredText(gatherer.completion()) === '';
+  const isInVain = !run.hasLeft() && deliveredText(gatherer.completion()) === '';
   return isInVain ? 'broken' : 'given_up';
 }
 
@@ -229,7 +231,7 @@ interface RoutedRun extends ChatRun {
 }
 
 const leftBefore: ChatOutcome = {
-  outcome: 'unknown',
+  outcome: 'not_accepted',
   message: 'the caller left before anything was sent',
 };
 
@@ -268,7 +270,10 @@ async function call(
       if (outcome.outcome === 'unknown') {
         if (route === wanted.routes.at(-1) || !goesOn(route, outcome.answer, 'next')) return called;
         const seconds = (performance.now() - began) / 1000;
-        await insertLeft(deps.db, { ...leftOf(run), message: cause, seconds });
+        const left = { ...leftOf(run), message: cause, seconds };
+        // What it may have cost has to stand somewhere before another one is called.
+        if (!(await isWritten(insertLeft(deps.db, left)))) return called;
+        called = undefined;
         break;
       }
       if (key === null || !isOfKey(outcome)) break;
@@ -277,6 +282,13 @@ async function call(
     } while (key !== null);
   }
   return called!;
+}
+
+async function isWritten(write: Promise<unknown>): Promise<boolean> {
+  return write.then(
+    () => true,
+    () => false,
+  );
 }
 
 function leftOf({ request_id, chat, route: { upstream, model }, key }: RoutedRun) {
@@ -294,8 +306,10 @@ async function callAt(
 ): Promise<ChatOutcome> {
   const { request_id, chat, max_tokens, route } = run;
   const body = { ...chat.body, max_tokens };
-  // The first byte of a whole reply is its last: how soon that comes tells nothing.
-  const patience = streamed ? patienceOf(route) : null;
+  // The first byte of a whole reply is its last: how soon that comes tells nothing. Behind the last
+  // route nobody is faster, and what is let go there is billed to nobody but the operator.
+  const isLast = route === run.routes.at(-1);
+  const patience = streamed && !isLast ? patienceOf(route) : null;
   try {
     signal.throwIfAborted();
     const upstream = byKey(upstreams.get(route.upstream), run.key);
@@ -384,20 +398,20 @@ const oversized = {
 
 /** How a call without a reply ended that an outside service bills all the same; else null. */
 function billedEnd(
-  { model, isAwaited }: RoutedRun,
+  { model, hasLeft }: RoutedRun,
   outcome: ChatOutcome,
   reason: unknown,
 ): 'given_up' | 'oversized' | null {
   // What was not taken, or not even sent, is billed by nobody.
-  if (model.on_disconnect !== 'finish' || outcome.outcome !== 'unknown' || outcome === leftBefore)
-    return null;
+  if (model.on_disconnect !== 'finish' || outcome.outcome !== 'unknown') return null;
   if (outcome.answer === 'oversized') return 'oversized';
-  const isLeft = reason instanceof CallerLeft || (reason instanceof TimeIsUp && !isAwaited());
+  const isLeft = reason instanceof CallerLeft || (reason instanceof TimeIsUp && hasLeft());
   // The service works on.
   return isLeft ? 'given_up' : null;
 }
 
 function publicText(outcome: ChatOutcome): string {
+  if (outcome === leftBefore) return 'The caller left before the model was called.';
   if (outcome.outcome === 'rejected') return outcome.message;
   return outcome.outcome === 'not_accepted'
     ? 'The model had no capacity.'

@@ -141,3 +141,49 @@ describe('is refused in words of its own, costs nothing and is not sent', () => 
     });
   }
 });
+
+describe('the bytes that a chat holds beside its body', () => {
+  const KiB = 1024;
+  const picture = Buffer.concat([tinyPng, Buffer.alloc(2_500 * KiB)]);
+
+  test('count each mention of a file, and are given back where the caller left before', async () => {
+    const asked = Promise.withResolvers<void>();
+    const found = Promise.withResolvers<string[]>();
+    const small = await startService({
+      catalog: fakeCatalog.replaceAll('upstream_model: chat', 'upstream_model: gpt-fake'),
+      upstreams: [stand.upstream],
+      // An account's share is a quarter.
+      env: { FAREBOX_BODIES_MAX_BYTES: String(16_384 * KiB) },
+      lookup: () => (asked.resolve(), found.promise),
+    });
+    try {
+      const { key } = await small.account();
+      const headers = { 'content-type': 'image/png' };
+      const uploaded = await small.call('POST', '/v1/files', { key, raw: picture, headers });
+      assert.equal(uploaded.status, 201, uploaded.text);
+      const file = image(uploaded.body.file_id);
+      const ask = (parts: unknown[], signal?: AbortSignal) => {
+        const messages = [{ role: 'user', content: [{ type: 'text', text: 'hi' }, ...parts] }];
+        const body = { model: 'fake/chat', max_tokens: 10, messages };
+        return small.call('POST', '/v1/chat/completions', { key, body, ...(signal && { signal }) });
+      };
+
+      const left = new AbortController();
+      const gone = assert.rejects(ask([file, image('https://slow-names.com/a.png')], left.signal));
+      await asked.promise;
+      left.abort();
+      await gone;
+      for (let i = 0; i < 3; i++) await small.call('GET', '/v1/balance', { key });
+      found.resolve(['93.184.216.34']);
+
+      assert.equal((await ask([file])).status, 200, 'nothing is held for who left');
+      const twice = await ask([file, file]);
+      assert.equal(twice.status, 429, 'each mention goes out as data of its own');
+      assert.equal((await ask([file])).status, 200);
+      await small.audit();
+    } finally {
+      found.resolve([]);
+      await small.stop();
+    }
+  });
+});

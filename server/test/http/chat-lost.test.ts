@@ -163,6 +163,23 @@ describe('first_byte_seconds', () => {
     assert.equal((await left(request_id)).length, 1);
   });
 
+  test('lets nothing go at the last upstream, whose work is billed', async () => {
+    const times: unknown[] = [];
+    fake.behave.chat = ({ signal, first_byte_seconds }) => {
+      times.push(first_byte_seconds);
+      return new Promise<ChatOutcome>((resolve) => {
+        signal.addEventListener('abort', () => resolve(lost('given up')));
+      });
+    };
+    other.behave.chat = ({ first_byte_seconds }) => {
+      times.push(first_byte_seconds);
+      return { outcome: 'stream', chunks: chunks() };
+    };
+    const { status, text } = await say('lost/quick', true);
+    assert.equal(status, 200, text);
+    assert.deepEqual(times, [1, undefined]);
+  });
+
   test('does not bound a reply that is not streamed, whose first byte is its last', async () => {
     let isOver = false;
     fake.behave.chat = ({ signal, first_byte_seconds }) => {
