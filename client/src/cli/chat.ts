@@ -59,7 +59,7 @@ export async function chat(
   const words = first === undefined ? [] : [first, ...rest];
   const named = models.some(({ id }) => id === first);
   if (named) words.shift();
-  else if (first !== undefined) refuseNoModel(first, all, models);
+  else if (first !== undefined && looksLikeModel(first, all)) throw noTextModel(first, all);
   const talk: Talk = {
     client,
     models,
@@ -82,19 +82,32 @@ export async function chat(
   else await converse(talk);
 }
 
-/** The id of any model, and a single word with a slash, is meant as one, not as a message. */
-function refuseNoModel(text: string, all: Model[], models: Model[]): void {
+/**
+ * The id of any model, a single word with a slash, and one such as gpt-5.5 is meant as a model, not
+ * as a message.
+ */
+function looksLikeModel(text: string, all: Model[]): boolean {
+  if (all.some(({ id }) => id === text)) return true;
+  return /^[^\s/]+(\/[^\s/]+)+$/.test(text) || /^(?=\S*\d)[a-z][^\s-]*(-[^\s-]+)+$/i.test(text);
+}
+
+/** Throws unless the service offers it for chats. */
+export async function demandTextModel(client: Farebox, id: string): Promise<void> {
+  const all = await client.models.list();
+  if (!all.some((each) => each.id === id && each.kind === 'text')) throw noTextModel(id, all);
+}
+
+function noTextModel(text: string, all: Model[]): Stop {
   const other = all.find(({ id }) => id === text);
   if (other) {
     const makes = other.kind === 'image' ? 'images' : other.kind;
-    throw usage(`${text} is no text model: it makes ${makes}.`, `Use \`fare run ${text}\`.`);
+    return usage(`${text} is no text model: it makes ${makes}.`, `Use \`fare run ${text}\`.`);
   }
-  if (!/^[^\s/]+(\/[^\s/]+)+$/.test(text)) return;
   const near = nearest(
     text,
-    models.map(({ id }) => id),
+    all.filter(({ kind }) => kind === 'text').map(({ id }) => id),
   );
-  throw new Stop(
+  return new Stop(
     exits.usage,
     'unknown_model',
     `There is no text model ${text}.`,

@@ -1,4 +1,6 @@
 import { formatUsd, parseUsd } from '../index.ts';
+import { open } from './account.ts';
+import { demandTextModel } from './chat.ts';
 import { usage } from './exits.ts';
 import type { Context } from './program.ts';
 import {
@@ -15,7 +17,7 @@ type Name = 'ask_above_usd' | 'max_usd' | 'chat_model';
 const names: Name[] = ['ask_above_usd', 'max_usd', 'chat_model'];
 
 export async function settings(
-  { json }: Context,
+  { json, quiet }: Context,
   name: string | undefined,
   value: string | undefined,
 ): Promise<void> {
@@ -29,6 +31,7 @@ export async function settings(
     return;
   }
   const changed: Settings = { ...kept };
+  if (field === 'chat_model' && value !== 'none') await demandTextModel(open({ quiet }), value);
   if (value === 'none') delete changed[field];
   else changed[field] = field === 'chat_model' ? value : amountOf(value);
   writeSettings(changed);

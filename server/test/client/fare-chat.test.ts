@@ -105,6 +105,18 @@ describe('fare chat', () => {
     assert.equal(service.fake.chats.length, 0);
   });
 
+  test('what looks like a model and is none is neither kept nor said to another one', async () => {
+    refused(await home.run(['settings', 'chat-model', 'nope/x']), 2, /no text model nope\/x/);
+    refused(await home.run(['settings', 'chat-model', 'fake-image']), 2, /makes images/);
+    assert.equal(well(await home.run(['settings', 'chat-model'])).stdout, 'none\n');
+    refused(await home.run(['chat', 'gpt-5.5', 'hi']), 2, /no text model gpt-5\.5/);
+    assert.equal(service.fake.chats.length, 0);
+    for (const words of [['Well-known', 'facts?'], ['5-minute', 'eggs'], ['gpt-5.5 is what?']]) {
+      well(await home.run(['chat', ...words]));
+      assert.deepEqual(sent().messages, [{ role: 'user', content: words.join(' ') }]);
+    }
+  });
+
   test('a model of another kind is refused, not sent to the usual one as a word', async () => {
     refused(
       await home.run(['chat', 'fake-image', 'Hi']),
