@@ -3,7 +3,8 @@ import { describe, test } from 'node:test';
 import { chargeableUsage, type Bill, type DeliveryEnd } from './chat-bill.ts';
 import { boundTokens, estimatePromptTokens } from './tokens.ts';
 
-const chat = { body: { messages: [{ role: 'user', content: 'How many legs has a cat?' }] } };
+const body = { messages: [{ role: 'user', content: 'How many legs has a cat?' }] };
+const chat = { body, files: {} };
 const model = {
   context_tokens: 8_000,
   image_tokens: 4_096,
@@ -158,11 +159,28 @@ describe('chargeableUsage', () => {
     const seen = { ...model, context_tokens: 100_000 };
     const said = completion({ content: text });
     const left = { completion: said, end: 'given_up' } as const;
-    const bill = chargeableUsage({ body }, max_tokens, seen, left);
-    const whole = chargeableUsage({ body }, max_tokens, seen, { completion: said, end: 'whole' });
+    const bill = chargeableUsage({ body, files: {} }, max_tokens, seen, left);
+    const whole = chargeableUsage({ body, files: {} }, max_tokens, seen, {
+      completion: said,
+      end: 'whole',
+    });
     assert.ok(bill!.prompt_tokens >= 3 * 4_096, String(bill!.prompt_tokens));
     assert.ok(bill!.prompt_tokens <= estimatePromptTokens(body, 100_000));
     assert.ok(whole!.prompt_tokens < 3 * 100, String(whole!.prompt_tokens));
+  });
+
+  test('uploaded sound costs its size, not its name', () => {
+    const data = `file_${'0'.repeat(32)}`;
+    const content = [{ type: 'input_audio', input_audio: { data, format: 'wav' } }];
+    const body = { messages: [{ role: 'user', content }] };
+    const prompt = { body, files: { [data]: { size: 3 * 2 ** 20 } } };
+    const seen = { ...model, context_tokens: 1_000_000 };
+    const promptOf = (row: Parameters<typeof chargeableUsage>[2], end: DeliveryEnd) =>
+      chargeableUsage(prompt, max_tokens, row, { completion: completion({ content: text }), end })!
+        .prompt_tokens;
+    assert.ok(promptOf({ ...seen, on_disconnect: 'finish' }, 'whole') > 2 ** 17);
+    assert.ok(promptOf(seen, 'given_up') > 2 ** 17);
+    assert.equal(promptOf(seen, 'whole'), 3 + 2 ** 10);
   });
 
   test('a reply without choices is an empty one that a caller did not wait for', () => {

@@ -8,6 +8,7 @@ import {
   countRule,
   countTokens,
   unfinishedRule,
+  type StoredSizes,
 } from './tokens.ts';
 
 /** What came of a chat call: the completion as far as it got, and how it ended. */
@@ -28,6 +29,9 @@ export interface Bill {
   completion_tokens: number;
 }
 
+/** The body of the call, and the files that it names. */
+type Said = Pick<Chat, 'body'> & { files: StoredSizes };
+
 type Billed = Pick<Model, 'context_tokens' | 'image_tokens' | 'on_disconnect' | 'hidden_tokens'>;
 
 /**
@@ -40,7 +44,7 @@ type Billed = Pick<Model, 'context_tokens' | 'image_tokens' | 'on_disconnect' | 
  * prompt.
  */
 export function chargeableUsage(
-  chat: Pick<Chat, 'body'>,
+  chat: Said,
   max_tokens: number,
   model: Billed,
   { completion, end }: Delivered,
@@ -69,14 +73,14 @@ export function chargeableUsage(
 }
 
 function promptTokens(
-  { body }: Pick<Chat, 'body'>,
+  { body, files }: Said,
   model: Billed,
   end: DeliveryEnd,
   isBound: boolean,
 ): number {
-  if (isBound) return boundPromptTokens(body, model);
+  if (isBound) return boundPromptTokens({ ...body, files }, model);
   const rule = end === 'whole' ? countRule : { ...unfinishedRule, per_image: model.image_tokens };
-  return countPromptTokens(body, model.context_tokens, rule);
+  return countPromptTokens({ ...body, files }, model.context_tokens, rule);
 }
 
 function boundCompletion(text: string, max_tokens: number, { hidden_tokens }: Billed): number {

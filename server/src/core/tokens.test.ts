@@ -14,6 +14,8 @@ const user = (content: unknown) => ({ messages: [{ role: 'user', content }] });
 const estimate = (prompt: Parameters<typeof estimatePromptTokens>[0]) =>
   estimatePromptTokens(prompt, window);
 const frame = boundRule.fixed + boundRule.per_message;
+const sound = (data: string) => ({ type: 'input_audio', input_audio: { data, format: 'wav' } });
+const named = sound(`file_${'0'.repeat(32)}`);
 const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(9e4)}` } };
 
 describe('boundTokens', () => {
@@ -121,6 +123,18 @@ describe('estimatePromptTokens', () => {
     [
       'sound',
       user([{ type: 'input_audio', input_audio: { data: 'A'.repeat(3_200) } }]),
+      frame + 100,
+    ],
+    [
+      'an uploaded sound, by its size as base64',
+      { ...user([named, named]), files: { [named.input_audio.data]: { size: 2_400 } } },
+      frame + 200,
+    ],
+    ['an uploaded sound of unknown size: the whole window', user([named]), window],
+    ['sound at an address: the whole window', user([sound('https://a.example/b.mp3')]), window],
+    [
+      'sound in a data: address',
+      user([sound(`data:audio/wav;base64,${'A'.repeat(3_178)}`)]),
       frame + 100,
     ],
     ['a file: the whole window', user([{ type: 'file', file: { file_id: 'f' } }]), window],

@@ -1,3 +1,4 @@
+import { isBase64 } from '../lib/base64.ts';
 import { isObject } from '../lib/json.ts';
 
 /**
@@ -46,7 +47,7 @@ export interface TokenRule {
    * a second.
    */
   audio_chars_per_token: number;
-  /** A part whose tokens nobody can know beforehand: a PDF, a type from the future. */
+  /** A part whose tokens nobody can know beforehand: a PDF, sound at an address. */
   per_unknown: number;
 }
 
@@ -88,10 +89,15 @@ export interface Prompt {
   tools?: unknown;
   functions?: unknown;
   response_format?: unknown;
+  /** Uploads and outputs that stand in for their bytes, by the value that names them. */
+  files?: StoredSizes;
 }
+
+export type StoredSizes = Readonly<Record<string, { size: number }>>;
 
 interface Counter {
   rule: TokenRule;
+  files: StoredSizes;
   text(text: string, enough: number): number;
 }
 
@@ -156,7 +162,8 @@ export function boundTokens(text: string, enough: number = Infinity): number {
   return Math.ceil(thirds / 3);
 }
 
-function promptTokens(prompt: Prompt, context_tokens: number, counter: Counter): number {
+function promptTokens(prompt: Prompt, context_tokens: number, by: Omit<Counter, 'files'>): number {
+  const counter = { ...by, files: prompt.files ?? {} };
   let total = counter.rule.fixed + toolTokens(prompt, counter, context_tokens);
   for (const message of prompt.messages) {
     if (total >= context_tokens) return context_tokens;
@@ -212,13 +219,19 @@ function partTokens(part: unknown, counter: Counter, enough: number): number {
     case 'image_url':
       return rule.per_image;
     case 'input_audio': {
-      const data = isObject(part.input_audio) ? part.input_audio.data : undefined;
-      if (typeof data !== 'string') return rule.per_unknown;
-      return Math.ceil(data.length / rule.audio_chars_per_token);
+      const chars = isObject(part.input_audio) ? audioChars(part.input_audio.data, counter) : null;
+      return chars === null ? rule.per_unknown : Math.ceil(chars / rule.audio_chars_per_token);
     }
     default:
       return rule.per_unknown;
   }
+}
+
+/** Characters of base64 that the model is given; null where nobody knows how much it will be. */
+function audioChars(data: unknown, { files }: Counter): number | null {
+  if (typeof data !== 'string') return null;
+  if (Object.hasOwn(files, data)) return 4 * Math.ceil(files[data]!.size / 3);
+  return /^data:/i.test(data) || isBase64(data) ? data.length : null;
 }
 
 function jsonTokens(value: unknown, counter: Counter, enough: number): number {

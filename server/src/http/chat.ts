@@ -11,7 +11,7 @@ import { fingerprint, idempotencyKey } from '../core/fingerprint.ts';
 import { price, type Quote } from '../core/price.ts';
 import { quoteToJson, shownQuote } from '../core/quote-json.ts';
 import { isFinal } from '../core/request.ts';
-import { boundPromptTokens } from '../core/tokens.ts';
+import { boundPromptTokens, type StoredSizes } from '../core/tokens.ts';
 import { headerValues } from '../lib/headers.ts';
 import { newId } from '../lib/id.ts';
 import { openEventStream, type EventStream } from '../lib/sse.ts';
@@ -78,9 +78,8 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
   const leave = req.viewer && deps.viewers.join(req.viewer, () => reply.raw.destroy());
   try {
     for (;;) {
-      const taken = await take(req, reply, wanted, body, model, key, deps);
-      if (!taken.replayed)
-        return await held(begin(req, reply, { ...taken.run, files }, deps), deps.chats);
+      const taken = await take(req, reply, { wanted, files }, body, model, key, deps);
+      if (!taken.replayed) return await held(begin(req, reply, taken.run, deps), deps.chats);
       const kept = await keptCompletion(taken.request_id, deps);
       // The first call failed meanwhile and freed its key: this one takes its place.
       if (kept === null) continue;
@@ -146,12 +145,13 @@ function textModel(id: string, deps: HttpDeps): Model {
  */
 export function ceiling(
   wanted: Chat,
+  files: StoredSizes,
   model: Model,
   { price_ppm }: Pick<Caller, 'price_ppm'>,
 ): { max_tokens: number; quote: Quote } {
   const max_tokens = Math.min(wanted.max_tokens ?? maxTokensDefault, model.max_output_tokens);
   const { context_tokens, refuse_longer_prompts } = model;
-  const counted = boundPromptTokens(wanted.body, model, context_tokens + 1);
+  const counted = boundPromptTokens({ ...wanted.body, files }, model, context_tokens + 1);
   if (refuse_longer_prompts && counted > context_tokens) throw tooLong(model);
   const input_tokens = Math.min(counted, context_tokens);
   return {
@@ -167,31 +167,39 @@ function tooLong({ id, context_tokens }: Model): ApiError {
   );
 }
 
+/** Sizes of the files that a call names, for its price. Empty if one of them is not kept. */
+export async function namedFiles(
+  { messages }: Chat,
+  { account_id }: Pick<Caller, 'account_id'>,
+  deps: HttpDeps,
+): Promise<StoredSizes> {
+  return (await gatherFiles(chatMedia(messages), account_id, deps)) ?? {};
+}
+
 /** What would be reserved for a chat call, without making it. */
 export async function quoteCall(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const wanted = parseChat(await readObject(req, reply, chatMaxBytes, deps));
   const model = textModel(wanted.model, deps);
   demandModel(req.caller, model.id, 'model');
   demandModalities(wanted.messages, model, deps.catalog().models.values());
-  const { max_tokens, quote } = ceiling(wanted, model, req.caller);
+  const files = await namedFiles(wanted, req.caller, deps);
+  const { max_tokens, quote } = ceiling(wanted, files, model, req.caller);
   return { model_id: model.id, max_tokens, ...shownQuote(quoteToJson(quote)) };
 }
 
-type Taken =
-  | { replayed: true; request_id: string }
-  | { replayed: false; run: Omit<chat.ChatRun, 'files'> };
+type Taken = { replayed: true; request_id: string } | { replayed: false; run: chat.ChatRun };
 
 /** Reserves the most that the call can cost. */
 async function take(
   req: Keyed,
   reply: FastifyReply,
-  wanted: Chat,
+  { wanted, files }: { wanted: Chat; files: Record<string, InputFile> },
   body: Json,
   model: Model,
   key: string | null,
   deps: HttpDeps,
 ): Promise<Taken> {
-  const { max_tokens, quote } = ceiling(wanted, model, req.caller);
+  const { max_tokens, quote } = ceiling(wanted, files, model, req.caller);
   const { key_id, account_id, monthly_limit_usd_micro } = req.caller;
   const { routes, refusal } = await place(model, account_id, deps);
   const request_id = newId();
@@ -232,6 +240,7 @@ async function take(
     account_id,
     key_id,
     chat: wanted,
+    files,
     model,
     routes,
     quote,

@@ -1,12 +1,13 @@
 import type { FastifyReply } from 'fastify';
+import type { Model } from '../core/catalog.ts';
 import { parseChat } from '../core/chat.ts';
 import { ApiError } from '../core/errors.ts';
 import { unknownInputs, withoutNulls } from '../core/model-input.ts';
-import { price } from '../core/price.ts';
+import { price, type Quote } from '../core/price.ts';
 import { quoteToJson, shownQuote, withUnknown } from '../core/quote-json.ts';
 import { demandModel } from './auth.ts';
 import { chatMaxBytes, readObject } from './body.ts';
-import { ceiling } from './chat.ts';
+import { ceiling, namedFiles } from './chat.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { findModel } from './models.ts';
 
@@ -25,9 +26,19 @@ export async function estimate(req: Keyed, reply: FastifyReply, deps: HttpDeps):
   const given = withoutNulls(input as Record<string, unknown>);
   const asked = model.kind === 'text' && Object.hasOwn(given, 'messages');
   const priced = asked
-    ? ceiling(parseChat({ ...input, model: model.id }), model, req.caller).quote
+    ? await chatQuote({ ...input, model: model.id }, model, req, deps)
     : price(model, given, req.caller.price_ppm);
   const unknown = model.kind === 'text' ? [] : unknownInputs(model, given);
   const { price_usd_micro, ...quote } = shownQuote(withUnknown(quoteToJson(priced), unknown));
   return { model_id: model.id, kind: model.kind, price_usd_micro, ...quote };
+}
+
+async function chatQuote(
+  input: unknown,
+  model: Model,
+  { caller }: Keyed,
+  deps: HttpDeps,
+): Promise<Quote> {
+  const wanted = parseChat(input);
+  return ceiling(wanted, await namedFiles(wanted, caller, deps), model, caller).quote;
 }

@@ -4,6 +4,7 @@ import { tinyPng } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { fakeCatalog, startService, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';
+import { replyOf } from '../upstreams/fakes/openai-chat.ts';
 import { openStand, type Stand } from '../upstreams/openai-kit.ts';
 
 /** Uploads and outputs in the messages of a chat with an upstream that has no files of ours. */
@@ -99,6 +100,40 @@ describe('another uploaded file reaches the model as data', () => {
     const reply = await service.call('POST', '/v1/chat/completions', call);
     assertRefused(reply, 'bad_messages');
     assert.equal(stand.fake.chat.asked.length, asked);
+  });
+});
+
+describe('sound that is named is reserved', () => {
+  const priced = async (data: string) => {
+    const part = { type: 'input_audio', input_audio: { data, format: 'wav' } };
+    const messages = [{ role: 'user', content: [part] }];
+    const body = { model_id: 'fake/chat', input: { messages, max_tokens: 10 } };
+    const estimated = await service.call('POST', '/v1/estimate', { key: account.key, body });
+    assert.equal(estimated.status, 200, estimated.text);
+    const reply = await chat([], { messages });
+    assert.equal(reply.status, 200, reply.text);
+    const id = reply.body.id.replace('chatcmpl-', '');
+    const card = await service.call('GET', `/v1/requests/${id}`, { key: account.key });
+    assert.equal(card.body.quoted_usd_micro, estimated.body.price_usd_micro);
+    return { quoted: Number(card.body.quoted_usd_micro), reply };
+  };
+  const wav = Buffer.alloc(3 * 2 ** 19);
+  wav.write('RIFF', 0);
+  wav.writeUInt32LE(wav.length - 8, 4);
+  wav.write('WAVEfmt ', 8);
+
+  test('by the size of the upload, as the same sound in base64', async () => {
+    const id = await upload(wav, 'audio/wav');
+    const usage = { prompt_tokens: 60_000, completion_tokens: 5 };
+    stand.fake.chat.script({ json: replyOf({ usage }) });
+    const { quoted, reply } = await priced(id);
+    assert.equal(reply.body.usage.cost_usd_micro, '60010');
+    assert.equal(quoted, (await priced(wav.toString('base64'))).quoted);
+  });
+
+  test('by the whole window where it stands at an address', async () => {
+    const { quoted } = await priced('https://93.184.216.34/a.wav');
+    assert.equal(quoted, 100_000 + 20);
   });
 });
 
