@@ -87,7 +87,8 @@ export function holdBytes(bytes: number, req: Keyed, reply: FastifyReply, deps: 
 function holder(req: Keyed, { raw }: FastifyReply, { bodies }: HttpDeps) {
   const { account_id } = req.caller;
   let held = 0;
-  raw.once('close', () => bodies.give(account_id, held));
+  const giveBack = () => bodies.give(account_id, held);
+  raw.once('close', () => void (req.work ?? Promise.resolve()).then(giveBack, giveBack));
   return (bytes: number): boolean => {
     // Nothing would give back what a caller takes who has left meanwhile.
     if (raw.destroyed) return true;

@@ -79,7 +79,10 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
   try {
     for (;;) {
       const taken = await take(req, reply, { wanted, files }, body, model, key, deps);
-      if (!taken.replayed) return await held(begin(req, reply, taken.run, deps), deps.chats);
+      if (!taken.replayed) {
+        req.work = held(begin(req, reply, taken.run, deps), deps.chats);
+        return await req.work;
+      }
       const kept = await keptCompletion(taken.request_id, deps);
       // The first call failed meanwhile and freed its key: this one takes its place.
       if (kept === null) continue;

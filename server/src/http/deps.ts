@@ -122,6 +122,8 @@ export type Keyed = FastifyRequest & {
   viewer: Viewer;
   /** Moves the call's place into the share of this account or person. */
   belongsTo: (owner: string) => void;
+  /** What goes on although its caller has left; until then its body is held. */
+  work?: Promise<unknown>;
   /** From now on it only waits: it makes room for a call that works. */
   rest: () => void;
   /** Of a poll: asked for while the key was judged. */

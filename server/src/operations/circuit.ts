@@ -84,9 +84,9 @@ export interface Told {
 
 interface Listener {
   startFailed(told: Told, noted: queue.Noted): void;
-  /** Each key is paused now, and so is the upstream or a model of it. */
   /** How a start failed could not be written down. */
   notNoted(upstream: string, err: unknown): void;
+  /** Each key is paused now, and so is the upstream or a model of it. */
   keysPaused(told: Told, noted: queue.Noted): void;
   /** `well`: what had rested, as models; an empty one is the upstream. */
   startSucceeded(route: Called, well: readonly string[]): void;

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { rawSql } from '../../src/lib/sql.ts';
 import type { ChatCall, ChatOutcome } from '../../src/upstreams/upstream.ts';
 import { completion } from '../kit/fake.ts';
+import { assertRefused } from '../kit/refusal.ts';
 import {
   fakeCatalog,
   shortChatRow,
@@ -175,6 +176,18 @@ describe('row says on_disconnect: finish', () => {
     held.answer(unreported);
     // 148 tokens at most for the prompt, two for "hi".
     assert.deepEqual(await settled(held), [152n, 'COMPLETED', null]);
+  });
+
+  test('what the caller sent is held until the upstream has answered', async () => {
+    const url = `data:image/png;base64,${'A'.repeat(9_000_000)}`;
+    const content = [{ type: 'image_url', image_url: { url } }];
+    const large = { ...finishes, messages: [{ role: 'user', content }] };
+    // An account's share of all bytes is 32 MiB.
+    const calls = [await left(large), await left(large), await left(large)];
+    assertRefused(await send(large), 'rate_limited');
+    for (const { answer } of calls) answer(reported);
+    assert.equal((await settled(calls[0]!)).at(1), 'COMPLETED');
+    await until('the bytes are given back', async () => (await send(large)).status === 200);
   });
 
   test('no other route is called for a caller who has left', async () => {
