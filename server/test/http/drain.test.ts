@@ -172,6 +172,19 @@ describe('a process', { concurrency: true }, () => {
     await assert.rejects(fetch(`${base}/livez`));
   });
 
+  test('takes calls for the first half of its drain, while balancers hear of the stop', async () => {
+    const { app, base } = await service.another({ FAREBOX_DRAIN_SECONDS: '6' });
+    const { key } = await service.account();
+    const submit = () => service.call('POST', '/v1/queue/fake/image', { key, base, body });
+    const body = { prompt: 'x' };
+    const stopped = app.stop(12_000);
+    for (const path of ['/livez', '/readyz'])
+      assert.equal((await service.call('GET', path, { base })).status, 503, path);
+    assert.equal((await submit()).status, 202);
+    await until('nothing new is taken', async () => (await submit()).status === 503);
+    await stopped;
+  });
+
   test('says on each connection with which reply it ends, also where the call began before the stop', async () => {
     const { app, base } = await service.another({ FAREBOX_DRAIN_SECONDS: '0.5' });
     const account = await service.account();
