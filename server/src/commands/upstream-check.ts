@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { catalogDir, dataDir } from '../config.ts';
 import { Refused } from '../operations/account.ts';
 import { act, commandLine } from '../operations/act.ts';
@@ -39,7 +40,7 @@ async function noteTaken(context: Context, looks: Look[]): Promise<void> {
     ...keys.filter((each) => each.taken).map(({ key }) => ({ name, key })),
   ]);
   const { config } = context;
-  const hasDatabase = config.DATABASE_URL !== null || existsSync(dataDir(config, 'postgres'));
+  const hasDatabase = config.DATABASE_URL !== null || existsSync(join(dataDir(config), 'postgres'));
   if (taken.length === 0 || !hasDatabase) return;
   await withDatabase(context, async (db) => {
     for (const { name, key } of taken) await noteKeyTaken(db, name, key);
