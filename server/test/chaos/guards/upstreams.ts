@@ -19,7 +19,12 @@ export const upstreams: Guard[] = [
   {
     guards: 'an answer that came is no reason for a second job',
     file: 'src/core/routing.ts',
-    edits: [['return answer === undefined || first_byte_seconds !== undefined;', 'return true;']],
+    edits: [
+      [
+        "return answer === undefined || (answer === 'slow' && first_byte_seconds !== undefined);",
+        'return true;',
+      ],
+    ],
     test: 'test/worker/lost.test.ts',
     name: 'goes nowhere else',
   },
@@ -33,21 +38,21 @@ export const upstreams: Guard[] = [
   {
     guards: 'a chat that goes on leaves what it may have cost written down',
     file: 'src/operations/chat.ts',
-    edits: [['await insertLeft(deps.db, {', 'void ({']],
+    edits: [['!(await isWritten(insertLeft(deps.db, left)))', 'left === null']],
     test: 'test/http/chat-lost.test.ts',
     name: 'goes on to the next upstream, is charged once',
   },
   {
     guards: 'a lost answer goes nowhere else where the row says wait',
     file: 'src/core/routing.ts',
-    edits: [["(on_lost ?? usual) === 'wait' || answer", 'answer']],
+    edits: [["if ((on_lost ?? usual) === 'wait') return false;", '']],
     test: 'test/http/chat-lost.test.ts',
     name: 'goes nowhere else where the row says wait',
   },
   {
     guards: 'a whole reply that thinks for long is not taken for a lost one',
     file: 'src/operations/chat.ts',
-    edits: [['streamed ? patienceOf(route) : null', 'patienceOf(route)']],
+    edits: [['streamed && !isLast ? patienceOf(route) : null', 'patienceOf(route)']],
     test: 'test/http/chat-lost.test.ts',
     name: 'does not bound a reply that is not streamed',
   },
@@ -103,7 +108,7 @@ export const upstreams: Guard[] = [
   {
     guards: 'a success ends the row of failures, whoever saw them',
     file: 'src/operations/circuit.ts',
-    edits: [['if (now < (known.get(model) ?? 0)) return;', 'if (known.size === 0) return;']],
+    edits: [['if (now < (known.get(model) ?? 0)) return [];', 'if (known.size === 0) return [];']],
     test: 'test/worker/circuit.test.ts',
     name: "are forgotten once another's model of the upstream went well",
   },
