@@ -274,6 +274,15 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['The model refused the input: {...}', 'Модель отклонила ввод: {1}'],
   ['The model had no capacity.', 'У модели не было свободных мест.'],
   ['The model gave no answer.', 'Модель не ответила.'],
+  ['The caller left before the model was called.', 'Вызвавший отключился до обращения к модели.'],
+  [
+    'The reply is larger than this server takes. The model had written it, so it was charged whole. Ask for fewer log probabilities, or for fewer tokens.',
+    'Ответ больше, чем принимает этот сервер. Модель его написала, поэтому он оплачен полностью. Запросите меньше вероятностей токенов или меньше токенов.',
+  ],
+  [
+    'This file is not to be found here, though its time is not over. Try again later; quote request_id if it stays.',
+    'Этого файла здесь нет, хотя срок его хранения не истёк. Повторите позже; если не поможет, сообщите request_id.',
+  ],
   ['The model broke off before any output.', 'Модель прервалась, ничего не ответив.'],
   [
     'This server stopped before the model had answered. Nothing was charged; send the request again.',
