@@ -177,8 +177,10 @@ export async function handedOver(call: Promise<Reply>, nowMs: number): Promise<R
 
 /** What a call ends with whose input could not be read; null for any other fault. */
 export function outcomeUnreadable(error: unknown): NotAccepted | Rejected | null {
-  if (error instanceof InputRefused)
-    return { outcome: 'rejected', message: error.message, param: error.param, unasked: true };
+  if (error instanceof InputRefused) {
+    const { message, param } = error;
+    return { outcome: 'rejected', message, ...(param && { param }), unasked: true };
+  }
   return error instanceof HandOverFailed ? error.outcome : null;
 }
 
