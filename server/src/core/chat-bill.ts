@@ -30,7 +30,7 @@ export interface Bill {
 }
 
 /** The body of the call, and the files that it names. */
-type Said = Pick<Chat, 'body'> & { files: StoredSizes };
+type Said = Pick<Chat, 'body'> & { files: StoredSizes; stream?: boolean };
 
 type Billed = Pick<Model, 'context_tokens' | 'image_tokens' | 'on_disconnect' | 'hidden_tokens'>;
 
@@ -73,13 +73,15 @@ export function chargeableUsage(
 }
 
 function promptTokens(
-  { body, files }: Said,
+  { body, files, stream }: Said,
   model: Billed,
   end: DeliveryEnd,
   isBound: boolean,
 ): number {
   if (isBound) return boundPromptTokens({ ...body, files }, model);
-  const rule = end === 'whole' ? countRule : { ...unfinishedRule, per_image: model.image_tokens };
+  // Only a stream can be broken off to make its pictures cheap.
+  const isWhole = end === 'whole' || stream === false;
+  const rule = isWhole ? countRule : { ...unfinishedRule, per_image: model.image_tokens };
   return countPromptTokens({ ...body, files }, model.context_tokens, rule);
 }
 

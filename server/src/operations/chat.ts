@@ -425,7 +425,8 @@ async function settle(
   delivered: Delivered,
   ended = false,
 ): Promise<Settled> {
-  const said = { body: run.chat.body, files: run.files };
+  const { body, stream } = run.chat;
+  const said = { body, files: run.files, stream };
   const bill = chargeableUsage(said, run.max_tokens, run.model, delivered);
   const whole = ended ? finished(delivered.completion) : delivered.completion;
   const base = endOf(run);
