@@ -135,7 +135,12 @@ export async function openBench(): Promise<Bench> {
       const earlier = (await newest(service, account))?.id;
       const user = key ?? tag;
       playing.set(user, played);
-      const got = await call(service, account, scene, bodyOf(scene, user), played, key);
+      const calling = call(service, account, scene, bodyOf(scene, user), played, key);
+      const got = await calling.catch((error: unknown) => {
+        // Who wanted to leave in the middle was refused before that.
+        if (played.calls > 0) throw error;
+        return { text: String(error), status: 503 };
+      });
       if (got.status === 503 && played.calls === 0) {
         // It rests after the failures of earlier scenes.
         await service.db.run(rawSql('delete from upstreams'));
@@ -282,7 +287,10 @@ async function call(
     const left = new AbortController();
     const begun = send('POST', path, { key: apiKey, body, headers, signal: left.signal });
     const gone = assert.rejects(begun);
-    await played.asked.promise;
+    const early = begun.then(({ status, text: said }) =>
+      assert.fail(`answered ${status} before the upstream was asked: ${said}`),
+    );
+    await Promise.race([played.asked.promise, early]);
     left.abort();
     await gone;
   } else {
