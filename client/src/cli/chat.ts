@@ -236,7 +236,7 @@ async function chargeOf(talk: Talk, left: Left | undefined): Promise<bigint | nu
 /** A clock that is a little ahead of the service's. */
 const clockSlackMs = 2_000;
 
-/** Of a call that was left before its first chunk: the newest of its model that is not known yet. */
+/** Finds a call that was left before its first chunk: the newest unknown one of its model. */
 async function idOf({ client, seen }: Talk, left: Left): Promise<string | null> {
   if (left.id !== undefined) return left.id;
   const newest = { model_id: left.model, from: new Date(left.began - clockSlackMs) };

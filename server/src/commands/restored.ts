@@ -46,7 +46,7 @@ const words: Partial<Record<Step, string>> = {
   abandon: 'end: the chat call is gone',
 };
 
-/** What a worker does with what is not finished. */
+/** A table of the steps that a worker would take, by upstream. */
 export function workLines({ work, to_notify, to_notify_later }: Unfinished): string[] {
   const cells = work.map(({ upstream, does, jobs, reserved_usd_micro }) => [
     upstream,

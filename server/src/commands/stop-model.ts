@@ -19,7 +19,7 @@ export async function resume(context: Context, id: string): Promise<void> {
   print(context, done, `${id} is sold again.`);
 }
 
-/** Of a row of the catalog files, whether its upstreams are set up or not. */
+/** Stops or resumes a row of the catalog files, also one whose upstreams are not set up. */
 async function change(
   context: Context,
   id: string,

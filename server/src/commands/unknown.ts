@@ -47,7 +47,7 @@ export async function list(context: Context, options: Selected & { limit: number
   print(context, { by_upstream, data }, lines.join('\n'));
 }
 
-/** What was found out, as options say it. */
+/** The outcome, as the options of the command line give it. */
 export interface FindingOptions {
   outcome: string;
   costUsd?: string;

@@ -90,7 +90,7 @@ export function inDoubt(
     order by request_id desc, attempt desc limit ${limit}`);
 }
 
-/** The same, resolved or not, or those that are resolved. */
+/** Every unknown outcome, or with `resolved` only the resolved ones. */
 function everInDoubt(db: Connection, filter: UnknownFilter): Promise<OutcomeId[]> {
   const { upstream, since, until = null, model = null, below, limit } = filter;
   const { request_id: id, attempt } = below ?? last;
