@@ -91,9 +91,12 @@ describe('one job for one key', () => {
   });
 
   test('many starts at once, over two sandboxes of one folder, are one job', async (t) => {
-    const { dir, sandbox } = await newSandbox(t);
+    const { dir, sandbox, close } = await openSandbox();
     const other = createSandbox({ dir, speed: Infinity });
-    t.after(() => other.close!());
+    t.after(async () => {
+      await other.close!();
+      await close();
+    });
     const both = [sandbox, other];
     const starts = Array.from({ length: 20 }, (_, i) =>
       start(both[i % 2]!, 'edit', { prompt: 'x', ...image }, { key: 'one', files: media.files }),

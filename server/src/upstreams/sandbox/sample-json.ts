@@ -56,9 +56,8 @@ function sample(given: unknown, place: Place, depth: number): unknown {
   if ('default' in schema) return schema.default;
   place.left -= Array.isArray(schema.allOf) ? schema.allOf.length : 0;
   const choice = choiceOf(schema, place, depth);
-  if (choice !== undefined) return sample(merged(schema, [choice], place.root), place, depth + 1);
-  if (Array.isArray(schema.allOf))
-    return sample(merged(schema, schema.allOf, place.root), place, depth + 1);
+  const parts = choice === undefined ? schema.allOf : [choice];
+  if (Array.isArray(parts)) return sample(merged(schema, parts, place), place, depth + 1);
   return ofType(typeOf(schema, depth), schema, place, depth);
 }
 
@@ -84,8 +83,7 @@ function objectOf(schema: Json, place: Place, depth: number): Json {
   const properties = isObject(schema.properties) ? schema.properties : {};
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   const all = Object.keys(properties);
-  // A large schema that is met again and again uses its budget up sooner.
-  place.left -= Math.floor((all.length + required.size) / 20);
+  spend(place, all.length + required.size);
   const fields = all.filter((field) => depth < optionalDepthMax || required.has(field));
   const entries: [string, unknown][] = [];
   for (const field of fields) {
@@ -93,6 +91,11 @@ function objectOf(schema: Json, place: Place, depth: number): Json {
     entries.push([field, within(place, properties[field], depth, field, place.nth)]);
   }
   return Object.fromEntries(entries);
+}
+
+/** A large schema that is met again and again uses its budget up sooner. */
+function spend(place: Place, fields: number): void {
+  place.left -= Math.floor(fields / 20);
 }
 
 function listOf(schema: Json, place: Place, depth: number): unknown[] {
@@ -186,17 +189,18 @@ function heightOf(given: unknown, root: unknown, look: { left: number }, depth: 
 function merged(
   { allOf: _a, anyOf: _b, oneOf: _c, ...own }: Json,
   parts: unknown[],
-  root: unknown,
-) {
+  place: Place,
+): Json {
   const whole: Json = {};
   const properties: Json = {};
   const required: unknown[] = [];
-  for (const part of [own, ...parts.map((each) => resolved(each, root))]) {
+  for (const part of [own, ...parts.map((each) => resolved(each, place.root))]) {
     if (!isObject(part)) continue;
     Object.assign(whole, part);
     Object.assign(properties, part.properties);
     if (Array.isArray(part.required)) for (const field of part.required) required.push(field);
   }
+  spend(place, Object.keys(properties).length + required.length);
   return { ...whole, properties, required };
 }
 
