@@ -270,7 +270,7 @@ describe('several keys, jobs', () => {
     await world.step(first);
     server.calls.length = 0;
     await world.step(first);
-    assert.equal(server.shown(), '', 'it was looked at while its key waits');
+    assert.doesNotMatch(server.shown(), /a/, 'it was polled while its key waits');
     await world.step(other);
     assert.equal(server.shown(), 'b');
   });
