@@ -14,13 +14,11 @@ import type { HttpDeps } from './http/deps.ts';
 import { falCalls } from './http/fal/routes.ts';
 import { openapiText } from './http/openapi.ts';
 import { createLive, type Live } from './http/live.ts';
-import { createQueueView } from './http/queue-view.ts';
 import { outside, routes } from './http/routes.ts';
 import { createServer } from './http/server.ts';
 import { usualTimes, type Times } from './http/times.ts';
 import { createViewers } from './http/viewers.ts';
 import { createWatch } from './http/watch.ts';
-import type { BatchBounds } from './lanes.ts';
 import { createBudget } from './lib/budget.ts';
 import { createLookup, ownAddresses, type Lookup } from './lib/fetch.ts';
 import type { Metrics } from './lib/metrics.ts';
@@ -28,6 +26,8 @@ import { seldomly } from './lib/seldom.ts';
 import type { Database } from './lib/sql.ts';
 import { movedSince } from './ledger/statement.ts';
 import { watchBalances } from './low-balance.ts';
+import type { BatchBounds } from './operations/batched.ts';
+import { createQueueView } from './operations/queue-view.ts';
 import { openParts, ownNames, type Parts } from './parts.ts';
 import type { CatalogStore } from './storage/catalog.ts';
 import type { Store } from './store.ts';
@@ -170,7 +170,7 @@ async function listen(server: FastifyInstance, host: string, wanted: number) {
 }
 
 function workerDeps(parts: Parts, config: Config, times: Times) {
-  const { db, storage, spool, upstreams, log, hints, lanes, links, metrics } = parts;
+  const { db, storage, spool, upstreams, log, hints, operations, links, metrics } = parts;
   return {
     db,
     storage,
@@ -180,7 +180,7 @@ function workerDeps(parts: Parts, config: Config, times: Times) {
     hints,
     ...parts.fetches,
     catalog: () => parts.catalog.current(),
-    advance: lanes.advance,
+    operations,
     circuit: parts.circuit,
     absent: tellAbsent(parts),
     mayWork: parts.installation.mayWork,
@@ -216,7 +216,6 @@ function httpDeps(
   );
   return {
     ...parts,
-    ...parts.lanes,
     catalog: () => catalog.current(),
     watch: createWatch(
       parts.hints,

@@ -1,11 +1,9 @@
 import type { Logger } from 'pino';
-import { catalogDir, ConfigError, dataDir, type Config } from './config.ts';
+import { catalogDir, ceilings, ConfigError, dataDir, type Config } from './config.ts';
 import type { Links } from './core/views.ts';
 import { openHints, type Hints } from './db/hints.ts';
 import { addFigures } from './figures.ts';
-import { tellHappenings, type Happenings } from './happenings.ts';
 import { watchInstallation, type InstallationWatch } from './installation.ts';
-import { openLanes, type BatchBounds, type Lanes } from './lanes.ts';
 import { judgeUrl } from './lib/address.ts';
 import { createFetch, type Fetch, type Lookup } from './lib/fetch.ts';
 import { hideInLogs } from './lib/log.ts';
@@ -14,7 +12,9 @@ import { createMetrics, type Metrics } from './lib/metrics.ts';
 import { seldomly } from './lib/seldom.ts';
 import type { Database } from './lib/sql.ts';
 import { isKnownFolder, mediaFolder, rememberFolder } from './media-folders.ts';
+import { batchOperations, type BatchBounds, type Operations } from './operations/batched.ts';
 import { openCircuit, type Circuit } from './operations/circuit.ts';
+import { tellHappenings, type Happenings } from './operations/happenings.ts';
 import { openRefusals, type Refusals } from './operations/refusals.ts';
 import { signingSecrets } from './secrets.ts';
 import { openCatalog, type CatalogStore } from './storage/catalog.ts';
@@ -54,7 +54,7 @@ export interface Parts {
   /** How they are set up. */
   connected: Pick<Upstreams, 'about' | 'usable'>;
   hints: Hints;
-  lanes: Lanes;
+  operations: Operations;
   happenings: Happenings;
   circuit: Circuit;
   refusals: Refusals;
@@ -119,7 +119,15 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   const installation = await watchInstallation({ db, log, dir: dataDir(config), everyMs });
   addFigures(metrics, { db, upstreams, catalog, disks, storage, spool, installation });
   const happenings = tellHappenings(metrics, log, upstreams);
-  const lanes = openLanes({ db, hints, metrics, config, happenings, bounds: options.batches });
+  const operations = batchOperations({
+    db,
+    hints,
+    metrics,
+    happenings,
+    quotas: { key: config.FAREBOX_RPM, account: ceilings(config).rpm },
+    leaseSeconds: config.FAREBOX_LEASE_SECONDS,
+    bounds: options.batches,
+  });
   const isPublic = isPublicBase(config);
   const circuit = openCircuit(db, upstreams, happenings);
   const refusals = openRefusals(
@@ -146,7 +154,7 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
     await connected.close();
     await Promise.all([...Object.values(fetches).map((each) => each.close()), catalog.close()]);
   };
-  const shared = { db, log, metrics, storage, spool, catalog, upstreams, hints, lanes };
+  const shared = { db, log, metrics, storage, spool, catalog, upstreams, hints, operations };
   const more = { happenings, circuit, refusals, secrets, mail: mail?.send ?? null, connected };
   return { ...shared, ...more, links, fetches, installation, blocked, close };
 }

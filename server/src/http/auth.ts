@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { hashKey, parseAuthorization, whyNoKey } from '../core/key.ts';
-import type { Caller, Lapsed, Rate, Spender } from '../db/keys.ts';
+import type { Caller, Lapsed, Rate } from '../db/keys.ts';
 import { headerValues } from '../lib/headers.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import type { KeyViewer } from './viewers.ts';
@@ -25,7 +25,7 @@ export async function authenticate(
     throw new ApiError('unauthorized', { message, headers: challenge });
   }
   const key_hash = hashKey(key);
-  const caller = await deps.authenticate(key_hash);
+  const caller = await deps.operations.authenticate(key_hash);
   if (caller === null) {
     throw new ApiError('unauthorized', {
       message: 'This key is invalid or has been revoked.',
@@ -53,21 +53,6 @@ function lapsedWords({ lapsed, at }: Lapsed): string {
   return lapsed === 'expired'
     ? `This key expired on ${when}. Use another one, or give it a later end in the cabinet.`
     : `This key was rotated, and this text of it was good until ${when}. Use its newer text.`;
-}
-
-/** Throws `forbidden` where the key may use other models only. */
-export function demandModel(caller: Spender, model_id: string, param: 'model_id' | 'model'): void {
-  const { models } = caller;
-  if (models === null || models.includes(model_id)) return;
-  const [first, ...others] = models;
-  const listed = others.length === 0 ? first : `${first} and ${others.length} more`;
-  throw new ApiError('forbidden', {
-    message:
-      `This key may use ${listed}, but not ${model_id}. Use another key, or let this one use it: ` +
-      'in the cabinet.',
-    param,
-    details: { models },
-  });
 }
 
 export function tooManyCalls({ of, quota, reset_seconds }: Rate): ApiError {

@@ -53,12 +53,12 @@ export async function receive(
       const message = 'This is not signed as the upstream signs, or too old.';
       throw new ApiError('unauthorized', { message, cause });
     });
-  await deps.calledBack({ request_id: request_id!, attempt, handle });
+  await deps.operations.calledBack({ request_id: request_id!, attempt, handle });
   return { status: 'ok' };
 }
 
 async function modelOf(requestId: string, upstream: string, deps: HttpDeps): Promise<string> {
-  const row = await deps.status(requestId);
+  const row = await deps.operations.status(requestId);
   const routes = (row && deps.catalog().models.get(row.model_id)?.upstreams) ?? [];
   return routeTo(routes, upstream, row?.upstream_model ?? null)?.model ?? '';
 }

@@ -7,6 +7,7 @@ import type { MediaInputs } from '../core/media-input.ts';
 import type { Model } from '../core/catalog.ts';
 import { chunksFromCompletion, isUnfinished } from '../core/completion.ts';
 import { ApiError } from '../core/errors.ts';
+import { demandModel, unknownModel } from '../core/find-model.ts';
 import { fingerprint, idempotencyKey } from '../core/fingerprint.ts';
 import { price, type Quote } from '../core/price.ts';
 import { quoteToJson, shownQuote } from '../core/quote-json.ts';
@@ -16,18 +17,16 @@ import { headerValues } from '../lib/headers.ts';
 import { newId } from '../lib/id.ts';
 import { openEventStream, type EventStream } from '../lib/sse.ts';
 import * as chat from '../operations/chat.ts';
+import { checkMedia } from '../operations/check-media.ts';
+import { place } from '../operations/place.ts';
 import { gatherFiles } from '../operations/stored-inputs.ts';
 import type { InputFile } from '../upstreams/upstream.ts';
 import { StorageAway } from '../storage/storage.ts';
 import type { Caller } from '../db/keys.ts';
-import { demandModel } from './auth.ts';
 import { chatMaxBytes, holdBytes, readObject } from './body.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
 import { asApiError, errorBody } from './errors.ts';
 import { hijackHeaders } from './hijack.ts';
-import { checkMedia } from './media.ts';
-import { unknownModel } from './models.ts';
-import { place } from './place.ts';
 
 const maxTokensDefault = 4_096;
 /** Uploaded files and outputs that the messages of one call name, together. */
@@ -131,7 +130,7 @@ function mentionsOf(value: string, { files, urls }: MediaInputs): number {
 function textModel(id: string, deps: HttpDeps): Model {
   const model = deps.catalog().models.get(id);
   if (!model) {
-    throw new ApiError('unknown_model', { ...unknownModel(id, deps), param: 'model' });
+    throw new ApiError('unknown_model', { ...unknownModel(id, deps.catalog()), param: 'model' });
   }
   if (model.kind !== 'text') {
     throw new ApiError('unknown_model', {
@@ -206,7 +205,7 @@ async function take(
   const { key_id, account_id, monthly_limit_usd_micro } = req.caller;
   const { routes, refusal } = await place(model, account_id, deps);
   const request_id = newId();
-  const submitted = await deps.submit({
+  const submitted = await deps.operations.submit({
     row: {
       id: request_id,
       account_id,
@@ -268,8 +267,8 @@ async function begin(
   run: chat.ChatRun,
   deps: HttpDeps,
 ): Promise<unknown> {
-  const { db, upstreams, circuit, end } = deps;
-  const chatDeps = { db, upstreams, circuit, end };
+  const { db, upstreams, circuit, operations } = deps;
+  const chatDeps = { db, upstreams, circuit, operations };
   const abort = new AbortController();
   const cut = () => abort.abort();
   const timeUp = () => abort.abort(new chat.TimeIsUp());
@@ -416,7 +415,7 @@ function open(reply: FastifyReply, deps: HttpDeps): EventStream {
  * left none.
  */
 async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json | null> {
-  const row = await deps.status(requestId);
+  const row = await deps.operations.status(requestId);
   if (row && !isFinal(row.status)) {
     await new Promise<void>((resolve) => {
       const stop = deps.watch.watch(row, (newer) => isFinal(newer.status) && done());
@@ -428,7 +427,7 @@ async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json |
       }
     });
   }
-  const now = await deps.card(requestId);
+  const now = await deps.operations.card(requestId);
   if (!now || now.status === 'FAILED') return null;
   if (now.status !== 'COMPLETED' || now.output === null) {
     throw new ApiError('idempotency_conflict', {

@@ -1,15 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalog } from '../core/catalog.ts';
-import type { Ending } from '../core/request.ts';
 import type { Links } from '../core/views.ts';
-import type { QueueView } from './queue-view.ts';
-import type { Caller, Lapsed, Spender } from '../db/keys.ts';
-import type { CalledBack, CardRow, StatusRow } from '../db/requests.ts';
+import type { Spender } from '../db/keys.ts';
+import type { StatusRow } from '../db/requests.ts';
 import type { Budget } from '../lib/budget.ts';
 import type { Database } from '../lib/sql.ts';
 import type { Lookup } from '../lib/fetch.ts';
 import type { Circuit } from '../operations/circuit.ts';
-import type { AccountLimits, Submit, Submitted } from '../operations/submit.ts';
+import type { AccountLimits } from '../operations/admit.ts';
+import type { Operations } from '../operations/batched.ts';
+import type { QueueView } from '../operations/queue-view.ts';
 import type { Refusals } from '../operations/refusals.ts';
 import type { WatchedStorage } from '../storage/watched.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
@@ -19,10 +19,7 @@ import type { Times } from './times.ts';
 import type { Viewer, Viewers } from './viewers.ts';
 import type { Watch } from './watch.ts';
 
-/**
- * What the routes are given. The functions in the singular are batched: many calls share a round
- * trip.
- */
+/** What the routes are given. */
 export interface HttpDeps {
   db: Database;
   storage: WatchedStorage;
@@ -31,13 +28,7 @@ export interface HttpDeps {
   links: Links;
   /** Signing secrets that are honoured, newest first. */
   secrets: readonly Buffer[];
-  authenticate: (hash: Buffer) => Promise<Caller | Lapsed | null>;
-  submit: (submit: Submit) => Promise<Submitted>;
-  status: (id: string) => Promise<StatusRow | null>;
-  card: (id: string) => Promise<CardRow | null>;
-  end: (ending: Ending) => Promise<boolean>;
-  /** An upstream called back: the next look is due. */
-  calledBack: (call: CalledBack) => Promise<void>;
+  operations: Operations;
   refusals: Refusals;
   /** Notes how calls of upstreams went. */
   circuit: Circuit;

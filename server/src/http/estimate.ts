@@ -2,19 +2,18 @@ import type { FastifyReply } from 'fastify';
 import type { Model } from '../core/catalog.ts';
 import { parseChat } from '../core/chat.ts';
 import { ApiError } from '../core/errors.ts';
+import { demandModel, findModel } from '../core/find-model.ts';
 import { unknownInputs, withoutNulls } from '../core/model-input.ts';
 import { price, type Quote } from '../core/price.ts';
 import { quoteToJson, shownQuote, withUnknown } from '../core/quote-json.ts';
-import { demandModel } from './auth.ts';
 import { chatMaxBytes, readObject } from './body.ts';
 import { ceiling, namedFiles } from './chat.ts';
 import type { HttpDeps, Keyed } from './deps.ts';
-import { findModel } from './models.ts';
 
 /** POST /estimate */
 export async function estimate(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const body = await readObject(req, reply, chatMaxBytes, deps);
-  const model = findModel(deps, body.model_id);
+  const model = findModel(deps.catalog(), body.model_id);
   demandModel(req.caller, model.id, 'model_id');
   const input = body.input ?? {};
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Catalog, Kind, Model } from '../core/catalog.ts';
+import type { Catalog, Kind } from '../core/catalog.ts';
 import { catalogEntry } from '../core/catalog-entry.ts';
 import { ApiError } from '../core/errors.ts';
+import { unknownModel } from '../core/find-model.ts';
 import { hashKey, parseAuthorization } from '../core/key.ts';
 import { findModels } from '../db/keys.ts';
 import { headerValues } from '../lib/headers.ts';
-import { nearest } from '../lib/nearest.ts';
 import { cached } from './cached.ts';
 import type { HttpDeps } from './deps.ts';
 import { optionalOneOf, type Query } from './query.ts';
@@ -80,31 +80,7 @@ export async function read(
   const body = entries.get(id);
   if (body === undefined)
     throw new ApiError('not_found', {
-      ...unknownModel(id, deps, 'GET /v1/models lists them.'),
+      ...unknownModel(id, deps.catalog(), 'GET /v1/models lists them.'),
     });
   return cached(req, reply, { etag: version, type, body });
-}
-
-/** The row a call names. Throws `unknown_model`. */
-export function findModel(deps: HttpDeps, id: unknown): Model {
-  const model = typeof id === 'string' ? deps.catalog().models.get(id) : undefined;
-  if (model) return model;
-  if (typeof id === 'string')
-    throw new ApiError('unknown_model', { ...unknownModel(id, deps), param: 'model_id' });
-  throw new ApiError('unknown_model', {
-    message: `The model id is missing. ${listed}`,
-    param: 'model_id',
-  });
-}
-
-const listed = 'GET /v1/models lists the ids, to be used exactly as listed.';
-
-/** What a caller is told of an id that no model has, with the one that was likely meant. */
-export function unknownModel(id: string, deps: Pick<HttpDeps, 'catalog'>, then = listed) {
-  const did_you_mean = nearest(id, [...deps.catalog().models.keys()]);
-  const guess = did_you_mean === null ? '' : ` Did you mean ${did_you_mean}?`;
-  return {
-    message: `No model has the id "${id.slice(0, 200)}".${guess} ${then}`,
-    ...(did_you_mean !== null && { details: { did_you_mean } }),
-  };
 }

@@ -25,7 +25,7 @@ export async function read(
     verify(deps.secrets, { ...link, request_id, index }),
   );
   if (!isUuid(request_id) || index < 0) throw new ApiError('not_found');
-  const row = await deps.status(request_id);
+  const row = await deps.operations.status(request_id);
   if (!row || (account !== null && row.account_id !== account) || row.status !== 'COMPLETED')
     throw new ApiError('not_found');
   if (row.cleared_at !== null) throw cleared();

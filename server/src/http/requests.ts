@@ -37,7 +37,7 @@ const pageMax = 100;
 export function statusAhead(req: Keyed, deps: HttpDeps): void {
   const id = idInPath(req);
   if (id === null) return;
-  req.row = deps.status(id);
+  req.row = deps.operations.status(id);
   // A key that is refused leaves nobody to hear of it.
   req.row.catch(() => {});
 }
@@ -47,7 +47,7 @@ export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
   const query = req.query as Query;
   const toTheEnd = optionalOneOf(query, 'until', ['change', 'final']) === 'final';
   const waitSeconds = readWait(query.wait, toTheEnd ? waitMaxSeconds : 0);
-  let row = own(req, await (req.row ?? deps.status(requestId(req))));
+  let row = own(req, await (req.row ?? deps.operations.status(requestId(req))));
   if (waitSeconds > 0 && !isFinal(row.status) && mayHold(req.viewer, deps))
     row = await changed(row, { waitSeconds, toTheEnd }, req, deps);
   const again = pollAgainSeconds(row.status);
@@ -69,7 +69,7 @@ export async function follow(
   deps: HttpDeps,
   show: (events: EventStream, status: StatusView) => void,
 ): Promise<unknown> {
-  const row = own(req, await deps.status(requestId(req)));
+  const row = own(req, await deps.operations.status(requestId(req)));
   const first = await view(row, deps);
   if (req.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();
   const events = holdStream(req, reply, deps);
@@ -94,7 +94,7 @@ export async function follow(
 
 /** GET /requests/{request_id}/response */
 export async function response(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
-  const row = own(req, await deps.card(requestId(req)));
+  const row = own(req, await deps.operations.card(requestId(req)));
   if (row.status !== 'COMPLETED') {
     throw new ApiError('request_not_ready', {
       message: notReady[row.status],
@@ -124,7 +124,7 @@ const notReady: Record<Exclude<Status, 'COMPLETED'>, string> = {
 
 /** GET /requests/{request_id} */
 export async function read(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
-  const row = own(req, await deps.card(requestId(req)));
+  const row = own(req, await deps.operations.card(requestId(req)));
   const shown = card(row, await requests.findOutputs(deps.db, [row.id]), deps.links);
   const isOver = shown.expires_at !== null && Date.parse(shown.expires_at) <= Date.now();
   return isOver ? { ...shown, output_urls: [] } : shown;
@@ -132,14 +132,14 @@ export async function read(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Pr
 
 /** POST and PUT /requests/{request_id}/cancel */
 export async function cancel(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
-  const row = own(req, await deps.status(requestId(req)));
+  const row = own(req, await deps.operations.status(requestId(req)));
   const { id, account_id, key_id } = row;
   const { model_id, upstream } = row;
   const opens_job = row.kind !== 'text';
   if (row.status === 'IN_QUEUE') await countCancel(account_id, deps);
   const cancelled =
     row.status === 'IN_QUEUE' &&
-    (await deps.end({
+    (await deps.operations.end({
       id,
       attempt: null,
       account_id,
@@ -150,7 +150,7 @@ export async function cancel(req: Keyed, _reply: FastifyReply, deps: HttpDeps): 
       to: 'CANCELLED',
     }));
   if (cancelled) return { request_id: id, status: 'CANCELLED' };
-  const now = await deps.status(id);
+  const now = await deps.operations.status(id);
   throw new ApiError('not_cancellable', { details: { status: now?.status ?? row.status } });
 }
 

@@ -4,20 +4,6 @@ import type { HttpDeps } from './deps.ts';
 
 /** How this process refuses what is too much for it. */
 
-/** Why this process takes nothing new, whatever the upstreams say. */
-export function closedHere(
-  deps: Pick<HttpDeps, 'draining' | 'blocked'>,
-  needsStorage: boolean,
-): ApiError | null {
-  if (deps.draining.aborted) {
-    return new ApiError('capacity_unavailable', {
-      message: 'This server is about to stop. Send the request again.',
-    });
-  }
-  const why = deps.blocked(needsStorage);
-  return why === null ? null : new ApiError('capacity_unavailable', { cause: `not ready: ${why}` });
-}
-
 export const tooMuch = 'This server has too much to do. Nothing was charged; retry with backoff.';
 
 /**

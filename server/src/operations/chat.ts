@@ -15,7 +15,6 @@ import { ApiError } from '../core/errors.ts';
 import { chatCost, toldCost } from '../core/cost.ts';
 import { charge, type Quote } from '../core/price.ts';
 import { withoutInput } from '../core/quiet.ts';
-import type { Ending } from '../core/request.ts';
 import { goesOn } from '../core/routing.ts';
 import { isOfKey } from '../core/upstream-key.ts';
 import { insertLeft } from '../db/left-starts.ts';
@@ -24,6 +23,7 @@ import { canonicalJson } from '../lib/json.ts';
 import type { Connection } from '../lib/sql.ts';
 import { byKey } from '../upstreams/keys.ts';
 import type { ChatOutcome, InputFile, Upstream } from '../upstreams/upstream.ts';
+import type { Operations } from './batched.ts';
 import type { Circuit } from './circuit.ts';
 
 /**
@@ -56,7 +56,7 @@ export interface ChatDeps {
   db: Connection;
   upstreams: ReadonlyMap<string, Upstream>;
   circuit: Circuit;
-  end: (ending: Ending) => Promise<boolean>;
+  operations: Pick<Operations, 'end'>;
 }
 
 type Json = Record<string, unknown>;
@@ -365,7 +365,7 @@ async function refused(
       : outcome.outcome === 'not_accepted'
         ? ('upstream_failed' as const)
         : ('outcome_unknown' as const);
-  await deps.end({
+  await deps.operations.end({
     ...endOf(run),
     to: 'FAILED',
     code,
@@ -432,7 +432,7 @@ async function settle(
   const base = endOf(run);
   if (bill === null) {
     const message = 'The model broke off before any output.';
-    await deps.end({
+    await deps.operations.end({
       ...base,
       to: 'FAILED',
       code: 'upstream_failed',
@@ -450,7 +450,7 @@ async function settle(
   });
   const tokens = { ...bill, total_tokens: prompt_tokens + completion_tokens };
   const completion = withUsage(whole, tokens, amount);
-  const settled = await deps.end({
+  const settled = await deps.operations.end({
     ...base,
     to: 'COMPLETED',
     charge: amount,

@@ -1,182 +1,131 @@
+import type { Catalog, Model } from '../core/catalog.ts';
 import { ApiError } from '../core/errors.ts';
-import type { UnknownInput } from '../core/model-input.ts';
-import { formatUsd } from '../core/money.ts';
-import type * as requests from '../db/requests.ts';
-import type { Books } from '../ledger/ledger.ts';
-import type { KeyUsage } from '../ledger/usage.ts';
+import { demandModel, findModel } from '../core/find-model.ts';
+import { fingerprint } from '../core/fingerprint.ts';
+import { fieldOf, invalid, mediaInputs } from '../core/media-input.ts';
+import { keptInput, unknownInputs, validateInput, withoutNulls } from '../core/model-input.ts';
+import { price } from '../core/price.ts';
+import { quoteToJson, withUnknown } from '../core/quote-json.ts';
+import type { Spender } from '../db/keys.ts';
+import { newId } from '../lib/id.ts';
+import { tooManyOpenJobs, type AccountLimits, type Submitted } from './admit.ts';
+import type { Operations } from './batched.ts';
+import { checkMedia, judgePublic, type MediaDeps } from './check-media.ts';
+import { place, type PlaceDeps } from './place.ts';
 
-/** One submit: the row it makes and the limits of the key it comes with. */
-export interface Submit {
-  row: requests.NewRequest;
-  monthly_limit_usd_micro: bigint | null;
-  /** Jobs of this key that may be open at once; null for chat calls, which are no jobs. */
-  open_jobs: number | null;
-  /** What all keys of its account may do together; chat calls have none. */
-  account?: AccountLimits;
-  /**
-   * Why nothing new is taken at the moment; a repeat of an earlier submit is answered all the same.
-   */
-  refusal: ApiError | null;
-}
-
-export interface AccountLimits {
-  open_jobs: number;
-  /** Of inputs, in one day. */
-  bytes_a_day: number;
-}
-
-export interface Submitted {
-  replayed: boolean;
-  request_id: string;
+/** A job that a caller wants, as it came in by any door. */
+export interface WantedJob {
+  caller: Spender;
   model_id: string;
-  kind: string;
-  quoted_usd_micro: bigint;
-  queue_position: number;
-  unknown_inputs?: UnknownInput[] | null;
+  /** As parsed; it may hold a `webhook_url` beside the inputs of the model. */
+  body: Record<string, unknown>;
+  /** What stood in the query, or undefined. */
+  webhook_url: unknown;
+  idempotency_key: string | null;
+}
+
+export interface SubmitDeps extends MediaDeps, PlaceDeps {
+  operations: Pick<Operations, 'submit'>;
+  catalog: () => Catalog;
+  settings: {
+    /** Of a key without a figure of its own. */
+    openJobs: number;
+    account: AccountLimits;
+    webhookHttpsOnly: boolean;
+  };
 }
 
 /**
- * Decides on submits, one after the other: idempotency, limits, reservation. Each gets its own
- * verdict, in order; one that is refused leaves no trace and spoils nothing for the others.
- * The rows to insert are put into `accepted`.
+ * Refuses a key with as many open jobs as it may have, before its body is read. A repeat opens no
+ * job, so only the transaction can judge it.
  */
-export function decideSubmits(
-  submits: Submit[],
-  books: Books,
-  usage: KeyUsage,
-  { earlier, own }: Written,
-  accepted: requests.NewRequest[],
-): (Submitted | ApiError)[] {
-  const known = new Map(earlier.map((e) => [scope(e.account_id, e.idempotency_key), e]));
-  return submits.map((submit) =>
-    own.has(submit.row.id) ? taken(submit.row) : decide(submit, books, usage, known, accepted),
-  );
+export function demandFreeJob(
+  { caller, idempotency_key }: Pick<WantedJob, 'caller' | 'idempotency_key'>,
+  { settings }: Pick<SubmitDeps, 'settings'>,
+): void {
+  const openJobs = caller.open_jobs ?? settings.openJobs;
+  if (idempotency_key === null && caller.open_requests >= openJobs) throw tooManyOpenJobs(openJobs);
 }
 
-/** What the books hold of these submits. */
-interface Written {
-  /** Requests with the Idempotency-Key of one of them. */
-  earlier: requests.Earlier[];
-  /** Ids of those that were written already, by a turn whose answer was lost. */
-  own: ReadonlySet<string>;
-}
-
-function taken(row: requests.NewRequest): Submitted {
-  const { id, model_id, kind, quoted_usd_micro, queue_position, unknown_inputs = null } = row;
-  const told = { model_id, kind, quoted_usd_micro, queue_position, unknown_inputs };
-  return { request_id: id, ...told, replayed: false };
-}
-
-function decide(
-  submit: Submit,
-  books: Books,
-  usage: KeyUsage,
-  known: Map<string, requests.Earlier>,
-  accepted: requests.NewRequest[],
-): Submitted | ApiError {
-  const { row } = submit;
-  const key = row.idempotency_key === null ? null : scope(row.account_id, row.idempotency_key);
-  const earlier = key === null ? undefined : known.get(key);
-  if (earlier) {
-    const same = row.fingerprint !== null && earlier.fingerprint.equals(row.fingerprint);
-    return same ? { ...earlier, replayed: true } : new ApiError('idempotency_conflict');
-  }
-  const refusal = submit.refusal ?? refuse(submit, books, usage);
-  if (refusal) return refusal;
-  accepted.push(row);
-  usage.reserve(row.key_id, row.quoted_usd_micro, row.call_seconds === null);
-  const submitted = taken(row);
-  if (key !== null) {
-    const { account_id, idempotency_key, fingerprint } = row;
-    known.set(key, {
-      ...submitted,
-      account_id,
-      idempotency_key: idempotency_key!,
-      fingerprint: fingerprint!,
-      unknown_inputs: row.unknown_inputs ?? null,
-    });
-  }
-  return submitted;
-}
-
-/** Checks the limits in their public order and takes the reservation. */
-function refuse(submit: Submit, books: Books, usage: KeyUsage): ApiError | null {
-  const { row, open_jobs, monthly_limit_usd_micro: limit } = submit;
-  const spending = usage.spending(row.key_id);
-  if (open_jobs !== null && spending.open_requests >= open_jobs) return tooManyOpenJobs(open_jobs);
-  const beyond = submit.account && beyondAccount(submit, submit.account, books);
-  if (beyond) return beyond;
-  if (limit !== null && spending.spent_usd_micro + row.quoted_usd_micro > limit) {
-    const required = formatUsd(row.quoted_usd_micro);
-    const left = formatUsd(
-      spending.spent_usd_micro < limit ? limit - spending.spent_usd_micro : 0n,
-    );
-    return new ApiError('key_limit_reached', {
-      message: `This call reserves $${required}, and $${left} is left of this key's monthly limit of $${formatUsd(limit)}. Raise it in the cabinet, or use another key.`,
-      details: {
-        required_usd_micro: String(row.quoted_usd_micro),
-        limit_usd_micro: String(limit),
-        spent_usd_micro: String(spending.spent_usd_micro),
-        resets_at: spending.resets_at,
-      },
-    });
-  }
-  const funds = books.funds(row.account_id);
-  const { id: request_id, account_id, key_id, quoted_usd_micro: amount } = row;
-  const opens_job = row.call_seconds === null;
-  const bytes = bytesOf(row);
-  if (!books.reserve({ request_id, account_id, key_id, amount, opens_job, bytes })) {
-    return new ApiError('insufficient_balance', {
-      message: `Not enough balance: this call reserves $${formatUsd(amount)}, and $${formatUsd(funds.available_usd_micro)} is available. Top up and send it again.`,
-      details: {
-        required_usd_micro: String(amount),
-        available_usd_micro: String(funds.available_usd_micro),
-        reserved_usd_micro: String(funds.reserved_usd_micro),
-      },
-    });
-  }
-  return null;
-}
-
-function bytesOf({ input }: requests.NewRequest): number {
-  return Buffer.byteLength(input);
-}
-
-function beyondAccount(
-  { row, open_jobs }: Submit,
-  limits: AccountLimits,
-  books: Books,
-): ApiError | null {
-  const held = books.holding(row.account_id);
-  // A key that the operator gave more lifts the ceiling to its own figure.
-  const jobs = Math.max(limits.open_jobs, open_jobs ?? 0);
-  if (held.open_requests >= jobs) {
-    return new ApiError('rate_limited', {
-      message: `This account has ${jobs} open jobs, as many as all its keys may have together. Wait for one to end, or cancel one.`,
-      details: { account_open_jobs_limit: jobs },
-      headers: { 'retry-after': '5' },
-    });
-  }
-  if (held.kept_bytes + BigInt(bytesOf(row)) > limits.bytes_a_day) {
-    return new ApiError('rate_limited', {
-      message: `The inputs that an account submits in one day (UTC) may take ${limits.bytes_a_day} bytes, and this one does not fit. Upload large files and name their file_id instead, or go on tomorrow.`,
-      details: { account_bytes_a_day: limits.bytes_a_day, used_bytes: Number(held.kept_bytes) },
-      headers: { 'retry-after': '3600' },
-    });
-  }
-  return null;
-}
-
-/** Also used before a submit is looked at any closer. */
-export function tooManyOpenJobs(limit: number): ApiError {
-  const jobs = limit === 1 ? 'job' : 'jobs';
-  return new ApiError('rate_limited', {
-    message: `This key has ${limit} open ${jobs}, as many as it may. Wait for one to end, or cancel one.`,
-    details: { open_jobs_limit: limit },
-    headers: { 'retry-after': '5' },
+/** Checks, prices and submits a job. Throws the `ApiError` that refuses it. */
+export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Submitted> {
+  const { caller, idempotency_key } = wanted;
+  const model = findModel(deps.catalog(), wanted.model_id);
+  if (model.kind === 'text') throw new ApiError('use_chat_completions', { param: 'model_id' });
+  demandModel(caller, model.id, 'model_id');
+  const { webhook_url, input } = await takeWebhook(wanted.webhook_url, wanted.body, deps);
+  const quote = price(model, input, caller.price_ppm);
+  await checkInput(model, input, caller.account_id, deps);
+  const { routes, refusal } = await place(model, caller.account_id, deps);
+  const { upstream, model: upstream_model } = routes[0]!;
+  if (refusal && idempotency_key === null) throw refusal;
+  const unknown = unknownInputs(model, input);
+  const path = `/queue/${model.id}`;
+  const id = newId();
+  return deps.operations.submit({
+    row: {
+      id,
+      account_id: caller.account_id,
+      key_id: caller.key_id,
+      model_id: model.id,
+      kind: model.kind,
+      upstream,
+      upstream_model,
+      quoted_usd_micro: quote.price_usd_micro,
+      idempotency_key,
+      fingerprint:
+        idempotency_key === null
+          ? null
+          : fingerprint({ method: 'POST', path, body: input, webhook_url }),
+      input: JSON.stringify(keptInput(model, input)),
+      quote: JSON.stringify(withUnknown(quoteToJson(quote), unknown)),
+      queue_position: await deps.queue.enter(upstream, id),
+      webhook_url,
+      call_seconds: null,
+      ...(unknown.length > 0 && { unknown_inputs: unknown }),
+    },
+    monthly_limit_usd_micro: caller.monthly_limit_usd_micro,
+    open_jobs: caller.open_jobs ?? deps.settings.openJobs,
+    account: deps.settings.account,
+    refusal,
   });
 }
 
-function scope(accountId: string, idempotencyKey: string): string {
-  return `${accountId} ${idempotencyKey}`;
+/** Takes `webhook_url` out of query and body, and judges it; what is null counts as left out. */
+async function takeWebhook(
+  inQuery: unknown,
+  body: Record<string, unknown>,
+  deps: SubmitDeps,
+): Promise<{ webhook_url: string | null; input: Record<string, unknown> }> {
+  const { webhook_url: inBody, ...input } = withoutNulls(body);
+  const given = [inQuery, inBody].filter((value) => value !== undefined);
+  if (given.length === 0) return { webhook_url: null, input };
+  const bad = (reason: string) =>
+    new ApiError('bad_webhook_url', { message: `webhook_url ${reason}.`, param: 'webhook_url' });
+  const [url] = given;
+  if (given.some((value) => typeof value !== 'string'))
+    throw bad('must be one address, as a string');
+  if (given.length === 2 && inQuery !== inBody)
+    throw bad('differs between the query and the body; give it once');
+  await judgePublic(url as string, deps, deps.settings.webhookHttpsOnly, (reason) => bad(reason));
+  return { webhook_url: url as string, input };
+}
+
+/** The input against its schema, and every file and address that it names. */
+async function checkInput(
+  model: Model,
+  input: Record<string, unknown>,
+  accountId: string,
+  deps: SubmitDeps,
+): Promise<void> {
+  const errors = validateInput(model, input);
+  if (errors) {
+    const [first] = errors;
+    throw new ApiError('invalid_input', {
+      message: `The input does not fit the model's schema: ${first!.path || 'it'} ${first!.message}.`,
+      param: fieldOf(first!.path),
+      details: { errors },
+    });
+  }
+  await checkMedia(mediaInputs(input), accountId, deps, invalid);
 }

@@ -5,7 +5,7 @@ import { openBooks, writeBooks } from '../ledger/ledger.ts';
 import { openUsage, writeUsage } from '../ledger/usage.ts';
 import type { Database } from '../lib/sql.ts';
 import { decideEndings } from './advance.ts';
-import { decideSubmits, type Submit, type Submitted } from './submit.ts';
+import { decideSubmits, type Submit, type Submitted } from './admit.ts';
 
 /**
  * A turn of the books: any number of submits and endings, their rows and their money in one

@@ -64,7 +64,7 @@ export async function start(
   }
   // Told to stop: nothing has been sent, so another worker may begin.
   signal.throwIfAborted();
-  const begun = await deps.advance({
+  const begun = await deps.operations.advance({
     id,
     attempt,
     to: 'begin',

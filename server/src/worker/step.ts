@@ -4,6 +4,7 @@ import type { Transition } from '../core/request.ts';
 import type { Claimed } from '../db/requests.ts';
 import type { Fetch } from '../lib/fetch.ts';
 import type { Database } from '../lib/sql.ts';
+import type { Operations } from '../operations/batched.ts';
 import type { Circuit } from '../operations/circuit.ts';
 import type { Spool } from '../storage/spool.ts';
 import type { WatchedStorage } from '../storage/watched.ts';
@@ -25,8 +26,7 @@ export interface StepDeps {
   webhooks: Fetch;
   log: Log;
   settings: WorkerSettings;
-  /** Writes a transition; false where it was overtaken. */
-  advance: (transition: Transition) => Promise<boolean>;
+  operations: Pick<Operations, 'advance'>;
   /** Notes how calls of an upstream went. */
   circuit: Circuit;
   /** Notes that a job runs at an upstream that is not set up here. */

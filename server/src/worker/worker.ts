@@ -349,13 +349,13 @@ class ClaimingWorker implements Worker {
   }
 
   async #handle(row: Claimed, step: Step): Promise<void> {
-    const { advance, observe } = this.#deps;
+    const { operations, observe } = this.#deps;
     const begun = performance.now();
     const end = this.#leases.hold(row, this.#limitSeconds(step, row) * 1000);
     let failed = false;
     try {
       const transition = await this.#runStep(step, row, end.signal);
-      const moved = transition === null || (await advance(transition));
+      const moved = transition === null || (await operations.advance(transition));
       // Not before: an end that cannot be written is a trouble as well.
       this.#troubles.went(row.id);
       // Overtaken: the outputs that count are another attempt's.
@@ -407,7 +407,7 @@ class ClaimingWorker implements Worker {
    * try sooner.
    */
   async #retryLater(row: Claimed, step: Step, error: unknown): Promise<void> {
-    const { log, advance } = this.#deps;
+    const { log, operations } = this.#deps;
     const { id, attempt } = row;
     const upstream = row.started_upstream ?? row.upstream;
     const refused = error instanceof LookRefused ? error : null;
@@ -420,7 +420,7 @@ class ClaimingWorker implements Worker {
     const handedBack: Transition = { id, attempt, to: 'requeue' };
     const again = wait(row, wake_seconds, { message: String(error) });
     const unbegun = row.status === 'IN_QUEUE' && this.#gaveUp;
-    await advance(unbegun ? handedBack : again).catch(() => {});
+    await operations.advance(unbegun ? handedBack : again).catch(() => {});
   }
 
   /** Seconds that the upstream asks to be left alone. */

@@ -10,7 +10,7 @@ import { moveMany } from '../../src/operations/advance.ts';
 import { endMany } from '../../src/operations/turn.ts';
 import { deposit } from '../../src/operations/deposit.ts';
 import { createKey } from '../../src/operations/key.ts';
-import type { Submit, Submitted } from '../../src/operations/submit.ts';
+import type { Submit, Submitted } from '../../src/operations/admit.ts';
 import { submitMany } from '../../src/operations/turn.ts';
 
 /** Requests moved by hand: no HTTP, no worker, no upstream, so that a test decides on every step. */

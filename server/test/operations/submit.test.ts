@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { ApiError } from '../../src/core/errors.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { isDataError, rawSql, type Database } from '../../src/lib/sql.ts';
-import type { Submit, Submitted } from '../../src/operations/submit.ts';
+import type { Submit, Submitted } from '../../src/operations/admit.ts';
 import { submitMany } from '../../src/operations/turn.ts';
 import {
   balanceOf,

@@ -3,7 +3,7 @@ import { ApiError } from '../../core/errors.ts';
 import * as alerts from '../../db/alerts.ts';
 import * as people from '../../db/people.ts';
 import { urlLengthMax } from '../../lib/address.ts';
-import { judgePublic } from '../media.ts';
+import { judgePublic } from '../../operations/check-media.ts';
 import { text } from '../web/entry.ts';
 import { amount, flag, optional } from '../web/form.ts';
 import { readForm, type Visit, type WebDeps } from '../web/visit.ts';

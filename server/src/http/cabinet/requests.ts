@@ -121,11 +121,11 @@ export async function choices(visit: Visit, _reply: FastifyReply, deps: WebDeps)
 /** GET /requests/:request_id: everything about one. */
 export async function read(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   const id = (visit.params as { request_id: string }).request_id.toLowerCase();
-  const row = isUuid(id) ? await deps.card(id) : null;
+  const row = isUuid(id) ? await deps.operations.card(id) : null;
   if (row === null || row.account_id !== visit.account_id) throw new ApiError('not_found');
   const { db, queue } = deps;
   const [status, outputs, attempts, deliveries, queue_position] = await Promise.all([
-    deps.status(id),
+    deps.operations.status(id),
     requests.findOutputs(db, [id]),
     requests.attemptsOf(db, id),
     sent.ofRequest(db, id),

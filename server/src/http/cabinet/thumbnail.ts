@@ -24,7 +24,7 @@ export async function thumbnail(
   const query = visit.query as Query;
   const size = optionalOneOf(query, 'size', thumbnailSizes) ?? 'square';
   const index = optionalText(query, 'index') ?? '0';
-  const row = isUuid(id) ? await deps.status(id) : null;
+  const row = isUuid(id) ? await deps.operations.status(id) : null;
   if (row?.account_id !== visit.account_id || row.status !== 'COMPLETED')
     throw new ApiError('not_found');
   const isOver = row.expires_at === null || expiry(row, deps.links).getTime() <= Date.now();

@@ -10,7 +10,7 @@ import * as requests from '../../db/requests.ts';
 import { isUuid, newId } from '../../lib/id.ts';
 import { retireWebhookSecret, rotateWebhookSecret } from '../../operations/account.ts';
 import { sendNotification, type Sent } from '../../operations/notification.ts';
-import { judgePublic } from '../media.ts';
+import { judgePublic } from '../../operations/check-media.ts';
 import { inWords, text } from '../web/entry.ts';
 import { readForm, type Visit, type WebDeps } from '../web/visit.ts';
 
@@ -66,7 +66,7 @@ export async function test(visit: Visit, _reply: FastifyReply, deps: WebDeps): P
 export async function resend(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
   const { db, links } = deps;
   const { request_id: id } = visit.params as { request_id: string };
-  const request = isUuid(id) ? await deps.card(id) : null;
+  const request = isUuid(id) ? await deps.operations.card(id) : null;
   if (request?.account_id !== visit.account_id) throw new ApiError('not_found');
   if (!isFinal(request.status)) {
     throw new ApiError('request_not_ready', {
@@ -141,10 +141,10 @@ export async function list(visit: Visit, _reply: FastifyReply, { db }: WebDeps):
 export async function ofRequest(
   visit: Visit,
   _reply: FastifyReply,
-  { db, status }: WebDeps,
+  { db, operations }: WebDeps,
 ): Promise<unknown> {
   const { request_id: id } = visit.params as { request_id: string };
-  const request = isUuid(id) ? await status(id) : null;
+  const request = isUuid(id) ? await operations.status(id) : null;
   if (request?.account_id !== visit.account_id) throw new ApiError('not_found');
   return { data: (await deliveries.ofRequest(db, id)).map(view) };
 }

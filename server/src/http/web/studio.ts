@@ -30,7 +30,7 @@ export async function studioCall(
   deps: WebDeps,
 ): Promise<unknown> {
   const hash = await studioKey(deps.db, visit.account_id, keyBounds(deps));
-  const caller = await deps.authenticate(hash);
+  const caller = await deps.operations.authenticate(hash);
   // A studio key never lapses.
   if (!caller || 'lapsed' in caller || !caller.active) throw suspended();
   setRateHeaders(reply, caller.rate);

@@ -1,6 +1,6 @@
 import type { Guard } from './guard.ts';
 
-const submit = 'src/operations/submit.ts';
+const submit = 'src/operations/admit.ts';
 
 const minuteStart =
   "\n        started_at = case when w.started_at <= now() - interval '60 s' then now()\n          ";

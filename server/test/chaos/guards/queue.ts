@@ -1,7 +1,7 @@
 import { dueWake, type Guard } from './guard.ts';
 
 const requests = 'src/db/requests.ts';
-const submit = 'src/operations/submit.ts';
+const submit = 'src/operations/admit.ts';
 
 const lostCommits = { test: 'test/http/lost-commits.test.ts' };
 
@@ -113,7 +113,7 @@ export const queue: Guard[] = [
   },
   {
     guards: 'a submit whose commit lost its answer is taken once',
-    file: 'src/operations/submit.ts',
+    file: 'src/operations/admit.ts',
     edits: [['own.has(submit.row.id)', 'own.has(String(own.size))']],
     ...lostCommits,
     name: 'a submit: 202, and one request is reserved for',

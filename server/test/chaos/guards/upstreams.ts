@@ -154,7 +154,7 @@ export const upstreams: Guard[] = [
   },
   {
     guards: 'an output is an input only by a link that we signed',
-    file: 'src/http/media.ts',
+    file: 'src/operations/check-media.ts',
     edits: [["if (verdict === 'valid') return true;", 'return true;']],
     test: 'test/worker/own-outputs.test.ts',
     name: 'without a signature',

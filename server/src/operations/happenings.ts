@@ -1,8 +1,8 @@
-import type { Ending, Moving } from './core/request.ts';
-import type { Noted } from './db/queue.ts';
-import type { Metrics } from './lib/metrics.ts';
-import { Seldom } from './lib/seldom.ts';
-import type { Called, Told } from './operations/circuit.ts';
+import type { Ending, Moving } from '../core/request.ts';
+import type { Noted } from '../db/queue.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import { Seldom } from '../lib/seldom.ts';
+import type { Called, Told } from './circuit.ts';
 
 /** What happened, as an operator hears of it: lines in the log and figures. */
 export type Happenings = ReturnType<typeof tellHappenings>;

@@ -5,13 +5,26 @@ import { ownOutput } from '../core/own-link.ts';
 import { verify } from '../core/signature.ts';
 import * as files from '../db/files.ts';
 import { judgeUrl } from '../lib/address.ts';
-import { allResolveToPublic, resolvesToPublic } from '../lib/fetch.ts';
-import type { HttpDeps } from './deps.ts';
+import { allResolveToPublic, resolvesToPublic, type Lookup } from '../lib/fetch.ts';
+import type { Database } from '../lib/sql.ts';
+
+export interface MediaDeps {
+  db: Database;
+  /** Where links to outputs lead. */
+  links: { baseUrl: string };
+  /** Signing secrets that are honoured, newest first. */
+  secrets: readonly Buffer[];
+  lookup: Lookup;
+  /** Names of our own. */
+  own: ReadonlySet<string>;
+  /** Host:port pairs that count as public. */
+  publicHosts: readonly string[];
+}
 
 /** Throws what `refuse` makes of the reason where an address is not public. */
 export async function judgePublic(
   text: string,
-  deps: HttpDeps,
+  deps: MediaDeps,
   httpsOnly: boolean,
   refuse: (reason: string) => ApiError,
 ): Promise<void> {
@@ -26,7 +39,7 @@ const notPublic = 'is not acceptable: it must be a public address';
 /** Null: the address is acceptable wherever it leads. Throws what needs no look-up. */
 function hostToJudge(
   text: string,
-  deps: HttpDeps,
+  deps: MediaDeps,
   httpsOnly: boolean,
   refuse: (reason: string) => ApiError,
 ): string | null {
@@ -42,7 +55,7 @@ function hostToJudge(
 }
 
 /** An output of ours by its signed link, which needs no look-up. Throws where it is not good. */
-function isOwnOutput(url: string, deps: HttpDeps, refuse: (reason: string) => ApiError): boolean {
+function isOwnOutput(url: string, deps: MediaDeps, refuse: (reason: string) => ApiError): boolean {
   const own = ownOutput(url, deps.links.baseUrl);
   if (own === null) return false;
   const verdict = verify(deps.secrets, { ...own, now_seconds: Math.floor(Date.now() / 1000) });
@@ -62,7 +75,7 @@ const tooManyHosts = `names one host more than the ${hostsMax} that an input may
 export async function checkMedia(
   media: MediaInputs,
   accountId: string,
-  deps: HttpDeps,
+  deps: MediaDeps,
   refuse: (path: string, reason: string) => ApiError,
 ): Promise<void> {
   const hosts = media.urls.map(({ path, url }) => {

@@ -1,8 +1,8 @@
 import type { Model, ModelUpstream } from '../core/catalog.ts';
 import { ApiError } from '../core/errors.ts';
 import { routesInOrder } from '../core/routing.ts';
-import type { HttpDeps } from './deps.ts';
-import { closedHere } from './shed.ts';
+import type { Circuit } from './circuit.ts';
+import type { QueueView } from './queue-view.ts';
 
 /** Where a new request may go. */
 export interface Placed {
@@ -14,9 +14,18 @@ export interface Placed {
 
 /** When to look again whether a stopped model is sold. */
 const stoppedSeconds = 3_600;
+export interface PlaceDeps {
+  queue: QueueView;
+  circuit: Pick<Circuit, 'isLast'>;
+  /** Fires when the process begins to stop. */
+  draining: AbortSignal;
+  /** Why nothing new is taken here, in words; null: it is. Chat needs no storage. */
+  blocked: (needsStorage: boolean) => string | null;
+}
+
 
 /** The upstreams of a model that take work now; else why none does: 503. */
-export async function place(model: Model, account_id: string, deps: HttpDeps): Promise<Placed> {
+export async function place(model: Model, account_id: string, deps: PlaceDeps): Promise<Placed> {
   const routes = routesInOrder(model.upstreams, Math.random());
   const refusal = closedHere(deps, model.kind !== 'text') ?? (await stopped(model, deps));
   if (refusal) return { routes, refusal };
@@ -37,7 +46,7 @@ export async function place(model: Model, account_id: string, deps: HttpDeps): P
   return { routes, refusal: noCapacity(cause, seconds) };
 }
 
-async function stopped({ id, upstreams }: Model, { queue }: HttpDeps): Promise<ApiError | null> {
+async function stopped({ id, upstreams }: Model, { queue }: PlaceDeps): Promise<ApiError | null> {
   const isStopped = await queue.isStopped(id, upstreams[0]!.upstream);
   return isStopped ? noCapacity(`${id}: stopped by the operator`, stoppedSeconds) : null;
 }
@@ -49,4 +58,15 @@ function noCapacity(cause: string, seconds: number): ApiError {
     headers: { 'retry-after': String(Math.max(1, Math.ceil(seconds))) },
     cause,
   });
+}
+
+/** Why this process takes nothing new, whatever the upstreams say. */
+function closedHere({ draining, blocked }: PlaceDeps, needsStorage: boolean): ApiError | null {
+  if (draining.aborted) {
+    return new ApiError('capacity_unavailable', {
+      message: 'This server is about to stop. Send the request again.',
+    });
+  }
+  const why = blocked(needsStorage);
+  return why === null ? null : new ApiError('capacity_unavailable', { cause: `not ready: ${why}` });
 }

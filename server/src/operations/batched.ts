@@ -1,0 +1,204 @@
+import { ApiError } from '../core/errors.ts';
+import type { Ending, Moving, Transition } from '../core/request.ts';
+import type { Hints } from '../db/hints.ts';
+import { authenticateMany, type Caller, type Lapsed, type Quotas } from '../db/keys.ts';
+import * as requests from '../db/requests.ts';
+import { batch, type Batch, type BatchOptions } from '../lib/batch.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import { persistent, type Persist } from '../lib/persistent.ts';
+import { isDataError, isUnavailable, type Database } from '../lib/sql.ts';
+import type { Submit, Submitted } from './admit.ts';
+import { moveMany } from './advance.ts';
+import type { Happenings } from './happenings.ts';
+import { takeTurn, type Turn } from './turn.ts';
+
+/**
+ * What changes or reads requests one at a time. Calls that come together share one statement or one
+ * transaction; each gets an answer of its own.
+ */
+export interface Operations {
+  /** Takes a request and reserves its price. Throws the `ApiError` that refuses it. */
+  submit(submit: Submit): Promise<Submitted>;
+  /** Ends a request: its money and its status. False: another attempt was faster. */
+  end(ending: Ending): Promise<boolean>;
+  /** Any transition. False: another attempt was faster. */
+  advance(transition: Transition): Promise<boolean>;
+  /** An upstream called back: its next poll is due. */
+  calledBack(call: requests.CalledBack): Promise<void>;
+  /** Who has the key with this SHA-256, or null. Counts the call against the limits of the key. */
+  authenticate(hash: Buffer): Promise<Caller | Lapsed | null>;
+  status(id: string): Promise<requests.StatusRow | null>;
+  card(id: string): Promise<requests.CardRow | null>;
+}
+
+/** Bounds of every batch, in place of its own. */
+export interface BatchBounds {
+  max: number;
+  concurrency: number;
+}
+
+export interface BatchDeps {
+  db: Database;
+  hints: Hints;
+  metrics: Metrics;
+  happenings: Happenings;
+  /** Calls a minute of a key and an account without figures of their own. */
+  quotas: Quotas;
+  leaseSeconds: number;
+  bounds?: BatchBounds | undefined;
+}
+
+/** Between two tries of a database that is away. */
+const pauseMs = 100;
+const dark =
+  'The database does not answer, so it is not known whether this was taken or charged. Repeat it only with the Idempotency-Key it had; without one look at GET /v1/requests first.';
+
+export function batchOperations(deps: BatchDeps): Operations {
+  const { hints, happenings, metrics } = deps;
+  const { settle, move, callBack, ...others } = openBatches(deps);
+
+  async function submit(wanted: Submit): Promise<Submitted> {
+    const { submitted } = await settle({ submits: [wanted], endings: [] });
+    const verdict = submitted[0]!;
+    if (verdict instanceof Error) throw verdict;
+    if (verdict.replayed) return verdict;
+    hints.created([verdict.request_id]);
+    if (wanted.row.call_seconds === null) hints.work();
+    return verdict;
+  }
+  async function end(ending: Ending): Promise<boolean> {
+    const { ended } = await settle({ submits: [], endings: [ending] });
+    const verdict = ended[0]!;
+    if (verdict instanceof Error) throw verdict;
+    if (!verdict) return overtaken(ending);
+    happenings.ended(ending);
+    hints.changed([ending.id]);
+    // Its place at the upstream is free.
+    hints.work();
+    return true;
+  }
+  async function moveOne(moving: Moving): Promise<boolean> {
+    if (!(await move(moving))) return overtaken(moving);
+    if (shows(moving)) hints.changed([moving.id]);
+    if (moving.to === 'notified') happenings.notified(moving);
+    return true;
+  }
+  function overtaken(transition: Transition): false {
+    if (transition.attempt !== null) metrics.fencedWrites.inc({ to: transition.to });
+    return false;
+  }
+  return {
+    submit,
+    end,
+    advance: (transition) =>
+      transition.to === 'COMPLETED' || transition.to === 'FAILED' || transition.to === 'CANCELLED'
+        ? end(transition)
+        : moveOne(transition),
+    calledBack: async (call) => {
+      if (await callBack(call)) hints.work();
+    },
+    ...others,
+  };
+}
+
+function openBatches(deps: BatchDeps) {
+  const { db, quotas } = deps;
+  const persist = persistence(deps.leaseSeconds);
+  const batched = batchesOf(deps);
+  return {
+    settle: batched('books', (members: Member[]) => settleMany(db, persist, members), 128),
+    move: batched('move', moves(db, persist), 256),
+    callBack: batched('called_back', callBacks(db), 256),
+    authenticate: batched(
+      'authenticate',
+      (hashes: Buffer[]) => authenticateMany(db, hashes, quotas),
+      256,
+    ),
+    status: batched(
+      'status',
+      byId((ids) => requests.findMany(db, ids)),
+      256,
+    ),
+    card: batched(
+      'card',
+      byId((ids) => requests.findCards(db, ids)),
+      64,
+    ),
+  };
+}
+
+function batchesOf({ metrics, bounds }: Pick<BatchDeps, 'metrics' | 'bounds'>) {
+  return <T, R>(
+    name: string,
+    many: (items: T[]) => Promise<(R | Error)[]>,
+    max: BatchOptions['max'],
+  ): Batch<T, R> =>
+    batch<T, R>(
+      (items) => {
+        metrics.batchSize.observe({ batch: name }, items.length);
+        return many(items);
+      },
+      { split: isDataError, max, ...bounds },
+    );
+}
+
+/** True for what callers or pages are shown of. */
+function shows(moving: Moving): boolean {
+  if (moving.to === 'wait') return moving.progress !== null;
+  return moving.to === 'begin' || moving.to === 'notified';
+}
+
+/**
+ * A write whose answer was lost is made again for as long as a lease lasts: to give up at once
+ * would leave in the dark what was reserved and charged, or lose the handle of a job that is paid
+ * for.
+ */
+function persistence(leaseSeconds: number): Persist {
+  return persistent({ isPassing: isUnavailable, patienceMs: leaseSeconds * 1000, pauseMs });
+}
+
+function moves(db: Database, persist: Persist) {
+  return (members: Moving[]): Promise<boolean[]> =>
+    persist((isRepeat) => moveMany(db, members, { isRepeat }));
+}
+
+/** One submit or one ending. */
+interface Member {
+  submits: Submit[];
+  endings: Ending[];
+}
+
+/** The verdicts of each member, in order. */
+async function settleMany(db: Database, persist: Persist, members: Member[]): Promise<Turn[]> {
+  const submits = members.flatMap((member) => member.submits);
+  const endings = members.flatMap((member) => member.endings);
+  const turn = await persist((isRepeat) => takeTurn(db, submits, endings, { isRepeat })).catch(
+    (cause: unknown) => {
+      if (!isUnavailable(cause)) throw cause;
+      // Stock clients repeat a 503 by themselves, and this may have been charged.
+      const headers = { 'x-should-retry': 'false' };
+      throw new ApiError('capacity_unavailable', { message: dark, headers, cause });
+    },
+  );
+  let [submitted, ended] = [0, 0];
+  return members.map((member) => ({
+    submitted: turn.submitted.slice(submitted, (submitted += member.submits.length)),
+    ended: turn.ended.slice(ended, (ended += member.endings.length)),
+  }));
+}
+
+/** True for those whose poll is due now. */
+function callBacks(db: Database) {
+  return async (calls: requests.CalledBack[]): Promise<boolean[]> => {
+    const due = new Set((await requests.calledBackMany(db, calls)).map(({ id }) => id));
+    return calls.map(({ request_id }) => due.has(request_id));
+  };
+}
+
+/** A row for each id, in order; null where there is none. */
+function byId<Row extends { id: string }>(find: (ids: string[]) => Promise<Row[]>) {
+  return async (ids: string[]): Promise<(Row | null)[]> => {
+    const rows = new Map((await find([...new Set(ids)])).map((row) => [row.id, row]));
+    return ids.map((id) => rows.get(id) ?? null);
+  };
+}
