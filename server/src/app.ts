@@ -2,7 +2,6 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import { auditNowAndThen } from './auditor.ts';
 import { ceilings, type Config } from './config.ts';
 import { ping } from './db/migrate.ts';
 import * as keys from './db/keys.ts';
@@ -25,7 +24,6 @@ import type { Metrics } from './lib/metrics.ts';
 import { seldomly } from './lib/seldom.ts';
 import type { Database } from './lib/sql.ts';
 import { movedSince } from './ledger/statement.ts';
-import { watchBalances } from './low-balance.ts';
 import type { BatchBounds } from './operations/batched.ts';
 import { createQueueView } from './operations/queue-view.ts';
 import { openParts, ownNames, type Parts } from './parts.ts';
@@ -34,6 +32,8 @@ import type { Store } from './store.ts';
 import type { Upstream } from './upstreams/upstream.ts';
 import { openWeb, webOrigin } from './web.ts';
 import { tellAbsent } from './worker/absent.ts';
+import { auditNowAndThen } from './worker/jobs/audit.ts';
+import { watchBalances } from './worker/jobs/low-balance.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 
 /** One process: the HTTP side, a worker, or both, around the same parts. */

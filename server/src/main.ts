@@ -1,7 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import { ConfigError, readConfig, type Config } from './config.ts';
-import { Refused } from './operations/account.ts';
+import { Refused } from './operations/refused.ts';
 
 /**
  * The operator's command line: one verb, one file. Nothing is loaded that the verb does not need.

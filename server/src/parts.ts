@@ -2,9 +2,8 @@ import type { Logger } from 'pino';
 import { catalogDir, ceilings, ConfigError, dataDir, type Config } from './config.ts';
 import type { Links } from './core/views.ts';
 import { openHints, type Hints } from './db/hints.ts';
-import { addFigures } from './figures.ts';
-import { watchInstallation, type InstallationWatch } from './installation.ts';
 import { judgeUrl } from './lib/address.ts';
+import { freeBytesAt } from './lib/free-bytes.ts';
 import { createFetch, type Fetch, type Lookup } from './lib/fetch.ts';
 import { hideInLogs } from './lib/log.ts';
 import { createMail, type Mail } from './lib/mail.ts';
@@ -18,7 +17,6 @@ import { tellHappenings, type Happenings } from './operations/happenings.ts';
 import { openRefusals, type Refusals } from './operations/refusals.ts';
 import { signingSecrets } from './secrets.ts';
 import { openCatalog, type CatalogStore } from './storage/catalog.ts';
-import { disksOf, lowBytes, watchSpace } from './space.ts';
 import { openStorage } from './storage/index.ts';
 import { Spool } from './storage/spool.ts';
 import type { Storage } from './storage/storage.ts';
@@ -28,6 +26,9 @@ import { createDownload, inputSeconds } from './upstreams/download.ts';
 import { builtIn, openUpstreams, type Upstreams } from './upstreams/index.ts';
 import { createSandbox } from './upstreams/sandbox/sandbox.ts';
 import type { Upstream, UpstreamTools } from './upstreams/upstream.ts';
+import { lowBytes, watchSpace, type Disk } from './worker/jobs/disk-space.ts';
+import { addFigures } from './worker/jobs/gauges.ts';
+import { watchInstallation, type InstallationWatch } from './worker/jobs/installation.ts';
 
 /** Calls to addresses that strangers give. */
 interface Fetches {
@@ -157,6 +158,21 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   const shared = { db, log, metrics, storage, spool, catalog, upstreams, hints, operations };
   const more = { happenings, circuit, refusals, secrets, mail: mail?.send ?? null, connected };
   return { ...shared, ...more, links, fetches, installation, blocked, close };
+}
+
+/**
+ * `cluster`: where the embedded database lies, which writes the books there; null: there is none,
+ * and nothing that grows is in the data folder but media.
+ */
+function disksOf(config: Config, storage: Storage, cluster: string | null): Disk[] {
+  const dir = cluster ?? dataDir(config);
+  const data: Disk = {
+    holds: 'data',
+    isGuarded: cluster !== null,
+    free: () => freeBytesAt(dir),
+  };
+  const media: Disk = { holds: 'media', isGuarded: true, free: () => storage.freeBytes() };
+  return config.FAREBOX_STORAGE.startsWith('disk') ? [data, media] : [data];
 }
 
 /** On this machine's own disk, wherever media are kept. */

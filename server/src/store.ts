@@ -12,7 +12,7 @@ import {
 import { Outage } from './lib/outage.ts';
 import { seldomly } from './lib/seldom.ts';
 import { codeOf, isUnavailable, openDatabase, type Database } from './lib/sql.ts';
-import { Refused } from './operations/account.ts';
+import { Refused } from './operations/refused.ts';
 
 const statementTimeoutMs = 15_000;
 /** Wrong password, role, database or grants: what is wrong stands in the server's own sentence. */

@@ -5,11 +5,11 @@ import {
   createAccount,
   needAccount,
   ppmOf,
-  Refused,
   retireWebhookSecret,
   rotateWebhookSecret,
   setPrice,
 } from '../operations/account.ts';
+import { Refused } from '../operations/refused.ts';
 import { act, commandLine } from '../operations/act.ts';
 import { print, table, withDatabase, type Context } from './output.ts';
 

@@ -6,7 +6,7 @@ import type { ImportedRow, ImportTerms } from '../core/imported-row.ts';
 import { parseDecimal, type Fraction } from '../core/money.ts';
 import type { LeftOut, Offers } from '../core/offer.ts';
 import { definitionOf, settingsOf } from '../core/upstream-definition.ts';
-import { Refused } from '../operations/account.ts';
+import { Refused } from '../operations/refused.ts';
 import { parseCatalogText } from '../storage/catalog-text.ts';
 import { catalogYaml, exists, writeWhole } from '../storage/catalog-yaml.ts';
 import type { CheckedFolder } from '../storage/catalog.ts';

@@ -1,5 +1,5 @@
 import { catalogDir, type Config } from '../config.ts';
-import { Refused } from '../operations/account.ts';
+import { Refused } from '../operations/refused.ts';
 import { upstreamsOf } from '../parts.ts';
 import { checkFolder, type CheckedFolder } from '../storage/catalog.ts';
 import { lookAt, type Look } from '../upstreams/look.ts';

@@ -1,7 +1,8 @@
 import { isRole, roles } from '../core/role.ts';
 import * as people from '../db/people.ts';
 import type { Config } from '../config.ts';
-import { needAccount, Refused } from '../operations/account.ts';
+import { needAccount } from '../operations/account.ts';
+import { Refused } from '../operations/refused.ts';
 import { changeEmail } from '../operations/email.ts';
 import {
   dropTwoFactor,

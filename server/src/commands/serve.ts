@@ -4,7 +4,7 @@ import { catalogDir, dataDir, ConfigError, type Config } from '../config.ts';
 import { claimFolder } from '../db/embedded.ts';
 import { createLog } from '../lib/log.ts';
 import type { Database } from '../lib/sql.ts';
-import { Refused } from '../operations/account.ts';
+import { Refused } from '../operations/refused.ts';
 import { print, type Context } from './output.ts';
 
 /** Within this a stopping process is gone, whatever is under way. */

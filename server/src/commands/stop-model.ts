@@ -1,5 +1,5 @@
 import { catalogDir } from '../config.ts';
-import { Refused } from '../operations/account.ts';
+import { Refused } from '../operations/refused.ts';
 import { commandLine } from '../operations/act.ts';
 import { stopOrResume } from '../operations/stop-model.ts';
 import { readFolder, withUpstreams } from './live-look.ts';

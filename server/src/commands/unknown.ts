@@ -3,7 +3,7 @@ import { formatUsd } from '../core/money.ts';
 import * as queue from '../db/queue.ts';
 import * as resolutions from '../db/resolutions.ts';
 import { timeOfId } from '../lib/id.ts';
-import { Refused } from '../operations/account.ts';
+import { Refused } from '../operations/refused.ts';
 import { commandLine } from '../operations/act.ts';
 import { resolvedMax, resolveOutcomes, type Finding } from '../operations/unknown-outcome.ts';
 import { usd } from './account.ts';

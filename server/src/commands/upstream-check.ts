@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogDir, dataDir } from '../config.ts';
-import { Refused } from '../operations/account.ts';
+import { Refused } from '../operations/refused.ts';
 import { act, commandLine } from '../operations/act.ts';
 import { endRest, noteKeyTaken } from '../operations/circuit.ts';
 import { isWell, type Look } from '../upstreams/look.ts';

@@ -1,7 +1,7 @@
 import { formatUsd } from '../core/money.ts';
 import * as vouchers from '../db/vouchers.ts';
 import { isUuid } from '../lib/id.ts';
-import { Refused } from '../operations/account.ts';
+import { Refused } from '../operations/refused.ts';
 import { createVouchers, voidVoucher } from '../operations/voucher.ts';
 import { usd } from './account.ts';
 import { momentOf } from './moment.ts';

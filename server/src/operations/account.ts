@@ -5,9 +5,7 @@ import { openBooks, writeBooks } from '../ledger/ledger.ts';
 import { newId } from '../lib/id.ts';
 import type { Database } from '../lib/sql.ts';
 import { commandLine, noteBooking } from './act.ts';
-
-/** The operator's answer to a command that cannot be carried out: said in words, no stack. */
-export class Refused extends Error {}
+import { Refused } from './refused.ts';
 
 const emailForm = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
 

@@ -3,7 +3,7 @@ import { findReference } from '../ledger/statement.ts';
 import { openBooks, writeBooks, type Funds } from '../ledger/ledger.ts';
 import { newId } from '../lib/id.ts';
 import { codeOf, type Database } from '../lib/sql.ts';
-import { Refused } from './account.ts';
+import { Refused } from './refused.ts';
 import { commandLine, noteBooking, type Author } from './act.ts';
 
 const referenceMax = 255;

@@ -3,7 +3,8 @@ import * as people from '../db/people.ts';
 import * as sessions from '../db/sessions.ts';
 import { newId } from '../lib/id.ts';
 import type { Database, Transaction } from '../lib/sql.ts';
-import { emailOf, Refused } from './account.ts';
+import { emailOf } from './account.ts';
+import { Refused } from './refused.ts';
 import { hashToken } from './person.ts';
 
 /** Another e-mail address to sign in with: proven by a link, or vouched for by an operator. */

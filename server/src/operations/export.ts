@@ -18,7 +18,7 @@ import { longTransaction } from '../lib/long-transaction.ts';
 import type { Database, Transaction } from '../lib/sql.ts';
 import { pieces } from '../lib/streams.ts';
 import type { Storage } from '../storage/storage.ts';
-import { Refused } from './account.ts';
+import { Refused } from './refused.ts';
 
 const deflated = promisify(deflate);
 /** Of rows, before they are deflated: what one statement of the import takes. */

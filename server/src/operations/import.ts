@@ -24,7 +24,7 @@ import {
 import { longTransaction } from '../lib/long-transaction.ts';
 import { rawSql, type Database, type Transaction } from '../lib/sql.ts';
 import { StorageFull, type Storage } from '../storage/storage.ts';
-import { Refused } from './account.ts';
+import { Refused } from './refused.ts';
 import { releaseOpen } from './release.ts';
 
 const inflated = promisify(inflate);

@@ -7,7 +7,7 @@ import * as changes from '../db/key-changes.ts';
 import * as keys from '../db/keys.ts';
 import { newId } from '../lib/id.ts';
 import type { Connection, Database, Transaction } from '../lib/sql.ts';
-import { Refused } from './account.ts';
+import { Refused } from './refused.ts';
 
 export interface KeyLimits {
   monthly_limit_usd_micro: bigint | null;

@@ -10,7 +10,8 @@ import * as sessions from '../db/sessions.ts';
 import { newId } from '../lib/id.ts';
 import { hashPassword } from '../lib/password.ts';
 import type { Connection, Database, Transaction } from '../lib/sql.ts';
-import { emailOf, Refused } from './account.ts';
+import { emailOf } from './account.ts';
+import { Refused } from './refused.ts';
 import { noteTeam } from './act.ts';
 
 const nameMax = 100;

@@ -4,7 +4,8 @@ import * as invitations from '../db/invitations.ts';
 import * as members from '../db/members.ts';
 import * as people from '../db/people.ts';
 import type { Database, Transaction } from '../lib/sql.ts';
-import { emailOf, Refused } from './account.ts';
+import { emailOf } from './account.ts';
+import { Refused } from './refused.ts';
 import { noteTeam, type Operator } from './act.ts';
 import { displayName, insertInvitation, type NewInvitation } from './person.ts';
 

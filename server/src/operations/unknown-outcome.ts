@@ -1,7 +1,7 @@
 import * as resolutions from '../db/resolutions.ts';
 import { bookCosts, type OutcomeId } from '../db/revenue.ts';
 import type { Database, Transaction } from '../lib/sql.ts';
-import { Refused } from './account.ts';
+import { Refused } from './refused.ts';
 import { note as log, type Author } from './act.ts';
 
 /** Of a request that ended so it may not be known what it cost. */

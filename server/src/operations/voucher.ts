@@ -5,7 +5,7 @@ import { openBooks, writeBooks, type Funds } from '../ledger/ledger.ts';
 import { findReference } from '../ledger/statement.ts';
 import { newId } from '../lib/id.ts';
 import type { Database } from '../lib/sql.ts';
-import { Refused } from './account.ts';
+import { Refused } from './refused.ts';
 import { commandLine, note, type Author } from './act.ts';
 
 /** Of one call: each is told on a line of its own. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { auditWhenDue } from '../../src/auditor.ts';
+import { auditWhenDue } from '../../src/worker/jobs/audit.ts';
 import * as verdicts from '../../src/db/verdicts.ts';
 import { auditLock } from '../../src/ledger/audit.ts';
 import { createLog } from '../../src/lib/log.ts';

@@ -4,7 +4,7 @@ import type { Claim } from '../../src/db/queue.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { Books } from '../../src/ledger/ledger.ts';
 import { newId } from '../../src/lib/id.ts';
-import { Refused } from '../../src/operations/account.ts';
+import { Refused } from '../../src/operations/refused.ts';
 import { adjust, deposit } from '../../src/operations/deposit.ts';
 import {
   balanceOf,

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { Ending } from '../../src/core/request.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, type Database } from '../../src/lib/sql.ts';
-import { Refused } from '../../src/operations/account.ts';
+import { Refused } from '../../src/operations/refused.ts';
 import { endMany } from '../../src/operations/turn.ts';
 import { adjust, deposit } from '../../src/operations/deposit.ts';
 import { submitMany } from '../../src/operations/turn.ts';

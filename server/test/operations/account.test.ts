@@ -6,7 +6,8 @@ import * as accounts from '../../src/db/accounts.ts';
 import { findLiving } from '../../src/db/keys.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, type Database } from '../../src/lib/sql.ts';
-import { createAccount, needAccount, Refused } from '../../src/operations/account.ts';
+import { createAccount, needAccount } from '../../src/operations/account.ts';
+import { Refused } from '../../src/operations/refused.ts';
 import { createKey } from '../../src/operations/key.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 

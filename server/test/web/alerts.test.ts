@@ -8,7 +8,7 @@ import { find } from '../../src/db/accounts.ts';
 import { createFetch, type Fetch } from '../../src/lib/fetch.ts';
 import type { Letter } from '../../src/lib/mail.ts';
 import { rawSql } from '../../src/lib/sql.ts';
-import { tellLowBalances, type BalanceDeps } from '../../src/low-balance.ts';
+import { tellLowBalances, type BalanceDeps } from '../../src/worker/jobs/low-balance.ts';
 import { adjust, deposit } from '../../src/operations/deposit.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { person, startWebService, type Person } from '../kit/web.ts';

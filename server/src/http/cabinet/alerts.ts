@@ -5,7 +5,7 @@ import * as people from '../../db/people.ts';
 import { urlLengthMax } from '../../lib/address.ts';
 import { judgePublic } from '../../operations/check-media.ts';
 import { text } from '../web/entry.ts';
-import { amount, flag, optional } from '../web/form.ts';
+import { amount, flag, optional } from '../form.ts';
 import { readForm, type Visit, type WebDeps } from '../web/visit.ts';
 
 const none = { low_balance_usd_micro: null, emails: true, webhook_url: null, told_at: null };

@@ -14,7 +14,7 @@ import {
   studioKey,
 } from '../../operations/key.ts';
 import { inWords, text } from '../web/entry.ts';
-import * as judge from '../web/form.ts';
+import * as judge from '../form.ts';
 import { keyBounds } from '../web/studio.ts';
 import { readForm, type Visit, type WebDeps } from '../web/visit.ts';
 

@@ -4,7 +4,7 @@ import { createAccount } from '../../operations/account.ts';
 import { deposit } from '../../operations/deposit.ts';
 import { invite } from '../../operations/person.ts';
 import { text } from '../web/entry.ts';
-import { amount, flag, optional, pageFrom, pageOf, parameter } from '../web/form.ts';
+import { amount, flag, optional, pageFrom, pageOf, parameter } from '../form.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import type { WebDeps } from '../web/visit.ts';
 import { ApiError } from '../../core/errors.ts';

@@ -10,7 +10,7 @@ import { resumeModel, stopModel } from '../../operations/stop-model.ts';
 import { rollUpDays } from '../../operations/roll-up.ts';
 import type { CatalogContents, FiledRow } from '../../storage/catalog.ts';
 import { text } from '../web/entry.ts';
-import { optional, parameter } from '../web/form.ts';
+import { optional, parameter } from '../form.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import type { WebDeps } from '../web/visit.ts';
 import type { Deed } from './deed.ts';

@@ -2,7 +2,7 @@ import { ApiError } from '../../core/errors.ts';
 import * as invitations from '../../db/invitations.ts';
 import { invite } from '../../operations/person.ts';
 import { text } from '../web/entry.ts';
-import { idOf } from '../web/form.ts';
+import { idOf } from '../form.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import type { Deed } from './deed.ts';
 

@@ -1,5 +1,5 @@
 import * as operatorLog from '../../db/operator-log.ts';
-import { idOf, pageFrom, pageOf, parameter } from '../web/form.ts';
+import { idOf, pageFrom, pageOf, parameter } from '../form.ts';
 import type { VisitHandler } from '../web/routes.ts';
 
 /** GET /log?account_id=&by=&action=&limit=&cursor=: what operators did. */

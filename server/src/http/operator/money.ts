@@ -4,7 +4,7 @@ import { findReference } from '../../ledger/statement.ts';
 import type { Done } from '../../operations/act.ts';
 import { adjust, deposit, type Booked } from '../../operations/deposit.ts';
 import { text } from '../web/entry.ts';
-import { amount, parameter, signedAmount } from '../web/form.ts';
+import { amount, parameter, signedAmount } from '../form.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import { need } from './account.ts';
 import type { Deed } from './deed.ts';

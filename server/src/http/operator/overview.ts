@@ -5,7 +5,7 @@ import * as verdicts from '../../db/verdicts.ts';
 import { auditAlone } from '../../ledger/audit.ts';
 import { holdings } from '../../ledger/statement.ts';
 import { rollUpDays } from '../../operations/roll-up.ts';
-import { parameter } from '../web/form.ts';
+import { parameter } from '../form.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import type { Deed } from './deed.ts';
 

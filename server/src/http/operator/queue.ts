@@ -5,7 +5,7 @@ import * as stopped from '../../db/stopped-models.ts';
 import { leastIdAt } from '../../lib/id.ts';
 import { redact } from '../../lib/log.ts';
 import { cancelRequest } from '../../operations/cancel-request.ts';
-import { idOf, pageFrom, pageOf, parameter } from '../web/form.ts';
+import { idOf, pageFrom, pageOf, parameter } from '../form.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import type { Visit, WebDeps } from '../web/visit.ts';
 import type { Deed } from './deed.ts';

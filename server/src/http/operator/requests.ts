@@ -6,7 +6,7 @@ import { idsBelow, reach } from '../../db/request-pages.ts';
 import { attemptsOf, type AttemptRow } from '../../db/requests.ts';
 import { redact } from '../../lib/log.ts';
 import { optionalOneOf, type Query } from '../query.ts';
-import { idOf, pageOf } from '../web/form.ts';
+import { idOf, pageOf } from '../form.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import type { Visit } from '../web/visit.ts';
 

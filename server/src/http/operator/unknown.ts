@@ -16,7 +16,7 @@ import {
   parameter,
   signedAmount,
   whole,
-} from '../web/form.ts';
+} from '../form.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import type { Deed } from './deed.ts';
 

@@ -10,7 +10,7 @@ import { keyStates, type KeyShown } from '../../operations/upstream-keys.ts';
 import { builtIn } from '../../upstreams/index.ts';
 import { isWell, lookAt } from '../../upstreams/look.ts';
 import { text } from '../web/entry.ts';
-import { optional } from '../web/form.ts';
+import { optional } from '../form.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import type { Visit, WebDeps } from '../web/visit.ts';
 import type { Deed } from './deed.ts';

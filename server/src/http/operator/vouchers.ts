@@ -1,7 +1,7 @@
 import * as vouchers from '../../db/vouchers.ts';
 import { createVouchers, voidVoucher, vouchersMax } from '../../operations/voucher.ts';
 import { text } from '../web/entry.ts';
-import { amount, futureTime, idOf, optional, pageFrom, pageOf, whole } from '../web/form.ts';
+import { amount, futureTime, idOf, optional, pageFrom, pageOf, whole } from '../form.ts';
 import type { VisitHandler } from '../web/routes.ts';
 import type { Deed } from './deed.ts';
 

@@ -4,7 +4,7 @@ import { signDevice, verifyDevice } from '../../core/signature.ts';
 import * as invitations from '../../db/invitations.ts';
 import * as people from '../../db/people.ts';
 import { newId } from '../../lib/id.ts';
-import { Refused } from '../../operations/account.ts';
+import { Refused } from '../../operations/refused.ts';
 import {
   acceptInvitation,
   hashToken,

@@ -1,8 +1,5 @@
 import type { Logger } from 'pino';
-import { dataDir, type Config } from './config.ts';
-import { freeBytesAt } from './lib/free-bytes.ts';
-import { Seldom } from './lib/seldom.ts';
-import type { Storage } from './storage/storage.ts';
+import { Seldom } from '../../lib/seldom.ts';
 
 /** A disk that can run full; two of them may be one and the same. */
 export interface Disk {
@@ -15,21 +12,6 @@ export interface Disk {
 /** Below this no new work is taken, or the database on the same disk would run out first. */
 export const lowBytes = 256 * 1024 * 1024;
 const lookMs = 5_000;
-
-/**
- * `cluster`: where the embedded database lies, which writes the books there; null: there is none,
- * and nothing that grows is in the data folder but media.
- */
-export function disksOf(config: Config, storage: Storage, cluster: string | null): Disk[] {
-  const dir = cluster ?? dataDir(config);
-  const data: Disk = {
-    holds: 'data',
-    isGuarded: cluster !== null,
-    free: () => freeBytesAt(dir),
-  };
-  const media: Disk = { holds: 'media', isGuarded: true, free: () => storage.freeBytes() };
-  return config.FAREBOX_STORAGE.startsWith('disk') ? [data, media] : [data];
-}
 
 export interface Space {
   /** Of these disks one is nearly full; without a name, of all. */

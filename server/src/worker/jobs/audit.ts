@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import * as verdicts from './db/verdicts.ts';
-import { auditAlone } from './ledger/audit.ts';
-import type { Metrics } from './lib/metrics.ts';
-import type { Database } from './lib/sql.ts';
-import { rollUpDays } from './operations/roll-up.ts';
+import * as verdicts from '../../db/verdicts.ts';
+import { auditAlone } from '../../ledger/audit.ts';
+import type { Metrics } from '../../lib/metrics.ts';
+import type { Database } from '../../lib/sql.ts';
+import { rollUpDays } from '../../operations/roll-up.ts';
 
 /** How often each process looks whether an audit is due. */
 const lookMs = 60_000;

@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
-import { formatUsd } from './core/money.ts';
-import * as accounts from './db/accounts.ts';
-import * as alerts from './db/alerts.ts';
-import * as deliveries from './db/deliveries.ts';
-import * as people from './db/people.ts';
-import type { Fetch } from './lib/fetch.ts';
-import { newId } from './lib/id.ts';
-import type { Letter } from './lib/mail.ts';
-import type { Database } from './lib/sql.ts';
-import { sendNotification } from './operations/notification.ts';
+import { formatUsd } from '../../core/money.ts';
+import * as accounts from '../../db/accounts.ts';
+import * as alerts from '../../db/alerts.ts';
+import * as deliveries from '../../db/deliveries.ts';
+import * as people from '../../db/people.ts';
+import type { Fetch } from '../../lib/fetch.ts';
+import { newId } from '../../lib/id.ts';
+import type { Letter } from '../../lib/mail.ts';
+import type { Database } from '../../lib/sql.ts';
+import { sendNotification } from '../../operations/notification.ts';
 
 /** Tells accounts that their balance runs low, once until it was above again. */
 

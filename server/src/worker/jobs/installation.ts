@@ -1,11 +1,11 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { restoredWhy, type Remembered, type RestoredWhy } from './core/restored.ts';
-import * as installation from './db/installation.ts';
-import { unfinished } from './db/unfinished.ts';
-import { Seldom } from './lib/seldom.ts';
-import { isUnavailable, type Database } from './lib/sql.ts';
+import { restoredWhy, type Remembered, type RestoredWhy } from '../../core/restored.ts';
+import * as installation from '../../db/installation.ts';
+import { unfinished } from '../../db/unfinished.ts';
+import { Seldom } from '../../lib/seldom.ts';
+import { isUnavailable, type Database } from '../../lib/sql.ts';
 
 /** Notices that the database is a restored copy, and clocks that differ. */
 
