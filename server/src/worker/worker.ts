@@ -16,9 +16,6 @@ import {
   waitingUpstreams,
   type Claim,
 } from '../db/queue.ts';
-import * as files from '../db/files.ts';
-import * as deliveries from '../db/deliveries.ts';
-import * as requests from '../db/requests.ts';
 import type { Hints } from '../db/hints.ts';
 import { createBudget, type Budget } from '../lib/budget.ts';
 import { seldomly } from '../lib/seldom.ts';
@@ -26,6 +23,7 @@ import { isAway } from '../lib/sql.ts';
 import { LookRefused } from '../upstreams/upstream.ts';
 import { expire } from './expire.ts';
 import { discard, finish, outputPrefix } from './finish.ts';
+import { sweep } from './jobs/sweep.ts';
 import { Leases } from './leases.ts';
 import { notify } from './notify.ts';
 import { abandon, giveUp, poll } from './poll.ts';
@@ -53,9 +51,6 @@ const surplusSeconds = 2;
 /** How long work for an upstream that is not set up here is left to other processes. */
 const orphanSeconds = 600;
 const sweepMs = 60_000;
-const sweepLimit = 500;
-/** A file that could not be removed is left alone so long; a batch may take as long. */
-const putOffSeconds = 3600;
 
 const steps: Record<Exclude<Step, 'rest'>, StepRun> = {
   start,
@@ -142,52 +137,8 @@ class ClaimingWorker implements Worker {
     return count;
   }
 
-  async sweep(): Promise<void> {
-    const { db, log, settings, mayWork } = this.#deps;
-    if (!mayWork()) return;
-    const failures: unknown[] = [];
-    await this.#inBatches(() => this.#sweepFiles(failures));
-    if (failures.length > 0) {
-      const what = { count: failures.length, err: failures[0] };
-      log.warn(what, 'expired files could not be removed, will be tried again');
-    }
-    await this.#sweepSpool();
-    const { retentionDays } = settings;
-    await this.#inBatches(() => requests.forgetKeys(db, retentionDays, sweepLimit));
-    await this.#inBatches(() => requests.clearPayloads(db, retentionDays, sweepLimit));
-    await this.#inBatches(() => deliveries.clear(db, retentionDays, sweepLimit));
-  }
-
-  /** As long as there is more than one batch holds, and nobody stops it. */
-  async #inBatches(run: () => Promise<number>): Promise<void> {
-    while (!this.#draining && (await run()) === sweepLimit);
-  }
-
-  /** The bytes first: a row that is gone would leave them to nobody. */
-  async #sweepFiles(failures: unknown[]): Promise<number> {
-    const { db, storage } = this.#deps;
-    const claimed = await files.claimExpired(db, sweepLimit, putOffSeconds);
-    const removed: string[] = [];
-    for (const { id, storage_key } of claimed) {
-      if (this.#draining) break;
-      try {
-        await storage.remove(storage_key);
-        removed.push(id);
-      } catch (error) {
-        failures.push(error);
-      }
-    }
-    await files.removeMany(db, removed);
-    return claimed.length;
-  }
-
-  /** Of requests that ended without it: they were given up, or another worker was first. */
-  async #sweepSpool(): Promise<void> {
-    const { db, spool } = this.#deps;
-    const ids = spool.ids();
-    if (ids.length === 0) return;
-    const open = new Set((await requests.stillOpen(db, ids)).map(({ id }) => id));
-    for (const id of ids) if (!open.has(id)) await this.#spooled.remove(id);
+  sweep(): Promise<void> {
+    return sweep(this.#deps, this.#spooled, () => this.#draining);
   }
 
   async stop(graceMs: number): Promise<void> {

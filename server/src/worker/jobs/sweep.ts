@@ -1,0 +1,69 @@
+import * as deliveries from '../../db/deliveries.ts';
+import * as files from '../../db/files.ts';
+import * as requests from '../../db/requests.ts';
+import type { SpoolWatch } from '../spooled.ts';
+import type { StepDeps } from '../step.ts';
+
+/** Rows of one batch. */
+const limit = 500;
+/** A file that could not be removed is left alone so long; a batch may take as long. */
+const putOffSeconds = 3600;
+
+export interface SweepDeps extends Pick<StepDeps, 'db' | 'log' | 'storage' | 'spool' | 'settings'> {
+  /** False: nothing is removed, such as on a restored copy. */
+  mayWork: () => boolean;
+}
+
+/** Clears away what has expired: files, spooled results, keys and texts of old requests. */
+export async function sweep(
+  deps: SweepDeps,
+  spooled: SpoolWatch,
+  isStopping: () => boolean,
+): Promise<void> {
+  const { db, log, mayWork } = deps;
+  const { retentionDays } = deps.settings;
+  /** As long as there is more than one batch holds, and nobody stops it. */
+  const inBatches = async (run: () => Promise<number>): Promise<void> => {
+    while (!isStopping() && (await run()) === limit);
+  };
+  if (!mayWork()) return;
+  const failures: unknown[] = [];
+  await inBatches(() => sweepFiles(deps, failures, isStopping));
+  if (failures.length > 0) {
+    const what = { count: failures.length, err: failures[0] };
+    log.warn(what, 'expired files could not be removed, will be tried again');
+  }
+  await sweepSpool(deps, spooled);
+  await inBatches(() => requests.forgetKeys(db, retentionDays, limit));
+  await inBatches(() => requests.clearPayloads(db, retentionDays, limit));
+  await inBatches(() => deliveries.clear(db, retentionDays, limit));
+}
+
+/** The bytes first: a row that is gone would leave them to nobody. */
+async function sweepFiles(
+  { db, storage }: SweepDeps,
+  failures: unknown[],
+  isStopping: () => boolean,
+): Promise<number> {
+  const claimed = await files.claimExpired(db, limit, putOffSeconds);
+  const removed: string[] = [];
+  for (const { id, storage_key } of claimed) {
+    if (isStopping()) break;
+    try {
+      await storage.remove(storage_key);
+      removed.push(id);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  await files.removeMany(db, removed);
+  return claimed.length;
+}
+
+/** Of requests that ended without it: they were given up, or another worker was first. */
+async function sweepSpool({ db, spool }: SweepDeps, spooled: SpoolWatch): Promise<void> {
+  const ids = spool.ids();
+  if (ids.length === 0) return;
+  const open = new Set((await requests.stillOpen(db, ids)).map(({ id }) => id));
+  for (const id of ids) if (!open.has(id)) await spooled.remove(id);
+}
