@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { catalogDir, ceilings, ConfigError, dataDir, type Config } from './config.ts';
-import type { Links } from './core/views.ts';
+import type { Links } from './core/request/views.ts';
 import { openHints, type Hints } from './db/hints.ts';
 import { judgeUrl } from './lib/address.ts';
 import { freeBytesAt } from './lib/free-bytes.ts';

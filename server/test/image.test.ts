@@ -54,7 +54,7 @@ describe('the image', () => {
       'client/dist/index.js',
       'data/secret',
       'node_modules/pg/package.json',
-      'server/src/core/price.test.ts',
+      'server/src/core/price/price.test.ts',
       'server/test/run.ts',
       'web/dist/index.html',
       'web/node_modules/vite/package.json',

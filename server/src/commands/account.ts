@@ -1,4 +1,4 @@
-import { formatUsd, parseUsd, USD } from '../core/money.ts';
+import { formatUsd, parseUsd, USD } from '../core/price/money.ts';
 import * as accounts from '../db/accounts.ts';
 import { statement, type StatementRow } from '../ledger/statement.ts';
 import {

@@ -1,11 +1,11 @@
 import { basename, dirname, resolve } from 'node:path';
 import { catalogDir, type Config } from '../config.ts';
-import { importRow, plain } from '../core/imported-row.ts';
-import { dayOf } from '../core/checked-on.ts';
-import type { ImportedRow, ImportTerms } from '../core/imported-row.ts';
-import { parseDecimal, type Fraction } from '../core/money.ts';
-import type { LeftOut, Offers } from '../core/offer.ts';
-import { definitionOf, settingsOf } from '../core/upstream-definition.ts';
+import { importRow, plain } from '../core/catalog/imported-row.ts';
+import { dayOf } from '../core/catalog/checked-on.ts';
+import type { ImportedRow, ImportTerms } from '../core/catalog/imported-row.ts';
+import { parseDecimal, type Fraction } from '../core/price/money.ts';
+import type { LeftOut, Offers } from '../core/catalog/offer.ts';
+import { definitionOf, settingsOf } from '../core/catalog/upstream-definition.ts';
 import { Refused } from '../operations/refused.ts';
 import { parseCatalogText } from '../storage/catalog-text.ts';
 import { catalogYaml, exists, writeWhole } from '../storage/catalog-yaml.ts';

@@ -1,5 +1,5 @@
-import type { Offers } from '../core/offer.ts';
-import type { DefinitionForm, UpstreamSettings } from '../core/upstream-definition.ts';
+import type { Offers } from '../core/catalog/offer.ts';
+import type { DefinitionForm, UpstreamSettings } from '../core/catalog/upstream-definition.ts';
 import { falOffers } from '../upstreams/fal/offers.ts';
 import { openrouterOffers } from '../upstreams/openai/offers.ts';
 import { replicateOffers } from '../upstreams/replicate/offers.ts';

@@ -1,6 +1,6 @@
 import { catalogDir } from '../config.ts';
-import type { Problem } from '../core/catalog-file.ts';
-import { dayOf, oldPricesIn } from '../core/checked-on.ts';
+import type { Problem } from '../core/catalog/catalog-file.ts';
+import { dayOf, oldPricesIn } from '../core/catalog/checked-on.ts';
 import type { CheckedFolder } from '../storage/catalog.ts';
 import { comparePrices, readShutdowns } from '../upstreams/look.ts';
 import { lookFrom, readFolder, withUpstreams, type Opened } from './live-look.ts';

@@ -1,4 +1,4 @@
-import { formatUsd } from '../core/money.ts';
+import { formatUsd } from '../core/price/money.ts';
 import type { Database } from '../lib/sql.ts';
 import { needAccount } from '../operations/account.ts';
 import { adjust as correct, deposit, type Booked } from '../operations/deposit.ts';

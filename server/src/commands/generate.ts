@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { manPage, referencePage } from '../../../client/src/cli/pages.ts';
 import { configurationPage } from '../config.ts';
 import type { HttpDeps } from '../http/deps.ts';
-import { schemas } from '../http/docs.ts';
+import { schemas } from '../http/docs/index.ts';
 import { clientTypes } from '../http/docs/client-types.ts';
 import { errorsPage } from '../http/docs/errors-page.ts';
 import { openapiDocument } from '../http/openapi.ts';

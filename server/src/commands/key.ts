@@ -1,5 +1,5 @@
 import { catalogDir } from '../config.ts';
-import { formatUsd } from '../core/money.ts';
+import { formatUsd } from '../core/price/money.ts';
 import * as keys from '../db/keys.ts';
 import { isUuid } from '../lib/id.ts';
 import { needAccount } from '../operations/account.ts';

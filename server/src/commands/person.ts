@@ -1,4 +1,4 @@
-import { isRole, roles } from '../core/role.ts';
+import { isRole, roles } from '../core/account/role.ts';
 import * as people from '../db/people.ts';
 import type { Config } from '../config.ts';
 import { needAccount } from '../operations/account.ts';

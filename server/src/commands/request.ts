@@ -1,5 +1,5 @@
-import { formatUsd } from '../core/money.ts';
-import { statuses, type Status } from '../core/request.ts';
+import { formatUsd } from '../core/price/money.ts';
+import { statuses, type Status } from '../core/request/request.ts';
 import { ofRequest as deliveriesOf } from '../db/deliveries.ts';
 import { findWhole } from '../db/margins.ts';
 import * as requests from '../db/requests.ts';

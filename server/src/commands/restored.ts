@@ -1,5 +1,5 @@
-import { formatUsd } from '../core/money.ts';
-import type { Step } from '../core/request.ts';
+import { formatUsd } from '../core/price/money.ts';
+import type { Step } from '../core/request/request.ts';
 import type { RestoredWhy } from '../core/restored.ts';
 import { sumOf, type Unfinished } from '../db/unfinished.ts';
 import { resumeAfterRestore } from '../operations/restored.ts';

@@ -1,6 +1,6 @@
 /** What a trial has to offer, and at whose cost. Pure. */
 
-import type { Model } from '../core/catalog.ts';
+import type { Model } from '../core/catalog/catalog.ts';
 
 export interface Offer {
   /** Live rows: those that only the sandbox serves, and the rest. */

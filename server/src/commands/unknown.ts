@@ -1,5 +1,5 @@
-import { costMaxUsdMicro } from '../core/cost.ts';
-import { formatUsd } from '../core/money.ts';
+import { costMaxUsdMicro } from '../core/price/cost.ts';
+import { formatUsd } from '../core/price/money.ts';
 import * as queue from '../db/queue.ts';
 import * as resolutions from '../db/resolutions.ts';
 import { timeOfId } from '../lib/id.ts';

@@ -1,4 +1,4 @@
-import { formatUsd } from '../core/money.ts';
+import { formatUsd } from '../core/price/money.ts';
 import * as vouchers from '../db/vouchers.ts';
 import { isUuid } from '../lib/id.ts';
 import { Refused } from '../operations/refused.ts';

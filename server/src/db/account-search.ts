@@ -1,5 +1,5 @@
-import { keyHintIn } from '../core/key.ts';
-import { hashVoucherCode, parseVoucherCode, voucherHintIn } from '../core/voucher.ts';
+import { keyHintIn } from '../core/account/key.ts';
+import { hashVoucherCode, parseVoucherCode, voucherHintIn } from '../core/account/voucher.ts';
 import { isUuid } from '../lib/id.ts';
 import { rawSql, type Connection } from '../lib/sql.ts';
 import type { AccountRow } from './accounts.ts';

@@ -1,4 +1,4 @@
-import type { Role } from '../core/role.ts';
+import type { Role } from '../core/account/role.ts';
 import { rawSql, sql, type Connection } from '../lib/sql.ts';
 
 /** Links that let somebody in: into an account, or to sign up. */

@@ -1,5 +1,5 @@
-import type { QuoteJson } from '../core/quote-json.ts';
-import type { Status } from '../core/request.ts';
+import type { QuoteJson } from '../core/price/quote-json.ts';
+import type { Status } from '../core/request/request.ts';
 import { sql, type Connection } from '../lib/sql.ts';
 
 /** A request with what it brought and what it cost: for the operator only. */

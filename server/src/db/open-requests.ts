@@ -1,4 +1,4 @@
-import type { AttemptOutcome } from '../core/request.ts';
+import type { AttemptOutcome } from '../core/request/request.ts';
 import { sql, type Connection } from '../lib/sql.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Role } from '../core/role.ts';
+import type { Role } from '../core/account/role.ts';
 import { sql, type Connection } from '../lib/sql.ts';
 
 /** Who signs in, and to which accounts they belong. */

@@ -1,4 +1,4 @@
-import { modelPause, upstreamPause, withReply, type BusyReply } from '../core/busy.ts';
+import { modelPause, upstreamPause, withReply, type BusyReply } from '../core/request/busy.ts';
 import { storableText } from '../lib/json.ts';
 import { sql, type Connection, type Database, type Transaction } from '../lib/sql.ts';
 
@@ -492,7 +492,7 @@ const failureCountsSeconds = 600;
  * Notes a failed start; from `threshold` failures in a row on, or when it asks for it, the upstream
  * rests, and a model of it by itself. Failures of a single account do not count, however many, nor
  * what it alone was told of a model: it may be what that account asks for, and others would have to
- * wait for it. Such as `counts_alone` do. One that is busy rests as `core/busy.ts` says. Returns
+ * wait for it. Such as `counts_alone` do. One that is busy is paused as `busy.ts` says. Returns
  * what begins to rest, else what rests longest.
  */
 export function noteFailure(db: Database, upstream: string, failure: Failure): Promise<Noted> {

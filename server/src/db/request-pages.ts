@@ -1,4 +1,4 @@
-import type { Status } from '../core/request.ts';
+import type { Status } from '../core/request/request.ts';
 import { leastIdAt } from '../lib/id.ts';
 import { sql, type Connection } from '../lib/sql.ts';
 import type { RequestRow } from './requests.ts';

@@ -1,6 +1,6 @@
-import type { UnknownInput } from '../core/model-input.ts';
-import type { QuoteJson } from '../core/quote-json.ts';
-import type { AttemptOutcome, Move, Output, Route, Status } from '../core/request.ts';
+import type { UnknownInput } from '../core/catalog/model-input.ts';
+import type { QuoteJson } from '../core/price/quote-json.ts';
+import type { AttemptOutcome, Move, Output, Route, Status } from '../core/request/request.ts';
 import { leastIdAt, newId } from '../lib/id.ts';
 import { storableJson, storableText } from '../lib/json.ts';
 import { jsonTexts } from '../lib/sql-array.ts';

@@ -1,4 +1,4 @@
-import { stepFor, type Alarm, type Step } from '../core/request.ts';
+import { stepFor, type Alarm, type Step } from '../core/request/request.ts';
 import { sql, type Connection } from '../lib/sql.ts';
 
 /** What a worker does next with some open requests of an upstream. */

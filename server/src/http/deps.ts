@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Catalog } from '../core/catalog.ts';
-import type { Links } from '../core/views.ts';
+import type { Catalog } from '../core/catalog/catalog.ts';
+import type { Links } from '../core/request/views.ts';
 import type { Spender } from '../db/keys.ts';
 import type { StatusRow } from '../db/requests.ts';
 import type { Budget } from '../lib/budget.ts';

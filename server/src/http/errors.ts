@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
-import { falRefusal } from '../core/fal.ts';
+import { falRefusal } from '../core/request/fal.ts';
 import { BatchFull } from '../lib/batch.ts';
 import { JsonError } from '../lib/json.ts';
 import { Seldom } from '../lib/seldom.ts';

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
-import { COLUMN_MAX } from '../core/money.ts';
+import { COLUMN_MAX } from '../core/price/money.ts';
 import { isUuid } from '../lib/id.ts';
 
 /** What a call of the web pages says, field by field. Each throws `bad_request` and names it. */

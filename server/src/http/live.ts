@@ -1,5 +1,5 @@
-import { pageEntry } from '../core/page-views.ts';
-import type { Links } from '../core/views.ts';
+import { pageEntry } from '../core/request/page-views.ts';
+import type { Links } from '../core/request/views.ts';
 import type { Hints } from '../db/hints.ts';
 import type { EntryRow } from '../db/request-pages.ts';
 import type { Moved } from '../ledger/statement.ts';

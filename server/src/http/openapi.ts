@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { errors, type ErrorCode } from '../core/errors.ts';
-import { schemas } from './docs.ts';
+import { schemas } from './docs/index.ts';
 import { about, securitySchemes, tags } from './docs/about.ts';
 import { advice } from './docs/advice.ts';
 import { errorExamples } from './docs/errors.ts';

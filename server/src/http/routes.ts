@@ -1,17 +1,17 @@
-import { balance } from './balance.ts';
-import * as callbacks from './callbacks.ts';
-import * as chat from './chat.ts';
-import { client } from './client.ts';
+import { balance } from './api/balance.ts';
+import * as callbacks from './api/callbacks.ts';
+import * as chat from './api/chat.ts';
+import { client } from './api/client.ts';
 import type { Handler, HttpDeps, Keyed, KeyedHandler } from './deps.ts';
-import * as docs from './docs.ts';
-import { estimate } from './estimate.ts';
-import * as files from './files.ts';
-import { guide } from './guide.ts';
-import * as models from './models.ts';
-import * as ops from './ops.ts';
-import * as outputs from './outputs.ts';
-import * as queue from './queue.ts';
-import * as requests from './requests.ts';
+import * as docs from './docs/index.ts';
+import { estimate } from './api/estimate.ts';
+import * as files from './api/files.ts';
+import { guide } from './api/guide.ts';
+import * as models from './api/models.ts';
+import * as ops from './api/ops.ts';
+import * as outputs from './api/outputs.ts';
+import * as queue from './api/queue.ts';
+import * as requests from './api/requests.ts';
 
 /**
  * Who may call: anyone; the holder of a key; for outputs, the holder of a signed link as well; or

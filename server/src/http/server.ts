@@ -19,11 +19,11 @@ import { discardRest } from './discard.ts';
 import { asApiError, errorBody, sendError } from './errors.ts';
 import { nothingAt } from './nowhere.ts';
 import type { Call } from './routes.ts';
-import { mountWeb } from './web/mount.ts';
-import { asksForPage, noPage } from './web/pages.ts';
-import type { WebRoute } from './web/routes.ts';
-import { networkOf } from './web/throttle.ts';
-import { isStranger, type WebDeps } from './web/visit.ts';
+import { mountWeb } from './session/mount.ts';
+import { asksForPage, noPage } from './session/pages.ts';
+import type { WebRoute } from './session/routes.ts';
+import { networkOf } from './session/throttle.ts';
+import { isStranger, type WebDeps } from './session/visit.ts';
 import { createShedLog, takeShare, tooMuch } from './shed.ts';
 
 /** Longer than load balancers keep an idle connection: the side that closes it must be theirs. */

@@ -1,5 +1,5 @@
-import type { Unit } from '../core/catalog.ts';
-import type { Status } from '../core/request.ts';
+import type { Unit } from '../core/catalog/catalog.ts';
+import type { Status } from '../core/request/request.ts';
 import { arrayLiteral } from '../lib/sql-array.ts';
 import { rawSql, sql, type Connection, type Statement } from '../lib/sql.ts';
 import type { TransferKind } from './ledger.ts';

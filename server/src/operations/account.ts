@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { newWebhookSecret } from '../core/webhook.ts';
+import { newWebhookSecret } from '../core/request/webhook.ts';
 import * as accounts from '../db/accounts.ts';
 import { openBooks, writeBooks } from '../ledger/ledger.ts';
 import { newId } from '../lib/id.ts';

@@ -1,6 +1,6 @@
 import { ApiError } from '../core/errors.ts';
-import type { UnknownInput } from '../core/model-input.ts';
-import { formatUsd } from '../core/money.ts';
+import type { UnknownInput } from '../core/catalog/model-input.ts';
+import { formatUsd } from '../core/price/money.ts';
 import type * as requests from '../db/requests.ts';
 import type { Books } from '../ledger/ledger.ts';
 import type { KeyUsage } from '../ledger/usage.ts';

@@ -1,4 +1,4 @@
-import type { Ending, Moving } from '../core/request.ts';
+import type { Ending, Moving } from '../core/request/request.ts';
 import * as requests from '../db/requests.ts';
 import { newId } from '../lib/id.ts';
 import { storableJson, storableText } from '../lib/json.ts';

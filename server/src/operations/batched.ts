@@ -1,5 +1,5 @@
 import { ApiError } from '../core/errors.ts';
-import type { Ending, Moving, Transition } from '../core/request.ts';
+import type { Ending, Moving, Transition } from '../core/request/request.ts';
 import type { Hints } from '../db/hints.ts';
 import { authenticateMany, type Caller, type Lapsed, type Quotas } from '../db/keys.ts';
 import * as requests from '../db/requests.ts';

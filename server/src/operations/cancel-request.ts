@@ -1,4 +1,4 @@
-import type { Ending, Status } from '../core/request.ts';
+import type { Ending, Status } from '../core/request/request.ts';
 import { findMany } from '../db/requests.ts';
 import type { Database } from '../lib/sql.ts';
 import type { Done } from './act.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { chargeableUsage, type Delivered, type DeliveryEnd } from '../core/chat-bill.ts';
-import type { Model, ModelUpstream } from '../core/catalog.ts';
-import type { Chat } from '../core/chat.ts';
+import { chargeableUsage, type Delivered, type DeliveryEnd } from '../core/chat/chat-bill.ts';
+import type { Model, ModelUpstream } from '../core/catalog/catalog.ts';
+import type { Chat } from '../core/chat/chat.ts';
 import {
   deliveredText,
   finished,
@@ -10,13 +10,13 @@ import {
   usageOf,
   withCallTypes,
   type Gatherer,
-} from '../core/completion.ts';
+} from '../core/chat/completion.ts';
 import { ApiError } from '../core/errors.ts';
-import { chatCost, toldCost } from '../core/cost.ts';
-import { charge, type Quote } from '../core/price.ts';
-import { withoutInput } from '../core/quiet.ts';
-import { goesOn } from '../core/routing.ts';
-import { isOfKey } from '../core/upstream-key.ts';
+import { chatCost, toldCost } from '../core/price/cost.ts';
+import { charge, type Quote } from '../core/price/price.ts';
+import { withoutInput } from '../core/request/quiet.ts';
+import { goesOn } from '../core/request/routing.ts';
+import { isOfKey } from '../core/catalog/upstream-key.ts';
 import { insertLeft } from '../db/left-starts.ts';
 import { FetchError } from '../lib/fetch.ts';
 import { canonicalJson } from '../lib/json.ts';

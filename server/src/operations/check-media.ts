@@ -1,8 +1,8 @@
 import type { ApiError } from '../core/errors.ts';
-import { fileId } from '../core/id.ts';
-import type { MediaInputs } from '../core/media-input.ts';
-import { ownOutput } from '../core/own-link.ts';
-import { verify } from '../core/signature.ts';
+import { fileId } from '../core/request/id.ts';
+import type { MediaInputs } from '../core/catalog/media-input.ts';
+import { ownOutput } from '../core/request/own-link.ts';
+import { verify } from '../core/request/signature.ts';
 import * as files from '../db/files.ts';
 import { judgeUrl } from '../lib/address.ts';
 import { allResolveToPublic, resolvesToPublic, type Lookup } from '../lib/fetch.ts';

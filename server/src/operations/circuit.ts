@@ -1,4 +1,4 @@
-import { isOfKey, pausedName } from '../core/upstream-key.ts';
+import { isOfKey, pausedName } from '../core/catalog/upstream-key.ts';
 import * as queue from '../db/queue.ts';
 import type { Database } from '../lib/sql.ts';
 import { keysOf } from '../upstreams/keys.ts';

@@ -1,4 +1,4 @@
-import { isVoucherReference } from '../core/voucher.ts';
+import { isVoucherReference } from '../core/account/voucher.ts';
 import { findReference } from '../ledger/statement.ts';
 import { openBooks, writeBooks, type Funds } from '../ledger/ledger.ts';
 import { newId } from '../lib/id.ts';

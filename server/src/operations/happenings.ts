@@ -1,4 +1,4 @@
-import type { Ending, Moving } from '../core/request.ts';
+import type { Ending, Moving } from '../core/request/request.ts';
 import type { Noted } from '../db/queue.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { Seldom } from '../lib/seldom.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { hashKey, keyHint, newKey } from '../core/key.ts';
-import { formatUsd } from '../core/money.ts';
-import { unseen, unseenWords } from '../core/name.ts';
+import { hashKey, keyHint, newKey } from '../core/account/key.ts';
+import { formatUsd } from '../core/price/money.ts';
+import { unseen, unseenWords } from '../core/account/name.ts';
 import * as ceilings from '../db/key-ceilings.ts';
 import * as changes from '../db/key-changes.ts';
 import * as keys from '../db/keys.ts';

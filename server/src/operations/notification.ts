@@ -1,4 +1,4 @@
-import { signWebhook } from '../core/webhook.ts';
+import { signWebhook } from '../core/request/webhook.ts';
 import type { Fetch } from '../lib/fetch.ts';
 
 /** Of the receiver's reply; nobody reads it. */

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { unseen, unseenWords } from '../core/name.ts';
-import { newWebhookSecret } from '../core/webhook.ts';
-import type { Role } from '../core/role.ts';
+import { unseen, unseenWords } from '../core/account/name.ts';
+import { newWebhookSecret } from '../core/request/webhook.ts';
+import type { Role } from '../core/account/role.ts';
 import * as accounts from '../db/accounts.ts';
 import * as invitations from '../db/invitations.ts';
 import * as members from '../db/members.ts';

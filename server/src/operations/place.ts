@@ -1,6 +1,6 @@
-import type { Model, ModelUpstream } from '../core/catalog.ts';
+import type { Model, ModelUpstream } from '../core/catalog/catalog.ts';
 import { ApiError } from '../core/errors.ts';
-import { routesInOrder } from '../core/routing.ts';
+import { routesInOrder } from '../core/request/routing.ts';
 import type { Circuit } from './circuit.ts';
 import type { QueueView } from './queue-view.ts';
 
@@ -22,7 +22,6 @@ export interface PlaceDeps {
   /** Why nothing new is taken here, in words; null: it is. Chat needs no storage. */
   blocked: (needsStorage: boolean) => string | null;
 }
-
 
 /** The upstreams of a model that take work now; else why none does: 503. */
 export async function place(model: Model, account_id: string, deps: PlaceDeps): Promise<Placed> {

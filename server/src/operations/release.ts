@@ -1,4 +1,4 @@
-import type { Ending } from '../core/request.ts';
+import type { Ending } from '../core/request/request.ts';
 import * as snapshot from '../db/snapshot.ts';
 import type { Database } from '../lib/sql.ts';
 import { endMany } from './turn.ts';

@@ -1,8 +1,8 @@
-import { fileId } from '../core/id.ts';
-import type { MediaInputs } from '../core/media-input.ts';
-import { ownOutput } from '../core/own-link.ts';
-import { verify } from '../core/signature.ts';
-import { fileUrl, type Links } from '../core/views.ts';
+import { fileId } from '../core/request/id.ts';
+import type { MediaInputs } from '../core/catalog/media-input.ts';
+import { ownOutput } from '../core/request/own-link.ts';
+import { verify } from '../core/request/signature.ts';
+import { fileUrl, type Links } from '../core/request/views.ts';
 import * as files from '../db/files.ts';
 import { findOutputs } from '../db/requests.ts';
 import type { Connection } from '../lib/sql.ts';

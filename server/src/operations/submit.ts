@@ -1,11 +1,16 @@
-import type { Catalog, Model } from '../core/catalog.ts';
+import type { Catalog, Model } from '../core/catalog/catalog.ts';
 import { ApiError } from '../core/errors.ts';
-import { demandModel, findModel } from '../core/find-model.ts';
-import { fingerprint } from '../core/fingerprint.ts';
-import { fieldOf, invalid, mediaInputs } from '../core/media-input.ts';
-import { keptInput, unknownInputs, validateInput, withoutNulls } from '../core/model-input.ts';
-import { price } from '../core/price.ts';
-import { quoteToJson, withUnknown } from '../core/quote-json.ts';
+import { demandModel, findModel } from '../core/catalog/find-model.ts';
+import { fingerprint } from '../core/request/fingerprint.ts';
+import { fieldOf, invalid, mediaInputs } from '../core/catalog/media-input.ts';
+import {
+  keptInput,
+  unknownInputs,
+  validateInput,
+  withoutNulls,
+} from '../core/catalog/model-input.ts';
+import { price } from '../core/price/price.ts';
+import { quoteToJson, withUnknown } from '../core/price/quote-json.ts';
 import type { Spender } from '../db/keys.ts';
 import { newId } from '../lib/id.ts';
 import { tooManyOpenJobs, type AccountLimits, type Submitted } from './admit.ts';

@@ -1,4 +1,4 @@
-import type { Role } from '../core/role.ts';
+import type { Role } from '../core/account/role.ts';
 import * as accounts from '../db/accounts.ts';
 import * as invitations from '../db/invitations.ts';
 import * as members from '../db/members.ts';

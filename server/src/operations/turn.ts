@@ -1,5 +1,5 @@
 import type { ApiError } from '../core/errors.ts';
-import type { Ending } from '../core/request.ts';
+import type { Ending } from '../core/request/request.ts';
 import * as requests from '../db/requests.ts';
 import { openBooks, writeBooks } from '../ledger/ledger.ts';
 import { openUsage, writeUsage } from '../ledger/usage.ts';

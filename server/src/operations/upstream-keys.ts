@@ -1,4 +1,4 @@
-import { pausedName } from '../core/upstream-key.ts';
+import { pausedName } from '../core/catalog/upstream-key.ts';
 import * as queue from '../db/queue.ts';
 import type { Connection } from '../lib/sql.ts';
 import { keysOf } from '../upstreams/keys.ts';

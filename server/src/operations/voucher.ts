@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { hashVoucherCode, newVoucherCode, voucherReference } from '../core/voucher.ts';
+import { hashVoucherCode, newVoucherCode, voucherReference } from '../core/account/voucher.ts';
 import * as vouchers from '../db/vouchers.ts';
 import { openBooks, writeBooks, type Funds } from '../ledger/ledger.ts';
 import { findReference } from '../ledger/statement.ts';

@@ -1,7 +1,7 @@
 import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
 import type { Document, Node } from 'yaml';
-import { parseCatalogFile } from '../core/catalog-file.ts';
-import type { ParsedFile, Problem } from '../core/catalog-file.ts';
+import { parseCatalogFile } from '../core/catalog/catalog-file.ts';
+import type { ParsedFile, Problem } from '../core/catalog/catalog-file.ts';
 
 /** Uses of YAML aliases one file may make, so that a few lines cannot unfold into gigabytes. */
 const ALIASES_MAX = 1000;

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { link, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { stringify } from 'yaml';
-import type { ImportedRow } from '../core/imported-row.ts';
-import { plain } from '../core/imported-row.ts';
-import type { LeftOut } from '../core/offer.ts';
-import type { DefinitionForm } from '../core/upstream-definition.ts';
+import type { ImportedRow } from '../core/catalog/imported-row.ts';
+import { plain } from '../core/catalog/imported-row.ts';
+import type { LeftOut } from '../core/catalog/offer.ts';
+import type { DefinitionForm } from '../core/catalog/upstream-definition.ts';
 
 /** Writes a catalog file for people to read and change. */
 

@@ -9,12 +9,17 @@ import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { misfitRows, settleIds, settleUpstreams, unknownUpstreams } from '../core/catalog-file.ts';
-import type { MisfitOf, Owners, ParsedFile, Problem } from '../core/catalog-file.ts';
-import { assembleCatalog } from '../core/catalog.ts';
-import type { Catalog, Model } from '../core/catalog.ts';
-import { statedLosses } from '../core/listed-price.ts';
-import type { UpstreamDefinition } from '../core/upstream-definition.ts';
+import {
+  misfitRows,
+  settleIds,
+  settleUpstreams,
+  unknownUpstreams,
+} from '../core/catalog/catalog-file.ts';
+import type { MisfitOf, Owners, ParsedFile, Problem } from '../core/catalog/catalog-file.ts';
+import { assembleCatalog } from '../core/catalog/catalog.ts';
+import type { Catalog, Model } from '../core/catalog/catalog.ts';
+import { statedLosses } from '../core/catalog/listed-price.ts';
+import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
 import { parseCatalogText } from './catalog-text.ts';
 import type { ParsedText, RowOutline } from './catalog-text.ts';
 

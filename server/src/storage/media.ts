@@ -1,5 +1,5 @@
 import { fileTypeFromBuffer } from 'file-type';
-import { isKnownType, usualType } from '../core/content-type.ts';
+import { isKnownType, usualType } from '../core/request/content-type.ts';
 import { plainText } from './plain-text.ts';
 
 export { measure, Unmeasurable, type Measures } from './measure.ts';

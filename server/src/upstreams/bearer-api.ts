@@ -1,4 +1,4 @@
-import type { UpstreamSettings } from '../core/upstream-definition.ts';
+import type { UpstreamSettings } from '../core/catalog/upstream-definition.ts';
 import type { Reply, RequestCall } from '../lib/fetch.ts';
 import type { UpstreamTools } from './upstream.ts';
 

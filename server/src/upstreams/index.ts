@@ -1,11 +1,11 @@
-import type { MisfitOf } from '../core/catalog-file.ts';
-import { settingsOf } from '../core/upstream-definition.ts';
-import { keyName } from '../core/upstream-key.ts';
+import type { MisfitOf } from '../core/catalog/catalog-file.ts';
+import { settingsOf } from '../core/catalog/upstream-definition.ts';
+import { keyName } from '../core/catalog/upstream-key.ts';
 import type {
   AdapterName,
   UpstreamDefinition,
   UpstreamSettings,
-} from '../core/upstream-definition.ts';
+} from '../core/catalog/upstream-definition.ts';
 import { createComfyui } from './comfyui/comfyui.ts';
 import { createFal } from './fal/fal.ts';
 import { createOpenai } from './openai/openai.ts';

@@ -1,4 +1,4 @@
-import { isMediaField } from '../core/media-input.ts';
+import { isMediaField } from '../core/catalog/media-input.ts';
 import { FetchError, type Reply } from '../lib/fetch.ts';
 import { TooSlow } from './download.ts';
 import { outcomeOfReply, whyOfFault } from './replies.ts';

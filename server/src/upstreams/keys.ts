@@ -1,4 +1,4 @@
-import { pausedName } from '../core/upstream-key.ts';
+import { pausedName } from '../core/catalog/upstream-key.ts';
 import type { Upstream } from './upstream.ts';
 
 /** Upstreams that are called with several keys. */

@@ -1,6 +1,6 @@
-import type { Model } from '../core/catalog.ts';
-import { isShutdownNear } from '../core/checked-on.ts';
-import { isComparable, lossAt } from '../core/listed-price.ts';
+import type { Model } from '../core/catalog/catalog.ts';
+import { isShutdownNear } from '../core/catalog/checked-on.ts';
+import { isComparable, lossAt } from '../core/catalog/listed-price.ts';
 import { FetchError, type Fetch } from '../lib/fetch.ts';
 import type { UpstreamAddress } from './index.ts';
 import { keysOf } from './keys.ts';

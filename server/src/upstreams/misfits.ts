@@ -1,7 +1,7 @@
-import type { Misfit, MisfitOf } from '../core/catalog-file.ts';
-import type { Model, ModelUpstream } from '../core/catalog.ts';
-import { fieldForm } from '../core/field-form.ts';
-import type { AdapterName, UpstreamDefinition } from '../core/upstream-definition.ts';
+import type { Misfit, MisfitOf } from '../core/catalog/catalog-file.ts';
+import type { Model, ModelUpstream } from '../core/catalog/catalog.ts';
+import { fieldForm } from '../core/catalog/field-form.ts';
+import type { AdapterName, UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
 import { readWorkflows, type Workflow } from './comfyui/workflow.ts';
 import { openaiTasks } from './openai/openai.ts';
 import { isModelName } from './replicate/replicate.ts';

@@ -1,4 +1,4 @@
-import type { LostHow } from '../core/routing.ts';
+import type { LostHow } from '../core/request/routing.ts';
 import { FetchError, type FetchErrorKind, type Reply } from '../lib/fetch.ts';
 import { LookRefused, type NotAccepted, type Refusal, type StartOutcome } from './upstream.ts';
 

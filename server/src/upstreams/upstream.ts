@@ -1,5 +1,5 @@
-import type { ListedPrice } from '../core/listed-price.ts';
-import type { LostHow } from '../core/routing.ts';
+import type { ListedPrice } from '../core/catalog/listed-price.ts';
+import type { LostHow } from '../core/request/routing.ts';
 import type { Fetch } from '../lib/fetch.ts';
 
 /**

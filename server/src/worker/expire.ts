@@ -1,4 +1,4 @@
-import type { Transition } from '../core/request.ts';
+import type { Transition } from '../core/request/request.ts';
 import type { Claimed } from '../db/requests.ts';
 import { outputPrefix } from './finish.ts';
 import type { StepDeps } from './step.ts';

@@ -1,5 +1,5 @@
-import { card } from '../core/views.ts';
-import type { Transition } from '../core/request.ts';
+import { card } from '../core/request/views.ts';
+import type { Transition } from '../core/request/request.ts';
 import * as accounts from '../db/accounts.ts';
 import { findCards, findOutputs, type Claimed } from '../db/requests.ts';
 import { sendNotification } from '../operations/notification.ts';

@@ -1,5 +1,5 @@
 import { failures } from '../core/errors.ts';
-import type { Progress, Transition } from '../core/request.ts';
+import type { Progress, Transition } from '../core/request/request.ts';
 import type { Claimed } from '../db/requests.ts';
 import { bounded } from '../lib/bounded.ts';
 import { costOfRun, fail, finish } from './finish.ts';

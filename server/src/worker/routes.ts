@@ -1,6 +1,6 @@
-import type { Model, ModelUpstream } from '../core/catalog.ts';
-import { callbackUrl } from '../core/views.ts';
-import { pausedName } from '../core/upstream-key.ts';
+import type { Model, ModelUpstream } from '../core/catalog/catalog.ts';
+import { callbackUrl } from '../core/request/views.ts';
+import { pausedName } from '../core/catalog/upstream-key.ts';
 import { restingOf } from '../db/queue.ts';
 import type { Claimed } from '../db/requests.ts';
 import { byKey } from '../upstreams/keys.ts';

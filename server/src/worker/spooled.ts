@@ -1,4 +1,4 @@
-import type { Transition } from '../core/request.ts';
+import type { Transition } from '../core/request/request.ts';
 import type { Claimed } from '../db/requests.ts';
 import type { Spool } from '../storage/spool.ts';
 import { StorageAway, StorageFull } from '../storage/storage.ts';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { Model, ModelUpstream } from '../core/catalog.ts';
-import { mediaInputs } from '../core/media-input.ts';
-import { withoutInput } from '../core/quiet.ts';
-import { upstreamFields, upstreamInput } from '../core/model-input.ts';
-import type { Transition } from '../core/request.ts';
-import { routeAfter, routesAfter, routeTo } from '../core/routing.ts';
-import { isOfKey } from '../core/upstream-key.ts';
+import type { Model, ModelUpstream } from '../core/catalog/catalog.ts';
+import { mediaInputs } from '../core/catalog/media-input.ts';
+import { withoutInput } from '../core/request/quiet.ts';
+import { upstreamFields, upstreamInput } from '../core/catalog/model-input.ts';
+import type { Transition } from '../core/request/request.ts';
+import { routeAfter, routesAfter, routeTo } from '../core/request/routing.ts';
+import { isOfKey } from '../core/catalog/upstream-key.ts';
 import { takePlace } from '../db/queue.ts';
 import type { Claimed } from '../db/requests.ts';
 import { bounded } from '../lib/bounded.ts';

@@ -1,6 +1,6 @@
-import type { Links } from '../core/views.ts';
-import type { Catalog } from '../core/catalog.ts';
-import type { Transition } from '../core/request.ts';
+import type { Links } from '../core/request/views.ts';
+import type { Catalog } from '../core/catalog/catalog.ts';
+import type { Transition } from '../core/request/request.ts';
 import type { Claimed } from '../db/requests.ts';
 import type { Fetch } from '../lib/fetch.ts';
 import type { Database } from '../lib/sql.ts';

@@ -1,7 +1,7 @@
-import type { ModelUpstream } from '../core/catalog.ts';
-import { stepFor, type Step, type Transition } from '../core/request.ts';
-import { withoutInput } from '../core/quiet.ts';
-import { routeAfter } from '../core/routing.ts';
+import type { ModelUpstream } from '../core/catalog/catalog.ts';
+import { stepFor, type Step, type Transition } from '../core/request/request.ts';
+import { withoutInput } from '../core/request/quiet.ts';
+import { routeAfter } from '../core/request/routing.ts';
 import { loadClaimed, type Claimed } from '../db/requests.ts';
 import {
   claimDue,

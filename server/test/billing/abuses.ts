@@ -1,8 +1,8 @@
-import type { Model } from '../../src/core/catalog.ts';
-import { deliveredQuantity } from '../../src/core/delivered.ts';
-import { isMediaField } from '../../src/core/media-input.ts';
-import { upstreamInput, validateInput } from '../../src/core/model-input.ts';
-import { charge, price } from '../../src/core/price.ts';
+import type { Model } from '../../src/core/catalog/catalog.ts';
+import { deliveredQuantity } from '../../src/core/price/delivered.ts';
+import { isMediaField } from '../../src/core/catalog/media-input.ts';
+import { upstreamInput, validateInput } from '../../src/core/catalog/model-input.ts';
+import { charge, price } from '../../src/core/price/price.ts';
 import type { Biller } from '../upstreams/fakes/kit.ts';
 import { addedValue, billOrNull } from './bill.ts';
 

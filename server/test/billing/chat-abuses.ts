@@ -1,4 +1,4 @@
-import type { Model } from '../../src/core/catalog.ts';
+import type { Model } from '../../src/core/catalog/catalog.ts';
 import { addedValue } from './bill.ts';
 
 /** The ways in which a caller can use a chat row, or abuse it. */

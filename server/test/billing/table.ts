@@ -1,4 +1,4 @@
-import { formatUsd } from '../../src/core/money.ts';
+import { formatUsd } from '../../src/core/price/money.ts';
 import type { Outcome } from './world.ts';
 
 /**

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import type { Model } from '../../src/core/catalog.ts';
+import type { Model } from '../../src/core/catalog/catalog.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import { parseCatalogText } from '../../src/storage/catalog-text.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';

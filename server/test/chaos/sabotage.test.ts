@@ -8,9 +8,9 @@ import { copyRepository, isProven, staleness, tryGuard } from './sabotage.ts';
 
 const deadline: Guard = {
   guards: 'a job is given up',
-  file: 'src/core/request.ts',
+  file: 'src/core/request/request.ts',
   edits: [[`if (row.past_deadline) return 'give_up';`, '']],
-  test: 'src/core/request.test.ts',
+  test: 'src/core/request/request.test.ts',
   name: 'past its deadline a polled job is given up',
 };
 /** Stands once in that file. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { signWebhook } from '../../src/core/webhook.ts';
+import { signWebhook } from '../../src/core/request/webhook.ts';
 import { startService, type Service } from '../kit/service.ts';
 import { openSandbox, type Opened } from '../upstreams/sandbox-kit.ts';
 import { installed, root, run, strict, tools, type Project } from './package-kit.ts';

@@ -5,7 +5,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { after, before, describe, test, type TestContext } from 'node:test';
 import { readConfig } from '../../src/config.ts';
-import { sign } from '../../src/core/signature.ts';
+import { sign } from '../../src/core/request/signature.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { createAccount, needAccount } from '../../src/operations/account.ts';
 import { deposit } from '../../src/operations/deposit.ts';

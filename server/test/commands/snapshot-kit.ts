@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Ending, Output } from '../../src/core/request.ts';
+import type { Ending, Output } from '../../src/core/request/request.ts';
 import * as files from '../../src/db/files.ts';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql, type Database } from '../../src/lib/sql.ts';

@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { hashKey } from '../../src/core/key.ts';
+import { hashKey } from '../../src/core/account/key.ts';
 import { authenticateMany } from '../../src/db/keys.ts';
 import { sumOf } from '../../src/db/unfinished.ts';
 import { audit } from '../../src/ledger/audit.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { hashKey } from '../../src/core/key.ts';
+import { hashKey } from '../../src/core/account/key.ts';
 import { setStatus } from '../../src/db/accounts.ts';
 import * as keys from '../../src/db/keys.ts';
 import { rawSql } from '../../src/lib/sql.ts';

@@ -1,8 +1,8 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { newKey } from '../../src/core/key.ts';
-import { sign } from '../../src/core/signature.ts';
+import { newKey } from '../../src/core/account/key.ts';
+import { sign } from '../../src/core/request/signature.ts';
 import * as accounts from '../../src/db/accounts.ts';
 import * as keys from '../../src/db/keys.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';

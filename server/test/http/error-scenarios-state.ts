@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../src/core/errors.ts';
-import { sign } from '../../src/core/signature.ts';
+import { sign } from '../../src/core/request/signature.ts';
 import { absent, chat, nextMonth, secret, type Scenario } from './error-world.ts';
 
 /** What stands against a call that is good in itself: rights, money, states, and faults of ours. */

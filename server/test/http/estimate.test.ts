@@ -1,6 +1,6 @@
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { estimatePromptTokens } from '../../src/core/tokens.ts';
+import { estimatePromptTokens } from '../../src/core/chat/tokens.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { traces } from '../kit/traces.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { parseFileId } from '../../src/core/id.ts';
-import { signFile } from '../../src/core/signature.ts';
+import { parseFileId } from '../../src/core/request/id.ts';
+import { signFile } from '../../src/core/request/signature.ts';
 import { accept, tinyPng } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { describe, test } from 'node:test';
-import { passingFields } from '../../src/core/chat.ts';
+import { passingFields } from '../../src/core/chat/chat.ts';
 import { errors, failures } from '../../src/core/errors.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
 import { codesOf, documentedPath, openapiDocument, openapiText } from '../../src/http/openapi.ts';

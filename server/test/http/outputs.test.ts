@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import * as bunny from 'mediabunny';
-import { sign } from '../../src/core/signature.ts';
+import { sign } from '../../src/core/request/signature.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import { createKey } from '../../src/operations/key.ts';
 import type { OutputMedia } from '../../src/upstreams/upstream.ts';

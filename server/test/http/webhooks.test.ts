@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { rawSql } from '../../src/lib/sql.ts';
 import { retireWebhookSecret, rotateWebhookSecret } from '../../src/operations/account.ts';
-import { newWebhookSecret, signWebhook } from '../../src/core/webhook.ts';
+import { newWebhookSecret, signWebhook } from '../../src/core/request/webhook.ts';
 import { assertRefused } from '../kit/refusal.ts';
 import { startService, type Service, type TestAccount } from '../kit/service.ts';
 import { until } from '../kit/until.ts';

@@ -15,7 +15,7 @@ import {
 } from 'playwright-core';
 import { until } from './until.ts';
 import { newAddress, type Person } from './web.ts';
-import { pagesDir } from '../../src/http/web/pages.ts';
+import { pagesDir } from '../../src/http/session/pages.ts';
 
 /** A real Chromium from an npm package: nothing is installed by hand. CHROMIUM_PATH names another. */
 

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { ApiError } from '../../src/core/errors.ts';
-import type { Ending } from '../../src/core/request.ts';
+import type { Ending } from '../../src/core/request/request.ts';
 import { claimQueued, type Claim } from '../../src/db/queue.ts';
 import * as requests from '../../src/db/requests.ts';
 import { newId } from '../../src/lib/id.ts';

@@ -1,4 +1,4 @@
-import type { Role } from '../../src/core/role.ts';
+import type { Role } from '../../src/core/account/role.ts';
 import { newId } from '../../src/lib/id.ts';
 import { hashPassword } from '../../src/lib/password.ts';
 import { rawSql } from '../../src/lib/sql.ts';

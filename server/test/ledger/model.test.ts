@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import type { Ending } from '../../src/core/request.ts';
+import type { Ending } from '../../src/core/request/request.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, type Database } from '../../src/lib/sql.ts';
 import { Refused } from '../../src/operations/refused.ts';

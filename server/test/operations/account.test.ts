@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { hashKey, parseAuthorization } from '../../src/core/key.ts';
+import { hashKey, parseAuthorization } from '../../src/core/account/key.ts';
 import * as accounts from '../../src/db/accounts.ts';
 import { findLiving } from '../../src/db/keys.ts';
 import { audit } from '../../src/ledger/audit.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Ending, Moving, Output } from '../../src/core/request.ts';
+import type { Ending, Moving, Output } from '../../src/core/request/request.ts';
 import type { Claim } from '../../src/db/queue.ts';
 import * as requests from '../../src/db/requests.ts';
 import { audit } from '../../src/ledger/audit.ts';

@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import * as bunny from 'mediabunny';
-import { extensionOf } from '../../src/core/content-type.ts';
+import { extensionOf } from '../../src/core/request/content-type.ts';
 import {
   agrees,
   measure,

@@ -3,7 +3,7 @@
  * service's own arithmetic is used here, so that the two can disagree, except for the bound of any
  * text, which is measured against real tokenisers elsewhere.
  */
-import { boundTokens } from '../../src/core/tokens.ts';
+import { boundTokens } from '../../src/core/chat/tokens.ts';
 
 type Json = Record<string, any>;
 

@@ -1,4 +1,4 @@
-import type { AdapterName } from '../../src/core/upstream-definition.ts';
+import type { AdapterName } from '../../src/core/catalog/upstream-definition.ts';
 import type { Fault, FakeUpstream } from './fakes/kit.ts';
 
 /** An adapter and the server that stands in for its upstream, for the cases that all adapters pass. */

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
-import { upstreamFields, upstreamInput, validateInput } from '../../src/core/model-input.ts';
-import { price } from '../../src/core/price.ts';
+import {
+  upstreamFields,
+  upstreamInput,
+  validateInput,
+} from '../../src/core/catalog/model-input.ts';
+import { price } from '../../src/core/price/price.ts';
 import { parseCatalogText } from '../../src/storage/catalog-text.ts';
 import { open, started } from './fal-kit.ts';
 

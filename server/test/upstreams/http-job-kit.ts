@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { parse, stringify } from 'yaml';
-import { settingsOf, type UpstreamSettings } from '../../src/core/upstream-definition.ts';
+import { settingsOf, type UpstreamSettings } from '../../src/core/catalog/upstream-definition.ts';
 import { createFetch } from '../../src/lib/fetch.ts';
 import { parseCatalogText } from '../../src/storage/catalog-text.ts';
 import { createHttpJob } from '../../src/upstreams/http-job/http-job.ts';

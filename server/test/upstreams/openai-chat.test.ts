@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { gatherChunks, usageOf } from '../../src/core/completion.ts';
+import { gatherChunks, usageOf } from '../../src/core/chat/completion.ts';
 import { createChat } from '../../src/upstreams/openai/chat.ts';
 import { createOpenai } from '../../src/upstreams/openai/openai.ts';
 import { optionsOf } from '../../src/upstreams/openai/options.ts';

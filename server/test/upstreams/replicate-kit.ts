@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createFetch } from '../../src/lib/fetch.ts';
-import type { UpstreamSettings } from '../../src/core/upstream-definition.ts';
+import type { UpstreamSettings } from '../../src/core/catalog/upstream-definition.ts';
 import { createReplicate } from '../../src/upstreams/replicate/replicate.ts';
 import type {
   Handle,

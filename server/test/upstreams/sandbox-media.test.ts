@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ALL_FORMATS, BufferSource, EncodedPacketSink, Input } from 'mediabunny';
 import sharp from 'sharp';
-import { tasks } from '../../src/core/catalog.ts';
+import { tasks } from '../../src/core/catalog/catalog.ts';
 import { audio, image, make, makeMedia, openSandbox, tiny, video } from './sandbox-kit.ts';
 import type { Media, Opened } from './sandbox-kit.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac, randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { App } from '../../src/app.ts';
-import { signCallback } from '../../src/core/signature.ts';
+import { signCallback } from '../../src/core/request/signature.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import type { Service, TestAccount } from '../kit/service.ts';
 import { operatorOf, startWebService, type Person } from '../kit/web.ts';

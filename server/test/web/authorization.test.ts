@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fastify, { type FastifyInstance } from 'fastify';
-import { createAuth } from '../../src/http/web/auth.ts';
+import { createAuth } from '../../src/http/session/auth.ts';
 import { ApiError } from '../../src/core/errors.ts';
-import type { Role } from '../../src/core/role.ts';
-import { mountWeb } from '../../src/http/web/mount.ts';
-import { webRoutes, type WebRoute } from '../../src/http/web/routes.ts';
-import type { WebDeps } from '../../src/http/web/visit.ts';
+import type { Role } from '../../src/core/account/role.ts';
+import { mountWeb } from '../../src/http/session/mount.ts';
+import { webRoutes, type WebRoute } from '../../src/http/session/routes.ts';
+import type { WebDeps } from '../../src/http/session/visit.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import type { Service } from '../kit/service.ts';

@@ -1,7 +1,7 @@
 /** API keys on the customer's pages: what is made and changed there holds for the API at once. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { hashKey } from '../../src/core/key.ts';
+import { hashKey } from '../../src/core/account/key.ts';
 import * as keys from '../../src/db/keys.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import { createKey, limitKey, studioKey } from '../../src/operations/key.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { parseUsd } from '../../src/core/money.ts';
+import { parseUsd } from '../../src/core/price/money.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import { createVouchers } from '../../src/operations/voucher.ts';
 import {

@@ -1,7 +1,7 @@
 /** The people of an account: who may change them, and what can never happen. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Role } from '../../src/core/role.ts';
+import type { Role } from '../../src/core/account/role.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import { removeMember } from '../../src/operations/team.ts';
 import type { Service } from '../kit/service.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { sign } from '../../src/core/signature.ts';
+import { sign } from '../../src/core/request/signature.ts';
 import { rawSql } from '../../src/lib/sql.ts';
 import { accept, images, tinyPng } from '../kit/fake.ts';
 import { assertRefused } from '../kit/refusal.ts';

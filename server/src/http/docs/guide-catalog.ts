@@ -1,6 +1,6 @@
-import { catalogEntry, type CatalogEntry } from '../../core/catalog-entry.ts';
-import type { Model } from '../../core/catalog.ts';
-import { requiredByChoice } from '../../core/input-choice.ts';
+import { catalogEntry, type CatalogEntry } from '../../core/catalog/catalog-entry.ts';
+import type { Model } from '../../core/catalog/catalog.ts';
+import { requiredByChoice } from '../../core/catalog/input-choice.ts';
 
 /** The live catalog, a line a model. */
 export function catalogLines(models: readonly Model[]): string {

@@ -1,7 +1,7 @@
-import type { Catalog, Model } from '../../core/catalog.ts';
+import type { Catalog, Model } from '../../core/catalog/catalog.ts';
 import { errors, failures, type ErrorCode, type FailureCode } from '../../core/errors.ts';
-import { falBase } from '../../core/fal.ts';
-import { price } from '../../core/price.ts';
+import { falBase } from '../../core/request/fal.ts';
+import { price } from '../../core/price/price.ts';
 import { advice, failureAdvice } from './advice.ts';
 import { catalogLines } from './guide-catalog.ts';
 

@@ -1,4 +1,10 @@
-import { modalities, resolutions, tasks, type Kind, type Unit } from '../../core/catalog.ts';
+import {
+  modalities,
+  resolutions,
+  tasks,
+  type Kind,
+  type Unit,
+} from '../../core/catalog/catalog.ts';
 import {
   anything,
   boolean,

@@ -1,4 +1,4 @@
-import { statuses } from '../../core/request.ts';
+import { statuses } from '../../core/request/request.ts';
 import {
   anything,
   integer,

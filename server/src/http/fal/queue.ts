@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify';
-import { falAddresses, falStatus, newLines } from '../../core/fal.ts';
-import { isFinal } from '../../core/request.ts';
+import { falAddresses, falStatus, newLines } from '../../core/request/fal.ts';
+import { isFinal } from '../../core/request/request.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';
-import { enqueue } from '../queue.ts';
-import * as requests from '../requests.ts';
+import { enqueue } from '../api/queue.ts';
+import * as requests from '../api/requests.ts';
 
 /** fal's queue: each call is one of ours, told in fal's words. */
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { HttpDeps, Keyed } from '../deps.ts';
-import { statusAhead } from '../requests.ts';
+import { statusAhead } from '../api/requests.ts';
 import type { Ahead, Call } from '../routes.ts';
 import * as queue from './queue.ts';
 import * as upload from './upload.ts';

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
-import { falBase } from '../../core/fal.ts';
-import { fileId, parseFileId } from '../../core/id.ts';
-import { signUpload, verifyUpload } from '../../core/signature.ts';
+import { falBase } from '../../core/request/fal.ts';
+import { fileId, parseFileId } from '../../core/request/id.ts';
+import { signUpload, verifyUpload } from '../../core/request/signature.ts';
 import * as keys from '../../db/keys.ts';
 import { newId } from '../../lib/id.ts';
 import { challenge } from '../auth.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';
-import { store } from '../files.ts';
+import { store } from '../api/files.ts';
 
 /** fal's storage: its client asks for an address with its key, and sends the bytes without it. */
 

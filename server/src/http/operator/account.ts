@@ -1,5 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
-import { roles } from '../../core/role.ts';
+import { roles } from '../../core/account/role.ts';
 import { findWithFigures, type FoundRow } from '../../db/account-search.ts';
 import * as accounts from '../../db/accounts.ts';
 import * as invitations from '../../db/invitations.ts';
@@ -12,13 +12,13 @@ import { Refused } from '../../operations/refused.ts';
 import { changeEmail } from '../../operations/email.ts';
 import { ceilingsOf, limitKey } from '../../operations/key.ts';
 import { invite, resetLink } from '../../operations/person.ts';
-import { text } from '../web/entry.ts';
-import { emailChangedLetter } from '../web/letters.ts';
+import { text } from '../session/entry.ts';
+import { emailChangedLetter } from '../session/letters.ts';
 import { amount, choice, flag, idOf, optional, parameter, whole } from '../form.ts';
-import type { VisitHandler } from '../web/routes.ts';
-import type { Visit } from '../web/visit.ts';
+import type { VisitHandler } from '../session/routes.ts';
+import type { Visit } from '../session/visit.ts';
 import { shown } from './accounts.ts';
-import { keyBounds } from '../web/studio.ts';
+import { keyBounds } from '../session/studio.ts';
 import type { Deed } from './deed.ts';
 
 /** One account, below /accounts/:account_id: what is in it, and what an operator may do to it. */

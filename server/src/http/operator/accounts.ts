@@ -3,10 +3,10 @@ import type { Database } from '../../lib/sql.ts';
 import { createAccount } from '../../operations/account.ts';
 import { deposit } from '../../operations/deposit.ts';
 import { invite } from '../../operations/person.ts';
-import { text } from '../web/entry.ts';
+import { text } from '../session/entry.ts';
 import { amount, flag, optional, pageFrom, pageOf, parameter } from '../form.ts';
-import type { VisitHandler } from '../web/routes.ts';
-import type { WebDeps } from '../web/visit.ts';
+import type { VisitHandler } from '../session/routes.ts';
+import type { WebDeps } from '../session/visit.ts';
 import { ApiError } from '../../core/errors.ts';
 import type { Deed } from './deed.ts';
 

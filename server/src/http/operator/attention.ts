@@ -1,4 +1,4 @@
-import { pausedName } from '../../core/upstream-key.ts';
+import { pausedName } from '../../core/catalog/upstream-key.ts';
 import type { Database } from '../../lib/sql.ts';
 import { runningBeyond } from '../../db/open-requests.ts';
 import * as queue from '../../db/queue.ts';
@@ -9,8 +9,8 @@ import { timeOfId } from '../../lib/id.ts';
 import * as verdicts from '../../db/verdicts.ts';
 import { keyStates } from '../../operations/upstream-keys.ts';
 import { namesOf } from '../../upstreams/keys.ts';
-import type { VisitHandler } from '../web/routes.ts';
-import type { WebDeps } from '../web/visit.ts';
+import type { VisitHandler } from '../session/routes.ts';
+import type { WebDeps } from '../session/visit.ts';
 
 /** What waits for an operator: each line is of something that does not mend itself, or not soon. */
 

@@ -1,18 +1,18 @@
-import { catalogEntry } from '../../core/catalog-entry.ts';
-import type { Problem } from '../../core/catalog-file.ts';
-import type { Model, ModelUpstream } from '../../core/catalog.ts';
-import { dayOf, isPriceOld } from '../../core/checked-on.ts';
+import { catalogEntry } from '../../core/catalog/catalog-entry.ts';
+import type { Problem } from '../../core/catalog/catalog-file.ts';
+import type { Model, ModelUpstream } from '../../core/catalog/catalog.ts';
+import { dayOf, isPriceOld } from '../../core/catalog/checked-on.ts';
 import { ApiError } from '../../core/errors.ts';
-import { marginsOf, ratesOf, type Margin } from '../../core/margin.ts';
+import { marginsOf, ratesOf, type Margin } from '../../core/catalog/margin.ts';
 import { revenueOf, type ModelRow } from '../../db/revenue.ts';
 import * as stopped from '../../db/stopped-models.ts';
 import { resumeModel, stopModel } from '../../operations/stop-model.ts';
 import { rollUpDays } from '../../operations/roll-up.ts';
 import type { CatalogContents, FiledRow } from '../../storage/catalog.ts';
-import { text } from '../web/entry.ts';
+import { text } from '../session/entry.ts';
 import { optional, parameter } from '../form.ts';
-import type { VisitHandler } from '../web/routes.ts';
-import type { WebDeps } from '../web/visit.ts';
+import type { VisitHandler } from '../session/routes.ts';
+import type { WebDeps } from '../session/visit.ts';
 import type { Deed } from './deed.ts';
 
 /** The catalog as its files say it: also what callers do not see, and what is left of a price. */

@@ -1,8 +1,8 @@
 import type { Database } from '../../lib/sql.ts';
 import { act, type Done } from '../../operations/act.ts';
-import { inWords } from '../web/entry.ts';
-import type { VisitHandler, VisitRow, WebMethod } from '../web/routes.ts';
-import { readForm, type Visit, type WebDeps } from '../web/visit.ts';
+import { inWords } from '../session/entry.ts';
+import type { VisitHandler, VisitRow, WebMethod } from '../session/routes.ts';
+import { readForm, type Visit, type WebDeps } from '../session/visit.ts';
 
 /**
  * The operator's calls are looks, which change nothing, and deeds, each of which leaves a row in

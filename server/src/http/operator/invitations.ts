@@ -1,9 +1,9 @@
 import { ApiError } from '../../core/errors.ts';
 import * as invitations from '../../db/invitations.ts';
 import { invite } from '../../operations/person.ts';
-import { text } from '../web/entry.ts';
+import { text } from '../session/entry.ts';
 import { idOf } from '../form.ts';
-import type { VisitHandler } from '../web/routes.ts';
+import type { VisitHandler } from '../session/routes.ts';
 import type { Deed } from './deed.ts';
 
 /** Links with which somebody may sign up, with an account of their own. */

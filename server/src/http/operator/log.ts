@@ -1,6 +1,6 @@
 import * as operatorLog from '../../db/operator-log.ts';
 import { idOf, pageFrom, pageOf, parameter } from '../form.ts';
-import type { VisitHandler } from '../web/routes.ts';
+import type { VisitHandler } from '../session/routes.ts';
 
 /** GET /log?account_id=&by=&action=&limit=&cursor=: what operators did. */
 export const list: VisitHandler = async (visit, _reply, { db }) => {

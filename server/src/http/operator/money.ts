@@ -3,9 +3,9 @@ import * as accounts from '../../db/accounts.ts';
 import { findReference } from '../../ledger/statement.ts';
 import type { Done } from '../../operations/act.ts';
 import { adjust, deposit, type Booked } from '../../operations/deposit.ts';
-import { text } from '../web/entry.ts';
+import { text } from '../session/entry.ts';
 import { amount, parameter, signedAmount } from '../form.ts';
-import type { VisitHandler } from '../web/routes.ts';
+import type { VisitHandler } from '../session/routes.ts';
 import { need } from './account.ts';
 import type { Deed } from './deed.ts';
 

@@ -6,7 +6,7 @@ import { auditAlone } from '../../ledger/audit.ts';
 import { holdings } from '../../ledger/statement.ts';
 import { rollUpDays } from '../../operations/roll-up.ts';
 import { parameter } from '../form.ts';
-import type { VisitHandler } from '../web/routes.ts';
+import type { VisitHandler } from '../session/routes.ts';
 import type { Deed } from './deed.ts';
 
 /** What the service earns, what it owes, and whether its books are right. */

@@ -6,8 +6,8 @@ import { leastIdAt } from '../../lib/id.ts';
 import { redact } from '../../lib/log.ts';
 import { cancelRequest } from '../../operations/cancel-request.ts';
 import { idOf, pageFrom, pageOf, parameter } from '../form.ts';
-import type { VisitHandler } from '../web/routes.ts';
-import type { Visit, WebDeps } from '../web/visit.ts';
+import type { VisitHandler } from '../session/routes.ts';
+import type { Visit, WebDeps } from '../session/visit.ts';
 import type { Deed } from './deed.ts';
 
 /** What waits and what runs, of all accounts. */

@@ -1,5 +1,5 @@
 import { ApiError } from '../../core/errors.ts';
-import { statuses } from '../../core/request.ts';
+import { statuses } from '../../core/request/request.ts';
 import * as sent from '../../db/deliveries.ts';
 import { findInput, findWhole, withMargins, type MarginRow } from '../../db/margins.ts';
 import { idsBelow, reach } from '../../db/request-pages.ts';
@@ -7,8 +7,8 @@ import { attemptsOf, type AttemptRow } from '../../db/requests.ts';
 import { redact } from '../../lib/log.ts';
 import { optionalOneOf, type Query } from '../query.ts';
 import { idOf, pageOf } from '../form.ts';
-import type { VisitHandler } from '../web/routes.ts';
-import type { Visit } from '../web/visit.ts';
+import type { VisitHandler } from '../session/routes.ts';
+import type { Visit } from '../session/visit.ts';
 
 /** Requests with upstream, cost and margin, which customers never see. */
 

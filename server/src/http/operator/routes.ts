@@ -1,4 +1,4 @@
-import type { VisitRow } from '../web/routes.ts';
+import type { VisitRow } from '../session/routes.ts';
 import * as account from './account.ts';
 import * as accounts from './accounts.ts';
 import * as attention from './attention.ts';

@@ -1,11 +1,11 @@
-import { costMaxUsdMicro } from '../../core/cost.ts';
+import { costMaxUsdMicro } from '../../core/price/cost.ts';
 import { ApiError } from '../../core/errors.ts';
 import * as resolutions from '../../db/resolutions.ts';
 import type { OutcomeId } from '../../db/revenue.ts';
 import { isUuid, timeOfId } from '../../lib/id.ts';
 import { redact } from '../../lib/log.ts';
 import { resolveOutcome, resolveOutcomes, type Finding } from '../../operations/unknown-outcome.ts';
-import { text } from '../web/entry.ts';
+import { text } from '../session/entry.ts';
 import {
   choice,
   idOf,
@@ -17,7 +17,7 @@ import {
   signedAmount,
   whole,
 } from '../form.ts';
-import type { VisitHandler } from '../web/routes.ts';
+import type { VisitHandler } from '../session/routes.ts';
 import type { Deed } from './deed.ts';
 
 /**

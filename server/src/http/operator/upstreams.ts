@@ -9,10 +9,10 @@ import { rollUpDays } from '../../operations/roll-up.ts';
 import { keyStates, type KeyShown } from '../../operations/upstream-keys.ts';
 import { builtIn } from '../../upstreams/index.ts';
 import { isWell, lookAt } from '../../upstreams/look.ts';
-import { text } from '../web/entry.ts';
+import { text } from '../session/entry.ts';
 import { optional } from '../form.ts';
-import type { VisitHandler } from '../web/routes.ts';
-import type { Visit, WebDeps } from '../web/visit.ts';
+import type { VisitHandler } from '../session/routes.ts';
+import type { Visit, WebDeps } from '../session/visit.ts';
 import type { Deed } from './deed.ts';
 
 /** The upstreams: how they are set up, how they do, and what they take. */

@@ -1,8 +1,8 @@
 import * as vouchers from '../../db/vouchers.ts';
 import { createVouchers, voidVoucher, vouchersMax } from '../../operations/voucher.ts';
-import { text } from '../web/entry.ts';
+import { text } from '../session/entry.ts';
 import { amount, futureTime, idOf, optional, pageFrom, pageOf, whole } from '../form.ts';
-import type { VisitHandler } from '../web/routes.ts';
+import type { VisitHandler } from '../session/routes.ts';
 import type { Deed } from './deed.ts';
 
 /** Codes worth money. */

@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { extensionOf, usualType } from '../../core/content-type.ts';
+import { extensionOf, usualType } from '../../core/request/content-type.ts';
 import { formBody } from '../../lib/multipart.ts';
 import { bytesOf, handedOver, HandOverFailed, InputRefused, openMedia } from '../inputs.ts';
 import { jsonOf } from '../replies.ts';

@@ -1,4 +1,4 @@
-import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { outcomeOfReply } from '../replies.ts';
 import type { Handle, Upstream, UpstreamTools } from '../upstream.ts';
 import { callbacks } from './callback.ts';

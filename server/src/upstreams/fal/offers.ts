@@ -1,7 +1,7 @@
-import type { Kind, Task } from '../../core/catalog.ts';
-import type { ListedPrice } from '../../core/listed-price.ts';
-import type { LeftOut, MediaOffer, Offers } from '../../core/offer.ts';
-import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import type { Kind, Task } from '../../core/catalog/catalog.ts';
+import type { ListedPrice } from '../../core/catalog/listed-price.ts';
+import type { LeftOut, MediaOffer, Offers } from '../../core/catalog/offer.ts';
+import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { isObject } from '../../lib/json.ts';
 import { plainSchema } from '../schemas.ts';
 import type { UpstreamTools } from '../upstream.ts';

@@ -1,9 +1,9 @@
 import { callFal, falOf, isOk, objectIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
-import type { Unit } from '../../core/catalog.ts';
-import type { ListedPrice } from '../../core/listed-price.ts';
-import { fractionOf, USD } from '../../core/money.ts';
-import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import type { Unit } from '../../core/catalog/catalog.ts';
+import type { ListedPrice } from '../../core/catalog/listed-price.ts';
+import { fractionOf, USD } from '../../core/price/money.ts';
+import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import type { UpstreamTools } from '../upstream.ts';
 
 /** What fal says of its models, and of their prices for the account of our key. */

@@ -1,6 +1,6 @@
 import { FetchError, type Reply } from '../../lib/fetch.ts';
 import { jsonOf, messageIn } from '../replies.ts';
-import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import type { UpstreamTools } from '../upstream.ts';
 
 /** The hosts of fal, the calls to them, and what all their replies have in common. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { extensionOf } from '../../core/content-type.ts';
+import { extensionOf } from '../../core/request/content-type.ts';
 import { formBody } from '../../lib/multipart.ts';
 import { FetchError } from '../../lib/fetch.ts';
 import { whyOfFault } from '../replies.ts';

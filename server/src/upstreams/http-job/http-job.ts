@@ -1,4 +1,4 @@
-import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { outcomeUnreadable } from '../inputs.ts';
 import { jsonOf, lookFault, outcomeOfFault } from '../replies.ts';
 import {

@@ -1,4 +1,4 @@
-import { toldCost } from '../../core/cost.ts';
+import { toldCost } from '../../core/price/cost.ts';
 import { collectMedia, kindOfAddress } from '../outputs.ts';
 import { messageIn } from '../replies.ts';
 import { stateOf } from '../states.ts';

@@ -1,4 +1,4 @@
-import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import type { RequestCall, Reply } from '../../lib/fetch.ts';
 import type { FormBody } from '../../lib/multipart.ts';
 import type { UpstreamTools } from '../upstream.ts';

@@ -1,4 +1,4 @@
-import { chunksFromCompletion } from '../../core/completion.ts';
+import { chunksFromCompletion } from '../../core/chat/completion.ts';
 import { FetchError, type StreamReply } from '../../lib/fetch.ts';
 import { isObject } from '../../lib/json.ts';
 import { outcomeUnprepared } from '../inputs.ts';

@@ -1,4 +1,4 @@
-import { extensionOf, usualType } from '../../core/content-type.ts';
+import { extensionOf, usualType } from '../../core/request/content-type.ts';
 import type { FormPart } from '../../lib/multipart.ts';
 import { bytesOf, InputRefused } from '../inputs.ts';
 import type { InputFile } from '../upstream.ts';

@@ -1,6 +1,6 @@
-import { isDay } from '../../core/checked-on.ts';
-import type { ListedPrice } from '../../core/listed-price.ts';
-import { parseDecimal, type Fraction } from '../../core/money.ts';
+import { isDay } from '../../core/catalog/checked-on.ts';
+import type { ListedPrice } from '../../core/catalog/listed-price.ts';
+import { parseDecimal, type Fraction } from '../../core/price/money.ts';
 import { isObject } from '../../lib/json.ts';
 import { jsonOf, messageIn } from '../replies.ts';
 import type { Options } from './options.ts';

@@ -1,5 +1,5 @@
-import type { ChatOffer, LeftOut, Offers } from '../../core/offer.ts';
-import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import type { ChatOffer, LeftOut, Offers } from '../../core/catalog/offer.ts';
+import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { isObject } from '../../lib/json.ts';
 import type { UpstreamTools } from '../upstream.ts';
 import { readList, tokenPrice } from './listing.ts';

@@ -1,4 +1,4 @@
-import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { FetchError } from '../../lib/fetch.ts';
 import { isObject } from '../../lib/json.ts';
 import { outcomeUnreadable } from '../inputs.ts';

@@ -1,5 +1,5 @@
-import { toldCost } from '../../core/cost.ts';
-import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import { toldCost } from '../../core/price/cost.ts';
+import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { FetchError, type Reply, type RequestCall, type StreamReply } from '../../lib/fetch.ts';
 import { isObject } from '../../lib/json.ts';
 import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';

@@ -1,4 +1,4 @@
-import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { jsonOf } from '../replies.ts';
 import { plainSchema } from '../schemas.ts';
 import type { UpstreamTools } from '../upstream.ts';

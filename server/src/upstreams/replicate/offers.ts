@@ -1,6 +1,6 @@
-import type { Kind, Task } from '../../core/catalog.ts';
-import type { LeftOut, MediaOffer, Offers } from '../../core/offer.ts';
-import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import type { Kind, Task } from '../../core/catalog/catalog.ts';
+import type { LeftOut, MediaOffer, Offers } from '../../core/catalog/offer.ts';
+import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { isObject } from '../../lib/json.ts';
 import type { UpstreamTools } from '../upstream.ts';
 import { createBearerApi } from '../bearer-api.ts';

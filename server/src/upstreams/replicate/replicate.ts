@@ -1,4 +1,4 @@
-import type { UpstreamSettings } from '../../core/upstream-definition.ts';
+import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import type { Reply } from '../../lib/fetch.ts';
 import { outcomeUnprepared } from '../inputs.ts';
 import { jsonOf, lookFault, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';

@@ -1,4 +1,4 @@
-import { completionFromChunks } from '../../core/completion.ts';
+import { completionFromChunks } from '../../core/chat/completion.ts';
 import type { ChatCall, ChatOutcome } from '../upstream.ts';
 import { faultsIn } from './faults.ts';
 import type { Faults } from './faults.ts';

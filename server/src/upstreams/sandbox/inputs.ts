@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { sampleForm } from '../../core/media-input.ts';
+import { sampleForm } from '../../core/catalog/media-input.ts';
 import { TooSlow } from '../download.ts';
 import type { InputFile, StartJob } from '../upstream.ts';
 import { PRIVATE } from './folder.ts';

@@ -1,5 +1,5 @@
-import { tasks } from '../../core/catalog.ts';
-import type { Task } from '../../core/catalog.ts';
+import { tasks } from '../../core/catalog/catalog.ts';
+import type { Task } from '../../core/catalog/catalog.ts';
 import { Refusal } from './refusal.ts';
 import { SIDE_MAX, asksSize, aspectOf, isGiven, sizeOf } from './size.ts';
 import type { Size } from './size.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { resolutions } from '../../core/catalog.ts';
+import { resolutions } from '../../core/catalog/catalog.ts';
 import { Refusal } from './refusal.ts';
 import { aspectOf, sizeOf } from './size.ts';
 

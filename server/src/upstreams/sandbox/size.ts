@@ -1,5 +1,5 @@
-import { sizeOf as namedSize } from '../../core/size.ts';
-import type { Size } from '../../core/size.ts';
+import { sizeOf as namedSize } from '../../core/price/size.ts';
+import type { Size } from '../../core/price/size.ts';
 import { Refusal } from './refusal.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { formatUsd } from '../../core/money.ts';
+import { formatUsd } from '../../core/price/money.ts';
 import * as accounts from '../../db/accounts.ts';
 import * as alerts from '../../db/alerts.ts';
 import * as deliveries from '../../db/deliveries.ts';

@@ -136,7 +136,7 @@ export const intents: Guard[] = [
   },
   {
     guards: 'a job with a handle is polled and not started',
-    file: 'src/core/request.ts',
+    file: 'src/core/request/request.ts',
     edits: [[`    if (row.started.has_handle) return 'poll';\n`, '']],
     test: 'test/worker/recovery.test.ts',
     name: 'a handle that came is polled whatever the class',

@@ -35,16 +35,16 @@ export const money: Guard[] = [
   },
   {
     guards: 'the price of a delivery is capped by the quote',
-    file: 'src/core/price.ts',
+    file: 'src/core/price/price.ts',
     edits: [
       ['return spent < quote.price_usd_micro ? spent : quote.price_usd_micro;', 'return spent;'],
     ],
-    test: 'src/core/price.test.ts',
+    test: 'src/core/price/price.test.ts',
     name: 'charge',
   },
   {
     guards: 'a broken-off chat without output is free',
-    file: 'src/core/chat-bill.ts',
+    file: 'src/core/chat/chat-bill.ts',
     edits: [["(end === 'broken' || finishedInError(completion))", 'completion === null']],
     test: 'test/http/chat-stream.test.ts',
     name: 'zero output with an error finish is free',

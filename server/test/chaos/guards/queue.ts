@@ -92,14 +92,14 @@ export const queue: Guard[] = [
   },
   {
     guards: 'an unfinished job is given up at its deadline',
-    file: 'src/core/request.ts',
+    file: 'src/core/request/request.ts',
     edits: [[`    if (row.past_deadline) return 'give_up';\n`, '']],
-    test: 'src/core/request.test.ts',
+    test: 'src/core/request/request.test.ts',
     name: 'past its deadline a polled job is given up',
   },
   {
     guards: 'a chat call whose process died is released',
-    file: 'src/core/request.ts',
+    file: 'src/core/request/request.ts',
     edits: [[`    if (row.kind === 'text') return 'abandon';\n`, '']],
     test: 'test/http/chat-repeat.test.ts',
     name: 'is released by its alarm, and its key is free',

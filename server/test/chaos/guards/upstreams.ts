@@ -11,14 +11,14 @@ export const upstreams: Guard[] = [
   },
   {
     guards: 'a late callback of a start that was left completes nothing',
-    file: 'src/core/request.ts',
+    file: 'src/core/request/request.ts',
     edits: [['row.started === null || row.started.left', 'row.started === null']],
     test: 'test/worker/lost.test.ts',
     name: 'left for the next one, a late callback',
   },
   {
     guards: 'an answer that came is no reason for a second job',
-    file: 'src/core/routing.ts',
+    file: 'src/core/request/routing.ts',
     edits: [
       [
         "return answer === undefined || (answer === 'slow' && first_byte_seconds !== undefined);",
@@ -44,7 +44,7 @@ export const upstreams: Guard[] = [
   },
   {
     guards: 'a lost answer goes nowhere else where the row says wait',
-    file: 'src/core/routing.ts',
+    file: 'src/core/request/routing.ts',
     edits: [["if ((on_lost ?? usual) === 'wait') return false;", '']],
     test: 'test/http/chat-lost.test.ts',
     name: 'goes nowhere else where the row says wait',
@@ -65,14 +65,14 @@ export const upstreams: Guard[] = [
   },
   {
     guards: 'one account alone closes a model for a moment only',
-    file: 'src/core/busy.ts',
+    file: 'src/core/request/busy.ts',
     edits: [['isAlone ? Math.min(wishSeconds, aloneMaxSeconds) : wishSeconds', 'wishSeconds']],
     test: 'test/worker/circuit.test.ts',
     name: 'for one model of one account is paused for that model',
   },
   {
     guards: 'one account and one model do not pause the whole upstream',
-    file: 'src/core/busy.ts',
+    file: 'src/core/request/busy.ts',
     edits: [['isAccountWide || models.size > 1 ||', 'isAccountWide || models.size > 0 ||']],
     test: 'test/worker/circuit.test.ts',
     name: 'for one model of one account is paused for that model',
@@ -93,7 +93,7 @@ export const upstreams: Guard[] = [
   },
   {
     guards: 'a start that goes elsewhere goes to the model that is meant there',
-    file: 'src/core/routing.ts',
+    file: 'src/core/request/routing.ts',
     edits: [['there.find((route) => route.model === model) ?? there[0]', 'there[0]']],
     test: 'test/worker/routing.test.ts',
     name: 'are two routes: the second has what the first did not take',
@@ -133,7 +133,7 @@ export const upstreams: Guard[] = [
   },
   {
     guards: 'a call back comes at an address that we signed',
-    file: 'src/http/callbacks.ts',
+    file: 'src/http/api/callbacks.ts',
     edits: [['!verifyCallback(deps.secrets, link, sig!) || ', '']],
     test: 'test/http/callbacks.test.ts',
     name: 'of an attempt it is not signed for',

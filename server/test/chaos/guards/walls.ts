@@ -26,35 +26,35 @@ export const walls: Guard[] = [
   },
   {
     guards: 'an output link opens with its own signature',
-    file: 'src/core/signature.ts',
+    file: 'src/core/request/signature.ts',
     edits: [[`  if (!isSigned(secrets, sig, linesOf(exp))) return 'invalid';\n`, '']],
     test: 'test/http/outputs.test.ts',
     name: 'with a link that is not to the letter',
   },
   {
     guards: 'a link of no use opens nothing',
-    file: 'src/http/stored.ts',
+    file: 'src/http/api/stored.ts',
     edits: [[`if (verdict === 'valid') return null;`, `if (verdict !== 'expired') return null;`]],
     test: 'test/http/outputs.test.ts',
     name: 'with a link that is not to the letter',
   },
   {
     guards: 'a key opens the outputs of its own account',
-    file: 'src/http/outputs.ts',
+    file: 'src/http/api/outputs.ts',
     edits: [['(account !== null && row.account_id !== account) || ', '']],
     test: 'test/http/outputs.test.ts',
     name: 'with the key of another account it is not there',
   },
   {
     guards: 'a key opens the files of its own account',
-    file: 'src/http/files.ts',
+    file: 'src/http/api/files.ts',
     edits: [[' || (account !== null && file.account_id !== account)', '']],
     test: 'test/http/authorization.test.ts',
     name: 'lets in whom it should',
   },
   {
     guards: 'outputs are over after a day, whatever a link says',
-    file: 'src/http/outputs.ts',
+    file: 'src/http/api/outputs.ts',
     edits: [
       [
         'row.expires_at === null || expiry(row, deps.links).getTime() <= Date.now()',
@@ -66,7 +66,7 @@ export const walls: Guard[] = [
   },
   {
     guards: 'a request is its own account’s',
-    file: 'src/http/requests.ts',
+    file: 'src/http/api/requests.ts',
     edits: [['row === null || row.account_id !== req.caller.account_id', 'row === null']],
     test: 'test/http/authorization.test.ts',
     name: 'what belongs to another account',
@@ -101,7 +101,7 @@ export const walls: Guard[] = [
   },
   {
     guards: 'a text that cannot be a key costs no look-up',
-    file: 'src/core/key.ts',
+    file: 'src/core/account/key.ts',
     edits: [
       [
         'return text.endsWith(checksumOf(text.slice(0, checkedLength))) ? text : null;',

@@ -1,0 +1,97 @@
+import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { encodeBase62, randomBase62 } from '../../lib/base62.ts';
+
+/**
+ * API keys: `fbx_`, 32 random base62 characters (190 bits), 6 base62 characters of the CRC-32 of
+ * those first 36. The checksum keeps typing errors and made-up keys away from the database and lets
+ * secret scanners be sure.
+ */
+
+/**
+ * For secret scanners (GitHub, GitLab, gitleaks), in the dialect they all read:
+ * `\bfbx_[0-9A-Za-z]{38}\b`. A hit is a key of ours where its last six characters are the checksum;
+ * see `parseKey`.
+ */
+export const keyScanPattern = String.raw`\bfbx_[0-9A-Za-z]{38}\b`;
+
+const prefix = 'fbx_';
+const randomLength = 32;
+const checksumLength = 6;
+const checkedLength = prefix.length + randomLength;
+const keyLength = checkedLength + checksumLength;
+const form = /^fbx_[0-9A-Za-z]{38}$/;
+
+/** A new key. `random` must be a cryptographic source, such as `randomBytes`. */
+export function newKey(random: (bytes: number) => Buffer): string {
+  const checked = prefix + randomBase62(randomLength, random);
+  return checked + checksumOf(checked);
+}
+
+/**
+ * The key itself where form and checksum are right, else null. Says nothing about whether the key
+ * is known.
+ */
+export function parseKey(text: unknown): string | null {
+  if (typeof text !== 'string' || text.length !== keyLength || !form.test(text)) return null;
+  return text.endsWith(checksumOf(text.slice(0, checkedLength))) ? text : null;
+}
+
+/** What is stored and looked up. 190 random bits need no slow hash. */
+export function hashKey(key: string): Buffer {
+  return hash('sha256', key, 'buffer');
+}
+
+/** What may be shown of a key after its making, so that its owner can tell it from others. */
+export function keyHint(key: string): { prefix: string; last4: string } {
+  return { prefix: key.slice(0, prefix.length + 2), last4: key.slice(-4) };
+}
+
+/**
+ * What is known of a key that somebody names by its beginning, by its hint (`fbx_ab…wxyz`), or by
+ * all of it; null: that is none.
+ */
+export function keyHintIn(text: string): { prefix: string; last4: string | null } | null {
+  if (form.test(text)) return keyHint(text);
+  const [, known, last4 = null] = /^(fbx_\w{2})(?:\w*|(?:…|\.{2,3})(\w{4}))$/.exec(text) ?? [];
+  return known === undefined ? null : { prefix: known, last4 };
+}
+
+/**
+ * The well-formed key of an `Authorization` header, or null.
+ *
+ * Accepted: the word `Key` or `Bearer` in any case, spaces (one or more, as RFC 9110 has it), a key
+ * whose checksum is right, nothing else. Two values are refused: as a list of two
+ * (`headersDistinct`; a list of one is fine) or joined by a comma.
+ */
+export function parseAuthorization(header: string | readonly string[] | undefined): string | null {
+  const value = typeof header === 'object' && header.length === 1 ? header[0] : header;
+  if (typeof value !== 'string') return null;
+  // Not by toLowerCase, which would take the Kelvin sign for a k.
+  return parseKey(/^(?:key|bearer) +(\S*)$/i.exec(value)?.[1]);
+}
+
+/**
+ * What is wrong with a header in which `parseAuthorization` found no key; null: nothing more
+ * precise can be said. Never holds any of the key.
+ */
+export function whyNoKey(header: readonly string[]): string | null {
+  const [value] = header;
+  if (header.length !== 1 || value === undefined) return null;
+  const [, scheme = '', text = ''] = /^(?:([a-z-]+)(?: +|$))?(.*)$/i.exec(value.trim()) ?? [];
+  if (/^(key|bearer)$/i.test(scheme)) {
+    if (text === '') return null;
+    if (/^fbx_\.+$/.test(text))
+      return 'fbx_... stands for your own key, which the page Keys of the cabinet makes.';
+    return text.startsWith(prefix)
+      ? 'This key is mistyped or cut off: its checksum is wrong. Copy it again.'
+      : 'This is not a key of this service: those begin with fbx_.';
+  }
+  return scheme === '' && text.startsWith(prefix)
+    ? 'The Authorization header has no scheme. Write the word Key before the key.'
+    : 'The scheme of the Authorization header must be Key or Bearer.';
+}
+
+function checksumOf(checked: string): string {
+  return encodeBase62(crc32(checked), checksumLength);
+}

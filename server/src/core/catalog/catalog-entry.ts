@@ -1,0 +1,135 @@
+/** A row as callers see it. */
+
+import type {
+  Extra,
+  Kind,
+  Modality,
+  Model,
+  OnDisconnect,
+  PriceRules,
+  Resolution,
+  Task,
+  Unit,
+} from './catalog.ts';
+import { toUsdNumber } from '../price/money.ts';
+import { LIST_PPM, dearest, ownRate, rateOf, ratesByResolution } from '../price/rates.ts';
+import type { Rates } from '../price/rates.ts';
+
+/** What `GET /models` says of one row: JSON, prices in plain US dollars per unit. */
+export interface CatalogEntry {
+  id: string;
+  object: 'model';
+  /** Unix seconds. */
+  created: number;
+  owned_by: string;
+  name: string;
+  description: string;
+  kind: Kind;
+  task: Task;
+  /** The highest where several exist. */
+  price: number | { input: number; output: number };
+  unit: Unit;
+  /** Only where they differ. */
+  price_by_resolution?: Partial<Record<Resolution, number>>;
+  extras: CatalogExtra[];
+  max: number;
+  max_unit: string;
+  resolutions: Resolution[];
+  uncensored: boolean;
+  input_schema: Record<string, unknown>;
+  example: Record<string, unknown>;
+  /** Only where the row rounds up to it, or limits it. */
+  step?: number;
+  charged?: 'asked';
+  max_prompt_tokens?: number;
+  /** Text rows only. */
+  context_tokens?: number;
+  /** Only where it is so. */
+  refuse_longer_prompts?: true;
+  max_output_tokens?: number;
+  image_tokens?: number;
+  on_disconnect?: OnDisconnect;
+  input_modalities?: Modality[];
+}
+
+/**
+ * One rule that adds `add_usd` to the price of a unit: per item beyond `free`, or when the field
+ * `equals`.
+ */
+export interface CatalogExtra {
+  label: string;
+  field: string;
+  add_usd: number;
+  per_item?: true;
+  free?: number;
+  equals?: string | number | boolean;
+  default?: string | number | boolean;
+}
+
+/** At the prices of an account that pays `price_ppm` millionths of the list's. */
+export function catalogEntry(model: Model, price_ppm = LIST_PPM): CatalogEntry {
+  const { price: rules, kind } = model;
+  const usd = (rate: bigint) => toUsdNumber(ownRate(rate, price_ppm));
+  const rates = ratesByResolution(rules);
+  return {
+    id: model.id,
+    object: 'model',
+    created: model.created,
+    owned_by: model.owned_by,
+    name: model.name,
+    description: model.description,
+    kind,
+    task: model.task,
+    price: highestPrice(rules, usd),
+    unit: rules.unit,
+    ...(rates && { price_by_resolution: inUsd(rates, usd) }),
+    extras: rules.extras.map((extra) => entryExtra(extra, usd)),
+    max: rules.max,
+    max_unit: model.max_unit,
+    resolutions: rules.resolutions,
+    uncensored: model.uncensored,
+    input_schema: model.input_schema,
+    example: model.example,
+    ...(rules.step !== undefined && { step: rules.step }),
+    ...(rules.charged !== undefined && { charged: rules.charged }),
+    ...(model.max_prompt_tokens !== null && { max_prompt_tokens: model.max_prompt_tokens }),
+    ...(kind === 'text' && {
+      context_tokens: model.context_tokens,
+      ...(model.refuse_longer_prompts && { refuse_longer_prompts: true as const }),
+      max_output_tokens: model.max_output_tokens,
+      image_tokens: model.image_tokens,
+      on_disconnect: model.on_disconnect,
+      input_modalities: model.input_modalities,
+    }),
+  };
+}
+
+type Usd = (rate: bigint) => number;
+
+function highestPrice(rules: PriceRules, usd: Usd): CatalogEntry['price'] {
+  if (rules.unit === '1M tokens') {
+    return {
+      input: usd(rules.input_usd_micro ?? 0n),
+      output: usd(rules.output_usd_micro ?? 0n),
+    };
+  }
+  return usd(
+    rateOf(
+      rules,
+      dearest(rules, (rate) => rate),
+    ),
+  );
+}
+
+function entryExtra(extra: Extra, usd: Usd): CatalogExtra {
+  const { label, field } = extra;
+  const shown = { label, field, add_usd: usd(extra.add_usd_micro) };
+  if (extra.kind === 'per_item') return { ...shown, per_item: true, free: extra.free };
+  const { equals, default: fallback } = extra;
+  return { ...shown, equals, ...(fallback !== undefined && { default: fallback }) };
+}
+
+function inUsd(rates: Rates, usd: Usd): Partial<Record<Resolution, number>> {
+  const entries = Object.entries(rates).map(([name, rate]) => [name, usd(rate)]);
+  return Object.fromEntries(entries) as Partial<Record<Resolution, number>>;
+}

@@ -1,0 +1,112 @@
+/**
+ * That a request is made as it was priced where it leaves a field out. Such a field goes upstream
+ * as the quote assumed it, else as the schema's default: so a default must be what the quote
+ * assumes, and what the quote assumes must be something that the model takes. Pure.
+ */
+
+import type { Model, Resolution } from './catalog.ts';
+import type { Fault } from './catalog-words.ts';
+import { upstreamInput, validateInput } from './model-input.ts';
+import { price } from '../price/price.ts';
+import { dearest, offeredResolutions, ratesByResolution } from '../price/rates.ts';
+
+type Schema = Record<string, unknown>;
+type Check = (field: string, fits: (value: unknown) => boolean, allowed: string) => void;
+
+/** Where one of several ways to say a size has a default, it would outvote what a caller says. */
+const sizeFields = ['image_size', 'width', 'height'];
+
+/** Defaults of the schema that would ask for something else than is priced. */
+export function defaultFaults(model: Model): Fault[] {
+  const { price: rules, input_schema } = model;
+  const faults: Fault[] = [];
+  const check: Check = (field, fits, allowed) => {
+    const value = propertyOf(input_schema, field)?.default;
+    if (value === undefined || fits(value)) return;
+    const message =
+      `the default of ${field} in input_schema must be ${allowed}, ` +
+      'as a request without it is priced.';
+    faults.push({ path: `/input_schema/properties/${field}/default`, message });
+  };
+  if (rules.unit === 'sec') {
+    // Shorter than what is reserved will do: the seconds that come are charged.
+    const seconds = rules.max > 0 ? Math.min(5, rules.max) : 5;
+    const fits = (value: unknown) => typeof value === 'number' && value > 0 && value <= seconds;
+    check('duration_seconds', fits, `at most ${seconds}`);
+  }
+  if (rules.unit === 'image' || rules.unit === 'MP')
+    check('num_images', (value) => value === 1, '1');
+  if (rules.unit === 'MP') {
+    for (const field of sizeFields) check(field, () => false, 'left out');
+    check('aspect_ratio', (value) => isNoWider(model, value), 'no wider than 16:9');
+  }
+  checkResolution(model, check);
+  for (const extra of rules.extras) {
+    if (extra.kind !== 'per_item') continue;
+    const fits = (value: unknown) => Array.isArray(value) && value.length <= extra.free;
+    check(extra.field, fits, `a list of at most ${extra.free}`);
+  }
+  return faults;
+}
+
+function checkResolution({ price: rules }: Model, check: Check): void {
+  const offered = offeredResolutions(rules);
+  const top = dearest(rules, (rate) => rate);
+  if (top === undefined) return;
+  // By the megapixel other fields have a say in which one is dearest.
+  if (rules.unit === 'MP' && offered.length > 1)
+    return check('resolution', () => false, 'left out');
+  // Of several that cost the same the first offered is assumed.
+  if (rules.by_resolution) check('resolution', (value) => value === top, `${top}, or left out`);
+  else {
+    const fits = (value: unknown) => offered.includes(value as Resolution);
+    check('resolution', fits, `one of ${offered.join(', ')}`);
+  }
+}
+
+function isNoWider(model: Model, aspect_ratio: unknown): boolean {
+  if (typeof aspect_ratio !== 'string') return false;
+  if (offeredResolutions(model.price).length === 0) return true;
+  return price(model, { aspect_ratio }).price_usd_micro <= price(model, {}).price_usd_micro;
+}
+
+/** For a row whose example has a price: what the quote assumes, and the schema cannot say. */
+export function omissionFaults(model: Model): Fault[] {
+  const { price: rules, input_schema, example, kind } = model;
+  if (kind === 'text') return [];
+  if (ratesByResolution(rules) && !propertyOf(input_schema, 'resolution')) {
+    const message =
+      'the price differs by resolution, which is not in input_schema.properties; ' +
+      'a request without it would not be made at the one that is reserved.';
+    return [{ path: '/input_schema/properties', message }];
+  }
+  const required = (input_schema.required ?? []) as string[];
+  const least = Object.entries(example).filter(([name]) => required.includes(name));
+  const bare = Object.fromEntries(least);
+  // Without a size there may be no price: then nothing is assumed.
+  const assumptions = assumedFor(model, bare);
+  const sent = upstreamInput(model, { input_mapping: {}, input_defaults: {} }, bare, assumptions);
+  return (validateInput(model, sent) ?? []).flatMap(({ path, message }): Fault[] => {
+    const field = path.slice(1);
+    if (!Object.hasOwn(assumptions, field)) return [];
+    const said =
+      `a request without ${field} is sent with ${JSON.stringify(sent[field])}, as it is priced, ` +
+      `which ${message}; give ${field} a default, or require it.`;
+    return [{ path: `/input_schema/properties/${field}`, message: said }];
+  });
+}
+
+function assumedFor(model: Model, input: Record<string, unknown>): Record<string, unknown> {
+  try {
+    return price(model, input).assumptions;
+  } catch {
+    return {};
+  }
+}
+
+export function propertyOf(schema: Schema, field: string): Schema | undefined {
+  const { properties } = schema;
+  if (typeof properties !== 'object' || properties === null) return undefined;
+  const property = Object.hasOwn(properties, field) ? (properties as Schema)[field] : undefined;
+  return typeof property === 'object' && property !== null ? (property as Schema) : undefined;
+}

@@ -1,0 +1,45 @@
+import { nearest } from '../../lib/nearest.ts';
+import type { Catalog, Model } from './catalog.ts';
+import { ApiError } from '../errors.ts';
+
+/** The row a call names. Throws `unknown_model`. */
+export function findModel(catalog: Catalog, id: unknown): Model {
+  const model = typeof id === 'string' ? catalog.models.get(id) : undefined;
+  if (model) return model;
+  if (typeof id === 'string')
+    throw new ApiError('unknown_model', { ...unknownModel(id, catalog), param: 'model_id' });
+  throw new ApiError('unknown_model', {
+    message: `The model id is missing. ${listed}`,
+    param: 'model_id',
+  });
+}
+
+const listed = 'GET /v1/models lists the ids, to be used exactly as listed.';
+
+/** What a caller is told of an id that no model has, with the one that was likely meant. */
+export function unknownModel(id: string, catalog: Catalog, then = listed) {
+  const did_you_mean = nearest(id, [...catalog.models.keys()]);
+  const guess = did_you_mean === null ? '' : ` Did you mean ${did_you_mean}?`;
+  return {
+    message: `No model has the id "${id.slice(0, 200)}".${guess} ${then}`,
+    ...(did_you_mean !== null && { details: { did_you_mean } }),
+  };
+}
+
+/** Throws `forbidden` where the key may use other models only. */
+export function demandModel(
+  { models }: { models: readonly string[] | null },
+  model_id: string,
+  param: 'model_id' | 'model',
+): void {
+  if (models === null || models.includes(model_id)) return;
+  const [first, ...others] = models;
+  const listed = others.length === 0 ? first : `${first} and ${others.length} more`;
+  throw new ApiError('forbidden', {
+    message:
+      `This key may use ${listed}, but not ${model_id}. Use another key, or let this one use it: ` +
+      'in the cabinet.',
+    param,
+    details: { models },
+  });
+}

@@ -1,0 +1,102 @@
+/** The fields of an upstream's input that decide the price, as a row has them. Pure. */
+
+import { imageSizeNames } from '../price/size.ts';
+import { COUNT_MAX, DURATION_SECONDS_MAX } from '../price/priced-fields.ts';
+
+type Json = Record<string, unknown>;
+
+/** One field of a row's input. */
+export interface Imported {
+  ours: string;
+  /** The upstream's name for it, with a form where it takes a number as a text. */
+  theirs: string;
+  schema: Json;
+  required: boolean;
+  /** The most of what is counted, where this field counts it. */
+  max?: number;
+}
+
+/** A request that names no duration is priced as one of so many seconds. */
+const usualSeconds = 5;
+const countUsual = 4;
+
+/** `duration_seconds`, a number, for a field that takes a number or one of a few texts. */
+export function durationField(theirs: string, value: Json): Imported | string {
+  const ours = 'duration_seconds';
+  const { enum: options } = value;
+  const wrong = `its input takes a ${theirs} in a form that is not known`;
+  if (Array.isArray(options)) {
+    const form = formOf(options);
+    if (form === null) return wrong;
+    const first = secondsOf(value.default, form.ending);
+    const max = Math.max(...form.seconds);
+    const name = form.isText ? `${theirs}:{}${form.ending}` : theirs;
+    const chosen = { enum: form.seconds, ...defaultSeconds(first, max) };
+    return duration({ ours, theirs: name, schema: chosen, required: false, max });
+  }
+  if (value.type !== 'integer' && value.type !== 'number') return wrong;
+  const minimum = Math.max(1, numberOr(value.minimum, 1));
+  const maximum = Math.min(DURATION_SECONDS_MAX, numberOr(value.maximum, DURATION_SECONDS_MAX));
+  if (maximum < minimum) return wrong;
+  const limits = { minimum, ...(value.maximum !== undefined && { maximum }) };
+  const given = defaultSeconds(secondsOf(value.default, ''), maximum);
+  const schema = { type: value.type, ...limits, ...(given.default! >= minimum && given) };
+  const max = value.maximum === undefined ? 0 : Math.floor(maximum);
+  return duration({ ours, theirs, schema, required: false, max });
+}
+
+/** Left out by the caller, a longer one than is priced could follow: so it has to be named. */
+function duration(field: Imported): Imported {
+  const schema = { ...field.schema, description: 'Length in seconds.' };
+  return { ...field, schema, required: field.schema.default === undefined };
+}
+
+function defaultSeconds(seconds: number | null, max: number): { default?: number } {
+  const isPriced = seconds !== null && seconds <= Math.min(usualSeconds, max);
+  return isPriced ? { default: seconds } : {};
+}
+
+/** Options such as 5, "5" or "5s"; words such as "auto" are none, as no price follows from them. */
+function formOf(options: unknown[]) {
+  const texts = options.filter((option) => typeof option === 'string');
+  const isText = texts.length > 0;
+  const ending = texts.some((text) => /^\d+s$/.test(text)) ? 's' : '';
+  const seconds = (isText ? texts : options)
+    .map((option) => secondsOf(option, ending))
+    .filter((each) => each !== null);
+  return seconds.length === 0 ? null : { isText, ending, seconds };
+}
+
+/** Only where the number is written as it will be again. */
+function secondsOf(value: unknown, ending: string): number | null {
+  const text = typeof value === 'string' ? value : `${String(value)}${ending}`;
+  if (!text.endsWith(ending)) return null;
+  const seconds = Number(text.slice(0, text.length - ending.length));
+  const isWritten = `${seconds}${ending}` === text;
+  return isWritten && seconds > 0 && seconds <= DURATION_SECONDS_MAX ? seconds : null;
+}
+
+/** `num_images`, from one on. */
+export function countField(theirs: string, value: Json): Imported | null {
+  if (value.type !== 'integer' && value.type !== 'number') return null;
+  const most = Math.floor(numberOr(value.maximum, countUsual));
+  const max = Math.min(COUNT_MAX, Math.max(1, most));
+  const schema = { type: 'integer', minimum: 1, maximum: max, default: 1 };
+  return { ours: 'num_images', theirs, schema, required: false, max };
+}
+
+/** Of the sizes those with names: none has more than one megapixel as it is billed. */
+export function sizeField(value: Json, isRequired: boolean): Imported | string {
+  const options = Array.isArray(value.enum) ? value.enum : [];
+  const known = options.filter((option) => imageSizeNames.includes(option as string));
+  if (known.length === 0) return 'it is priced by the megapixel, and its input names no sizes';
+  const isKnown = known.includes(value.default);
+  const schema = { enum: known, ...(isKnown && { default: value.default }) };
+  // Its own default may be larger, or as large as a picture that came in.
+  const required = isRequired || !isKnown;
+  return { ours: 'image_size', theirs: 'image_size', schema, required };
+}
+
+function numberOr(value: unknown, otherwise: number): number {
+  return typeof value === 'number' && Number.isFinite(value) ? value : otherwise;
+}

@@ -1,0 +1,77 @@
+/** What an upstream asks for a model, as it or the row tells it, beside what a row takes. Pure. */
+
+import type { Model, PriceRules, Unit } from './catalog.ts';
+import { marginsOf, ratesOf, type Rate } from './margin.ts';
+import { divideUp, formatUsd } from '../price/money.ts';
+import type { Fraction } from '../price/money.ts';
+
+export interface ListedPrice {
+  /** What it counts, as a unit of ours; null where no row can be priced by that. */
+  unit: Unit | null;
+  /** Its own word for what it counts. */
+  counted: string;
+  /** Exact micro-USD for one unit; for text, for a million prompt tokens. */
+  cost: Fraction;
+  /** Text: for a million completion tokens. */
+  cost_output: Fraction | null;
+}
+
+/**
+ * Whether both count the same. Who bills by whole megapixels takes at least one for each image, so
+ * that an image is compared with one.
+ */
+export function isComparable({ unit }: PriceRules, listed: ListedPrice): boolean {
+  return unit === listed.unit || (unit === 'image' && listed.unit === 'MP');
+}
+
+/** How the row is sold for less than its upstream asks, in words; null: it is not. */
+export function lossAt(rules: PriceRules, { cost, cost_output }: ListedPrice): string | null {
+  const asks = 'its upstream asks for';
+  if (rules.unit === '1M tokens') {
+    const input = lossOn(tokens.input, rules.input_usd_micro ?? 0n, cost, asks);
+    if (input !== null || cost_output === null) return input;
+    return lossOn(tokens.output, rules.output_usd_micro ?? 0n, cost_output, asks);
+  }
+  return lossOn(one[rules.unit], lowestRate(rules), cost, asks);
+}
+
+/**
+ * How the row is sold for less than it says itself that it costs, in words: each rate at each of
+ * its upstreams, since a slip of the pen may be in any.
+ */
+export function statedLosses(model: Model): string[] {
+  const { price: rules, upstreams } = model;
+  return upstreams.flatMap((route) => {
+    const states = `its stated cost at ${route.upstream} is`;
+    const rates =
+      rules.unit === '1M tokens'
+        ? marginsOf(model, route).map((each) => ({ ...each, what: tokens[each.of as Token] }))
+        : ratesOf(model, route).map((each) => ({ ...each, what: unitWords(rules, each) }));
+    return rates.flatMap(({ what, price, cost }) =>
+      cost === null ? [] : (lossOn(what, price, { n: cost, d: 1n }, states) ?? []),
+    );
+  });
+}
+
+function unitWords({ unit }: PriceRules, { of, resolution }: Rate): string {
+  const at = resolution === null ? '' : ` at ${resolution}`;
+  const extras = of === 'with_extras' ? ' with all extras' : '';
+  return `${one[unit as keyof typeof one]}${at}${extras}`;
+}
+
+type Token = keyof typeof tokens;
+
+const tokens = { input: 'a million prompt tokens', output: 'a million completion tokens' };
+const one = { sec: 'a second', image: 'an image', request: 'a request', MP: 'a megapixel' };
+
+function lowestRate({ by_resolution, unit_price_usd_micro }: PriceRules): bigint {
+  const rates = Object.values(by_resolution ?? {});
+  if (unit_price_usd_micro !== undefined) rates.push(unit_price_usd_micro);
+  return rates.reduce((least, rate) => (rate < least ? rate : least), rates[0] ?? 0n);
+}
+
+function lossOn(what: string, rate: bigint, { n, d }: Fraction, says: string): string | null {
+  if (rate * d >= n) return null;
+  const cost = formatUsd(divideUp(n, d));
+  return `it is sold for ${formatUsd(rate)} USD ${what}, and ${says} ${cost} USD`;
+}

@@ -1,0 +1,97 @@
+import { propertyOf } from './catalog-omissions.ts';
+import type { Extra, Model, Resolution } from './catalog.ts';
+import { unitCost, type Costs } from '../price/cost.ts';
+import { dearest, offeredResolutions, rateOf } from '../price/rates.ts';
+
+/** What a row of the catalog is sold for, what its upstream takes, and what is left. Pure. */
+
+export interface Margin {
+  /**
+   * What is counted: the row's unit without extras, the same with the most costly choice of them;
+   * of text a million tokens of one sort.
+   */
+  of: 'unit' | 'with_extras' | 'input' | 'output';
+  /** Micro-USD for one of them. */
+  price: bigint;
+  /** Null: the row does not state it. */
+  cost: bigint | null;
+  margin: bigint | null;
+  /** Millionths of the price; null also where the price is 0. */
+  margin_ppm: number | null;
+}
+
+export type Rate = Margin & { resolution: Resolution | null };
+type Row = Pick<Model, 'price' | 'input_schema'>;
+
+/** At the list price; of several resolutions the one with the highest price. */
+export function marginsOf(row: Row, route: Costs): Margin[] {
+  const { price: rules } = row;
+  const { cost_usd_micro: cost, cost_output_usd_micro: output } = route;
+  if (rules.unit === '1M tokens') {
+    return [
+      marginAt('input', rules.input_usd_micro ?? 0n, cost),
+      marginAt('output', rules.output_usd_micro ?? 0n, output ?? cost),
+    ];
+  }
+  return marginsAt(
+    row,
+    route,
+    dearest(rules, (rate) => rate),
+  );
+}
+
+/** Each rate that a unit may have, without extras and with them, and what is left of it. */
+export function ratesOf(row: Row, route: Costs): Rate[] {
+  if (row.price.unit === '1M tokens') return [];
+  const offered = offeredResolutions(row.price);
+  return (offered.length === 0 ? [undefined] : offered).flatMap((resolution) =>
+    marginsAt(row, route, resolution).map((margin) => ({
+      resolution: resolution ?? null,
+      ...margin,
+    })),
+  );
+}
+
+/**
+ * Like is compared with like. Where extras state their costs, the row's cost is that of a unit
+ * without them; else it is that of the most costly unit, and nothing is known of a plain one.
+ */
+function marginsAt(row: Row, route: Costs, resolution: Resolution | undefined): Margin[] {
+  const rate = rateOf(row.price, resolution);
+  const cost = unitCost(route, resolution);
+  const { extras } = row.price;
+  const adds = mostOf(row, ({ add_usd_micro }) => add_usd_micro);
+  const isStated = extras.every(({ cost_usd_micro }) => cost_usd_micro !== undefined);
+  if (!isStated) return [marginAt('unit', rate, null), marginAt('with_extras', rate + adds, cost)];
+  const base = marginAt('unit', rate, cost);
+  if (extras.length === 0) return [base];
+  const costs = mostOf(row, ({ cost_usd_micro }) => cost_usd_micro!);
+  return [base, marginAt('with_extras', rate + adds, cost === null ? null : cost + costs)];
+}
+
+/** Of the most costly choice of each option, and of as many items as may be given. */
+function mostOf({ price, input_schema }: Row, amount: (extra: Extra) => bigint): bigint {
+  const most = new Map<string, bigint>();
+  for (const extra of price.extras) {
+    const all =
+      extra.kind === 'per_item' ? amount(extra) * mostItems(extra, input_schema) : amount(extra);
+    if (all > (most.get(extra.field) ?? 0n)) most.set(extra.field, all);
+  }
+  return [...most.values()].reduce((sum, all) => sum + all, 0n);
+}
+
+/** Items that are paid for; of a list without a bound one. */
+function mostItems(
+  { field, free }: { field: string; free: number },
+  schema: Model['input_schema'],
+): bigint {
+  const most = propertyOf(schema, field)?.maxItems;
+  return typeof most === 'number' ? BigInt(Math.max(0, Math.floor(most) - free)) : 1n;
+}
+
+function marginAt(of: Margin['of'], price: bigint, cost: bigint | null): Margin {
+  if (cost === null) return { of, price, cost, margin: null, margin_ppm: null };
+  const margin = price - cost;
+  const margin_ppm = price === 0n ? null : Number((margin * 1_000_000n) / price);
+  return { of, price, cost, margin, margin_ppm };
+}

@@ -1,0 +1,107 @@
+import { isBase64 } from '../../lib/base64.ts';
+import { ApiError } from '../errors.ts';
+import { parseFileId } from '../request/id.ts';
+
+/**
+ * Where a model input names media: a URL, or a file of the caller's, in any field whose name says
+ * so.
+ */
+
+/** Media references of one input at most: each costs a look-up and a download. */
+export const mediaInputsMax = 64;
+
+/**
+ * One of the sandbox's own media: `sandbox:photo`, or `sandbox:photo=2` for the second of them. It
+ * makes them itself, so an example works without any network.
+ */
+export const sampleForm = /^sandbox:(photo|film|voice)(?:=(\d{1,6}))?$/;
+
+export interface MediaInputs {
+  /** UUIDs of uploaded files, without repeats, with the path of the first field that names them. */
+  files: { path: string; id: string; mentions: number }[];
+  /** Addresses, with the path of their field. */
+  urls: { path: string; url: string }[];
+}
+
+/**
+ * Finds them in the fields named `url`, `urls`, `…_url` or `…_urls`, at any depth. Throws ApiError
+ * `invalid_input` for a value in such a field that is no file id, no http(s) or data address, and
+ * no sample.
+ */
+export function mediaInputs(input: Record<string, unknown>): MediaInputs {
+  const found: MediaInputs = { files: [], urls: [] };
+  visit(input, '', false, found);
+  return found;
+}
+
+/** Its name says that a field holds media. */
+export function isMediaField(name: string): boolean {
+  return /(^|_)urls?$/.test(name);
+}
+
+function visit(value: unknown, path: string, isMedia: boolean, found: MediaInputs): void {
+  if (typeof value === 'string') {
+    if (!isMedia || value === '') return;
+    if (!noteMedia(value, path, found)) throw invalid(path, mediaForms);
+    if (isTooMuch(found)) throw invalid('', tooMuch);
+  } else if (Array.isArray(value)) {
+    value.forEach((item, i) => visit(item, `${path}/${i}`, isMedia, found));
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, item] of Object.entries(value)) {
+      visit(item, `${path}/${escaped(name)}`, isMediaField(name), found);
+    }
+  }
+}
+
+/** To be asked after each: what is noted is searched again with every file, so it stays short. */
+export function isTooMuch({ files, urls }: MediaInputs): boolean {
+  const mentions = files.reduce((sum, file) => sum + file.mentions, 0);
+  return mentions + urls.length > mediaInputsMax;
+}
+
+const tooMuch = `names more than ${mediaInputsMax} files and addresses`;
+
+/** Adds a reference to those found; false for what is none of the allowed forms. */
+export function noteMedia(value: string, path: string, found: MediaInputs): boolean {
+  const file = parseFileId(value);
+  if (file !== null) {
+    const known = found.files.find(({ id }) => id === file);
+    if (known) known.mentions++;
+    else found.files.push({ path, id: file, mentions: 1 });
+    return true;
+  }
+  if (/^https?:/i.test(value)) {
+    found.urls.push({ path, url: value });
+    return true;
+  }
+  return isDataAddress(value) || sampleForm.test(value);
+}
+
+/** Empty or broken it would cost the upstream call that refuses it. */
+function isDataAddress(value: string): boolean {
+  const head = /^data:[a-z]+\/[a-z0-9.+-]+;base64,/i.exec(value)?.[0];
+  return head !== undefined && isBase64(value.slice(head.length));
+}
+
+/** What a media field may hold, in words for a refusal. */
+export const mediaForms =
+  'must be a file_id of POST /files, a public http(s) address or a base64 data: address';
+
+/** A name as a step of a JSON pointer (RFC 6901). */
+export function escaped(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+/** The field of the input that a JSON pointer leads into; `input` for the whole of it. */
+export function fieldOf(path: string): string {
+  return path.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~') || 'input';
+}
+
+/** One entry of `details.errors`; the path is a JSON pointer, '' for the whole input. */
+export function invalid(path: string, rule: string): ApiError {
+  return new ApiError('invalid_input', {
+    message: `${path === '' ? 'The input' : path} ${rule}.`,
+    param: fieldOf(path),
+    details: { errors: [{ path, message: rule }] },
+  });
+}

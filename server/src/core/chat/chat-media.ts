@@ -1,0 +1,60 @@
+import { isBase64 } from '../../lib/base64.ts';
+import { badMessages } from './chat-messages.ts';
+import { parseFileId } from '../request/id.ts';
+import {
+  isMediaField,
+  isTooMuch,
+  mediaForms,
+  mediaInputsMax,
+  noteMedia,
+  sampleForm,
+  type MediaInputs,
+} from '../catalog/media-input.ts';
+
+/**
+ * Where the messages of a chat call name media: in the parts of their contents, in every field that
+ * is a URL by its name, in `file_id`, and in `data` and `file_data` where those hold no base64.
+ * Paths are written as `messages[0].content[1].image_url.url`.
+ *
+ * @throws ApiError `bad_messages`
+ */
+export function chatMedia(messages: Record<string, unknown>[]): MediaInputs {
+  const found: MediaInputs = { files: [], urls: [] };
+  messages.forEach(({ content }, i) => {
+    // A plain text names nothing, whatever stands in it.
+    if (Array.isArray(content)) visit(content, `messages[${i}].content`, '', found);
+  });
+  return found;
+}
+
+function visit(value: unknown, at: string, name: string, found: MediaInputs): void {
+  if (typeof value === 'string') {
+    if (value !== '' && isReference(name, value)) note(value, at, name, found);
+    if (isTooMuch(found)) {
+      throw badMessages('messages', `name more than ${mediaInputsMax} files and addresses`);
+    }
+  } else if (Array.isArray(value)) {
+    value.forEach((item, i) => visit(item, `${at}[${i}]`, name, found));
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [field, item] of Object.entries(value)) visit(item, `${at}.${field}`, field, found);
+  }
+}
+
+function isReference(name: string, value: string): boolean {
+  if (name === 'file_id' || isMediaField(name)) return true;
+  return mayBeBytes(name) && !isBase64(value);
+}
+
+function mayBeBytes(name: string): boolean {
+  return name === 'data' || name === 'file_data';
+}
+
+function note(value: string, at: string, name: string, found: MediaInputs): void {
+  if (name === 'file_id' && parseFileId(value) === null) {
+    throw badMessages(at, 'must be a file_id of POST /files');
+  }
+  // A model behind this one would get the bare word; in the queue the sandbox makes the file.
+  if (sampleForm.test(value) || !noteMedia(value, at, found)) {
+    throw badMessages(at, mayBeBytes(name) ? `${mediaForms}, or base64` : mediaForms);
+  }
+}

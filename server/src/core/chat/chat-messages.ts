@@ -1,0 +1,195 @@
+import { isObject } from '../../lib/json.ts';
+import type { Modality } from '../catalog/catalog.ts';
+import { integer, isFilled, isGiven, oneOf, scalar, text, type Check } from '../check.ts';
+import { ApiError } from '../errors.ts';
+import { rebuilt, type Shape } from './known-fields.ts';
+
+/**
+ * The messages of a chat call, narrowed to the fields that are known here. What nobody judges does
+ * not reach an upstream: it might name media, or change the price.
+ */
+
+type Json = Record<string, unknown>;
+
+const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
+
+const calledFunction: Shape = { fields: { name: text, arguments: text } };
+
+/** Fields of a message besides its role and its content; null stands for none. */
+const messageFields: Readonly<Record<string, Shape>> = {
+  name: text,
+  tool_calls: {
+    list: {
+      fields: {
+        id: text,
+        type: text,
+        index: integer,
+        function: calledFunction,
+        custom: { fields: { name: text, input: text } },
+      },
+    },
+  },
+  tool_call_id: text,
+  function_call: calledFunction,
+  refusal: text,
+  reasoning: text,
+  reasoning_content: text,
+  // As OpenRouter gives it and wants it back.
+  reasoning_details: {
+    list: {
+      fields: {
+        type: text,
+        text,
+        summary: text,
+        data: text,
+        signature: text,
+        id: text,
+        format: text,
+        index: scalar,
+      },
+    },
+  },
+  // Only the id of a reply's sound is taken back; the bytes come along in what clients keep.
+  audio: { fields: { id: { is: 'a string that is not empty', test: isFilled } } },
+};
+
+const audioForm = 'an object with an id';
+const mustBe = (at: string, is: string) => badMessages(at, `must be ${is}`);
+
+/** A content part has one field of its own, named like its type: a text, or an object of texts. */
+interface PartForm {
+  is: string;
+  modality: Modality;
+  fields: Readonly<Record<string, Check>> | null;
+  test(own: unknown): boolean;
+}
+
+/** Data in a picture's place that is none would be billed as what it is. */
+const pictureUrl: Check = {
+  is: 'an address, a file_id, or data of an image (data:image/…)',
+  test: (url) => typeof url === 'string' && !/^\s*data:(?!image\/)/i.test(url),
+};
+
+const parts: Readonly<Record<string, PartForm>> = {
+  text: { is: 'text as a string', modality: 'text', fields: null, test: text.test },
+  refusal: { is: 'refusal as a string', modality: 'text', fields: null, test: text.test },
+  image_url: {
+    is: 'image_url with a url',
+    modality: 'image',
+    // `original`, which some models know, costs more than is reserved for a picture.
+    fields: { url: pictureUrl, detail: oneOf('auto', 'low', 'high') },
+    test: (image) => isObject(image) && isFilled(image.url),
+  },
+  input_audio: {
+    is: 'input_audio with data and format',
+    modality: 'audio',
+    fields: { data: text, format: text },
+    test: (audio) => isObject(audio) && isFilled(audio.data) && isFilled(audio.format),
+  },
+  file: {
+    is: 'file with file_id or file_data',
+    modality: 'file',
+    fields: { file_id: text, file_data: text, filename: text },
+    test: (file) => isObject(file) && (isFilled(file.file_id) || isFilled(file.file_data)),
+  },
+};
+
+/** @throws ApiError `bad_messages`, which names the place. */
+export function readMessages(messages: unknown, max: number): Json[] {
+  if (!Array.isArray(messages) || messages.length === 0) {
+    throw badMessages('messages', 'must be a list with at least one message');
+  }
+  if (messages.length > max) throw badMessages('messages', `must hold at most ${max} messages`);
+  return messages.map((message, i) => readMessage(message, `messages[${i}]`));
+}
+
+function readMessage(message: unknown, at: string): Json {
+  if (!isObject(message)) throw badMessages(at, 'must be an object with role and content');
+  const { role, content } = message;
+  if (typeof role !== 'string' || !roles.includes(role)) {
+    throw badMessages(`${at}.role`, `must be one of ${roles.join(', ')}`);
+  }
+  const kept: Json = { role };
+  if (content !== undefined) kept.content = readContent(content, `${at}.content`);
+  for (const [field, shape] of Object.entries(messageFields)) {
+    const value = Object.hasOwn(message, field) ? message[field] : undefined;
+    if (value === null) kept[field] = null;
+    else if (value !== undefined) kept[field] = rebuilt(value, shape, `${at}.${field}`, mustBe);
+  }
+  if (isObject(kept.audio) && kept.audio.id === undefined) throw mustBe(`${at}.audio`, audioForm);
+  if (!isGiven(content) && !mayLackContent(role, kept)) {
+    throw badMessages(`${at}.content`, 'is missing; it must be a string or a list of parts');
+  }
+  return kept;
+}
+
+/**
+ * An assistant that called a tool or refused said nothing else; a tool may have nothing to report.
+ */
+function mayLackContent(role: string, message: Json): boolean {
+  if (role === 'tool' || role === 'function') return true;
+  if (role !== 'assistant') return false;
+  const { tool_calls: calls, function_call: call, refusal } = message;
+  return (Array.isArray(calls) && calls.length > 0) || isObject(call) || isFilled(refusal);
+}
+
+function readContent(content: unknown, at: string): unknown {
+  if (content === null || typeof content === 'string') return content;
+  if (!Array.isArray(content)) throw badMessages(at, 'must be a string or a list of parts');
+  if (content.length === 0) throw badMessages(at, 'must hold at least one part');
+  return content.map((part, i) => readPart(part, `${at}[${i}]`));
+}
+
+function readPart(part: unknown, at: string): Json {
+  const type = isObject(part) ? part.type : undefined;
+  if (typeof type !== 'string' || !Object.hasOwn(parts, type)) {
+    throw badMessages(`${at}.type`, `must be one of ${Object.keys(parts).join(', ')}`);
+  }
+  const { is, fields, test } = parts[type]!;
+  const own = (part as Json)[type];
+  if (!test(own)) throw badMessages(at, `must have ${is}`);
+  return { type, [type]: fields === null ? own : texts(own as Json, fields, `${at}.${type}`) };
+}
+
+function texts(own: Json, fields: Readonly<Record<string, Check>>, at: string): Json {
+  const filled = Object.entries(own).filter(([, value]) => value !== '');
+  return rebuilt(Object.fromEntries(filled), { fields }, at, mustBe) as Json;
+}
+
+type Taking = { id: string; input_modalities?: readonly Modality[] };
+const namedMax = 3;
+
+/**
+ * Refuses parts that the price of a model does not cover, and names `others` that take them.
+ * `messages` as `readMessages` gives them.
+ *
+ * @throws ApiError `bad_messages`
+ */
+export function demandModalities(
+  messages: readonly Json[],
+  { id, input_modalities }: Required<Taking>,
+  others: Iterable<Taking> = [],
+): void {
+  messages.forEach(({ content }, i) => {
+    if (!Array.isArray(content)) return;
+    content.forEach((part: { type: string }, k) => {
+      const { modality } = parts[part.type]!;
+      if (input_modalities.includes(modality)) return;
+      const taken = input_modalities.join(', ');
+      const taking = [...others].filter((each) => each.input_modalities?.includes(modality));
+      const named = taking.slice(0, namedMax).map((each) => each.id);
+      const wrong =
+        named.length === 0
+          ? `is of the type ${part.type}, which ${id} does not take; it takes ${taken}. ` +
+            'No model takes it'
+          : `is of the type ${part.type}, which ${id} does not take; it takes ${taken}. ` +
+            `Models that take it: ${named.join(', ')}`;
+      throw badMessages(`messages[${i}].content[${k}]`, wrong);
+    });
+  });
+}
+
+/** `param`: the place, such as `messages[0].content`. */
+export function badMessages(param: string, wrong: string): ApiError {
+  return new ApiError('bad_messages', { message: `${param} ${wrong}.`, param });
+}

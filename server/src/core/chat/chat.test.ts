@@ -1,0 +1,475 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { demandModalities, parseChat, passingFields } from './chat.ts';
+import { ApiError } from '../errors.ts';
+
+const hi = { role: 'user', content: 'hi' };
+const chat = (change: object = {}) => ({ model: 'acme/small/chat', messages: [hi], ...change });
+const saying = (...messages: unknown[]) => chat({ messages });
+const call = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } };
+const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } };
+
+const mostly = <T, U>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<U>) =>
+  fc.oneof({ weight: 15, arbitrary: usual }, { weight: 1, arbitrary: odd });
+
+describe('parseChat accepts', () => {
+  test('the least there is', () => {
+    assert.deepEqual(parseChat(chat()), {
+      model: 'acme/small/chat',
+      messages: [hi],
+      stream: false,
+      include_usage: false,
+      max_tokens: null,
+      body: { messages: [hi] },
+    });
+  });
+
+  const conversations: [name: string, ...messages: unknown[]][] = [
+    [
+      'every role',
+      ...['system', 'developer', 'user', 'assistant', 'tool', 'function'].map((role) => ({
+        role,
+        content: 'x',
+      })),
+    ],
+    ['an empty text', { role: 'user', content: '' }],
+    ['an assistant that called a tool', { role: 'assistant', content: null, tool_calls: [call] }],
+    ['the same without content', { role: 'assistant', tool_calls: [call] }],
+    ['an old function call', { role: 'assistant', content: null, function_call: { name: 'f' } }],
+    ['an assistant that refused', { role: 'assistant', content: null, refusal: 'no' }],
+    ['a tool with nothing to say', { role: 'tool', tool_call_id: 'c1', content: null }],
+    ['null for no tool calls', { role: 'assistant', content: 'x', tool_calls: null }],
+    [
+      'all kinds of parts',
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: '' },
+          { type: 'image_url', image_url: { url: 'https://example.com/a.png', detail: 'low' } },
+          { type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3' } },
+          { type: 'file', file: { file_id: 'f' } },
+          {
+            type: 'file',
+            file: { file_data: 'data:application/pdf;base64,AA', filename: 'a.pdf' },
+          },
+          { type: 'refusal', refusal: 'no' },
+        ],
+      },
+    ],
+    [
+      'what reasoning models said before',
+      {
+        role: 'assistant',
+        content: 'x',
+        reasoning: 'a',
+        reasoning_content: 'b',
+        reasoning_details: [{ type: 'reasoning.text', text: 'c' }],
+      },
+    ],
+    [
+      'a name, and sound by its id',
+      { role: 'assistant', content: 'x', name: 'ann', audio: { id: 'a' } },
+    ],
+  ];
+  for (const [name, ...messages] of conversations) {
+    test(name, () => {
+      const parsed = parseChat(saying(...messages));
+      assert.deepEqual(parsed.messages, messages);
+      assert.deepEqual(parsed.body.messages, messages);
+    });
+  }
+
+  const settings: [body: object, expected: object][] = [
+    [{ stream: true }, { stream: true }],
+    [
+      { stream: null, n: null, max_tokens: null, stream_options: null, temperature: null },
+      { stream: false, max_tokens: null, body: { messages: [hi] } },
+    ],
+    [{ n: 1 }, { body: { messages: [hi] } }],
+    [{ max_tokens: 1 }, { max_tokens: 1 }],
+    [{ max_completion_tokens: 7 }, { max_tokens: 7 }],
+    [{ max_tokens: 7, max_completion_tokens: 7 }, { max_tokens: 7 }],
+    [{ max_tokens: null, max_completion_tokens: 7 }, { max_tokens: 7 }],
+    [{ stream: true, stream_options: { include_usage: true } }, { include_usage: true }],
+    [{ stream: true, stream_options: { include_obfuscation: false } }, { include_usage: false }],
+    [{ tools: [tool, { type: 'custom', custom: { name: 'f' } }] }, {}],
+  ];
+  for (const [body, expected] of settings) {
+    test(`${JSON.stringify(body).slice(0, 70)}`, () => {
+      const parsed = parseChat(chat(body));
+      assert.deepEqual(parsed, { ...parsed, ...expected });
+    });
+  }
+});
+
+describe('the upstream gets', () => {
+  const known = {
+    temperature: 99,
+    top_p: 1,
+    presence_penalty: -2,
+    frequency_penalty: 0.5,
+    seed: 7,
+    stop: ['x'],
+    logit_bias: { 50256: -100 },
+    logprobs: true,
+    top_logprobs: 2,
+    tools: [tool],
+    response_format: { type: 'json_object' },
+    tool_choice: 'auto',
+    parallel_tool_calls: false,
+    functions: [{ name: 'f' }],
+    function_call: { name: 'f' },
+    reasoning_effort: 'low',
+    verbosity: 'high',
+    user: 'u-1',
+  };
+
+  test('every known field as it came', () => {
+    assert.deepEqual(parseChat(chat(known)).body, { messages: [hi], ...known });
+    assert.deepEqual(Object.keys(known).sort(), Object.keys(passingFields).sort());
+  });
+
+  test('nothing else: no price changers, nothing that is kept, nothing of ours', () => {
+    const dropped = {
+      service_tier: 'priority',
+      store: true,
+      metadata: { a: 'b' },
+      prediction: { content: 'x' },
+      modalities: ['audio'],
+      audio: { voice: 'x' },
+      web_search_options: {},
+      plugins: [{}],
+      provider: {},
+      models: ['dear/model'],
+      max_tokens: 5,
+      stream: true,
+      n: 1,
+      background: true,
+      stream_options: { include_usage: true },
+      prompt_cache_key: 'x',
+      cost: 0,
+      account_id: 'x',
+    };
+    assert.deepEqual(parseChat(chat(dropped)).body, { messages: [hi] });
+  });
+
+  test('of an object what is known, at any depth, and a JSON schema whole', () => {
+    const hidden = { cache_control: { type: 'ephemeral', ttl: '1h' }, plugins: ['web'], extra: 1 };
+    const schema = { type: 'object', properties: { cache_control: { type: 'string' } } };
+    const tools = [
+      {
+        type: 'function',
+        function: { name: 'f', description: 'd', parameters: schema, strict: true },
+      },
+      {
+        type: 'custom',
+        custom: { name: 'g', format: { type: 'grammar', grammar: { syntax: 'lark' } } },
+      },
+    ];
+    const known = {
+      tools,
+      functions: [{ name: 'f', parameters: schema }],
+      response_format: { type: 'json_schema', json_schema: { name: 'n', schema, strict: true } },
+      tool_choice: { type: 'function', function: { name: 'f' } },
+    };
+    const sent = {
+      tools: [
+        { ...tools[0], ...hidden, function: { ...tools[0]!.function, ...hidden } },
+        { ...tools[1], ...hidden, custom: { ...tools[1]!.custom, ...hidden } },
+      ],
+      functions: [{ ...known.functions[0], ...hidden }],
+      response_format: {
+        ...hidden,
+        type: 'json_schema',
+        json_schema: { ...known.response_format.json_schema, ...hidden },
+      },
+      tool_choice: { ...hidden, type: 'function', function: { name: 'f', ...hidden } },
+    };
+    assert.deepEqual(parseChat(chat(sent)).body, { messages: [hi], ...known });
+  });
+});
+
+describe('of a message the upstream gets what is known, and nothing that is not', () => {
+  const hidden = { images: ['//10.0.0.1/a.png'], url: 'http://10.0.0.1/', cache_control: {} };
+  const said = (...content: unknown[]) => ({ role: 'user', content });
+  const cases: [name: string, sent: Record<string, unknown>, got: Record<string, unknown>][] = [
+    ['of the message itself', { ...hi, ...hidden }, hi],
+    [
+      "of a reply's sound, its id",
+      { role: 'assistant', content: 'x', audio: { id: 'a', data: 'AAAA', ...hidden } },
+      { role: 'assistant', content: 'x', audio: { id: 'a' } },
+    ],
+    [
+      'of a call of a tool',
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ ...call, ...hidden, function: { ...call.function, ...hidden } }],
+      },
+      { role: 'assistant', content: null, tool_calls: [call] },
+    ],
+    [
+      'of what was thought',
+      {
+        role: 'assistant',
+        content: 'x',
+        reasoning_details: [{ type: 'reasoning.text', text: 'c', signature: 's', ...hidden }],
+      },
+      {
+        role: 'assistant',
+        content: 'x',
+        reasoning_details: [{ type: 'reasoning.text', text: 'c', signature: 's' }],
+      },
+    ],
+    ['of a text', said({ type: 'text', text: 'a', ...hidden }), said({ type: 'text', text: 'a' })],
+    [
+      "of a part, its own type's",
+      said({ type: 'refusal', refusal: 'no', image_url: { url: '//10.0.0.1' }, text: 'b' }),
+      said({ type: 'refusal', refusal: 'no' }),
+    ],
+    [
+      'of a picture',
+      said({ type: 'image_url', image_url: { ...hidden, url: 'u', detail: 'low', url_2: 'v' } }),
+      said({ type: 'image_url', image_url: { url: 'u', detail: 'low' } }),
+    ],
+    [
+      'of sound',
+      said({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav', ...hidden } }),
+      said({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }),
+    ],
+    [
+      'of a file, and nothing empty',
+      said({ type: 'file', file: { file_data: 'AAAA', file_id: '', filename: null, ...hidden } }),
+      said({ type: 'file', file: { file_data: 'AAAA' } }),
+    ],
+  ];
+  for (const [name, sent, got] of cases) {
+    test(name, () => {
+      const parsed = parseChat(saying(sent));
+      assert.deepEqual(parsed.messages, [got]);
+      assert.deepEqual(parsed.body.messages, [got]);
+    });
+  }
+});
+
+describe('a model takes', () => {
+  const messages = [
+    hi,
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'a' },
+        { type: 'file', file: { file_data: 'A' } },
+      ],
+    },
+  ];
+
+  test('what its row names', () => {
+    demandModalities(messages, { id: 'acme/chat', input_modalities: ['text', 'file'] });
+  });
+
+  test('nothing else, and the refusal names the place and what is taken', () => {
+    assert.throws(
+      () => demandModalities(messages, { id: 'acme/chat', input_modalities: ['text', 'image'] }),
+      (error) => {
+        assert.ok(error instanceof ApiError);
+        assert.deepEqual([error.code, error.param], ['bad_messages', 'messages[1].content[1]']);
+        assert.match(error.message, /it takes text, image\. No model takes it\.$/);
+        return true;
+      },
+    );
+  });
+
+  test('and names some models that take it', () => {
+    const others = ['a', 'b', 'c', 'd'].map((id) => ({ id, input_modalities: ['file'] as const }));
+    const images = { id: 'acme/draw' };
+    const text = { id: 'acme/chat', input_modalities: ['text'] as const };
+    assert.throws(
+      () => demandModalities(messages, text, [images, text, ...others]),
+      /acme\/chat does not take; it takes text\. Models that take it: a, b, c\.$/,
+    );
+  });
+});
+
+describe('parseChat refuses', () => {
+  const users = (content: unknown) => saying(hi, { role: 'user', content });
+  const badMessages: [body: object, param: string][] = [
+    [{ model: 'm' }, 'messages'],
+    [chat({ messages: null }), 'messages'],
+    [chat({ messages: [] }), 'messages'],
+    [chat({ messages: 'hi' }), 'messages'],
+    [chat({ messages: { 0: hi, length: 1 } }), 'messages'],
+    [chat({ messages: Array.from({ length: 10_001 }, () => hi) }), 'messages'],
+    [saying(hi, 'hi'), 'messages[1]'],
+    [saying(hi, null), 'messages[1]'],
+    [saying([hi]), 'messages[0]'],
+    [saying({ content: 'x' }), 'messages[0].role'],
+    [saying({ role: 'User', content: 'x' }), 'messages[0].role'],
+    [saying({ role: 'model', content: 'x' }), 'messages[0].role'],
+    [saying({ role: ['user'], content: 'x' }), 'messages[0].role'],
+    [saying({ role: 'user' }), 'messages[0].content'],
+    [users(null), 'messages[1].content'],
+    [users(5), 'messages[1].content'],
+    [users({ type: 'text', text: 'x' }), 'messages[1].content'],
+    [users(true), 'messages[1].content'],
+    [users([]), 'messages[1].content'],
+    [users(['x']), 'messages[1].content[0].type'],
+    [users([null]), 'messages[1].content[0].type'],
+    [users([{ text: 'x' }]), 'messages[1].content[0].type'],
+    [users([{ type: 'video', text: 'x' }]), 'messages[1].content[0].type'],
+    [users([{ type: 'toString' }]), 'messages[1].content[0].type'],
+    [users([{ type: 'text' }]), 'messages[1].content[0]'],
+    [
+      users([
+        { type: 'text', text: 'x' },
+        { type: 'text', text: 5 },
+      ]),
+      'messages[1].content[1]',
+    ],
+    [users([{ type: 'image_url', image_url: 'https://x' }]), 'messages[1].content[0]'],
+    [users([{ type: 'image_url', image_url: { url: '' } }]), 'messages[1].content[0]'],
+    [users([{ type: 'image_url', image_url: null }]), 'messages[1].content[0]'],
+    [users([{ type: 'input_audio', input_audio: { data: 'A' } }]), 'messages[1].content[0]'],
+    [users([{ type: 'file', file: { filename: 'a' } }]), 'messages[1].content[0]'],
+    [
+      users([{ type: 'image_url', image_url: { url: 'u', detail: {} } }]),
+      'messages[1].content[0].image_url.detail',
+    ],
+    [
+      users([{ type: 'file', file: { file_id: 5, file_data: 'A' } }]),
+      'messages[1].content[0].file.file_id',
+    ],
+    [saying({ ...hi, name: { url: 'x' } }), 'messages[0].name'],
+    [saying({ ...hi, reasoning_details: 'x' }), 'messages[0].reasoning_details'],
+    [saying({ role: 'assistant', content: 'x', audio: {} }), 'messages[0].audio'],
+    [saying({ role: 'assistant', content: null }), 'messages[0].content'],
+    [saying({ role: 'assistant', content: null, tool_calls: [] }), 'messages[0].content'],
+    [saying({ role: 'user', content: null, tool_calls: [call] }), 'messages[0].content'],
+    [saying({ role: 'assistant', content: 'x', tool_calls: 'x' }), 'messages[0].tool_calls'],
+    [saying({ role: 'assistant', content: null, tool_calls: ['x'] }), 'messages[0].tool_calls[0]'],
+    [
+      saying({ role: 'assistant', tool_calls: [{ function: { arguments: {} } }] }),
+      'messages[0].tool_calls[0].function.arguments',
+    ],
+    [
+      users([{ type: 'image_url', image_url: { url: 'u', detail: 'original' } }]),
+      'messages[1].content[0].image_url.detail',
+    ],
+    ...['application/pdf', 'video/mp4', 'text/html'].map((type): [object, string] => [
+      users([{ type: 'image_url', image_url: { url: `data:${type};base64,AAAA` } }]),
+      'messages[1].content[0].image_url.url',
+    ]),
+  ];
+  const badRequests: [body: unknown, param: string | null][] = [
+    [null, null],
+    [[chat()], null],
+    ['{}', null],
+    [{ messages: [hi] }, 'model'],
+    [chat({ model: '' }), 'model'],
+    [chat({ model: 5 }), 'model'],
+    [chat({ stream: 'true' }), 'stream'],
+    [chat({ stream: 1 }), 'stream'],
+    [chat({ stream_options: true }), 'stream_options'],
+    [chat({ stream_options: { include_usage: 'yes' } }), 'stream_options.include_usage'],
+    [chat({ n: 2 }), 'n'],
+    [chat({ n: 0 }), 'n'],
+    [chat({ n: '1' }), 'n'],
+    ...[0, -1, 1.5, '5', true, [5], {}, 2 ** 53, Infinity].flatMap((value): [unknown, string][] => [
+      [chat({ max_tokens: value }), 'max_tokens'],
+      [chat({ max_completion_tokens: value }), 'max_completion_tokens'],
+    ]),
+    [chat({ max_tokens: 5, max_completion_tokens: 6 }), 'max_completion_tokens'],
+    [chat({ temperature: '1' }), 'temperature'],
+    [chat({ seed: 1.5 }), 'seed'],
+    [chat({ stop: [1] }), 'stop'],
+    [chat({ logit_bias: [] }), 'logit_bias'],
+    [chat({ response_format: 'json' }), 'response_format'],
+    [chat({ tools: {} }), 'tools'],
+    [chat({ tools: ['x'] }), 'tools[0]'],
+    [chat({ tools: [{ ...tool, function: { name: 5 } }] }), 'tools[0].function.name'],
+    [chat({ logit_bias: { 5: {} } }), 'logit_bias'],
+    [chat({ tool_choice: { function: 'f' } }), 'tool_choice.function'],
+    [chat({ tools: [tool, { type: 'web_search' }] }), 'tools[1].type'],
+    [chat({ tools: [{ function: {} }] }), 'tools[0].type'],
+    [chat({ tool_choice: 5 }), 'tool_choice'],
+    [chat({ user: {} }), 'user'],
+  ];
+  const cases = [
+    ...badMessages.map(([body, param]) => ({ body, param, code: 'bad_messages' })),
+    ...badRequests.map(([body, param]) => ({ body, param, code: 'bad_request' })),
+  ];
+  for (const { body, param, code } of cases) {
+    test(`${code}, ${param}: ${JSON.stringify(body).slice(0, 90)}`, () => {
+      assert.throws(
+        () => parseChat(body),
+        (error) => {
+          assert.ok(error instanceof ApiError);
+          assert.deepEqual([error.code, error.param], [code, param]);
+          if (param !== null) assert.ok(error.message.startsWith(param), error.message);
+          assert.ok(error.message.length < 200 && error.message.includes('must'));
+          return true;
+        },
+      );
+    });
+  }
+
+  test('no JSON makes it throw anything but bad_messages and bad_request', () => {
+    const part = fc.record(
+      {
+        type: fc.constantFrom('text', 'image_url', 'input_audio', 'file', 'refusal'),
+        text: fc.jsonValue(),
+        image_url: fc.jsonValue(),
+        input_audio: fc.jsonValue(),
+        file: fc.jsonValue(),
+      },
+      { requiredKeys: [] },
+    );
+    const message = fc.oneof(
+      fc.jsonValue(),
+      fc.record(
+        {
+          role: fc.constantFrom('user', 'assistant', 'tool', 'x'),
+          content: fc.oneof(fc.string(), fc.jsonValue(), fc.array(fc.oneof(part, fc.jsonValue()))),
+          tool_calls: fc.jsonValue(),
+        },
+        { requiredKeys: [] },
+      ),
+    );
+    const fields = Object.fromEntries(
+      [...Object.keys(passingFields), 'n', 'stream', 'stream_options', 'max_tokens'].map(
+        (field) => [field, mostly(fc.constant(null), fc.jsonValue())],
+      ),
+    );
+    const body = mostly(
+      fc.record({
+        model: mostly(fc.constant('m'), fc.jsonValue()),
+        messages: fc.array(mostly(fc.constant(hi), message), { maxLength: 4 }),
+        ...fields,
+      }),
+      fc.jsonValue(),
+    );
+    const seen = { accepted: 0, bad_messages: 0, bad_request: 0 };
+    fc.assert(
+      fc.property(body, (value) => {
+        try {
+          const parsed = parseChat(value);
+          seen.accepted++;
+          assert.equal(typeof parsed.stream, 'boolean');
+          assert.ok(
+            Object.keys(parsed.body).every((key) => key === 'messages' || key in passingFields),
+          );
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error;
+          assert.ok(error.code === 'bad_messages' || error.code === 'bad_request');
+          seen[error.code]++;
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+    assert.ok(
+      Object.values(seen).every((times) => times > 20),
+      JSON.stringify(seen),
+    );
+  });
+});

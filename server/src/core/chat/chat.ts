@@ -1,0 +1,174 @@
+import { isObject } from '../../lib/json.ts';
+import { readMessages } from './chat-messages.ts';
+import {
+  boolean,
+  integer,
+  isFilled,
+  isGiven,
+  number,
+  numbers,
+  object,
+  oneOf,
+  text,
+  textOrTexts,
+} from '../check.ts';
+import { ApiError } from '../errors.ts';
+import { rebuilt, type Shape } from './known-fields.ts';
+
+export { badMessages, demandModalities } from './chat-messages.ts';
+
+/**
+ * What a chat call may say: OpenAI's chat completions, narrowed to what can be priced beforehand.
+ * Shapes are checked here, ranges of numbers by the upstream, which knows its own.
+ */
+
+export interface ChatLimits {
+  /** A longer list is refused; 10 MiB could hold 350,000 messages. */
+  messages_max: number;
+}
+
+export const chatLimits: ChatLimits = { messages_max: 10_000 };
+
+export interface Chat {
+  model: string;
+  messages: Record<string, unknown>[];
+  stream: boolean;
+  /** The caller asked for a last chunk with usage. */
+  include_usage: boolean;
+  /** `max_tokens` or its newer name `max_completion_tokens`; null where neither was given. */
+  max_tokens: number | null;
+  /**
+   * What goes to the upstream: `messages` and the allowed fields. Model, stream and max_tokens are
+   * set by who sends.
+   */
+  body: Record<string, unknown> & { messages: Record<string, unknown>[] };
+}
+
+const functionShape: Shape = {
+  fields: { name: text, description: text, parameters: object, strict: boolean },
+};
+const named: Shape = { fields: { name: text } };
+const toolType = oneOf('function', 'custom');
+const grammar: Shape = { fields: { definition: text, syntax: text } };
+const toolShape: Shape = {
+  fields: {
+    // A hosted tool (web search, code interpreter) has a fee that no reservation covers.
+    type: toolType,
+    function: functionShape,
+    custom: {
+      fields: { name: text, description: text, format: { fields: { type: text, grammar } } },
+    },
+  },
+};
+const chosenTool = { type: toolType, function: named, custom: named };
+
+/**
+ * The allow-list. What is not here is dropped in silence, as it may change the price
+ * (`service_tier`, `web_search_options`, `prediction`, audio through `modalities`) or keep data at
+ * the upstream (`store`, `metadata`).
+ */
+export const passingFields: Readonly<Record<string, Shape>> = {
+  temperature: number,
+  top_p: number,
+  presence_penalty: number,
+  frequency_penalty: number,
+  seed: integer,
+  stop: textOrTexts,
+  logit_bias: numbers,
+  logprobs: boolean,
+  top_logprobs: integer,
+  response_format: {
+    fields: {
+      type: text,
+      json_schema: { fields: { name: text, description: text, schema: object, strict: boolean } },
+      // Where Together and llama.cpp look for it.
+      schema: object,
+    },
+  },
+  tools: { list: toolShape },
+  tool_choice: {
+    isText: true,
+    fields: {
+      ...chosenTool,
+      type: text,
+      allowed_tools: { fields: { mode: text, tools: { list: { fields: chosenTool } } } },
+    },
+  },
+  parallel_tool_calls: boolean,
+  functions: { list: functionShape },
+  function_call: { isText: true, ...named },
+  reasoning_effort: text,
+  verbosity: text,
+  user: text,
+};
+
+/**
+ * Reads the body of a chat call. In optional fields null means not given, as in OpenAI's own
+ * service. Whether the model exists, and the ceilings of max_tokens, are for the caller.
+ *
+ * @throws ApiError `bad_messages` (names the message by its index) or `bad_request` (names the
+ * field)
+ */
+export function parseChat(body: unknown, limits: ChatLimits = chatLimits): Chat {
+  if (!isObject(body)) throw badRequest(null, 'The body must be a JSON object.');
+  if (!isFilled(body.model)) throw badField('model', 'the id of a text model');
+  const messages = readMessages(body.messages, limits.messages_max);
+  if (isGiven(body.n) && body.n !== 1) {
+    throw badField('n', '1; send one request for each completion you want');
+  }
+  return {
+    model: body.model,
+    messages,
+    stream: flag(body.stream, 'stream'),
+    include_usage: includeUsage(body.stream_options),
+    max_tokens: maxTokens(body),
+    body: { messages, ...passing(body) },
+  };
+}
+
+function passing(body: Record<string, unknown>): Record<string, unknown> {
+  const kept: Record<string, unknown> = {};
+  for (const [field, shape] of Object.entries(passingFields)) {
+    const value = Object.hasOwn(body, field) ? body[field] : undefined;
+    if (isGiven(value)) kept[field] = rebuilt(value, shape, field, badField);
+  }
+  const tools = (kept.tools ?? []) as Record<string, unknown>[];
+  const untyped = tools.findIndex(({ type }) => type === undefined);
+  if (untyped !== -1) throw badField(`tools[${untyped}].type`, toolType.is);
+  return kept;
+}
+
+function maxTokens(body: Record<string, unknown>): number | null {
+  const given = ['max_tokens', 'max_completion_tokens'].filter((field) => isGiven(body[field]));
+  for (const field of given) {
+    const value = body[field];
+    if (!Number.isSafeInteger(value) || (value as number) < 1) {
+      throw badField(field, 'an integer of at least 1');
+    }
+  }
+  const [first, second] = given.map((field) => body[field] as number);
+  if (second !== undefined && first !== second) {
+    throw badField('max_completion_tokens', 'equal to max_tokens where both are given');
+  }
+  return first ?? null;
+}
+
+function flag(value: unknown, field: string): boolean {
+  if (!isGiven(value)) return false;
+  if (typeof value !== 'boolean') throw badField(field, 'true or false');
+  return value;
+}
+
+function includeUsage(options: unknown): boolean {
+  if (!isGiven(options)) return false;
+  if (!isObject(options)) throw badField('stream_options', 'an object');
+  return flag(options.include_usage, 'stream_options.include_usage');
+}
+
+function badField(field: string, allowed: string): ApiError {
+  return badRequest(field, `${field} must be ${allowed}.`);
+}
+
+function badRequest(param: string | null, message: string): ApiError {
+  return new ApiError('bad_request', { message, param: param ?? undefined });
+}

@@ -1,0 +1,302 @@
+import { isObject } from '../../lib/json.ts';
+
+/**
+ * What a chat upstream answered, read as hostile data: OpenAI's `chat.completion` and its chunks.
+ * Nothing here throws on JSON values; what has the wrong type counts as absent.
+ */
+
+type Json = Record<string, unknown>;
+
+/** What stands in a completion whose chunks do not say it. `created` in unix seconds. */
+export interface CompletionIdentity {
+  id: string;
+  created: number;
+  model: string;
+}
+
+export interface Usage {
+  /** Null where the upstream counted the completion only. */
+  prompt_tokens: number | null;
+  completion_tokens: number;
+}
+
+/** Puts one stream together again, chunk by chunk. */
+export interface Gatherer {
+  add(chunk: unknown): void;
+  /**
+   * The completion so far; `usage` is left out while no chunk brought any. Its tool calls and log
+   * probabilities go on growing with later chunks. `ended`: the stream came to its end in order.
+   */
+  completion(ended?: boolean): Json;
+}
+
+/**
+ * Texts of a delta that grow piece by piece. vLLM and OpenRouter say `reasoning`, others
+ * `reasoning_content`.
+ */
+const grownTexts = ['content', 'refusal', 'reasoning_content', 'reasoning'];
+
+/**
+ * More calls than any model makes in one reply: an upstream gone wrong may open a new one in every
+ * chunk.
+ */
+const toolCallsMax = 1_024;
+
+/**
+ * Usage of a reply or a chunk. A zero counts; anything else than safe integers ≥ 0 makes the whole
+ * report worthless (null), except that `prompt_tokens` may be missing.
+ */
+export function usageOf(reply: unknown): Usage | null {
+  const usage = isObject(reply) ? reply.usage : undefined;
+  if (!isObject(usage) || !isCount(usage.completion_tokens)) return null;
+  const { prompt_tokens = null, completion_tokens } = usage;
+  if (prompt_tokens !== null && !isCount(prompt_tokens)) return null;
+  return { prompt_tokens, completion_tokens };
+}
+
+/** The completion that a whole stream amounts to. */
+export function completionFromChunks(
+  chunks: Iterable<unknown>,
+  identity: CompletionIdentity,
+): Json {
+  const gatherer = gatherChunks(identity);
+  for (const chunk of chunks) gatherer.add(chunk);
+  return gatherer.completion();
+}
+
+export function gatherChunks(identity: CompletionIdentity): Gatherer {
+  const head: Json = {};
+  const message: Json = {};
+  const calls = new Map<number, Json>();
+  const logprobs: Json = {};
+  let finish_reason: string | null = null;
+  let usage: Json | undefined;
+  let hasWritten = false;
+  /** Something was written with the last report or after it. */
+  let isOutrun = false;
+
+  function add(chunk: unknown): void {
+    if (!isObject(chunk)) return;
+    keepFirst(head, chunk);
+    // Some servers repeat a growing usage in every chunk: the last one is the truth.
+    if (isObject(chunk.usage)) {
+      usage = chunk.usage;
+      isOutrun = false;
+    }
+    const choice = Array.isArray(chunk.choices) ? chunk.choices.find(isFirstChoice) : undefined;
+    if (choice === undefined) return;
+    const writes = deliveredText({ choices: [{ message: choice.delta }] }) !== '';
+    hasWritten ||= writes;
+    isOutrun ||= writes && !(isObject(chunk.usage) && typeof choice.finish_reason === 'string');
+    if (typeof choice.finish_reason === 'string') finish_reason = choice.finish_reason;
+    if (isObject(choice.logprobs)) growLogprobs(logprobs, choice.logprobs);
+    if (isObject(choice.delta)) growMessage(message, calls, choice.delta);
+  }
+
+  /** Some servers say 0 until they have counted: while something is written that is no figure. */
+  function isPending(ended: boolean): boolean {
+    return usageOf({ usage })?.completion_tokens === 0 && (isOutrun || (hasWritten && !ended));
+  }
+
+  function completion(ended = true): Json {
+    const { id, created, model, ...rest } = { ...identity, ...head };
+    return {
+      id,
+      object: 'chat.completion',
+      created,
+      model,
+      choices: [
+        {
+          index: 0,
+          message: finishedMessage(message, calls),
+          logprobs: Object.keys(logprobs).length > 0 ? logprobs : null,
+          finish_reason,
+        },
+      ],
+      ...(usage === undefined || isPending(ended) ? {} : { usage }),
+      ...rest,
+    };
+  }
+
+  return { add, completion };
+}
+
+/**
+ * Everything of a completion that the model wrote, one text after the other: for counting where no
+ * usage came. A reasoning text given under both of its names counts once.
+ */
+export function deliveredText(completion: unknown): string {
+  const choices = isObject(completion) ? completion.choices : undefined;
+  const choice = Array.isArray(choices) ? choices.find(isFirstChoice) : undefined;
+  const message = choice?.message;
+  if (!isObject(message)) return '';
+  const calls = Array.isArray(message.tool_calls) ? message.tool_calls : [];
+  return [
+    textOf(message.reasoning_content) || textOf(message.reasoning),
+    textOf(message.content),
+    textOf(message.refusal),
+    callText(message.function_call),
+    ...calls.map((call) => (isObject(call) ? callText(call.function) + callText(call.custom) : '')),
+  ].join('');
+}
+
+/**
+ * A stored completion as the chunks of a stream: its final text in one piece, the finish reason,
+ * then usage where `includeUsage` asks. `completionFromChunks` makes the same completion of them
+ * again.
+ */
+export function chunksFromCompletion(completion: Json, includeUsage: boolean): Json[] {
+  const { choices, usage, ...rest } = completion;
+  const first = Array.isArray(choices) ? choices.find(isFirstChoice) : undefined;
+  const message = isObject(first?.message) ? first.message : {};
+  const head = { ...rest, object: 'chat.completion.chunk' };
+  const pending = includeUsage ? { usage: null } : {};
+  const delta: Json = { role: 'assistant', ...message };
+  if (Array.isArray(delta.tool_calls)) {
+    delta.tool_calls = delta.tool_calls.filter(isObject).map(indexed);
+  }
+  const choice = { index: 0, delta, logprobs: first?.logprobs ?? null, finish_reason: null };
+  const last = { index: 0, delta: {}, logprobs: null, finish_reason: first?.finish_reason ?? null };
+  const chunks: Json[] = [
+    { ...head, choices: [choice], ...pending },
+    { ...head, choices: [last], ...pending },
+  ];
+  if (includeUsage) chunks.push({ ...head, choices: [], usage: usage ?? null });
+  return chunks;
+}
+
+/** It broke off: a choice has no finish reason. */
+export function isUnfinished({ choices }: Json): boolean {
+  return Array.isArray(choices) && choices.some((each) => isObject(each) && lacksReason(each));
+}
+
+/** Of a stream that came to its end in order, where the upstream has not said why it ended. */
+export function finished(completion: Json): Json {
+  if (!isUnfinished(completion)) return completion;
+  const choices = (completion.choices as unknown[]).map((each) =>
+    isObject(each) && lacksReason(each) ? { ...each, finish_reason: 'stop' } : each,
+  );
+  return { ...completion, choices };
+}
+
+/** With a type for each tool call, as streams have it: some servers leave it out. */
+export function withCallTypes(completion: Json): Json {
+  if (!Array.isArray(completion.choices)) return completion;
+  const choices = completion.choices.map((choice: unknown) => {
+    const message = isObject(choice) ? choice.message : undefined;
+    if (!isObject(message) || !Array.isArray(message.tool_calls)) return choice;
+    const tool_calls = message.tool_calls
+      .filter(isObject)
+      .map((call) => ({ ...call, type: isCustom(call) ? 'custom' : 'function' }));
+    return { ...(choice as Json), message: { ...message, tool_calls } };
+  });
+  return { ...completion, choices };
+}
+
+function isCustom({ type, custom }: Json): boolean {
+  return type === 'custom' || (type !== 'function' && isObject(custom));
+}
+
+function lacksReason(choice: Json): boolean {
+  return (choice.finish_reason ?? null) === null;
+}
+
+function indexed(call: Json, index: number): Json {
+  return { ...call, index };
+}
+
+function keepFirst(head: Json, chunk: Json): void {
+  if (typeof chunk.id === 'string' && chunk.id !== '') head.id ??= chunk.id;
+  if (isCount(chunk.created)) head.created ??= chunk.created;
+  if (typeof chunk.model === 'string' && chunk.model !== '') head.model ??= chunk.model;
+  if (typeof chunk.system_fingerprint === 'string') {
+    head.system_fingerprint ??= chunk.system_fingerprint;
+  }
+}
+
+function growMessage(message: Json, calls: Map<number, Json>, delta: Json): void {
+  for (const field of grownTexts) {
+    const piece = delta[field];
+    grow(message, field, Array.isArray(piece) ? textOf(piece) : piece);
+  }
+  if (isObject(delta.function_call)) {
+    message.function_call ??= { name: '', arguments: '' };
+    growCall(message.function_call as Json, delta.function_call);
+  }
+  if (!Array.isArray(delta.tool_calls)) return;
+  for (const [position, piece] of delta.tool_calls.entries()) {
+    if (!isObject(piece)) continue;
+    // Some servers leave the index out where there is one call only.
+    const index = isCount(piece.index) ? piece.index : position;
+    if (!calls.has(index) && calls.size >= toolCallsMax) continue;
+    const call = calls.get(index) ?? { type: 'function' };
+    calls.set(index, call);
+    growToolCall(call, piece);
+  }
+}
+
+function growToolCall(call: Json, piece: Json): void {
+  if (typeof piece.id === 'string' && piece.id !== '') call.id ??= piece.id;
+  if (typeof piece.type === 'string' && piece.type !== '') call.type = piece.type;
+  if (isObject(piece.function)) {
+    call.function ??= { name: '', arguments: '' };
+    growCall(call.function as Json, piece.function);
+  }
+  if (isObject(piece.custom)) {
+    call.custom ??= { name: '', input: '' };
+    growCall(call.custom as Json, piece.custom);
+  }
+}
+
+/** The name comes whole, and some servers repeat it; the arguments come in pieces. */
+function growCall(call: Json, piece: Json): void {
+  if (typeof piece.name === 'string' && call.name === '') call.name = piece.name;
+  grow(call, 'arguments', piece.arguments);
+  grow(call, 'input', piece.input);
+}
+
+function grow(target: Json, field: string, piece: unknown): void {
+  if (typeof piece === 'string') target[field] = ((target[field] ?? '') as string) + piece;
+}
+
+function growLogprobs(logprobs: Json, piece: Json): void {
+  for (const field of ['content', 'refusal']) {
+    const list = piece[field];
+    if (!Array.isArray(list)) continue;
+    const kept = (logprobs[field] ??= []) as unknown[];
+    for (const item of list) kept.push(item);
+  }
+}
+
+function finishedMessage(grown: Json, calls: Map<number, Json>): Json {
+  const message: Json = { role: 'assistant', ...grown, refusal: grown.refusal ?? null };
+  if (calls.size > 0) {
+    const ordered = [...calls].sort(([a], [b]) => a - b);
+    message.tool_calls = ordered.map(([, call]) => call);
+  }
+  const saysOtherwise = calls.size > 0 || message.function_call || message.refusal;
+  message.content = grown.content || (saysOtherwise ? null : '');
+  return message;
+}
+
+/** A text, or the texts of a list of parts. */
+function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content
+    .map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : ''))
+    .join('');
+}
+
+function callText(call: unknown): string {
+  return isObject(call) ? textOf(call.name) + textOf(call.arguments) + textOf(call.input) : '';
+}
+
+/** One completion is ever asked for; a choice without an index is the first. */
+function isFirstChoice(choice: unknown): choice is Json {
+  return isObject(choice) && (choice.index ?? 0) === 0;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}

@@ -1,0 +1,62 @@
+import type { ModelUpstream, PriceRules, Resolution } from '../catalog/catalog.ts';
+import { extraTimes } from './rates.ts';
+import type { Input } from './priced-fields.ts';
+
+/** What requests cost the operator, so that the margin is known. Micro-USD. Pure. */
+
+export type Costs = Pick<
+  ModelUpstream,
+  'cost_usd_micro' | 'cost_output_usd_micro' | 'cost_by_resolution'
+>;
+
+/**
+ * Of media: so many units at the row's cost for what was asked, with `input` as it was priced; null
+ * where the row tells none, or it cannot be.
+ */
+export function mediaCost(
+  route: Costs | undefined,
+  quantity: number,
+  { input = {}, extras = [] }: { input?: Input; extras?: PriceRules['extras'] } = {},
+): bigint | null {
+  const rate = route ? unitCost(route, input.resolution) : null;
+  if (rate === null) return null;
+  const added = extras.reduce(
+    (sum, extra) => sum + (extra.cost_usd_micro ?? 0n) * BigInt(extraTimes(extra, input)),
+    0n,
+  );
+  return microOf(Number(rate + added) * quantity);
+}
+
+/** Of one unit; of a resolution that has no cost of its own the highest. */
+export function unitCost(
+  { cost_usd_micro, cost_by_resolution: own }: Costs,
+  resolution: unknown,
+): bigint | null {
+  const isKnown = typeof resolution === 'string' && own && Object.hasOwn(own, resolution);
+  return isKnown ? own[resolution as Resolution]! : cost_usd_micro;
+}
+
+/** Of a chat call, by the row's costs of a million tokens; null where the row tells none. */
+export function chatCost(
+  route: Costs | undefined,
+  { prompt_tokens, completion_tokens }: { prompt_tokens: number; completion_tokens: number },
+): bigint | null {
+  if (!route || route.cost_usd_micro === null) return null;
+  const output = Number(route.cost_output_usd_micro ?? route.cost_usd_micro);
+  return microOf((prompt_tokens * Number(route.cost_usd_micro) + completion_tokens * output) / 1e6);
+}
+
+/** An upstream's own figure in USD; null for what is none. */
+export function toldCost(usd: unknown): bigint | null {
+  return typeof usd === 'number' && usd >= 0 && usd < 1e9 ? microOf(usd * 1e6) : null;
+}
+
+/** A thousand million USD: what is told or reckoned beyond it is no cost of one request. */
+export const costMaxUsdMicro = 1_000_000_000_000_000n;
+
+/** Rounded up, since a cost that is told too low flatters the margin. Null where it cannot be. */
+function microOf(micro: number): bigint | null {
+  if (!(micro <= Number(costMaxUsdMicro))) return null;
+  // What doubles add beyond the ninth digit is no cost.
+  return BigInt(Math.ceil(Number(micro.toFixed(6))));
+}

@@ -1,0 +1,96 @@
+import type { Kind, Task, Unit } from '../catalog/catalog.ts';
+
+/** What a finished generation delivered: whether it is what was sold, and how many units. */
+
+interface Measured {
+  content_type: string;
+  width: number | null;
+  height: number | null;
+  duration_seconds: number | null;
+}
+
+/**
+ * Containers round a duration to whole frames: so much off what was asked still counts as all of
+ * it. One frame of a film, two of a sound; of something short only the share.
+ */
+const toleranceSeconds = 0.05;
+const toleranceShare = 0.02;
+
+/** Tasks that are answered in words. */
+const textTasks = new Set<Task>(['video-analyze']);
+/** Tasks of video rows whose output may be a sound alone. */
+const soundTasks = new Set<Task>(['video-to-audio']);
+
+/**
+ * Whether what came is what the row sells; nothing else may be charged. `task` is not known where
+ * the row was withdrawn meanwhile: then any task of its kind will do.
+ */
+export function isDelivered(
+  sold: { kind: Kind; task?: Task | undefined },
+  outputs: Pick<Measured, 'content_type'>[],
+  text: unknown,
+): boolean {
+  const { kind, task } = sold;
+  const isSaid = typeof text === 'string' && text.trim() !== '';
+  if (isSaid && kind === 'video' && mayBe(task, textTasks)) return true;
+  return soldOutputs(sold, outputs).length > 0;
+}
+
+/** Of what came, that which the row sells: the rest comes along and is paid by nobody. */
+function soldOutputs<T extends Pick<Measured, 'content_type'>>(
+  { kind, task }: { kind: Kind; task?: Task | undefined },
+  outputs: T[],
+): T[] {
+  const of = (type: string) => outputs.filter(({ content_type }) => content_type.startsWith(type));
+  if (task === 'text-to-vector') return of('image/svg+xml');
+  const made = of(`${kind}/`);
+  const isSoundSold = kind === 'video' && mayBe(task, soundTasks);
+  return made.length === 0 && isSoundSold ? of('audio/') : made;
+}
+
+function mayBe(task: Task | undefined, tasks: ReadonlySet<Task>): boolean {
+  return task === undefined || tasks.has(task);
+}
+
+/**
+ * Null where the media do not tell, or the unit is none of media. `asked` is the quote's quantity.
+ */
+export function deliveredQuantity(
+  { unit, task }: { unit: Unit; task?: Task | undefined },
+  outputs: Measured[],
+  asked: number,
+): number | null {
+  if (unit === 'request') return 1;
+  if (unit === 'sec') {
+    // Paid is what was added, and the whole film does not tell how long it was before.
+    if (task === 'video-extend') return null;
+    const films = soldOutputs({ kind: 'video', task }, outputs);
+    const seconds = sum(films, (output) => output.duration_seconds);
+    if (seconds === null) return null;
+    const tolerance = Math.min(toleranceSeconds, asked * toleranceShare);
+    return Math.abs(seconds - asked) <= tolerance ? asked : seconds;
+  }
+  const images = soldOutputs({ kind: 'image', task }, outputs);
+  if (images.length === 0) return null;
+  if (unit === 'image') return images.length;
+  if (unit === 'MP') return sum(images, pixels, 1_000_000);
+  return null;
+}
+
+function pixels({ width, height }: Measured): number | null {
+  return width === null || height === null ? null : width * height;
+}
+
+function sum(
+  outputs: Measured[],
+  of: (output: Measured) => number | null,
+  divisor = 1,
+): number | null {
+  let total = 0;
+  for (const output of outputs) {
+    const value = of(output);
+    if (value === null) return null;
+    total += value;
+  }
+  return outputs.length === 0 ? null : total / divisor;
+}

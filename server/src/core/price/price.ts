@@ -1,0 +1,331 @@
+/**
+ * The one pricing function. The estimate, the reservation and the charge all come from here, so
+ * they cannot disagree: `price` fixes a quote from the input, `charge` puts the delivered quantity
+ * into the same sum.
+ *
+ * Every quantity is taken exactly as written (0.1 is a tenth), all parts are summed exactly and
+ * taken times the account's multiplier, and the sum is rounded up to one micro-USD once. A line of
+ * the breakdown gets what it adds to the rounded-up running total.
+ */
+
+import type { PriceRules, Resolution, Unit } from '../catalog/catalog.ts';
+import { divideUp, fractionOf, shareOut } from './money.ts';
+import type { Fraction } from './money.ts';
+import {
+  DURATION_SECONDS_MAX,
+  PRICE_MAX_USD_MICRO,
+  limitOf,
+  readAspectRatio,
+  readCount,
+  readDuration,
+  readResolution,
+  readSize,
+  readTokens,
+  unpriceable,
+} from './priced-fields.ts';
+import type { Input, Priceable } from './priced-fields.ts';
+import { areaOf, megapixels, pixelsFor } from './megapixels.ts';
+import type { PixelsOf } from './megapixels.ts';
+import {
+  LIST_PPM,
+  dearest,
+  extraPart,
+  offeredResolutions,
+  rateOf,
+  ratesByResolution,
+} from './rates.ts';
+import type { Part, Rates } from './rates.ts';
+
+export interface QuoteLine {
+  label: string;
+  /** In the quote's unit. */
+  quantity: number;
+  /** By the catalog, without the multiplier. */
+  unit_price_usd_micro: bigint;
+  amount_usd_micro: bigint;
+}
+
+/** A fixed price and how it came about. Kept with the request: the charge needs nothing else. */
+export interface Quote {
+  price_usd_micro: bigint;
+  unit: Unit;
+  /**
+   * All that one unit costs by the catalog, extras included; for text the dearer of the two rates.
+   */
+  unit_price_usd_micro: bigint;
+  quantity: number;
+  /** What the account pays of every rate, in millionths; left out: the list price. */
+  price_ppm?: number;
+  /** As in the row: begun blocks of so many units count as whole. */
+  step?: number;
+  /** As in the row: the charge is the price, whatever was delivered. */
+  charged?: 'asked';
+  /** The amounts add up to the price. */
+  breakdown: QuoteLine[];
+  /** What was taken for fields the caller left out, by field. */
+  assumptions: Record<string, unknown>;
+  /** Only where the resolution was left out and decides the rate: what one unit costs in each. */
+  unit_price_by_resolution_usd_micro?: Rates;
+}
+
+/** What was really delivered; what the upstream does not say stays as asked. */
+export interface Actual {
+  /** In the quote's unit. */
+  quantity?: number;
+  /** Looked at only where the caller left the resolution open. */
+  resolution?: string;
+  input_tokens?: number;
+  output_tokens?: number;
+}
+
+/** Reserved for a video whose length the caller leaves open. */
+const DURATION_SECONDS_DEFAULT = 5;
+const MILLION = 1_000_000n;
+
+type MediaUnit = Exclude<Unit, '1M tokens'>;
+const labels: Record<MediaUnit, string> = {
+  sec: 'seconds',
+  image: 'images',
+  request: 'request',
+  MP: 'megapixels',
+};
+/** The field to blame where the amount itself is too much. */
+const fields: Record<MediaUnit, string> = {
+  sec: 'duration_seconds',
+  image: 'num_images',
+  request: 'input',
+  MP: 'image_size',
+};
+
+/**
+ * The price of one input for an account that pays `price_ppm` millionths of the list price. Throws
+ * ApiError `unpriceable`, naming the field and what is allowed; nothing else.
+ */
+export function price(model: Priceable, input: Input, price_ppm = LIST_PPM): Quote {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw unpriceable('input', 'must be a JSON object', { type: 'object' });
+  }
+  const unit = model.price.unit;
+  const quote =
+    unit === '1M tokens'
+      ? quoteTokens(model.price, input, BigInt(price_ppm))
+      : quoteMedia(model, unit, input, BigInt(price_ppm));
+  return price_ppm === LIST_PPM ? quote : { ...quote, price_ppm };
+}
+
+/** Micro-USD for so many tokens, rounded up once. Throws ApiError `unpriceable` as `price` does. */
+export function priceTokens(
+  rules: Pick<PriceRules, 'input_usd_micro' | 'output_usd_micro'>,
+  input_tokens: number,
+  output_tokens: number,
+  ppm = MILLION,
+): bigint {
+  const input = BigInt(readTokens(input_tokens, 'input_tokens'));
+  const output = BigInt(readTokens(output_tokens, 'output_tokens'));
+  const exact = (rules.input_usd_micro ?? 0n) * input + (rules.output_usd_micro ?? 0n) * output;
+  return bounded(divideUp(exact * ppm, MILLION * MILLION), 'output_tokens');
+}
+
+/**
+ * What a delivered request costs: the quote's own rates times what was delivered, never above the
+ * quote. A figure that is no quantity (absent, below zero, not finite) counts as delivered in full;
+ * 0 is a figure.
+ */
+export function charge(quote: Quote, actual: Actual): bigint {
+  const spent =
+    quote.unit === '1M tokens' ? spentOnTokens(quote, actual) : spentOnMedia(quote, actual);
+  return spent < quote.price_usd_micro ? spent : quote.price_usd_micro;
+}
+
+/**
+ * The units that are charged and paid for: those asked for where `delivered` is null or the row is
+ * charged so, else those delivered, in whole steps.
+ */
+export function chargedQuantity(quote: Quote, delivered: number | null): number {
+  if (delivered === null || quote.charged === 'asked') return quote.quantity;
+  return inSteps(delivered, quote.step);
+}
+
+function inSteps(quantity: number, step: number | undefined): number {
+  return step === undefined ? quantity : Math.ceil(quantity / step) * step;
+}
+
+function quoteMedia(model: Priceable, unit: MediaUnit, input: Input, ppm: bigint): Quote {
+  const rules = model.price;
+  const assumptions: Record<string, unknown> = {};
+  const duration = readDuration(model, input);
+  const count = readCount(model, input);
+  const bySize = unit === 'MP' && rules.reserve === undefined;
+  const size = readSize(input, bySize);
+  const pixels = bySize ? pixelsFor(size, readAspectRatio(input)) : null;
+  const asked = readResolution(rules, offeredResolutions(rules), input);
+  const extras = extraParts(rules, input, assumptions);
+  const resolution = asked ?? assumeResolution(rules, extras, size ? null : pixels, assumptions);
+  let quantity = 1;
+  if (unit === 'sec' && !rules.reserve) quantity = duration ?? assumeDuration(model, assumptions);
+  if (unit === 'image') quantity = count ?? assumeOne(assumptions);
+  if (rules.reserve === 'max') {
+    quantity = rules.max;
+    assumptions[labels[unit]] = quantity;
+  } else if (pixels !== null) {
+    const area = areaOf(pixels, size, resolution, assumptions);
+    quantity = megapixels(model, area, count ?? assumeOne(assumptions), size);
+  }
+  const named = resolution !== undefined && rules.by_resolution !== undefined;
+  const label = named ? `${labels[unit]} at ${resolution}` : labels[unit];
+  const parts = [{ label, rate: rateOf(rules, resolution) }, ...extras];
+  const quote = quoteParts(unit, inSteps(quantity, rules.step), parts, ppm);
+  quote.assumptions = assumptions;
+  if (rules.step !== undefined) quote.step = rules.step;
+  if (rules.charged !== undefined) quote.charged = rules.charged;
+  if (asked === undefined) addRates(quote, rules);
+  return quote;
+}
+
+function extraParts(rules: PriceRules, input: Input, assumptions: Record<string, unknown>): Part[] {
+  const parts: Part[] = [];
+  for (const extra of rules.extras) {
+    const part = extraPart(extra, input, assumptions);
+    if (part) parts.push(part);
+  }
+  return parts;
+}
+
+function quoteParts(unit: MediaUnit, quantity: number, parts: Part[], ppm: bigint): Quote {
+  const { n, d } = fractionOf(quantity);
+  const amounts = shareOut(
+    parts.map((part) => part.rate * n * ppm),
+    d * MILLION,
+  );
+  let rate = 0n;
+  let total = 0n;
+  const breakdown: QuoteLine[] = [];
+  for (let i = 0; i < parts.length; i++) {
+    rate += parts[i]!.rate;
+    total += amounts[i]!;
+    breakdown.push(line(parts[i]!.label, quantity, parts[i]!.rate, amounts[i]!));
+  }
+  return {
+    price_usd_micro: bounded(total, fields[unit]),
+    unit,
+    unit_price_usd_micro: bounded(rate, fields[unit]),
+    quantity,
+    breakdown,
+    assumptions: {},
+  };
+}
+
+function quoteTokens(rules: PriceRules, input: Input, ppm: bigint): Quote {
+  const input_tokens = readTokens(input.input_tokens, 'input_tokens');
+  const output_tokens = readTokens(input.output_tokens, 'output_tokens');
+  const inputRate = rules.input_usd_micro ?? 0n;
+  const outputRate = rules.output_usd_micro ?? 0n;
+  const total = priceTokens(rules, input_tokens, output_tokens, ppm);
+  const first = priceTokens(rules, input_tokens, 0, ppm);
+  return {
+    price_usd_micro: total,
+    unit: '1M tokens',
+    unit_price_usd_micro: inputRate > outputRate ? inputRate : outputRate,
+    quantity: (input_tokens + output_tokens) / 1e6,
+    breakdown: [
+      line('input tokens', input_tokens / 1e6, inputRate, first),
+      line('output tokens', output_tokens / 1e6, outputRate, total - first),
+    ],
+    assumptions: {},
+  };
+}
+
+function spentOnMedia(quote: Quote, actual: Actual): bigint {
+  const rates = quote.unit_price_by_resolution_usd_micro ?? {};
+  const { resolution } = actual;
+  const rate =
+    typeof resolution === 'string' && Object.hasOwn(rates, resolution)
+      ? rates[resolution as Resolution]!
+      : quote.unit_price_usd_micro;
+  const { n, d } = fractionOf(
+    chargedQuantity(quote, isQuantity(actual.quantity) ? actual.quantity : null),
+  );
+  return divideUp(rate * n * ppmOf(quote), d * MILLION);
+}
+
+function spentOnTokens(quote: Quote, actual: Actual): bigint {
+  const [input, output] = quote.breakdown as [QuoteLine, QuoteLine];
+  const a = quantityOr(millions(actual.input_tokens), input.quantity);
+  const b = quantityOr(millions(actual.output_tokens), output.quantity);
+  const exact = input.unit_price_usd_micro * a.n * b.d + output.unit_price_usd_micro * b.n * a.d;
+  return divideUp(exact * ppmOf(quote), a.d * b.d * MILLION);
+}
+
+function ppmOf({ price_ppm = LIST_PPM }: Quote): bigint {
+  return BigInt(price_ppm);
+}
+
+function millions(tokens: unknown): number | undefined {
+  return typeof tokens === 'number' ? tokens / 1e6 : undefined;
+}
+
+/**
+ * An upstream's figures are hostile: what is no quantity may neither throw nor make the request
+ * free.
+ */
+function quantityOr(value: unknown, otherwise: number): Fraction {
+  return fractionOf(isQuantity(value) ? value : otherwise);
+}
+
+function isQuantity(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value < Infinity;
+}
+
+/**
+ * The offered resolution at which the whole request costs most, where it matters: rates differ, or
+ * (`pixels`) it is all that tells the size.
+ */
+function assumeResolution(
+  rules: PriceRules,
+  extras: Part[],
+  pixels: PixelsOf | null,
+  assumptions: Record<string, unknown>,
+): Resolution | undefined {
+  if (rules.by_resolution === undefined && pixels === null) return undefined;
+  const add = extras.reduce((sum, part) => sum + part.rate, 0n);
+  const resolution = dearest(rules, (rate, name) =>
+    pixels === null ? rate : (rate + add) * BigInt(pixels(name)),
+  );
+  if (resolution !== undefined) assumptions.resolution = resolution;
+  return resolution;
+}
+
+/**
+ * With an open resolution the charge may turn out at another rate, and the caller sees what naming
+ * one saves.
+ */
+function addRates(quote: Quote, rules: PriceRules): void {
+  const rates = ratesByResolution(rules);
+  if (rates === undefined) return;
+  const extras = quote.unit_price_usd_micro - quote.breakdown[0]!.unit_price_usd_micro;
+  for (const name of Object.keys(rates) as Resolution[]) rates[name]! += extras;
+  quote.unit_price_by_resolution_usd_micro = rates;
+}
+
+function assumeDuration(model: Priceable, assumptions: Record<string, unknown>): number {
+  const maximum = limitOf(model, 'seconds', DURATION_SECONDS_MAX);
+  const seconds = Math.min(DURATION_SECONDS_DEFAULT, maximum);
+  assumptions.duration_seconds = seconds;
+  return seconds;
+}
+
+function assumeOne(assumptions: Record<string, unknown>): number {
+  assumptions.num_images = 1;
+  return 1;
+}
+
+function bounded(amount: bigint, field: string): bigint {
+  if (amount <= PRICE_MAX_USD_MICRO) return amount;
+  const maximum = PRICE_MAX_USD_MICRO / MILLION;
+  const rule = `makes the price higher than ${maximum} USD, the most that one request may cost`;
+  throw unpriceable(field, rule, { maximum_price_usd_micro: String(PRICE_MAX_USD_MICRO) });
+}
+
+function line(label: string, quantity: number, rate: bigint, amount: bigint): QuoteLine {
+  return { label, quantity, unit_price_usd_micro: rate, amount_usd_micro: amount };
+}

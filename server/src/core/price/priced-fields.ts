@@ -1,0 +1,222 @@
+/**
+ * Reads the fields of a model input that decide its price, and refuses what is no price with a
+ * sentence that names the field and what is allowed. An omitted field is undefined; a caller's null
+ * fields are taken out before (`withoutNulls`), so that no upstream reads null as its own default.
+ */
+
+import type { Kind, PriceRules, Resolution, Unit } from '../catalog/catalog.ts';
+import { ApiError } from '../errors.ts';
+import { imageSizeNames, sizeOf } from './size.ts';
+import type { Size } from './size.ts';
+
+/** What pricing needs to know of a catalog row; every `Model` is one. */
+export interface Priceable {
+  kind: Kind;
+  price: PriceRules;
+  /**
+   * `seconds` bounds duration_seconds, `images` and `count` num_images, `megapixels` the whole
+   * output.
+   */
+  max_unit: string;
+}
+
+export type Input = Record<string, unknown>;
+
+/**
+ * An hour: no model makes a longer piece in one request, and one job's alarm ends after an hour.
+ */
+export const DURATION_SECONDS_MAX = 3600;
+/**
+ * A hundred outputs: each is a file to fetch, keep and sign; more is a batch, to be sent as several
+ * requests.
+ */
+export const COUNT_MAX = 100;
+/** A hundred megapixels: 400 MB once decoded, the most a picture tool may be made to hold. */
+export const PIXELS_MAX = 100_000_000;
+/** The longest side a JPEG can state. */
+export const SIDE_MAX = 65_535;
+/** A thousand times the longest context offered today; a figure above it is a slip. */
+export const TOKENS_MAX = 1_000_000_000;
+/**
+ * A billion US dollars: far from the end of a bigint column, so that sums of many still fit into
+ * one.
+ */
+export const PRICE_MAX_USD_MICRO = 10n ** 15n;
+
+/** The fields that a row's price rests on, whether its schema names them or not. */
+export function pricedFields({ unit, by_resolution, extras }: PriceRules): string[] {
+  return [
+    ...fieldsOfUnit[unit],
+    ...(by_resolution ? ['resolution'] : []),
+    ...extras.map(({ field }) => field),
+  ];
+}
+
+const fieldsOfUnit: Record<Unit, string[]> = {
+  sec: ['duration_seconds'],
+  image: ['num_images'],
+  request: [],
+  MP: ['image_size', 'width', 'height', 'aspect_ratio', 'resolution', 'num_images'],
+  '1M tokens': [],
+};
+
+/** 400 `unpriceable`. `rule` continues the field's name: "must be …". */
+export function unpriceable(
+  field: string,
+  rule: string,
+  allowed: Record<string, unknown> = {},
+): ApiError {
+  const details = { field, ...allowed };
+  return new ApiError('unpriceable', { message: `${field} ${rule}.`, param: field, details });
+}
+
+/** Seconds above 0, fractions allowed; undefined where omitted. */
+export function readDuration(model: Priceable, input: Input): number | undefined {
+  const value = input.duration_seconds;
+  if (value === undefined) return undefined;
+  const maximum = limitOf(model, 'seconds', DURATION_SECONDS_MAX);
+  if (typeof value === 'number' && value > 0 && value <= maximum) return value;
+  const rule = `must be a number of seconds above 0 and at most ${maximum}`;
+  throw unpriceable('duration_seconds', rule, { type: 'number', exclusive_minimum: 0, maximum });
+}
+
+/** A whole number of outputs from 1; undefined where omitted. */
+export function readCount(model: Priceable, input: Input): number | undefined {
+  const value = input.num_images;
+  if (value === undefined) return undefined;
+  const word = model.max_unit === 'count' ? 'count' : 'images';
+  const maximum = limitOf(model, word, COUNT_MAX);
+  if (isWhole(value) && value >= 1 && value <= maximum) return value;
+  const rule = `must be a whole number from 1 to ${maximum}`;
+  throw unpriceable('num_images', rule, { type: 'integer', minimum: 1, maximum });
+}
+
+/**
+ * One of the offered resolutions; undefined where omitted, or where the row does not price by it.
+ */
+export function readResolution(
+  rules: PriceRules,
+  offered: readonly Resolution[],
+  input: Input,
+): Resolution | undefined {
+  const value = input.resolution;
+  if (value === undefined) return undefined;
+  if (offered.length > 0) {
+    if ((offered as readonly unknown[]).includes(value)) return value as Resolution;
+    throw unpriceable('resolution', `must be one of ${offered.join(', ')}`, { one_of: offered });
+  }
+  if (typeof value !== 'string')
+    throw unpriceable('resolution', 'must be a text', { type: 'string' });
+  if (rules.unit !== 'MP') return undefined;
+  throw unpriceable('resolution', 'is not offered by this model; send image_size instead');
+}
+
+/**
+ * The asked size of the output. `strict` is for rows priced by it: a text that names no size, half
+ * a size, or two sizes that differ are refused there, and elsewhere left to the model's own schema.
+ */
+export function readSize(input: Input, strict: boolean): Size | undefined {
+  const named =
+    input.image_size === undefined ? undefined : readImageSize(input.image_size, strict);
+  const sides = readSides(input, strict);
+  if (strict && named && sides && (named.width !== sides.width || named.height !== sides.height)) {
+    throw unpriceable(
+      'image_size',
+      'and width with height say different sizes; send one of the two',
+    );
+  }
+  return named ?? sides;
+}
+
+/** A whole number of tokens from 0. Not omittable: without it there is no price. */
+export function readTokens(value: unknown, field: 'input_tokens' | 'output_tokens'): number {
+  if (isWhole(value) && value >= 0 && value <= TOKENS_MAX) return value;
+  const rule = `must be a whole number from 0 to ${TOKENS_MAX}`;
+  throw unpriceable(field, rule, { type: 'integer', minimum: 0, maximum: TOKENS_MAX });
+}
+
+/** How many items a list field holds; one text alone is one item, an omitted field none. */
+export function readItems(input: Input, field: string): number {
+  const value = ownField(input, field);
+  if (value === undefined) return 0;
+  if (Array.isArray(value)) return value.length;
+  if (typeof value === 'string') return 1;
+  throw unpriceable(field, 'must be a list, or one text', { type: 'array' });
+}
+
+/**
+ * A field that a rule compares with a value, in that value's type. Another type is refused: an
+ * upstream may well take "true" or 1 for true, and would then do for free what the rule charges
+ * for.
+ */
+export function readOption(input: Input, field: string, equals: unknown): unknown {
+  const value = ownField(input, field);
+  if (value === undefined || typeof value === typeof equals) return value;
+  const type = typeof equals;
+  throw unpriceable(field, `must be a ${type === 'string' ? 'text' : type}`, { type });
+}
+
+/** A ratio or a word such as "auto"; judged only where pixels are priced. */
+export function readAspectRatio(input: Input): string | undefined {
+  const value = input.aspect_ratio;
+  if (value === undefined || typeof value === 'string') return value;
+  throw unpriceable('aspect_ratio', 'must be a text such as "16:9"', { type: 'string' });
+}
+
+/** Refuses a picture larger than the service takes on; `field` is what the caller can change. */
+export function checkSize(size: Size, field: string): Size {
+  if (size.width * size.height <= PIXELS_MAX) return size;
+  const rule = `asks for more than ${PIXELS_MAX / 1e6} megapixels`;
+  throw unpriceable(field, rule, { maximum_pixels: PIXELS_MAX });
+}
+
+/** The row's max where it is said in `word`, never above the service's own ceiling. */
+export function limitOf(model: Priceable, word: string, ceiling: number): number {
+  const max = model.price.max;
+  return max > 0 && model.max_unit === word ? Math.min(max, ceiling) : ceiling;
+}
+
+function readImageSize(value: unknown, strict: boolean): Size | undefined {
+  const size = typeof value === 'string' ? sizeOf(value) : value;
+  if (size === undefined && !strict) return undefined;
+  if (isSize(size)) return checkSize({ width: size.width, height: size.height }, 'image_size');
+  const rule =
+    'must be {"width": W, "height": H} in whole pixels, "WxH", or one of ' +
+    `${imageSizeNames.join(', ')}`;
+  throw unpriceable('image_size', rule, { one_of: imageSizeNames, maximum_side: SIDE_MAX });
+}
+
+function readSides(input: Input, strict: boolean): Size | undefined {
+  const { width, height } = input;
+  if (width === undefined && height === undefined) return undefined;
+  if (width !== undefined && !isSide(width)) throw badSide('width');
+  if (height !== undefined && !isSide(height)) throw badSide('height');
+  if (width !== undefined && height !== undefined) return checkSize({ width, height }, 'width');
+  if (!strict) return undefined;
+  const [missing, given] = width === undefined ? ['width', 'height'] : ['height', 'width'];
+  throw unpriceable(missing!, `must be given with ${given}, in whole pixels`);
+}
+
+function badSide(field: string): ApiError {
+  const rule = `must be a whole number of pixels from 1 to ${SIDE_MAX}`;
+  return unpriceable(field, rule, { type: 'integer', minimum: 1, maximum: SIDE_MAX });
+}
+
+function isSize(value: unknown): value is Size {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const { width, height } = value as Partial<Size>;
+  return isSide(width) && isSide(height);
+}
+
+function isSide(value: unknown): value is number {
+  return isWhole(value) && value >= 1 && value <= SIDE_MAX;
+}
+
+/** Safe integers only: past 2^53 a number no longer says which one is meant. */
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function ownField(input: Input, field: string): unknown {
+  return Object.hasOwn(input, field) ? input[field] : undefined;
+}

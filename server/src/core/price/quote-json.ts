@@ -1,0 +1,116 @@
+/** A quote as JSON: the form kept with a request, and the form that callers see. */
+
+import type { Resolution, Unit } from '../catalog/catalog.ts';
+import type { UnknownInput } from '../catalog/model-input.ts';
+import type { Quote } from './price.ts';
+import { LIST_PPM, ownRate } from './rates.ts';
+
+/** `Quote` with every amount as a decimal text of micro-USD. */
+export interface QuoteJson {
+  price_usd_micro: string;
+  unit: Unit;
+  unit_price_usd_micro: string;
+  quantity: number;
+  price_ppm?: number;
+  step?: number;
+  charged?: 'asked';
+  breakdown: {
+    label: string;
+    quantity: number;
+    unit_price_usd_micro: string;
+    amount_usd_micro: string;
+  }[];
+  assumptions: Record<string, unknown>;
+  unit_price_by_resolution_usd_micro?: Partial<Record<Resolution, string>>;
+  /** Kept for a repeat of the submit, whose reply is the same to the byte. */
+  unknown_inputs?: UnknownInput[];
+}
+
+/** The quote with what the model did not know of the input it was made for. */
+export function withUnknown(quote: QuoteJson, unknown: UnknownInput[]): QuoteJson {
+  return unknown.length === 0 ? quote : { ...quote, unknown_inputs: unknown };
+}
+
+export function quoteToJson(quote: Quote): QuoteJson {
+  const rates = quote.unit_price_by_resolution_usd_micro;
+  return {
+    price_usd_micro: quote.price_usd_micro.toString(),
+    unit: quote.unit,
+    unit_price_usd_micro: quote.unit_price_usd_micro.toString(),
+    quantity: quote.quantity,
+    ...rulesOf(quote),
+    breakdown: quote.breakdown.map((line) => ({
+      ...line,
+      unit_price_usd_micro: line.unit_price_usd_micro.toString(),
+      amount_usd_micro: line.amount_usd_micro.toString(),
+    })),
+    assumptions: quote.assumptions,
+    ...(rates && {
+      unit_price_by_resolution_usd_micro: mapValues(rates, (rate) => rate.toString()),
+    }),
+  };
+}
+
+/** Reads back what `quoteToJson` wrote. */
+export function quoteFromJson(json: QuoteJson): Quote {
+  const rates = json.unit_price_by_resolution_usd_micro;
+  return {
+    price_usd_micro: BigInt(json.price_usd_micro),
+    unit: json.unit,
+    unit_price_usd_micro: BigInt(json.unit_price_usd_micro),
+    quantity: json.quantity,
+    ...rulesOf(json),
+    breakdown: json.breakdown.map((line) => ({
+      ...line,
+      unit_price_usd_micro: BigInt(line.unit_price_usd_micro),
+      amount_usd_micro: BigInt(line.amount_usd_micro),
+    })),
+    assumptions: json.assumptions,
+    ...(rates && { unit_price_by_resolution_usd_micro: mapValues(rates, BigInt) }),
+  };
+}
+
+/** What a quote has only where its row or its account does. */
+function rulesOf({ price_ppm, step, charged }: Pick<Quote, 'price_ppm' | 'step' | 'charged'>) {
+  return {
+    ...(price_ppm !== undefined && { price_ppm }),
+    ...(step !== undefined && { step }),
+    ...(charged !== undefined && { charged }),
+  };
+}
+
+/** What one unit costs the account, its multiplier included. */
+export type ShownQuote = Omit<QuoteJson, 'price_ppm' | 'step' | 'charged'> & {
+  price_multiplier?: number;
+};
+
+/**
+ * As callers see it: at the account's own rates, so that a rate times its quantity is the amount.
+ */
+export function shownQuote({
+  price_ppm = LIST_PPM,
+  step: _step,
+  charged: _charged,
+  ...quote
+}: QuoteJson): ShownQuote {
+  if (price_ppm === LIST_PPM) return quote;
+  const own = (rate: string) => ownRate(BigInt(rate), price_ppm).toString();
+  const rates = quote.unit_price_by_resolution_usd_micro;
+  return {
+    ...quote,
+    unit_price_usd_micro: own(quote.unit_price_usd_micro),
+    price_multiplier: price_ppm / LIST_PPM,
+    breakdown: quote.breakdown.map((line) => ({
+      ...line,
+      unit_price_usd_micro: own(line.unit_price_usd_micro),
+    })),
+    ...(rates && { unit_price_by_resolution_usd_micro: mapValues(rates, own) }),
+  };
+}
+
+type ByResolution<T> = Partial<Record<Resolution, T>>;
+
+function mapValues<A, B>(rates: ByResolution<A>, map: (value: A) => B): ByResolution<B> {
+  const entries = Object.entries(rates).map(([name, value]) => [name, map(value as A)]);
+  return Object.fromEntries(entries) as ByResolution<B>;
+}

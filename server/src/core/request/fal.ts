@@ -1,0 +1,106 @@
+import type { ApiError, ErrorCode, FailureCode } from '../errors.ts';
+import type { Links, StatusView } from './views.ts';
+
+/** What fal's own client is told: our answers in the words and shapes of fal's queue. Pure. */
+
+/** Ids that begin with one of these have an app of three steps, all others one of two. */
+const namespaces = new Set(['workflows', 'comfy']);
+
+/** Where the door stands: beside /v1. */
+export function falBase({ baseUrl }: Pick<Links, 'baseUrl'>): string {
+  return baseUrl.replace(/\/v1$/, '/fal');
+}
+
+/** The addresses of a request; of a model's id fal's paths name the first steps only. */
+export function falAddresses(requestId: string, modelId: string, links: Links) {
+  const steps = modelId.split('/');
+  const app = steps.slice(0, namespaces.has(steps[0]!) ? 3 : 2).join('/');
+  const response_url = `${falBase(links)}/queue.fal.run/${app}/requests/${requestId}`;
+  return {
+    response_url,
+    status_url: `${response_url}/status`,
+    cancel_url: `${response_url}/cancel`,
+  };
+}
+
+/**
+ * fal knows three states: what FAILED or was CANCELLED is COMPLETED too, and its result is refused.
+ * `logs`: the lines to show; of those we know no time of their own.
+ */
+export function falStatus(told: StatusView, logs: readonly string[], links: Links) {
+  const { request_id, model_id, status, queue_position, metrics, started_at, created_at } = told;
+  const timestamp = started_at ?? created_at;
+  const isQueued = status === 'IN_QUEUE';
+  const isRunning = status === 'IN_PROGRESS';
+  const runMs = metrics?.run_ms;
+  return {
+    status: isQueued || isRunning ? status : ('COMPLETED' as const),
+    request_id,
+    ...falAddresses(request_id, model_id, links),
+    ...(isQueued && { queue_position: queue_position ?? 0 }),
+    ...(!isQueued && {
+      logs: logs.map((message) => ({ message, level: 'INFO', source: 'USER', timestamp })),
+    }),
+    ...(status === 'COMPLETED' && {
+      metrics: { inference_time: runMs === undefined ? null : runMs / 1000 },
+    }),
+    ...(told.error && { error: told.error.message, error_type: told.error.code }),
+    ...(status === 'CANCELLED' && { error: cancelled, error_type: 'client_cancelled' }),
+  };
+}
+
+/** The lines of `now` that have not been shown: both are the newest ones of their moment. */
+export function newLines(shown: readonly string[], now: readonly string[]): string[] {
+  let kept = Math.min(shown.length, now.length);
+  while (kept > 0 && shown.slice(-kept).some((line, i) => line !== now[i])) kept--;
+  return now.slice(kept);
+}
+
+interface Fault {
+  loc: (string | number)[];
+  msg: string;
+  type: string;
+}
+
+/** Where fal has another status for the same; 422 becomes its client's ValidationError. */
+const statuses: Partial<Record<ErrorCode, number>> = {
+  invalid_input: 422,
+  unpriceable: 422,
+  unknown_model: 404,
+  request_not_ready: 400,
+  not_cancellable: 400,
+};
+
+const cancelled = 'The request was cancelled. Nothing was charged.';
+
+/** How fal would refuse it. Our own error stands beside this in the body. */
+export function falRefusal(error: ApiError): {
+  status: number;
+  body: { message: string; detail: string | Fault[] };
+} {
+  const { code, message, param, details } = error;
+  const failure = details?.error as { code: FailureCode; message: string } | undefined;
+  if (code === 'request_not_ready' && failure) {
+    const isInput = failure.code === 'upstream_rejected';
+    const fault = { loc: ['body'], msg: failure.message, type: failure.code };
+    return {
+      status: isInput ? 422 : 500,
+      body: { message: failure.message, detail: isInput ? [fault] : failure.message },
+    };
+  }
+  if (code === 'request_not_ready' && details?.status === 'CANCELLED')
+    return { status: 499, body: { message: cancelled, detail: cancelled } };
+  const status = statuses[code] ?? error.status;
+  if (status !== 422) return { status, body: { message, detail: message } };
+  const errors = details?.errors as { path: string; message: string }[] | undefined;
+  const faults = errors?.map(({ path, message: msg }) => ({ loc: locOf(path), msg, type: code }));
+  const loc = ['body', ...(param === null ? [] : [param])];
+  return { status, body: { message, detail: faults ?? [{ loc, msg: message, type: code }] } };
+}
+
+/** The steps of a JSON pointer, places in lists as numbers. */
+function locOf(pointer: string): (string | number)[] {
+  const steps = pointer.split('/').slice(1);
+  const names = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return ['body', ...names.map((name) => (/^\d+$/.test(name) ? Number(name) : name))];
+}

@@ -1,0 +1,44 @@
+import { hash } from 'node:crypto';
+import { canonicalJson } from '../../lib/json.ts';
+import { ApiError } from '../errors.ts';
+
+/** What makes two calls under one Idempotency-Key the same call. */
+export interface Call {
+  /** As the router knows it: upper case. */
+  method: string;
+  /** As the router knows it, without the query; always in the same form. */
+  path: string;
+  /**
+   * The parsed body without `webhook_url`; undefined where there was none, which is not the same as
+   * null.
+   */
+  body: unknown;
+  webhook_url: string | null;
+}
+
+/**
+ * 32 bytes that are equal for equal calls, whatever the order of keys and the white space of the
+ * body. SHA-256 over the canonical JSON of one object, so that no two calls share an encoding.
+ */
+export function fingerprint(call: Call): Buffer {
+  const { method, path, body, webhook_url } = call;
+  return hash('sha256', canonicalJson({ version: 1, method, path, body, webhook_url }), 'buffer');
+}
+
+/**
+ * The value of an `Idempotency-Key` header, or null where there is none. A header that was sent
+ * twice arrives as a list of two (`headersDistinct`; a list of one is fine) or joined by a comma
+ * and
+ * a space; both are refused.
+ *
+ * @throws ApiError `bad_request`
+ */
+export function idempotencyKey(header: string | readonly string[] | undefined): string | null {
+  if (header === undefined || (typeof header === 'object' && header.length === 0)) return null;
+  const value = typeof header === 'object' && header.length === 1 ? header[0] : header;
+  if (typeof value === 'string' && /^[!-~]{1,255}$/.test(value)) return value;
+  throw new ApiError('bad_request', {
+    message: 'Idempotency-Key must be sent once, with 1 to 255 visible ASCII characters, no space.',
+    param: 'Idempotency-Key',
+  });
+}

@@ -1,0 +1,19 @@
+import { isUuid } from '../../lib/id.ts';
+
+/**
+ * What callers see of an uploaded file's id: `file_` and the UUID without its dashes.
+ * @throws RangeError where it is no UUID.
+ */
+export function fileId(uuid: string): string {
+  if (!isUuid(uuid)) throw new RangeError('a file id is made of a UUID');
+  return `file_${uuid.replaceAll('-', '')}`;
+}
+
+/** The UUID behind a file id, or null where the value is none. Only the exact spelling counts. */
+export function parseFileId(value: unknown): string | null {
+  if (typeof value !== 'string' || value.length !== 37) return null;
+  const hex = /^file_([0-9a-f]{32})$/.exec(value)?.[1];
+  if (hex === undefined) return null;
+  const groups = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
+  return `${groups.join('-')}-${hex.slice(20)}`;
+}

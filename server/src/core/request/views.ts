@@ -1,0 +1,234 @@
+import type { Output, Progress, Status } from './request.ts';
+import { isFinal } from './request.ts';
+import { shownQuote, type QuoteJson } from '../price/quote-json.ts';
+import { failures, type FailureCode } from '../errors.ts';
+import { fileId } from './id.ts';
+import type { UnknownInput } from '../catalog/model-input.ts';
+import { sign, signCallback, signFile, type CallbackLink } from './signature.ts';
+
+/**
+ * What callers see of a request. Amounts are decimal strings of micro-USD, times ISO 8601 in UTC.
+ */
+
+export interface Links {
+  /** Public base address, ending in /v1. */
+  baseUrl: string;
+  /** Signs output links. */
+  secret: Buffer;
+  /** How long outputs live after completion. */
+  outputTtlSeconds: number;
+  /** Others than callers on this machine or network can reach us there. */
+  isPublic: boolean;
+}
+
+export interface Row {
+  id: string;
+  key_id: string;
+  model_id: string;
+  kind: 'video' | 'image' | 'text';
+  status: Status;
+  quoted_usd_micro: bigint;
+  charged_usd_micro: bigint | null;
+  error_code: string | null;
+  created_at: Date;
+  started_at: Date | null;
+  completed_at: Date | null;
+}
+
+interface StatusRow extends Pick<
+  Row,
+  'id' | 'model_id' | 'status' | 'error_code' | 'created_at' | 'started_at' | 'completed_at'
+> {
+  error_message: string | null;
+  progress: Progress | null;
+}
+
+export interface CardRow extends Row {
+  input: Record<string, unknown>;
+  quote: QuoteJson;
+  output: Record<string, unknown> | null;
+  error_message: string | null;
+  webhook_url: string | null;
+  webhook_state: string | null;
+  webhook_status: number | null;
+  quantity: number | null;
+}
+
+/** How long an upstream may fetch a file of the caller's: its job begins soon. */
+const fileLinkSeconds = 3600;
+
+/** Where an upstream may fetch an uploaded file for a while; null where it cannot reach us. */
+export function fileUrl(id: string, nowSeconds: number, links: Links): string | null {
+  const exp = nowSeconds + fileLinkSeconds;
+  const query = signFile(links.secret, { id, exp });
+  return links.isPublic ? `${links.baseUrl}/files/${fileId(id)}?${query}` : null;
+}
+
+/** Where an upstream may call back about an attempt; null where it cannot reach us. */
+export function callbackUrl(link: CallbackLink, { baseUrl, secret, isPublic }: Links) {
+  const { upstream, request_id, attempt } = link;
+  const sig = signCallback(secret, link);
+  return isPublic ? `${baseUrl}/callbacks/${upstream}/${request_id}/${attempt}/${sig}` : null;
+}
+
+/** The three addresses that go with every request. */
+export function addresses(requestId: string, links: Links) {
+  const base = `${links.baseUrl}/requests/${requestId}`;
+  return {
+    status_url: `${base}/status`,
+    response_url: `${base}/response`,
+    cancel_url: `${base}/cancel`,
+  };
+}
+
+/** The reply of a submit, as a JSON text: a replay gives the same one to the byte. */
+export function submittedBody(
+  submitted: {
+    request_id: string;
+    model_id: string;
+    quoted_usd_micro: bigint;
+    queue_position: number;
+    unknown_inputs?: UnknownInput[] | null;
+  },
+  links: Links,
+): string {
+  const { request_id, model_id, quoted_usd_micro, queue_position, unknown_inputs } = submitted;
+  return JSON.stringify({
+    status: 'IN_QUEUE',
+    request_id,
+    ...addresses(request_id, links),
+    model_id,
+    quoted_usd_micro: String(quoted_usd_micro),
+    queue_position,
+    ...(unknown_inputs && { unknown_inputs }),
+  });
+}
+
+export function statusView(row: StatusRow, queuePosition: number | null, links: Links) {
+  const { id: request_id, model_id, status, created_at, started_at, completed_at } = row;
+  const metrics = {
+    ...(started_at && { queue_ms: started_at.getTime() - created_at.getTime() }),
+    ...(started_at && completed_at && { run_ms: completed_at.getTime() - started_at.getTime() }),
+  };
+  return {
+    request_id,
+    model_id,
+    status,
+    ...(status === 'IN_QUEUE' && queuePosition !== null && { queue_position: queuePosition }),
+    ...(row.progress &&
+      typeof row.progress.progress === 'number' && { progress: row.progress.progress }),
+    ...(row.progress && row.progress.logs.length > 0 && { logs: row.progress.logs }),
+    created_at: created_at.toISOString(),
+    ...(started_at && { started_at: started_at.toISOString() }),
+    ...(completed_at && { completed_at: completed_at.toISOString() }),
+    ...addresses(request_id, links),
+    ...(row.error_code !== null && { error: failureOf(row) }),
+    ...(started_at && { metrics }),
+  };
+}
+
+export type StatusView = ReturnType<typeof statusView>;
+
+export function card(row: CardRow, outputs: Output[], links: Links) {
+  const { unit, unit_price_usd_micro, quantity } = shownQuote(row.quote);
+  const completed = row.status === 'COMPLETED';
+  return {
+    request_id: row.id,
+    model_id: row.model_id,
+    kind: row.kind,
+    status: row.status,
+    quoted_usd_micro: String(row.quoted_usd_micro),
+    charged_usd_micro: row.charged_usd_micro === null ? null : String(row.charged_usd_micro),
+    price: {
+      unit,
+      unit_price_usd_micro,
+      quantity: completed ? (row.quantity ?? quantity) : quantity,
+    },
+    ...(row.kind === 'text' && row.output?.usage !== undefined && { usage: row.output.usage }),
+    output_urls: completed ? outputs.map((output) => outputUrl(row, output.index, links)) : [],
+    error: row.error_code === null ? null : failureOf(row),
+    input: row.input,
+    created_at: row.created_at.toISOString(),
+    started_at: row.started_at?.toISOString() ?? null,
+    completed_at: row.completed_at?.toISOString() ?? null,
+    expires_at: completed && outputs.length > 0 ? expiry(row, links).toISOString() : null,
+    webhook:
+      row.webhook_url === null
+        ? null
+        : {
+            url: row.webhook_url,
+            state: row.webhook_state ?? 'pending',
+            last_status: row.webhook_status,
+          },
+    ...addresses(row.id, links),
+    key_id: row.key_id,
+  };
+}
+
+/** One line of a list of requests. */
+export function listEntry(row: Row, links: Links) {
+  return {
+    request_id: row.id,
+    model_id: row.model_id,
+    kind: row.kind,
+    status: row.status,
+    quoted_usd_micro: String(row.quoted_usd_micro),
+    charged_usd_micro: row.charged_usd_micro === null ? null : String(row.charged_usd_micro),
+    error_code: row.error_code,
+    created_at: row.created_at.toISOString(),
+    started_at: row.started_at?.toISOString() ?? null,
+    completed_at: row.completed_at?.toISOString() ?? null,
+    ...addresses(row.id, links),
+    key_id: row.key_id,
+  };
+}
+
+/** The model's output of a COMPLETED request; every media address is a signed link of ours. */
+export function responseView(
+  row: CardRow,
+  outputs: Output[],
+  links: Links,
+): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
+  for (const output of outputs) {
+    const media = {
+      url: outputUrl(row, output.index, links),
+      content_type: output.content_type,
+      ...(output.width !== null && { width: output.width, height: output.height }),
+      ...(output.duration_seconds !== null && { duration: output.duration_seconds }),
+      file_size: output.size,
+      file_name: output.file_name,
+    };
+    // A plural makes a list, as in the replies that callers know from elsewhere.
+    const list = (fields[output.field] ?? []) as unknown[];
+    fields[output.field] = output.field.endsWith('s') ? [...list, media] : media;
+  }
+  // Ours over the upstream's: what it wrote under the same name are its own addresses.
+  return { ...row.output, ...fields };
+}
+
+export function failureOf(row: { error_code: string | null; error_message: string | null }) {
+  const code = row.error_code as FailureCode;
+  return { code, message: row.error_message ?? failures[code] };
+}
+
+/** When the outputs of a completed request stop being served, in whole seconds. */
+export function expiry(row: { completed_at: Date | null }, links: Links): Date {
+  const seconds = Math.floor((row.completed_at?.getTime() ?? 0) / 1000) + links.outputTtlSeconds;
+  return new Date(seconds * 1000);
+}
+
+export function outputUrl(
+  row: Pick<Row, 'id' | 'completed_at'>,
+  index: number,
+  links: Links,
+): string {
+  const exp = Math.floor(expiry(row, links).getTime() / 1000);
+  const query = sign(links.secret, { request_id: row.id, index, exp });
+  return `${links.baseUrl}/requests/${row.id}/output/${index}?${query}`;
+}
+
+/** Seconds a caller should wait before asking again, or null once it is final. */
+export function pollAgainSeconds(status: Status): number | null {
+  return isFinal(status) ? null : 2;
+}

@@ -1,0 +1,64 @@
+import type { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../core/errors.ts';
+import { routeTo } from '../../core/request/routing.ts';
+import { verifyCallback } from '../../core/request/signature.ts';
+import { keyOfAttempt } from '../../db/requests.ts';
+import { isUuid } from '../../lib/id.ts';
+import { byKey, keysOf } from '../../upstreams/keys.ts';
+import { CallbackRefused } from '../../upstreams/upstream.ts';
+import { collect } from '../body.ts';
+import type { HttpDeps } from '../deps.ts';
+
+const bodyMaxBytes = 4 * 1024 * 1024;
+/** For what proving it may need, such as the upstream's public keys. */
+const proofMs = 10_000;
+
+/**
+ * POST /callbacks/{upstream}/{request_id}/{attempt}/{sig}: an upstream tells that something has
+ * happened to a job of ours. It only wakes the next look, so that neither a repeat nor a call that
+ * comes late or out of order does any harm.
+ */
+export async function receive(
+  req: FastifyRequest,
+  _reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const { upstream: name, request_id, attempt: text, sig } = req.params as Record<string, string>;
+  const attempt = /^[1-9]\d{0,8}$/.test(text!) ? Number(text) : 0;
+  const link = { upstream: name!, request_id: request_id!, attempt };
+  const known = deps.upstreams.get(name!);
+  // What is not ours is not told from what was never there.
+  if (!isUuid(request_id!) || !verifyCallback(deps.secrets, link, sig!) || !known?.callback)
+    throw new ApiError('not_found');
+  const isKeyed = keysOf(known).length > 0;
+  const key = isKeyed ? await keyOfAttempt(deps.db, request_id!, attempt) : null;
+  const upstream = byKey(known, key);
+  if (!upstream?.callback) throw new ApiError('not_found');
+  const body = await collect(
+    (req.body as Readable | undefined) ?? req.raw,
+    deps.settings.times.bodyMs,
+    bodyMaxBytes,
+  );
+  const headers: Record<string, string> = {};
+  for (const [header, value] of Object.entries(req.headers))
+    headers[header] = Array.isArray(value) ? value[0]! : (value ?? '');
+  const signal = AbortSignal.timeout(proofMs);
+  const model = await modelOf(request_id!, name!, deps);
+  const handle = await upstream
+    .callback({ model, headers, body, signal })
+    .catch((cause: unknown) => {
+      if (!(cause instanceof CallbackRefused)) throw cause;
+      deps.log.warn({ upstream: name, request_id, err: cause }, 'callback refused');
+      const message = 'This is not signed as the upstream signs, or too old.';
+      throw new ApiError('unauthorized', { message, cause });
+    });
+  await deps.operations.calledBack({ request_id: request_id!, attempt, handle });
+  return { status: 'ok' };
+}
+
+async function modelOf(requestId: string, upstream: string, deps: HttpDeps): Promise<string> {
+  const row = await deps.operations.status(requestId);
+  const routes = (row && deps.catalog().models.get(row.model_id)?.upstreams) ?? [];
+  return routeTo(routes, upstream, row?.upstream_model ?? null)?.model ?? '';
+}

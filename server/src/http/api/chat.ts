@@ -1,0 +1,459 @@
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import { badMessages, demandModalities, parseChat, type Chat } from '../../core/chat/chat.ts';
+import { chatMedia } from '../../core/chat/chat-media.ts';
+import { parseFileId } from '../../core/request/id.ts';
+import type { MediaInputs } from '../../core/catalog/media-input.ts';
+import type { Model } from '../../core/catalog/catalog.ts';
+import { chunksFromCompletion, isUnfinished } from '../../core/chat/completion.ts';
+import { ApiError } from '../../core/errors.ts';
+import { demandModel, unknownModel } from '../../core/catalog/find-model.ts';
+import { fingerprint, idempotencyKey } from '../../core/request/fingerprint.ts';
+import { price, type Quote } from '../../core/price/price.ts';
+import { quoteToJson, shownQuote } from '../../core/price/quote-json.ts';
+import { isFinal } from '../../core/request/request.ts';
+import { boundPromptTokens, type StoredSizes } from '../../core/chat/tokens.ts';
+import { headerValues } from '../../lib/headers.ts';
+import { newId } from '../../lib/id.ts';
+import { openEventStream, type EventStream } from '../../lib/sse.ts';
+import * as chat from '../../operations/chat.ts';
+import { checkMedia } from '../../operations/check-media.ts';
+import { place } from '../../operations/place.ts';
+import { gatherFiles } from '../../operations/stored-inputs.ts';
+import type { InputFile } from '../../upstreams/upstream.ts';
+import { StorageAway } from '../../storage/storage.ts';
+import type { Caller } from '../../db/keys.ts';
+import { chatMaxBytes, holdBytes, readObject } from '../body.ts';
+import type { HttpDeps, Keyed } from '../deps.ts';
+import { asApiError, errorBody } from '../errors.ts';
+import { hijackHeaders } from '../hijack.ts';
+
+const maxTokensDefault = 4_096;
+/** Uploaded files and outputs that the messages of one call name, together. */
+const chatFilesMaxBytes = 20 * 1024 * 1024;
+const bufferMaxBytes = 1024 * 1024;
+
+type Json = Record<string, unknown>;
+
+/** POST /chat/completions */
+export async function completions(
+  req: Keyed,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const { openChats, accountChats, settings } = deps;
+  const { key_id, account_id } = req.caller;
+  if (!openChats.take(key_id, 1)) throw tooManyOpen('This key', settings.openChats);
+  try {
+    if (!accountChats.take(account_id, 1))
+      throw tooManyOpen('All keys of this account together', settings.account.open_chats);
+    try {
+      return await complete(req, reply, deps);
+    } finally {
+      accountChats.give(account_id, 1);
+    }
+  } finally {
+    openChats.give(key_id, 1);
+  }
+}
+
+function tooManyOpen(who: string, limit: number): ApiError {
+  return new ApiError('rate_limited', {
+    message: `${who} may have ${limit} chat calls open at once. Wait until one has ended.`,
+    details: { open_chats_limit: limit },
+    headers: { 'retry-after': '5' },
+  });
+}
+
+async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
+  const body = await readObject(req, reply, chatMaxBytes, deps);
+  const wanted = parseChat(body);
+  const model = textModel(wanted.model, deps);
+  demandModel(req.caller, model.id, 'model');
+  demandModalities(wanted.messages, model, deps.catalog().models.values());
+  const files = await chatFiles(wanted, req, reply, deps);
+  // Whose right to it ends on the pages is let go as if they had left: what they had is charged.
+  const leave = req.viewer && deps.viewers.join(req.viewer, () => reply.raw.destroy());
+  try {
+    for (;;) {
+      const taken = await take(req, reply, { wanted, files }, body, model, key, deps);
+      if (!taken.replayed) {
+        req.work = held(begin(req, reply, taken.run, deps), deps.chats);
+        return await req.work;
+      }
+      const kept = await keptCompletion(taken.request_id, deps);
+      // The first call failed meanwhile and freed its key: this one takes its place.
+      if (kept === null) continue;
+      reply.header('idempotent-replayed', 'true');
+      return wanted.stream
+        ? await replay(req, reply, kept, wanted, deps)
+        : answer(reply, kept, '0');
+    }
+  } finally {
+    leave?.();
+  }
+}
+
+/** What we store of all that the messages name, by the value that stands there. */
+async function chatFiles(
+  { messages }: Chat,
+  req: Keyed,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<Record<string, InputFile>> {
+  const media = chatMedia(messages);
+  const { account_id } = req.caller;
+  await checkMedia(media, account_id, deps, badMessages);
+  const files = await gatherFiles(media, account_id, deps);
+  if (files === null) throw badMessages('messages', 'name a file that is no longer kept');
+  if (Object.keys(files).length > 0 && deps.storage.isAway()) throw new StorageAway();
+  const bytes = Object.entries(files)
+    .map(([value, { size }]) => size * mentionsOf(value, media))
+    .reduce((sum, each) => sum + each, 0);
+  if (bytes > chatFilesMaxBytes) {
+    const most = chatFilesMaxBytes / 1024 / 1024;
+    throw badMessages('messages', `name more than ${most} MiB of files; send smaller images`);
+  }
+  // As base64 each is a third larger.
+  if (bytes > 0) holdBytes(Math.ceil((bytes * 4) / 3), req, reply, deps);
+  return files;
+}
+
+/** Each mention goes out as data of its own. */
+function mentionsOf(value: string, { files, urls }: MediaInputs): number {
+  const id = parseFileId(value);
+  const file = files.find((each) => each.id === id);
+  return file?.mentions ?? urls.filter(({ url }) => url === value).length;
+}
+
+function textModel(id: string, deps: HttpDeps): Model {
+  const model = deps.catalog().models.get(id);
+  if (!model) {
+    throw new ApiError('unknown_model', { ...unknownModel(id, deps.catalog()), param: 'model' });
+  }
+  if (model.kind !== 'text') {
+    throw new ApiError('unknown_model', {
+      message: `${model.id} makes ${model.kind}s and is no chat model. Send it to POST /v1/queue/${model.id}.`,
+      param: 'model',
+    });
+  }
+  return model;
+}
+
+/**
+ * The most that a call can cost, and the tokens that its reply may have for it. Throws
+ * `bad_messages` for a prompt that may be longer than what the model is sold for.
+ */
+export function ceiling(
+  wanted: Chat,
+  files: StoredSizes,
+  model: Model,
+  { price_ppm }: Pick<Caller, 'price_ppm'>,
+): { max_tokens: number; quote: Quote } {
+  const max_tokens = Math.min(wanted.max_tokens ?? maxTokensDefault, model.max_output_tokens);
+  const { context_tokens, refuse_longer_prompts } = model;
+  const counted = boundPromptTokens({ ...wanted.body, files }, model, context_tokens + 1);
+  if (refuse_longer_prompts && counted > context_tokens) throw tooLong(model);
+  const input_tokens = Math.min(counted, context_tokens);
+  return {
+    max_tokens,
+    quote: price(model, { input_tokens, output_tokens: max_tokens }, price_ppm),
+  };
+}
+
+function tooLong({ id, context_tokens }: Model): ApiError {
+  return badMessages(
+    'messages',
+    `may count as more than ${context_tokens} tokens, the most that ${id} takes; send less text, or no file`,
+  );
+}
+
+/** Sizes of the files that a call names, for its price. Empty if one of them is not kept. */
+export async function namedFiles(
+  { messages }: Chat,
+  { account_id }: Pick<Caller, 'account_id'>,
+  deps: HttpDeps,
+): Promise<StoredSizes> {
+  return (await gatherFiles(chatMedia(messages), account_id, deps)) ?? {};
+}
+
+/** What would be reserved for a chat call, without making it. */
+export async function quoteCall(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const wanted = parseChat(await readObject(req, reply, chatMaxBytes, deps));
+  const model = textModel(wanted.model, deps);
+  demandModel(req.caller, model.id, 'model');
+  demandModalities(wanted.messages, model, deps.catalog().models.values());
+  const files = await namedFiles(wanted, req.caller, deps);
+  const { max_tokens, quote } = ceiling(wanted, files, model, req.caller);
+  return { model_id: model.id, max_tokens, ...shownQuote(quoteToJson(quote)) };
+}
+
+type Taken = { replayed: true; request_id: string } | { replayed: false; run: chat.ChatRun };
+
+/** Reserves the most that the call can cost. */
+async function take(
+  req: Keyed,
+  reply: FastifyReply,
+  { wanted, files }: { wanted: Chat; files: Record<string, InputFile> },
+  body: Json,
+  model: Model,
+  key: string | null,
+  deps: HttpDeps,
+): Promise<Taken> {
+  const { max_tokens, quote } = ceiling(wanted, files, model, req.caller);
+  const { key_id, account_id, monthly_limit_usd_micro } = req.caller;
+  const { routes, refusal } = await place(model, account_id, deps);
+  const request_id = newId();
+  const submitted = await deps.operations.submit({
+    row: {
+      id: request_id,
+      account_id,
+      key_id,
+      model_id: model.id,
+      kind: 'text',
+      upstream: routes[0]!.upstream,
+      upstream_model: null,
+      quoted_usd_micro: quote.price_usd_micro,
+      idempotency_key: key,
+      fingerprint:
+        key === null
+          ? null
+          : fingerprint({ method: 'POST', path: '/chat/completions', body, webhook_url: null }),
+      // What was said stays with the caller; the card shows the size of it.
+      input: JSON.stringify({
+        messages: wanted.messages.length,
+        max_tokens,
+        stream: wanted.stream,
+      }),
+      quote: JSON.stringify(quoteToJson(quote)),
+      queue_position: 0,
+      webhook_url: null,
+      call_seconds: model.job_age_seconds,
+    },
+    monthly_limit_usd_micro,
+    open_jobs: null,
+    refusal,
+  });
+  if (submitted.replayed) return { replayed: true, request_id: submitted.request_id };
+  const created = Math.floor(Date.now() / 1000);
+  const run = {
+    request_id,
+    account_id,
+    key_id,
+    chat: wanted,
+    files,
+    model,
+    routes,
+    quote,
+    max_tokens,
+    keep: key !== null,
+    isAwaited: () => key !== null || !reply.raw.destroyed,
+    hasLeft: () => reply.raw.destroyed,
+    created,
+  };
+  return { replayed: false, run };
+}
+
+/** Known until it is over, so that a process that stops can wait for what is to be settled. */
+function held<T>(call: Promise<T>, chats: Set<Promise<unknown>>): Promise<T> {
+  chats.add(call);
+  return call.finally(() => chats.delete(call));
+}
+
+async function begin(
+  req: Keyed,
+  reply: FastifyReply,
+  run: chat.ChatRun,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const { db, upstreams, circuit, operations } = deps;
+  const chatDeps = { db, upstreams, circuit, operations };
+  const abort = new AbortController();
+  const cut = () => abort.abort();
+  const timeUp = () => abort.abort(new chat.TimeIsUp());
+  const limit = setTimeout(timeUp, run.model.job_age_seconds * 1000 - 1_000);
+  limit.unref();
+  deps.cutoff.addEventListener('abort', cut);
+  // A whole reply that is kept can still be fetched under its key after a lost connection.
+  const finishes = run.model.on_disconnect === 'finish' || (run.keep && !run.chat.stream);
+  let draining = false;
+  const stopWaiting = whenLeft(reply.raw, () => {
+    draining = finishes && deps.drains.take(run.account_id, 1);
+    if (!draining) abort.abort(new chat.CallerLeft());
+  });
+  try {
+    if (!run.chat.stream) {
+      const { completion } = await chat.reply(run, chatDeps, abort.signal);
+      return answer(reply, completion);
+    }
+    const begun = await chat.stream(run, chatDeps, abort);
+    return await send(req, reply, begun, run, abort.signal, deps);
+  } catch (error) {
+    if (!deps.cutoff.aborted || !(error instanceof ApiError) || error.code !== 'submit_failed')
+      throw error;
+    throw new ApiError('submit_failed', {
+      message:
+        'This server stopped before the model had answered. Nothing was charged; send the request again.',
+      cause: error.cause,
+    });
+  } finally {
+    clearTimeout(limit);
+    stopWaiting();
+    if (draining) deps.drains.give(run.account_id, 1);
+    deps.cutoff.removeEventListener('abort', cut);
+  }
+}
+
+/** Calls back when the caller has left. Returns how to call it off. */
+function whenLeft(raw: ServerResponse, callback: () => void): () => void {
+  if (raw.destroyed) callback();
+  else raw.once('close', callback);
+  return () => raw.removeListener('close', callback);
+}
+
+/** `charged`: by this very call; a repeat is not charged again. */
+function answer(reply: FastifyReply, completion: Json, charged?: string): string {
+  const cost = charged ?? (completion.usage as Json | undefined)?.cost_usd_micro;
+  if (typeof cost === 'string') reply.header('x-charge-usd-micro', cost);
+  reply.type('application/json; charset=utf-8');
+  return JSON.stringify(completion);
+}
+
+async function send(
+  req: Keyed,
+  reply: FastifyReply,
+  stream: chat.ChatStream,
+  run: chat.ChatRun,
+  signal: AbortSignal,
+  deps: HttpDeps,
+): Promise<FastifyReply> {
+  const events = open(reply, deps);
+  const pending = run.chat.include_usage ? { usage: null } : {};
+  try {
+    for await (const chunk of stream.chunks) {
+      if (!events.send(JSON.stringify({ ...chunk, ...pending }))) break;
+      if (!(await events.drained(signal))) break;
+      // Time is up: a slow reader may not hold up the settling.
+      signal.throwIfAborted();
+    }
+    sendUsage(events, stream.settled(), run);
+  } catch (error) {
+    // Who left is told nothing, and was the reason more often than not.
+    if (events.closed.aborted) return reply;
+    deps.log.warn({ err: error, request_id: run.request_id }, 'chat stream broke');
+    // Without a settlement it was the books that could not be written.
+    const shown = stream.settled() === null ? asApiError(error) : brokeOff(breakOf(signal, deps));
+    if (stream.settled()?.failed === false) sendUsage(events, stream.settled(), run);
+    // The status is long sent; the fault becomes the last chunk.
+    events.send(JSON.stringify(errorBody(shown, req.id)));
+  }
+  // What is not paid for is not handed out: what still waits for its reader goes no further.
+  if (stream.settled()?.released) {
+    reply.raw.destroy();
+    return reply;
+  }
+  events.send('[DONE]');
+  events.end();
+  return reply;
+}
+
+const breaks = {
+  time_was_up: "The model's time was up",
+  server_stopped: 'This server stopped',
+  model_broke_off: 'The model broke off',
+};
+
+type Break = keyof typeof breaks;
+
+function breakOf({ reason }: AbortSignal, { cutoff }: HttpDeps): Break {
+  if (reason instanceof chat.TimeIsUp) return 'time_was_up';
+  return cutoff.aborted ? 'server_stopped' : 'model_broke_off';
+}
+
+/** What is charged differs with the model and what it reported, so the request tells. */
+function brokeOff(reason: Break): ApiError {
+  return new ApiError('submit_failed', {
+    message: `${breaks[reason]} in mid-reply. The request shows what was charged. For a new reply, call again, with a new Idempotency-Key if this call had one.`,
+    details: { reason },
+  });
+}
+
+/** Why the first one did is not kept: the model, this server, the time or its caller. */
+function firstBrokeOff(): ApiError {
+  return new ApiError('submit_failed', {
+    message:
+      'The reply of the first call with this Idempotency-Key broke off here. The request shows what was charged. For a new reply, call again with a new Idempotency-Key.',
+    details: { reason: 'first_call_broke_off' },
+  });
+}
+
+/** Where the caller asked for it. */
+function sendUsage(events: EventStream, settled: chat.Settled | null, run: chat.ChatRun): void {
+  if (run.chat.include_usage && settled && !settled.released)
+    events.send(JSON.stringify(usageChunk(settled.completion)));
+}
+
+/** What ends a stream whose caller asked for usage: no choices, and what it cost. */
+function usageChunk(completion: Json): Json {
+  const { id, created, model, usage } = completion;
+  return { id, object: 'chat.completion.chunk', created, model, choices: [], usage };
+}
+
+function open(reply: FastifyReply, deps: HttpDeps): EventStream {
+  const headers = hijackHeaders(reply);
+  reply.hijack();
+  const { times } = deps.settings;
+  const events = openEventStream(reply.raw, headers, { bufferMaxBytes, ...times });
+  deps.metrics.streams.inc();
+  events.closed.addEventListener('abort', () => deps.metrics.streams.dec());
+  return events;
+}
+
+/**
+ * The kept reply of an earlier call with the same key, waiting for it a while. Null: it failed and
+ * left none.
+ */
+async function keptCompletion(requestId: string, deps: HttpDeps): Promise<Json | null> {
+  const row = await deps.operations.status(requestId);
+  if (row && !isFinal(row.status)) {
+    await new Promise<void>((resolve) => {
+      const stop = deps.watch.watch(row, (newer) => isFinal(newer.status) && done());
+      const timer = setTimeout(done, deps.settings.times.repeatWaitMs);
+      function done(): void {
+        clearTimeout(timer);
+        stop();
+        resolve();
+      }
+    });
+  }
+  const now = await deps.operations.card(requestId);
+  if (!now || now.status === 'FAILED') return null;
+  if (now.status !== 'COMPLETED' || now.output === null) {
+    throw new ApiError('idempotency_conflict', {
+      message:
+        'The first call with this Idempotency-Key is still running. Send this one again in a moment.',
+      headers: { 'retry-after': '1' },
+    });
+  }
+  return now.output;
+}
+
+/** The chunks of a kept reply; of one that broke off that fault as well. */
+async function replay(
+  req: Keyed,
+  reply: FastifyReply,
+  kept: Json,
+  wanted: Chat,
+  deps: HttpDeps,
+): Promise<FastifyReply> {
+  const events = open(reply, deps);
+  for (const chunk of chunksFromCompletion(kept, wanted.include_usage)) {
+    events.send(JSON.stringify(chunk));
+    if (!(await events.drained())) return reply;
+  }
+  if (isUnfinished(kept)) events.send(JSON.stringify(errorBody(firstBrokeOff(), req.id)));
+  events.send('[DONE]');
+  events.end();
+  return reply;
+}

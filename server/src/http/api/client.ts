@@ -1,0 +1,36 @@
+import { hash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../core/errors.ts';
+import { cached } from './cached.ts';
+
+/** Where `npm start` and the image have packed it. */
+const packedFile = join(import.meta.dirname, '../../../../client/dist/farebox-client.tgz');
+
+interface Packed {
+  bytes: Buffer;
+  etag: string;
+}
+
+/** Read once: a newer one comes with a newer service. */
+let packed: Promise<Packed> | undefined;
+
+/** GET /farebox-client.tgz: callers have no copy of our sources to pack it from. */
+export async function client(req: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  const { bytes, etag } = await (packed ??= read());
+  return cached(req, reply, { etag, type: 'application/gzip', body: bytes });
+}
+
+async function read(): Promise<Packed> {
+  try {
+    const bytes = await readFile(packedFile);
+    return { bytes, etag: `"${hash('sha256', bytes, 'hex').slice(0, 24)}"` };
+  } catch (cause) {
+    packed = undefined;
+    throw new ApiError('not_found', {
+      message: 'This service runs without its client. Whoever runs it can build it: npm run build.',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,43 @@
+import type { FastifyReply } from 'fastify';
+import type { Model } from '../../core/catalog/catalog.ts';
+import { parseChat } from '../../core/chat/chat.ts';
+import { ApiError } from '../../core/errors.ts';
+import { demandModel, findModel } from '../../core/catalog/find-model.ts';
+import { unknownInputs, withoutNulls } from '../../core/catalog/model-input.ts';
+import { price, type Quote } from '../../core/price/price.ts';
+import { quoteToJson, shownQuote, withUnknown } from '../../core/price/quote-json.ts';
+import { chatMaxBytes, readObject } from '../body.ts';
+import { ceiling, namedFiles } from './chat.ts';
+import type { HttpDeps, Keyed } from '../deps.ts';
+
+/** POST /estimate */
+export async function estimate(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const body = await readObject(req, reply, chatMaxBytes, deps);
+  const model = findModel(deps.catalog(), body.model_id);
+  demandModel(req.caller, model.id, 'model_id');
+  const input = body.input ?? {};
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw new ApiError('unpriceable', {
+      message: 'input must be a JSON object: the full model input.',
+      param: 'input',
+    });
+  }
+  const given = withoutNulls(input as Record<string, unknown>);
+  const asked = model.kind === 'text' && Object.hasOwn(given, 'messages');
+  const priced = asked
+    ? await chatQuote({ ...input, model: model.id }, model, req, deps)
+    : price(model, given, req.caller.price_ppm);
+  const unknown = model.kind === 'text' ? [] : unknownInputs(model, given);
+  const { price_usd_micro, ...quote } = shownQuote(withUnknown(quoteToJson(priced), unknown));
+  return { model_id: model.id, kind: model.kind, price_usd_micro, ...quote };
+}
+
+async function chatQuote(
+  input: unknown,
+  model: Model,
+  { caller }: Keyed,
+  deps: HttpDeps,
+): Promise<Quote> {
+  const wanted = parseChat(input);
+  return ceiling(wanted, await namedFiles(wanted, caller, deps), model, caller).quote;
+}

@@ -1,0 +1,259 @@
+import type { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { extensionOf, usualType } from '../../core/request/content-type.ts';
+import { ApiError } from '../../core/errors.ts';
+import { fileId, parseFileId } from '../../core/request/id.ts';
+import { verifyFile } from '../../core/request/signature.ts';
+import * as files from '../../db/files.ts';
+import { newId } from '../../lib/id.ts';
+import { headAnd, leastRate, type Bytes } from '../../lib/streams.ts';
+import { agrees, sniff } from '../../storage/media.ts';
+import type { HttpDeps, Keyed } from '../deps.ts';
+import { holder, sendStored } from './stored.ts';
+
+const sniffBytes = 4_100;
+const accepted = /^(image\/(?!svg)|video\/|audio\/|application\/pdf$|text\/plain$)/;
+const acceptedWords = 'images, video, audio, PDF and plain text';
+
+/** POST /files: the raw bytes are the body. */
+export function upload(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const { account_id } = req.caller;
+  const id = newId();
+  return store({ id, account_id, storage_key: `files/${account_id}/${id}` }, req, reply, deps);
+}
+
+type NewFile = Pick<files.FileRow, 'id' | 'account_id' | 'storage_key'>;
+
+/** Stores the body as this file. The storage key must be new: a failure removes its bytes. */
+export async function store(
+  file: NewFile,
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const { openUploads, settings } = deps;
+  const { account_id } = file;
+  if (!openUploads.take(account_id, 1)) {
+    throw openUploads.held(account_id) < settings.openUploads
+      ? tooManyHere()
+      : tooManyOpen(settings.openUploads);
+  }
+  try {
+    return await take(file, req, reply, deps);
+  } finally {
+    openUploads.give(account_id, 1);
+  }
+}
+
+function tooManyOpen(limit: number): ApiError {
+  return new ApiError('rate_limited', {
+    message: `An account may have ${limit} uploads open at once. Wait until one has ended.`,
+    details: { open_uploads_limit: limit },
+    headers: { 'retry-after': '5' },
+  });
+}
+
+function tooManyHere(): ApiError {
+  return new ApiError('capacity_unavailable', {
+    message: 'This server takes no more uploads at once. Nothing was stored; retry with backoff.',
+    expected: true,
+  });
+}
+
+async function take(
+  { id, account_id, storage_key }: NewFile,
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const {
+    'content-type': declared,
+    'content-encoding': encoding,
+    'content-length': length,
+  } = req.headers;
+  assertHeaders(declared, encoding);
+  const maxBytes = deps.settings.uploadMaxBytes;
+  if (Number(length) > maxBytes) throw tooLarge(maxBytes);
+  const body = req.body as Readable | undefined;
+  if (!body)
+    throw new ApiError('bad_request', {
+      message: 'The body is empty; send the bytes of the file.',
+    });
+  assertSpace(deps);
+  // A length that nobody told is judged when it is known.
+  const max_bytes = await assertRoom(account_id, Number(length ?? 0) || 1, deps);
+  const { uploadLeastBytes, uploadWindowMs } = deps.settings.times;
+  // Destroyed where it is refused, the body would hold up its connection for ever.
+  const bytes = body.iterator({ destroyOnReturn: false });
+  const coming = leastRate(bytes, uploadLeastBytes, uploadWindowMs);
+  const { head, stream } = await headAnd(coming, sniffBytes);
+  if (head.length === 0)
+    throw new ApiError('bad_request', {
+      message: 'The body is empty; send the bytes of the file.',
+    });
+  const content_type = await sniff(head);
+  if (content_type === null || !accepted.test(content_type)) {
+    // Of bytes that are no text at all nothing is found.
+    throw content_type === null && usualType(declared) === 'text/plain'
+      ? unsupported('A text must be in UTF-8, without control characters.')
+      : unsupported(`These bytes are of no type that is taken: ${acceptedWords}.`);
+  }
+  if (!agrees(declared, content_type)) {
+    throw unsupported(
+      `The Content-Type says ${declared.slice(0, 100)}, the bytes are ${content_type}.`,
+    );
+  }
+  const { size, sha256 } = await deps.storage.put(storage_key, whileSpace(stream, deps), {
+    maxBytes,
+  });
+  const ttl_seconds = deps.settings.fileTtlSeconds;
+  const row = {
+    id,
+    account_id,
+    storage_key,
+    content_type,
+    size: BigInt(size),
+    sha256,
+    ttl_seconds,
+    max_bytes,
+  };
+  const times = await record(row, deps);
+  reply.code(201);
+  return {
+    file_id: fileId(id),
+    content_type,
+    size,
+    sha256,
+    created_at: times.created_at.toISOString(),
+    expires_at: times.expires_at.toISOString(),
+  };
+}
+
+/** What shows before a byte has come. */
+function assertHeaders(
+  declared: string | undefined,
+  encoding: string | undefined,
+): asserts declared is string {
+  if (declared === undefined)
+    throw unsupported(`Send the Content-Type of the file. What is taken: ${acceptedWords}.`);
+  if (/^multipart\//i.test(declared))
+    throw unsupported('Send the raw bytes of the file, not a form: curl --data-binary @file.');
+  if (encoding !== undefined && encoding !== 'identity')
+    throw unsupported('Send the bytes without Content-Encoding.', 'content-encoding');
+}
+
+async function record(row: Parameters<typeof files.insert>[1], deps: HttpDeps) {
+  try {
+    const times = await files.insert(deps.db, row);
+    if (times) return times;
+    if (await files.findOne(deps.db, row.id)) throw usedUp();
+    throw noRoom(await files.held(deps.db, row.account_id), row.max_bytes);
+  } catch (error) {
+    // Without a row nobody would ever delete them.
+    await deps.storage.remove(row.storage_key);
+    throw error;
+  }
+}
+
+function assertSpace(deps: HttpDeps): void {
+  const why = deps.blocked(true);
+  if (why !== null) throw new ApiError('capacity_unavailable', { cause: `not ready: ${why}` });
+}
+
+/** Uploads that began while there was room do not take the last of it. */
+async function* whileSpace(stream: Bytes, deps: HttpDeps): Bytes {
+  for await (const chunk of stream) {
+    assertSpace(deps);
+    yield chunk;
+  }
+}
+
+function usedUp(): ApiError {
+  return new ApiError('bad_request', {
+    message: 'An address for an upload takes one file, and this one has taken it. Ask for another.',
+  });
+}
+
+/** Uploads leave so much of a disk to outputs and to what else lies there. */
+const spareBytes = 512 * 1024 * 1024;
+
+/**
+ * Refuses before the bytes are taken what would be refused after it. Returns how much the account's
+ * files may take: no more than its upload leaves free for all others.
+ */
+async function assertRoom(account_id: string, size: number, deps: HttpDeps): Promise<number> {
+  const [held, free] = await Promise.all([
+    files.held(deps.db, account_id),
+    deps.storage.freeBytes(),
+  ]);
+  if (!held.had_money) throw neverPaid();
+  const { filesMaxBytes } = deps.settings;
+  const taken = Number(held.bytes);
+  const share = free === null ? Infinity : Math.floor((free - spareBytes + taken) / 2);
+  const max = Math.min(filesMaxBytes, Math.max(0, share));
+  if (taken + size > max) throw noRoom(held, max);
+  return max;
+}
+
+function neverPaid(): ApiError {
+  return new ApiError('insufficient_balance', {
+    message: 'Files are kept for accounts that have been topped up. Top up first, then upload.',
+    details: {
+      required_usd_micro: '1',
+      available_usd_micro: '0',
+      reserved_usd_micro: '0',
+    },
+  });
+}
+
+function noRoom({ bytes, first_expires_at }: files.FilesHeld, maxBytes: number): ApiError {
+  const expires_at = first_expires_at?.toISOString() ?? null;
+  const then = expires_at === null ? '' : ` The first of them expires on ${expires_at}.`;
+  return new ApiError('payload_too_large', {
+    message: `The files of an account may take ${maxBytes} bytes together; yours take ${bytes}, and this one does not fit.${then}`,
+    details: {
+      max_bytes_in_all: maxBytes,
+      used_bytes: Number(bytes),
+      first_expires_at: expires_at,
+    },
+  });
+}
+
+function unsupported(message: string, param = 'content-type'): ApiError {
+  return new ApiError('unsupported_media_type', { message, param });
+}
+
+function tooLarge(maxBytes: number): ApiError {
+  return new ApiError('payload_too_large', {
+    message: `The file is larger than ${maxBytes} bytes, the most that is taken.`,
+    details: { max_bytes: maxBytes },
+  });
+}
+
+/** GET and HEAD /files/{file_id}: with a valid signature by an upstream, else by its account. */
+export async function read(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const { file_id } = req.params as Record<string, string>;
+  const id = parseFileId(file_id);
+  const account = await holder(req, reply, deps, (link) =>
+    id === null ? 'invalid' : verifyFile(deps.secrets, { ...link, id }),
+  );
+  return sendFile(req, reply, id, account, deps);
+}
+
+/** The bytes of a file. An account that is given has to be the one whose file it is. */
+export async function sendFile(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  id: string | null,
+  account: string | null,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const file = id === null ? null : await files.findOne(deps.db, id);
+  if (!file || (account !== null && file.account_id !== account)) throw new ApiError('not_found');
+  const file_name = `${fileId(file.id)}.${extensionOf(file.content_type)}`;
+  return sendStored(req, reply, { ...file, size: Number(file.size), file_name }, deps);
+}

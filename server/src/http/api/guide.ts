@@ -1,0 +1,36 @@
+import { hash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Catalog } from '../../core/catalog/catalog.ts';
+import type { HttpDeps } from '../deps.ts';
+import { guideText } from '../docs/guide-text.ts';
+import { cached } from './cached.ts';
+
+/** Texts of the newest catalog, made once a version. */
+interface Rendered {
+  baseUrl: string;
+  text: string;
+  etag: string;
+}
+
+const rendered: WeakMap<Catalog, Rendered> = new WeakMap();
+
+/** GET /llms.txt */
+export async function guide(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const { text, etag } = render(deps);
+  return cached(req, reply, { etag, type: 'text/plain; charset=utf-8', body: text });
+}
+
+function render({ catalog, links: { baseUrl }, settings: { uploadMaxBytes } }: HttpDeps): Rendered {
+  const current = catalog();
+  const known = rendered.get(current);
+  if (known?.baseUrl === baseUrl) return known;
+  const text = guideText(current, { baseUrl, uploadMaxBytes });
+  // Of the text and not of the catalog: a newer server may say it in other words.
+  const made = { baseUrl, text, etag: `"${hash('sha256', text, 'hex').slice(0, 24)}"` };
+  rendered.set(current, made);
+  return made;
+}

@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Catalog, Kind } from '../../core/catalog/catalog.ts';
+import { catalogEntry } from '../../core/catalog/catalog-entry.ts';
+import { ApiError } from '../../core/errors.ts';
+import { unknownModel } from '../../core/catalog/find-model.ts';
+import { hashKey, parseAuthorization } from '../../core/account/key.ts';
+import { findModels } from '../../db/keys.ts';
+import { headerValues } from '../../lib/headers.ts';
+import { cached } from './cached.ts';
+import type { HttpDeps } from '../deps.ts';
+import { optionalOneOf, type Query } from '../query.ts';
+
+const type = 'application/json; charset=utf-8';
+
+/** Texts of the newest catalog, made once a version. */
+interface Rendered {
+  version: string;
+  list: string;
+  entries: Map<string, string>;
+}
+
+let rendered: WeakMap<Catalog, Rendered> = new WeakMap();
+
+function render(catalog: Catalog): Rendered {
+  const known = rendered.get(catalog);
+  if (known) return known;
+  const entries = new Map<string, string>();
+  for (const model of catalog.models.values())
+    entries.set(model.id, JSON.stringify(catalogEntry(model)));
+  const list = listOf([...entries.values()]);
+  const made = { version: `"${catalog.version}"`, list, entries };
+  rendered.set(catalog, made);
+  return made;
+}
+
+function listOf(entries: string[]): string {
+  return `{"object":"list","data":[${entries.join(',')}]}`;
+}
+
+const kinds = ['video', 'image', 'text'] satisfies Kind[];
+
+/** GET /models?kind=: with a key that is kept to some models, those only. */
+export async function list(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const catalog = deps.catalog();
+  const { version, list: whole, entries } = render(catalog);
+  const kind = optionalOneOf(req.query as Query, 'kind', kinds);
+  const allowed = await allowedModels(req, deps);
+  // Else a cache between us could hand the list of one caller to another.
+  reply.header('vary', 'authorization');
+  if (kind === null && allowed === null)
+    return cached(req, reply, { etag: version, type, body: whole });
+  const shown = [...catalog.models.values()].filter(
+    ({ id, kind: of }) => (kind ?? of) === of && (allowed?.includes(id) ?? true),
+  );
+  const body = listOf(shown.map(({ id }) => entries.get(id)!));
+  if (allowed === null) return cached(req, reply, { etag: version, type, body });
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+  return cached(req, reply, { etag, type, body, isPrivate: true });
+}
+
+/** Null: all. A key is not needed here, so one that is not known is no fault. */
+async function allowedModels(req: FastifyRequest, { db }: HttpDeps): Promise<string[] | null> {
+  const key = parseAuthorization(headerValues(req.raw.rawHeaders, 'authorization'));
+  return key === null ? null : findModels(db, hashKey(key));
+}
+
+/** GET /models/{model_id} */
+export async function read(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const id = (req.params as { '*': string })['*'];
+  const { version, entries } = render(deps.catalog());
+  const body = entries.get(id);
+  if (body === undefined)
+    throw new ApiError('not_found', {
+      ...unknownModel(id, deps.catalog(), 'GET /v1/models lists them.'),
+    });
+  return cached(req, reply, { etag: version, type, body });
+}

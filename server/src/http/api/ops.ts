@@ -1,0 +1,93 @@
+import { timingSafeEqual } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../core/errors.ts';
+import type { HttpDeps } from '../deps.ts';
+
+/** What a supervisor asks for: outside /v1, without a key. */
+
+/** GET /livez: the process answers, and was not told to stop. */
+export async function livez(
+  _req: FastifyRequest,
+  reply: FastifyReply,
+  { leaving }: HttpDeps,
+): Promise<unknown> {
+  reply.header('cache-control', 'no-store');
+  if (leaving.aborted) throw notReady('draining');
+  return { status: 'ok' };
+}
+
+/** GET /readyz: it can do its work; otherwise the part that fails is named. */
+export async function readyz(
+  _req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  reply.header('cache-control', 'no-store');
+  const failing = deps.leaving.aborted ? 'draining' : await deps.unready();
+  if (failing === null) return { status: 'ok' };
+  throw notReady(failing);
+}
+
+function notReady(failing: string): ApiError {
+  return new ApiError('capacity_unavailable', {
+    message: `Not ready: ${failing}.`,
+    details: { failing },
+    // Each part has told the log by itself; a probe comes every few seconds.
+    expected: true,
+  });
+}
+
+/** GET /metrics: for this machine, or for whoever has the token. */
+export async function metrics(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const token = deps.settings.metricsToken;
+  const allowed =
+    token === null
+      ? isLoopback(req.socket.remoteAddress) && isLocalHost(req) && !isForwarded(req)
+      : bearer(req) !== null && same(bearer(req)!, token);
+  if (!allowed)
+    throw new ApiError('forbidden', {
+      message:
+        'Metrics are for this machine, by its address or as localhost, or for holders of the metrics token.',
+    });
+  reply.type(deps.metrics.registry.contentType);
+  return deps.metrics.registry.metrics();
+}
+
+function isLoopback(address: string | undefined): boolean {
+  return address !== undefined && /^(127\.|::1$|::ffff:127\.)/.test(address);
+}
+
+/** A page that a browser on this machine has open could name this address by a name of its own. */
+function isLocalHost({ headers }: FastifyRequest): boolean {
+  const host = (headers.host ?? '').replace(/:\d+$/, '');
+  return host === 'localhost' || isIP(host.replace(/^\[|\]$/g, '')) !== 0;
+}
+
+/** A proxy on this machine hands over calls from anywhere. */
+function isForwarded({ headers }: FastifyRequest): boolean {
+  return ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => name in headers);
+}
+
+function bearer(req: FastifyRequest): string | null {
+  return /^Bearer (.+)$/.exec(req.headers.authorization ?? '')?.[1] ?? null;
+}
+
+function same(given: string, wanted: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(wanted)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** GET /openapi.json */
+export async function openapi(
+  _req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=60');
+  return deps.settings.openapi;
+}

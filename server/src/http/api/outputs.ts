@@ -1,0 +1,39 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../core/errors.ts';
+import { verify } from '../../core/request/signature.ts';
+import { expiry } from '../../core/request/views.ts';
+import * as requests from '../../db/requests.ts';
+import { isUuid } from '../../lib/id.ts';
+import type { HttpDeps } from '../deps.ts';
+import { cleared } from './requests.ts';
+import { holder, sendStored } from './stored.ts';
+
+/**
+ * GET and HEAD /requests/{request_id}/output/{index}: with a valid signature by anyone, else by the
+ * owning account.
+ */
+export async function read(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const { request_id: idText, index: indexText } = req.params as Record<string, string>;
+  // A link is signed over the id in small letters, however it is written here.
+  const request_id = idText!.toLowerCase();
+  const index = /^(0|[1-9]\d{0,5})$/.test(indexText!) ? Number(indexText) : -1;
+  const account = await holder(req, reply, deps, (link) =>
+    verify(deps.secrets, { ...link, request_id, index }),
+  );
+  if (!isUuid(request_id) || index < 0) throw new ApiError('not_found');
+  const row = await deps.operations.status(request_id);
+  if (!row || (account !== null && row.account_id !== account) || row.status !== 'COMPLETED')
+    throw new ApiError('not_found');
+  if (row.cleared_at !== null) throw cleared();
+  const output = (await requests.findOutputs(deps.db, [request_id])).find(
+    (each) => each.index === index,
+  );
+  if (!output) throw new ApiError('not_found');
+  if (row.expires_at === null || expiry(row, deps.links).getTime() <= Date.now())
+    throw new ApiError('expired');
+  return sendStored(req, reply, output, deps);
+}

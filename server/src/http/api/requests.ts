@@ -1,0 +1,259 @@
+import type { FastifyReply } from 'fastify';
+import { ApiError } from '../../core/errors.ts';
+import { isFinal, statuses, type Status } from '../../core/request/request.ts';
+import {
+  card,
+  expiry,
+  failureOf,
+  listEntry,
+  pollAgainSeconds,
+  responseView,
+  statusView,
+  type StatusView,
+} from '../../core/request/views.ts';
+import * as requests from '../../db/requests.ts';
+import type { StatusRow } from '../../db/requests.ts';
+import { isUuid } from '../../lib/id.ts';
+import type { EventStream } from '../../lib/sse.ts';
+import type { HttpDeps, Keyed } from '../deps.ts';
+import { hold, holdStream, mayHold } from '../event-streams.ts';
+import {
+  badParameter,
+  limitOf,
+  momentOf,
+  optionalId,
+  optionalOneOf,
+  optionalText,
+  type Query,
+} from '../query.ts';
+import { accessOver } from '../viewers.ts';
+import { mayTry } from '../session/throttle.ts';
+
+const waitMaxSeconds = 60;
+const pageDefault = 20;
+const pageMax = 100;
+
+/** A poll then waits for one round trip to the database, not for two. */
+export function statusAhead(req: Keyed, deps: HttpDeps): void {
+  const id = idInPath(req);
+  if (id === null) return;
+  req.row = deps.operations.status(id);
+  // A key that is refused leaves nobody to hear of it.
+  req.row.catch(() => {});
+}
+
+/** GET /requests/{request_id}/status */
+export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<StatusView> {
+  const query = req.query as Query;
+  const toTheEnd = optionalOneOf(query, 'until', ['change', 'final']) === 'final';
+  const waitSeconds = readWait(query.wait, toTheEnd ? waitMaxSeconds : 0);
+  let row = own(req, await (req.row ?? deps.operations.status(requestId(req))));
+  if (waitSeconds > 0 && !isFinal(row.status) && mayHold(req.viewer, deps))
+    row = await changed(row, { waitSeconds, toTheEnd }, req, deps);
+  const again = pollAgainSeconds(row.status);
+  if (again !== null) reply.header('retry-after', String(again));
+  return view(row, deps);
+}
+
+/** GET /requests/{request_id}/status/stream */
+export function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  return follow(req, reply, deps, (events, status) =>
+    events.send(JSON.stringify(status), 'status'),
+  );
+}
+
+/** Shows the status at once and after each change until it is final, then ends the stream. */
+export async function follow(
+  req: Keyed,
+  reply: FastifyReply,
+  deps: HttpDeps,
+  show: (events: EventStream, status: StatusView) => void,
+): Promise<unknown> {
+  const row = own(req, await deps.operations.status(requestId(req)));
+  const first = await view(row, deps);
+  if (req.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();
+  const events = holdStream(req, reply, deps);
+  let shown = first.queue_position;
+  const stop = deps.watch.watch(row, (newer) => void tell(newer), placed);
+  events.closed.addEventListener('abort', stop);
+  send(first);
+
+  async function tell(newer: StatusRow): Promise<void> {
+    send(await view(newer, deps).catch(() => statusView(newer, null, deps.links)));
+  }
+  function placed(queued: StatusRow, position: number): void {
+    if (position !== shown) send(statusView(queued, position, deps.links));
+  }
+  function send(status: StatusView): void {
+    shown = status.queue_position;
+    show(events, status);
+    if (isFinal(status.status)) events.end();
+  }
+  return reply;
+}
+
+/** GET /requests/{request_id}/response */
+export async function response(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const row = own(req, await deps.operations.card(requestId(req)));
+  if (row.status !== 'COMPLETED') {
+    throw new ApiError('request_not_ready', {
+      message: notReady[row.status],
+      details: { status: row.status, ...(row.error_code !== null && { error: failureOf(row) }) },
+    });
+  }
+  if (row.cleared_at !== null) throw cleared();
+  const outputs = row.kind === 'text' ? [] : await requests.findOutputs(deps.db, [row.id]);
+  if (outputs.length > 0 && expiry(row, deps.links).getTime() <= Date.now())
+    throw new ApiError('expired');
+  return responseView(row, outputs, deps.links);
+}
+
+/** What was made is not kept any more, however it is asked for. */
+export function cleared(): ApiError {
+  return new ApiError('expired', {
+    message: 'What this request made is no longer kept; its card and its charge are.',
+  });
+}
+
+const notReady: Record<Exclude<Status, 'COMPLETED'>, string> = {
+  IN_QUEUE: 'The request is still in the queue. Poll its status_url.',
+  IN_PROGRESS: 'The request is still running. Poll its status_url.',
+  FAILED: 'The request failed and has no output; details.error says why. Nothing was charged.',
+  CANCELLED: 'The request was cancelled and has no output. Nothing was charged.',
+};
+
+/** GET /requests/{request_id} */
+export async function read(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const row = own(req, await deps.operations.card(requestId(req)));
+  const shown = card(row, await requests.findOutputs(deps.db, [row.id]), deps.links);
+  const isOver = shown.expires_at !== null && Date.parse(shown.expires_at) <= Date.now();
+  return isOver ? { ...shown, output_urls: [] } : shown;
+}
+
+/** POST and PUT /requests/{request_id}/cancel */
+export async function cancel(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const row = own(req, await deps.operations.status(requestId(req)));
+  const { id, account_id, key_id } = row;
+  const { model_id, upstream } = row;
+  const opens_job = row.kind !== 'text';
+  if (row.status === 'IN_QUEUE') await countCancel(account_id, deps);
+  const cancelled =
+    row.status === 'IN_QUEUE' &&
+    (await deps.operations.end({
+      id,
+      attempt: null,
+      account_id,
+      key_id,
+      model_id,
+      upstream,
+      opens_job,
+      to: 'CANCELLED',
+    }));
+  if (cancelled) return { request_id: id, status: 'CANCELLED' };
+  const now = await deps.operations.status(id);
+  throw new ApiError('not_cancellable', { details: { status: now?.status ?? row.status } });
+}
+
+/** A cancel is free, and what it leaves is kept: so there are not any number of them. */
+async function countCancel(account_id: string, { db, settings }: HttpDeps): Promise<void> {
+  const max = settings.account.cancels_an_hour;
+  if (await mayTry(db, 'cancel', account_id, { max, seconds: 3600 })) return;
+  throw new ApiError('rate_limited', {
+    message: `An account may cancel ${max} jobs in an hour. This one goes on; cancel it later.`,
+    details: { account_cancels_limit: max },
+    headers: { 'retry-after': '600' },
+  });
+}
+
+/** GET /requests */
+export async function list(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+  const query = req.query as Query;
+  const limit = limitOf(query, { usual: pageDefault, max: pageMax });
+  const status = optionalOneOf(query, 'status', statuses);
+  const cursor = optionalId(query, 'cursor', 'must be a next_cursor of this list');
+  const rows = await requests.list(deps.db, {
+    account_id: req.caller.account_id,
+    status,
+    model_id: optionalText(query, 'model_id'),
+    key_id: optionalId(query, 'key_id', 'must be the id of a key'),
+    from_ms: momentOf(query, 'from'),
+    to_ms: momentOf(query, 'to'),
+    below_id: cursor,
+    limit: limit + 1,
+  });
+  const page = rows.slice(0, limit);
+  const next_cursor = rows.length > limit ? page.at(-1)!.id : null;
+  return { data: page.map((row) => listEntry(row, deps.links)), next_cursor };
+}
+
+/** That of the path. Throws `not_found` for what cannot be one. */
+export function requestId(req: Keyed): string {
+  const id = idInPath(req);
+  if (id === null) throw new ApiError('not_found');
+  return id;
+}
+
+function idInPath(req: Keyed): string | null {
+  // Some clients write UUIDs in capitals; they mean the same.
+  const request_id = (req.params as { request_id: string }).request_id.toLowerCase();
+  return isUuid(request_id) ? request_id : null;
+}
+
+/** The same answer for what is another's and for what is not there. */
+function own<Row extends { account_id: string }>(req: Keyed, row: Row | null): Row {
+  if (row === null || row.account_id !== req.caller.account_id) throw new ApiError('not_found');
+  return row;
+}
+
+async function view(row: StatusRow, deps: HttpDeps): Promise<StatusView> {
+  const position =
+    row.status === 'IN_QUEUE' ? await deps.queue.position(row.upstream, row.id) : null;
+  return statusView(row, position, deps.links);
+}
+
+/**
+ * The row once its status is another one, with `toTheEnd` a final one, or as it is when the time is
+ * over or the caller is gone. Throws `unauthorized` or `forbidden` if the key or person loses
+ * access meanwhile.
+ */
+function changed(
+  row: StatusRow,
+  { waitSeconds, toTheEnd }: { waitSeconds: number; toTheEnd: boolean },
+  req: Keyed,
+  deps: HttpDeps,
+): Promise<StatusRow> {
+  return new Promise((resolve, reject) => {
+    let newest = row;
+    const over = () => {
+      reject(accessOver(req.viewer));
+      done();
+    };
+    const leave = hold(req.viewer, deps, over);
+    req.rest();
+    const stop = deps.watch.watch(row, (newer) => {
+      newest = newer;
+      if (toTheEnd ? isFinal(newer.status) : newer.status !== row.status) done();
+    });
+    const timer = setTimeout(done, waitSeconds * 1000);
+    req.raw.once('close', done);
+    deps.draining.addEventListener('abort', done);
+    if (deps.draining.aborted) done();
+    function done(): void {
+      clearTimeout(timer);
+      stop();
+      leave();
+      req.raw.removeListener('close', done);
+      deps.draining.removeEventListener('abort', done);
+      resolve(newest);
+    }
+  });
+}
+
+function readWait(value: unknown, fallback: number): number {
+  if (value === undefined) return fallback;
+  const seconds =
+    typeof value === 'string' && /^\d{1,2}(\.\d{1,3})?$/.test(value) ? Number(value) : NaN;
+  if (!(seconds <= waitMaxSeconds))
+    throw badParameter('wait', `must be seconds from 0 to ${waitMaxSeconds}`);
+  return seconds;
+}

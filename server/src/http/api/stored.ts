@@ -1,0 +1,103 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../core/errors.ts';
+import { authenticate, challenge } from '../auth.ts';
+import { turnOf } from '../connections.ts';
+import type { HttpDeps, Keyed } from '../deps.ts';
+import { matches } from './cached.ts';
+import { parseRange } from './range.ts';
+
+/** Bytes that we store, for whoever holds a signed link or the key of their account. */
+
+interface Stored {
+  size: number;
+  content_type: string;
+  sha256: string;
+  file_name: string;
+  storage_key: string;
+}
+
+interface PresentedLink {
+  exp: unknown;
+  sig: unknown;
+  now_seconds: number;
+}
+
+/** Shown in the page by browsers; everything else is only ever downloaded. */
+const inline =
+  /^(image\/(png|jpeg|webp|gif|avif)|video\/(mp4|webm|quicktime)|audio\/[a-z0-9.+-]+)$/;
+
+/** Null: a signature allows it. Otherwise the account of the key. */
+export async function holder(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: HttpDeps,
+  judge: (link: PresentedLink) => 'valid' | 'expired' | 'invalid',
+): Promise<string | null> {
+  const { exp, sig } = req.query as Record<string, unknown>;
+  const byKey = async () => {
+    const { account_id } = (await authenticate(req, reply, deps)).caller;
+    (req as Keyed).belongsTo(account_id);
+    return account_id;
+  };
+  if (exp === undefined && sig === undefined) return byKey();
+  const verdict = judge({ exp, sig, now_seconds: Math.floor(Date.now() / 1000) });
+  if (verdict === 'valid') return null;
+  if (req.headers.authorization !== undefined) return byKey();
+  if (verdict === 'expired') throw new ApiError('expired');
+  throw new ApiError('unauthorized', {
+    message: 'The signature of this link is not valid. Fetch response_url for a fresh link.',
+    headers: challenge,
+  });
+}
+
+/** A caller must not take it for gone: the disk may not be mounted, or a backup may have it. */
+function missing(storage_key: string): ApiError {
+  return new ApiError('internal_error', {
+    message:
+      'This file is not to be found here, though its time is not over. Try again later; quote request_id if it stays.',
+    cause: new Error(`${storage_key} is not in the storage`),
+  });
+}
+
+export async function sendStored(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  stored: Stored,
+  deps: HttpDeps,
+): Promise<unknown> {
+  const { size, content_type, sha256, file_name, storage_key } = stored;
+  const etag = `"${sha256}"`;
+  reply.headers({
+    etag,
+    'accept-ranges': 'bytes',
+    'cache-control': 'private, no-store',
+    'content-disposition': `${inline.test(content_type) ? 'inline' : 'attachment'}; filename="${file_name}"`,
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "sandbox; default-src 'none'",
+    'cross-origin-resource-policy': 'cross-origin',
+    'access-control-allow-origin': '*',
+    'referrer-policy': 'no-referrer',
+  });
+  if (matches(req.headers['if-none-match'], etag)) return reply.code(304).send();
+  const ifRange = req.headers['if-range'];
+  const range =
+    ifRange === undefined || ifRange === etag ? parseRange(req.headers.range, size) : null;
+  if (range === 'unsatisfiable') {
+    reply.header('content-range', `bytes */${size}`);
+    throw new ApiError('bad_request', {
+      message: `The range lies outside the file of ${size} bytes.`,
+      param: 'range',
+      status: 416,
+    });
+  }
+  const part = range ?? { start: 0, end: size - 1 };
+  if (range) reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${size}`);
+  reply.type(content_type).header('content-length', String(part.end - part.start + 1));
+  if (req.method === 'HEAD') return reply.send();
+  // What is written before waits in memory, and Node begins all calls of a connection at once.
+  if (!(await turnOf(reply.raw))) return reply.hijack();
+  const stream = await deps.storage.open(storage_key, part);
+  if (stream === null) throw missing(storage_key);
+  return reply.send(Readable.from(stream, { objectMode: false }));
+}

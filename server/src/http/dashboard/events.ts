@@ -1,0 +1,17 @@
+import type { FastifyReply } from 'fastify';
+import { holdStream } from '../event-streams.ts';
+import type { Visit, WebDeps } from '../session/visit.ts';
+
+/**
+ * GET /events: what changes in the account, as server-sent events: `requests` {data} with their
+ * lines, `balance`, `changed` where there is too much to tell, and `end` {reason, message}.
+ */
+export async function events(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
+  if (visit.method === 'HEAD') return reply.type('text/event-stream; charset=utf-8').send();
+  const stream = holdStream(visit, reply, deps);
+  const stop = deps.live.open(visit.account_id, {
+    tell: (event, data) => void stream.send(data, event),
+  });
+  stream.closed.addEventListener('abort', stop);
+  return reply;
+}

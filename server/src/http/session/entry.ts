@@ -1,0 +1,235 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../core/errors.ts';
+import { signDevice, verifyDevice } from '../../core/request/signature.ts';
+import * as invitations from '../../db/invitations.ts';
+import * as people from '../../db/people.ts';
+import { newId } from '../../lib/id.ts';
+import { Refused } from '../../operations/refused.ts';
+import {
+  acceptInvitation,
+  hashToken,
+  resetLink,
+  signUp as makePerson,
+} from '../../operations/person.ts';
+import { cookiePrefix, passwordMax, passwordMin } from './auth-library.ts';
+import { againLetter, knownLetter } from './letters.ts';
+import { libraryCall, passOn } from './library-call.ts';
+import { mayTry, networkOf, throttle, type Throttle } from './throttle.ts';
+import { findSession, readForm, type Visit, type WebDeps } from './visit.ts';
+
+/** The way in: what a visitor may do before and right after signing in. */
+
+/** Tries with one e-mail address from wherever they come, and those from one network. */
+const triesOfEmail: Record<string, Record<'email' | 'network', Throttle>> = {
+  '/sign-in/email': {
+    email: { max: 20, seconds: 900 },
+    network: { max: 10, seconds: 60 },
+  },
+  '/request-password-reset': {
+    email: { max: 5, seconds: 3600 },
+    network: { max: 10, seconds: 3600 },
+  },
+  '/send-verification-email': {
+    email: { max: 5, seconds: 3600 },
+    network: { max: 10, seconds: 3600 },
+  },
+};
+/** Calls of who is signed in that take a password or a code: a found browser must not guess it. */
+const guesses = new Set([
+  '/change-password',
+  '/two-factor/enable',
+  '/two-factor/disable',
+  '/two-factor/generate-backup-codes',
+  '/two-factor/verify-totp',
+  '/two-factor/verify-backup-code',
+]);
+export const guessesOfPerson = { max: 20, seconds: 900 };
+const signUpsOfAddress = { max: 10, seconds: 3600 };
+export const letters = { max: 3, seconds: 3600 };
+const looksOfAddress = { max: 60, seconds: 600 };
+
+/** GET /api/web: what the pages need to know before anybody has signed in. */
+export async function settings(
+  _req: FastifyRequest,
+  reply: FastifyReply,
+  { web, links }: WebDeps,
+): Promise<unknown> {
+  reply.header('cache-control', 'no-store');
+  return {
+    base_url: links.baseUrl,
+    sign_up: web.signUp,
+    has_mail: web.hasMail,
+    oidc_name: web.oidcName,
+    password_min: passwordMin,
+  };
+}
+
+/** What `authCalls` names: the sign-in library's own calls. */
+export async function auth(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  deps: WebDeps,
+): Promise<unknown> {
+  const { path, form, request } = await libraryCall(req, deps);
+  const tries = request.method === 'POST' ? triesOfEmail[path] : undefined;
+  const email = typeof form.email === 'string' ? form.email.toLowerCase() : null;
+  if (tries && email !== null) {
+    const device = knownDevice(req, email, deps);
+    if (device === null) {
+      // First, or who is refused here would still use up what others may try with their address.
+      await throttle(deps, `${path} from`, networkOf(req.ip), tries.network);
+      await throttle(deps, path, email, tries.email);
+    } else {
+      // Tries that strangers make with the address do not count here.
+      await throttle(deps, `${path} device`, device, tries.email);
+    }
+  }
+  const person = guesses.has(path) ? (await findSession(req, deps.auth))?.session.person_id : null;
+  if (person) await throttle(deps, 'guess', person, guessesOfPerson);
+  const response = await deps.auth.handle(request);
+  if (path === '/sign-in/email' && response.ok && email !== null)
+    rememberDevice(reply, email, deps);
+  return passOn(response, reply);
+}
+
+/** The longest that browsers keep a cookie. */
+const deviceSeconds = 400 * 24 * 3600;
+
+function deviceCookie({ web }: WebDeps): string {
+  return `${cookiePrefix(web.origin())}.device`;
+}
+
+/** The id of a browser in which somebody has signed in with this address before; else null. */
+function knownDevice(req: FastifyRequest, email: string, deps: WebDeps): string | null {
+  const name = `${deviceCookie(deps)}=`;
+  const cookies = (req.headers.cookie ?? '').split(/; */);
+  const given = cookies.find((cookie) => cookie.startsWith(name));
+  return given === undefined ? null : verifyDevice(deps.secrets, given.slice(name.length), email);
+}
+
+/** Opens nothing: it only keeps this browser's tries apart from those of strangers. */
+function rememberDevice(reply: FastifyReply, email: string, deps: WebDeps): void {
+  const name = deviceCookie(deps);
+  const secure = name.startsWith('__Host-') ? '; Secure' : '';
+  const value = signDevice(deps.secrets[0]!, newId(), email);
+  reply.header(
+    'set-cookie',
+    `${name}=${value}; Path=/; Max-Age=${deviceSeconds}; HttpOnly; SameSite=Lax${secure}`,
+  );
+}
+
+/**
+ * POST /api/sign-up {name, email, password, token?}: the answer is the same whether the address was
+ * free or not.
+ */
+export async function signUp(
+  req: FastifyRequest,
+  _reply: FastifyReply,
+  deps: WebDeps,
+): Promise<unknown> {
+  await throttle(deps, 'sign-up', networkOf(req.ip), signUpsOfAddress);
+  const form = await readForm(req, deps);
+  const wanted = {
+    name: text(form, 'name', 100),
+    email: text(form, 'email', 254),
+    password: text(form, 'password', passwordMax, passwordMin),
+    token: form.token === undefined || form.token === null ? null : text(form, 'token', 100),
+    email_verified: false,
+    has_mail: deps.web.hasMail,
+  };
+  const { signUp: mode } = deps.web;
+  if (mode === 'closed') throw closed('Nobody can sign up here. Ask the operator for an account.');
+  if (mode === 'invite' && wanted.token === null)
+    throw closed('Signing up needs an invitation. Ask the operator for one.');
+  const made = await inWords(makePerson(deps.db, wanted));
+  const { hasMail } = deps.web;
+  // Not waited for: how long a letter takes would tell which one it is.
+  if (hasMail) {
+    write(made, deps).catch((error: Error) =>
+      deps.log.error({ cause: error.message }, 'e-mail not sent'),
+    );
+  }
+  return { status: hasMail && !made.email_verified ? 'check_mail' : 'sign_in' };
+}
+
+/** The answer does not tell whether they are known, so a letter does. */
+async function write(
+  { person, email, email_verified }: Awaited<ReturnType<typeof makePerson>>,
+  { db, web, auth: library }: WebDeps,
+): Promise<void> {
+  if (person !== 'known' && email_verified) return;
+  if (person === 'new') return library.sendVerification(email);
+  if (!(await mayTry(db, 'known', email, letters))) return;
+  const url = `${web.origin()}/reset?token=${await resetLink(db, email)}`;
+  web.post?.(person === 'known' ? knownLetter(email, web.origin(), url) : againLetter(email, url));
+}
+
+/** POST /api/invitation {token}: what the link is good for. */
+export async function invitation(
+  req: FastifyRequest,
+  _reply: FastifyReply,
+  deps: WebDeps,
+): Promise<unknown> {
+  await throttle(deps, 'invitation', networkOf(req.ip), looksOfAddress);
+  const token = text(await readForm(req, deps), 'token', 100);
+  const found = await invitations.findOpen(deps.db, hashToken(token));
+  if (!found) {
+    throw new ApiError('not_found', {
+      message: 'This invitation is used up or no longer good. Ask again.',
+    });
+  }
+  const { email, role, account_name, expires_at } = found;
+  return { email, role, account_name, expires_at: expires_at.toISOString() };
+}
+
+/** POST /api/invitation/accept {token}: into the account, for who is signed in. */
+export async function accept(visit: Visit, _reply: FastifyReply, deps: WebDeps): Promise<unknown> {
+  const token = text(await readForm(visit, deps), 'token', 100);
+  const { person_id: id, email } = visit.session;
+  const { account_id } = await inWords(acceptInvitation(deps.db, { id, email }, token));
+  return { account_id };
+}
+
+/** GET /api/me: who is signed in, and where they may go. */
+export async function me(visit: Visit, reply: FastifyReply, { db }: WebDeps): Promise<unknown> {
+  reply.header('cache-control', 'no-store');
+  const { person_id, session_id, ...session } = visit.session;
+  const accounts = await people.memberships(db, person_id);
+  return {
+    person_id,
+    session_id,
+    ...session,
+    is_operator: await people.isOperator(db, person_id),
+    accounts: accounts.map(({ account_id, name, role, status, is_operator }) => ({
+      account_id,
+      name,
+      role,
+      status,
+      is_operator,
+    })),
+  };
+}
+
+/** The operator's own words for what cannot be done fit who asks here as well. */
+export async function inWords<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    throw new ApiError('bad_request', { message: error.message, cause: error });
+  }
+}
+
+function closed(message: string): ApiError {
+  return new ApiError('forbidden', { message });
+}
+
+/** A text of the form. Throws `bad_request`. */
+export function text(form: Record<string, unknown>, name: string, max: number, min = 1): string {
+  const value = form[name];
+  if (typeof value === 'string' && value.length >= min && value.length <= max) return value;
+  throw new ApiError('bad_request', {
+    message: `${name} must be a text of ${min} to ${max} characters.`,
+    param: name,
+  });
+}

@@ -1,0 +1,52 @@
+import type { GenericOAuthConfig } from 'better-auth/plugins/generic-oauth';
+import { unseen } from '../../core/account/name.ts';
+
+/** Signing in at an identity provider (OpenID Connect). */
+export interface Oidc {
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+}
+
+export const oidcProvider = 'oidc';
+
+export async function oidcPlugin({ issuer, clientId, clientSecret }: Oidc) {
+  const { genericOAuth } = await import('better-auth/plugins/generic-oauth');
+  const provider: GenericOAuthConfig = {
+    providerId: oidcProvider,
+    discoveryUrl: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+    clientId,
+    ...(clientSecret !== '' && { clientSecret }),
+    scopes: ['openid', 'email', 'profile'],
+    pkce: true,
+    // What it says of a person counts only with its signature.
+    requireIdTokenVerification: true,
+    accountSubject: ({ tokens, profile }) => subject(tokens.idToken, profile.sub),
+    mapProfileToUser: person,
+  };
+  return genericOAuth({ config: [provider] });
+}
+
+/** Whom the signed token names; what else was asked for has to be about the same person. */
+function subject(idToken: string | undefined, told: unknown): string {
+  const [, payload = ''] = idToken?.split('.') ?? [];
+  const { sub } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { sub?: unknown };
+  if (typeof sub === 'string' && sub !== '' && sub === told) return sub;
+  throw new Error('the identity provider tells of somebody else');
+}
+
+const nameMax = 100;
+
+/** Only what is kept here: no picture, and a name that the pages can show. */
+function person(profile: Record<string, unknown>) {
+  const { email, email_verified, name, preferred_username } = profile;
+  const said = [name, preferred_username, email].find(
+    (value): value is string => typeof value === 'string' && value.trim() !== '',
+  );
+  return {
+    name: (said ?? 'Somebody').replace(new RegExp(unseen, 'gu'), ' ').trim().slice(0, nameMax),
+    // Some providers write it as a text, of which "false" would count as true.
+    emailVerified: email_verified === true || email_verified === 'true',
+    image: undefined,
+  };
+}

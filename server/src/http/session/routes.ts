@@ -1,0 +1,98 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Right } from '../../core/account/role.ts';
+import { cabinetRoutes } from '../dashboard/routes.ts';
+import { operatorRoutes } from '../operator/routes.ts';
+import { keyedCalls } from '../routes.ts';
+import { authPath } from './auth-library.ts';
+import { authCalls } from './auth.ts';
+import * as email from './email.ts';
+import * as entry from './entry.ts';
+import * as pages from './pages.ts';
+import * as profile from './profile.ts';
+import { allowance, chatPrice, models, ownFile, studioCall, studioLook } from './studio.ts';
+import type { Visit, WebDeps } from './visit.ts';
+
+/**
+ * Who may call: anyone; whoever is signed in; people of the account that the path names, with a
+ * right to it; operators.
+ */
+export type Need = 'anyone' | 'signed_in' | Right | 'operate';
+
+export type VisitHandler = (visit: Visit, reply: FastifyReply, deps: WebDeps) => Promise<unknown>;
+type OpenHandler = (req: FastifyRequest, reply: FastifyReply, deps: WebDeps) => Promise<unknown>;
+
+export type WebMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+/** Paths of accounts lie below /api/accounts/:account_id, those of operators below /api/operator. */
+export type VisitRow = [WebMethod, string, Exclude<Need, 'anyone'>, VisitHandler];
+
+export type WebRoute = { method: WebMethod; path: string } & (
+  | { need: 'anyone'; handler: OpenHandler }
+  | { need: Exclude<Need, 'anyone'>; handler: VisitHandler }
+);
+
+const open: [WebMethod, string, OpenHandler][] = [
+  ['GET', '/api/web', entry.settings],
+  ['POST', '/api/sign-up', entry.signUp],
+  ['POST', '/api/invitation', entry.invitation],
+  ['POST', '/api/email', email.confirm],
+  ...authCalls.map(([method, path]): [WebMethod, string, OpenHandler] => [
+    method,
+    `${authPath}${path}`,
+    entry.auth,
+  ]),
+  ['GET', '/assets/*', pages.asset],
+  ['GET', '/favicon.svg', pages.asset],
+  ...pages.paths.map((path): [WebMethod, string, OpenHandler] => ['GET', path, pages.page]),
+];
+
+const personal: VisitRow[] = [
+  ['GET', '/api/me', 'signed_in', entry.me],
+  ['PATCH', '/api/me', 'signed_in', profile.rename],
+  ['POST', '/api/me/email', 'signed_in', email.ask],
+  ['GET', '/api/me/security', 'signed_in', profile.security],
+  ['DELETE', '/api/me/sessions', 'signed_in', profile.endOtherSessions],
+  ['DELETE', '/api/me/sessions/:session_id', 'signed_in', profile.endSession],
+  ['POST', '/api/me/account', 'signed_in', profile.openAccount],
+  ['POST', '/api/invitation/accept', 'signed_in', entry.accept],
+];
+
+/** Every call of the web pages: the router and the authorisation test read this table. */
+export function webRoutes(): WebRoute[] {
+  return [
+    ...open.map(openRoute),
+    ...rows('', personal),
+    ...rows('/api/accounts/:account_id', cabinetRoutes),
+    ...rows('/api/accounts/:account_id/v1', studioRows()),
+    ...rows('/api/accounts/:account_id', studioOwn),
+    ...rows('/api/operator', operatorRoutes),
+  ];
+}
+
+function openRoute([method, path, handler]: (typeof open)[number]): WebRoute {
+  return { method, path, need: 'anyone', handler };
+}
+
+/** The API itself for the people of an account; what spends is limited as its studio key. */
+function studioRows(): VisitRow[] {
+  const calls = keyedCalls.map(([method, path, , call]): VisitRow => {
+    const looks = method === 'GET' || path === '/estimate';
+    const [right, make] = looks
+      ? (['view', studioLook] as const)
+      : (['build', studioCall] as const);
+    return [method, path, right, (visit, reply, deps) => make(call, visit, reply, deps)];
+  });
+  return [...calls, ['GET', '/files/:file_id', 'view', ownFile]];
+}
+
+/** What the studio asks besides, below /api/accounts/:account_id. */
+const studioOwn: VisitRow[] = [
+  ['GET', '/studio/allowance', 'view', allowance],
+  ['GET', '/studio/models', 'view', models],
+  ['POST', '/studio/chat-price', 'view', chatPrice],
+];
+
+function rows(prefix: string, table: readonly VisitRow[]): WebRoute[] {
+  return table.map(([method, path, need, handler]) => {
+    return { method, path: `${prefix}${path}`, need, handler };
+  });
+}

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import type { Logger } from 'pino';
+import * as twoFactors from '../../db/two-factors.ts';
+import type { Database } from '../../lib/sql.ts';
+
+/** What is kept sealed with the signing secret, and how it outlives a new one. */
+
+export interface SealKey {
+  /** Stands before what is sealed with it. */
+  version: number;
+  value: string;
+}
+
+/** Newest first; a secret has the same number wherever it stands. */
+export function sealKeys(secrets: readonly Buffer[]): [SealKey, ...SealKey[]] {
+  return secrets.map((secret) => ({
+    version: createHash('sha256').update(secret).digest().readUInt32BE() >>> 1,
+    value: secret.toString('base64url'),
+  })) as [SealKey, ...SealKey[]];
+}
+
+/**
+ * Seals with the newest secret what an older one has sealed: the older one is honoured for a day,
+ * and authenticator apps are used for years.
+ */
+export async function reseal(db: Database, log: Logger, secrets: SealKey[]): Promise<void> {
+  const [newest] = secrets;
+  const rows = await twoFactors.sealedOtherwise(db, `$ba$${newest!.version}$`);
+  if (rows.length === 0) return;
+  const { symmetricDecrypt, symmetricEncrypt } = await import('better-auth/crypto');
+  const keys = new Map(secrets.map(({ version, value }) => [version, value]));
+  const key = { keys, currentVersion: newest!.version };
+  const anew = async (data: string) =>
+    symmetricEncrypt({ key, data: await symmetricDecrypt({ key, data }) });
+  let lost = 0;
+  for (const row of rows) {
+    try {
+      const [secret, backup_codes] = [await anew(row.secret), await anew(row.backup_codes)];
+      await twoFactors.replace(db, row, { id: row.id, secret, backup_codes });
+    } catch {
+      lost++;
+    }
+  }
+  if (lost > 0) log.error({ lost }, 'authenticator apps are sealed with a secret that is gone');
+}

@@ -1,0 +1,110 @@
+import type { FastifyReply } from 'fastify';
+import { catalogEntry } from '../../core/catalog/catalog-entry.ts';
+import { ApiError } from '../../core/errors.ts';
+import { parseFileId } from '../../core/request/id.ts';
+import * as accounts from '../../db/accounts.ts';
+import * as keys from '../../db/keys.ts';
+import { studioKey, type Bounds } from '../../operations/key.ts';
+import { setRateHeaders, tooManyCalls } from '../auth.ts';
+import { quoteCall } from '../api/chat.ts';
+import type { HttpDeps, Keyed, KeyedHandler } from '../deps.ts';
+import { sendFile } from '../api/files.ts';
+import { throttle } from './throttle.ts';
+import type { Visit, WebDeps } from './visit.ts';
+
+/** What the people of an account may give a key without asking the operator. */
+export function keyBounds({ settings }: Pick<HttpDeps, 'settings'>): Bounds {
+  return { rpm: settings.rpm, open_jobs: settings.openJobs };
+}
+
+type Call = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<unknown>;
+
+/**
+ * A call of the API by somebody who is signed in: it spends as the account's studio key. In a
+ * suspended account people still look.
+ */
+export async function studioCall(
+  call: Call,
+  visit: Visit,
+  reply: FastifyReply,
+  deps: WebDeps,
+): Promise<unknown> {
+  const hash = await studioKey(deps.db, visit.account_id, keyBounds(deps));
+  const caller = await deps.operations.authenticate(hash);
+  // A studio key never lapses.
+  if (!caller || 'lapsed' in caller || !caller.active) throw suspended();
+  setRateHeaders(reply, caller.rate);
+  if (!caller.rate.granted) throw tooManyCalls(caller.rate);
+  return call(keyed(visit, caller), reply, deps);
+}
+
+/**
+ * The same where nothing is spent. Each person has a minute of their own for it: who only looks
+ * must not use up the calls of those who spend.
+ */
+export async function studioLook(
+  call: Call,
+  visit: Visit,
+  reply: FastifyReply,
+  deps: WebDeps,
+): Promise<unknown> {
+  const { db, settings } = deps;
+  const { person_id } = visit.session;
+  await throttle(deps, 'studio-look', person_id, { max: settings.rpm, seconds: 60 });
+  let caller = await keys.studioSpender(db, visit.account_id);
+  if (!caller) {
+    await studioKey(db, visit.account_id, keyBounds(deps));
+    caller = await keys.studioSpender(db, visit.account_id);
+  }
+  // In a suspended account people may look.
+  return call(keyed(visit, caller!), reply, deps);
+}
+
+function keyed(visit: Visit, caller: keys.Spender): Keyed {
+  return Object.assign(visit, { caller }) as unknown as Keyed;
+}
+
+function suspended(): ApiError {
+  return new ApiError('forbidden', { message: 'This account is suspended. Ask the operator.' });
+}
+
+/** GET /studio/allowance: all that decides whether the next request can be paid. */
+export async function allowance(
+  visit: Visit,
+  _reply: FastifyReply,
+  { db, settings }: WebDeps,
+): Promise<unknown> {
+  const account = (await accounts.find(db, visit.account_id))!;
+  const key = await keys.studioSpending(db, visit.account_id);
+  return {
+    available_usd_micro: String(account.available_usd_micro),
+    reserved_usd_micro: String(account.reserved_usd_micro),
+    limit_usd_micro: key?.monthly_limit_usd_micro?.toString() ?? null,
+    spent_usd_micro: String(key?.spent_usd_micro ?? 0n),
+    resets_at: key?.resets_at ?? null,
+    open_jobs: key?.open_requests ?? 0,
+    open_jobs_limit: key?.open_jobs ?? settings.openJobs,
+    upload_max_bytes: settings.uploadMaxBytes,
+  };
+}
+
+/** GET /studio/models: the catalog at the prices that this account pays. */
+export async function models(
+  visit: Visit,
+  _reply: FastifyReply,
+  { db, catalog }: WebDeps,
+): Promise<unknown> {
+  const { price_ppm } = (await accounts.find(db, visit.account_id))!;
+  return { data: [...catalog().models.values()].map((model) => catalogEntry(model, price_ppm)) };
+}
+
+/** POST /studio/chat-price: takes the body of a chat call and tells the most that it can cost. */
+export function chatPrice(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
+  return studioLook(quoteCall, visit, reply, deps);
+}
+
+/** GET /v1/files/:file_id: an upload of the account, to be looked at in the page. */
+export function ownFile(visit: Visit, reply: FastifyReply, deps: WebDeps): Promise<unknown> {
+  const { file_id } = visit.params as { file_id: string };
+  return sendFile(visit, reply, parseFileId(file_id), visit.account_id, deps);
+}

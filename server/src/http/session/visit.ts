@@ -1,0 +1,166 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Readable } from 'node:stream';
+import { ApiError } from '../../core/errors.ts';
+import { may, type Right, type Role } from '../../core/account/role.ts';
+import * as people from '../../db/people.ts';
+import type { Hints } from '../../db/hints.ts';
+import type { Fetch } from '../../lib/fetch.ts';
+import { isUuid } from '../../lib/id.ts';
+import { parseJson } from '../../lib/json.ts';
+import type { Letter } from '../../lib/mail.ts';
+import { collect, reading } from '../body.ts';
+import type { Ending } from '../../core/request/request.ts';
+import type { CatalogStore } from '../../storage/catalog.ts';
+import type { Upstreams } from '../../upstreams/index.ts';
+import type { Thumbnails } from '../../storage/thumbnail.ts';
+import type { HttpDeps } from '../deps.ts';
+import { addressHeader } from './auth-library.ts';
+import type { Auth, Session } from './auth.ts';
+
+/** A call of the web pages: who makes it, and with what right. */
+export interface Visit extends FastifyRequest {
+  session: Session;
+  /** The account that the path names; of calls outside an account, empty. */
+  account_id: string;
+  role: Role;
+  /** Of calls inside an account. */
+  viewer?: people.PersonViewer;
+  /** Moves the call's place into the share of this person. */
+  belongsTo: (owner: string) => void;
+  /** From now on it only waits: it makes room for a call that works. */
+  rest: () => void;
+}
+
+/** What the routes of the web pages are given. */
+export interface WebDeps extends HttpDeps {
+  auth: Auth;
+  web: WebSettings;
+  /** To where callers want to be notified. */
+  webhooks: Fetch;
+  /** To upstreams. */
+  trusted: Fetch;
+  /** What the catalog files say, and what is wrong with them. */
+  files: Pick<CatalogStore, 'contents' | 'problems' | 'warnings' | 'current'>;
+  /** How upstreams are set up. */
+  connected: Pick<Upstreams, 'about' | 'usable'>;
+  hints: Pick<Hints, 'changed' | 'work'>;
+  /** For the log and the figures. */
+  happenings: { ended(ending: Ending): void };
+  thumbnails: Thumbnails;
+}
+
+export interface WebSettings {
+  /** Where the pages are, without a path. */
+  origin: () => string;
+  signUp: 'open' | 'invite' | 'closed';
+  hasMail: boolean;
+  /** What stands on the button of the identity provider; null: there is none. */
+  oidcName: string | null;
+  /** How to pay, in the operator's words; null: nothing is said. */
+  topUpText: string | null;
+  sendMail: ((letter: Letter) => Promise<void>) | null;
+  /** The same for who does not wait; a failure is logged. */
+  post: ((letter: Letter) => void) | null;
+}
+
+const bodyMaxBytes = 64 * 1024;
+const shape = { depth: 16, values: 10_000 };
+
+/** Anyone may make this call, and it is over only once their body has come. */
+export function isStranger(req: FastifyRequest): boolean {
+  return (req.routeOptions.config as { isStranger?: boolean } | undefined)?.isStranger === true;
+}
+
+/**
+ * Refuses a change that another site's page could have sent: a browser names the page's origin with
+ * each of them.
+ */
+export function demandOwnOrigin(req: FastifyRequest, { web }: WebDeps): void {
+  if (req.method === 'GET' || req.method === 'HEAD') return;
+  if (req.headers.origin === web.origin()) return;
+  throw new ApiError('forbidden', {
+    message:
+      'Calls of the web pages come from the pages themselves: the Origin header is not ours.',
+  });
+}
+
+/** Who is signed in; null: nobody. */
+export function findSession(req: FastifyRequest, auth: Auth): ReturnType<Auth['session']> {
+  return auth.session(fetchHeaders(req));
+}
+
+/** Who is signed in. Throws `unauthorized`. */
+export async function demandSession(
+  req: FastifyRequest,
+  reply: FastifyReply,
+  { auth }: WebDeps,
+): Promise<Session> {
+  const found = await findSession(req, auth);
+  if (found) {
+    if (found.cookies.length > 0) reply.header('set-cookie', found.cookies);
+    return found.session;
+  }
+  throw new ApiError('unauthorized', { message: 'Sign in first.' });
+}
+
+/** Throws `not_found` where they do not belong to the account: there is none for them. */
+export async function demandRight(visit: Visit, right: Right, { db }: WebDeps): Promise<void> {
+  const { account_id } = visit.params as { account_id: string };
+  const found = isUuid(account_id)
+    ? await people.membership(db, visit.session.person_id, account_id)
+    : null;
+  if (!found) throw new ApiError('not_found');
+  if (!may(found.role, right)) {
+    throw new ApiError('forbidden', { message: `Your role, ${found.role}, may not do this.` });
+  }
+  if (found.status !== 'active' && right !== 'view') {
+    throw new ApiError('forbidden', { message: 'This account is suspended. Ask the operator.' });
+  }
+  visit.account_id = account_id;
+  visit.role = found.role;
+  const { session_id, person_id } = visit.session;
+  visit.viewer = { session_id, person_id, account_id };
+}
+
+/** To others the operator's calls do not exist. */
+export async function demandOperator({ session }: Visit, { db }: WebDeps): Promise<void> {
+  if (!(await people.isOperator(db, session.person_id))) throw new ApiError('not_found');
+}
+
+/** The JSON object of a call's body; an empty one where there is none. */
+export async function readForm(
+  req: FastifyRequest,
+  deps: HttpDeps,
+): Promise<Record<string, unknown>> {
+  const bytes = await readBytes(req, deps);
+  if (bytes.length === 0) return {};
+  if (!/^application\/json\s*(;|$)/i.test(req.headers['content-type'] ?? '')) {
+    throw new ApiError('unsupported_media_type', {
+      message: 'Send the body as application/json.',
+      param: 'content-type',
+    });
+  }
+  const value = parseJson(bytes, shape);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw new ApiError('bad_request', { message: 'The body must be a JSON object.' });
+}
+
+function readBytes(req: FastifyRequest, deps: HttpDeps): Promise<Buffer> {
+  if (req.method === 'GET' || req.method === 'HEAD') return Promise.resolve(Buffer.alloc(0));
+  const stream = (req.body as Readable | undefined) ?? req.raw;
+  const { bodyMs, strangerBodyMs } = deps.settings.times;
+  if (isStranger(req)) return collect(stream, strangerBodyMs, bodyMaxBytes);
+  const { person_id } = (req as Visit).session;
+  return reading(person_id, deps, () => collect(stream, bodyMs, bodyMaxBytes));
+}
+
+/** As the sign-in library wants them. */
+export function fetchHeaders(req: FastifyRequest): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(req.headers)) {
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
+  }
+  headers.set(addressHeader, req.ip);
+  return headers;
+}
