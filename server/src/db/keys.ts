@@ -1,4 +1,4 @@
-import { rawSql, sql, type Connection } from '../lib/sql.ts';
+import { rawSql, rowsOf, sql, type Connection } from '../lib/sql.ts';
 import type { Ceilings } from './key-ceilings.ts';
 
 /**
@@ -174,17 +174,19 @@ function callerOf(row: AuthRow, rate: Rate): Caller {
 }
 
 function countCalls(db: Connection, shown: Shown[], quotas: Quotas): Promise<AuthRow[]> {
-  const hashes = shown.map(({ hash }) => hash);
-  const counts = shown.map(({ members }) => members.length);
-  const previous = shown.map((each) => each.previous);
+  const rows = shown.map(({ hash, members, previous }, n) => ({
+    n,
+    hash,
+    asked: members.length,
+    previous,
+  }));
   return db.run<AuthRow>(sql`
     with known as (
-      select c.n::int - 1 as n, c.asked, c.previous, k.id as key_id, k.account_id,
+      select c.n, c.asked, c.previous, k.id as key_id, k.account_id,
         a.status = 'active' as active, a.price_ppm, k.models,
         k.monthly_limit_usd_micro, k.open_jobs, u.open_requests, coalesce(k.rpm,
           ${quotas.key}::int) as quota
-      from unnest(${hashes}::bytea[], ${counts}::int[], ${previous}::boolean[])
-        with ordinality as c (hash, asked, previous, n)
+      from ${rowsOf(rows, { n: 'int', hash: 'bytea', asked: 'int', previous: 'bool' })} as c
       join keys k on k.hash = c.hash and k.revoked_at is null
         and (k.expires_at is null or k.expires_at > now())
       join accounts a on a.id = k.account_id

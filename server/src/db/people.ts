@@ -1,5 +1,5 @@
 import type { Role } from '../core/account/role.ts';
-import { sql, type Connection } from '../lib/sql.ts';
+import { rowsOf, sql, type Connection } from '../lib/sql.ts';
 
 /** Who signs in, and to which accounts they belong. */
 
@@ -275,13 +275,17 @@ export interface PersonViewer {
 
 /** For each, whether they are still signed in and still belong to the account. */
 export async function areStillThere(db: Connection, viewers: PersonViewer[]): Promise<boolean[]> {
-  const rows = await db.run<{ n: bigint }>(sql`
-    select d.n from unnest(${viewers.map((v) => v.session_id)}::uuid[],
-      ${viewers.map((v) => v.person_id)}::uuid[], ${viewers.map((v) => v.account_id)}::uuid[])
-      with ordinality as d (session_id, person_id, account_id, n)
+  const numbered = viewers.map((viewer, n) => ({ ...viewer, n }));
+  const rows = await db.run<{ n: number }>(sql`
+    select d.n from ${rowsOf(numbered, {
+      n: 'int',
+      session_id: 'uuid',
+      person_id: 'uuid',
+      account_id: 'uuid',
+    })} as d
     join sessions s on s.id = d.session_id and s.person_id = d.person_id and s.expires_at > now()
     join members m on m.person_id = d.person_id and m.account_id = d.account_id`);
-  const there = new Set(rows.map(({ n }) => Number(n) - 1));
+  const there = new Set(rows.map(({ n }) => n));
   return viewers.map((_, i) => there.has(i));
 }
 

@@ -1,6 +1,6 @@
 import { modelPause, upstreamPause, withReply, type BusyReply } from '../core/request/busy.ts';
 import { storableText } from '../lib/json.ts';
-import { sql, type Connection, type Database, type Transaction } from '../lib/sql.ts';
+import { rowsOf, sql, type Connection, type Database, type Transaction } from '../lib/sql.ts';
 
 /**
  * Claims: which requests a worker takes next. Taking one pushes its alarm forward, which is the
@@ -179,8 +179,7 @@ export function renewMany(
 ): Promise<{ id: string }[]> {
   return db.run<{ id: string }>(sql`
     update requests r set wake_at = now() + ${leaseSeconds} * interval '1 s'
-    from unnest(${claims.map((c) => c.id)}::uuid[], ${claims.map((c) => c.attempt)}::int[])
-      as d (id, attempt)
+    from ${rowsOf(claims, { id: 'uuid', attempt: 'int' })} as d
     where r.id = d.id and r.attempt = d.attempt and r.leased and r.wake_at > now()
     returning r.id`);
 }
@@ -266,8 +265,7 @@ export async function putOff(db: Connection, claims: Claim[], seconds: number): 
   await db.run(sql`
     update requests r set leased = false,
       wake_at = now() + ${seconds} * (0.5 + random()) * interval '1 s'
-    from unnest(${claims.map((c) => c.id)}::uuid[], ${claims.map((c) => c.attempt)}::int[])
-      as d (id, attempt)
+    from ${rowsOf(claims, { id: 'uuid', attempt: 'int' })} as d
     where r.id = d.id and r.attempt = d.attempt`);
 }
 
@@ -412,6 +410,7 @@ export interface NamedKey {
 
 /** In the order that is given. */
 export function keyStates(db: Connection, keys: readonly NamedKey[]): Promise<KeyState[]> {
+  const numbered = keys.map((key, n) => ({ ...key, n }));
   return db.run<KeyState>(sql`
     with running as (
       select upstream, key, count(*)::int as jobs from (
@@ -426,8 +425,7 @@ export function keyStates(db: Connection, keys: readonly NamedKey[]): Promise<Ke
       greatest(0, coalesce(extract(epoch from u.paused_until - now()), 0))::float8
         as resting_seconds,
       coalesce(u.failures, 0) as failures, u.last_error, u.last_error_at, u.last_why
-    from unnest(${keys.map((k) => k.upstream)}::text[], ${keys.map((k) => k.key)}::text[],
-      ${keys.map((k) => k.name)}::text[]) with ordinality as k (upstream, key, name, n)
+    from ${rowsOf(numbered, { upstream: 'text', key: 'text', name: 'text', n: 'int' })} as k
     left join upstreams u on u.name = k.name and u.model = ''
     left join running j on j.upstream = k.upstream and j.key = k.key
     order by k.n`);
@@ -535,14 +533,16 @@ async function writeFailure(
   failure: Failure,
   changes: Change[],
 ): Promise<Noted> {
-  const { threshold, model_threshold } = failure;
+  const changed = changes.map(({ model, pause, busy }) => ({
+    model,
+    pause,
+    threshold: model === '' ? failure.threshold : failure.model_threshold,
+    busy: busy === null ? null : JSON.stringify(busy),
+  }));
   const rows = await db.run<Noted>(sql`
     with d as (
       select *, now() - ${failureCountsSeconds} * interval '1 s' as since
-      from unnest(${changes.map((c) => c.model)}::text[], ${changes.map((c) => c.pause)}::float8[],
-        ${changes.map((c) => (c.model === '' ? threshold : model_threshold))}::int[],
-        ${changes.map((c) => (c.busy === null ? null : JSON.stringify(c.busy)))}::text[])
-        as d (model, pause, threshold, busy)
+      from ${rowsOf(changed, { model: 'text', pause: 'float8', threshold: 'int', busy: 'json' })} d
     ), before as (
       select model, paused_until > now() as rested from upstreams where name = ${upstream}
     ), noted as (
@@ -550,7 +550,7 @@ async function writeFailure(
         (name, model, failures, failed_at, failed_account, last_error, last_error_at, last_why,
           busy, paused_until)
       select ${upstream}, model, 1, now(), ${failure.account_id}::uuid,
-        ${storableText(failure.message.slice(0, 2000))}, now(), ${failure.why}::text, busy::json,
+        ${storableText(failure.message.slice(0, 2000))}, now(), ${failure.why}::text, busy,
         case when ${failure.pauses_at_once} then now() + nullif(pause, 0) * interval '1 s' end
       from d order by model
       on conflict (name, model) do update set

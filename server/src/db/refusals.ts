@@ -1,5 +1,4 @@
-import { arrayLiteral } from '../lib/sql-array.ts';
-import { sql, type Connection } from '../lib/sql.ts';
+import { rowsOf, sql, type Connection } from '../lib/sql.ts';
 
 /** How many calls of a key got an error code. */
 export interface RefusedCalls {
@@ -17,10 +16,7 @@ export async function add(db: Connection, counts: RefusedCalls[]): Promise<void>
   await db.run(sql`
     insert into refusals as r (account_id, key_id, began_at, code, calls)
     select account_id, key_id, date_bin(${stretch}::interval, now(), 'epoch'), code, calls
-    from unnest(${counts.map((each) => each.account_id)}::uuid[],
-      ${counts.map((each) => each.key_id)}::uuid[],
-      ${arrayLiteral(counts.map((each) => each.code))}::text[],
-      ${counts.map((each) => each.calls)}::bigint[]) as t (account_id, key_id, code, calls)
+    from ${rowsOf(counts, { account_id: 'uuid', key_id: 'uuid', code: 'text', calls: 'bigint' })} d
     order by account_id, key_id, code
     on conflict (account_id, key_id, began_at, code)
       do update set calls = r.calls + excluded.calls`);

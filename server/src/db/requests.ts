@@ -3,8 +3,7 @@ import type { QuoteJson } from '../core/price/quote-json.ts';
 import type { AttemptOutcome, Move, Output, Route, Status } from '../core/request/request.ts';
 import { leastIdAt, newId } from '../lib/id.ts';
 import { storableJson, storableText } from '../lib/json.ts';
-import { jsonTexts } from '../lib/sql-array.ts';
-import { rawSql, sql, type Connection, type Transaction } from '../lib/sql.ts';
+import { rawSql, rowsOf, sql, type Connection, type Transaction } from '../lib/sql.ts';
 
 /** What a cancelled request may keep of its input. */
 const cancelledInputMaxBytes = 16 * 1024;
@@ -58,35 +57,40 @@ export interface NewRequest {
 
 /** Inserts queued requests and running chat calls. */
 export function insertMany(tx: Transaction, rows: NewRequest[]): void {
-  const column = <K extends keyof NewRequest>(name: K) => rows.map((row) => row[name]);
   tx.send(sql`
     with d as materialized (
-      select * from unnest(${column('id')}::uuid[], ${column('account_id')}::uuid[],
-        ${column('key_id')}::uuid[], ${column('model_id')}::text[], ${column('kind')}::text[],
-        ${column('upstream')}::text[], ${column('quoted_usd_micro')}::bigint[],
-        ${column('webhook_url')}::text[], ${column('call_seconds')}::float8[],
-        ${column('idempotency_key')}::text[], ${column('fingerprint')}::bytea[],
-        string_to_array(${jsonTexts(column('input'))}, chr(30)),
-        string_to_array(${jsonTexts(column('quote'))}, chr(30)), ${column('queue_position')}::int[],
-        ${column('upstream_model')}::text[])
-        as d (id, account_id, key_id, model_id, kind, upstream, quoted, webhook_url, seconds,
-          idempotency_key, fingerprint, input, quote, position, upstream_model)
+      select * from ${rowsOf(rows, {
+        id: 'uuid',
+        account_id: 'uuid',
+        key_id: 'uuid',
+        model_id: 'text',
+        kind: 'text',
+        upstream: 'text',
+        upstream_model: 'text',
+        quoted_usd_micro: 'bigint',
+        webhook_url: 'text',
+        call_seconds: 'float8',
+        idempotency_key: 'text',
+        fingerprint: 'bytea',
+        input: 'json',
+        quote: 'json',
+        queue_position: 'int',
+      })} as d
     ), clock as (
       insert into requests (id, account_id, key_id, model_id, kind, upstream, upstream_model,
         quoted_usd_micro, webhook_state, status, attempt, wake_at, started_at, deadline_at)
-      select id, account_id, key_id, model_id, kind, upstream, upstream_model, quoted,
+      select id, account_id, key_id, model_id, kind, upstream, upstream_model, quoted_usd_micro,
         case when webhook_url is not null then 'pending' end,
-        case when seconds is null then 'IN_QUEUE' else 'IN_PROGRESS' end,
-        case when seconds is null then 0 else 1 end,
-        now() + coalesce(seconds, 0) * interval '1 s',
-        case when seconds is not null then now() end,
-        now() + seconds * interval '1 s'
+        case when call_seconds is null then 'IN_QUEUE' else 'IN_PROGRESS' end,
+        case when call_seconds is null then 0 else 1 end,
+        now() + coalesce(call_seconds, 0) * interval '1 s',
+        case when call_seconds is not null then now() end,
+        now() + call_seconds * interval '1 s'
       from d
     )
     insert into request_inputs (request_id, account_id, idempotency_key, fingerprint, input, quote,
       queue_position, webhook_url)
-    select id, account_id, idempotency_key, fingerprint, input::json, quote::json, position,
-      webhook_url
+    select id, account_id, idempotency_key, fingerprint, input, quote, queue_position, webhook_url
     from d`);
 }
 
@@ -113,8 +117,7 @@ export function findEarlier(
       r.quoted_usd_micro,
       i.queue_position,
       i.quote->'unknown_inputs' as unknown_inputs
-    from unnest(${submits.map((s) => s.account_id)}::uuid[],
-      ${submits.map((s) => s.idempotency_key)}::text[]) as d (account_id, idempotency_key)
+    from ${rowsOf(submits, { account_id: 'uuid', idempotency_key: 'text' })} as d
     join request_inputs i on i.account_id = d.account_id and i.idempotency_key = d.idempotency_key
     join requests r on r.id = i.request_id`);
 }
@@ -211,23 +214,27 @@ export interface Ended {
 
 /** Writes the end of locked, open requests. */
 export function endMany(tx: Transaction, rows: Ended[]): void {
-  const column = <K extends keyof Ended>(name: K) => rows.map((row) => row[name]);
   tx.send(sql`
     update requests r set status = d.status, slot = false, leased = false, waits = false,
-      upstream = coalesce(d.upstream, r.upstream), charged_usd_micro = d.charged,
+      upstream = coalesce(d.upstream, r.upstream), charged_usd_micro = d.charged_usd_micro,
       error_code = d.error_code,
-      completed_at = now(), expires_at = now() + d.ttl * interval '1 s',
+      completed_at = now(), expires_at = now() + d.ttl_seconds * interval '1 s',
       wake_at = case when r.webhook_state = 'pending' then now()
-        else now() + d.ttl * interval '1 s' end
-    from unnest(${column('id')}::uuid[], ${column('status')}::text[],
-      ${column('charged_usd_micro')}::bigint[],
-      ${column('error_code')}::text[], ${column('ttl_seconds')}::float8[],
-      ${column('upstream')}::text[])
-      as d (id, status, charged, error_code, ttl, upstream)
+        else now() + d.ttl_seconds * interval '1 s' end
+    from ${rowsOf(rows, {
+      id: 'uuid',
+      status: 'text',
+      charged_usd_micro: 'bigint',
+      error_code: 'text',
+      ttl_seconds: 'float8',
+      upstream: 'text',
+    })} as d
     where r.id = d.id`);
   const results = rows.filter((row) => row.status !== 'CANCELLED');
   if (results.length > 0) insertResults(tx, results);
-  const outputs = rows.flatMap((row) => row.outputs.map((output) => ({ row, output })));
+  const outputs = rows.flatMap(({ id: request_id, account_id, outputs: made }) =>
+    made.map((output) => ({ request_id, account_id, ...output })),
+  );
   if (outputs.length > 0) insertOutputs(tx, outputs);
   const freed = rows.filter((row) => row.frees_key).map((row) => row.id);
   if (freed.length > 0) freeKeys(tx, freed);
@@ -253,31 +260,43 @@ function insertResults(tx: Transaction, rows: Ended[]): void {
   tx.send(sql`
     insert into request_results (request_id, account_id, output, error_message, error_cause,
       quantity, cost_usd_micro, loss_usd_micro, doubt_upstream)
-    select id, account_id, output::json, message, cause, quantity, cost,
-      case when status = 'COMPLETED' and cost > charged then cost - charged end,
-      case when error_code in ('outcome_unknown', 'timeout') and cost is null
+    select id, account_id, output, error_message, error_cause, quantity, cost_usd_micro,
+      case when status = 'COMPLETED' and cost_usd_micro > charged_usd_micro
+        then cost_usd_micro - charged_usd_micro end,
+      case when error_code in ('outcome_unknown', 'timeout') and cost_usd_micro is null
         then (select r.upstream from requests r where r.id = d.id) end
-    from unnest(${rows.map((r) => r.id)}::uuid[], ${rows.map((r) => r.account_id)}::uuid[],
-      ${rows.map((r) => r.output)}::text[], ${rows.map((r) => r.error_message)}::text[],
-      ${rows.map((r) => r.error_cause)}::text[], ${rows.map((r) => r.quantity)}::float8[],
-      ${rows.map((r) => r.cost_usd_micro)}::bigint[], ${rows.map((r) => r.error_code)}::text[],
-      ${rows.map((r) => r.status)}::text[], ${rows.map((r) => r.charged_usd_micro)}::bigint[])
-      as d (id, account_id, output, message, cause, quantity, cost, error_code, status, charged)`);
+    from ${rowsOf(rows, {
+      id: 'uuid',
+      account_id: 'uuid',
+      output: 'json',
+      error_message: 'text',
+      error_cause: 'text',
+      quantity: 'float8',
+      cost_usd_micro: 'bigint',
+      error_code: 'text',
+      status: 'text',
+      charged_usd_micro: 'bigint',
+    })} as d`);
 }
 
-function insertOutputs(tx: Transaction, rows: { row: Ended; output: Output }[]): void {
-  const column = <K extends keyof Output>(name: K) => rows.map(({ output }) => output[name]);
+function insertOutputs(tx: Transaction, rows: (OutputRow & { account_id: string })[]): void {
   tx.send(sql`
     insert into outputs (request_id, account_id, index, field, storage_key, content_type, size,
-      sha256, width, height,
-      duration_seconds, file_name)
-    select * from unnest(${rows.map(({ row }) => row.id)}::uuid[],
-      ${rows.map(({ row }) => row.account_id)}::uuid[],
-      ${column('index')}::int[], ${column('field')}::text[], ${column('storage_key')}::text[],
-      ${column('content_type')}::text[], ${column('size')}::bigint[], ${column('sha256')}::text[],
-      ${column('width')}::int[], ${column('height')}::int[],
-        ${column('duration_seconds')}::float8[],
-      ${column('file_name')}::text[])`);
+      sha256, width, height, duration_seconds, file_name)
+    select * from ${rowsOf(rows, {
+      request_id: 'uuid',
+      account_id: 'uuid',
+      index: 'int',
+      field: 'text',
+      storage_key: 'text',
+      content_type: 'text',
+      size: 'bigint',
+      sha256: 'text',
+      width: 'int',
+      height: 'int',
+      duration_seconds: 'float8',
+      file_name: 'text',
+    })} as d`);
 }
 
 type To<Name extends Move['to']> = { id: string; attempt: number } & Extract<Move, { to: Name }>;
@@ -293,15 +312,19 @@ export function beginMany(db: Connection, moves: To<'begin'>[], isRepeat = false
       update requests r set status = 'IN_PROGRESS', upstream = d.upstream,
         upstream_model = d.model, slot = true, waits = false,
         started_at = coalesce(r.started_at, now()),
-        deadline_at = coalesce(r.deadline_at, now() + d.deadline * interval '1 s'),
-        wake_at = now() + d.lease * interval '1 s'
-      from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[],
-        ${moves.map((m) => m.upstream)}::text[], ${moves.map((m) => m.class)}::text[],
-        ${moves.map((m) => m.request_hash)}::bytea[],
-          ${moves.map((m) => m.deadline_seconds)}::float8[],
-        ${moves.map((m) => m.lease_seconds)}::float8[], ${moves.map((m) => m.model)}::text[],
-        ${moves.map((m) => m.key ?? null)}::text[])
-        as d (id, attempt, upstream, class, request_hash, deadline, lease, model, key)
+        deadline_at = coalesce(r.deadline_at, now() + d.deadline_seconds * interval '1 s'),
+        wake_at = now() + d.lease_seconds * interval '1 s'
+      from ${rowsOf(moves, {
+        id: 'uuid',
+        attempt: 'int',
+        upstream: 'text',
+        class: 'text',
+        request_hash: 'bytea',
+        deadline_seconds: 'float8',
+        lease_seconds: 'float8',
+        model: 'text',
+        key: 'text',
+      })} as d
       where r.id = d.id and r.attempt = d.attempt and r.status in ('IN_QUEUE', 'IN_PROGRESS')
       returning r.id, d.attempt, d.upstream, d.model, d.class, d.request_hash, d.key
     )
@@ -318,18 +341,25 @@ export function acceptMany(
   moves: To<'accepted'>[],
   isRepeat = false,
 ): Promise<Ids> {
+  const rows = moves.map((move) => ({
+    ...move,
+    handle: JSON.stringify(move.handle),
+    held: move.held ?? false,
+  }));
   return db.run<{ id: string }>(sql`
     with d as (
-      select * from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[],
-        ${moves.map((m) => m.started_in)}::int[],
-          ${moves.map((m) => JSON.stringify(m.handle))}::text[],
-        ${moves.map((m) => m.wake_seconds)}::float8[],
-        ${moves.map((m) => m.held ?? false)}::bool[])
-        as d (id, attempt, started_in, handle, wake, held)
+      select * from ${rowsOf(rows, {
+        id: 'uuid',
+        attempt: 'int',
+        started_in: 'int',
+        handle: 'json',
+        wake_seconds: 'float8',
+        held: 'bool',
+      })} as d
     ), kept as (
       -- A handle is worth keeping even from a claim that was overtaken: it names a job that is paid
       -- for.
-      update attempts a set handle = coalesce(a.handle, d.handle::json), outcome = 'accepted',
+      update attempts a set handle = coalesce(a.handle, d.handle), outcome = 'accepted',
         answered_at = coalesce(a.answered_at, now()), called_back = false
       from d where a.request_id = d.id and a.attempt = d.started_in
       returning a.request_id as id, (select b.called_back from attempts b
@@ -337,8 +367,9 @@ export function acceptMany(
     )
     update requests r set leased = false, slot = r.slot and not d.held,
       deadline_at = case when d.held
-        then greatest(r.deadline_at, now() + d.wake * interval '1 s') else r.deadline_at end,
-      wake_at = now() + case when k.called_back and not d.held then 0 else d.wake end
+        then greatest(r.deadline_at, now() + d.wake_seconds * interval '1 s')
+        else r.deadline_at end,
+      wake_at = now() + case when k.called_back and not d.held then 0 else d.wake_seconds end
         * interval '1 s'
     from d left join kept k using (id) where r.id = d.id and r.attempt = d.attempt
       and r.status = 'IN_PROGRESS' and (r.leased or not ${isRepeat}) returning r.id`);
@@ -359,19 +390,22 @@ export interface CalledBack {
  * those that are due now.
  */
 export function calledBackMany(db: Connection, calls: CalledBack[]): Promise<Ids> {
+  const rows = calls.map(({ request_id, attempt, handle }) => ({
+    request_id,
+    attempt,
+    handle: handle === null ? null : storableJson(handle),
+  }));
   return db.run<{ id: string }>(sql`
     with d as (
-      select distinct on (id, attempt) * from unnest(${calls.map((c) => c.request_id)}::uuid[],
-        ${calls.map((c) => c.attempt)}::int[],
-        ${calls.map((c) => (c.handle === null ? null : storableJson(c.handle)))}::text[])
-        as d (id, attempt, handle)
+      select distinct on (request_id, attempt) *
+      from ${rowsOf(rows, { request_id: 'uuid', attempt: 'int', handle: 'json' })} as d
     ), told as (
       update attempts a set called_back = r.leased and a.left_at is null,
         outcome = case when a.handle is null and a.left_at is null and d.handle is not null
           then 'accepted' else a.outcome end,
-        handle = coalesce(a.handle, d.handle::json)
-      from d join requests r on r.id = d.id
-      where a.request_id = d.id and a.attempt = d.attempt and r.status = 'IN_PROGRESS'
+        handle = coalesce(a.handle, d.handle)
+      from d join requests r on r.id = d.request_id
+      where a.request_id = d.request_id and a.attempt = d.attempt and r.status = 'IN_PROGRESS'
       returning a.request_id, a.left_at
     )
     update requests r set wake_at = now() from told
@@ -381,26 +415,39 @@ export function calledBackMany(db: Connection, calls: CalledBack[]): Promise<Ids
 }
 
 export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false): Promise<Ids> {
+  const rows = moves.map((move) => ({
+    ...move,
+    message: storableMessage(move.message),
+    progress: move.progress === null ? null : storableJson(move.progress),
+    missing: move.missing ?? false,
+    next_upstream: move.next?.upstream,
+    next_model: move.next?.model,
+    frees_place: move.frees_place ?? false,
+    waits: move.waits ?? false,
+    is_left: move.left ?? false,
+  }));
   return db.run<{ id: string }>(sql`
     with d as (
-      select * from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[],
-        ${moves.map((m) => m.wake_seconds)}::float8[], ${moves.map((m) => m.started_in)}::int[],
-        ${moves.map((m) => m.outcome)}::text[],
-          ${moves.map((m) => storableMessage(m.message))}::text[],
-        ${moves.map((m) => (m.progress === null ? null : storableJson(m.progress)))}::text[],
-        ${moves.map((m) => m.missing ?? false)}::bool[],
-        ${moves.map((m) => m.next?.upstream ?? null)}::text[],
-        ${moves.map((m) => m.next?.model ?? null)}::text[],
-        ${moves.map((m) => m.frees_place ?? false)}::bool[],
-        ${moves.map((m) => m.waits ?? false)}::bool[],
-        ${moves.map((m) => m.left ?? false)}::bool[])
-        as d (id, attempt, wake, started_in, outcome, message, progress, missing, next, next_model,
-          frees_place, waits, is_left)
+      select * from ${rowsOf(rows, {
+        id: 'uuid',
+        attempt: 'int',
+        wake_seconds: 'float8',
+        started_in: 'int',
+        outcome: 'text',
+        message: 'text',
+        progress: 'json',
+        missing: 'bool',
+        next_upstream: 'text',
+        next_model: 'text',
+        frees_place: 'bool',
+        waits: 'bool',
+        is_left: 'bool',
+      })} as d
     ), moved as (
-      update requests r set leased = false, upstream = coalesce(d.next, r.upstream),
+      update requests r set leased = false, upstream = coalesce(d.next_upstream, r.upstream),
         upstream_model = coalesce(d.next_model, r.upstream_model),
         slot = r.slot and not d.frees_place, waits = d.waits,
-        wake_at = now() + case when a.called_back then 0 else d.wake end * interval '1 s'
+        wake_at = now() + case when a.called_back then 0 else d.wake_seconds end * interval '1 s'
       from d left join attempts a on a.request_id = d.id and a.attempt = d.started_in
       where r.id = d.id and r.attempt = d.attempt and r.status = 'IN_PROGRESS'
         and (r.leased or not ${isRepeat}) returning r.id
@@ -409,7 +456,7 @@ export function waitMany(db: Connection, moves: To<'wait'>[], isRepeat = false):
         a.message),
         answered_at = coalesce(a.answered_at, case when d.outcome is not null then now() end),
         left_at = case when d.is_left then now() else a.left_at end,
-        progress = coalesce(d.progress::json, a.progress), called_back = false,
+        progress = coalesce(d.progress, a.progress), called_back = false,
         missing = case when d.missing then least(a.missing + 1, 100) else 0 end
       from d join moved using (id)
       where a.request_id = d.id and a.attempt = d.started_in
@@ -424,25 +471,33 @@ export function requeueMany(db: Connection, moves: To<'requeue'>[]): Promise<Ids
   return db.run<{ id: string }>(sql`
     update requests r set wake_at = now(), leased = false,
       slot = r.slot and r.status <> 'IN_QUEUE'
-    from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[]) as d (id,
-      attempt)
+    from ${rowsOf(moves, { id: 'uuid', attempt: 'int' })} as d
     where r.id = d.id and r.attempt = d.attempt and r.wake_at is not null returning r.id`);
 }
 
 export function notifiedMany(db: Connection, moves: To<'notified'>[]): Promise<Ids> {
+  const rows = moves.map((move) => ({
+    ...move,
+    delivery_id: newId(),
+    error: move.error?.slice(0, 500),
+  }));
   return db.run<{ id: string }>(sql`
     with d as (
-      select * from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[],
-        ${moves.map(() => newId())}::uuid[],
-        ${moves.map((m) => m.account_id)}::uuid[], ${moves.map((m) => m.url)}::text[],
-        ${moves.map((m) => m.status)}::int[],
-          ${moves.map((m) => m.error?.slice(0, 500) ?? null)}::text[],
-        ${moves.map((m) => m.duration_ms)}::int[], ${moves.map((m) => m.delivered)}::bool[])
-        as d (id, attempt, delivery_id, account_id, url, status, error, duration, delivered)
+      select * from ${rowsOf(rows, {
+        id: 'uuid',
+        attempt: 'int',
+        delivery_id: 'uuid',
+        account_id: 'uuid',
+        url: 'text',
+        status: 'int',
+        error: 'text',
+        duration_ms: 'int',
+        delivered: 'bool',
+      })} as d
     ), sent as (
       insert into webhook_deliveries (id, request_id, attempt, account_id, url, status, error,
         duration_ms)
-      select delivery_id, id, attempt, account_id, url, status, error, duration from d
+      select delivery_id, id, attempt, account_id, url, status, error, duration_ms from d
       on conflict do nothing
     )
     update requests r set webhook_state = case when d.delivered then 'delivered' else 'failed' end,
@@ -455,8 +510,7 @@ export function notifiedMany(db: Connection, moves: To<'notified'>[]): Promise<I
 export function expiredMany(db: Connection, moves: To<'expired'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     update requests r set expires_at = null, wake_at = null, leased = false
-    from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[]) as d (id,
-      attempt)
+    from ${rowsOf(moves, { id: 'uuid', attempt: 'int' })} as d
     where r.id = d.id and r.attempt = d.attempt returning r.id`);
 }
 
@@ -464,8 +518,7 @@ export function expiredMany(db: Connection, moves: To<'expired'>[]): Promise<Ids
 export function restMany(db: Connection, moves: To<'rest'>[]): Promise<Ids> {
   return db.run<{ id: string }>(sql`
     update requests r set wake_at = r.expires_at, leased = false
-    from unnest(${moves.map((m) => m.id)}::uuid[], ${moves.map((m) => m.attempt)}::int[]) as d (id,
-      attempt)
+    from ${rowsOf(moves, { id: 'uuid', attempt: 'int' })} as d
     where r.id = d.id and r.attempt = d.attempt and r.completed_at is not null returning r.id`);
 }
 
@@ -713,7 +766,10 @@ export interface Claimed {
 const refusedKeySeconds = 60;
 
 /** Loads claims whole, in one statement. */
-export function loadClaimed(db: Connection, ids: string[], attempts: number[]): Promise<Claimed[]> {
+export function loadClaimed(
+  db: Connection,
+  claims: { id: string; attempt: number }[],
+): Promise<Claimed[]> {
   return db.run<Claimed>(sql`
     select r.id, r.account_id, r.key_id, r.model_id, r.kind, r.upstream, r.status, r.attempt,
       r.quoted_usd_micro,
@@ -727,7 +783,7 @@ export function loadClaimed(db: Connection, ids: string[], attempts: number[]): 
       a.key as started_key, a.refused_keys,
       extract(epoch from now() - a.created_at)::float8 as start_age_seconds,
       r.model_id in (select model_id from stopped_models) as stopped
-    from unnest(${ids}::uuid[], ${attempts}::int[]) as d (id, attempt)
+    from ${rowsOf(claims, { id: 'uuid', attempt: 'int' })} as d
     join requests r on r.id = d.id and r.attempt = d.attempt
     join request_inputs i on i.request_id = r.id
     left join lateral (

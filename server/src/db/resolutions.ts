@@ -1,4 +1,4 @@
-import { sql, type Connection, type Transaction } from '../lib/sql.ts';
+import { rowsOf, sql, type Connection, type Transaction } from '../lib/sql.ts';
 import type { OutcomeId } from './revenue.ts';
 
 /**
@@ -129,9 +129,8 @@ export async function ended(db: Connection, filter: UnknownFilter): Promise<Unkn
       s.error_message, r.deadline_at, r.created_at, r.started_at, r.completed_at, a.left_at,
       a.attempt, a.class, a.handle, a.message, a.created_at as attempted_at, n.outcome as resolved,
       n.note, n.by_email, n.created_at as resolved_at
-    from unnest(${ids.map((each) => each.request_id)}::uuid[],
-        ${ids.map((each) => each.attempt)}::int[]) as d (id, attempt)
-    join requests r on r.id = d.id
+    from ${rowsOf(ids, { request_id: 'uuid', attempt: 'int' })} as d
+    join requests r on r.id = d.request_id
     join accounts c on c.id = r.account_id
     left join request_results s on s.request_id = r.id
     left join resolutions n on n.request_id = r.id and n.attempt = d.attempt
@@ -223,7 +222,6 @@ export function insertMany(tx: Transaction, outcomes: OutcomeId[], row: NewResol
       person_id, by_email)
     select r.id, d.attempt, r.account_id, ${row.outcome}::text, ${row.cost_usd_micro}::bigint,
       ${row.note}::text, ${row.person_id}::uuid, ${row.by_email}::text
-    from unnest(${outcomes.map((each) => each.request_id)}::uuid[],
-        ${outcomes.map((each) => each.attempt)}::int[]) as d (id, attempt)
-      join requests r on r.id = d.id`);
+    from ${rowsOf(outcomes, { request_id: 'uuid', attempt: 'int' })} as d
+      join requests r on r.id = d.request_id`);
 }

@@ -1,4 +1,4 @@
-import { rawSql, sql, type Connection, type Transaction } from '../lib/sql.ts';
+import { rawSql, rowsOf, sql, type Connection, type Transaction } from '../lib/sql.ts';
 
 /**
  * What requests brought and what they cost, by the day (UTC) on which they ended. A start that was
@@ -216,16 +216,17 @@ export async function bookCosts(
   await tx.run(sql`select pg_advisory_xact_lock(${rollUpLock})`);
   return tx.run<OutcomeId>(sql`
     with d as materialized (
-      select * from unnest(${outcomes.map((each) => each.request_id)}::uuid[],
-        ${outcomes.map((each) => each.attempt)}::int[]) as d (id, attempt)
+      select * from ${rowsOf(outcomes, { request_id: 'uuid', attempt: 'int' })} as d
     ), ends as (
-      update request_results s set cost_usd_micro = ${cost} from d join requests r on r.id = d.id
-      where d.attempt = 0 and s.request_id = d.id and s.cost_usd_micro is null
+      update request_results s set cost_usd_micro = ${cost} from d
+      join requests r on r.id = d.request_id
+      where d.attempt = 0 and s.request_id = d.request_id and s.cost_usd_micro is null
       returning s.request_id, d.attempt, (s.created_at at time zone 'utc')::date as day, r.kind,
         r.model_id, r.upstream, r.account_id
     ), starts as (
-      update attempts a set cost_usd_micro = ${cost} from d join requests r on r.id = d.id
-      where a.request_id = d.id and a.attempt = d.attempt and a.left_at is not null
+      update attempts a set cost_usd_micro = ${cost} from d
+      join requests r on r.id = d.request_id
+      where a.request_id = d.request_id and a.attempt = d.attempt and a.left_at is not null
         and a.cost_usd_micro is null
       returning a.request_id, d.attempt, (a.left_at at time zone 'utc')::date as day, r.kind,
         r.model_id, a.upstream, r.account_id

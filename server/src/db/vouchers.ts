@@ -1,4 +1,4 @@
-import { sql, type Connection } from '../lib/sql.ts';
+import { rowsOf, sql, type Connection } from '../lib/sql.ts';
 
 /** Codes worth money. What they are redeemed into is the ledger's matter. */
 export interface VoucherRow {
@@ -39,9 +39,7 @@ export async function insertMany(
     insert into vouchers (id, code_hash, last4, amount_usd_micro, note, created_by, expires_at)
     select id, code_hash, last4, ${all.amount_usd_micro}::bigint, ${all.note}::text,
       ${all.created_by}::uuid, ${all.expires_at}::timestamptz
-    from unnest(${vouchers.map(({ id }) => id)}::uuid[],
-      ${vouchers.map(({ code_hash }) => code_hash)}::bytea[],
-      ${vouchers.map(({ last4 }) => last4)}::text[]) as d (id, code_hash, last4)`);
+    from ${rowsOf(vouchers, { id: 'uuid', code_hash: 'bytea', last4: 'text' })} as d`);
 }
 
 /** Newest first, a page at a time: pass the last id of the page before. */

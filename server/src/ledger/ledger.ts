@@ -1,4 +1,4 @@
-import { sql, type Transaction } from '../lib/sql.ts';
+import { rowsOf, sql, type Transaction } from '../lib/sql.ts';
 
 /**
  * The books. Every change of money is a transfer between two accounts; a reservation is a pending
@@ -243,17 +243,24 @@ export async function openBooks(tx: Transaction, accountIds: string[]): Promise<
 export function writeBooks(tx: Transaction, books: Books): void {
   const { balances, transfers } = books.changes();
   if (transfers.length === 0) return;
-  const column = <K extends keyof Transfer>(name: K) => transfers.map((transfer) => transfer[name]);
   tx.send(sql`
     with booked as (
       insert into transfers (id, account_id, seq, kind, debit_account_id, credit_account_id,
         amount_usd_micro, available_after_usd_micro, pending_id, key_id, reference, reason)
-      select * from unnest(${column('id')}::uuid[], ${column('account_id')}::uuid[],
-        ${column('seq')}::bigint[], ${column('kind')}::text[],
-        ${column('debit_account_id')}::uuid[], ${column('credit_account_id')}::uuid[],
-        ${column('amount')}::bigint[], ${column('available_after')}::bigint[],
-        ${column('pending_id')}::uuid[], ${column('key_id')}::uuid[],
-        ${column('reference')}::text[], ${column('reason')}::text[])
+      select * from ${rowsOf(transfers, {
+        id: 'uuid',
+        account_id: 'uuid',
+        seq: 'bigint',
+        kind: 'text',
+        debit_account_id: 'uuid',
+        credit_account_id: 'uuid',
+        amount: 'bigint',
+        available_after: 'bigint',
+        pending_id: 'uuid',
+        key_id: 'uuid',
+        reference: 'text',
+        reason: 'text',
+      })} as d
     )
     update balances b set
       debits_pending = b.debits_pending + d.debits_pending,
@@ -263,14 +270,14 @@ export function writeBooks(tx: Transaction, books: Books): void {
       kept_on = greatest(b.kept_on, (now() at time zone 'utc')::date),
       kept_bytes = d.kept_bytes
         + case when b.kept_on >= (now() at time zone 'utc')::date then b.kept_bytes else 0 end
-    from unnest(${balances.map((b) => b.account_id)}::uuid[],
-      ${balances.map((b) => b.debits_pending)}::bigint[],
-      ${balances.map((b) => b.debits_posted)}::bigint[],
-      ${balances.map((b) => b.credits_posted)}::bigint[],
-      ${balances.map((b) => b.last_seq)}::bigint[],
-      ${balances.map((b) => b.open_requests)}::int[],
-      ${balances.map((b) => b.kept_bytes)}::bigint[])
-      as d (account_id, debits_pending, debits_posted, credits_posted, last_seq, open_requests,
-        kept_bytes)
+    from ${rowsOf(balances, {
+      account_id: 'uuid',
+      debits_pending: 'bigint',
+      debits_posted: 'bigint',
+      credits_posted: 'bigint',
+      last_seq: 'bigint',
+      open_requests: 'int',
+      kept_bytes: 'bigint',
+    })} as d
     where b.account_id = d.account_id`);
 }

@@ -1,7 +1,7 @@
 import type { Unit } from '../core/catalog/catalog.ts';
 import type { Status } from '../core/request/request.ts';
 import { arrayLiteral } from '../lib/sql-array.ts';
-import { rawSql, sql, type Connection, type Statement } from '../lib/sql.ts';
+import { rawSql, rowsOf, sql, type Connection, type Statement } from '../lib/sql.ts';
 import type { TransferKind } from './ledger.ts';
 
 export interface StatementRow {
@@ -292,8 +292,7 @@ export function movedSince(
       array(select coalesce(t.pending_id, t.id) from transfers t
         where t.account_id = b.account_id and t.seq > d.seq
         order by t.seq limit ${limit}::int) as request_ids
-    from unnest(${known.map(({ account_id }) => account_id)}::uuid[],
-      ${known.map(({ seq }) => seq)}::bigint[]) as d (account_id, seq)
+    from ${rowsOf(known, { account_id: 'uuid', seq: 'bigint' })} as d
     join balances b on b.account_id = d.account_id and b.last_seq > d.seq`);
 }
 

@@ -1,4 +1,4 @@
-import { sql, type Transaction } from '../lib/sql.ts';
+import { rowsOf, sql, type Transaction } from '../lib/sql.ts';
 
 /**
  * What keys have spent this month (UTC, the database's clock) and how many of their jobs are open:
@@ -100,11 +100,14 @@ export function writeUsage(tx: Transaction, usage: KeyUsage): void {
   const rows = usage.changes();
   if (rows.length === 0) return;
   tx.send(sql`
-    update key_usage u set month = d.month::date, pending_usd_micro = d.pending,
-      posted_usd_micro = d.posted, open_requests = d.open
-    from unnest(${rows.map((r) => r.key_id)}::uuid[], ${rows.map((r) => r.month)}::text[],
-      ${rows.map((r) => r.pending_usd_micro)}::bigint[],
-        ${rows.map((r) => r.posted_usd_micro)}::bigint[],
-      ${rows.map((r) => r.open_requests)}::int[]) as d (key_id, month, pending, posted, open)
+    update key_usage u set month = d.month::date, pending_usd_micro = d.pending_usd_micro,
+      posted_usd_micro = d.posted_usd_micro, open_requests = d.open_requests
+    from ${rowsOf(rows, {
+      key_id: 'uuid',
+      month: 'text',
+      pending_usd_micro: 'bigint',
+      posted_usd_micro: 'bigint',
+      open_requests: 'int',
+    })} as d
     where u.key_id = d.key_id`);
 }

@@ -1,4 +1,4 @@
-type Item = string | bigint | number | boolean | Buffer | null;
+export type Item = string | bigint | number | boolean | Buffer | null;
 
 /** Needs no quotes between the braces. */
 const plain = /^[\w.:+/-]+$/;
@@ -29,7 +29,10 @@ function quote(text: string): string {
 /** Stands in no JSON text: a control character is written as an escape there. */
 const separator = '\u001e';
 
-/** JSON texts as one, for `string_to_array(…, chr(30))`: nothing in them needs a look. */
-export function jsonTexts(texts: readonly string[]): string {
+/**
+ * JSON texts as one, for `string_to_array(…, chr(30), '')`: without a search for what needs quotes.
+ * A null becomes an empty text.
+ */
+export function jsonTexts(texts: readonly Item[]): string {
   return texts.join(separator);
 }

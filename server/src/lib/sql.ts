@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import pg from 'pg';
-import { arrayLiteral } from './sql-array.ts';
+import { arrayLiteral, jsonTexts, type Item } from './sql-array.ts';
 
 /**
  * PostgreSQL with a tagged template and pipelining. A statement written with `sql` is prepared once
  * a connection under a name derived from its text. bigint columns and bigint[] arrive as `bigint`,
  * timestamps as `Date`.
+ *
+ * Not the library `postgres` of porsager: it sends no statement before BEGIN is answered and no
+ * COMMIT before the last write is, which costs two more round trips a transaction.
  */
 export interface Statement {
   text: string;
@@ -97,18 +100,72 @@ const retryCodes = new Set(['40001', '40P01']);
 const transactionAborted = '25P02';
 const attemptsMax = 5;
 
-const names = new WeakMap<TemplateStringsArray, { text: string; name: string }>();
+/** A piece of SQL; `bind` makes a value a parameter and returns its `$n`. */
+type Fragment = (bind: (value: unknown) => string) => string;
 
-/** Builds a prepared statement; every interpolated value becomes a parameter. */
+interface Named {
+  text: string;
+  name: string;
+}
+
+const templates = new WeakMap<TemplateStringsArray, Named>();
+const texts = new Map<string, Named>();
+
+/**
+ * Builds a prepared statement. An interpolated fragment becomes part of its text, every other value
+ * a parameter.
+ */
 export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
-  let known = names.get(strings);
+  const sent: unknown[] = [];
+  const bind = (value: unknown): string => {
+    if (isFragment(value)) return value(bind);
+    sent.push(Array.isArray(value) ? arrayLiteral(value) : value);
+    return `$${sent.length}`;
+  };
+  const pieces = values.map(bind);
+  let known = templates.get(strings);
   if (!known) {
-    const text = strings.reduce((all, part, i) => (i === 0 ? part : `${all}$${i}${part}`), '');
-    known = { text, name: createHash('sha1').update(text).digest('base64url') };
-    names.set(strings, known);
+    known = named(strings.reduce((before, part, i) => `${before}${pieces[i - 1]}${part}`));
+    // A fragment may bring another text next time.
+    if (!values.some(isFragment)) templates.set(strings, known);
   }
-  const sent = values.map((value) => (Array.isArray(value) ? arrayLiteral(value) : value));
   return { text: known.text, values: sent, name: known.name };
+}
+
+function isFragment(value: unknown): value is Fragment {
+  return typeof value === 'function';
+}
+
+function named(text: string): Named {
+  let known = texts.get(text);
+  if (!known) {
+    known = { text, name: createHash('sha1').update(text).digest('base64url') };
+    texts.set(text, known);
+  }
+  return known;
+}
+
+/** `json` columns are JSON texts here. */
+type ColumnType = 'uuid' | 'text' | 'int' | 'bigint' | 'float8' | 'bool' | 'bytea' | 'json';
+
+/**
+ * Rows as a table to select from, with the named fields as its columns:
+ * `from ${rowsOf(claims, { id: 'uuid', attempt: 'int' })} as d`. A missing field is null.
+ */
+export function rowsOf<Row>(
+  rows: readonly Row[],
+  columns: { [Name in keyof Row]?: Row[Name] extends Item | undefined ? ColumnType : never },
+): Fragment {
+  return (bind) => {
+    const names = Object.keys(columns) as (keyof Row & string)[];
+    const lists = names.map((name) => {
+      const items = rows.map((row) => (row[name] ?? null) as Item);
+      return columns[name] === 'json'
+        ? `string_to_array(${bind(jsonTexts(items))}, chr(30), '')::json[]`
+        : `${bind(items)}::${columns[name]}[]`;
+    });
+    return `(select * from unnest(${lists.join(', ')}) as rows (${names.join(', ')}))`;
+  };
 }
 
 /**

@@ -195,11 +195,7 @@ class ClaimingWorker implements Worker {
     await this.#reroute();
     const claims = await this.#claim(free);
     if (claims.length === 0) return 0;
-    const rows = await loadClaimed(
-      db,
-      claims.map((c) => c.id),
-      claims.map((c) => c.attempt),
-    );
+    const rows = await loadClaimed(db, claims);
     const surplus: Claim[] = [];
     for (const row of rows) {
       const step = stepOf(row);

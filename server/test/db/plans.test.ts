@@ -218,7 +218,7 @@ const asked: Record<string, Ask> = {
     deliveries.list(c, { account_id: sample.account, failed: true, below_id: null, limit: 51 }),
   'notifications about no request that are old': (c) => deliveries.clear(c, 30, 100),
   'notifications of a request': (c) => deliveries.ofRequest(c, sample.request),
-  'load claims': (c) => requests.loadClaimed(c, [sample.request], [1]),
+  'load claims': (c) => requests.loadClaimed(c, [{ id: sample.request, attempt: 1 }]),
   'lock requests': (c) => requests.lockMany(c, [sample.request, uuid]),
   statuses: (c) => requests.findMany(c, [sample.request, uuid]),
   cards: (c) => requests.findCards(c, [sample.request, uuid]),

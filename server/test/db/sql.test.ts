@@ -6,6 +6,7 @@ import {
   isUnavailable,
   openDatabase,
   rawSql,
+  rowsOf,
   sql,
   type Database,
 } from '../../src/lib/sql.ts';
@@ -67,6 +68,29 @@ describe('a value', () => {
       time: new Date('2026-03-01T10:00:00.123Z'),
       json: { a: [1] },
     });
+  });
+
+  test('of a row arrives in its column, whatever the row holds', async () => {
+    const id = '018f0000-0000-7000-8000-000000000000';
+    const rows: {
+      id: string;
+      n: number;
+      text: string | null;
+      json: string | null;
+      late?: bigint;
+    }[] = [
+      { id, n: 1, text: `a "quote", a \\ and {}`, json: JSON.stringify({ a: '"\n\u001e' }) },
+      { id, n: 2, text: null, json: null, late: 2n ** 40n },
+    ];
+    const columns = { id: 'uuid', n: 'int', text: 'text', json: 'json', late: 'bigint' } as const;
+    const found = (some: typeof rows) =>
+      db.run(sql`select * from ${rowsOf(some, columns)} as d where d.n > ${0} order by d.n`);
+    const arrived = rows.map(({ json, late = null, ...row }) => {
+      return { ...row, json: json && JSON.parse(json), late };
+    });
+    assert.deepEqual(await found(rows), arrived);
+    assert.deepEqual(await found(rows.slice(1)), arrived.slice(1));
+    assert.deepEqual(await found([]), []);
   });
 
   test('is never a part of the statement', async () => {

@@ -434,7 +434,7 @@ describe('the handle of a job', () => {
       ]),
       [false],
     );
-    const [loaded] = await requests.loadClaimed(db, [id], [attempt + 1]);
+    const [loaded] = await requests.loadClaimed(db, [{ id, attempt: attempt + 1 }]);
     assert.deepEqual(
       [loaded!.handle, loaded!.outcome, loaded!.started_in],
       [{ job: 7 }, 'accepted', attempt],
@@ -456,7 +456,7 @@ describe('the handle of a job', () => {
       ]);
     await accept({ job: 1 });
     await accept({ job: 2 });
-    assert.deepEqual((await requests.loadClaimed(db, [id], [attempt]))[0]!.handle, { job: 1 });
+    assert.deepEqual((await requests.loadClaimed(db, [{ id, attempt }]))[0]!.handle, { job: 1 });
   });
 });
 

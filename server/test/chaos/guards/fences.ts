@@ -85,8 +85,8 @@ export const fences: Guard[] = [
     file: requests,
     edits: [
       [
-        'set handle = coalesce(a.handle, d.handle::json), outcome',
-        'set handle = d.handle::json, outcome',
+        'set handle = coalesce(a.handle, d.handle), outcome',
+        'set handle = d.handle, outcome',
       ],
     ],
     test: 'test/operations/advance.test.ts',
