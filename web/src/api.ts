@@ -1,3 +1,5 @@
+import type { Calls } from './api-types.ts';
+
 /** Calls to the service: the only place that speaks HTTP. */
 
 /** What the service answers where it does not do what was asked. */
@@ -43,6 +45,66 @@ interface FailureBody {
   message: string;
   param: string | null;
   details: Record<string, unknown>;
+}
+
+/** Routes below a prefix, without it: `GET /vouchers` for `GET /api/operator/vouchers`. */
+type Below<Prefix extends string> = {
+  [
+    R in keyof Calls as R extends `${infer Method} ${Prefix}${infer Path}`
+      ? `${Method} ${Path}`
+      : never
+  ]: Calls[R];
+};
+export type AccountCalls = Below<'/api/accounts/:account_id'>;
+export type OperatorCalls = Below<'/api/operator'>;
+
+/** Names of the `:name` parts of a route. */
+type PathNames<R> = R extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | PathNames<Rest>
+  : R extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
+export type Reply<C, R extends keyof C> = C[R] extends { reply: infer T } ? T : unknown;
+
+type Field<C, Name extends string> =
+  C extends Record<Name, infer T>
+    ? object extends T
+      ? { [N in Name]?: T }
+      : { [N in Name]: T }
+    : object;
+
+/** What a call of this route is given. */
+export type Given<C, R extends keyof C> = Field<C[R], 'query'> &
+  Field<C[R], 'body'> &
+  ([PathNames<R>] extends [never] ? object : { params: Record<PathNames<R>, string> }) & {
+    signal?: AbortSignal;
+  };
+
+/** Calls a route of the table and returns its reply. Throws as `call` does. */
+export type Caller<C> = <R extends keyof C & string>(
+  route: R,
+  ...given: object extends Given<C, R> ? [Given<C, R>?] : [Given<C, R>]
+) => Promise<Reply<C, R>>;
+
+export const api: Caller<Calls> = (route, ...[given]) => callRoute('', route, given);
+
+export const operatorApi: Caller<OperatorCalls> = (route, ...[given]) =>
+  callRoute('/api/operator', route, given);
+
+export function accountApi(account_id: string): Caller<AccountCalls> {
+  return (route, ...[given]) => callRoute(`/api/accounts/${account_id}`, route, given);
+}
+
+function callRoute<T>(
+  prefix: string,
+  route: string,
+  given: CallOptions & { params?: Record<string, string> } = {},
+): Promise<T> {
+  const { params = {}, ...options } = given;
+  const [method, path] = route.split(' ') as [NonNullable<CallOptions['method']>, string];
+  const filled = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name]!));
+  return call<T>(prefix + filled, { method, ...options });
 }
 
 export interface CallOptions {

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { createContext, use, type ReactNode } from 'react';
-import { ApiFailure, call } from './api.ts';
+import { accountApi, ApiFailure, call, type AccountCalls, type Caller } from './api.ts';
 
 /** Who is signed in, and which of their accounts the pages show. */
 
@@ -122,4 +122,9 @@ export function useSignOut(): () => Promise<void> {
 export function useAccountPath(): (path: string) => string {
   const { account_id } = useAccount();
   return (path) => `/api/accounts/${account_id}${path}`;
+}
+
+/** Calls for the account that the pages show. */
+export function useAccountApi(): Caller<AccountCalls> {
+  return accountApi(useAccount().account_id);
 }

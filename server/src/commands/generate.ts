@@ -5,9 +5,11 @@ import { configurationPage } from '../config.ts';
 import type { HttpDeps } from '../http/deps.ts';
 import { schemas } from '../http/docs/index.ts';
 import { clientTypes } from '../http/docs/client-types.ts';
+import { webTypes } from '../http/docs/web-types.ts';
 import { errorsPage } from '../http/docs/errors-page.ts';
 import { openapiDocument } from '../http/openapi.ts';
 import { routes } from '../http/routes.ts';
+import { webRoutes } from '../http/session/routes.ts';
 
 const root = new URL('../../../', import.meta.url);
 
@@ -18,6 +20,7 @@ export function generatedFiles(): Map<string, string> {
   return new Map([
     ['openapi.json', `${JSON.stringify(openapiDocument(table), null, 2)}\n`],
     ['client/src/types.ts', clientTypes(schemas)],
+    ['web/src/api-types.ts', webTypes(webRoutes())],
     ['client/man/fare.1', manPage()],
     // Written by hand above its mark.
     ['docs/fare.md', referencePage(readFileSync(new URL('docs/fare.md', root), 'utf8'))],

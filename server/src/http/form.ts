@@ -60,19 +60,19 @@ export function moment(form: Form, name: string): Date {
   throw bad(name, 'a time in UTC, such as 2027-01-31T00:00:00.000Z');
 }
 
-/** A moment to come. */
-export function futureTime(form: Form, name: string): Date {
-  const time = moment(form, name);
-  if (time.getTime() > Date.now()) return time;
-  throw bad(name, 'a time to come in UTC, such as 2027-01-31T00:00:00.000Z');
-}
-
 /** A parameter of the address; null where it is not there or empty. */
 export function parameter(req: FastifyRequest, name: string, max = 300): string | null {
   const value = (req.query as Form)[name];
   if (value === undefined || value === '') return null;
   if (typeof value === 'string' && value.length <= max && !/\p{Cc}/u.test(value)) return value;
   throw bad(name, `one text of at most ${max} characters`);
+}
+
+/** A time to come; null where none is given. Throws `bad_request`. */
+export function timeToCome(value: string | null | undefined, name: string): Date | null {
+  const time = value ? new Date(value) : null;
+  if (time === null || time.getTime() > Date.now()) return time;
+  throw bad(name, 'a time to come in UTC, such as 2027-01-31T00:00:00.000Z');
 }
 
 /** An id in the path or the address. */
@@ -106,7 +106,7 @@ export function pageOf(
 /** A page of rows, of which one more was read than is shown. */
 export function pageFrom<Row extends { id: string }, Shown>(
   rows: Row[],
-  { limit }: Page,
+  { limit }: { limit: number },
   show: (row: Row) => Shown,
   cursorOf: (row: Row) => string = ({ id }) => id,
 ): { data: Shown[]; next_cursor: string | null } {

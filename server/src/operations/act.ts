@@ -19,8 +19,8 @@ export interface Author {
 export const commandLine: Author = { person_id: null, email: 'command line' };
 
 /** What was done, for who asked and for the log; nothing secret may stand in the latter. */
-export interface Done {
-  answer: unknown;
+export interface Done<Answer = unknown> {
+  answer: Answer;
   /** To which account; null or left out: to none. */
   account_id?: string | null;
   /** To what else: an e-mail address, a voucher. */
@@ -86,12 +86,12 @@ export async function noteTeam(
  * An operator's action and its row in the log, in one transaction. Everything that `work` does with
  * the database it is given belongs to it; after a deadlock it is run again.
  */
-export async function act(
+export async function act<Answer>(
   db: Database,
   by: Author,
   action: string,
-  work: (db: Database) => Promise<Done>,
-): Promise<unknown> {
+  work: (db: Database) => Promise<Done<Answer>>,
+): Promise<Answer> {
   const { answer, after } = await db.tx(async (tx) => {
     const done = await work(within(db, tx));
     if (!done.noted) note(tx, by, { ...done, action });

@@ -11,19 +11,12 @@ import {
 import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import type { Key, KeyCeilings, NewKey } from '../api-types.ts';
 import { Drawer } from '../components/Dialog.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { formatUsd, parseUsd } from '../money.ts';
 import { modelsQuery } from '../studio/models.ts';
-import {
-  useKeyChange,
-  type Ceilings,
-  type Defaults,
-  type Key,
-  type KeyFields,
-  type NewKey,
-} from './key-data.ts';
+import { useKeyChange, type Defaults, type KeyFields } from './key-data.ts';
 
 /** Makes a key, or changes one. */
 export function KeyForm(props: {
@@ -31,7 +24,7 @@ export function KeyForm(props: {
   /** Null: a new one is made. */
   changed: Key | null;
   defaults: Defaults;
-  ceilings: Ceilings;
+  ceilings: KeyCeilings;
   onClose: () => void;
   onMade: (key: NewKey) => void;
 }) {
@@ -67,7 +60,7 @@ interface Typed {
 const spans = ['7', '30', '90', '365'];
 const dayMs = 86_400_000;
 
-function typedOf(key: Key | null, set: Ceilings): Typed {
+function typedOf(key: Key | null, set: KeyCeilings): Typed {
   const limit = key ? key.monthly_limit_usd_micro : set.monthly_ceiling_usd_micro;
   return {
     name: key?.name ?? '',
@@ -83,7 +76,7 @@ function typedOf(key: Key | null, set: Ceilings): Typed {
 function Fields(props: {
   changed: Key | null;
   defaults: Defaults;
-  ceilings: Ceilings;
+  ceilings: KeyCeilings;
   onClose: () => void;
   onMade: (key: NewKey) => void;
 }) {
@@ -91,10 +84,10 @@ function Fields(props: {
   const { changed, ceilings, onClose, onMade } = props;
   const [typed, setTyped] = useState(() => typedOf(changed, ceilings));
   const set = (change: Partial<Typed>) => setTyped((before) => ({ ...before, ...change }));
-  const save = useKeyChange((fields: KeyFields, path) =>
+  const save = useKeyChange((fields: KeyFields, api) =>
     changed
-      ? call<Key>(path(`/keys/${changed.key_id}`), { method: 'PATCH', body: fields })
-      : call<NewKey>(path('/keys'), { body: fields }),
+      ? api('PATCH /keys/:key_id', { params: { key_id: changed.key_id }, body: fields })
+      : api('POST /keys', { body: { ...fields, name: fields.name! } }),
   );
   const limit = typed.limit.trim() === '' ? null : parseUsd(typed.limit);
   const isWrong = typed.limit.trim() !== '' && (limit === null || limit < 0n);
@@ -236,7 +229,7 @@ function Rates({
   changed,
   defaults,
   ceilings,
-}: PartProps & { changed: Key | null; defaults: Defaults; ceilings: Ceilings }) {
+}: PartProps & { changed: Key | null; defaults: Defaults; ceilings: KeyCeilings }) {
   const { t } = useTranslation('keys');
   const ceilingOf = (name: keyof Defaults) => (changed ?? ceilings)[`${name}_ceiling`];
   const mostOf = (name: keyof Defaults) =>

@@ -1,15 +1,15 @@
 import { ActionIcon, Badge, Box, Button, Group, Menu, Progress, Text } from '@mantine/core';
 import { IconDots, IconPencil, IconRotate, IconTrash } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
 import { Ago } from '../components/Ago.tsx';
 import { showFailure } from '../components/Failure.tsx';
 import { Usd } from '../components/Usd.tsx';
 import { When } from '../components/When.tsx';
 import { formatUsd } from '../money.ts';
-import { useKeyChange, type Defaults, type Key } from './key-data.ts';
+import type { Key, RefusedCalls } from '../api-types.ts';
+import { useKeyChange, type Defaults } from './key-data.ts';
 import styles from './Keys.module.css';
-import { Refused, type RefusedCalls } from './Refused.tsx';
+import { Refused } from './Refused.tsx';
 
 export type Deed = 'edit' | 'rotate' | 'revoke';
 
@@ -194,8 +194,8 @@ function Deeds({ shown, onOpen }: { shown: Key; onOpen: (what: Deed) => void }) 
 /** After a rotation: whether the earlier text is still in use, and a way to end it. */
 function Overlap({ shown, may }: { shown: Key; may: boolean }) {
   const { t } = useTranslation('keys');
-  const end = useKeyChange((key: Key, path) =>
-    call<Key>(path(`/keys/${key.key_id}/previous`), { method: 'DELETE' }),
+  const end = useKeyChange(({ key_id }: Key, api) =>
+    api('DELETE /keys/:key_id/previous', { params: { key_id } }),
   );
   return (
     <div className={`${styles.note} ${styles.overlap}`}>

@@ -11,7 +11,7 @@ import { When } from '../components/When.tsx';
 import { useSettings } from '../entry/signing-in.ts';
 import { useAccount, useAccountPath } from '../session.tsx';
 import { firstChoice, modelsQuery, type Model } from '../studio/models.ts';
-import type { NewKey } from './key-data.ts';
+import type { NewKey } from '../api-types.ts';
 import styles from './Keys.module.css';
 
 /** The text of a key, once: it goes away only when somebody says so. */

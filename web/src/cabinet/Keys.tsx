@@ -7,7 +7,7 @@ import { Empty } from '../components/Empty.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { PageTitle } from '../components/PageTitle.tsx';
 import { useMay } from '../session.tsx';
-import type { Key, NewKey } from './key-data.ts';
+import type { Key, NewKey } from '../api-types.ts';
 import { useKeys } from './key-data.ts';
 import { KeyForm } from './KeyForm.tsx';
 import { KeyRow } from './KeyRow.tsx';

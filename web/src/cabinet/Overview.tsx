@@ -27,7 +27,8 @@ import { formatUsd } from '../money.ts';
 import { useMay } from '../session.tsx';
 import { FirstSteps } from './FirstSteps.tsx';
 import { useOverview, type KeyMonth, type OverviewData, type Running } from './overview-data.ts';
-import { Refused, type RefusedCalls } from './Refused.tsx';
+import { Refused } from './Refused.tsx';
+import type { RefusedCalls } from '../api-types.ts';
 import { Spend } from './Spend.tsx';
 
 export function Overview() {

@@ -1,15 +1,8 @@
 import { Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
+import type { RefusedCalls } from '../api-types.ts';
 import './refused-words.ts';
-
-/** How many calls of a key got an error code in the last hour. */
-export interface RefusedCalls {
-  key_id: string;
-  name: string;
-  code: string;
-  calls: number;
-}
 
 /** One line a reason; nothing where no call was refused. */
 export function Refused({ refused, named }: { refused: RefusedCalls[]; named?: boolean }) {

@@ -1,8 +1,8 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
+import type { Key } from '../api-types.ts';
 import { Confirm } from '../components/Confirm.tsx';
-import { useKeyChange, type Key } from './key-data.ts';
+import { useKeyChange } from './key-data.ts';
 
 /** Says what stops at once, and asks once: a new key is soon made. */
 export function RevokeKey({ revoked, onClose }: { revoked: Key | null; onClose: () => void }) {
@@ -10,8 +10,8 @@ export function RevokeKey({ revoked, onClose }: { revoked: Key | null; onClose: 
   // Stays what it is while the dialog goes.
   const [asked, setAsked] = useState(revoked);
   if (revoked && revoked !== asked) setAsked(revoked);
-  const revoke = useKeyChange((key: Key, path) =>
-    call<Key>(path(`/keys/${key.key_id}`), { method: 'DELETE' }),
+  const revoke = useKeyChange(({ key_id }: Key, api) =>
+    api('DELETE /keys/:key_id', { params: { key_id } }),
   );
   return (
     <Confirm

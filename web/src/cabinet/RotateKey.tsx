@@ -2,11 +2,11 @@ import { Alert, Button, Group, Select, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { call } from '../api.ts';
 import { Modal } from '../components/Dialog.tsx';
 import { Failure } from '../components/Failure.tsx';
 import { When } from '../components/When.tsx';
-import { useKeyChange, type Key, type NewKey } from './key-data.ts';
+import type { Key, NewKey } from '../api-types.ts';
+import { useKeyChange } from './key-data.ts';
 
 const overlaps = ['0', '1', '24', '72', '168'];
 
@@ -33,8 +33,9 @@ export function RotateKey(props: {
 function Asked({ rotated, onClose, onMade }: Parameters<typeof RotateKey>[0] & { rotated: Key }) {
   const { t } = useTranslation('keys');
   const [overlap, setOverlap] = useState('24');
-  const rotate = useKeyChange((overlap_hours: number, path) =>
-    call<NewKey>(path(`/keys/${rotated.key_id}/rotate`), {
+  const rotate = useKeyChange((overlap_hours: number, api) =>
+    api('POST /keys/:key_id/rotate', {
+      params: { key_id: rotated.key_id },
       body: { overlap_hours, last4: rotated.last4 },
     }),
   );

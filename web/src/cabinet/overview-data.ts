@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { call } from '../api.ts';
 import type { Status } from '../components/StatusBadge.tsx';
 import { useAccount, useAccountPath } from '../session.tsx';
-import type { RefusedCalls } from './Refused.tsx';
+import type { RefusedCalls } from '../api-types.ts';
 
 /** What the overview asks for. */
 

@@ -19,7 +19,7 @@ import type { VisitHandler } from '../session/routes.ts';
 import type { Visit } from '../session/visit.ts';
 import { shown } from './accounts.ts';
 import { keyBounds } from '../session/studio.ts';
-import type { Deed } from './deed.ts';
+import type { Deed } from './action.ts';
 
 /** One account, below /accounts/:account_id: what is in it, and what an operator may do to it. */
 

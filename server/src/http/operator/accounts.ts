@@ -8,7 +8,7 @@ import { amount, flag, optional, pageFrom, pageOf, parameter } from '../form.ts'
 import type { VisitHandler } from '../session/routes.ts';
 import type { WebDeps } from '../session/visit.ts';
 import { ApiError } from '../../core/errors.ts';
-import type { Deed } from './deed.ts';
+import type { Deed } from './action.ts';
 
 /** All accounts: finding one, making one. */
 

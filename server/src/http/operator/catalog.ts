@@ -13,7 +13,7 @@ import { text } from '../session/entry.ts';
 import { optional, parameter } from '../form.ts';
 import type { VisitHandler } from '../session/routes.ts';
 import type { WebDeps } from '../session/visit.ts';
-import type { Deed } from './deed.ts';
+import type { Deed } from './action.ts';
 
 /** The catalog as its files say it: also what callers do not see, and what is left of a price. */
 

@@ -4,7 +4,7 @@ import { invite } from '../../operations/person.ts';
 import { text } from '../session/entry.ts';
 import { idOf } from '../form.ts';
 import type { VisitHandler } from '../session/routes.ts';
-import type { Deed } from './deed.ts';
+import type { Deed } from './action.ts';
 
 /** Links with which somebody may sign up, with an account of their own. */
 

@@ -7,7 +7,7 @@ import { text } from '../session/entry.ts';
 import { amount, parameter, signedAmount } from '../form.ts';
 import type { VisitHandler } from '../session/routes.ts';
 import { need } from './account.ts';
-import type { Deed } from './deed.ts';
+import type { Deed } from './action.ts';
 
 /** Booking money by hand. A reference is booked once, however often it is sent. */
 

@@ -7,7 +7,7 @@ import { holdings } from '../../ledger/statement.ts';
 import { rollUpDays } from '../../operations/roll-up.ts';
 import { parameter } from '../form.ts';
 import type { VisitHandler } from '../session/routes.ts';
-import type { Deed } from './deed.ts';
+import type { Deed } from './action.ts';
 
 /** What the service earns, what it owes, and whether its books are right. */
 

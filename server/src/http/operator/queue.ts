@@ -8,7 +8,7 @@ import { cancelRequest } from '../../operations/cancel-request.ts';
 import { idOf, pageFrom, pageOf, parameter } from '../form.ts';
 import type { VisitHandler } from '../session/routes.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
-import type { Deed } from './deed.ts';
+import type { Deed } from './action.ts';
 
 /** What waits and what runs, of all accounts. */
 

@@ -3,7 +3,7 @@ import * as account from './account.ts';
 import * as accounts from './accounts.ts';
 import * as attention from './attention.ts';
 import * as catalog from './catalog.ts';
-import { operatorRows } from './deed.ts';
+import { operatorRows } from './action.ts';
 import * as invitations from './invitations.ts';
 import * as log from './log.ts';
 import * as money from './money.ts';

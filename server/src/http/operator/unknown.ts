@@ -18,7 +18,7 @@ import {
   whole,
 } from '../form.ts';
 import type { VisitHandler } from '../session/routes.ts';
-import type { Deed } from './deed.ts';
+import type { Deed } from './action.ts';
 
 /**
  * Outcomes that nobody knows: of requests, and of their starts that were left for the next route.

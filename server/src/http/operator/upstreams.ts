@@ -13,7 +13,7 @@ import { text } from '../session/entry.ts';
 import { optional } from '../form.ts';
 import type { VisitHandler } from '../session/routes.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
-import type { Deed } from './deed.ts';
+import type { Deed } from './action.ts';
 
 /** The upstreams: how they are set up, how they do, and what they take. */
 

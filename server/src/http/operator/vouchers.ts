@@ -1,53 +1,87 @@
 import * as vouchers from '../../db/vouchers.ts';
 import { createVouchers, voidVoucher, vouchersMax } from '../../operations/voucher.ts';
-import { text } from '../session/entry.ts';
-import { amount, futureTime, idOf, optional, pageFrom, pageOf, whole } from '../form.ts';
-import type { VisitHandler } from '../session/routes.ts';
-import type { Deed } from './deed.ts';
+import { timeToCome, idOf, pageFrom } from '../form.ts';
+import {
+  amount,
+  choice,
+  form,
+  id,
+  integer,
+  list as listOf,
+  microUsd,
+  named,
+  nullable,
+  object,
+  optional,
+  pageOf,
+  pageQuery,
+  text,
+  time,
+} from '../schema.ts';
+import { endpoint } from '../session/endpoint.ts';
+import { action } from './action.ts';
 
 /** Codes worth money. */
 
-/** GET /vouchers?limit=&cursor= */
-export const list: VisitHandler = async (visit, _reply, { db }) => {
-  const page = pageOf(visit, 50);
-  const before = page.cursor ?? undefined;
-  return pageFrom(await vouchers.list(db, { limit: page.limit + 1, before }), page, shown);
-};
+const Voucher = named(
+  'Voucher',
+  object({
+    voucher_id: id(),
+    last4: text(),
+    amount_usd_micro: microUsd(),
+    note: nullable(text()),
+    status: choice(['open', 'redeemed', 'void', 'expired']),
+    created_by: nullable(text("The operator's e-mail address.")),
+    created_at: time(),
+    expires_at: nullable(time()),
+    redeemed_at: nullable(time()),
+    redeemed_by: nullable(id()),
+    redeemed_by_name: nullable(text()),
+  }),
+);
 
-function shown(row: vouchers.VoucherRow) {
-  return {
-    voucher_id: row.id,
-    last4: row.last4,
-    amount_usd_micro: String(row.amount_usd_micro),
-    note: row.note,
-    status: row.status,
-    created_by: row.created_by,
-    created_at: row.created_at.toISOString(),
-    expires_at: row.expires_at?.toISOString() ?? null,
-    redeemed_at: row.redeemed_at?.toISOString() ?? null,
-    redeemed_by: row.redeemed_by,
-    redeemed_by_name: row.redeemed_by_name,
-  };
-}
+/** GET /vouchers */
+export const list = endpoint(
+  { query: object(pageQuery(50)), reply: pageOf(Voucher) },
+  async ({ query }, { db }) => {
+    const rows = await vouchers.list(db, { limit: query.limit + 1, before: query.cursor });
+    return pageFrom(rows, query, ({ id: voucher_id, ...row }) => ({ voucher_id, ...row }));
+  },
+);
 
-/** POST /vouchers {amount_usd_micro, count, note?, expires_at?}: the codes are told once. */
-export const create: Deed = async (form, { session }) => {
-  const wanted = {
-    amount: amount(form, 'amount_usd_micro'),
-    count: whole(form, 'count', 1, vouchersMax),
-    note: optional(form, 'note', (given, name) => text(given, name, 200)),
-    expires_at: optional(form, 'expires_at', futureTime),
-  };
-  return async (db) => {
-    return { answer: { data: await createVouchers(db, wanted, session) }, noted: true };
-  };
-};
+/** POST /vouchers: the codes are shown only here. */
+export const create = action(
+  {
+    body: form({
+      amount_usd_micro: amount(),
+      count: integer(undefined, { minimum: 1, maximum: vouchersMax }),
+      note: optional(nullable(text(undefined, { maxLength: 200 }))),
+      expires_at: optional(nullable(time())),
+    }),
+    reply: object({ data: listOf(object({ id: id(), code: text() })) }),
+  },
+  async ({ body, visit }) => {
+    const wanted = {
+      amount: BigInt(body.amount_usd_micro),
+      count: body.count,
+      note: body.note ?? null,
+      expires_at: timeToCome(body.expires_at, 'expires_at'),
+    };
+    return async (db) => ({
+      answer: { data: await createVouchers(db, wanted, visit.session) },
+      noted: true,
+    });
+  },
+);
 
 /** POST /vouchers/:voucher_id/void */
-export const cancel: Deed = async (_form, visit) => {
-  const id = idOf((visit.params as Record<string, unknown>).voucher_id);
-  return async (db) => {
-    await voidVoucher(db, id, visit.session);
-    return { answer: { status: 'void' }, noted: true };
-  };
-};
+export const cancel = action(
+  { reply: object({ status: choice(['void']) }) },
+  async ({ params, visit }) => {
+    const voucher_id = idOf(params.voucher_id);
+    return async (db) => {
+      await voidVoucher(db, voucher_id, visit.session);
+      return { answer: { status: 'void' as const }, noted: true };
+    };
+  },
+);

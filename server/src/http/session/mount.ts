@@ -32,7 +32,10 @@ export function mountWeb(app: FastifyInstance, table: WebRoute[], deps: WebDeps)
         demandOwnOrigin(req, deps);
         await judge(route.need, req, reply, deps);
       },
-      handler: (req, reply) => route.handler(req as Visit, reply, deps),
+      handler: (req, reply) =>
+        typeof route.handler === 'function'
+          ? route.handler(req as Visit, reply, deps)
+          : route.handler.handle(req as Visit, reply, deps),
     });
   }
 }

@@ -5,6 +5,7 @@ import { operatorRoutes } from '../operator/routes.ts';
 import { keyedCalls } from '../routes.ts';
 import { authPath } from './auth-library.ts';
 import { authCalls } from './auth.ts';
+import type { Endpoint } from './endpoint.ts';
 import * as email from './email.ts';
 import * as entry from './entry.ts';
 import * as pages from './pages.ts';
@@ -23,14 +24,14 @@ type OpenHandler = (req: FastifyRequest, reply: FastifyReply, deps: WebDeps) => 
 
 export type WebMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** Paths of accounts lie below /api/accounts/:account_id, those of operators below /api/operator. */
-export type VisitRow = [WebMethod, string, Exclude<Need, 'anyone'>, VisitHandler];
+export type VisitRow = [WebMethod, string, Exclude<Need, 'anyone'>, VisitHandler | Endpoint];
 
 export type WebRoute = { method: WebMethod; path: string } & (
-  | { need: 'anyone'; handler: OpenHandler }
-  | { need: Exclude<Need, 'anyone'>; handler: VisitHandler }
+  | { need: 'anyone'; handler: OpenHandler | Endpoint<FastifyRequest> }
+  | { need: Exclude<Need, 'anyone'>; handler: VisitHandler | Endpoint }
 );
 
-const open: [WebMethod, string, OpenHandler][] = [
+const open: [WebMethod, string, OpenHandler | Endpoint<FastifyRequest>][] = [
   ['GET', '/api/web', entry.settings],
   ['POST', '/api/sign-up', entry.signUp],
   ['POST', '/api/invitation', entry.invitation],

@@ -1,0 +1,66 @@
+import type { Schema } from './schema.ts';
+
+/** TypeScript types, printed from JSON Schemas. */
+
+export interface Printing {
+  /** What an amount is for those who read it. */
+  amount: 'bigint' | 'string';
+  /** The name of the type that a named schema has there. */
+  nameOf: (name: string) => string;
+}
+
+/** The type of a schema; a named one by its name alone. */
+export function typeOf(schema: Schema, printing: Printing, indent = ''): string {
+  const type = namedType(schema, printing) ?? bodyOf(schema, printing, indent);
+  return schema.nullable === true && !/\bnull$/.test(type) ? `${type} | null` : type;
+}
+
+/** The type that a name stands for. */
+export function bodyOf(schema: Schema, printing: Printing, indent = ''): string {
+  const { enum: members, anyOf, type, items } = schema;
+  if (Array.isArray(members)) return members.map(literal).join(' | ');
+  if (Array.isArray(anyOf)) {
+    const types = (anyOf as Schema[]).map((each) => typeOf(each, printing, indent));
+    return types
+      .sort((a, b) => Number(a.endsWith('null')) - Number(b.endsWith('null')))
+      .join(' | ');
+  }
+  if (type === 'array') return `Array<${typeOf(items as Schema, printing, indent)}>`;
+  if (type === 'object') return objectType(schema, printing, indent);
+  if (type === 'integer') return 'number';
+  if (type === 'string' && isAmount(schema)) return printing.amount;
+  return String(type ?? 'unknown');
+}
+
+/** A doc comment of the description, or nothing. */
+export function comment({ description }: Schema, indent: string): string {
+  return typeof description === 'string' ? `${indent}/** ${description} */\n` : '';
+}
+
+function namedType({ $ref, title }: Schema, { nameOf }: Printing): string | null {
+  if (typeof $ref === 'string') return nameOf($ref.split('/').at(-1)!);
+  return typeof title === 'string' ? nameOf(title) : null;
+}
+
+function literal(member: unknown): string {
+  return typeof member === 'string' ? `'${member}'` : String(member);
+}
+
+function isAmount({ pattern, example }: Schema): boolean {
+  return pattern === '^(0|[1-9][0-9]*)$' && example === '39000';
+}
+
+function objectType(schema: Schema, printing: Printing, indent: string): string {
+  const { properties = {}, required = [], additionalProperties: more } = schema;
+  const fields = Object.entries(properties as Record<string, Schema>);
+  const rest = more === true ? 'unknown' : more ? typeOf(more as Schema, printing, indent) : null;
+  if (fields.length === 0) return `Record<string, ${rest ?? 'unknown'}>`;
+  const inner = `${indent}  `;
+  const lines = fields.map(([name, field]) => {
+    const isGiven = (required as string[]).includes(name) && field.default === undefined;
+    const type = typeOf(field, printing, inner);
+    return `${comment(field, inner)}${inner}${name}${isGiven ? '' : '?'}: ${type};\n`;
+  });
+  if (rest !== null) lines.push(`${inner}[field: string]: ${rest};\n`);
+  return `{\n${lines.join('')}${indent}}`;
+}

@@ -1,0 +1,75 @@
+import type { Database } from '../../lib/sql.ts';
+import { act, type Done } from '../../operations/act.ts';
+import {
+  endpoint,
+  type Answer,
+  type Call,
+  type Endpoint,
+  type Shapes,
+} from '../session/endpoint.ts';
+import { inWords } from '../session/entry.ts';
+import type { VisitHandler, VisitRow, WebMethod } from '../session/routes.ts';
+import { readForm, type Visit, type WebDeps } from '../session/visit.ts';
+
+/**
+ * An operator's calls either read, or are actions that leave a row in the operator's log. A call
+ * that changes something cannot be added in another way, so none is forgotten there.
+ */
+
+/** Path below /api/operator. */
+export type Look = [string, VisitHandler | Endpoint];
+
+/** Runs in one transaction with its row of the log, on the database that it is given. */
+type Work<A> = (db: Database) => Promise<Done<A>>;
+
+/** Becomes an endpoint once its name in the log is known. */
+export interface Action {
+  named: (name: string) => Endpoint;
+}
+
+/** `prepare` checks the call outside any transaction and returns what is to be done. */
+export function action<const S extends Shapes>(
+  shapes: S,
+  prepare: (call: Call<S>, deps: WebDeps) => Promise<Work<Answer<S>>>,
+): Action {
+  const named = (name: string): Endpoint =>
+    endpoint(shapes, (call, deps) => {
+      const { person_id, email } = call.visit.session;
+      const done = async () => {
+        const work = await prepare(call, deps);
+        return act(deps.db, { person_id, email }, name, work);
+      };
+      return inWords(done());
+    });
+  return { named };
+}
+
+/** Method, path, what the log calls it, and the action. */
+export type ActionRow = [Exclude<WebMethod, 'GET'>, string, string, Action | Deed];
+
+export function operatorRows(looks: readonly Look[], actions: readonly ActionRow[]): VisitRow[] {
+  return [
+    ...looks.map(([path, look]): VisitRow => ['GET', path, 'operate', look]),
+    ...actions.map(([method, path, name, each]): VisitRow => {
+      return [method, path, 'operate', 'named' in each ? each.named(name) : logged(name, each)];
+    }),
+  ];
+}
+
+/** An action without schemas. */
+export type Deed = (
+  form: Record<string, unknown>,
+  visit: Visit,
+  deps: WebDeps,
+) => Promise<(db: Database) => Promise<Done>>;
+
+function logged(action: string, deed: Deed): VisitHandler {
+  return async (visit, _reply, deps) => {
+    const { person_id, email } = visit.session;
+    const done = async () => {
+      const work = await deed(await readForm(visit, deps), visit, deps);
+      return act(deps.db, { person_id, email }, action, work);
+    };
+    return inWords(done());
+  };
+}

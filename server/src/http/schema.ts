@@ -1,0 +1,142 @@
+import {
+  Type,
+  type Static,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  type TUnsafe,
+} from 'typebox';
+
+/**
+ * The schemas of calls and replies: JSON Schema as OpenAPI 3.0 knows it, each with its TypeScript
+ * type. Validation, serialisation, the OpenAPI document and the types of the client and the web
+ * pages all come from them.
+ */
+
+export type { Static, TObject, TSchema } from 'typebox';
+
+/** More keywords of a schema: `minimum`, `maxLength`, `default` … */
+type Keywords = Record<string, unknown>;
+
+const about = (description: string | undefined, more: Keywords): Keywords =>
+  description === undefined ? more : { description, ...more };
+
+export function text(description?: string, more: Keywords = {}) {
+  return Type.String(about(description, more));
+}
+
+export function integer(description?: string, more: Keywords = {}) {
+  return Type.Integer(about(description, more));
+}
+
+export function number(description?: string, more: Keywords = {}) {
+  return Type.Number(about(description, more));
+}
+
+export function boolean(description?: string, more: Keywords = {}) {
+  return Type.Boolean(about(description, more));
+}
+
+export function list<S extends TSchema>(items: S, description?: string, more: Keywords = {}) {
+  return Type.Array(items, about(description, more));
+}
+
+/** One of these texts. */
+export function choice<const T extends string>(
+  values: readonly T[],
+  description?: string,
+): TUnsafe<T> {
+  return Type.Unsafe<T>({ ...about(description, {}), type: 'string', enum: [...values] });
+}
+
+/** A reply may gain fields with time; `optional` marks those that can be missing. */
+export function object<P extends TProperties>(properties: P, more: Keywords = {}): TObject<P> {
+  return Type.Object(properties, more);
+}
+
+/** Of a field: it can be missing. */
+export const optional = Type.Optional;
+
+/** An object whose keys are data: ids, names, codes. */
+export function record<S extends TSchema>(values: S, description?: string) {
+  const schema = { ...about(description, {}), type: 'object', additionalProperties: values };
+  return Type.Unsafe<Record<string, Static<S>>>(schema);
+}
+
+/** An object that this service only passes on. */
+export function anything(description?: string): TUnsafe<Record<string, unknown>> {
+  return Type.Unsafe<Record<string, unknown>>({
+    ...about(description, {}),
+    type: 'object',
+    additionalProperties: true,
+  });
+}
+
+export function nullable<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> {
+  const { enum: members } = schema as { enum?: unknown[] };
+  return Type.Unsafe<Static<S> | null>({
+    ...schema,
+    ...(members && { enum: [...members, null] }),
+    nullable: true,
+  });
+}
+
+/**
+ * Gives the schema a name: a component of the OpenAPI document, a type of the client and the web
+ * pages. Copies made by `optional` and `nullable` keep it.
+ */
+export function named<S extends TSchema>(name: string, schema: S): S {
+  return { ...schema, title: name };
+}
+
+const microUsdPattern = '^(0|[1-9][0-9]*)$';
+
+/** Whole micro-USD as a decimal text, so that no reader loses digits. */
+export function microUsd(description?: string) {
+  return text(description, { pattern: microUsdPattern, example: '39000' });
+}
+
+/** An amount that may be below zero. */
+export function signedMicroUsd(description?: string) {
+  return text(description, { pattern: '^(0|-?[1-9][0-9]{0,17})$' });
+}
+
+/** An amount above zero that someone gives. */
+export function amount(description?: string) {
+  return text(description, { pattern: '^[1-9][0-9]{0,17}$' });
+}
+
+/** ISO 8601 in UTC. */
+export function time(description?: string) {
+  return text(description, { format: 'date-time', example: '2026-03-01T12:00:00.000Z' });
+}
+
+export function url(description?: string) {
+  return text(description, { format: 'uri' });
+}
+
+export function id(description?: string) {
+  return text(description, { format: 'uuid' });
+}
+
+/** The body of a call: a field that it does not know is refused. */
+export function form<P extends TProperties>(properties: P): TObject<P> {
+  return Type.Object(properties, { additionalProperties: false });
+}
+
+/** `limit` and `cursor` of a list. */
+export function pageQuery(usual: number, max = 100) {
+  return {
+    limit: integer('Entries of a page.', { minimum: 1, maximum: max, default: usual }),
+    cursor: optional(id('`next_cursor` of the page before.')),
+  };
+}
+
+/** A page of a list; `next_cursor` is null on the last one. */
+export function pageOf<S extends TSchema, P extends TProperties>(entry: S, more?: P) {
+  return object({
+    data: list(entry),
+    next_cursor: nullable(text()),
+    ...(more ?? ({} as P)),
+  });
+}

@@ -1,0 +1,26 @@
+import fastJson from 'fast-json-stringify';
+import type { Static, TSchema } from './schema.ts';
+
+/**
+ * What a handler may return for a schema: stored rows as they are. Amounts become decimal texts and
+ * times ISO 8601 when they are written, and fields that the schema does not name are left out.
+ */
+export type Sendable<T> = T extends string
+  ? string extends T
+    ? string | bigint | Date
+    : T
+  : T extends readonly (infer Entry)[]
+    ? readonly Sendable<Entry>[]
+    : T extends object
+      ? { [Field in keyof T]: Sendable<T[Field]> }
+      : T;
+
+/** Compiled at first use and kept as long as their schema. */
+const compiled = new WeakMap<TSchema, (value: unknown) => string>();
+
+/** JSON by the schema. Throws if a required field is missing. */
+export function serialize<S extends TSchema>(schema: S, value: Sendable<Static<S>>): string {
+  let write = compiled.get(schema);
+  if (!write) compiled.set(schema, (write = fastJson(schema)));
+  return write(value);
+}

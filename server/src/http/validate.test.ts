@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ApiError } from '../core/errors.ts';
+import {
+  amount,
+  choice,
+  form,
+  integer,
+  list,
+  nullable,
+  object,
+  optional,
+  pageQuery,
+  text,
+  time,
+} from './schema.ts';
+import { readBody, readQuery } from './validate.ts';
+
+const body = form({
+  name: text(undefined, { minLength: 1, maxLength: 5 }),
+  count: optional(integer(undefined, { minimum: 1, maximum: 9 })),
+  price: optional(amount()),
+  until: optional(nullable(time())),
+  kind: optional(choice(['a', 'b'])),
+  tags: optional(list(text(), undefined, { maxItems: 2 })),
+  inner: optional(object({ flag: optional(choice(['x'])) })),
+});
+const refusal = (read: () => unknown): [string | null | undefined, string] => {
+  try {
+    read();
+  } catch (error) {
+    assert.ok(error instanceof ApiError);
+    assert.equal(error.code, 'bad_request');
+    return [error.param, error.message];
+  }
+  throw new Error('nothing was refused');
+};
+
+describe('a body', () => {
+  test('is given back as it fits', () => {
+    const good = { name: 'abc', count: 3, until: null, price: '1', kind: 'a', tags: ['x'] };
+    assert.deepEqual(readBody(body, { ...good }), good);
+  });
+
+  const wrong: [what: string, given: Record<string, unknown>, param: string, words: string][] = [
+    ['without a field', {}, 'name', 'name must be a text of 1 to 5 characters.'],
+    ['of another type', { name: 7 }, 'name', 'name must be a text of 1 to 5 characters.'],
+    ['too long', { name: 'abcdef' }, 'name', 'name must be a text of 1 to 5 characters.'],
+    ['too large', { count: 10 }, 'count', 'count must be a whole number from 1 to 9.'],
+    ['not whole', { count: 1.5 }, 'count', 'count must be a whole number from 1 to 9.'],
+    [
+      'an amount of nothing',
+      { price: '0' },
+      'price',
+      'price must be whole micro-USD above 0 as a decimal text, such as "2500000" for 2.50 USD.',
+    ],
+    [
+      'no time',
+      { until: 'soon' },
+      'until',
+      'until must be a time in UTC, such as 2027-01-31T00:00:00.000Z, or null.',
+    ],
+    ['none of the choices', { kind: 'c' }, 'kind', 'kind must be one of a, b.'],
+    ['within a list', { tags: ['x', 1] }, 'tags[1]', 'tags[1] must be a text.'],
+    ['within an object', { inner: { flag: 'y' } }, 'inner.flag', 'inner.flag must be one of x.'],
+    [
+      'unknown',
+      { nam: 'x' },
+      'nam',
+      'There is no field nam. Allowed: name, count, price, until, kind, tags, inner.',
+    ],
+  ];
+  for (const [what, given, param, words] of wrong) {
+    test(`with a field ${what} is refused by its name`, () => {
+      const whole = what === 'without a field' ? given : { name: 'abc', ...given };
+      assert.deepEqual(
+        refusal(() => readBody(body, whole)),
+        [param, words],
+      );
+    });
+  }
+});
+
+describe('the parameters of an address', () => {
+  const query = object({ ...pageQuery(25), state: optional(choice(['open'])) });
+
+  test('become numbers, and have their defaults', () => {
+    assert.deepEqual(readQuery(query, { limit: '7' }), { limit: 7 });
+    assert.deepEqual(readQuery(query, { other: 'x' }), { limit: 25 });
+  });
+
+  for (const [given, param] of [
+    [{ limit: '0' }, 'limit'],
+    [{ limit: '1e1' }, 'limit'],
+    [{ limit: ['1', '2'] }, 'limit'],
+    [{ cursor: 'x' }, 'cursor'],
+    [{ state: '' }, 'state'],
+  ] as const) {
+    test(`are refused by name: ${JSON.stringify(given)}`, () => {
+      assert.equal(refusal(() => readQuery(query, given))[0], param);
+    });
+  }
+});

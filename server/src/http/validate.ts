@@ -1,0 +1,135 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { ApiError } from '../core/errors.ts';
+import { isUuid } from '../lib/id.ts';
+import type { Static, TObject, TSchema } from './schema.ts';
+
+/** Reads what a call brings by its schema, or refuses it with `bad_request` and the field. */
+
+const ajv = new Ajv({
+  strict: false,
+  useDefaults: true,
+  verbose: true,
+  formats: { uuid: isUuid, 'date-time': isMoment, uri: true },
+});
+
+/** Compiled at first use and kept as long as their schema. */
+const compiled = new WeakMap<TSchema, ValidateFunction>();
+
+/** A JSON body. Fields that are left out get their default. */
+export function readBody<S extends TObject>(schema: S, body: Record<string, unknown>): Static<S> {
+  let validate = compiled.get(schema);
+  if (!validate) compiled.set(schema, (validate = ajv.compile(schema)));
+  if (validate(body)) return body as Static<S>;
+  throw refusal(validate.errors![0]!);
+}
+
+/** The parameters of an address, of which numbers and flags come as texts. */
+export function readQuery<S extends TObject>(schema: S, query: unknown): Static<S> {
+  const given = query as Record<string, unknown>;
+  const read = Object.entries(schema.properties).flatMap(([name, field]) =>
+    given[name] === undefined ? [] : [[name, fromText(given[name], field)]],
+  );
+  return readBody(schema, Object.fromEntries(read));
+}
+
+function fromText(value: unknown, { type }: TSchema & { type?: unknown }): unknown {
+  if (typeof value !== 'string') return value;
+  if (type === 'integer' && /^\d{1,15}$/.test(value)) return Number(value);
+  if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
+  return value;
+}
+
+function refusal(error: ErrorObject): ApiError {
+  const { keyword, params } = error;
+  const at = error.instancePath.slice(1).split('/').filter(Boolean).map(unescaped);
+  if (keyword === 'additionalProperties') {
+    const odd = String(params.additionalProperty).slice(0, 50);
+    const allowed = Object.keys((error.parentSchema as TObject).properties ?? {});
+    const name = fieldName([...at, odd]);
+    const message = `There is no field ${name}. Allowed: ${allowed.join(', ')}.`;
+    return new ApiError('bad_request', { message, param: name });
+  }
+  if (keyword === 'required') {
+    const missing = String(params.missingProperty);
+    const name = fieldName([...at, missing]);
+    const field = (error.parentSchema as TObject).properties[missing]!;
+    return refused(name, ruleOf(field as Rule));
+  }
+  return refused(fieldName(at), ruleOf(error.parentSchema as Rule));
+}
+
+function refused(name: string, rule: string): ApiError {
+  const message = `${name} must be ${rule}.`;
+  return new ApiError('bad_request', { message, param: name });
+}
+
+/** `models`, `0` → `models[0]` */
+function fieldName(path: string[]): string {
+  return path.map((part, i) => (/^\d+$/.test(part) ? `[${part}]` : i ? `.${part}` : part)).join('');
+}
+
+function unescaped(part: string): string {
+  return part.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
+interface Rule {
+  type?: string;
+  enum?: unknown[];
+  pattern?: string;
+  format?: string;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  nullable?: boolean;
+}
+
+/** What a field must be, in words. */
+function ruleOf(rule: Rule): string {
+  const words = valueRule(rule);
+  return rule.nullable ? `${words}, or null` : words;
+}
+
+function valueRule(rule: Rule): string {
+  if (rule.enum) return `one of ${rule.enum.filter((each) => each !== null).join(', ')}`;
+  switch (rule.type) {
+    case 'integer':
+      return `a whole number${range(rule.minimum, rule.maximum)}`;
+    case 'number':
+      return `a number${range(rule.minimum, rule.maximum)}`;
+    case 'boolean':
+      return 'true or false';
+    case 'array':
+      return `a list${range(rule.minItems, rule.maxItems, 'entries')}`;
+    case 'object':
+      return 'an object';
+    default:
+      return textRule(rule);
+  }
+}
+
+function textRule({ format, pattern, minLength, maxLength }: Rule): string {
+  if (format === 'date-time') return 'a time in UTC, such as 2027-01-31T00:00:00.000Z';
+  if (format === 'uuid') return 'an id';
+  if (format === 'uri') return 'an address';
+  if (pattern?.includes('[1-9][0-9]'))
+    return `whole micro-USD${pattern.includes('0|') ? '' : ' above 0'} as a decimal text, such as "2500000" for 2.50 USD`;
+  return `a text${range(minLength, maxLength, 'characters')}`;
+}
+
+function range(min: number | undefined, max: number | undefined, unit?: string): string {
+  const what = unit === undefined ? '' : ` ${unit}`;
+  if (min === undefined && max === undefined) return '';
+  if (max === undefined) return ` of at least ${min}${what}`;
+  if (min === undefined) return ` of at most ${max}${what}`;
+  return unit === undefined ? ` from ${min} to ${max}` : ` of ${min} to ${max}${what}`;
+}
+
+/** From 1970 to 2199, so that a database and a plan can hold it. */
+function isMoment(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text)) return false;
+  const year = new Date(text).getUTCFullYear();
+  return year >= 1970 && year < 2200;
+}
