@@ -3,6 +3,7 @@ import { hashVoucherCode, parseVoucherCode, voucherHintIn } from '../core/accoun
 import { isUuid } from '../lib/id.ts';
 import { rawSql, type Connection } from '../lib/sql.ts';
 import type { AccountRow } from './accounts.ts';
+import { monthStart } from './month.ts';
 
 /** How an operator finds an account: by what it is called, and by whatever leads to it. */
 
@@ -75,8 +76,7 @@ function withFigures(page: string): string {
       b.debits_pending as reserved_usd_micro,
       (select coalesce(sum(u.pending_usd_micro + u.posted_usd_micro), 0)::bigint
         from keys k join key_usage u on u.key_id = k.id
-        where k.account_id = a.id and u.month = date_trunc('month', now() at time zone 'utc')::date
-      ) as month_usd_micro, p.matched
+        where k.account_id = a.id and u.month = ${monthStart}::date) as month_usd_micro, p.matched
     from (${page}) p join accounts a on a.id = p.id join balances b on b.account_id = a.id
     order by a.id desc`;
 }

@@ -1,4 +1,5 @@
-import { rawSql, rowsOf, sql, type Connection } from '../lib/sql.ts';
+import { fragment, rawSql, rowsOf, sql, type Connection } from '../lib/sql.ts';
+import { monthEnd, monthStart, spentThisMonth } from './month.ts';
 import type { Ceilings } from './key-ceilings.ts';
 
 /**
@@ -356,7 +357,7 @@ export async function insert(db: Connection, key: NewKey): Promise<void> {
       returning id, account_id
     )
     insert into key_usage (key_id, account_id, month)
-    select id, account_id, date_trunc('month', now() at time zone 'utc')::date from k`);
+    select id, account_id, ${fragment(monthStart)}::date from k`);
 }
 
 /** The hash of an account's studio key; null before its first use. */
@@ -383,17 +384,15 @@ export async function studioSpending(
 ): Promise<StudioSpending | null> {
   const [row] = await db.run<StudioSpending>(sql`
     select k.monthly_limit_usd_micro, k.open_jobs, u.open_requests,
-      case when u.month = date_trunc('month', now() at time zone 'utc')::date
-        then u.pending_usd_micro + u.posted_usd_micro else 0 end as spent_usd_micro,
-      to_char(date_trunc('month', now() at time zone 'utc') + interval '1 month',
-        'YYYY-MM-DD"T"HH24:MI:SS".000Z"') as resets_at
+      ${fragment(spentThisMonth)} as spent_usd_micro,
+      ${fragment(monthEnd)} as resets_at
     from keys k join key_usage u on u.key_id = k.id
     where k.account_id = ${accountId} and k.is_studio`);
   return row ?? null;
 }
 
 /** What a key can spend from: its account's balance and its month, as of one moment. */
-export interface Funds {
+export interface KeyFunds {
   available_usd_micro: bigint;
   reserved_usd_micro: bigint;
   name: string;
@@ -404,15 +403,13 @@ export interface Funds {
   resets_at: string;
 }
 
-export async function funds(db: Connection, keyId: string): Promise<Funds> {
-  const [row] = await db.run<Funds>(sql`
+export async function funds(db: Connection, keyId: string): Promise<KeyFunds> {
+  const [row] = await db.run<KeyFunds>(sql`
     select b.credits_posted - b.debits_posted - b.debits_pending as available_usd_micro,
       b.debits_pending as reserved_usd_micro, k.name,
       k.monthly_limit_usd_micro as limit_usd_micro,
-      case when u.month = date_trunc('month', now() at time zone 'utc')::date
-        then u.pending_usd_micro + u.posted_usd_micro else 0 end as spent_usd_micro,
-      to_char(date_trunc('month', now() at time zone 'utc') + interval '1 month',
-        'YYYY-MM-DD"T"HH24:MI:SS".000Z"') as resets_at
+      ${fragment(spentThisMonth)} as spent_usd_micro,
+      ${fragment(monthEnd)} as resets_at
     from keys k join key_usage u on u.key_id = k.id
       join balances b on b.account_id = k.account_id
     where k.id = ${keyId}`);
@@ -445,7 +442,7 @@ export async function insertStudio(
       on conflict (account_id) where is_studio do nothing returning id, account_id
     )
     insert into key_usage (key_id, account_id, month)
-    select id, account_id, date_trunc('month', now() at time zone 'utc')::date from k`);
+    select id, account_id, ${fragment(monthStart)}::date from k`);
 }
 
 const columns = `
@@ -458,10 +455,9 @@ const columns = `
     w.used_at as last_used_at,
     case when k.previous_until > now() then w.previous_used_at end as previous_used_at,
     to_char(now() at time zone 'utc', 'YYYY-MM') as month,
-    case when u.month = date_trunc('month', now() at time zone 'utc')::date
-      then u.pending_usd_micro + u.posted_usd_micro else 0 end as spent_usd_micro,
-    case when u.month = date_trunc('month', now() at time zone 'utc')::date
-      then u.pending_usd_micro else 0 end as reserved_usd_micro,
+    ${spentThisMonth} as spent_usd_micro,
+    case when u.month = ${monthStart}::date then u.pending_usd_micro else 0 end
+      as reserved_usd_micro,
     u.open_requests
   from keys k join key_usage u on u.key_id = k.id left join key_windows w on w.key_id = k.id`;
 

@@ -1,4 +1,5 @@
 import { rawSql, rowsOf, sql, type Connection, type Transaction } from '../lib/sql.ts';
+import { monthStart } from './month.ts';
 
 /**
  * What requests brought and what they cost, by the day (UTC) on which they ended. A start that was
@@ -64,7 +65,7 @@ export async function rollUp(tx: Transaction): Promise<number> {
         insert into revenue (day, kind, model_id, upstream, completed, failed, charged_usd_micro,
           cost_usd_micro, uncosted)
         select day, kind, model_id, upstream, ${sums},
-          count(*) filter (where ran and cost is null)
+          ${uncosted}
         from e group by day, kind, model_id, upstream
       )
       insert into spending (day, account_id, completed, failed, charged_usd_micro, cost_usd_micro)
@@ -75,8 +76,16 @@ export async function rollUp(tx: Transaction): Promise<number> {
   return days.length;
 }
 
+/** How many ran, or may have, at a cost that nobody knows. */
+const uncosted = `count(*) filter (where ran and cost is null)`;
+
 const sums = `count(*) filter (where done), count(*) filter (where not done),
   coalesce(sum(charged), 0)::bigint, coalesce(sum(cost), 0)::bigint`;
+
+/** Of days that are summed up and of what is not, together. */
+const totals = `sum(completed)::bigint as completed, sum(failed)::bigint as failed,
+  sum(charged_usd_micro)::bigint as charged_usd_micro,
+  sum(cost_usd_micro)::bigint as cost_usd_micro`;
 
 interface Sum {
   completed: bigint;
@@ -117,7 +126,7 @@ export function revenue(db: Connection, days: number): Promise<RevenueRow[]> {
     from revenue where day >= ${from(days)} and day < ${boundary}
     union all
     select to_char(day, 'YYYY-MM-DD'), kind, model_id, upstream, ${sums},
-      count(*) filter (where ran and cost is null)
+      ${uncosted}
     from (${fresh(from(days))}) e group by day, kind, model_id, upstream`),
   );
 }
@@ -127,9 +136,7 @@ export function topAccounts(db: Connection, days: number, limit: number): Promis
   return db.run<SpendingRow>(
     rawSql(
       `select t.*, a.email, a.name from (
-      select account_id, sum(completed)::bigint as completed, sum(failed)::bigint as failed,
-        sum(charged_usd_micro)::bigint as charged_usd_micro,
-        sum(cost_usd_micro)::bigint as cost_usd_micro
+      select account_id, ${totals}
       from (
         select account_id, completed, failed, charged_usd_micro, cost_usd_micro
         from spending where day >= ${from(days)} and day < ${boundary}
@@ -154,14 +161,12 @@ export interface ModelRow extends Sum {
 export function revenueOf(db: Connection, model_id: string, days: number): Promise<ModelRow[]> {
   return db.run<ModelRow>(
     rawSql(
-      `select upstream, sum(completed)::bigint as completed, sum(failed)::bigint as failed,
-        sum(charged_usd_micro)::bigint as charged_usd_micro,
-        sum(cost_usd_micro)::bigint as cost_usd_micro, sum(uncosted)::bigint as uncosted
+      `select upstream, ${totals}, sum(uncosted)::bigint as uncosted
       from (
         select upstream, completed, failed, charged_usd_micro, cost_usd_micro, uncosted
         from revenue where day >= ${from(days)} and day < ${boundary} and model_id = $1
         union all
-        select upstream, ${sums}, count(*) filter (where ran and cost is null)
+        select upstream, ${sums}, ${uncosted}
         from (${fresh(from(days), 'and r.model_id = $1')}) e group by upstream
       ) both_parts group by upstream order by upstream`,
       [model_id],
@@ -181,7 +186,6 @@ export interface UpstreamCosts {
 /** What upstreams took from the operator. */
 export function costsByUpstream(db: Connection): Promise<UpstreamCosts[]> {
   const today = `date_trunc('day', now() at time zone 'utc')`;
-  const month = `date_trunc('month', now() at time zone 'utc')`;
   return db.run<UpstreamCosts>(
     rawSql(`
     select upstream, coalesce(sum(cost) filter (where day = ${today}), 0)::bigint
@@ -189,10 +193,10 @@ export function costsByUpstream(db: Connection): Promise<UpstreamCosts[]> {
       coalesce(sum(cost), 0)::bigint as month_usd_micro, sum(uncosted)::bigint as uncosted
     from (
       select day, upstream, cost_usd_micro as cost, uncosted
-      from revenue where day >= ${month} and day < ${boundary}
+      from revenue where day >= ${monthStart} and day < ${boundary}
       union all
-      select day, upstream, sum(cost)::bigint, count(*) filter (where ran and cost is null)
-      from (${fresh(month)}) e group by day, upstream
+      select day, upstream, sum(cost)::bigint, ${uncosted}
+      from (${fresh(monthStart)}) e group by day, upstream
     ) both_parts group by upstream`),
   );
 }

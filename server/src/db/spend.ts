@@ -1,5 +1,6 @@
 import { leastIdAt } from '../lib/id.ts';
-import { sql, type Connection } from '../lib/sql.ts';
+import { fragment, sql, type Connection } from '../lib/sql.ts';
+import { monthStart, spentThisMonth } from './month.ts';
 
 /** What an account spends, as its overview shows it. */
 
@@ -135,16 +136,14 @@ export function thisMonth(db: Connection, accountId: string, limit: number): Pro
     with used as (
       select k.id as key_id, k.name, k.is_studio, k.revoked_at is not null as revoked,
         k.monthly_limit_usd_micro, u.open_requests,
-        case when u.month = date_trunc('month', now() at time zone 'utc')::date
-          then u.pending_usd_micro + u.posted_usd_micro else 0 end as spent_usd_micro
+        ${fragment(spentThisMonth)} as spent_usd_micro
       from keys k join key_usage u on u.key_id = k.id where k.account_id = ${accountId}
     )
     select key_id, name, is_studio, revoked, monthly_limit_usd_micro, spent_usd_micro,
       (sum(spent_usd_micro) over ())::bigint as total_usd_micro,
       (count(*) filter (where not revoked and not is_studio) over ())::int as keys,
       (sum(open_requests) over ())::int as open_requests,
-      (date_trunc('month', now() at time zone 'utc') + interval '1 month')
-        at time zone 'utc' as resets_at
+      (${fragment(monthStart)} + interval '1 month') at time zone 'utc' as resets_at
     from used
     order by revoked and spent_usd_micro = 0, revoked,
       spent_usd_micro / nullif(monthly_limit_usd_micro, 0)::float8 desc nulls last,

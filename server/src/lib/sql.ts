@@ -101,7 +101,7 @@ const transactionAborted = '25P02';
 const attemptsMax = 5;
 
 /** A piece of SQL; `bind` makes a value a parameter and returns its `$n`. */
-type Fragment = (bind: (value: unknown) => string) => string;
+export type Fragment = (bind: (value: unknown) => string) => string;
 
 interface Named {
   text: string;
@@ -143,6 +143,11 @@ function named(text: string): Named {
     texts.set(text, known);
   }
   return known;
+}
+
+/** SQL that is the same wherever it is used. */
+export function fragment(text: string): Fragment {
+  return () => text;
 }
 
 /** `json` columns are JSON texts here. */
