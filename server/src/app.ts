@@ -92,6 +92,12 @@ export async function startApp(options: AppOptions): Promise<App> {
   const table = options.http ? [...routes(deps), ...falCalls(deps)] : outside(deps);
   const web = options.http && config.FAREBOX_WEB ? openWeb(parts, config, deps) : null;
   const server = port === null ? null : createServer(deps, log, table, web);
+  const close = async () => {
+    deps.watch.close();
+    deps.live.close();
+    deps.viewers.close();
+    await parts.close();
+  };
   try {
     const address = server && (await listen(server, config.HOST, port!));
     const own = options.http ? address!.port : config.PORT;
@@ -117,31 +123,25 @@ export async function startApp(options: AppOptions): Promise<App> {
       const force = setTimeout(() => over.abort(), graceMs);
       over.signal.addEventListener('abort', () => server?.server.closeAllConnections());
       const half = () => (options.http ? halfDrain(config, cutoff.signal) : Promise.resolve());
-      const close = async () => {
+      const drain = async () => {
         await half();
         draining.abort();
         await half();
         await server?.close();
       };
-      await Promise.all([worker?.stop(graceMs * 0.6), close()]);
+      await Promise.all([worker?.stop(graceMs * 0.6), drain()]);
       // Callers who left are still to be billed.
       const rest = Promise.allSettled([...deps.chats, ended]);
       await Promise.race([rest, aborted(over.signal)]);
       clearTimeout(last);
       clearTimeout(force);
       await working;
-      deps.watch.close();
-      deps.live.close();
-      deps.viewers.close();
-      await parts.close();
+      await close();
     };
     return { address, baseUrl: links.baseUrl, db, worker, catalog, metrics, stop };
   } catch (error) {
-    deps.watch.close();
-    deps.live.close();
-    deps.viewers.close();
     await server?.close();
-    await parts.close();
+    await close();
     throw error;
   }
 }
