@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../core/errors.ts';
 import { COLUMN_MAX } from '../core/price/money.ts';
+import { unseen } from '../core/account/name.ts';
 import { isUuid } from '../lib/id.ts';
 
 /** What a call of the web pages says, field by field. Each throws `bad_request` and names it. */
@@ -64,7 +65,7 @@ export function moment(form: Form, name: string): Date {
 export function parameter(req: FastifyRequest, name: string, max = 300): string | null {
   const value = (req.query as Form)[name];
   if (value === undefined || value === '') return null;
-  if (typeof value === 'string' && value.length <= max && !/\p{Cc}/u.test(value)) return value;
+  if (typeof value === 'string' && value.length <= max && !unseen.test(value)) return value;
   throw bad(name, `one text of at most ${max} characters`);
 }
 

@@ -1,4 +1,5 @@
 import { isVoucherReference } from '../core/account/voucher.ts';
+import { unseen } from '../core/account/name.ts';
 import { findReference } from '../ledger/statement.ts';
 import { openBooks, writeBooks, type Funds } from '../ledger/ledger.ts';
 import { newId } from '../lib/id.ts';
@@ -41,10 +42,7 @@ export function adjust(
   return book(db, wanted, plainText('reason', wanted.reason, reasonMax), by);
 }
 
-/** What does not show would make two names of what reads as one, and so book a payment twice. */
-const unseen = /[\p{Cc}\p{Zl}\p{Zp}]/u;
-
-/** Without blanks around it, on one line. */
+/** Trimmed, on one line. Two texts that look the same would book a payment twice. */
 function plainText(name: string, given: string, max: number): string {
   const text = given.trim();
   if (unseen.test(text)) throw new Refused(`A ${name} has no control characters.`);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hashVoucherCode, newVoucherCode, voucherReference } from '../core/account/voucher.ts';
+import { unseen } from '../core/account/name.ts';
 import * as vouchers from '../db/vouchers.ts';
 import { openBooks, writeBooks, type Funds } from '../ledger/ledger.ts';
 import { findReference } from '../ledger/statement.ts';
@@ -36,7 +37,7 @@ export async function createVouchers(
   if (expires_at !== null && !(expires_at.getTime() > Date.now()))
     throw new Refused('A voucher expires at a moment to come.');
   const text = wanted.note?.trim() || null;
-  if (text !== null && (text.length > noteMax || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)))
+  if (text !== null && (text.length > noteMax || unseen.test(text)))
     throw new Refused(`A note has at most ${noteMax} characters, on one line.`);
   const made = Array.from({ length: count }, () => ({
     id: newId(),

@@ -1,6 +1,6 @@
 /**
- * Characters that a name of a person, an account or a key must not have: they are not seen, and let
- * one name look like another, or turn the text around it.
+ * Characters that no name, reference, reason, note or search may have: they are not seen, so they
+ * let one text look like another, or change the direction of the text around them.
  */
 export const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
