@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { writeWhole } from './lib/write-whole.ts';
 import { ConfigError, dataDir, secretMinLength, type Config } from './config.ts';
 
 /** What signs the links to outputs: given, or made once and kept in the data folder. */
@@ -31,14 +32,16 @@ export function keptSecret(config: Config): string | null {
  */
 export function keepSecret(config: Config, secret: string, beside: boolean): string {
   const path = beside ? `${pathOf(config)}.imported` : pathOf(config);
-  writeWhole(path, secret, fs.renameSync);
+  inWords(path, () => writeWhole(path, secret, { replaces: true }));
   return path;
 }
 
 function makeSecret(config: Config): string {
+  const path = pathOf(config);
+  const secret = randomBytes(32).toString('hex');
   try {
-    // Unlike a rename it fails where another process that starts in this folder was faster.
-    writeWhole(pathOf(config), randomBytes(32).toString('hex'), fs.linkSync);
+    // Another process that starts in this folder may be faster: then its secret is ours too.
+    inWords(path, () => writeWhole(path, secret, { replaces: false }));
   } catch (error) {
     const { cause } = error as { cause?: NodeJS.ErrnoException };
     if (cause?.code !== 'EEXIST') throw error;
@@ -48,19 +51,6 @@ function makeSecret(config: Config): string {
 
 function pathOf(config: Config): string {
   return join(dataDir(config), 'secret');
-}
-
-/** Whole or absent, also where the disk is full or the power fails. */
-function writeWhole(path: string, text: string, place: (from: string, to: string) => void): void {
-  const part = `${path}.${process.pid}.part`;
-  inWords(path, () => {
-    try {
-      fs.writeFileSync(part, text, { mode: 0o600, flush: true });
-      place(part, path);
-    } finally {
-      fs.rmSync(part, { force: true });
-    }
-  });
 }
 
 function inWords<T>(path: string, work: () => T): T {

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { writeWhole } from '../../lib/write-whole.ts';
 import { canEnter, isRoot, makeFolder, myUid, unprivilegedUser, type User } from './user.ts';
 
 export interface Place {
@@ -125,7 +126,7 @@ function makeHome(dataDir: string, systemDir: string): string {
   makeFolder(systemDir, 0o755);
   const home = path.join(systemDir, `${hash(dataDir)}-${randomBytes(3).toString('hex')}`);
   makeFolder(home, mode);
-  writeWhole(path.join(dataDir, POINTER), `${home}\n`);
+  writeWhole(path.join(dataDir, POINTER), `${home}\n`, { replaces: true });
   return home;
 }
 
@@ -147,14 +148,6 @@ function socketFolder(home: string, user: User): string {
   }
   makeFolder(usual, 0o700, user);
   return usual;
-}
-
-function writeWhole(file: string, text: string): void {
-  const fd = fs.openSync(`${file}.new`, 'w', 0o600);
-  fs.writeSync(fd, text);
-  fs.fsyncSync(fd);
-  fs.closeSync(fd);
-  fs.renameSync(`${file}.new`, file);
 }
 
 function hash(text: string): string {

@@ -1,0 +1,16 @@
+import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+
+/**
+ * Writes a private file that is whole or absent, even if the disk is full or the power fails. If it
+ * exists and `replaces` is false, throws `EEXIST`.
+ */
+export function writeWhole(file: string, text: string, { replaces }: { replaces: boolean }): void {
+  const draft = `${file}.${process.pid}.part`;
+  try {
+    writeFileSync(draft, text, { mode: 0o600, flush: true });
+    if (replaces) renameSync(draft, file);
+    else linkSync(draft, file);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
