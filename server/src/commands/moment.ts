@@ -1,3 +1,5 @@
+import { isCalendarDay } from '../lib/calendar-day.ts';
+
 const dayForm = /^\d{4}-\d{2}-\d{2}$/;
 const momentForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
 
@@ -5,10 +7,7 @@ const momentForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:
 export function momentOf(text: string): Date | null {
   const isDay = dayForm.test(text);
   if (!isDay && !momentForm.test(text)) return null;
-  const day = text.slice(0, 10);
-  // `Date` alone takes 30 February for 2 March.
-  const midnight = new Date(`${day}T00:00:00Z`);
-  if (Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day)) return null;
+  if (!isCalendarDay(text.slice(0, 10))) return null;
   const moment = new Date(isDay ? `${text}T23:59:59.999Z` : text);
   return Number.isNaN(moment.getTime()) ? null : moment;
 }

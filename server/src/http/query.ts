@@ -1,4 +1,5 @@
 import { ApiError } from '../core/errors.ts';
+import { isCalendarDay } from '../lib/calendar-day.ts';
 import { isUuid } from '../lib/id.ts';
 
 /** Reads parameters of an address. All throw `bad_request` and name the parameter. */
@@ -55,12 +56,9 @@ export function momentOf(query: Query, name: 'from' | 'to'): number | null {
 
 const momentForm = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
-/** `Date.parse` alone takes 30 February for 2 March. */
 function isMoment(text: string): boolean {
   const day = momentForm.exec(text)?.[1];
-  if (day === undefined) return false;
-  const midnight = new Date(`${day}T00:00:00Z`);
-  return Number.isFinite(midnight.getTime()) && midnight.toISOString().startsWith(day);
+  return day !== undefined && isCalendarDay(day);
 }
 
 export function badParameter(param: string, rule: string): ApiError {

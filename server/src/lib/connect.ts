@@ -9,7 +9,8 @@ import { buildConnector } from 'undici';
 
 import { isPublicAddress } from './address.ts';
 import { FetchError } from './fetch-error.ts';
-import { createLookup, ownAddresses, systemLookup, within, type Lookup } from './lookup.ts';
+import { createLookup, ownAddresses, systemLookup, type Lookup } from './lookup.ts';
+import { withTimeout } from './with-timeout.ts';
 
 export interface ConnectorOptions {
   guard: boolean;
@@ -107,7 +108,7 @@ function connector(
 
 async function resolve(hostname: string, lookup: Lookup, timeoutMs: number): Promise<string[]> {
   try {
-    const addresses = await within(timeoutMs, lookup(hostname));
+    const addresses = await withTimeout(lookup(hostname), timeoutMs);
     if (addresses.length > 0) return addresses;
   } catch (cause) {
     throw new FetchError('dns', 'the name did not resolve', { cause });

@@ -86,6 +86,11 @@ export interface Fetch {
   close(): Promise<void>;
 }
 
+/** Whether the status is 2xx. */
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
 /** Throws when an entry of `allowHosts` is no host. */
 export function createFetch(options: FetchOptions): Fetch {
   const { guard, httpsOnly = false, userAgent } = options;

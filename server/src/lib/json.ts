@@ -6,6 +6,9 @@ import { isUtf8 } from 'node:buffer';
  * `JSON.parse`.
  */
 
+/** A JSON object whose members are not known yet. */
+export type Json = Record<string, unknown>;
+
 export interface JsonLimits {
   /** Arrays and objects inside each other; `[]` is 1, a plain number 0. At most 1,000. */
   depth: number;
@@ -198,8 +201,13 @@ function placeOf(path: (string | number)[]): string | null {
 }
 
 /** An object in JSON's sense: no list, no null. */
-export function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A whole number from 0 on. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /**

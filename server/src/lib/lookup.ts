@@ -5,6 +5,7 @@ import { isIP } from 'node:net';
 import { hostname as machineName, networkInterfaces } from 'node:os';
 
 import { canonicalAddress, isPublicAddress, literalAddress } from './address.ts';
+import { withTimeout } from './with-timeout.ts';
 
 /** Every address of a name, never none. Rejects when the name has none or an answer is missing. */
 export type Lookup = (hostname: string) => Promise<string[]>;
@@ -78,7 +79,7 @@ export async function resolvesToPublic(
   if (literal !== null) return isPublicAddress(literal, own) ? 'public' : 'not_public';
   if (own.has(hostname)) return 'not_public';
   try {
-    const addresses = await within(checkTimeoutMs, lookup(hostname));
+    const addresses = await withTimeout(lookup(hostname), checkTimeoutMs);
     if (addresses.length === 0) return 'unresolved';
     return addresses.every((ip) => isPublicAddress(ip, own)) ? 'public' : 'not_public';
   } catch {
@@ -118,22 +119,6 @@ export async function allResolveToPublic(
   await Promise.race([Promise.all(checks), over.promise]);
   clearTimeout(timer);
   return new Map(found);
-}
-
-/**
- * Rejects when the promise is not settled in time. The promise itself goes on; its end is then
- * ignored.
- */
-export async function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 const systemHostsFile =

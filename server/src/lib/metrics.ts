@@ -1,5 +1,6 @@
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
 import { createHistogram, type FastHistogram } from './histogram.ts';
+import { withTimeout } from './with-timeout.ts';
 
 /** The figures of one process, in Prometheus' form. */
 export interface Metrics {
@@ -149,7 +150,7 @@ export function addShared(
   const figures = () => {
     const now = performance.now();
     if (newest === undefined || now - newest.at > sharedFreshMs) {
-      newest = { at: now, figures: within(read(), sharedWaitMs).catch(() => ({})) };
+      newest = { at: now, figures: withTimeout(read(), sharedWaitMs).catch(() => ({})) };
     }
     return newest.figures;
   };
@@ -171,12 +172,6 @@ export function addShared(
     });
     registry.registerMetric(gauge);
   }
-}
-
-function within<T>(promise: Promise<T>, ms: number): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error('no answer in time')), ms);
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
 function bookGauges(registers: Registry[]) {

@@ -19,7 +19,7 @@ import { goesOn } from '../core/request/routing.ts';
 import { isOfKey } from '../core/catalog/upstream-key.ts';
 import { insertLeft } from '../db/left-starts.ts';
 import { FetchError } from '../lib/fetch.ts';
-import { canonicalJson } from '../lib/json.ts';
+import { canonicalJson, type Json } from '../lib/json.ts';
 import type { Connection } from '../lib/sql.ts';
 import { byKey } from '../upstreams/keys.ts';
 import type { ChatOutcome, InputFile, Upstream } from '../upstreams/upstream.ts';
@@ -58,8 +58,6 @@ export interface ChatDeps {
   circuit: Circuit;
   operations: Pick<Operations, 'end'>;
 }
-
-type Json = Record<string, unknown>;
 
 /** Why a call was given up: its caller went, and nobody reads it on. */
 export class CallerLeft extends Error {

@@ -1,5 +1,5 @@
 import { signWebhook } from '../core/request/webhook.ts';
-import type { Fetch } from '../lib/fetch.ts';
+import { isSuccess, type Fetch } from '../lib/fetch.ts';
 
 /** Of the receiver's reply; nobody reads it. */
 const replyMaxBytes = 64 * 1024;
@@ -28,13 +28,9 @@ export async function sendNotification(
   const call = { url, method: 'POST', headers, body, timeoutMs, maxBytes: replyMaxBytes } as const;
   const started = performance.now();
   const told = await fetch.request({ ...call, ...(signal && { signal }) }).then(
-    ({ status }) => ({ status, error: isTaken(status) ? null : `answered ${status}` }),
+    ({ status }) => ({ status, error: isSuccess(status) ? null : `answered ${status}` }),
     (error: unknown) => ({ status: null, error: String((error as Error).message ?? error) }),
   );
   const duration_ms = Math.round(performance.now() - started);
   return { ...told, duration_ms, delivered: told.error === null };
-}
-
-function isTaken(status: number): boolean {
-  return status >= 200 && status < 300;
 }

@@ -1,5 +1,5 @@
 import { isMediaField } from '../core/catalog/media-input.ts';
-import { FetchError, type Reply } from '../lib/fetch.ts';
+import { FetchError, isSuccess, type Reply } from '../lib/fetch.ts';
 import { TooSlow } from './download.ts';
 import { outcomeOfReply, whyOfFault } from './replies.ts';
 import type { InputFile, NotAccepted, Rejected, StartJob, UpstreamTools } from './upstream.ts';
@@ -166,7 +166,7 @@ export async function handedOver(call: Promise<Reply>, nowMs: number): Promise<R
     const message = `a file was not taken: ${error.message}`;
     throw new HandOverFailed({ why: whyOfFault(error), message });
   });
-  if (reply.status >= 200 && reply.status < 300) return reply;
+  if (isSuccess(reply.status)) return reply;
   const refused = outcomeOfReply(reply, nowMs);
   const message = `a file was not taken: ${refused.message}`;
   if (refused.outcome === 'rejected') throw new InputRefused(message);

@@ -1,8 +1,6 @@
-import { isObject } from '../lib/json.ts';
+import { isObject, type Json } from '../lib/json.ts';
 
 /** JSON Schemas that upstreams show of their models' inputs. */
-
-type Json = Record<string, unknown>;
 
 const depthMax = 8;
 const fieldsMax = 300;

@@ -1,4 +1,4 @@
-import { isObject } from '../../lib/json.ts';
+import { isObject, type Json } from '../../lib/json.ts';
 import type { Modality } from '../catalog/catalog.ts';
 import { integer, isFilled, isGiven, oneOf, scalar, text, type Check } from '../check.ts';
 import { ApiError } from '../errors.ts';
@@ -8,8 +8,6 @@ import { rebuilt, type Shape } from './known-fields.ts';
  * The messages of a chat call, narrowed to the fields that are known here. What nobody judges does
  * not reach an upstream: it might name media, or change the price.
  */
-
-type Json = Record<string, unknown>;
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Json } from '../../lib/json.ts';
 import fc from 'fast-check';
 import { ChatCompletionStream } from 'openai/lib/ChatCompletionStream';
 import {
@@ -12,8 +13,6 @@ import {
   usageOf,
   withCallTypes,
 } from './completion.ts';
-
-type Json = Record<string, unknown>;
 
 const identity = { id: 'chatcmpl-1', created: 1_700_000_000, model: 'acme/small/chat' };
 const head = { ...identity, object: 'chat.completion.chunk' };

@@ -1,11 +1,9 @@
-import { isObject } from '../../lib/json.ts';
+import { isCount, isObject, type Json } from '../../lib/json.ts';
 
 /**
  * What a chat upstream answered, read as hostile data: OpenAI's `chat.completion` and its chunks.
  * Nothing here throws on JSON values; what has the wrong type counts as absent.
  */
-
-type Json = Record<string, unknown>;
 
 /** What stands in a completion whose chunks do not say it. `created` in unix seconds. */
 export interface CompletionIdentity {
@@ -295,8 +293,4 @@ function callText(call: unknown): string {
 /** One completion is ever asked for; a choice without an index is the first. */
 function isFirstChoice(choice: unknown): choice is Json {
   return isObject(choice) && (choice.index ?? 0) === 0;
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

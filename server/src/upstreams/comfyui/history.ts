@@ -1,3 +1,4 @@
+import type { Json } from '../../lib/json.ts';
 import { kindOfAddress } from '../outputs.ts';
 import { reasonIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
@@ -6,8 +7,6 @@ import type { Api } from './api.ts';
 import { isCallers, type Workflow } from './workflow.ts';
 
 /** What ComfyUI's history and queue say about a job. */
-
-type Json = Record<string, unknown>;
 
 const filesMax = 200;
 const nameMax = 500;

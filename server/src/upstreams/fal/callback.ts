@@ -1,8 +1,9 @@
+import { isSuccess } from '../../lib/fetch.ts';
 import { createHash, createPublicKey, verify, type KeyObject } from 'node:crypto';
 import { jsonOf } from '../replies.ts';
 import { CallbackRefused, type Callback, type Handle } from '../upstream.ts';
 import { isRequestId } from './job.ts';
-import { isOk, objectIn } from './wire.ts';
+import { objectIn } from './wire.ts';
 import type { Fal } from './wire.ts';
 
 /** Calls from fal that a job has ended: proven by Ed25519, with keys that fal publishes. */
@@ -56,7 +57,7 @@ function keyStore(fal: Fal) {
     triedAt = fal.tools.now();
     const limits = { timeoutMs: keysTimeoutMs, maxBytes: keysMaxBytes, signal };
     const reply = await fal.tools.fetch.request({ url: fal.jwks, ...limits });
-    const found = isOk(reply) ? keysOf(objectIn(reply)?.keys) : [];
+    const found = isSuccess(reply.status) ? keysOf(objectIn(reply)?.keys) : [];
     if (found.length === 0) throw new Error("fal's keys for callbacks could not be read");
     kept = found;
     readAt = fal.tools.now();

@@ -1,4 +1,5 @@
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
+import { isSuccess } from '../../lib/fetch.ts';
 import { outcomeOfReply } from '../replies.ts';
 import type { Handle, Upstream, UpstreamTools } from '../upstream.ts';
 import { callbacks } from './callback.ts';
@@ -6,7 +7,7 @@ import { jobOf } from './job.ts';
 import { look } from './poll.ts';
 import { costs, hasModel, listedPrices, listModels } from './prices.ts';
 import { startJob } from './start.ts';
-import { callFal, falOf, faultWords, isOk, objectIn, reasonOf } from './wire.ts';
+import { callFal, falOf, faultWords, objectIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 
 /** Files of the input go up first, and a large one takes its time. */
@@ -48,10 +49,10 @@ async function check(fal: Fal, signal: AbortSignal): Promise<string | null> {
   try {
     const reply = await callFal(fal, { url, timeoutMs: shortMs, maxBytes: shortBytes, signal });
     const told = objectIn(reply);
-    if (isOk(reply) && !Array.isArray(told?.prices))
+    if (isSuccess(reply.status) && !Array.isArray(told?.prices))
       return 'what answers at its address for models is no fal';
     // A model that is gone there says all the same that the key was taken.
-    if (isOk(reply) || (reply.status === 404 && told !== null)) return null;
+    if (isSuccess(reply.status) || (reply.status === 404 && told !== null)) return null;
     const reason = reasonOf(fal, reply);
     const outcome = outcomeOfReply(reply, fal.tools.now());
     const why = outcome.outcome === 'not_accepted' ? outcome.why : null;

@@ -3,10 +3,11 @@ import type { ListedPrice } from '../../core/catalog/listed-price.ts';
 import type { LeftOut, MediaOffer, Offers } from '../../core/catalog/offer.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { isObject } from '../../lib/json.ts';
+import { isSuccess } from '../../lib/fetch.ts';
 import { plainSchema } from '../schemas.ts';
 import type { UpstreamTools } from '../upstream.ts';
 import { listedPrices, listModels } from './prices.ts';
-import { callFal, falOf, isOk, objectIn, reasonOf } from './wire.ts';
+import { callFal, falOf, objectIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 
 type Json = Record<string, unknown>;
@@ -70,7 +71,7 @@ async function expanded(fal: Fal, ids: string[], signal: AbortSignal): Promise<M
   const url = `${fal.api}/models?${query.toString()}`;
   const reply = await callFal(fal, { url, timeoutMs, maxBytes, signal });
   if (reply.status === 404) return new Map();
-  const { models } = (isOk(reply) ? objectIn(reply) : null) ?? {};
+  const { models } = (isSuccess(reply.status) ? objectIn(reply) : null) ?? {};
   if (!Array.isArray(models)) throw new Error(`its list of models: ${reasonOf(fal, reply)}`);
   return new Map(models.filter(isObject).map((each) => [String(each.endpoint_id), each]));
 }

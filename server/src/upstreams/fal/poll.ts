@@ -1,4 +1,4 @@
-import type { Reply } from '../../lib/fetch.ts';
+import { isSuccess, type Reply } from '../../lib/fetch.ts';
 import { collectMedia } from '../outputs.ts';
 import { lookFault, outcomeOfReply } from '../replies.ts';
 import { stateOf } from '../states.ts';
@@ -6,7 +6,7 @@ import type { Handle, JobState, Result } from '../upstream.ts';
 import { jobOf } from './job.ts';
 import type { Job } from './job.ts';
 import type { CostOf } from './prices.ts';
-import { callFal, isOk, objectIn, reasonIn, reasonOf } from './wire.ts';
+import { callFal, objectIn, reasonIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 
 const statusTimeoutMs = 20_000;
@@ -14,8 +14,6 @@ const statusMaxBytes = 1024 * 1024;
 const resultTimeoutMs = 60_000;
 /** Media may stand in it as `data:` addresses. */
 const resultMaxBytes = 48 * 1024 * 1024;
-const logsMax = 50;
-const logLineMax = 500;
 
 /** Tells nothing of the job: the next look may. */
 const transient: ReadonlySet<number> = new Set([401, 403, 408, 409, 425, 429]);
@@ -38,7 +36,7 @@ export async function look(
   const limits = { timeoutMs: statusTimeoutMs, maxBytes: statusMaxBytes, signal };
   const reply = await callFal(fal, { url: url.href, ...limits });
   if (reply.status === 404) return { state: 'missing', message: reasonOf(fal, reply) };
-  const body = isOk(reply) ? objectIn(reply) : null;
+  const body = isSuccess(reply.status) ? objectIn(reply) : null;
   // An error inside a success says nothing of the job either.
   if (body === null || typeof body.status !== 'string')
     throw lookFault(outcomeOfReply(reply, fal.tools.now()), `its status: ${reasonOf(fal, reply)}`);
@@ -50,10 +48,8 @@ export async function look(
 
 function logsIn(logs: unknown): string[] {
   if (!Array.isArray(logs)) return [];
-  const lines = logs
-    .slice(-logsMax)
-    .map((entry) => (entry as { message?: unknown } | null)?.message);
-  return lines.filter((line) => typeof line === 'string').map((line) => line.slice(0, logLineMax));
+  const lines = logs.map((entry) => (entry as { message?: unknown } | null)?.message);
+  return lines.filter((line) => typeof line === 'string');
 }
 
 function failed(message: string, isInput = false): JobState {
@@ -73,7 +69,7 @@ async function resultOf(
 ): Promise<JobState> {
   const limits = { timeoutMs: resultTimeoutMs, maxBytes: resultMaxBytes, signal };
   const reply = await callFal(fal, { url: job.response_url, ...limits });
-  if (!isOk(reply)) return failureOf(fal, reply, typeof error === 'string');
+  if (!isSuccess(reply.status)) return failureOf(fal, reply, typeof error === 'string');
   if (reply.truncated) return failed('The model returned more than can be taken.');
   const body = objectIn(reply);
   if (body === null) throw new Error('its result is no JSON object');

@@ -1,9 +1,10 @@
-import { callFal, falOf, isOk, objectIn, reasonOf } from './wire.ts';
+import { callFal, falOf, objectIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 import type { Unit } from '../../core/catalog/catalog.ts';
 import type { ListedPrice } from '../../core/catalog/listed-price.ts';
 import { fractionOf, USD } from '../../core/price/money.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
+import { isSuccess } from '../../lib/fetch.ts';
 import type { UpstreamTools } from '../upstream.ts';
 
 /** What fal says of its models, and of their prices for the account of our key. */
@@ -77,7 +78,7 @@ export async function hasModel(fal: Fal, id: string, signal: AbortSignal): Promi
   const url = `${fal.api}/models?${queryOf([id])}`;
   const reply = await callFal(fal, { url, timeoutMs, maxBytes, signal });
   if (reply.status === 404) return false;
-  const { models } = (isOk(reply) ? objectIn(reply) : null) ?? {};
+  const { models } = (isSuccess(reply.status) ? objectIn(reply) : null) ?? {};
   if (!Array.isArray(models)) throw new Error(`its list of models: ${reasonOf(fal, reply)}`);
   // One that it does not know comes back with its name alone.
   const known = models.filter(isObject).find(({ endpoint_id }) => endpoint_id === id);
@@ -92,7 +93,8 @@ export async function listModels(fal: Fal, signal: AbortSignal): Promise<string[
     const query = new URLSearchParams({ status: 'active', ...(cursor !== null && { cursor }) });
     const url = `${fal.api}/models?${query.toString()}`;
     const reply = await callFal(fal, { url, timeoutMs, maxBytes, signal });
-    const { models, has_more, next_cursor } = (isOk(reply) ? objectIn(reply) : null) ?? {};
+    const { models, has_more, next_cursor } =
+      (isSuccess(reply.status) ? objectIn(reply) : null) ?? {};
     if (!Array.isArray(models)) throw new Error(`its list of models: ${reasonOf(fal, reply)}`);
     for (const { endpoint_id } of models.filter(isObject))
       if (typeof endpoint_id === 'string' && endpoint_id !== '') ids.add(endpoint_id);
@@ -128,7 +130,7 @@ async function pricesOf(fal: Fal, ids: string[], signal: AbortSignal): Promise<F
     const first = await pricesOf(fal, ids.slice(0, half), signal);
     return [...first, ...(await pricesOf(fal, ids.slice(half), signal))];
   }
-  const { prices } = (isOk(reply) ? objectIn(reply) : null) ?? {};
+  const { prices } = (isSuccess(reply.status) ? objectIn(reply) : null) ?? {};
   if (!Array.isArray(prices)) throw new Error(`its prices: ${reasonOf(fal, reply)}`);
   return prices.filter(isObject).flatMap(priceOf);
 }
@@ -181,7 +183,7 @@ async function askPrice(fal: Fal, model: string, signal: AbortSignal): Promise<n
   try {
     const url = `${fal.api}/models/pricing?${queryOf([model])}`;
     const reply = await callFal(fal, { url, timeoutMs: costTimeoutMs, maxBytes, signal });
-    const { prices } = (isOk(reply) ? objectIn(reply) : null) ?? {};
+    const { prices } = (isSuccess(reply.status) ? objectIn(reply) : null) ?? {};
     const found = Array.isArray(prices) ? prices.filter(isObject).flatMap(priceOf) : [];
     return found.find(({ endpoint_id }) => endpoint_id === model)?.unit_price ?? null;
   } catch {

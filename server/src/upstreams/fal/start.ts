@@ -1,10 +1,11 @@
+import { isSuccess } from '../../lib/fetch.ts';
 import { InputRefused } from '../inputs.ts';
 import { outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type { StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
 import { falInput } from './input.ts';
 import { jobOf } from './job.ts';
 import { NotUploaded, upload } from './storage.ts';
-import { callFal, isOk, objectIn, reasonOf } from './wire.ts';
+import { callFal, objectIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 
 const timeoutMs = 60_000;
@@ -47,7 +48,8 @@ export async function startJob(
   if (reply.status === clientClosed) return { outcome: 'unknown', message };
   // Its limit is of how much of ours runs at once, of whichever model.
   const wide = reply.status === 429 && { account_wide: true };
-  if (!isOk(reply)) return { ...outcomeOfReply(reply, fal.tools.now()), message, ...wide };
+  if (!isSuccess(reply.status))
+    return { ...outcomeOfReply(reply, fal.tools.now()), message, ...wide };
   const made = jobOf(fal, objectIn(reply) ?? {}, job.model);
   if (made === null)
     return { outcome: 'unknown', message: 'its answer names no job', answer: 'unreadable' };

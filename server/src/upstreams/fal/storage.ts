@@ -1,8 +1,8 @@
 import { judgeUrl } from '../../lib/address.ts';
-import { FetchError, type Fetch, type Reply } from '../../lib/fetch.ts';
+import { FetchError, isSuccess, type Fetch, type Reply } from '../../lib/fetch.ts';
 import { outcomeOfReply, whyOfFault } from '../replies.ts';
 import type { InputFile, NotAccepted, Refusal, Rejected } from '../upstream.ts';
-import { callFal, isOk, objectIn, reasonOf } from './wire.ts';
+import { callFal, objectIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
 
 /** Callers' files on fal's storage. Nothing is paid here, and no job exists yet. */
@@ -74,7 +74,7 @@ async function placeFor(
     maxBytes: replyMaxBytes,
     signal,
   });
-  if (!isOk(reply)) throw refusal(fal, reply);
+  if (!isSuccess(reply.status)) throw refusal(fal, reply);
   const { file_url, upload_url } = objectIn(reply) ?? {};
   if (typeof file_url !== 'string' || !/^https?:\/\//.test(file_url))
     throw notUploaded('busy', 'its storage gave no address for a file');
@@ -132,7 +132,7 @@ async function put(
 ): Promise<Reply> {
   const limits = { timeoutMs, maxBytes: replyMaxBytes, signal };
   const reply = await fetch.request({ url, method: 'PUT', headers, body, ...limits });
-  if (!isOk(reply)) throw refusal(fal, reply);
+  if (!isSuccess(reply.status)) throw refusal(fal, reply);
   return reply;
 }
 
@@ -157,7 +157,7 @@ async function putParts(fal: Fal, place: Place, file: InputFile, signal: AbortSi
     maxBytes: replyMaxBytes,
     signal,
   });
-  if (!isOk(reply)) throw refusal(fal, reply);
+  if (!isSuccess(reply.status)) throw refusal(fal, reply);
 }
 
 async function* inParts(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -73,10 +73,6 @@ export function callFal(fal: Fal, { json, headers, ...call }: FalCall): Promise<
   });
 }
 
-export function isOk({ status }: Pick<Reply, 'status'>): boolean {
-  return status >= 200 && status < 300;
-}
-
 /** The JSON object in a reply; null where it holds anything else, or was too long. */
 export function objectIn({ body, truncated }: Reply): Record<string, unknown> | null {
   const value = truncated ? undefined : jsonOf(body);

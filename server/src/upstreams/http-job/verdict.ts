@@ -1,5 +1,5 @@
 import { jsonOf, messageIn, outcomeOfReply, retryAfterMs } from '../replies.ts';
-import type { Reply } from '../../lib/fetch.ts';
+import { isSuccess, type Reply } from '../../lib/fetch.ts';
 import type { StartOutcome } from '../upstream.ts';
 import { codeText, type CodeMeaning, type Options } from './options.ts';
 import { textAt, valueAt } from './path.ts';
@@ -38,8 +38,7 @@ export function verdictOf(
     const limited = why === 'busy' && code === '429' && { limited: true };
     return { ok: false, outcome: { outcome: 'not_accepted', why, message, ...limited, ...wait } };
   }
-  if (reply.status < 200 || reply.status >= 300)
-    return { ok: false, outcome: outcomeOfReply(reply, nowMs) };
+  if (!isSuccess(reply.status)) return { ok: false, outcome: outcomeOfReply(reply, nowMs) };
   if (json === undefined || reply.truncated) {
     const unreadable = `answered ${reply.status} with no readable JSON`;
     const outcome = { outcome: 'unknown', message: unreadable, answer: 'unreadable' } as const;

@@ -1,15 +1,14 @@
 import { chunksFromCompletion } from '../../core/chat/completion.ts';
-import { FetchError, type StreamReply } from '../../lib/fetch.ts';
-import { isObject } from '../../lib/json.ts';
+import { FetchError, isSuccess, type StreamReply } from '../../lib/fetch.ts';
+import { isObject, type Json } from '../../lib/json.ts';
+import { withTimeout } from '../../lib/with-timeout.ts';
 import { outcomeUnprepared } from '../inputs.ts';
 import { jsonOf } from '../replies.ts';
 import type { ChatCall, ChatOutcome, UpstreamTools } from '../upstream.ts';
 import { readChunks, tidied } from './chunks.ts';
 import { placeMessages } from './messages.ts';
 import type { Options } from './options.ts';
-import { errorIn, headOf, isSuccess, type Wire } from './wire.ts';
-
-type Json = Record<string, unknown>;
+import { errorIn, headOf, type Wire } from './wire.ts';
 
 /** Some ten thousand tokens with log probabilities are a few megabytes. */
 const replyMaxBytes = 32 * 1024 * 1024;
@@ -151,7 +150,7 @@ async function begun(
   peekMs: number,
 ): Promise<ChatOutcome> {
   const first = chunks.next();
-  const seen = await within(first, peekMs);
+  const [seen] = await withTimeout(Promise.allSettled([first]), peekMs).catch(() => [null]);
   if (seen === null) return { outcome: 'stream', chunks: resumed(first, chunks) };
   if (seen.status === 'rejected') {
     if (seen.reason instanceof FetchError) throw seen.reason;
@@ -223,17 +222,4 @@ async function* paced(reply: StreamReply, { firstMs, idleMs }: Times): AsyncGene
   } finally {
     reply.close();
   }
-}
-
-/** How a promise ended, or null where it has not within the time. */
-async function within<T>(
-  promise: Promise<T>,
-  ms: number,
-): Promise<PromiseSettledResult<Awaited<T>> | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, ms, null);
-  });
-  const ended = Promise.allSettled([promise]).then(([result]) => result);
-  return Promise.race([ended, late]).finally(() => clearTimeout(timer));
 }

@@ -1,10 +1,8 @@
 import { readEvents } from '../../lib/event-stream.ts';
-import { isObject } from '../../lib/json.ts';
+import { isCount, isObject, type Json } from '../../lib/json.ts';
 import { errorIn } from './wire.ts';
 
 /** Replies and chunks of many servers, brought to OpenAI's own shape. */
-
-type Json = Record<string, unknown>;
 
 /** A chunk with all log probabilities stays far below. */
 const eventCharsMax = 4 * 1024 * 1024;
@@ -116,8 +114,4 @@ function usageOfTimings({ cache_n: cached = 0, prompt_n: read, predicted_n: writ
     total_tokens: cached + read + written,
     prompt_tokens_details: { cached_tokens: cached },
   };
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

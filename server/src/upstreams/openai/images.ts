@@ -1,14 +1,13 @@
-import { isObject } from '../../lib/json.ts';
+import { isObject, type Json } from '../../lib/json.ts';
 import { formBody, type FormPart } from '../../lib/multipart.ts';
+import { isSuccess } from '../../lib/fetch.ts';
 import { openMedia, placeMedia, InputRefused } from '../inputs.ts';
 import { collectMedia } from '../outputs.ts';
 import { jsonOf } from '../replies.ts';
 import type { Result, StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
 import { fileReader, partsOf } from './form.ts';
 import type { Options } from './options.ts';
-import { costIn, errorIn, isSuccess, type Wire } from './wire.ts';
-
-type Json = Record<string, unknown>;
+import { costIn, errorIn, type Wire } from './wire.ts';
 
 /** Ten pictures of some megabytes each, as base64. */
 const replyMaxBytes = 96 * 1024 * 1024;

@@ -1,14 +1,13 @@
 import { isDay } from '../../core/catalog/checked-on.ts';
 import type { ListedPrice } from '../../core/catalog/listed-price.ts';
 import { parseDecimal, type Fraction } from '../../core/price/money.ts';
-import { isObject } from '../../lib/json.ts';
+import { isObject, type Json } from '../../lib/json.ts';
+import { isSuccess } from '../../lib/fetch.ts';
 import { jsonOf, messageIn } from '../replies.ts';
 import type { Options } from './options.ts';
-import { isSuccess, type Wire } from './wire.ts';
+import type { Wire } from './wire.ts';
 
 /** What a server tells of its models; only OpenRouter tells prices among it. */
-
-type Json = Record<string, unknown>;
 
 /** OpenRouter lists hundreds, each with its story. */
 export const listMaxBytes = 32 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
-import { FetchError } from '../../lib/fetch.ts';
+import { FetchError, isSuccess } from '../../lib/fetch.ts';
 import { isObject } from '../../lib/json.ts';
 import { outcomeUnreadable } from '../inputs.ts';
 import { jsonOf, messageIn } from '../replies.ts';
@@ -17,7 +17,7 @@ import {
 } from './listing.ts';
 import { optionsOf } from './options.ts';
 import { createVideos } from './videos.ts';
-import { createWire, isSuccess, type Wire } from './wire.ts';
+import { createWire, type Wire } from './wire.ts';
 
 const imageTasks = new Set(['text-to-image', 'edit']);
 const videoTasks = new Set([

@@ -1,5 +1,6 @@
 import type { RequestCall } from '../../lib/fetch.ts';
 import { formBody, type FormPart } from '../../lib/multipart.ts';
+import type { Json } from '../../lib/json.ts';
 import { dataUri, InputRefused, openMedia, placeMedia } from '../inputs.ts';
 import type { StartJob, UpstreamTools } from '../upstream.ts';
 import { fileReader, partsOf } from './form.ts';
@@ -7,7 +8,6 @@ import type { Options } from './options.ts';
 
 /** What a video is asked for with, in each of the forms. */
 
-type Json = Record<string, unknown>;
 type Medium = { field: string; url: string };
 type Sent = { headers: Record<string, string>; body: RequestCall['body'] };
 

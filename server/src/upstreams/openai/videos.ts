@@ -1,5 +1,5 @@
-import type { Reply } from '../../lib/fetch.ts';
-import { isObject } from '../../lib/json.ts';
+import { isSuccess, type Reply } from '../../lib/fetch.ts';
+import { isObject, type Json } from '../../lib/json.ts';
 import { jsonOf, lookFault, messageIn } from '../replies.ts';
 import { stateOf } from '../states.ts';
 import type {
@@ -12,9 +12,7 @@ import type {
 } from '../upstream.ts';
 import type { Options } from './options.ts';
 import { videoBody } from './video-inputs.ts';
-import { costIn, errorIn, isSuccess, type Wire } from './wire.ts';
-
-type Json = Record<string, unknown>;
+import { costIn, errorIn, type Wire } from './wire.ts';
 
 const replyMaxBytes = 1024 * 1024;
 const callMs = 60_000;

@@ -1,11 +1,10 @@
 import { toldCost } from '../../core/price/cost.ts';
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
 import { FetchError, type Reply, type RequestCall, type StreamReply } from '../../lib/fetch.ts';
-import { isObject } from '../../lib/json.ts';
+import { isObject, type Json } from '../../lib/json.ts';
 import { jsonOf, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type { LostAnswer, NotAccepted, Rejected, UpstreamTools } from '../upstream.ts';
 
-type Json = Record<string, unknown>;
 type Said = Pick<Reply, 'status' | 'headers' | 'body'>;
 
 /** A call that made nothing, or of which nobody knows. Fits a start and a chat call alike. */
@@ -132,10 +131,6 @@ export async function headOf(reply: StreamReply, maxBytes = errorBytes): Promise
     if (!(error instanceof FetchError)) throw error;
   }
   return Buffer.concat(chunks).subarray(0, maxBytes);
-}
-
-export function isSuccess(status: number): boolean {
-  return status >= 200 && status < 300;
 }
 
 /** Micro-USD of a `usage.cost` in dollars; undefined where none is told. */

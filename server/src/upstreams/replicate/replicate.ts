@@ -1,5 +1,5 @@
 import type { UpstreamSettings } from '../../core/catalog/upstream-definition.ts';
-import type { Reply } from '../../lib/fetch.ts';
+import { isSuccess, type Reply } from '../../lib/fetch.ts';
 import { outcomeUnprepared } from '../inputs.ts';
 import { jsonOf, lookFault, messageIn, outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type {
@@ -111,7 +111,7 @@ async function submit(
   } catch (error) {
     return outcomeOfFault(error);
   }
-  if (reply.status >= 200 && reply.status < 300) {
+  if (isSuccess(reply.status)) {
     const prediction = predictionOf(jsonOf(reply.body));
     if (prediction !== null) return { outcome: 'accepted', handle: { id: prediction.id } };
     return {

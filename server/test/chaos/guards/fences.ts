@@ -84,10 +84,7 @@ export const fences: Guard[] = [
     guards: 'a handle that came is never written over',
     file: requests,
     edits: [
-      [
-        'set handle = coalesce(a.handle, d.handle), outcome',
-        'set handle = d.handle, outcome',
-      ],
+      ['set handle = coalesce(a.handle, d.handle), outcome', 'set handle = d.handle, outcome'],
     ],
     test: 'test/operations/advance.test.ts',
     name: 'is never written over',
