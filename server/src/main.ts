@@ -248,21 +248,6 @@ verb(catalog, 'stop', 'stop selling a model: nothing of it starts until it is re
 verb(catalog, 'resume', 'sell a stopped model again')
   .argument('<model-id>')
   .action(run(async () => (await import('./commands/stop-model.ts')).resume));
-verb(catalog, 'import', 'write rows from the catalog and the prices of an upstream')
-  .argument('<upstream>', 'openrouter, fal or replicate')
-  .option('--only <pattern>', 'models of this name, * for any part; may be repeated', several)
-  .option('--margin <percent>', 'what is put on the cost', '20')
-  .option('--price <usd>', 'price of a unit, where the upstream tells none (replicate)')
-  .option('--out <file>', 'write it there; default: print it')
-  .option('--force', 'replace the file')
-  .addHelpText(
-    'after',
-    example(
-      "catalog import openrouter --only 'mistralai/*' --out catalog/mistral.yaml",
-      'exit 1: no row came of it',
-    ),
-  )
-  .action(run(async () => (await import('./commands/catalog-import.ts')).importModels));
 
 verb(program, 'audit', 'prove the books: exit 0, or the first broken law').action(
   run(async () => (await import('./commands/audit.ts')).auditBooks),
@@ -295,10 +280,6 @@ try {
 
 function example(call: string, note: string): string {
   return `\nExample (${note}):\n  npx farebox ${call}`;
-}
-
-function several(text: string, before: string[] = []): string[] {
-  return [...before, text];
 }
 
 function count(text: string): number {

@@ -22,7 +22,7 @@ import { parseArgs } from 'node:util';
 import { startEmbedded, type Embedded } from '../src/db/embedded.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
-const folders = ['server/src', 'server/test', 'client/src', 'bench'];
+const folders = ['server/src', 'server/test', 'client/src', 'bench', 'tools'];
 const runner = path.join(import.meta.dirname, 'group-child.ts');
 
 /** Two cores, and most files wait for a database or a process half of the time; browsers do not. */
@@ -32,7 +32,7 @@ const browsersAtOnce = 2;
 const filesOfProcess = 10;
 /** They start processes, stop databases or share servers that their first file closes. */
 const oneFileEach =
-  /^server\/test\/(chaos|commands|db|examples|lib)\/|^server\/test\/[^/]+$|^bench\//;
+  /^server\/test\/(chaos|commands|db|examples|lib)\/|^server\/test\/[^/]+$|^(bench|tools)\//;
 /** Several times what the longest takes: machines differ, and share their cores with others. */
 const defaultTimeoutSeconds = '900';
 /** What holds in one process has to hold over several: these run again with --fleet. */

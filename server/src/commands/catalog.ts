@@ -2,7 +2,7 @@ import { catalogDir } from '../config.ts';
 import type { Problem } from '../core/catalog/catalog-file.ts';
 import { dayOf, oldPricesIn } from '../core/catalog/checked-on.ts';
 import type { CheckedFolder } from '../storage/catalog.ts';
-import { comparePrices, readShutdowns } from '../upstreams/look.ts';
+import { compareTerms } from '../upstreams/look.ts';
 import { lookFrom, readFolder, withUpstreams, type Opened } from './live-look.ts';
 import { counted, print, type Context } from './output.ts';
 
@@ -88,19 +88,15 @@ async function askOne(name: string, folder: CheckedFolder, opened: Opened, today
   }
   if (look.problems.length > 0) return { problems, warnings: [], compared: 0 };
   const upstream = opened.live.get(name)!;
-  const prices = await comparePrices(name, folder.rows, upstream);
-  const shutdowns = await readShutdowns(name, folder.rows, upstream, today);
-  const warnings = (prices?.losses ?? []).map(({ id, message }) =>
-    folder.problemOf(id, '/price', message),
-  );
-  for (const { id, model, at, day } of shutdowns.near) {
+  const terms = await compareTerms(name, folder.rows, upstream, today);
+  const warnings = terms.losses.map(({ id, message }) => folder.problemOf(id, '/price', message));
+  for (const { id, model, at, day } of terms.shutdowns) {
     const when = day < today ? `shut ${model} down` : `shuts ${model} down`;
     const message = `${id}: the upstream ${name} ${when} on ${day}.`;
     warnings.push(folder.problemOf(id, placeOf(id, at, folder), message));
   }
-  for (const trouble of [prices?.trouble, shutdowns.trouble])
-    if (trouble) warnings.push(ofUpstream(trouble));
-  return { problems, warnings, compared: prices?.compared ?? 0 };
+  if (terms.trouble) warnings.push(ofUpstream(terms.trouble));
+  return { problems, warnings, compared: terms.compared };
 }
 
 /** Where a row names its upstream's model: in the long form, or in the short one. */

@@ -148,58 +148,43 @@ async function compareModels(
   }
 }
 
-export interface PriceLook {
-  /** Rows whose price is below their upstream's, by id, and in which way. */
+export interface ComparedTerms {
+  /** Rows whose price is below their upstream's, and in which way. */
   losses: { id: string; message: string }[];
+  /** Rows whose model is shut down, or is about to be. */
+  shutdowns: (Use & { day: string })[];
+  /** How many prices were compared. */
   compared: number;
-  /** Why its prices could not be read. */
+  /** Why the upstream's terms could not be read. */
   trouble: string | null;
 }
 
-/** Compares the prices of rows with what the upstream asks; null where it tells none. */
-export async function comparePrices(
+/** Compares rows with the prices and the days of shutdown that the upstream lists, if it does. */
+export async function compareTerms(
   name: string,
   rows: readonly Model[],
   upstream: Upstream,
-): Promise<PriceLook | null> {
-  if (!upstream.prices) return null;
-  const found: PriceLook = { losses: [], compared: 0, trouble: null };
-  const own = usesOf(name, rows);
+  today: string,
+): Promise<ComparedTerms> {
+  const found: ComparedTerms = { losses: [], shutdowns: [], compared: 0, trouble: null };
+  const uses = usesOf(name, rows);
   try {
-    const models = [...new Set(own.map(({ model }) => model))];
-    const prices = await upstream.prices(models, AbortSignal.timeout(lookMs));
-    for (const { row, model } of own) {
-      const listed = prices.get(model);
-      if (listed === undefined || !isComparable(row.price, listed)) continue;
+    const models = [...new Set(uses.map(({ model }) => model))];
+    const terms = await upstream.terms?.(models, AbortSignal.timeout(lookMs));
+    for (const { row, id, model, at } of uses) {
+      const { price, shutdown } = terms?.get(model) ?? {};
+      if (shutdown && isShutdownNear(shutdown, today))
+        found.shutdowns.push({ id, model, at, day: shutdown });
+      if (!price || !isComparable(row.price, price)) continue;
       found.compared++;
-      const loss = lossAt(row.price, listed);
-      if (loss !== null) found.losses.push({ id: row.id, message: `${row.id}: ${loss}.` });
+      const loss = lossAt(row.price, price);
+      if (loss !== null) found.losses.push({ id, message: `${id}: ${loss}.` });
     }
   } catch (error) {
-    found.trouble = `its prices could not be read: ${(error as Error).message}`;
+    const { message } = error as Error;
+    found.trouble = `its prices and shutdown dates could not be read: ${message}`;
   }
   return found;
-}
-
-/** Rows whose model the upstream is about to shut down, each with the day, and why if unread. */
-export async function readShutdowns(
-  name: string,
-  rows: readonly Model[],
-  { shutdowns }: Upstream,
-  today: string,
-): Promise<{ near: (Use & { day: string })[]; trouble: string | null }> {
-  if (!shutdowns) return { near: [], trouble: null };
-  try {
-    const days = await shutdowns(AbortSignal.timeout(lookMs));
-    const near = usesOf(name, rows).flatMap(({ id, model, at }) => {
-      const day = days.get(model);
-      return day !== undefined && isShutdownNear(day, today) ? [{ id, model, at, day }] : [];
-    });
-    return { near, trouble: null };
-  } catch (error) {
-    const trouble = `its shutdown dates could not be read: ${(error as Error).message}`;
-    return { near: [], trouble };
-  }
 }
 
 export function isWell({ set_up, problems, missing }: Look): boolean {

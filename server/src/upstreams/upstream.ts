@@ -222,6 +222,13 @@ export interface Callback {
 /** Thrown for a callback that is not the upstream's, or too old. */
 export class CallbackRefused extends Error {}
 
+/** What an upstream lists of one of its models. */
+export interface ModelTerms {
+  price?: ListedPrice;
+  /** The day on which it shuts the model down, such as 2026-12-11. */
+  shutdown?: string;
+}
+
 export interface Upstream {
   name: string;
   /** Which of several keys it is called with. */
@@ -265,9 +272,7 @@ export interface Upstream {
    * the whole truth.
    */
   hasModel?(model: string, signal: AbortSignal): Promise<boolean>;
-  /** What it takes for these models, where it can tell; those without a price are left out. */
-  prices?(models: string[], signal: AbortSignal): Promise<ReadonlyMap<string, ListedPrice>>;
-  /** Days on which it shuts its models down, such as 2026-12-11, of those where it tells one. */
-  shutdowns?(signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
+  /** What it lists of these models; those of which it lists nothing may be left out. */
+  terms?(models: string[], signal: AbortSignal): Promise<ReadonlyMap<string, ModelTerms>>;
   close?(): Promise<void>;
 }

@@ -25,7 +25,7 @@ describe('help', () => {
   const verbs = `trial, serve, worker, migrate, account create, account list, account show,
     account suspend, account resume, account price, account statement, account webhook-secret, credit, key create, key list, key limit,
     key rotate, key revoke, voucher create, voucher list, voucher void, adjust, upstream list, upstream test, upstream resume, request list, request show, request cancel, request resolve, unknown list, unknown resolve, catalog check,
-    catalog list, catalog stop, catalog resume, catalog import, person list, person invite, person reset-link, person email, person disable-2fa, audit, export,
+    catalog list, catalog stop, catalog resume, person list, person invite, person reset-link, person email, person disable-2fa, audit, export,
     import`.split(/,\s+/);
 
   test('is given for every verb, and asking for it does nothing', async (t) => {
@@ -83,7 +83,6 @@ describe('a call that is none', () => {
     ['voucher create', /missing required argument 'usd'/],
     ['voucher create 5 --count 0', /must be a whole number above 0/],
     ['voucher void', /missing required argument 'voucher-id'/],
-    ['catalog import', /missing required argument 'upstream'/],
     ['upstream test a b', /too many arguments/],
     ['export', /missing required argument 'file'/],
   ];

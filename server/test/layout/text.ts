@@ -42,7 +42,7 @@ export function checkEnvironment(project: Project): string[] {
 
 export function checkNames(project: Project): string[] {
   return [...project.keys()]
-    .filter((file) => /^(server|bench|bin|client|web)\//.test(file))
+    .filter((file) => /^(server|bench|bin|client|tools|web)\//.test(file))
     .filter((file) => /(^|[/._-])(utils?|helpers?|common|shared|misc)([/._-]|$)/i.test(file))
     .map((file) => `${file} says nothing about what is in it`);
 }
@@ -88,7 +88,7 @@ export function checkColumns(project: Project): string[] {
 }
 
 export function checkFunctionLengths(project: Project): string[] {
-  return sources(project, /^(server|client|bin|bench)\//)
+  return sources(project, /^(server|client|bin|bench|tools)\//)
     .filter(({ path }) => !isTest(path))
     .flatMap(({ path, text }) =>
       functionsOf(path.endsWith('.ts') ? stripTypes(text) : text)

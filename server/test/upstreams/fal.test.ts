@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFal } from '../../src/upstreams/fal/fal.ts';
-import { listPrices } from '../../src/upstreams/fal/prices.ts';
 import { falKey } from './fakes/fal.ts';
 import { nowhere, serve, type Fault } from './fakes/kit.ts';
 import { jobFor, looksOf, open, signal, started } from './fal-kit.ts';
@@ -311,15 +310,14 @@ test('models are read from all pages', async (t) => {
 });
 
 test('prices are in US dollars; an endpoint without one is left out', async (t) => {
-  const { fake, tools, settings } = await open(t);
-  const dev = { endpoint_id: 'fal-ai/flux/dev', unit_price: 0.025, unit: 'megapixels' };
-  const video = { endpoint_id: 'fal-ai/test-video', unit_price: 0.05, unit: 'seconds' };
-  assert.deepEqual(await listPrices(tools, settings), [dev, video]);
-  const some = ['fal-ai/none', 'fal-ai/flux/dev', 'fal-ai/nothing'];
-  assert.deepEqual(await listPrices(tools, settings, some), [dev]);
-  assert.deepEqual(await listPrices(tools, settings, []), []);
+  const { fake, fal } = await open(t);
+  const micro = { n: 25_000_000n, d: 1000n };
+  const dev = { price: { unit: 'MP', cost: micro, cost_output: null } };
+  const some = ['fal-ai/none', 'fal-ai/flux/dev', 'fal-ai/nothing', 'fal-ai/euro'];
+  assert.deepEqual([...(await fal.terms!(some, signal))], [['fal-ai/flux/dev', dev]]);
+  assert.deepEqual([...(await fal.terms!([], signal))], []);
   fake.play('submit-credential');
-  await assert.rejects(listPrices(tools, settings, ['a/b']), /No user found/);
+  await assert.rejects(fal.terms!(['a/b'], signal), /No user found/);
 });
 
 test('many endpoints are asked about in several short questions', async (t) => {
@@ -332,13 +330,9 @@ test('many endpoints are asked about in several short questions', async (t) => {
     },
   }));
   t.after(() => api.close());
-  const there = { ...settings, options: { api_url: api.url } };
+  const there = createFal({ ...settings, options: { api_url: api.url } }, tools);
   const ids = Array.from({ length: 120 }, (_, index) => `fal-ai/${'x'.repeat(40)}/${index}`);
-  const prices = await listPrices(tools, there, ids);
-  assert.deepEqual(
-    prices.map(({ endpoint_id }) => endpoint_id),
-    ids,
-  );
+  assert.deepEqual([...(await there.terms!(ids, signal)).keys()], ids);
   assert.ok(api.calls.length >= 3);
 });
 

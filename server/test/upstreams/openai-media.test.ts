@@ -534,18 +534,21 @@ describe('the operator`s questions', () => {
   });
 
   test('models: the days on which they are shut down, where one is told', async () => {
-    assert.deepEqual(
-      [...(await plain.upstream.shutdowns!(signal))],
-      [['dall-e-fake', '2026-05-12']],
-    );
-    const told = await router.upstream.shutdowns!(signal);
-    assert.deepEqual(
-      [...told],
-      [
-        ['maker/plain', '2999-12-31'],
-        ['other/by-the-hour', '2026-01-01'],
-      ],
-    );
+    const [models, listed] = await Promise.all([
+      plain.upstream.models!(signal),
+      router.upstream.models!(signal),
+    ]);
+    const [told, routed] = await Promise.all([
+      plain.upstream.terms!(models, signal),
+      router.upstream.terms!(listed, signal),
+    ]);
+    const days = (terms: typeof told) =>
+      [...terms].flatMap(([id, { shutdown }]) => (shutdown ? [[id, shutdown]] : []));
+    assert.deepEqual(days(told), [['dall-e-fake', '2026-05-12']]);
+    assert.deepEqual(days(routed), [
+      ['maker/plain', '2999-12-31'],
+      ['other/by-the-hour', '2026-01-01'],
+    ]);
   });
 
   test('models: their ids', async () => {

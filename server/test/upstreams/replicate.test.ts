@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { JobState, StartOutcome, Upstream } from '../../src/upstreams/upstream.ts';
 import { createReplicate } from '../../src/upstreams/replicate/replicate.ts';
-import { readModel } from '../../src/upstreams/replicate/models.ts';
 import type { Fault } from './fakes/kit.ts';
 import { version } from './fakes/replicate.ts';
 import { ended, fileOf, handleOf, jobOf, openStand, SIGNAL, type Stand } from './replicate-kit.ts';
@@ -442,27 +441,4 @@ test('what is no list and no model is not taken for one', async () => {
     await assert.rejects(upstream.models!(SIGNAL), /asked for its models/);
     assert.match((await upstream.check!(SIGNAL))!, /^what answers at its address is no Replicate$/);
   }
-});
-
-test('a model tells its input as a plain schema, and nothing of a price', async () => {
-  const facts = await readModel(stand.settings, stand.tools, 'maker/pictures', SIGNAL);
-  assert.deepEqual(facts, {
-    id: 'maker/pictures',
-    description: 'Makes pictures',
-    is_official: true,
-    version,
-    input_schema: {
-      type: 'object',
-      required: ['prompt'],
-      properties: {
-        prompt: { type: 'string', description: 'What to make' },
-        aspect_ratio: { type: 'string', enum: ['1:1', '16:9'], default: '1:1', description: '' },
-        num_outputs: { type: 'integer', default: 1, minimum: 1, maximum: 4 },
-      },
-    },
-    output_schema: { type: 'array', items: { type: 'string', format: 'uri' } },
-    example: { prompt: 'a lighthouse' },
-    example_output: ['https://replicate.delivery/abc/out.png'],
-  });
-  assert.equal(await readModel(stand.settings, stand.tools, 'maker/nothing', SIGNAL), null);
 });

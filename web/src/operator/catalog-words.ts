@@ -57,7 +57,7 @@ addWords('operator_catalog', {
     nothing_text: 'Try fewer letters, or take a filter away.',
     none_title: 'The catalog is empty',
     none_text:
-      'Put a YAML file with rows into the catalog folder. docs/catalog.md explains the fields, and "farebox catalog import" makes rows from an upstream’s own list.',
+      'Put a YAML file with rows into the catalog folder. docs/catalog.md explains the fields, and how to make rows from an upstream’s own list.',
     back: 'All rows',
     uncensored: 'Without a content filter',
     recent: 'Last {{n}} days',
@@ -152,7 +152,7 @@ addWords('operator_catalog', {
     nothing_text: 'Сократите запрос или снимите фильтр.',
     none_title: 'Каталог пуст',
     none_text:
-      'Положите YAML-файл со строками в папку каталога. Поля описаны в docs/catalog.md, а «farebox catalog import» делает строки из списка апстрима.',
+      'Положите YAML-файл со строками в папку каталога. Поля описаны в docs/catalog.md; там же — как получить строки из списка апстрима.',
     back: 'Все строки',
     uncensored: 'Без фильтра содержания',
     recent: 'Последние {{n}} дней',

@@ -13,7 +13,6 @@ const rules = (more: Partial<PriceRules>): PriceRules => ({
 });
 const listed = (unit: ListedPrice['unit'], usd: string, output?: string): ListedPrice => ({
   unit,
-  counted: 'things',
   cost: micro(usd),
   cost_output: output === undefined ? null : micro(output),
 });

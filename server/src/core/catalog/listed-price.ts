@@ -1,4 +1,4 @@
-/** What an upstream asks for a model, as it or the row tells it, beside what a row takes. Pure. */
+/** Compares the price of a row with the cost that its upstream lists or the row states. Pure. */
 
 import type { Model, PriceRules, Unit } from './catalog.ts';
 import { marginsOf, ratesOf, type Rate } from './margin.ts';
@@ -6,10 +6,8 @@ import { divideUp, formatUsd } from '../price/money.ts';
 import type { Fraction } from '../price/money.ts';
 
 export interface ListedPrice {
-  /** What it counts, as a unit of ours; null where no row can be priced by that. */
+  /** What is counted; null if no row can be priced by that. */
   unit: Unit | null;
-  /** Its own word for what it counts. */
-  counted: string;
   /** Exact micro-USD for one unit; for text, for a million prompt tokens. */
   cost: Fraction;
   /** Text: for a million completion tokens. */

@@ -5,7 +5,7 @@ import type { Handle, Upstream, UpstreamTools } from '../upstream.ts';
 import { callbacks } from './callback.ts';
 import { jobOf } from './job.ts';
 import { look } from './poll.ts';
-import { costs, hasModel, listedPrices, listModels } from './prices.ts';
+import { costs, hasModel, listModels, listTerms } from './prices.ts';
 import { startJob } from './start.ts';
 import { callFal, falOf, faultWords, objectIn, reasonOf } from './wire.ts';
 import type { Fal } from './wire.ts';
@@ -31,7 +31,7 @@ export function createFal(settings: UpstreamSettings, tools: UpstreamTools): Ups
     check: (signal) => check(fal, signal),
     models: (signal) => listModels(fal, signal),
     hasModel: (model, signal) => hasModel(fal, model, signal),
-    prices: (models, signal) => listedPrices(fal, models, signal),
+    terms: (models, signal) => listTerms(fal, models, signal),
   };
 }
 

@@ -7,14 +7,7 @@ import type { StartJob, StartOutcome, Upstream, UpstreamTools } from '../upstrea
 import { createCallback } from './callback.ts';
 import { createChat } from './chat.ts';
 import { createImages } from './images.ts';
-import {
-  callMs,
-  hasModel,
-  listMaxBytes,
-  listModels,
-  listPrices,
-  listShutdowns,
-} from './listing.ts';
+import { callMs, hasModel, listMaxBytes, listModels, listTerms } from './listing.ts';
 import { optionsOf } from './options.ts';
 import { createVideos } from './videos.ts';
 import { createWire, type Wire } from './wire.ts';
@@ -57,8 +50,7 @@ export function createOpenai(settings: UpstreamSettings, tools: UpstreamTools): 
     ...(options.videos === 'openrouter' && {
       hasModel: (model, signal) => hasModel(wire, model, signal),
     }),
-    prices: (models, signal) => listPrices(wire, models, signal),
-    shutdowns: (signal) => listShutdowns(wire, signal),
+    terms: (models, signal) => listTerms(wire, models, signal),
   };
 }
 

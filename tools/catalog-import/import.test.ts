@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { nowhere } from '../upstreams/fakes/kit.ts';
-import { assertSaid, type Place } from './cli.ts';
-import { imageRow, placeBefore, standIns } from './upstream-kit.ts';
+import { assertSaid, ranOf, type Place } from '../../server/test/commands/cli.ts';
+import { imageRow, placeBefore, standIns } from '../../server/test/commands/upstream-kit.ts';
+import { nowhere } from '../../server/test/upstreams/fakes/kit.ts';
+
+const tool = path.join(import.meta.dirname, 'main.ts');
+
+function imported({ env }: Place, args: string[], own: Record<string, string> = {}) {
+  const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe'];
+  return ranOf(spawn(process.execPath, [tool, ...args], { env: { ...env, ...own }, stdio }));
+}
 
 /** The folder with this text in it as well passes the check. */
 async function passes(place: Place, yaml: string, name = 'imported.yaml'): Promise<void> {
@@ -18,9 +26,9 @@ test('openrouter: chat rows with exact prices, and what has none is named with i
   const fakes = await standIns(t);
   const place = placeBefore(t, fakes);
   // Its list needs no key.
-  const ran = await place.run(['catalog', 'import', 'openrouter'], { OPENROUTER_API_KEY: '' });
+  const ran = await imported(place, ['openrouter'], { OPENROUTER_API_KEY: '' });
   assert.equal(ran.code, 0, ran.stderr);
-  assert.equal(ran.stderr, '4 models, 4 left out.\n');
+  assert.equal(ran.stderr, 'models: 4, left out: 4\n');
   const file = parse(ran.stdout);
   assert.equal(file.upstream, 'openrouter');
   assert.deepEqual(
@@ -36,9 +44,10 @@ test('openrouter: chat rows with exact prices, and what has none is named with i
   assert.deepEqual([plain.cost_input_usd, plain.max_output_tokens], ['0.150001', 16_384]);
   assert.equal(free.upstream_model, 'maker/plain:free');
   // From 200,000 tokens on a prompt costs more there.
-  assert.equal(thinker.context_tokens, 199_999);
-  assert.match(ran.stdout, /^# {3}other\/per-call: each call of it costs extra/m);
-  assert.match(ran.stdout, /^# {3}router\/auto: its price is not told/m);
+  assert.deepEqual([thinker.context_tokens, thinker.refuse_longer_prompts], [199_999, true]);
+  assert.equal('refuse_longer_prompts' in plain, false);
+  assert.match(ran.stdout, /^# {3}other\/per-call: each call costs extra/m);
+  assert.match(ran.stdout, /^# {3}router\/auto: its price is not listed/m);
   assert.match(ran.stdout, /^ {2}# Cost: OpenRouter's list of models, \d{4}-\d\d-\d\d\.$/m);
   await passes(place, ran.stdout);
   assert.deepEqual(fakes.router.journal, []);
@@ -47,7 +56,7 @@ test('openrouter: chat rows with exact prices, and what has none is named with i
 test('fal: prices, schemas in our names, and the way back to theirs', async (t) => {
   const fakes = await standIns(t);
   const place = placeBefore(t, fakes);
-  const ran = await place.run(['catalog', 'import', 'fal', '--margin', '12.5']);
+  const ran = await imported(place, ['fal', '--margin', '12.5']);
   assert.equal(ran.code, 0, ran.stderr);
   const [image, film] = parse(ran.stdout).models;
   assert.deepEqual(image.price, { unit: 'image', usd: '0.028125' });
@@ -60,7 +69,7 @@ test('fal: prices, schemas in our names, and the way back to theirs', async (t) 
   assert.deepEqual(film.price, { unit: 'sec', usd: '0.05625' });
   assert.deepEqual(film.input_mapping, { duration_seconds: 'duration:{}s' });
   assert.deepEqual(film.input_schema.required, ['prompt', 'image_url', 'duration_seconds']);
-  assert.match(ran.stdout, /^# {3}fal-ai\/euro: no price in US dollars/m);
+  assert.match(ran.stdout, /^# {3}fal-ai\/euro: no price in US dollars is listed/m);
   assert.match(ran.stdout, /^ {2}# Left to the model's defaults: .*generate_audio/m);
   await passes(place, ran.stdout);
   assert.deepEqual(fakes.fal.journal, []);
@@ -69,14 +78,13 @@ test('fal: prices, schemas in our names, and the way back to theirs', async (t) 
 
 test('replicate: a row waits as a comment for its price, or takes the given one', async (t) => {
   const place = placeBefore(t, await standIns(t));
-  const call = ['catalog', 'import', 'replicate'];
   assertSaid(
-    await place.run(call),
-    /Replicate tells no prices, so say which models you want: --only/,
+    await imported(place, ['replicate']),
+    /Replicate lists no prices, so say which models you want: --only/,
   );
   const only = ['--only', 'maker/films', '--only', 'maker/writer', '--only', 'maker/nothing'];
-  const waiting = await place.run([...call, ...only]);
-  assert.equal(waiting.stderr, '0 models, 1 wait for a price, 2 left out.\n');
+  const waiting = await imported(place, ['replicate', ...only]);
+  assert.equal(waiting.stderr, 'models: 0, 1 without a price, left out: 2\n');
   assert.deepEqual(parse(waiting.stdout).models, []);
   assert.match(waiting.stdout, /^# {6}usd: PRICE$/m);
   assert.match(waiting.stdout, /^# {3}maker\/nothing: Replicate has no such model/m);
@@ -87,7 +95,8 @@ test('replicate: a row waits as a comment for its price, or takes the given one'
     .replace('usd: PRICE', 'usd: "0.07"')
     .replace(/^# Left out[^]*/m, '')
     .replaceAll(/^#(?= {2})/gm, '');
-  const given = await place.run([...call, '--only', 'maker/films', '--price', '0.07']);
+  const call = ['replicate', '--only', 'maker/films', '--price', '0.07'];
+  const given = await imported(place, call);
   const [row] = parse(given.stdout).models;
   assert.deepEqual(row.price, { unit: 'sec', usd: '0.07' });
   assert.equal(row.cost_usd, undefined);
@@ -100,75 +109,67 @@ test('replicate: a row waits as a comment for its price, or takes the given one'
   await passes(place, given.stdout);
 });
 
-test('--only names models, or parts of names; what none is called is said', async (t) => {
+test('--only names models, or parts of names; a name that no model has is listed', async (t) => {
   const place = placeBefore(t, await standIns(t));
-  const ran = await place.run(
-    'catalog import openrouter --only maker/plain* --only no/such --json'.split(' '),
+  const call = 'openrouter --only maker/plain* --only no/such';
+  const { stdout } = await imported(place, call.split(' '));
+  assert.deepEqual(
+    parse(stdout).models.map((row: any) => row.id),
+    ['openrouter/maker/plain', 'openrouter/maker/plain-free'],
   );
-  assert.deepEqual(ran.json.models, ['openrouter/maker/plain', 'openrouter/maker/plain-free']);
-  const reason = 'no model of this name is offered';
-  assert.deepEqual(ran.json.left_out, [{ model: 'no/such', reason }]);
-  assert.deepEqual(parse(ran.json.yaml).models.length, 2);
-  const none = await place.run('catalog import fal --only fal-ai/none --json'.split(' '));
-  assert.deepEqual([none.code, none.json.ok, none.json.models], [1, false, []]);
+  assert.match(stdout, /^# {3}no\/such: no model of this name is offered$/m);
+  assert.doesNotMatch(stdout, /maker\/plain.*: no model/);
+  const none = await imported(place, ['fal', '--only', 'fal-ai/none']);
+  assert.deepEqual([none.code, parse(none.stdout).models], [1, []]);
 });
 
-test('--out writes a file that stands alone, and replaces none without --force', async (t) => {
+test('where no file of the folder defines the upstream, the printed one does', async (t) => {
   const fakes = await standIns(t);
   const place = placeBefore(t, fakes);
   const folder = place.env.FAREBOX_CATALOG!;
-  fs.rmSync(path.join(folder, 'fal.yaml'));
-  const file = path.join(folder, 'mine.yaml');
-  fs.writeFileSync(file, 'x');
-  const call = ['catalog', 'import', 'replicate', '--only', 'maker/pictures', '--price', '1'];
-  const refused = await place.run([...call, '--out', file]);
-  assertSaid(refused, /mine\.yaml is there already; --force replaces it/);
-  assert.equal(fs.readFileSync(file, 'utf8'), 'x');
   fs.rmSync(path.join(folder, 'replicate.yaml'));
-  // Where no file defines it, the file brings the definition, and the address comes from outside.
+  // A shell makes the file of a `>` before the tool reads the folder.
+  fs.writeFileSync(path.join(folder, 'mine.yaml'), '');
   const env = { REPLICATE_URL: fakes.replicate.url };
-  const ran = await place.run([...call, '--out', file, '--force', '--json'], env);
+  const call = ['replicate', '--only', 'maker/pictures', '--price', '1'];
+  const ran = await imported(place, call, env);
   assert.equal(ran.code, 0, ran.stderr);
-  assert.deepEqual([ran.json.file, ran.json.models], [file, ['maker/pictures']]);
-  const written = parse(fs.readFileSync(file, 'utf8'));
-  assert.deepEqual([written.upstream.name, written.upstream.adapter], ['replicate', 'replicate']);
-  assert.deepEqual(fs.readdirSync(folder).sort(), ['mine.yaml', 'openrouter.yaml', 'test.yaml']);
+  const { upstream, models } = parse(ran.stdout);
+  assert.deepEqual([upstream.name, upstream.adapter], ['replicate', 'replicate']);
+  assert.deepEqual([models.length, models[0].id], [1, 'maker/pictures']);
+  fs.writeFileSync(path.join(folder, 'mine.yaml'), ran.stdout);
   const check = await place.run(['catalog', 'check'], env);
   assert.equal(check.code, 0, check.stdout);
-  // Once more: its own rows and its definition are no hindrance.
-  const again = await place.run([...call, '--out', file, '--force'], env);
-  assert.equal(again.code, 0, again.stderr);
-  assert.equal(again.stdout, `${file}: 1 model, 0 left out.\n`);
-  assert.equal(parse(fs.readFileSync(file, 'utf8')).upstream.name, 'replicate');
 });
 
 test('an id that a row of the folder has is left out', async (t) => {
   const rows = { fal: imageRow('fal-ai/flux/dev', 'fal-ai/flux/dev') };
   const place = placeBefore(t, await standIns(t), rows);
-  const ran = await place.run(['catalog', 'import', 'fal', '--json']);
-  assert.deepEqual(ran.json.models, ['fal-ai/test-video']);
-  const reason = 'fal.yaml has a row with the id fal-ai/flux/dev';
-  assert.deepEqual(ran.json.left_out[1], { model: 'fal-ai/flux/dev', reason });
+  const { stdout } = await imported(place, ['fal']);
+  assert.deepEqual(
+    parse(stdout).models.map((row: any) => row.id),
+    ['fal-ai/test-video'],
+  );
+  assert.match(
+    stdout,
+    /^# {3}fal-ai\/flux\/dev: fal\.yaml has a row with the id fal-ai\/flux\/dev$/m,
+  );
 });
 
-test('what cannot be done is said in words, exit 2', async (t) => {
+test('a wrong call and an unreadable vendor are said in words, exit 2', async (t) => {
   const fakes = await standIns(t);
   const place = placeBefore(t, fakes);
   const wrong: [args: string, says: RegExp, env?: Record<string, string>][] = [
-    ['openai', /no import from "openai"; there is openrouter, fal, replicate\./],
-    ['fal --margin lots', /"lots" is no margin in percent, such as 20 or 12\.5\./],
-    ['fal --margin=-5', /is no margin/],
-    ['fal --price 1', /--price is for an upstream that tells no prices; fal tells them\./],
-    ['replicate --only a/b --price cheap', /"cheap" is no amount in USD/],
+    ['openai', /Name a vendor to import from: openrouter, fal, replicate\./],
+    ['fal --margin lots', /"lots" is not a margin in percent, such as 20 or 12\.5\./],
+    ['fal --margin=-5', /is not a margin/],
+    ['fal --price 1', /--price is for a vendor that lists no prices; fal lists them\./],
+    ['replicate --only a/b --price cheap', /"cheap" is not an amount in USD/],
     ['fal', /the upstream "fal" is not set up: it needs FAL_KEY\./, { FAL_KEY: '' }],
-    ['fal', /fal could not be read: its list of models: No user found/, { FAL_KEY: 'no:such-key' }],
+    ['fal', /fal could not be read: \/v1\/models was answered 401/, { FAL_KEY: 'no:such-key' }],
   ];
-  for (const [args, says, env] of wrong) {
-    const words = ['catalog', 'import', ...args.split(' ')];
-    assertSaid(await place.run(words, env), says);
-  }
+  for (const [args, says, env] of wrong)
+    assertSaid(await imported(place, args.split(' '), env), says);
   const away = placeBefore(t, { ...fakes, router: { ...fakes.router, url: nowhere } });
-  assertSaid(await away.run(['catalog', 'import', 'openrouter']), /openrouter could not be read: /);
-  assert.equal(fs.existsSync(away.dir), false, 'a data folder was made');
-  assert.equal(fs.existsSync(place.dir), false, 'a data folder was made');
+  assertSaid(await imported(away, ['openrouter']), /openrouter could not be read: /);
 });

@@ -1,12 +1,11 @@
 /** The fields of an upstream's input that decide the price, as a row has them. Pure. */
 
-import { imageSizeNames } from '../price/size.ts';
-import { COUNT_MAX, DURATION_SECONDS_MAX } from '../price/priced-fields.ts';
-
-type Json = Record<string, unknown>;
+import { COUNT_MAX, DURATION_SECONDS_MAX } from '../../server/src/core/price/priced-fields.ts';
+import { imageSizeNames } from '../../server/src/core/price/size.ts';
+import type { Json } from './vendor.ts';
 
 /** One field of a row's input. */
-export interface Imported {
+export interface Field {
   ours: string;
   /** The upstream's name for it, with a form where it takes a number as a text. */
   theirs: string;
@@ -21,7 +20,7 @@ const usualSeconds = 5;
 const countUsual = 4;
 
 /** `duration_seconds`, a number, for a field that takes a number or one of a few texts. */
-export function durationField(theirs: string, value: Json): Imported | string {
+export function durationField(theirs: string, value: Json): Field | string {
   const ours = 'duration_seconds';
   const { enum: options } = value;
   const wrong = `its input takes a ${theirs} in a form that is not known`;
@@ -46,7 +45,7 @@ export function durationField(theirs: string, value: Json): Imported | string {
 }
 
 /** Left out by the caller, a longer one than is priced could follow: so it has to be named. */
-function duration(field: Imported): Imported {
+function duration(field: Field): Field {
   const schema = { ...field.schema, description: 'Length in seconds.' };
   return { ...field, schema, required: field.schema.default === undefined };
 }
@@ -77,7 +76,7 @@ function secondsOf(value: unknown, ending: string): number | null {
 }
 
 /** `num_images`, from one on. */
-export function countField(theirs: string, value: Json): Imported | null {
+export function countField(theirs: string, value: Json): Field | null {
   if (value.type !== 'integer' && value.type !== 'number') return null;
   const most = Math.floor(numberOr(value.maximum, countUsual));
   const max = Math.min(COUNT_MAX, Math.max(1, most));
@@ -86,7 +85,7 @@ export function countField(theirs: string, value: Json): Imported | null {
 }
 
 /** Of the sizes those with names: none has more than one megapixel as it is billed. */
-export function sizeField(value: Json, isRequired: boolean): Imported | string {
+export function sizeField(value: Json, isRequired: boolean): Field | string {
   const options = Array.isArray(value.enum) ? value.enum : [];
   const known = options.filter((option) => imageSizeNames.includes(option as string));
   if (known.length === 0) return 'it is priced by the megapixel, and its input names no sizes';

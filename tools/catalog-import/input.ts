@@ -3,13 +3,11 @@
  * form, nothing that could make more than the row's price covers, and closed to all else. Pure.
  */
 
-import { isObject } from '../../lib/json.ts';
-import type { Unit } from './catalog.ts';
-import { countField, durationField, sizeField } from './imported-priced.ts';
-import type { Imported } from './imported-priced.ts';
-import { isMediaField } from './media-input.ts';
-
-type Json = Record<string, unknown>;
+import type { Unit } from '../../server/src/core/catalog/catalog.ts';
+import { isMediaField } from '../../server/src/core/catalog/media-input.ts';
+import { isObject } from '../../server/src/lib/json.ts';
+import { countField, durationField, sizeField, type Field } from './priced.ts';
+import type { Json } from './vendor.ts';
 
 export interface ImportedInput {
   input_schema: Json;
@@ -51,7 +49,7 @@ const mediaNames: Readonly<Record<string, string>> = {
 export function importInput(schema: Json, unit: Unit): ImportedInput | string {
   const properties = isObject(schema.properties) ? schema.properties : {};
   const required = Array.isArray(schema.required) ? schema.required : [];
-  const fields: Imported[] = [];
+  const fields: Field[] = [];
   const left: string[] = [];
   for (const [name, value] of Object.entries(properties)) {
     if (!nameForm.test(name) || !isObject(value)) continue;
@@ -71,7 +69,7 @@ export function importInput(schema: Json, unit: Unit): ImportedInput | string {
   return missing ?? assembled(fields, left, unit);
 }
 
-function missingOf(unit: Unit, fields: Imported[]): string | null {
+function missingOf(unit: Unit, fields: Field[]): string | null {
   const has = (ours: string) => fields.some((field) => field.ours === ours);
   if (unit === 'sec' && !has('duration_seconds'))
     return 'it is priced by the second, and its input tells no duration';
@@ -86,7 +84,7 @@ function fieldOf(
   value: Json,
   unit: Unit,
   isRequired: boolean,
-): Imported | string | null {
+): Field | string | null {
   if (durationNames.has(name)) return unit === 'sec' ? durationField(name, value) : null;
   if (countNames.has(name))
     return unit === 'image' || unit === 'MP' ? countField(name, value) : null;
@@ -104,7 +102,7 @@ function isMedia(name: string, value: Json): boolean {
   return isMediaField(name) || value.format === 'uri' || items.format === 'uri';
 }
 
-function mediaField(name: string, value: Json, isRequired: boolean): Imported | null {
+function mediaField(name: string, value: Json, isRequired: boolean): Field | null {
   const isList = value.type === 'array';
   const usual = Object.hasOwn(mediaNames, name) ? mediaNames[name]! : null;
   const fits = usual !== null && usual.endsWith('s') === isList;
@@ -195,7 +193,7 @@ function described({ description }: Json): Json {
   return { description: short.toWellFormed() };
 }
 
-function assembled(fields: Imported[], left: string[], unit: Unit): ImportedInput {
+function assembled(fields: Field[], left: string[], unit: Unit): ImportedInput {
   const needed = fields.filter(({ required }) => required).map(({ ours }) => ours);
   const mapped = fields.filter(({ ours, theirs }) => ours !== theirs);
   const counted = fields.find(({ max }) => max !== undefined)?.max;
@@ -215,7 +213,7 @@ function assembled(fields: Imported[], left: string[], unit: Unit): ImportedInpu
 }
 
 /** What a call needs at least. */
-function exampleOf(fields: Imported[]): Json {
+function exampleOf(fields: Field[]): Json {
   const shown = fields.filter(({ ours, required }) => required || ours === 'prompt');
   return Object.fromEntries(shown.map(({ ours, schema }) => [ours, exampleValue(ours, schema)]));
 }

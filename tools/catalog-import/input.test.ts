@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { importInput, type ImportedInput } from './imported-input.ts';
-import type { Unit } from './catalog.ts';
+import { importInput, type ImportedInput } from './input.ts';
+import type { Unit } from '../../server/src/core/catalog/catalog.ts';
 
 const prompt = { type: 'string' };
 

@@ -1,0 +1,114 @@
+/** Rows of the catalog, made from what a vendor lists. Pure. */
+
+import type { Unit } from '../../server/src/core/catalog/catalog.ts';
+import { parseCatalogFile } from '../../server/src/core/catalog/catalog-file.ts';
+import { divideUp, formatUsd, type Fraction } from '../../server/src/core/price/money.ts';
+import { importInput, type ImportedInput } from './input.ts';
+import { objectOf, type Found, type Json, type Offer, type Terms } from './vendor.ts';
+
+const nameMax = 200;
+const descriptionMax = 600;
+/** The price with which an unpriced row is checked. */
+const trialPrice = '1';
+
+/** The units of a price that fit what comes out. */
+const unitsOf: Record<Offer['kind'], readonly (Unit | null)[]> = {
+  image: ['image', 'request', 'MP'],
+  video: ['sec', 'request'],
+};
+
+/** Fields that every row has. */
+export function headOf(
+  offer: Pick<Offer, 'model' | 'id' | 'task' | 'name' | 'description'> & { kind: string },
+  { day }: Terms,
+): Json {
+  const description = plain(offer.description, descriptionMax);
+  return {
+    id: offer.id,
+    kind: offer.kind,
+    task: offer.task,
+    name: plain(offer.name, nameMax) || offer.model,
+    ...(description !== '' && { description }),
+    checked_on: day,
+  };
+}
+
+/** The row of an image or video model, or why there is none. */
+export function mediaRow(offer: Offer, terms: Terms): Found {
+  const { model, price } = offer;
+  const leftOut = (reason: string) => ({ model, reason });
+  if (price !== null && !unitsOf[offer.kind].includes(price.unit))
+    return leftOut(`it is priced by ${plain(offer.counted, 50)}, which no row can be`);
+  if (price?.cost.n === 0n) return leftOut('its price is listed as 0');
+  const input = price ? importInput(offer.input_schema, price.unit!) : unpricedInput(offer);
+  if (typeof input === 'string') return leftOut(input);
+  const unpriced = price === null && terms.price === null;
+  const given = terms.price === null ? trialPrice : formatUsd(terms.price);
+  const { input_schema, input_mapping, example, max } = input;
+  const row = {
+    ...headOf(offer, terms),
+    price: {
+      unit: price ? rowUnit(price.unit!) : unitOf(offer, input),
+      usd: price ? withMargin(price.cost, terms.margin) : given,
+    },
+    ...(max > 0 && { max }),
+    ...(price && { cost_usd: roundedUp(price.cost) }),
+    upstream_model: model,
+    ...(Object.keys(input_mapping).length > 0 && { input_mapping }),
+    input_schema,
+    example,
+  };
+  return { model, row: { row, notes: notesOf(offer, input, terms), unpriced } };
+}
+
+function notesOf({ price, counted }: Offer, { left }: ImportedInput, { source }: Terms): string[] {
+  const cost = price
+    ? `Cost: ${roundedUp(price.cost)} USD, counted in ${plain(counted, 50)}, ${source}.`
+    : `Cost: not listed by ${source}; see the model's page, and add cost_usd.`;
+  if (left.length === 0) return [cost];
+  return [
+    cost,
+    `Left to the model's defaults: ${left.map((name) => plain(name, 100)).join(', ')}.`,
+  ];
+}
+
+/** Megapixels are billed whole, and the sizes of a row have one at most. */
+function rowUnit(unit: Unit): Unit {
+  return unit === 'MP' ? 'image' : unit;
+}
+
+/** Without a price: images by the piece, videos by the second if the input has a duration. */
+function unpricedInput(offer: Offer): ImportedInput | string {
+  if (offer.kind === 'image') return importInput(offer.input_schema, 'image');
+  const bySecond = importInput(offer.input_schema, 'sec');
+  return typeof bySecond === 'string' ? importInput(offer.input_schema, 'request') : bySecond;
+}
+
+function unitOf({ kind }: Offer, { input_schema }: ImportedInput): Unit {
+  if (kind === 'image') return 'image';
+  return 'duration_seconds' in objectOf(input_schema.properties) ? 'sec' : 'request';
+}
+
+/** What `catalog check` would say of the row in a file of its own; null: nothing. */
+export function problemOf(row: Json, upstream: string): string | null {
+  const { problems } = parseCatalogFile({ upstream, models: [row] }, '');
+  return problems[0]?.message.replace(/\.$/, '') ?? null;
+}
+
+export function withMargin({ n, d }: Fraction, margin: Fraction): string {
+  const hundred = 100n * margin.d;
+  return formatUsd(divideUp(n * (hundred + margin.n), d * hundred));
+}
+
+export function roundedUp({ n, d }: Fraction): string {
+  return formatUsd(divideUp(n, d));
+}
+
+/** On one line, without control characters. */
+export function plain(text: string, max: number): string {
+  const line = text
+    .toWellFormed()
+    .replaceAll(/[\p{C}\s]+/gu, ' ')
+    .trim();
+  return line.length > max ? `${line.slice(0, max - 1).toWellFormed()}…` : line;
+}
