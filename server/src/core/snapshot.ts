@@ -1,27 +1,20 @@
 /**
  * The form of a snapshot file, and whether one fits this service. Pure.
  *
- * After its first line the file is frames, in this order:
- *   H  JSON `SnapshotHeader`
- *   T  JSON `{name}`: the table that the row frames behind it belong to
- *   R  deflated JSON lines, one row each: an array of the columns as PostgreSQL writes them in
- * text, or null
- *   M  JSON `SnapshotMedia`: the object that the byte frames behind it make up
- *   B  bytes
- *   E  JSON `SnapshotEnd`
+ * The file is a tar archive with its SHA-256 behind it. Its entries, in order:
+ *   farebox-snapshot-2     JSON `SnapshotHeader`
+ *   tables/NAME/N.gz       parts of a table's rows in the text form of COPY, gzip
+ *   media/STORAGE_KEY      the bytes of an object
+ *   manifest.json          JSON `SnapshotManifest`
  */
 
-export const snapshotKind = 'FAREBOX SNAPSHOT';
-export const snapshotVersion = 1;
+export const snapshotVersion = 2;
 
-/** Letters of the frames. */
-export const frames = {
-  header: 'H',
-  table: 'T',
-  rows: 'R',
-  media: 'M',
-  bytes: 'B',
-  end: 'E',
+export const entryNames = {
+  header: `farebox-snapshot-${snapshotVersion}`,
+  tables: 'tables/',
+  media: 'media/',
+  manifest: 'manifest.json',
 } as const;
 
 export interface Migration {
@@ -32,7 +25,7 @@ export interface Migration {
 }
 
 /** A kept table; its columns in order. */
-export interface Shape {
+export interface Table {
   name: string;
   columns: string[];
 }
@@ -41,21 +34,14 @@ export interface SnapshotHeader {
   /** ISO 8601: the moment that all rows show. */
   taken_at: string;
   migrations: Migration[];
-  tables: Shape[];
+  tables: Table[];
   /**
    * The signing secret that was made and kept in the data folder; null where it came from outside.
    */
   secret: string | null;
 }
 
-export interface SnapshotMedia {
-  storage_key: string;
-  size: number;
-  /** Hex. */
-  sha256: string;
-}
-
-export interface SnapshotEnd {
+export interface SnapshotManifest {
   /** Rows by table. */
   rows: Record<string, number>;
   files: number;
@@ -63,18 +49,22 @@ export interface SnapshotEnd {
   bytes: number;
 }
 
-/** Why a file with this first line is not read, or null. */
-export function unreadable(line: string | null): string | null {
-  if (line === `${snapshotKind} ${snapshotVersion}`) return null;
-  if (!line?.startsWith(`${snapshotKind} `)) return 'It is no snapshot of Farebox.';
-  const version = line.slice(snapshotKind.length + 1);
-  return `It has form ${version}, and this version of Farebox reads form ${snapshotVersion}.`;
+/** Why a file whose first entry has this name is not read, or null. */
+export function unreadable(first: string): string | null {
+  if (first === entryNames.header) return null;
+  const isFirstForm = first.startsWith('FAREBOX SNAPSHOT 1\n');
+  const form = isFirstForm ? '1' : /^farebox-snapshot-(\d+)$/.exec(first)?.[1];
+  if (form === undefined) return 'It is no snapshot of Farebox.';
+  return (
+    `It has form ${form}, and this version of Farebox reads form ${snapshotVersion}. ` +
+    'Import it with the version that took it, then update.'
+  );
 }
 
 /** Why a snapshot cannot be loaded into a database with these migrations and tables, or null. */
 export function misfit(
   header: SnapshotHeader,
-  here: { migrations: Migration[]; tables: Shape[] },
+  here: { migrations: Migration[]; tables: Table[] },
 ): string | null {
   const [taken, own] = [header.migrations, here.migrations];
   const other = taken.find((one, i) => i < own.length && one.sha256 !== own[i]!.sha256);
@@ -85,18 +75,13 @@ export function misfit(
   if (taken.length < own.length) {
     return `${levels} ${advice}, then start this one: it brings the schema up.`;
   }
-  return unlike(header.tables, here.tables);
-}
-
-function unlike(taken: Shape[], own: Shape[]): string | null {
-  const columnsOf = new Map(own.map(({ name, columns }) => [name, columns]));
-  for (const { name, columns } of taken) {
-    const known = columnsOf.get(name);
-    if (!known) return `It has a table ${name}, and this database has none.`;
-    if (known.join('\n') !== columns.join('\n')) {
-      return `Its table ${name} has other columns than the one of this database.`;
-    }
-  }
   // A table that the snapshot does not know is somebody else's, and stays as it is.
+  const columnsOf = new Map(here.tables.map(({ name, columns }) => [name, columns.join('\n')]));
+  for (const { name, columns } of header.tables) {
+    const known = columnsOf.get(name);
+    if (known === undefined) return `It has a table ${name}, and this database has none.`;
+    if (known !== columns.join('\n'))
+      return `Its table ${name} has other columns than the one of this database.`;
+  }
   return null;
 }

@@ -1,31 +1,16 @@
-import type { Migration, Shape, SnapshotMedia } from '../core/snapshot.ts';
+import type pg from 'pg';
+import { from, to, type CopyStreamQuery, type CopyToStreamQuery } from 'pg-copy-streams';
+import type { Migration, Table } from '../core/snapshot.ts';
 import { rawSql, sql, type Connection, type Transaction } from '../lib/sql.ts';
 
 /**
- * Whole tables out of one database and into another, whatever the schema: names and types come from
- * the catalog of the database that is asked, and every value travels as the text that PostgreSQL
- * itself writes and reads, so nothing is rounded on the way.
+ * Whole tables out of one database and into another, whatever the schema: names come from the
+ * catalog of the database that is asked, and every value travels as the text that PostgreSQL itself
+ * writes and reads, so nothing is rounded on the way.
  */
 
-export interface Column {
-  name: string;
-  /** As PostgreSQL spells it. */
-  type: string;
-}
-
-export interface Table {
-  name: string;
-  columns: Column[];
-}
-
-/** Rows of one round trip at most: with the largest rows there are, they still fit into memory. */
-const fetchMax = 250;
-const fetchFirst = 20;
-
 export async function appliedMigrations(db: Connection): Promise<Migration[]> {
-  return db.run<{ number: number; name: string; sha256: string }>(
-    sql`select number, name, sha256 from migrations order by number`,
-  );
+  return db.run<Migration>(sql`select number, name, sha256 from migrations order by number`);
 }
 
 /**
@@ -33,9 +18,8 @@ export async function appliedMigrations(db: Connection): Promise<Migration[]> {
  * another references comes before it. Columns that PostgreSQL computes are left out.
  */
 export async function keptTables(db: Connection): Promise<Table[]> {
-  const tables = await db.run<{ name: string; columns: Column[] }>(sql`
-    select c.relname as name, json_agg(json_build_object('name', a.attname,
-      'type', format_type(a.atttypid, a.atttypmod)) order by a.attnum) as columns
+  const tables = await db.run<Table>(sql`
+    select c.relname as name, json_agg(a.attname order by a.attnum) as columns
     from pg_class c join pg_attribute a on a.attrelid = c.oid
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
       and not c.relispartition
@@ -74,54 +58,31 @@ function parentsFirst(tables: Table[], references: { child: string; parent: stri
  * settings.
  */
 export function fixTextForm(tx: Transaction): void {
-  tx.send(rawSql(`set local timezone = 'UTC'`));
-  tx.send(rawSql(`set local datestyle = 'ISO, YMD'`));
-  tx.send(rawSql(`set local intervalstyle = 'postgres'`));
-  tx.send(rawSql(`set local bytea_output = 'hex'`));
-  tx.send(rawSql('set local extra_float_digits = 1'));
+  tx.send(
+    rawSql(`
+    set local timezone = 'UTC';
+    set local datestyle = 'ISO, YMD';
+    set local intervalstyle = 'postgres';
+    set local bytea_output = 'hex';
+    set local extra_float_digits = 1`),
+  );
 }
 
 /**
- * All rows of a table, some at a time: each a JSON array of texts and nulls, in the order of its
- * columns.
+ * The rows of a table in the text form of COPY. How many there were is known once the next
+ * statement was answered.
  */
-export async function* readRows(
-  tx: Transaction,
-  table: Table,
-  wantedBytes: number,
-): AsyncGenerator<string[]> {
-  const texts = table.columns.map(({ name }) => `${quoted(name)}::text`).join(', ');
-  await tx.run(
-    rawSql(`declare snapshot_rows no scroll cursor for
-    select json_build_array(${texts})::text as line from ${quoted(table.name)}`),
-  );
-  for (let count = fetchFirst; ;) {
-    const rows = await tx.run<{ line: string }>(rawSql(`fetch ${count} from snapshot_rows`));
-    if (rows.length === 0) break;
-    const lines = rows.map(({ line }) => line);
-    yield lines;
-    const meanBytes = lines.reduce((sum, line) => sum + line.length, 0) / lines.length;
-    const fitting = Math.max(1, Math.floor(wantedBytes / meanBytes));
-    count = Math.min(fitting, count * 2, fetchMax);
-  }
-  await tx.run(rawSql('close snapshot_rows'));
+export function copyOut(client: pg.Client, table: Table): CopyToStreamQuery {
+  return client.query(to(`copy ${target(table)} to stdout`));
 }
 
-/** Inserts rows as `readRows` gave them. Returns how many. */
-export async function insertRows(tx: Transaction, table: Table, lines: string[]): Promise<number> {
-  const names = table.columns.map(({ name }) => quoted(name)).join(', ');
-  const values = table.columns.map(({ type }, i) => `(line->>${i})::${type}`).join(', ');
-  const [row] = await tx.run<{ count: number }>(
-    rawSql(
-      `
-    with put as (
-      insert into ${quoted(table.name)} (${names}) overriding system value
-      select ${values} from jsonb_array_elements($1::jsonb) as d (line) returning 1
-    ) select count(*)::int as count from put`,
-      [`[${lines.join(',')}]`],
-    ),
-  );
-  return row!.count;
+/** Takes what `copyOut` gave, and counts the rows. */
+export function copyIn(client: pg.Client, table: Table): CopyStreamQuery {
+  return client.query(from(`copy ${target(table)} from stdin`));
+}
+
+function target({ name, columns }: Table): string {
+  return `${quoted(name)} (${columns.map(quoted).join(', ')})`;
 }
 
 /** Keeps everybody else from writing into these tables until the transaction ends. */
@@ -160,15 +121,21 @@ export async function settleTables(tx: Transaction, tables: Table[]): Promise<vo
   await tx.run(rawSql(`analyze ${tables.map(({ name }) => quoted(name)).join(', ')}`));
 }
 
-/** Where the bytes are that callers may still ask for. */
-export async function livingMedia(db: Connection): Promise<SnapshotMedia[]> {
-  const rows = await db.run<{ storage_key: string; size: bigint; sha256: string }>(sql`
+export interface StoredObject {
+  storage_key: string;
+  size: bigint;
+  /** Hex. */
+  sha256: string;
+}
+
+/** The objects that callers may still ask for. */
+export function livingMedia(db: Connection): Promise<StoredObject[]> {
+  return db.run<StoredObject>(sql`
     select storage_key, size, sha256 from files where expires_at > now()
     union all
     select o.storage_key, o.size, o.sha256 from outputs o join requests r on r.id = o.request_id
     where r.expires_at > now()
     order by storage_key`);
-  return rows.map(({ storage_key, size, sha256 }) => ({ storage_key, size: Number(size), sha256 }));
 }
 
 export interface OpenRequest {
@@ -191,11 +158,6 @@ export function openRequests(db: Connection, limit: number): Promise<OpenRequest
 export async function transactionTime(tx: Connection): Promise<Date> {
   const [row] = await tx.run<{ now: Date }>(sql`select now() as now`);
   return row!.now;
-}
-
-/** What a snapshot says of a table. */
-export function shapeOf({ name, columns }: Table): Shape {
-  return { name, columns: columns.map((column) => column.name) };
 }
 
 function quoted(name: string): string {

@@ -6,12 +6,13 @@ import type { Database, Statement, Transaction } from './sql.ts';
  * minutes and must not hold a place of the pool. It is never run again by itself. Statements go one
  * after the other; the first that fails fails all that follow.
  * @param mode as after BEGIN, such as `isolation level repeatable read read only`
+ * @param work also gets the connection, for COPY: no statement may be under way then
  * @param signal cuts the connection; a statement under way may go on until the server notices
  */
 export async function longTransaction<T>(
   db: Database,
   mode: string,
-  work: (tx: Transaction) => Promise<T>,
+  work: (tx: Transaction, client: pg.Client) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
   const client = await db.connect();
@@ -23,7 +24,7 @@ export async function longTransaction<T>(
     await client.query('set local statement_timeout = 0');
     await client.query('set local idle_in_transaction_session_timeout = 0');
     const { tx, settled } = inTurn(client);
-    const value = await work(tx);
+    const value = await work(tx, client);
     await settled();
     const { command } = await client.query('commit');
     if (command !== 'COMMIT') throw new Error(`transaction ended with ${command}`);

@@ -1,29 +1,23 @@
 import { createHash } from 'node:crypto';
 import { open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { deflate } from 'node:zlib';
-import {
-  frames,
-  snapshotKind,
-  snapshotVersion,
-  type SnapshotEnd,
-  type SnapshotHeader,
-  type SnapshotMedia,
-} from '../core/snapshot.ts';
+import { gzip } from 'node:zlib';
+import type pg from 'pg';
+import { entryNames, type SnapshotHeader, type SnapshotManifest } from '../core/snapshot.ts';
 import * as snapshot from '../db/snapshot.ts';
 import { unfinished, type Unfinished } from '../db/unfinished.ts';
-import { FrameWriter, type Seal } from '../lib/frames.ts';
 import { longTransaction } from '../lib/long-transaction.ts';
+import { tarWriter, type Seal, type TarWriter } from '../lib/sealed-tar.ts';
 import type { Database, Transaction } from '../lib/sql.ts';
 import { pieces } from '../lib/streams.ts';
 import type { Storage } from '../storage/storage.ts';
 import { Refused } from './refused.ts';
 
-const deflated = promisify(deflate);
-/** Of rows, before they are deflated: what one statement of the import takes. */
-const rowsBytes = 1024 * 1024;
-const mediaBytes = 256 * 1024;
+const gzipped = promisify(gzip);
+/** Rows of one entry, since the head of an entry says how long it is. */
+const partBytes = 4 * 1024 * 1024;
 
 export interface ExportOptions {
   /** A file that is not there yet; it appears whole or not at all, for its owner's eyes only. */
@@ -34,7 +28,7 @@ export interface ExportOptions {
   tell?: (what: string) => void;
 }
 
-export interface Exported extends SnapshotEnd {
+export interface Exported extends SnapshotManifest {
   seal: Seal;
   /** Media whose bytes were gone when their turn came: they expired meanwhile. */
   gone: number;
@@ -59,7 +53,7 @@ export async function exportSnapshot(
   try {
     const file = await open(part, 'wx', 0o600);
     try {
-      const exported = await write(db, storage, new FrameWriter(file), options);
+      const exported = await write(db, storage, tarWriter(file), options);
       await file.sync();
       await rename(part, path);
       await syncFolder(dirname(path));
@@ -76,102 +70,90 @@ export async function exportSnapshot(
 async function write(
   db: Database,
   storage: Storage,
-  file: FrameWriter,
+  tar: TarWriter,
   { secret, tell = () => {} }: ExportOptions,
 ): Promise<Exported> {
-  await file.begin(`${snapshotKind} ${snapshotVersion}`);
   // The list of media is held in memory, so that the transaction need not wait for their bytes:
   // while it is open, a running service's database cannot clean up behind itself.
   const mode = 'isolation level repeatable read, read only';
-  const { rows, media, left } = await longTransaction(db, mode, async (tx) => ({
-    rows: await writeRows(tx, file, secret, tell),
+  const { copies, media, left } = await longTransaction(db, mode, async (tx, client) => ({
+    copies: await writeTables(tx, client, tar, secret, tell),
     media: await snapshot.livingMedia(tx),
     left: await unfinished(tx),
   }));
-  const end: SnapshotEnd = { rows, files: 0, bytes: 0 };
+  const rows = Object.fromEntries([...copies].map(([name, { rowCount }]) => [name, rowCount]));
+  const manifest: SnapshotManifest = { rows, files: 0, bytes: 0 };
   for (const object of media) {
-    tell(`media: ${end.files} of ${media.length} files`);
-    if (!(await writeObject(storage, file, object))) continue;
-    end.files += 1;
-    end.bytes += object.size;
+    tell(`media: ${manifest.files} of ${media.length} files`);
+    const body = await storage.open(object.storage_key);
+    // It expired meanwhile.
+    if (body === null) continue;
+    const size = Number(object.size);
+    await tar.add(`${entryNames.media}${object.storage_key}`, size, whole(body, object));
+    manifest.files += 1;
+    manifest.bytes += size;
   }
-  await file.write(frames.end, json(end));
-  return { ...end, seal: await file.seal(), gone: media.length - end.files, unfinished: left };
+  await addJson(tar, entryNames.manifest, manifest);
+  const gone = media.length - manifest.files;
+  return { ...manifest, seal: await tar.seal(), gone, unfinished: left };
 }
 
-async function writeRows(
+/** Each table's COPY, which knows its count of rows after the next statement. */
+async function writeTables(
   tx: Transaction,
-  file: FrameWriter,
+  client: pg.Client,
+  tar: TarWriter,
   secret: string | null,
   tell: (what: string) => void,
-): Promise<Record<string, number>> {
+): Promise<Map<string, { rowCount: number }>> {
   snapshot.fixTextForm(tx);
   const tables = await snapshot.keptTables(tx);
   const header: SnapshotHeader = {
     taken_at: (await snapshot.transactionTime(tx)).toISOString(),
     migrations: await snapshot.appliedMigrations(tx),
-    tables: tables.map(snapshot.shapeOf),
+    tables,
     secret,
   };
-  await file.write(frames.header, json(header));
-  const counts: Record<string, number> = {};
+  await addJson(tar, entryNames.header, header);
+  const copies = new Map<string, { rowCount: number }>();
   for (const table of tables) {
-    await file.write(frames.table, json({ name: table.name }));
-    let count = 0;
-    for await (const lines of gathered(snapshot.readRows(tx, table, rowsBytes))) {
-      await file.write(frames.rows, await deflated(lines.join('\n')));
-      count += lines.length;
-      tell(`${table.name}: ${count} rows`);
-    }
-    counts[table.name] = count;
-  }
-  return counts;
-}
-
-/** Lines of about `rowsBytes` together, at most; a longer one stands alone. */
-async function* gathered(parts: AsyncIterable<string[]>): AsyncGenerator<string[]> {
-  let lines: string[] = [];
-  let length = 0;
-  for await (const part of parts) {
-    for (const line of part) {
-      if (lines.length > 0 && length + line.length > rowsBytes) {
-        yield lines;
-        lines = [];
-        length = 0;
-      }
-      lines.push(line);
-      length += line.length;
+    const copy = snapshot.copyOut(client, table);
+    copies.set(table.name, copy);
+    let part = 0;
+    for await (const piece of pieces(copy, partBytes)) {
+      tell(`${table.name}: part ${(part += 1)}`);
+      await addBytes(tar, `${entryNames.tables}${table.name}/${part}.gz`, await gzipped(piece));
     }
   }
-  if (lines.length > 0) yield lines;
+  return copies;
 }
 
-/** False where its bytes are gone. */
-async function writeObject(
-  storage: Storage,
-  file: FrameWriter,
-  object: SnapshotMedia,
-): Promise<boolean> {
-  const { storage_key, size, sha256 } = object;
-  const body = await storage.open(storage_key);
-  if (body === null) return false;
-  await file.write(frames.media, json(object));
+/** Passes the bytes of an object on. Throws `Refused` unless they are what they were. */
+async function* whole(
+  body: AsyncIterable<Uint8Array>,
+  { storage_key, size, sha256 }: snapshot.StoredObject,
+): AsyncGenerator<Uint8Array> {
   const hash = createHash('sha256');
   let bytes = 0;
-  for await (const piece of pieces(body, mediaBytes)) {
+  for await (const piece of body) {
     hash.update(piece);
     bytes += piece.length;
-    await file.write(frames.bytes, piece);
+    if (bytes > size) break;
+    yield piece;
   }
-  if (bytes === size && hash.digest('hex') === sha256) return true;
+  if (BigInt(bytes) === size && hash.digest('hex') === sha256) return;
   throw new Refused(
     `The stored object ${storage_key} is not the ${size} bytes that it was. ` +
       'Take it out of the store, or bring it back from a backup, and export again.',
   );
 }
 
-function json(value: object): Buffer {
-  return Buffer.from(JSON.stringify(value));
+function addJson(tar: TarWriter, name: string, value: object): Promise<void> {
+  return addBytes(tar, name, Buffer.from(JSON.stringify(value)));
+}
+
+function addBytes(tar: TarWriter, name: string, bytes: Buffer): Promise<void> {
+  return tar.add(name, bytes.length, Readable.from([bytes]));
 }
 
 async function syncFolder(path: string): Promise<void> {

@@ -1,33 +1,30 @@
 import { open, type FileHandle } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { buffer, json } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { inflate } from 'node:zlib';
+import { gunzip } from 'node:zlib';
+import type pg from 'pg';
 import {
-  frames,
+  entryNames,
   misfit,
   unreadable,
-  type SnapshotEnd,
   type SnapshotHeader,
-  type SnapshotMedia,
+  type SnapshotManifest,
+  type Table,
 } from '../core/snapshot.ts';
 import * as installation from '../db/installation.ts';
 import * as snapshot from '../db/snapshot.ts';
 import { unfinished, type Unfinished } from '../db/unfinished.ts';
 import { proveBooks, type AuditReport } from '../ledger/audit.ts';
-import {
-  Damaged,
-  firstLine,
-  frameMaxBytes,
-  proveSeal,
-  readFrames,
-  type Frame,
-} from '../lib/frames.ts';
 import { longTransaction } from '../lib/long-transaction.ts';
-import { rawSql, type Database, type Transaction } from '../lib/sql.ts';
+import { Damaged, firstName, proveSeal, readEntries, type TarEntry } from '../lib/sealed-tar.ts';
+import { rawSql, within, type Database, type Transaction } from '../lib/sql.ts';
 import { StorageFull, type Storage } from '../storage/storage.ts';
 import { Refused } from './refused.ts';
 import { releaseOpen } from './release.ts';
 
-const inflated = promisify(inflate);
+const gunzipped = promisify(gunzip);
 const pulseMs = 20_000;
 
 export interface ImportOptions {
@@ -43,7 +40,7 @@ export interface ImportOptions {
   tell?: (what: string) => void;
 }
 
-export interface Imported extends SnapshotEnd {
+export interface Imported extends SnapshotManifest {
   taken_at: string;
   checked: AuditReport['checked'];
   released: number;
@@ -51,8 +48,6 @@ export interface Imported extends SnapshotEnd {
   /** Nothing of it is started or sent before the operator says so. */
   held: boolean;
 }
-
-type Frames = AsyncGenerator<Frame, undefined>;
 
 /**
  * Loads a snapshot into an empty database and its media into the store. The commit is the last act:
@@ -69,7 +64,7 @@ export async function importSnapshot(
     throw new Refused(`${path} cannot be read: ${error.message}.`);
   });
   try {
-    const reason = unreadable(await firstLine(file));
+    const reason = unreadable(await firstName(file));
     if (reason) throw new Refused(`${path} is not imported. ${reason}`);
     tell('checking the file');
     await proveSeal(file);
@@ -93,42 +88,32 @@ async function load(
   file: FileHandle,
   options: ImportOptions & { tell: (what: string) => void },
 ): Promise<Imported> {
-  const source = readFrames(file);
-  const header = parsed<SnapshotHeader>(await expect(source, frames.header));
+  const source = await Source.open(file);
+  const header = (await source.take(entryNames.header)) as SnapshotHeader;
   const known = await snapshot.keptTables(db);
   const migrations = await snapshot.appliedMigrations(db);
-  const reason = misfit(header, { migrations, tables: known.map(snapshot.shapeOf) });
+  const reason = misfit(header, { migrations, tables: known });
   if (reason) throw new Refused(`${options.path} is not imported. ${reason}`);
   const tables = known.filter(({ name }) => header.tables.some((table) => table.name === name));
-  return longTransaction(db, 'isolation level repeatable read', async (tx) => {
+  return longTransaction(db, 'isolation level repeatable read', async (tx, client) => {
     await claimEmpty(tx, tables);
-    const loaded = await loadRows(tx, source, tables, options.tell);
+    const counts = await loadRows(client, source, tables, options.tell);
     await snapshot.settleTables(tx, tables);
-    const inside = within(db, tx);
-    const released = options.releaseOpen ? await releaseOpen(inside) : 0;
+    const released = options.releaseOpen ? await releaseOpen(within(db, tx)) : 0;
     const left = await unfinished(tx);
     const held = !options.releaseOpen && left.work.length + left.to_notify > 0;
     if (held) await installation.holdImported(tx);
     options.tell('proving the books');
     const { checked } = await proven(tx);
-    const media = await pulsing(tx, () => loadMedia(storage, source, loaded.next, options.tell));
-    const { rows, files, bytes } = media.end;
-    for (const { name } of tables) {
-      const missing = (rows[name] ?? 0) !== (loaded.rows[name] ?? 0);
-      if (missing) throw new Damaged(`rows of ${name} are missing`);
-    }
-    if (files !== media.files) throw new Damaged('media are missing');
+    const loaded = await pulsing(tx, () => loadMedia(storage, source, options.tell));
+    const manifest = (await source.take(entryNames.manifest)) as SnapshotManifest;
+    for (const { name } of tables)
+      if (manifest.rows[name] !== counts.get(name))
+        throw new Damaged(`rows of ${name} are missing`);
+    if (manifest.files !== loaded) throw new Damaged('media are missing');
     if (header.secret !== null) await options.keepSecret?.(header.secret);
-    return {
-      taken_at: header.taken_at,
-      rows,
-      files,
-      bytes,
-      checked,
-      released,
-      unfinished: left,
-      held,
-    };
+    const { taken_at } = header;
+    return { taken_at, ...manifest, checked, released, unfinished: left, held };
   });
 }
 
@@ -136,7 +121,7 @@ async function load(
  * Locks before it looks, so that two imports, or an import and a first account, cannot both find it
  * empty.
  */
-async function claimEmpty(tx: Transaction, tables: snapshot.Table[]): Promise<void> {
+async function claimEmpty(tx: Transaction, tables: Table[]): Promise<void> {
   await snapshot.lockTables(tx, tables);
   snapshot.fixTextForm(tx);
   const filled = await snapshot.filledTable(tx, tables);
@@ -147,61 +132,81 @@ async function claimEmpty(tx: Transaction, tables: snapshot.Table[]): Promise<vo
   );
 }
 
-async function loadRows(
-  tx: Transaction,
-  source: Frames,
-  tables: snapshot.Table[],
-  tell: (what: string) => void,
-): Promise<{ rows: Record<string, number>; next: Frame }> {
-  const rows: Record<string, number> = {};
-  let table: snapshot.Table | undefined;
-  for (;;) {
-    const frame = await nextOf(source);
-    if (frame.type === frames.table) {
-      const { name } = parsed<{ name: string }>(frame);
-      table = tables.find((each) => each.name === name);
-      continue;
-    }
-    if (frame.type !== frames.rows) return { rows, next: frame };
-    if (!table) throw new Damaged('it has rows of no table');
-    const text = await inflated(frame.payload, { maxOutputLength: frameMaxBytes });
-    const count = await snapshot.insertRows(tx, table, text.toString().split('\n'));
-    rows[table.name] = (rows[table.name] ?? 0) + count;
-    tell(`${table.name}: ${rows[table.name]} rows`);
+const none: TarEntry = { name: '', size: 0, body: Readable.from([]) };
+
+/** The entries of a snapshot in their order. */
+class Source {
+  /** The entry that is read next; behind the last one it has no name. */
+  entry!: TarEntry;
+  readonly #entries: AsyncGenerator<TarEntry, undefined>;
+
+  private constructor(file: FileHandle) {
+    this.#entries = readEntries(file);
+  }
+
+  static async open(file: FileHandle): Promise<Source> {
+    const source = new Source(file);
+    await source.next();
+    return source;
+  }
+
+  async next(): Promise<void> {
+    const { value = none } = await this.#entries.next();
+    this.entry = value;
+  }
+
+  /** The JSON of the entry that has to come now. */
+  async take(name: string): Promise<unknown> {
+    if (this.entry.name !== name) throw new Damaged('its parts are out of order');
+    const value = await json(this.entry.body);
+    await this.next();
+    return value;
   }
 }
 
+/** Rows by table. */
+async function loadRows(
+  client: pg.Client,
+  source: Source,
+  tables: Table[],
+  tell: (what: string) => void,
+): Promise<Map<string, number>> {
+  const counts = new Map(tables.map(({ name }) => [name, 0]));
+  while (source.entry.name.startsWith(entryNames.tables)) {
+    const table = tables.find(({ name }) => source.entry.name.startsWith(folderOf(name)));
+    if (table === undefined) throw new Damaged('it has rows of no table');
+    tell(`${table.name}: rows`);
+    const copy = snapshot.copyIn(client, table);
+    await pipeline(rowsOf(source, table.name), copy);
+    counts.set(table.name, copy.rowCount);
+  }
+  return counts;
+}
+
+async function* rowsOf(source: Source, table: string): AsyncGenerator<Uint8Array> {
+  for (; source.entry.name.startsWith(folderOf(table)); await source.next())
+    yield await gunzipped(await buffer(source.entry.body));
+}
+
+function folderOf(table: string): string {
+  return `${entryNames.tables}${table}/`;
+}
+
+/** How many objects were stored. */
 async function loadMedia(
   storage: Storage,
-  source: Frames,
-  first: Frame,
+  source: Source,
   tell: (what: string) => void,
-): Promise<{ files: number; end: SnapshotEnd }> {
+): Promise<number> {
   let files = 0;
-  let frame = first;
-  while (frame.type === frames.media) {
-    const { storage_key, size, sha256 } = parsed<SnapshotMedia>(frame);
-    const stored = await storage.put(storage_key, bytesOf(source, size));
-    const whole = stored.size === size && stored.sha256 === sha256;
-    if (!whole) throw new Damaged(`${storage_key} is not whole`);
+  for (; source.entry.name.startsWith(entryNames.media); await source.next()) {
+    const { name, size, body } = source.entry;
+    const stored = await storage.put(name.slice(entryNames.media.length), body);
+    if (stored.size !== size) throw new Damaged(`${name} is not whole`);
     files += 1;
     tell(`media: ${files} files`);
-    frame = await nextOf(source);
   }
-  if (frame.type !== frames.end) throw new Damaged('its parts are out of order');
-  return { files, end: parsed<SnapshotEnd>(frame) };
-}
-
-/**
- * Not `for await`: leaving such a loop would close the source, and the next object comes out of it
- * too.
- */
-async function* bytesOf(source: Frames, size: number): AsyncGenerator<Uint8Array> {
-  for (let left = size; left > 0;) {
-    const { payload } = await expect(source, frames.bytes);
-    left -= payload.length;
-    yield payload;
-  }
+  return files;
 }
 
 async function proven(tx: Transaction): Promise<AuditReport> {
@@ -212,11 +217,6 @@ async function proven(tx: Transaction): Promise<AuditReport> {
   );
   const verdict = 'The books of this snapshot do not balance, so it is not imported. Broken:';
   throw new Refused([verdict, ...broken].join('\n'));
-}
-
-/** The same database, where everything happens in this one transaction. */
-function within(db: Database, tx: Transaction): Database {
-  return { ...db, run: tx.run, tx: (work) => work(tx) };
 }
 
 /**
@@ -230,20 +230,4 @@ async function pulsing<T>(tx: Transaction, work: () => Promise<T>): Promise<T> {
   } finally {
     clearInterval(pulse);
   }
-}
-
-async function expect(source: Frames, type: string): Promise<Frame> {
-  const frame = await nextOf(source);
-  if (frame.type !== type) throw new Damaged('its parts are out of order');
-  return frame;
-}
-
-async function nextOf(source: Frames): Promise<Frame> {
-  const read = await source.next();
-  if (read.done) throw new Damaged('it ends too early');
-  return read.value;
-}
-
-function parsed<T>(frame: Frame): T {
-  return JSON.parse(frame.payload.toString()) as T;
 }
