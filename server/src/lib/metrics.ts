@@ -1,14 +1,13 @@
-import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
-import { createHistogram, type FastHistogram } from './histogram.ts';
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { withTimeout } from './with-timeout.ts';
 
 /** The figures of one process, in Prometheus' form. */
 export interface Metrics {
   registry: Registry;
-  httpSeconds: FastHistogram<'route' | 'status'>;
-  stepSeconds: FastHistogram<'step' | 'result'>;
+  httpSeconds: Histogram<'route' | 'status'>;
+  stepSeconds: Histogram<'step' | 'result'>;
   fencedWrites: Counter<'to'>;
-  batchSize: FastHistogram<'batch'>;
+  batchSize: Histogram<'batch'>;
   shed: Counter<'reason'>;
   requestsEnded: Counter<'status' | 'code' | 'upstream'>;
   webhooks: Counter<'result'>;
@@ -44,19 +43,19 @@ export function createMetrics(): Metrics {
   return {
     registry,
     ...bookGauges(registers),
-    httpSeconds: createHistogram({
+    httpSeconds: new Histogram({
       name: 'farebox_http_request_seconds',
       help: 'Time to answer a call.',
       labelNames: ['route', 'status'],
       buckets,
-      registry,
+      registers,
     }),
-    stepSeconds: createHistogram({
+    stepSeconds: new Histogram({
       name: 'farebox_worker_step_seconds',
       help: 'Time a worker spent on one step.',
       labelNames: ['step', 'result'],
       buckets,
-      registry,
+      registers,
     }),
     fencedWrites: new Counter({
       name: 'farebox_fenced_writes_total',
@@ -64,12 +63,12 @@ export function createMetrics(): Metrics {
       labelNames: ['to'],
       registers,
     }),
-    batchSize: createHistogram({
+    batchSize: new Histogram({
       name: 'farebox_batch_size',
       help: 'Calls that shared one round trip.',
       labelNames: ['batch'],
       buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
-      registry,
+      registers,
     }),
     shed: new Counter({
       name: 'farebox_shed_total',
