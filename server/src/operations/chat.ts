@@ -1,7 +1,4 @@
-import { createHash } from 'node:crypto';
 import { chargeableUsage, type Delivered, type DeliveryEnd } from '../core/chat/chat-bill.ts';
-import type { Model, ModelUpstream } from '../core/catalog/catalog.ts';
-import type { Chat } from '../core/chat/chat.ts';
 import {
   deliveredText,
   finished,
@@ -13,49 +10,26 @@ import {
 } from '../core/chat/completion.ts';
 import { ApiError } from '../core/errors.ts';
 import { chatCost, toldCost } from '../core/price/cost.ts';
-import { charge, type Quote } from '../core/price/price.ts';
+import { charge } from '../core/price/price.ts';
 import { withoutInput } from '../core/request/quiet.ts';
-import { goesOn } from '../core/request/routing.ts';
-import { isOfKey } from '../core/catalog/upstream-key.ts';
-import { insertLeft } from '../db/left-starts.ts';
 import { FetchError } from '../lib/fetch.ts';
-import { canonicalJson, type Json } from '../lib/json.ts';
-import type { Connection } from '../lib/sql.ts';
-import { byKey } from '../upstreams/keys.ts';
-import type { ChatOutcome, InputFile, Upstream } from '../upstreams/upstream.ts';
+import type { Json } from '../lib/json.ts';
+import type { ChatOutcome } from '../upstreams/upstream.ts';
 import type { Operations } from './batched.ts';
-import type { Circuit } from './circuit.ts';
+import {
+  callRoutes,
+  leftBefore,
+  type ChatCallDeps,
+  type ChatRun,
+  type RoutedRun,
+} from './chat-call.ts';
 
 /**
  * A chat call after its reservation: calls the upstream and settles. Every way out ends in exactly
- * one charge or release; where this process dies before that, the request's alarm releases it.
+ * one charge or release; if this process dies before that, the request's row is due and released.
  */
-export interface ChatRun {
-  request_id: string;
-  account_id: string;
-  key_id: string;
-  chat: Chat;
-  model: Model;
-  /** What we store of the media in the messages, by the value that stands there. */
-  files: Record<string, InputFile>;
-  /** In the order in which they are tried; never empty. */
-  routes: readonly ModelUpstream[];
-  quote: Quote;
-  max_tokens: number;
-  /** The reply is kept for a replay. */
-  keep: boolean;
-  /** Somebody still waits for the reply. */
-  isAwaited: () => boolean;
-  /** Whether the caller has left; a reply that is kept can still be fetched. */
-  hasLeft: () => boolean;
-  /** Unix seconds, for the reply. */
-  created: number;
-}
 
-export interface ChatDeps {
-  db: Connection;
-  upstreams: ReadonlyMap<string, Upstream>;
-  circuit: Circuit;
+export interface ChatDeps extends ChatCallDeps {
   operations: Pick<Operations, 'end'>;
 }
 
@@ -94,7 +68,7 @@ export async function reply(
   deps: ChatDeps,
   signal: AbortSignal,
 ): Promise<Settled> {
-  const { outcome, run } = await call(wanted, deps, false, signal);
+  const { outcome, run } = await callRoutes(wanted, deps, false, signal);
   if (outcome.outcome !== 'reply') throw await refused(run, deps, outcome, signal);
   const { object: _object, error = null, ...rest } = outcome.reply;
   const isLeft = signal.reason instanceof CallerLeft;
@@ -125,7 +99,7 @@ export async function stream(
   deps: ChatDeps,
   abort: AbortController,
 ): Promise<ChatStream> {
-  const { outcome, run } = await call(wanted, deps, true, abort.signal);
+  const { outcome, run } = await callRoutes(wanted, deps, true, abort.signal);
   if (outcome.outcome !== 'stream') throw await refused(run, deps, outcome, abort.signal);
   let settled: Settled | null = null;
   return {
@@ -219,128 +193,6 @@ async function readOn(
 
 function isOversized(error: unknown): boolean {
   return error instanceof FetchError && error.kind === 'too_large';
-}
-
-/** With the route that took it, or was tried last. */
-interface RoutedRun extends ChatRun {
-  route: ModelUpstream;
-  /** Of several keys of its upstream the one that is shown. */
-  key: string | null;
-}
-
-const leftBefore: ChatOutcome = {
-  outcome: 'not_accepted',
-  message: 'the caller left before anything was sent',
-};
-
-/**
- * One route after the other, and at each one key after the other, until one takes it. A route whose
- * answer was lost is left where the catalog allows it: what it may have cost stays written down.
- */
-async function call(
-  wanted: ChatRun,
-  deps: ChatDeps,
-  streamed: boolean,
-  signal: AbortSignal,
-): Promise<{ outcome: ChatOutcome; run: RoutedRun }> {
-  let called: { outcome: ChatOutcome; run: RoutedRun } | undefined;
-  for (const route of wanted.routes) {
-    const refused: string[] = [];
-    let key = await deps.circuit.keyFor(route, refused);
-    do {
-      const run = { ...wanted, route, key };
-      if (!wanted.isAwaited()) return called ?? { outcome: leftBefore, run };
-      const began = performance.now();
-      const outcome = await callAt(run, deps, streamed, signal);
-      called = { outcome, run };
-      if (outcome.outcome !== 'not_accepted' && outcome.outcome !== 'unknown') {
-        const isAnswer = outcome.outcome !== 'rejected' || !outcome.unasked;
-        if (isAnswer) await deps.circuit.succeeded({ ...route, key }, wanted.account_id, began);
-        return called;
-      }
-      // A call that was given up says nothing about the upstream.
-      if (signal.aborted) return called;
-      const { message } = outcome;
-      const cause = withoutInput(message, run.chat.body);
-      const { account_id, model } = run;
-      const failed = { ...outcome, account_id, model_id: model.id, cause };
-      await deps.circuit.failed({ ...route, key }, failed);
-      if (outcome.outcome === 'unknown') {
-        if (route === wanted.routes.at(-1) || !goesOn(route, outcome.answer, 'next')) return called;
-        const seconds = (performance.now() - began) / 1000;
-        const left = { ...leftOf(run), message: cause, seconds };
-        // What it may have cost has to stand somewhere before another one is called.
-        if (!(await isWritten(insertLeft(deps.db, left)))) return called;
-        called = undefined;
-        break;
-      }
-      if (key === null || !isOfKey(outcome)) break;
-      refused.push(key);
-      key = await deps.circuit.keyFor(route, refused);
-    } while (key !== null);
-  }
-  return called!;
-}
-
-async function isWritten(write: Promise<unknown>): Promise<boolean> {
-  return write.then(
-    () => true,
-    () => false,
-  );
-}
-
-function leftOf({ request_id, chat, route: { upstream, model }, key }: RoutedRun) {
-  const request_hash = createHash('sha256')
-    .update(canonicalJson({ model, body: chat.body }))
-    .digest();
-  return { request_id, upstream, model, key, request_hash };
-}
-
-async function callAt(
-  run: RoutedRun,
-  { upstreams }: ChatDeps,
-  streamed: boolean,
-  signal: AbortSignal,
-): Promise<ChatOutcome> {
-  const { request_id, chat, max_tokens, route } = run;
-  const body = { ...chat.body, max_tokens };
-  // The first byte of a whole reply is its last: how soon that comes tells nothing. Behind the last
-  // route nobody is faster, and what is let go there is billed to nobody but the operator.
-  const isLast = route === run.routes.at(-1);
-  const patience = streamed && !isLast ? patienceOf(route) : null;
-  try {
-    signal.throwIfAborted();
-    const upstream = byKey(upstreams.get(route.upstream), run.key);
-    if (!upstream?.chat) {
-      const message = `upstream ${route.upstream} has no chat`;
-      return { outcome: 'not_accepted', why: 'model', message };
-    }
-    const outcome = await upstream.chat({
-      request_id,
-      model: route.model,
-      body,
-      files: run.files,
-      context_tokens: run.model.context_tokens,
-      stream: streamed,
-      ...(patience && { first_byte_seconds: patience.seconds }),
-      signal: patience ? AbortSignal.any([signal, patience.over]) : signal,
-    });
-    const isOpen = outcome.outcome === 'stream' || outcome.outcome === 'unknown';
-    if (!patience?.over.aborted || !isOpen) return outcome;
-    return { outcome: 'unknown', answer: 'slow', message: 'its first byte took too long' };
-  } catch (error) {
-    return { outcome: 'unknown', message: String(error) };
-  } finally {
-    patience?.end();
-  }
-}
-
-/** Lets a call go that has not begun to answer in the time that its row gives it. */
-function patienceOf({ first_byte_seconds: seconds }: ModelUpstream) {
-  if (seconds === undefined) return null;
-  const patience = new AbortController();
-  const timer = setTimeout(() => patience.abort(), seconds * 1000);
-  return { seconds, over: patience.signal, end: () => clearTimeout(timer) };
 }
 
 async function refused(

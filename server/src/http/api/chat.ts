@@ -1,39 +1,23 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import { badMessages, demandModalities, parseChat, type Chat } from '../../core/chat/chat.ts';
-import { chatMedia } from '../../core/chat/chat-media.ts';
-import { parseFileId } from '../../core/request/id.ts';
-import type { MediaInputs } from '../../core/catalog/media-input.ts';
-import type { Model } from '../../core/catalog/catalog.ts';
+import type { Chat } from '../../core/chat/chat.ts';
 import { chunksFromCompletion, isUnfinished } from '../../core/chat/completion.ts';
 import { ApiError } from '../../core/errors.ts';
-import { demandModel, unknownModel } from '../../core/catalog/find-model.ts';
-import { fingerprint, idempotencyKey } from '../../core/request/fingerprint.ts';
-import { price, type Quote } from '../../core/price/price.ts';
 import { quoteToJson, shownQuote } from '../../core/price/quote-json.ts';
+import { idempotencyKey } from '../../core/request/fingerprint.ts';
 import { isFinal } from '../../core/request/request.ts';
-import { boundPromptTokens, type StoredSizes } from '../../core/chat/tokens.ts';
 import { headerValues } from '../../lib/headers.ts';
-import { newId } from '../../lib/id.ts';
+import type { Json } from '../../lib/json.ts';
 import { openEventStream, type EventStream } from '../../lib/sse.ts';
+import type { ChatRun } from '../../operations/chat-call.ts';
 import * as chat from '../../operations/chat.ts';
-import { checkMedia } from '../../operations/check-media.ts';
-import { place } from '../../operations/place.ts';
-import { gatherFiles } from '../../operations/stored-inputs.ts';
-import type { InputFile } from '../../upstreams/upstream.ts';
-import { StorageAway } from '../../storage/storage.ts';
-import type { Caller } from '../../db/keys.ts';
+import { prepareChat, quoteChat, reserveChat } from '../../operations/submit-chat.ts';
 import { chatMaxBytes, holdBytes, readObject } from '../body.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';
 import { asApiError, errorBody } from '../errors.ts';
 import { hijackHeaders } from '../hijack.ts';
 
-const maxTokensDefault = 4_096;
-/** Uploaded files and outputs that the messages of one call name, together. */
-const chatFilesMaxBytes = 20 * 1024 * 1024;
 const bufferMaxBytes = 1024 * 1024;
-
-type Json = Record<string, unknown>;
 
 /** POST /chat/completions */
 export async function completions(
@@ -68,26 +52,28 @@ function tooManyOpen(who: string, limit: number): ApiError {
 async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   const key = idempotencyKey(headerValues(req.raw.rawHeaders, 'idempotency-key'));
   const body = await readObject(req, reply, chatMaxBytes, deps);
-  const wanted = parseChat(body);
-  const model = textModel(wanted.model, deps);
-  demandModel(req.caller, model.id, 'model');
-  demandModalities(wanted.messages, model, deps.catalog().models.values());
-  const files = await chatFiles(wanted, req, reply, deps);
+  const prepared = await prepareChat(body, req.caller, deps);
+  // As base64 each file is a third larger.
+  if (prepared.file_bytes > 0)
+    holdBytes(Math.ceil((prepared.file_bytes * 4) / 3), req, reply, deps);
   // Whose right to it ends on the pages is let go as if they had left: what they had is charged.
   const leave = req.viewer && deps.viewers.join(req.viewer, () => reply.raw.destroy());
   try {
     for (;;) {
-      const taken = await take(req, reply, { wanted, files }, body, model, key, deps);
+      const taken = await reserveChat(prepared, key, deps);
       if (!taken.replayed) {
-        req.work = held(begin(req, reply, taken.run, deps), deps.chats);
+        const hasLeft = () => reply.raw.destroyed;
+        const isAwaited = () => key !== null || !hasLeft();
+        const run = { ...taken.reserved, isAwaited, hasLeft };
+        req.work = held(begin(req, reply, run, deps), deps.chats);
         return await req.work;
       }
       const kept = await keptCompletion(taken.request_id, deps);
       // The first call failed meanwhile and freed its key: this one takes its place.
       if (kept === null) continue;
       reply.header('idempotent-replayed', 'true');
-      return wanted.stream
-        ? await replay(req, reply, kept, wanted, deps)
+      return prepared.chat.stream
+        ? await replay(req, reply, kept, prepared.chat, deps)
         : answer(reply, kept, '0');
     }
   } finally {
@@ -95,164 +81,11 @@ async function complete(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promis
   }
 }
 
-/** What we store of all that the messages name, by the value that stands there. */
-async function chatFiles(
-  { messages }: Chat,
-  req: Keyed,
-  reply: FastifyReply,
-  deps: HttpDeps,
-): Promise<Record<string, InputFile>> {
-  const media = chatMedia(messages);
-  const { account_id } = req.caller;
-  await checkMedia(media, account_id, deps, badMessages);
-  const files = await gatherFiles(media, account_id, deps);
-  if (files === null) throw badMessages('messages', 'name a file that is no longer kept');
-  if (Object.keys(files).length > 0 && deps.storage.isAway()) throw new StorageAway();
-  const bytes = Object.entries(files)
-    .map(([value, { size }]) => size * mentionsOf(value, media))
-    .reduce((sum, each) => sum + each, 0);
-  if (bytes > chatFilesMaxBytes) {
-    const most = chatFilesMaxBytes / 1024 / 1024;
-    throw badMessages('messages', `name more than ${most} MiB of files; send smaller images`);
-  }
-  // As base64 each is a third larger.
-  if (bytes > 0) holdBytes(Math.ceil((bytes * 4) / 3), req, reply, deps);
-  return files;
-}
-
-/** Each mention goes out as data of its own. */
-function mentionsOf(value: string, { files, urls }: MediaInputs): number {
-  const id = parseFileId(value);
-  const file = files.find((each) => each.id === id);
-  return file?.mentions ?? urls.filter(({ url }) => url === value).length;
-}
-
-function textModel(id: string, deps: HttpDeps): Model {
-  const model = deps.catalog().models.get(id);
-  if (!model) {
-    throw new ApiError('unknown_model', { ...unknownModel(id, deps.catalog()), param: 'model' });
-  }
-  if (model.kind !== 'text') {
-    throw new ApiError('unknown_model', {
-      message: `${model.id} makes ${model.kind}s and is no chat model. Send it to POST /v1/queue/${model.id}.`,
-      param: 'model',
-    });
-  }
-  return model;
-}
-
-/**
- * The most that a call can cost, and the tokens that its reply may have for it. Throws
- * `bad_messages` for a prompt that may be longer than what the model is sold for.
- */
-export function ceiling(
-  wanted: Chat,
-  files: StoredSizes,
-  model: Model,
-  { price_ppm }: Pick<Caller, 'price_ppm'>,
-): { max_tokens: number; quote: Quote } {
-  const max_tokens = Math.min(wanted.max_tokens ?? maxTokensDefault, model.max_output_tokens);
-  const { context_tokens, refuse_longer_prompts } = model;
-  const counted = boundPromptTokens({ ...wanted.body, files }, model, context_tokens + 1);
-  if (refuse_longer_prompts && counted > context_tokens) throw tooLong(model);
-  const input_tokens = Math.min(counted, context_tokens);
-  return {
-    max_tokens,
-    quote: price(model, { input_tokens, output_tokens: max_tokens }, price_ppm),
-  };
-}
-
-function tooLong({ id, context_tokens }: Model): ApiError {
-  return badMessages(
-    'messages',
-    `may count as more than ${context_tokens} tokens, the most that ${id} takes; send less text, or no file`,
-  );
-}
-
-/** Sizes of the files that a call names, for its price. Empty if one of them is not kept. */
-export async function namedFiles(
-  { messages }: Chat,
-  { account_id }: Pick<Caller, 'account_id'>,
-  deps: HttpDeps,
-): Promise<StoredSizes> {
-  return (await gatherFiles(chatMedia(messages), account_id, deps)) ?? {};
-}
-
 /** What would be reserved for a chat call, without making it. */
 export async function quoteCall(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
-  const wanted = parseChat(await readObject(req, reply, chatMaxBytes, deps));
-  const model = textModel(wanted.model, deps);
-  demandModel(req.caller, model.id, 'model');
-  demandModalities(wanted.messages, model, deps.catalog().models.values());
-  const files = await namedFiles(wanted, req.caller, deps);
-  const { max_tokens, quote } = ceiling(wanted, files, model, req.caller);
+  const body = await readObject(req, reply, chatMaxBytes, deps);
+  const { model, max_tokens, quote } = await quoteChat(body, req.caller, deps);
   return { model_id: model.id, max_tokens, ...shownQuote(quoteToJson(quote)) };
-}
-
-type Taken = { replayed: true; request_id: string } | { replayed: false; run: chat.ChatRun };
-
-/** Reserves the most that the call can cost. */
-async function take(
-  req: Keyed,
-  reply: FastifyReply,
-  { wanted, files }: { wanted: Chat; files: Record<string, InputFile> },
-  body: Json,
-  model: Model,
-  key: string | null,
-  deps: HttpDeps,
-): Promise<Taken> {
-  const { max_tokens, quote } = ceiling(wanted, files, model, req.caller);
-  const { key_id, account_id, monthly_limit_usd_micro } = req.caller;
-  const { routes, refusal } = await place(model, account_id, deps);
-  const request_id = newId();
-  const submitted = await deps.operations.submit({
-    row: {
-      id: request_id,
-      account_id,
-      key_id,
-      model_id: model.id,
-      kind: 'text',
-      upstream: routes[0]!.upstream,
-      upstream_model: null,
-      quoted_usd_micro: quote.price_usd_micro,
-      idempotency_key: key,
-      fingerprint:
-        key === null
-          ? null
-          : fingerprint({ method: 'POST', path: '/chat/completions', body, webhook_url: null }),
-      // What was said stays with the caller; the card shows the size of it.
-      input: JSON.stringify({
-        messages: wanted.messages.length,
-        max_tokens,
-        stream: wanted.stream,
-      }),
-      quote: JSON.stringify(quoteToJson(quote)),
-      queue_position: 0,
-      webhook_url: null,
-      call_seconds: model.job_age_seconds,
-    },
-    monthly_limit_usd_micro,
-    open_jobs: null,
-    refusal,
-  });
-  if (submitted.replayed) return { replayed: true, request_id: submitted.request_id };
-  const created = Math.floor(Date.now() / 1000);
-  const run = {
-    request_id,
-    account_id,
-    key_id,
-    chat: wanted,
-    files,
-    model,
-    routes,
-    quote,
-    max_tokens,
-    keep: key !== null,
-    isAwaited: () => key !== null || !reply.raw.destroyed,
-    hasLeft: () => reply.raw.destroyed,
-    created,
-  };
-  return { replayed: false, run };
 }
 
 /** Known until it is over, so that a process that stops can wait for what is to be settled. */
@@ -264,7 +97,7 @@ function held<T>(call: Promise<T>, chats: Set<Promise<unknown>>): Promise<T> {
 async function begin(
   req: Keyed,
   reply: FastifyReply,
-  run: chat.ChatRun,
+  run: ChatRun,
   deps: HttpDeps,
 ): Promise<unknown> {
   const { db, upstreams, circuit, operations } = deps;
@@ -324,7 +157,7 @@ async function send(
   req: Keyed,
   reply: FastifyReply,
   stream: chat.ChatStream,
-  run: chat.ChatRun,
+  run: ChatRun,
   signal: AbortSignal,
   deps: HttpDeps,
 ): Promise<FastifyReply> {
@@ -389,7 +222,7 @@ function firstBrokeOff(): ApiError {
 }
 
 /** Where the caller asked for it. */
-function sendUsage(events: EventStream, settled: chat.Settled | null, run: chat.ChatRun): void {
+function sendUsage(events: EventStream, settled: chat.Settled | null, run: ChatRun): void {
   if (run.chat.include_usage && settled && !settled.released)
     events.send(JSON.stringify(usageChunk(settled.completion)));
 }

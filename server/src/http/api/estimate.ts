@@ -1,13 +1,11 @@
 import type { FastifyReply } from 'fastify';
-import type { Model } from '../../core/catalog/catalog.ts';
-import { parseChat } from '../../core/chat/chat.ts';
 import { ApiError } from '../../core/errors.ts';
 import { demandModel, findModel } from '../../core/catalog/find-model.ts';
 import { unknownInputs, withoutNulls } from '../../core/catalog/model-input.ts';
-import { price, type Quote } from '../../core/price/price.ts';
+import { price } from '../../core/price/price.ts';
 import { quoteToJson, shownQuote, withUnknown } from '../../core/price/quote-json.ts';
+import { quoteChat } from '../../operations/submit-chat.ts';
 import { chatMaxBytes, readObject } from '../body.ts';
-import { ceiling, namedFiles } from './chat.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';
 
 /** POST /estimate */
@@ -25,19 +23,9 @@ export async function estimate(req: Keyed, reply: FastifyReply, deps: HttpDeps):
   const given = withoutNulls(input as Record<string, unknown>);
   const asked = model.kind === 'text' && Object.hasOwn(given, 'messages');
   const priced = asked
-    ? await chatQuote({ ...input, model: model.id }, model, req, deps)
+    ? (await quoteChat({ ...input, model: model.id }, req.caller, deps)).quote
     : price(model, given, req.caller.price_ppm);
   const unknown = model.kind === 'text' ? [] : unknownInputs(model, given);
   const { price_usd_micro, ...quote } = shownQuote(withUnknown(quoteToJson(priced), unknown));
   return { model_id: model.id, kind: model.kind, price_usd_micro, ...quote };
-}
-
-async function chatQuote(
-  input: unknown,
-  model: Model,
-  { caller }: Keyed,
-  deps: HttpDeps,
-): Promise<Quote> {
-  const wanted = parseChat(input);
-  return ceiling(wanted, await namedFiles(wanted, caller, deps), model, caller).quote;
 }

@@ -37,7 +37,7 @@ export const upstreams: Guard[] = [
   },
   {
     guards: 'a chat that goes on leaves what it may have cost written down',
-    file: 'src/operations/chat.ts',
+    file: 'src/operations/chat-call.ts',
     edits: [['!(await isWritten(insertLeft(deps.db, left)))', 'left === null']],
     test: 'test/http/chat-lost.test.ts',
     name: 'goes on to the next upstream, is charged once',
@@ -51,7 +51,7 @@ export const upstreams: Guard[] = [
   },
   {
     guards: 'a whole reply that thinks for long is not taken for a lost one',
-    file: 'src/operations/chat.ts',
+    file: 'src/operations/chat-call.ts',
     edits: [['streamed && !isLast ? patienceOf(route) : null', 'patienceOf(route)']],
     test: 'test/http/chat-lost.test.ts',
     name: 'does not bound a reply that is not streamed',
