@@ -22,7 +22,7 @@ import { Spool } from './storage/spool.ts';
 import type { Storage } from './storage/storage.ts';
 import { watchStorage, type WatchedStorage } from './storage/watched.ts';
 import type { Store } from './store.ts';
-import { createDownload, inputSeconds } from './upstreams/download.ts';
+import { createDownload } from './upstreams/download.ts';
 import { builtIn, openUpstreams, type Upstreams } from './upstreams/index.ts';
 import { createSandbox } from './upstreams/sandbox/sandbox.ts';
 import type { Upstream, UpstreamTools } from './upstreams/upstream.ts';
@@ -249,8 +249,6 @@ function ownUpstreams(config: Config, download: UpstreamTools['download']): Map<
     dir: dataDir(config, 'sandbox'),
     concurrency: config.FAREBOX_SANDBOX_CONCURRENCY,
     speed: config.FAREBOX_SANDBOX_SPEED,
-    // What is left of the step is for looking into the files.
-    inputSeconds: inputSeconds(config.FAREBOX_STEP_TIMEOUT_SECONDS),
     download,
   });
   return new Map([[sandbox.name, sandbox]]);

@@ -20,7 +20,7 @@ export class TooSlow extends Error {
 }
 
 /** How long the addresses of one call may take, where its start may take `startSeconds`. */
-export function inputSeconds(startSeconds: number): number {
+function inputSeconds(startSeconds: number): number {
   return Number(Math.min(secondsMax, startSeconds * share).toPrecision(2));
 }
 

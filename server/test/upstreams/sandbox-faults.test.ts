@@ -4,16 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import sharp from 'sharp';
 import type { JobState, StartOutcome } from '../../src/upstreams/upstream.ts';
-import {
-  SIGNAL,
-  eventsOf,
-  finish,
-  handleOf,
-  madeOf,
-  openSandbox,
-  start,
-  tiny,
-} from './sandbox-kit.ts';
+import { SIGNAL, finish, handleOf, madeOf, openSandbox, start, tiny } from './sandbox-kit.ts';
 import type { Opened } from './sandbox-kit.ts';
 
 let opened: Opened;
@@ -36,8 +27,6 @@ function ask(words: string): Promise<StartOutcome> {
 const end = async (words: string): Promise<JobState> =>
   finish(opened.sandbox, handleOf(await ask(words)));
 
-const noted = (words: string): Promise<unknown[]> => eventsOf(opened.dir, words);
-
 const jobs = async (): Promise<number> =>
   (await readdir(join(opened.dir, 'jobs')).catch(() => [])).length;
 
@@ -46,13 +35,11 @@ describe('faults on request', () => {
     const state = await end('sandbox:fail');
     assert.equal(state.state, 'failed');
     assert.equal((state as { code: string }).code, 'upstream_failed');
-    assert.deepEqual(await noted('sandbox:fail'), ['accepted']);
   });
 
   test('sandbox:reject is rejected and leaves no job', async () => {
     const before = await jobs();
     assert.equal((await ask('sandbox:reject')).outcome, 'rejected');
-    assert.deepEqual(await noted('sandbox:reject'), ['refused']);
     assert.equal(await jobs(), before);
   });
 
@@ -61,14 +48,12 @@ describe('faults on request', () => {
     const outcome = await ask('sandbox:busy');
     assert.equal(outcome.outcome, 'not_accepted');
     assert.ok(!('retry_after_ms' in outcome));
-    assert.deepEqual(await noted('sandbox:busy'), ['busy']);
     assert.equal(await jobs(), before);
   });
 
   test('sandbox:lost keeps the job, though the answer is unknown; the same key finds it', async () => {
     assert.equal((await ask('sandbox:lost')).outcome, 'unknown');
     assert.equal(madeOf(await end('sandbox:lost')).files.length, 1);
-    assert.deepEqual(await noted('sandbox:lost'), ['accepted', 'repeated']);
   });
 
   test('sandbox:slow is ready when asked, and tells its progress until then', async () => {
@@ -89,7 +74,6 @@ describe('faults on request', () => {
     for (let i = 0; i < 3; i++) assert.equal((await sandbox.poll(handle, SIGNAL)).state, 'running');
     await sandbox.cancel!(handle, SIGNAL);
     assert.equal((await sandbox.poll(handle, SIGNAL)).state, 'failed');
-    assert.deepEqual(await noted('sandbox:hang'), ['accepted', 'cancelled']);
   });
 
   test('sandbox:bad-output claims a picture that is none', async () => {

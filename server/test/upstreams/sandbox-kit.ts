@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import sharp from 'sharp';
 import { createSandbox } from '../../src/upstreams/sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../src/upstreams/sandbox/sandbox.ts';
-import { makeSound, wavOf } from '../../src/upstreams/sandbox/sound.ts';
+import { makeAudio, wavOf } from '../../src/upstreams/sandbox/media/audio.ts';
 import type {
   Handle,
   InputFile,
@@ -114,20 +114,6 @@ export function fileOf(bytes: Uint8Array, content_type = 'application/octet-stre
   return { content_type, size: bytes.length, open };
 }
 
-export async function journalOf(dir: string): Promise<Record<string, unknown>[]> {
-  const text = await readFile(join(dir, 'journal.ndjson'), 'utf8').catch(() => '');
-  return text
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line));
-}
-
-/** What the journal says of one idempotency key, in order. */
-export async function eventsOf(dir: string, idempotency_key: string): Promise<unknown[]> {
-  const lines = await journalOf(dir);
-  return lines.filter((line) => line.idempotency_key === idempotency_key).map(({ event }) => event);
-}
-
 /** A caller's files: a photo of 160 x 120, a film of 96 x 64 and 1.5 s with sound, and without, a voice of 1.2 s. */
 export interface Media {
   photo: Buffer;
@@ -148,7 +134,7 @@ export async function makeMedia(sandbox: Upstream): Promise<Media> {
   const quiet = await make(sandbox, 'text-to-video', input);
   const film = loud.files[0]!.bytes;
   const silent = quiet.files[0]!.bytes;
-  const voice = Buffer.from(wavOf(makeSound('voice', 1, 1.2)));
+  const voice = Buffer.from(wavOf(makeAudio('voice', 1, 1.2)));
   const files = {
     file_photo: fileOf(photo, 'image/jpeg'),
     file_film: fileOf(film, 'video/mp4'),

@@ -13,9 +13,7 @@ export interface Faults {
   breaks: boolean;
   /** Chat only: the reply carries no usage. */
   noUsage: boolean;
-  /**
-   * Seconds until the job is ready, or until the first word of a chat. Null: as long as it takes.
-   */
+  /** Seconds until the job is ready, or until the first word of a chat. Null: a natural time. */
   slowSeconds: number | null;
   /** Chat only: the reply has this many words. */
   words: number | null;
@@ -25,17 +23,18 @@ export interface Faults {
   noTool: boolean;
 }
 
-const SLOW_MAX_SECONDS = 7200;
-const WORDS_MAX = 20_000;
-const TOOLS_MAX = 16;
+const slowSecondsMax = 7200;
+const wordsMax = 20_000;
+const toolsMax = 16;
 
-export function faultsIn(text: unknown): Faults {
+export function faultsIn(prompt: unknown): Faults {
+  const text = typeof prompt === 'string' ? prompt : '';
   const found = new Map<string, string>();
-  if (typeof text === 'string') {
-    for (const [, word, value] of text.matchAll(/\bsandbox:([a-z-]+)(?:=(\d+(?:\.\d+)?))?/gi)) {
-      found.set(word!.toLowerCase(), value ?? '');
-    }
-  }
+  for (const [, word, value] of text.matchAll(/\bsandbox:([a-z-]+)(?:=(\d+(?:\.\d+)?))?/gi))
+    found.set(word!.toLowerCase(), value ?? '');
+  const numberOf = (word: string, most: number): number | null =>
+    found.get(word) ? Math.min(most, Number(found.get(word))) : null;
+  const tools = [...text.matchAll(/\bsandbox:tool=([\w-]{1,64})/gi)].map(([, name]) => name!);
   return {
     fail: found.has('fail'),
     reject: found.has('reject'),
@@ -45,19 +44,9 @@ export function faultsIn(text: unknown): Faults {
     lost: found.has('lost'),
     breaks: found.has('break'),
     noUsage: found.has('no-usage'),
-    slowSeconds: number(found.get('slow'), SLOW_MAX_SECONDS),
-    words: number(found.get('words'), WORDS_MAX),
-    tools: toolsIn(text),
+    slowSeconds: numberOf('slow', slowSecondsMax),
+    words: numberOf('words', wordsMax),
+    tools: [...new Set(tools)].slice(0, toolsMax),
     noTool: found.has('no-tool'),
   };
-}
-
-function toolsIn(text: unknown): string[] {
-  if (typeof text !== 'string') return [];
-  const named = [...text.matchAll(/\bsandbox:tool=([\w-]{1,64})/gi)].map(([, name]) => name!);
-  return [...new Set(named)].slice(0, TOOLS_MAX);
-}
-
-function number(value: string | undefined, most: number): number | null {
-  return value === undefined || value === '' ? null : Math.min(most, Number(value));
 }

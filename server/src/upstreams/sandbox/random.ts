@@ -11,7 +11,7 @@ export function hashText(text: string, shift = 0): number {
   return scramble(hash);
 }
 
-/** Numbers in [0, 1), the same row of them for the same seed (mulberry32). */
+/** Numbers in [0, 1), the same series for the same seed (mulberry32). */
 export function randomFrom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -31,32 +31,18 @@ export function pick<T>(random: Random, list: readonly T[]): T {
   return list[Math.floor(random() * list.length)]!;
 }
 
-/** A number in [0, 1) for a lattice point. */
+/** A number in [0, 1) for a pair of whole numbers. */
 export function lattice(x: number, y: number): number {
   return scramble(Math.imul(x, 0x27d4eb2d) ^ Math.imul(y, 0x165667b1)) / 4294967296;
 }
 
-/** Smooth noise along a line, in [0, 1). */
+/** Smooth noise along a line, in [0, 1); each row is another line. */
 export function noise(x: number, row: number): number {
   const cell = Math.floor(x);
-  const f = x - cell;
-  const ease = f * f * (3 - 2 * f);
-  const a = lattice(cell, row);
-  return a + (lattice(cell + 1, row) - a) * ease;
-}
-
-/** Noise of several octaves along a line, in [0, 1). */
-export function fractal(x: number, row: number, octaves: number): number {
-  let sum = 0;
-  let weight = 0.5;
-  let total = 0;
-  for (let i = 0; i < octaves; i++) {
-    sum += weight * noise(x, row + i * 101);
-    total += weight;
-    weight *= 0.5;
-    x *= 2.03;
-  }
-  return sum / total;
+  const share = x - cell;
+  const ease = share * share * (3 - 2 * share);
+  const from = lattice(cell, row);
+  return from + (lattice(cell + 1, row) - from) * ease;
 }
 
 function scramble(value: number): number {

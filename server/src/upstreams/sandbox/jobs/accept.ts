@@ -1,0 +1,76 @@
+import { InputRefused } from '../../inputs.ts';
+import type { StartJob, StartOutcome } from '../../upstream.ts';
+import { faultsIn } from '../faults.ts';
+import type { Faults } from '../faults.ts';
+import { gatherInputs } from '../orders/inputs.ts';
+import { orderOf } from '../orders/order.ts';
+import { Refusal } from '../refusal.ts';
+import type { Parts } from '../sandbox.ts';
+import { accepted, readyAfterMs } from './reply.ts';
+import { keyOf } from './store.ts';
+import type { Job } from './store.ts';
+
+const busyRetryMs = 2_000;
+
+/** Takes a job once for each idempotency key; another start with the key gets the same handle. */
+export async function acceptJob(parts: Parts, start: StartJob): Promise<StartOutcome> {
+  const { store, renderer } = parts;
+  const key = keyOf(start.idempotency_key);
+  const faults = faultsIn(start.input.prompt);
+  let known: Job | null;
+  try {
+    known = await store.read(key);
+  } catch {
+    return { outcome: 'unknown', message: 'The sandbox could not look the job up.' };
+  }
+  if (known) return accepted(known);
+  // One caller asked for it, so no other job has to wait.
+  if (faults.busy) return { outcome: 'not_accepted', message: 'The sandbox is busy, as asked.' };
+  if (faults.reject)
+    return { outcome: 'rejected', message: 'The sandbox refuses this prompt, as asked.' };
+  let folder: string | undefined;
+  let job: Job;
+  try {
+    folder = await store.newFolder();
+    job = await makeJob(parts, start, key, faults, folder);
+  } catch (error) {
+    if (folder !== undefined) await store.remove(folder);
+    if (error instanceof Refusal || error instanceof InputRefused)
+      return { outcome: 'rejected', message: error.message };
+    const message = 'The sandbox could not take the job.';
+    return { outcome: 'not_accepted', message, retry_after_ms: busyRetryMs };
+  }
+  let isNew: boolean;
+  try {
+    isNew = await store.accept(job, folder);
+    job = (isNew ? job : await store.read(key)) ?? job;
+  } catch {
+    // The disk failed, but it may have kept the job all the same.
+    return { outcome: 'unknown', message: 'The sandbox does not know whether it kept the job.' };
+  }
+  renderer.begin(job);
+  if (isNew && faults.lost)
+    return { outcome: 'unknown', message: 'The answer got lost, as asked.' };
+  return accepted(job);
+}
+
+async function makeJob(
+  { workshops, speed, download }: Parts,
+  start: StartJob,
+  key: string,
+  faults: Faults,
+  folder: string,
+): Promise<Job> {
+  const media = await gatherInputs(start, folder, workshops.image, download);
+  const order = orderOf(start.task, start.input, media);
+  start.signal.throwIfAborted();
+  const now = Date.now();
+  return {
+    key,
+    order,
+    fault: faults.fail ? 'fail' : faults.hang ? 'hang' : faults.badOutput ? 'bad-output' : null,
+    pid: process.pid,
+    accepted_at: new Date(now).toISOString(),
+    ready_at: new Date(now + readyAfterMs(order, key, faults, speed)).toISOString(),
+  };
+}

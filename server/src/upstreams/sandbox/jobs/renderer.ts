@@ -1,0 +1,69 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Order } from '../orders/order.ts';
+import { Refusal } from '../refusal.ts';
+import type { Job, JobResult, Store } from './store.ts';
+import { WorkshopClosed, WorkshopDied } from './workshop.ts';
+import type { Workshop } from './workshop.ts';
+
+const pollWaitMs = 800;
+/** A job that kills the rendering process this often is to blame itself. */
+const deathsMax = 2;
+
+export type Renderer = ReturnType<typeof createRenderer>;
+
+/** Renders each job once in this process. Two processes that render one job make the same bytes. */
+export function createRenderer(store: Store, workshopFor: (order: Order) => Workshop) {
+  const underWay = new Map<string, Promise<void>>();
+
+  function begin(job: Job): Promise<void> {
+    const known = underWay.get(job.key);
+    if (known || job.fault !== null) return known ?? Promise.resolve();
+    const rendering = render(job).finally(() => underWay.delete(job.key));
+    // A failure of the machine: the next poll begins again.
+    rendering.catch(() => undefined);
+    underWay.set(job.key, rendering);
+    return rendering;
+  }
+
+  async function render(job: Job): Promise<void> {
+    if (await store.result(job.key)) return;
+    const out = await store.newFolder();
+    try {
+      await store.keep(job.key, out, await resultOf(job, out));
+    } catch (error) {
+      await store.remove(out);
+      throw error;
+    }
+  }
+
+  /** Throws if the machine failed; a failure of the job itself is its result. */
+  async function resultOf({ key, order }: Job, out: string): Promise<JobResult> {
+    for (let deaths = 1; ; deaths++) {
+      try {
+        const made = await workshopFor(order).render(order, store.folderOf(key), out);
+        return { state: 'done', made };
+      } catch (error) {
+        if (error instanceof Refusal)
+          return { state: 'failed', code: 'upstream_rejected', message: error.message };
+        if (error instanceof WorkshopDied && deaths < deathsMax) continue;
+        if (error instanceof WorkshopClosed || (error as NodeJS.ErrnoException).code) throw error;
+        const message = 'The sandbox could not make this.';
+        return { state: 'failed', code: 'upstream_failed', message };
+      }
+    }
+  }
+
+  return {
+    /** Renders in the background. */
+    begin: (job: Job): void => void begin(job),
+    /** Renders, and returns the result if it comes soon. Throws if the machine failed. */
+    async result(job: Job, signal: AbortSignal): Promise<JobResult | null> {
+      const late = wait(pollWaitMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await Promise.race([begin(job), late]);
+      return store.result(job.key);
+    },
+    async settled(): Promise<void> {
+      await Promise.allSettled(underWay.values());
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import type { JobState, OutputMedia, Result, StartOutcome } from '../../upstream.ts';
+import type { Faults } from '../faults.ts';
+import type { Rendering } from '../media/render.ts';
+import type { Order } from '../orders/order.ts';
+import { between, hashText, randomFrom } from '../random.ts';
+import type { Job, Store } from './store.ts';
+
+/** What the sandbox says about a job: when it is ready, how far it is, what came out. */
+
+export function isVideo({ task }: Order): boolean {
+  return /video|animation|avatar|lip-sync|motion/.test(task);
+}
+
+export function accepted(job: Job): StartOutcome {
+  const left = Date.parse(job.ready_at) - Date.now();
+  return { outcome: 'accepted', handle: { job: job.key }, poll_after_ms: pollAfter(left) };
+}
+
+export function running(job: Job, leftMs: number): JobState {
+  const from = Date.parse(job.accepted_at);
+  const span = Math.max(1, Date.parse(job.ready_at) - from);
+  const share = Math.max(0, Math.min(0.99, (Date.now() - from) / span));
+  const steps = [
+    [0, `accepted: ${job.order.task}`],
+    [0.2, 'composing'],
+    [0.5, 'rendering'],
+    [0.85, 'encoding'],
+  ] as const;
+  const logs = steps.filter(([least]) => share >= least).map(([, line]) => line);
+  const progress = Math.round(share * 100) / 100;
+  return { state: 'running', progress, logs, poll_after_ms: pollAfter(leftMs) };
+}
+
+function pollAfter(leftMs: number): number {
+  return Math.round(Math.max(100, Math.min(5_000, leftMs)));
+}
+
+export async function resultOf(job: Job, made: Rendering, store: Store): Promise<Result> {
+  const { fields, quantity } = made;
+  const media: OutputMedia[] = [];
+  for (const { field, file, content_type } of made.media) {
+    const bytes = await store.resultFile(job.key, file);
+    media.push({ field, source: { bytes }, content_type, file_name: file });
+  }
+  return { media, fields, ...(quantity !== undefined && { quantity }) };
+}
+
+/** Claims to be an image, a video or audio, and is a sentence. */
+export function badOutput(order: Order): Result {
+  const field = order.task === 'video-to-audio' ? 'audio' : isVideo(order) ? 'video' : 'images';
+  const content_type = { audio: 'audio/wav', video: 'video/mp4', images: 'image/png' }[field];
+  const bytes = Buffer.from('This is no media file. The sandbox was asked for a bad output.\n');
+  return {
+    media: [{ field, source: { bytes }, content_type, file_name: `${field}-0` }],
+    fields: { seed: order.seed },
+  };
+}
+
+/** A natural time to work: images 0.5 to 1.5 s, videos 2 to 4 s. */
+export function readyAfterMs(order: Order, key: string, faults: Faults, speed: number): number {
+  if (faults.slowSeconds !== null) return faults.slowSeconds * 1000;
+  const random = randomFrom(hashText(key));
+  return (isVideo(order) ? between(random, 2000, 4000) : between(random, 500, 1500)) / speed;
+}

@@ -1,0 +1,120 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makePrivate } from '../../../lib/private-folder.ts';
+import type { Rendering } from '../media/render.ts';
+import type { Order } from '../orders/order.ts';
+
+/**
+ * The sandbox's memory: a folder that the processes of one machine share.
+ *
+ *   jobs/<key>/job.json      an accepted job
+ *   jobs/<key>/0, 1, …       the caller's files
+ *   jobs/<key>/cancelled     the job was cancelled
+ *   jobs/<key>/result/       result.json and the files that were made
+ *   tmp/<uuid>/              what will become a job or a result
+ *
+ * Jobs and results appear whole, by rename, so a process killed at any moment leaves no half of
+ * one. Only this user can read them: prompts and callers' media are private.
+ */
+
+export interface Job {
+  key: string;
+  order: Order;
+  fault: 'fail' | 'hang' | 'bad-output' | null;
+  /** Of the process that accepted it, which renders it while it lives. */
+  pid: number;
+  accepted_at: string;
+  ready_at: string;
+}
+
+export type JobResult =
+  | { state: 'done'; made: Rendering }
+  | { state: 'failed'; code: 'upstream_rejected' | 'upstream_failed'; message: string };
+
+export type Store = ReturnType<typeof openStore>;
+
+const jobLifeMs = 2 * 60 * 60 * 1000;
+const readable = { mode: 0o600 };
+
+const plainKey = /^[a-z0-9][a-z0-9_-]{0,99}$/;
+
+/** A file name for an idempotency key: plain keys as they are, others by their hash. */
+export function keyOf(idempotency_key: string): string {
+  if (plainKey.test(idempotency_key)) return idempotency_key;
+  return `~${createHash('sha256').update(idempotency_key).digest('hex')}`;
+}
+
+export function openStore(dir: string) {
+  const folderOf = (key: string): string => join(dir, 'jobs', key);
+  return {
+    folderOf,
+    async newFolder(): Promise<string> {
+      makePrivate(dir, 0o700);
+      const path = join(dir, 'tmp', randomUUID());
+      for (const each of [path, join(dir, 'jobs')])
+        await mkdir(each, { recursive: true, mode: 0o700 });
+      return path;
+    },
+    remove: (path: string): Promise<void> => rm(path, { recursive: true, force: true }),
+    /** Makes a new folder the job; false if the key was accepted before, by any process. */
+    async accept(job: Job, folder: string): Promise<boolean> {
+      await writeFile(join(folder, 'job.json'), JSON.stringify(job), readable);
+      return becomes(folder, folderOf(job.key));
+    },
+    /** Null for an unknown job, and for a key that none could have. */
+    async read(key: unknown): Promise<Job | null> {
+      const isKey = (name: string) => plainKey.test(name) || /^~[0-9a-f]{64}$/.test(name);
+      return typeof key === 'string' && isKey(key)
+        ? readJson<Job>(join(folderOf(key), 'job.json'))
+        : null;
+    },
+    cancel: (key: string): Promise<void> =>
+      writeFile(join(folderOf(key), 'cancelled'), '', readable),
+    isCancelled: (key: string): Promise<boolean> =>
+      stat(join(folderOf(key), 'cancelled')).then(
+        () => true,
+        () => false,
+      ),
+    result: (key: string): Promise<JobResult | null> =>
+      readJson<JobResult>(join(folderOf(key), 'result', 'result.json')),
+    resultFile: (key: string, file: string): Promise<Buffer> =>
+      readFile(join(folderOf(key), 'result', file)),
+    /** Makes a new folder the result; if there is one already, that one stays. */
+    async keep(key: string, folder: string, result: JobResult): Promise<void> {
+      await writeFile(join(folder, 'result.json'), JSON.stringify(result), readable);
+      await becomes(folder, join(folderOf(key), 'result'));
+    },
+    /** Removes what nobody has changed for two hours, with what older versions left. */
+    async prune(now: number): Promise<void> {
+      for (const part of await readdir(dir)) {
+        for (const name of await readdir(join(dir, part)).catch(() => [])) {
+          const path = join(dir, part, name);
+          const changed = (await stat(path).catch(() => null))?.mtimeMs ?? now;
+          if (changed < now - jobLifeMs) await rm(path, { recursive: true, force: true });
+        }
+      }
+    },
+  };
+}
+
+/** Gives a folder its final name; false, and the folder is removed, if the name is taken. */
+async function becomes(folder: string, name: string): Promise<boolean> {
+  try {
+    await rename(folder, name);
+    return true;
+  } catch (error) {
+    if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code!)) throw error;
+    await rm(folder, { recursive: true, force: true });
+    return false;
+  }
+}
+
+async function readJson<T>(path: string): Promise<T | null> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as T;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,45 @@
+import sharp from 'sharp';
+import { probe } from '../media/probe.ts';
+import { render } from '../media/render.ts';
+import { makeSample } from '../media/sample.ts';
+import { Refusal } from '../refusal.ts';
+import type { Answer, Work } from './workshop.ts';
+
+/** The program of the rendering process: takes work by message, answers each by its id. */
+
+sharp.cache(false);
+
+process.on('message', ({ id, work }: { id: number; work: Work }) => {
+  perform(work).then(
+    (value) => answer({ id, value }),
+    (error: unknown) => answer({ id, error: described(error) }),
+  );
+});
+// Ctrl-C in a terminal reaches this process too, but the service decides when it ends.
+process.on('SIGINT', () => undefined);
+// The service is gone; another process finds the work in its folder.
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+
+function answer(message: Answer): void {
+  if (process.connected) process.send!(message);
+}
+
+function perform(work: Work): Promise<unknown> {
+  switch (work.kind) {
+    case 'probe':
+      return probe(work.path, work.field, work.file);
+    case 'sample':
+      return makeSample(work.sample, work.number, work.path);
+    case 'render':
+      return render(work.order, work.folder, work.out);
+  }
+}
+
+function described(error: unknown): { refusal: boolean; message: string; code: string | null } {
+  const { message, code } = error as { message?: unknown; code?: unknown };
+  return {
+    refusal: error instanceof Refusal,
+    message: String(message ?? error),
+    code: typeof code === 'string' ? code : null,
+  };
+}

@@ -1,0 +1,150 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { setPriority } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import type { Rendering } from '../media/render.ts';
+import type { SampleKind } from '../media/sample.ts';
+import type { Media, Order } from '../orders/order.ts';
+import { Refusal } from '../refusal.ts';
+
+/**
+ * A process of its own for everything heavy. It starts when there is work and ends when there has
+ * been none for a while, which frees all memory that image and video libraries hold on to. It opens
+ * callers' files, so it gets no environment and no secrets, and a file that crashes a decoder takes
+ * nothing else down. It runs at low priority: answering calls comes first.
+ */
+
+export type Work =
+  | { kind: 'probe'; path: string; field: string; file: string }
+  | { kind: 'sample'; sample: SampleKind; number: number; path: string }
+  | { kind: 'render'; order: Order; folder: string; out: string };
+
+export type Answer =
+  | { id: number; value: unknown }
+  | { id: number; error: { refusal: boolean; message: string; code: string | null } };
+
+export class WorkshopClosed extends Error {}
+
+/** The process died or did not answer in time, whether by the fault of this work or not. */
+export class WorkshopDied extends Error {}
+
+interface Pending {
+  resolve(value: never): void;
+  reject(error: Error): void;
+  timer: NodeJS.Timeout;
+}
+
+const idleMs = 10_000;
+const probeTimeoutMs = 20_000;
+const renderTimeoutMs = 240_000;
+const heapMb = 384;
+const niceness = 5;
+const program = fileURLToPath(new URL('./workbench.ts', import.meta.url));
+
+export class Workshop {
+  readonly #pending = new Map<number, Pending>();
+  #child: ChildProcess | null = null;
+  #idle: NodeJS.Timeout | undefined;
+  #lastId = 0;
+  #closed = false;
+  #renderings: Promise<unknown> = Promise.resolve();
+
+  /** Probes a file at once, beside a rendering that may be under way. Rejects with `Refusal`. */
+  probe(path: string, field: string, file: string): Promise<Media> {
+    return this.#send({ kind: 'probe', path, field, file }, probeTimeoutMs);
+  }
+
+  /** Makes one of the sandbox's own media at `path`. */
+  sample(sample: SampleKind, number: number, path: string): Promise<void> {
+    return this.#send({ kind: 'sample', sample, number, path }, probeTimeoutMs);
+  }
+
+  /**
+   * Renders when all renderings asked for before are done. Rejects with `Refusal`, with
+   * `WorkshopClosed` or `WorkshopDied`, or with the system's error where it has a `code`.
+   */
+  render(order: Order, folder: string, out: string): Promise<Rendering> {
+    const work: Work = { kind: 'render', order, folder, out };
+    const made = this.#renderings.then(() => this.#send(work, renderTimeoutMs));
+    this.#renderings = made.catch(() => undefined);
+    return made;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const dead = this.#child;
+    const gone = dead && new Promise((resolve) => dead.once('exit', resolve));
+    this.#stop(new WorkshopClosed('closed'));
+    await gone;
+  }
+
+  #send(work: Work, timeoutMs: number): Promise<never> {
+    if (this.#closed) return Promise.reject(new WorkshopClosed('closed'));
+    clearTimeout(this.#idle);
+    const to = (this.#child ??= this.#start());
+    to.ref();
+    to.channel?.ref();
+    return new Promise((resolve, reject) => {
+      const id = ++this.#lastId;
+      const late = (): void => this.#stop(new WorkshopDied(`no answer within ${timeoutMs} ms`));
+      this.#pending.set(id, { resolve, reject, timer: setTimeout(late, timeoutMs).unref() });
+      to.send({ id, work });
+    });
+  }
+
+  #start(): ChildProcess {
+    const fresh = fork(program, {
+      env: {},
+      execArgv: [`--max-old-space-size=${heapMb}`],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    const ended = (): void => {
+      if (this.#child === fresh) this.#stop(new WorkshopDied('the rendering process ended'));
+    };
+    fresh.on('message', (answer) => this.#answered(answer as Answer));
+    fresh.on('error', ended);
+    fresh.on('exit', ended);
+    lowerPriority(fresh.pid);
+    return fresh;
+  }
+
+  #answered(answer: Answer): void {
+    const waiting = this.#pending.get(answer.id);
+    if (!waiting) return;
+    this.#pending.delete(answer.id);
+    clearTimeout(waiting.timer);
+    if ('error' in answer) waiting.reject(errorOf(answer.error));
+    else waiting.resolve(answer.value as never);
+    if (this.#pending.size > 0) return;
+    // With nothing to do it must not keep this process alive.
+    this.#child?.unref();
+    this.#child?.channel?.unref();
+    this.#idle = setTimeout(() => this.#stop(new WorkshopClosed('idle')), idleMs).unref();
+  }
+
+  #stop(error: Error): void {
+    const dead = this.#child;
+    this.#child = null;
+    clearTimeout(this.#idle);
+    dead?.kill('SIGKILL');
+    for (const { reject, timer } of this.#pending.values()) {
+      clearTimeout(timer);
+      reject(error);
+    }
+    this.#pending.clear();
+  }
+}
+
+function lowerPriority(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) setPriority(pid, niceness);
+  } catch {
+    // Only a courtesy: some systems do not allow it.
+  }
+}
+
+function errorOf(error: { refusal: boolean; message: string; code: string | null }): Error {
+  if (error.refusal) return new Refusal(error.message);
+  return Object.assign(new Error(error.message), error.code === null ? {} : { code: error.code });
+}

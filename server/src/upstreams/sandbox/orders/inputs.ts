@@ -1,0 +1,75 @@
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { sampleForm } from '../../../core/catalog/media-input.ts';
+import { openMedia, placeMedia } from '../../inputs.ts';
+import type { InputFile, StartJob, UpstreamTools } from '../../upstream.ts';
+import type { Workshop } from '../jobs/workshop.ts';
+import type { SampleKind } from '../media/sample.ts';
+import { Refusal } from '../refusal.ts';
+import type { Media } from './order.ts';
+
+/** Finds the caller's media in an input, and copies them into the job's folder. */
+
+const filesMax = 16;
+const fileBytesMax = 256 * 1024 * 1024;
+const jobBytesMax = 512 * 1024 * 1024;
+
+/**
+ * Copies every media file an input names into `folder` and probes it. Throws `Refusal` or
+ * `InputRefused` if that cannot be done.
+ */
+export async function gatherInputs(
+  job: StartJob,
+  folder: string,
+  workshop: Workshop,
+  download: UpstreamTools['download'],
+): Promise<Media[]> {
+  const found: { field: string; value: string }[] = [];
+  await placeMedia(job, async (value, field) => found.push({ value, field }));
+  if (found.length > filesMax)
+    throw new Refusal(`At most ${filesMax} files can be given; there are ${found.length}.`);
+  const media: Media[] = [];
+  let room = jobBytesMax;
+  for (const [i, { field, value }] of found.entries()) {
+    const path = join(folder, String(i));
+    const [, kind, number = '1'] = sampleForm.exec(value) ?? [];
+    if (kind !== undefined) await workshop.sample(kind as SampleKind, Number(number), path);
+    else {
+      const source = await openMedia(value, field, job, { download });
+      room -= await copy(source, path, field, Math.min(fileBytesMax, room), job.signal);
+    }
+    media.push(await workshop.probe(path, field, String(i)));
+  }
+  return inOrder(media);
+}
+
+/** Returns the number of bytes copied. */
+async function copy(
+  source: InputFile,
+  path: string,
+  field: string,
+  most: number,
+  signal: AbortSignal,
+): Promise<number> {
+  let size = 0;
+  const counted = async function* (): AsyncIterable<Uint8Array> {
+    for await (const chunk of await source.open()) {
+      size += chunk.length;
+      if (size > most) throw new Refusal(`${field} is larger than ${most} bytes.`);
+      yield chunk;
+    }
+  };
+  await pipeline(counted, createWriteStream(path, { flags: 'wx', mode: 0o600 }), { signal });
+  if (size === 0) throw new Refusal(`${field} is empty.`);
+  return size;
+}
+
+/** The main file first, closing images last; masks are checked, but nothing is drawn from them. */
+function inOrder(media: Media[]): Media[] {
+  const rank = ({ field }: Media): number => {
+    if (/^(image|video|audio)_url$/.test(field)) return 0;
+    return /^(end|last|tail)_/.test(field) ? 2 : 1;
+  };
+  return media.filter(({ field }) => !/mask/i.test(field)).toSorted((a, b) => rank(a) - rank(b));
+}

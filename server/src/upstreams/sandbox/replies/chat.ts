@@ -1,0 +1,183 @@
+import { once } from 'node:events';
+import { setTimeout as wait } from 'node:timers/promises';
+import { completionFromChunks } from '../../../core/chat/completion.ts';
+import type { ChatCall, ChatOutcome } from '../../upstream.ts';
+import { faultsIn } from '../faults.ts';
+import type { Faults } from '../faults.ts';
+import { composeReply, lastUserText, promptTokens } from './answer.ts';
+import { countTokens, tokenise } from './tokens.ts';
+import { toolCalls, unknownTool, type ToolCall } from './tools.ts';
+
+/** Chat as OpenAI speaks it: deterministic, with true usage, and with faults on request. */
+
+type Chunk = Record<string, unknown>;
+
+/** One token of the reply, or the opening of a tool call, which counts as none. */
+interface Piece {
+  delta: Chunk;
+  token: string;
+}
+
+/** A reply worked out, and how it is given. */
+interface Reply {
+  call: ChatCall;
+  faults: Faults;
+  /** Cut to `max_tokens` and at a stop text. */
+  pieces: Piece[];
+  completion_tokens: number;
+  finish: 'stop' | 'length' | 'tool_calls';
+  prompt_tokens: number;
+  speed: number;
+}
+
+const firstTokenMs = 80;
+const tokenMs = 12;
+/** A reply that is not streamed takes no longer than this by itself. */
+const replyMsMax = 1_500;
+const busyRetryMs = 2_000;
+
+export function createChat(speed: number): (call: ChatCall) => Promise<ChatOutcome> {
+  return async (call) => {
+    const faults = faultsIn(lastUserText(call.body.messages));
+    const tokens = promptTokens(call.body.messages, call.context_tokens + 1);
+    const refused = refusalOf(faults) ?? rejectionOf(call, faults, tokens);
+    if (refused) return refused;
+    const reply = replyOf(call, faults, tokens, speed);
+    if (call.stream) return { outcome: 'stream', chunks: stream(reply) };
+    try {
+      return await wholeReply(reply);
+    } catch {
+      return { outcome: 'unknown', message: 'The connection to the sandbox broke.' };
+    }
+  };
+}
+
+function refusalOf(faults: Faults): ChatOutcome | null {
+  if (faults.busy) {
+    const message = 'The sandbox is busy, as asked.';
+    return { outcome: 'not_accepted', message, retry_after_ms: busyRetryMs };
+  }
+  if (faults.reject)
+    return { outcome: 'rejected', message: 'The sandbox refuses this message, as asked.' };
+  if (faults.fail || faults.lost)
+    return { outcome: 'unknown', message: 'The sandbox failed, as asked.' };
+  return null;
+}
+
+/** Like every model, it refuses a prompt beyond its window; and a word for a tool not offered. */
+function rejectionOf(call: ChatCall, faults: Faults, tokens: number): ChatOutcome | null {
+  const most = call.context_tokens;
+  const message =
+    tokens > most
+      ? `The messages have more than ${most} tokens, the most that the model takes.`
+      : unknownTool(call.body, faults);
+  return message === null ? null : { outcome: 'rejected', message };
+}
+
+function replyOf(call: ChatCall, faults: Faults, prompt_tokens: number, speed: number): Reply {
+  const calls = toolCalls(call.body, faults);
+  const all = calls.length > 0 ? calls.flatMap(piecesOfCall(call)) : piecesOfText(call, faults);
+  const most = Number(call.body.max_tokens ?? call.body.max_completion_tokens ?? Infinity);
+  const pieces: Piece[] = [];
+  let completion_tokens = 0;
+  for (const piece of all) {
+    // Counted from the text that is sent, so that a reader can count again and find the same.
+    const tokens = countTokens(piece.token);
+    if (completion_tokens + tokens > most) break;
+    completion_tokens += tokens;
+    pieces.push(piece);
+  }
+  const isCut = pieces.length < all.length;
+  const finish = isCut ? 'length' : calls.length > 0 ? 'tool_calls' : 'stop';
+  return { call, faults, pieces, completion_tokens, finish, prompt_tokens, speed };
+}
+
+function piecesOfText({ model, body }: ChatCall, { words }: Faults): Piece[] {
+  let text = composeReply(model, body, words);
+  for (const stop of stopsOf(body.stop)) {
+    const at = text.indexOf(stop);
+    if (at >= 0) text = text.slice(0, at);
+  }
+  return tokenise(text).map((token) => ({ delta: { content: token }, token }));
+}
+
+/** As OpenAI streams a call: its name first, then its arguments bit by bit. */
+function piecesOfCall({ request_id }: ChatCall): (call: ToolCall, index: number) => Piece[] {
+  return ({ type, name, input }, index) => {
+    const id = `call_${request_id.replaceAll('-', '')}${index}`;
+    const field = type === 'custom' ? 'input' : 'arguments';
+    const opening = { index, id, type, [type]: { name, [field]: '' } };
+    return [
+      { delta: { tool_calls: [opening] }, token: '' },
+      ...tokenise(input).map((token) => ({
+        delta: { tool_calls: [{ index, [type]: { [field]: token } }] },
+        token,
+      })),
+    ];
+  };
+}
+
+async function wholeReply(reply: Reply): Promise<ChatOutcome> {
+  const { call, faults, pieces, speed } = reply;
+  await firstToken(reply);
+  if (faults.breaks) throw new Error('broken off, as asked');
+  await pause(Math.min(replyMsMax, pieces.length * tokenMs) / speed, call.signal);
+  const head = envelope(reply);
+  return { outcome: 'reply', reply: { ...head, ...completionFromChunks(chunksOf(reply), head) } };
+}
+
+async function* stream(reply: Reply): AsyncIterable<Chunk> {
+  const { call, faults, pieces, speed } = reply;
+  await firstToken(reply);
+  const breakAt = faults.breaks ? Math.floor(pieces.length / 2) : Infinity;
+  for (const [i, chunk] of chunksOf(reply).entries()) {
+    // The first says who speaks; the pieces follow, then the end and the usage.
+    if (i > breakAt) throw new Error('The sandbox broke off, as asked.');
+    if (i > 0 && i <= pieces.length) await pause(tokenMs / speed, call.signal);
+    yield chunk;
+  }
+}
+
+function chunksOf(reply: Reply): Chunk[] {
+  const { faults, pieces, finish } = reply;
+  const head = { ...envelope(reply), object: 'chat.completion.chunk' };
+  const chunk = (delta: Chunk, finish_reason: string | null): Chunk => ({
+    ...head,
+    choices: [{ index: 0, delta, logprobs: null, finish_reason }],
+  });
+  return [
+    chunk({ role: 'assistant', content: '' }, null),
+    ...pieces.map(({ delta }) => chunk(delta, null)),
+    chunk({}, finish),
+    ...(faults.noUsage ? [] : [{ ...head, choices: [], usage: usageOf(reply) }]),
+  ];
+}
+
+async function firstToken({ faults, speed, call: { signal } }: Reply): Promise<void> {
+  if (faults.hang && !signal.aborted) await once(signal, 'abort');
+  await pause((faults.slowSeconds ?? firstTokenMs / 1000 / speed) * 1000, signal);
+}
+
+/** Rejects with the signal's reason as soon as it aborts. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms > 0) await wait(ms, null, { signal }).catch(() => undefined);
+  signal.throwIfAborted();
+}
+
+function envelope({ call }: Reply) {
+  return {
+    id: `chatcmpl-${call.request_id}`,
+    created: Math.floor(Date.now() / 1000),
+    model: call.model,
+    system_fingerprint: 'farebox_sandbox',
+  };
+}
+
+function usageOf({ prompt_tokens, completion_tokens }: Reply): Record<string, number> {
+  return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+}
+
+function stopsOf(stop: unknown): string[] {
+  const list = Array.isArray(stop) ? stop : [stop];
+  return list.filter((one): one is string => typeof one === 'string' && one !== '').slice(0, 4);
+}
