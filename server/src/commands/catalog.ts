@@ -1,7 +1,7 @@
 import { catalogDir } from '../config.ts';
 import type { Problem } from '../core/catalog/catalog-file.ts';
 import { dayOf, oldPricesIn } from '../core/catalog/checked-on.ts';
-import type { CheckedFolder } from '../storage/catalog.ts';
+import type { CheckedFolder } from '../storage/check-folder.ts';
 import { compareTerms } from '../upstreams/look.ts';
 import { lookFrom, readFolder, withUpstreams, type Opened } from './live-look.ts';
 import { counted, print, type Context } from './output.ts';

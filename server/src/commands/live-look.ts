@@ -1,7 +1,7 @@
 import { catalogDir, type Config } from '../config.ts';
 import { Refused } from '../operations/refused.ts';
 import { upstreamsOf } from '../parts.ts';
-import { checkFolder, type CheckedFolder } from '../storage/catalog.ts';
+import { checkFolder, type CheckedFolder } from '../storage/check-folder.ts';
 import { lookAt, type Look } from '../upstreams/look.ts';
 
 /** Looks at upstreams from the command line, without a service. */

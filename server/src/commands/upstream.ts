@@ -2,7 +2,7 @@ import { catalogDir } from '../config.ts';
 import * as queue from '../db/queue.ts';
 import { keyStates, type KeyShown } from '../operations/upstream-keys.ts';
 import { upstreamsOf } from '../parts.ts';
-import { checkFolder } from '../storage/catalog.ts';
+import { checkFolder } from '../storage/check-folder.ts';
 import { counted, print, seconds, table, withDatabase, type Context } from './output.ts';
 
 export async function list(context: Context): Promise<void> {

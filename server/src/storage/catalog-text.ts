@@ -44,24 +44,25 @@ export function parseCatalogText(text: string, file: string): ParsedText {
   if (fault) {
     const { line } = lines.linePos(fault.pos[0]);
     const message = `not valid YAML: ${firstLine(fault.message)}.`;
-    return nothing([{ file, path: '', message, line }], defines);
+    return emptyText([{ file, path: '', message, line }], defines);
   }
   const locate = (problem: Problem) => withLine(problem, doc, lines);
   try {
     const content: unknown = doc.toJS({ maxAliasCount: ALIASES_MAX });
     if (content === null) {
-      return nothing([{ file, path: '', message: 'the file is empty; it needs models.' }], null);
+      return emptyText([{ file, path: '', message: 'the file is empty; it needs models.' }], null);
     }
     const { problems, ...parsed } = parseCatalogFile(content, file);
     const said = { note: headNote(doc), outline: outlineOf(doc, lines) };
     return { ...parsed, ...said, defines, problems: problems.map(locate), locate };
   } catch (error) {
     const message = `not a usable YAML: ${firstLine((error as Error).message)}.`;
-    return nothing([{ file, path: '', message }], defines);
+    return emptyText([{ file, path: '', message }], defines);
   }
 }
 
-function nothing(problems: Problem[], defines: string | null): ParsedText {
+/** What is known of a text that has no usable content. */
+export function emptyText(problems: Problem[], defines: string | null): ParsedText {
   const locate = (problem: Problem) => problem;
   return { upstream: null, defines, rows: [], problems, locate, note: '', outline: [] };
 }

@@ -282,7 +282,8 @@ models:
     assert.equal(await own(), 0.01);
     // So it could ask for no job.
     writeFileSync(file, text('/jobs', '0.02'));
-    const { problems } = await app.catalog.reload();
+    await app.catalog.reload();
+    const problems = app.catalog.problems();
     assert.deepEqual([await own(), app.catalog.current().hidden], [0.01, []]);
     const told = problems.find((problem) => problem.file === 'own.yaml');
     assert.match(told!.message, /^the upstream own: poll names the job nowhere: say \{id\} in /);

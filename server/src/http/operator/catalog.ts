@@ -8,7 +8,7 @@ import { revenueOf, type ModelRow } from '../../db/revenue.ts';
 import * as stopped from '../../db/stopped-models.ts';
 import { resumeModel, stopModel } from '../../operations/stop-model.ts';
 import { rollUpDays } from '../../operations/roll-up.ts';
-import type { CatalogContents, FiledRow } from '../../storage/catalog.ts';
+import type { CatalogContents, FiledRow } from '../../storage/catalog-contents.ts';
 import { text } from '../session/entry.ts';
 import { optional, parameter } from '../form.ts';
 import type { VisitHandler } from '../session/routes.ts';

@@ -1,0 +1,68 @@
+import type { Owners, Problem } from '../core/catalog/catalog-file.ts';
+import type { Model } from '../core/catalog/catalog.ts';
+import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
+import type { Folder, LoadedFile } from './catalog-folder.ts';
+import type { RowOutline } from './catalog-text.ts';
+
+/** All that the files say, also what callers do not see. */
+export interface CatalogContents {
+  /** Of each file the comment at its head, and whether it has a problem just now. */
+  files: { file: string; note: string; rows: number; has_problem: boolean }[];
+  rows: FiledRow[];
+  /** Rows that stand in a file and do not count, and the problem that keeps them out. */
+  left_out: { id: string; file: string; line: number; problem: Problem }[];
+  upstreams: { file: string; definition: UpstreamDefinition }[];
+}
+
+/** A row that counts, live or hidden. */
+export interface FiledRow {
+  model: Model;
+  file: string;
+  /** Null: it stands there no more, or the file cannot be read. */
+  line: number | null;
+  note: string;
+  /** What is wrong with its file just now: the row is as it was before. */
+  problem: Problem | null;
+}
+
+export function contentsOf({
+  files,
+  rows,
+  owners,
+  upstreams,
+  upstreamOwners,
+}: Folder): CatalogContents {
+  const outlines = new Map<string, RowOutline>();
+  for (const { file, parsed } of files) {
+    for (const row of parsed.outline) outlines.set(`${file} ${row.id}`, row);
+  }
+  const problems = new Map(files.map(({ file, problems: own }) => [file, own]));
+  const filed = rows.map((model): FiledRow => {
+    const file = owners.get(model.id)!;
+    const { line = null, note = '' } = outlines.get(`${file} ${model.id}`) ?? {};
+    return { model, file, line, note, problem: problems.get(file)?.[0] ?? null };
+  });
+  return {
+    files: files.map(({ file, parsed, rows: own, problems: wrong }) => {
+      return { file, note: parsed.note, rows: own.length, has_problem: wrong.length > 0 };
+    }),
+    rows: filed,
+    left_out: files.flatMap((file) => leftOutOf(file, owners)),
+    upstreams: upstreams.map((definition) => {
+      return { file: upstreamOwners.get(definition.name)!, definition };
+    }),
+  };
+}
+
+/** Only a file with a problem has such rows: its new ones, and while it was never good, all. */
+function leftOutOf(
+  { file, parsed, problems }: LoadedFile,
+  owners: Owners,
+): CatalogContents['left_out'] {
+  if (problems.length === 0) return [];
+  return parsed.outline.flatMap(({ id, line }, i) => {
+    if (owners.has(id)) return [];
+    const own = problems.find(({ path }) => `${path}/`.startsWith(`/models/${i}/`));
+    return [{ id, file, line, problem: own ?? problems[0]! }];
+  });
+}

@@ -1,0 +1,55 @@
+import { readFile, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Problem } from '../core/catalog/catalog-file.ts';
+import { emptyText, parseCatalogText, type ParsedText } from './catalog-text.ts';
+
+/** A file of the folder, as it is now. */
+export interface ReadFile {
+  file: string;
+  /** Null: it could not be read. */
+  text: string | null;
+  parsed: ParsedText;
+}
+
+/** A catalog of a thousand rows is about 2 MB; a larger file is no catalog. */
+const fileBytesMax = 8 * 1024 * 1024;
+
+/** The files of a folder by name. Rejects if the folder cannot be read. */
+export async function readFiles(dir: string, before: readonly ReadFile[]): Promise<ReadFile[]> {
+  const names = await fileNames(dir);
+  const old = new Map(before.map((each) => [each.file, each]));
+  return Promise.all(names.map((file) => readOne(join(dir, file), file, old.get(file))));
+}
+
+async function readOne(path: string, file: string, old?: ReadFile): Promise<ReadFile> {
+  let text: string;
+  try {
+    const { size } = await stat(path);
+    if (size > fileBytesMax) throw new Error(`larger than ${fileBytesMax} bytes`);
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    return { file, text: null, parsed: emptyText([unreadable(file, error as Error)], null) };
+  }
+  // The same rows, not equal ones: whatever is kept per row (a compiled schema) stays of use.
+  const parsed = old?.text === text ? old.parsed : parseCatalogText(text, file);
+  return { file, text, parsed };
+}
+
+export function unreadable(file: string, error: Error): Problem {
+  return { file, path: '', message: `cannot be read: ${error.message}.` };
+}
+
+/** A text that changes whenever a file of the folder does, or the folder comes or goes. */
+export async function signatureOf(dir: string): Promise<string> {
+  const names = await fileNames(dir).catch(() => ['?']);
+  const marks = names.map(async (name) => {
+    const found = await stat(join(dir, name)).catch(() => null);
+    return `${name} ${found?.ino} ${found?.size} ${found?.mtimeMs}`;
+  });
+  return (await Promise.all(marks)).join('\n');
+}
+
+async function fileNames(dir: string): Promise<string[]> {
+  const names = await readdir(dir);
+  return names.filter((name) => /^[^.].*\.ya?ml$/.test(name)).sort();
+}

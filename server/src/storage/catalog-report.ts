@@ -1,0 +1,67 @@
+import type { Catalog } from '../core/catalog/catalog.ts';
+import type { Problem } from '../core/catalog/catalog-file.ts';
+import type { Folder, LoadedFile } from './catalog-folder.ts';
+
+/** The part of a pino logger that is used. */
+export interface CatalogLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** Rows that are named in one line of the log. */
+const rowsLogged = 20;
+const idsLogged = 3;
+
+/** Logs new problems, and those that are gone; a problem that stays is not repeated. */
+export function report(
+  { files, problems, warnings }: Folder,
+  before: Folder,
+  log: CatalogLog,
+): void {
+  for (const problem of newAmong(problems, before.problems))
+    log.warn({ problem }, consequence(problem, files));
+  const losses = newAmong(warnings, before.warnings);
+  if (losses.length > 0) {
+    const shown = { warnings: losses.slice(0, rowsLogged), count: losses.length };
+    log.warn(shown, 'catalog rows can cost more than they are sold for');
+  }
+  const bad = new Set(problems.map(({ file }) => file));
+  // Nothing is known of the files while the folder itself cannot be read.
+  if (bad.has('')) return;
+  const had = before.problems.map(({ file }) => file || '.');
+  const mended = new Set(had.filter((file) => !bad.has(file)));
+  if (mended.size > 0) log.info({ files: [...mended] }, 'catalog problems are gone');
+}
+
+function newAmong<T extends Problem>(now: T[], before: T[]): T[] {
+  const known = new Set(before.map(({ file, message }) => `${file} ${message}`));
+  return now.filter(({ file, message }) => !known.has(`${file} ${message}`));
+}
+
+function consequence(problem: Problem, files: LoadedFile[]): string {
+  if (problem.file === '') return 'catalog folder has a problem';
+  const { upstream, rows, problems } = files.find(({ file }) => file === problem.file)!;
+  if (!problems.includes(problem))
+    return 'catalog file has a problem; what another file has already does not count';
+  const isDefined = upstream !== null;
+  const what = isDefined ? 'definition and rows stay' : 'rows stay';
+  const stays = rows.length > 0 ? what : isDefined ? 'definition stays' : null;
+  return `catalog file has a problem; ${stays === null ? 'it has no rows' : `its last good ${stays}`}`;
+}
+
+/** Logs how many rows callers cannot see, and why, whenever that changes. */
+export function reportHidden(
+  now: Catalog['hidden'],
+  before: Catalog['hidden'],
+  say: CatalogLog['info'],
+): void {
+  const known = new Set(before.map(({ id, reason }) => `${id} ${reason}`));
+  const rows = now.filter(({ id, reason }) => !known.has(`${id} ${reason}`));
+  if (rows.length === 0) return;
+  // Many rows share a reason: a line for each would bury the others in the log.
+  const hidden = [...Map.groupBy(rows, ({ reason }) => reason)].map(([reason, of]) => {
+    return { reason, count: of.length, ids: of.slice(0, idsLogged).map(({ id }) => id) };
+  });
+  const shown = { hidden: hidden.slice(0, rowsLogged), count: rows.length };
+  say(shown, 'catalog rows are hidden: no upstream of theirs is set up');
+}

@@ -1,0 +1,43 @@
+import { assembleCatalog, type Catalog } from '../core/catalog/catalog.ts';
+import type { Problem } from '../core/catalog/catalog-file.ts';
+import type { UpstreamDefinition } from '../core/catalog/upstream-definition.ts';
+import type { LiveOptions } from './catalog.ts';
+import { readFolder, rowProblem, type Folder, type FolderOptions } from './catalog-folder.ts';
+
+/** What a folder holds, for a check without a service. */
+export interface CheckedFolder extends Pick<Folder, 'rows' | 'owners' | 'problems' | 'warnings'> {
+  files: string[];
+  /** Rows that would not be live, and why. */
+  hidden: Catalog['hidden'];
+  /** The upstreams that its files define, each with a way to say what is wrong with it. */
+  upstreams: {
+    file: string;
+    definition: UpstreamDefinition;
+    problemOf: (message: string) => Problem;
+  }[];
+  /** A problem of a row that the files alone do not show; `path` is a JSON pointer within it. */
+  problemOf: (id: string, path: string, message: string) => Problem;
+}
+
+/** Reads and checks a folder once. Rejects if the folder cannot be read. */
+export async function checkFolder(options: FolderOptions & LiveOptions): Promise<CheckedFolder> {
+  const folder = await readFolder(options);
+  const { rows, owners, problems, warnings } = folder;
+  options.define?.(folder.upstreams);
+  const { hidden } = assembleCatalog(rows, options.usableUpstreams);
+  const upstreams = folder.upstreams.map((definition) => {
+    const { file, parsed } = folder.files.find(({ upstream }) => upstream === definition)!;
+    const problemOf = (message: string) => parsed.locate({ file, path: '/upstream', message });
+    return { file, definition, problemOf };
+  });
+  return {
+    rows,
+    owners,
+    problems,
+    warnings,
+    hidden,
+    upstreams,
+    files: folder.files.map(({ file }) => file),
+    problemOf: (...about) => rowProblem(folder, ...about),
+  };
+}

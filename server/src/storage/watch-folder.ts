@@ -1,0 +1,54 @@
+import { watch, type FSWatcher } from 'node:fs';
+
+export interface WatchOptions {
+  dir: string;
+  /** Called once nothing has changed for a while, so that no half-saved file is read. */
+  onChange: () => void;
+  /** Whether something changed, by what the caller remembers: asked now and then. */
+  differs: () => Promise<boolean>;
+  /** The system reports no changes; the folder is only polled. */
+  onSilence: (error: unknown) => void;
+  /** Quiet time after a change. Default 100. */
+  debounceMs?: number;
+  /** How often `differs` is asked. Default 5000. */
+  pollMs?: number;
+  /** False: only polls, for file systems whose notices are not to be trusted. */
+  watch?: boolean;
+}
+
+/**
+ * Watches a folder in two ways at once: the system's own notice is quick, but does not exist on
+ * every file system and may fail silently; polling is slow and always works. Returns what ends it.
+ */
+export function watchFolder({
+  dir,
+  onChange,
+  differs,
+  onSilence,
+  debounceMs = 100,
+  pollMs = 5000,
+  watch: notices = true,
+}: WatchOptions): () => void {
+  let quiet: NodeJS.Timeout | undefined;
+  let closed = false;
+  const touched = () => {
+    if (closed) return;
+    clearTimeout(quiet);
+    quiet = setTimeout(onChange, debounceMs).unref();
+  };
+  const poll = setInterval(async () => {
+    if (await differs()) touched();
+  }, pollMs).unref();
+  let watcher: FSWatcher | undefined;
+  try {
+    if (notices) watcher = watch(dir, { persistent: false }, touched).on('error', onSilence);
+  } catch (error) {
+    onSilence(error);
+  }
+  return () => {
+    closed = true;
+    clearTimeout(quiet);
+    clearInterval(poll);
+    watcher?.close();
+  };
+}
