@@ -21,7 +21,7 @@ import { createWatch } from './http/watch.ts';
 import { createBudget } from './lib/budget.ts';
 import { createLookup, ownAddresses, type Lookup } from './lib/fetch.ts';
 import type { Metrics } from './lib/metrics.ts';
-import { seldomly } from './lib/seldom.ts';
+import { throttled } from './lib/log-throttle.ts';
 import type { Database } from './lib/sql.ts';
 import { movedSince } from './ledger/statement.ts';
 import type { BatchBounds } from './operations/batched.ts';
@@ -223,14 +223,14 @@ function httpDeps(
         find: (ids) => requests.findMany(db, ids),
         position: ({ upstream, id }) => view.position(upstream, id),
       },
-      seldomly((told) => log.warn(told, 'could not look at watched requests')),
+      throttled((told) => log.warn(told, 'could not look at watched requests')),
       given.times,
     ),
     live: livePages(parts, given.times),
     viewers: createViewers({
       areStillThere: (viewers) => people.areStillThere(db, viewers),
       areGood: (hashes) => keys.areGood(db, hashes),
-      onError: seldomly((told) => log.warn(told, 'could not look who is still there')),
+      onError: throttled((told) => log.warn(told, 'could not look who is still there')),
       everyMs: given.times.viewersMs,
     }),
     queue: view,
@@ -296,7 +296,7 @@ function livePages({ db, hints, links, log }: Parts, times: Times): Live {
     {
       links,
       times,
-      onError: seldomly((told) => log.warn(told, 'could not look at what pages show')),
+      onError: throttled((told) => log.warn(told, 'could not look at what pages show')),
     },
   );
 }

@@ -8,7 +8,7 @@ import { createFetch, type Fetch, type Lookup } from './lib/fetch.ts';
 import { hideInLogs } from './lib/log.ts';
 import { createMail, type Mail } from './lib/mail.ts';
 import { createMetrics, type Metrics } from './lib/metrics.ts';
-import { seldomly } from './lib/seldom.ts';
+import { throttled } from './lib/log-throttle.ts';
 import type { Database } from './lib/sql.ts';
 import { isKnownFolder, mediaFolder, rememberFolder } from './media-folders.ts';
 import { batchOperations, type BatchBounds, type Operations } from './operations/batched.ts';
@@ -110,7 +110,7 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   });
   const hints = openHints(db, {
     remote: config.FAREBOX_NOTIFY,
-    onError: seldomly((told) => log.warn(told, 'hint lost')),
+    onError: throttled((told) => log.warn(told, 'hint lost')),
   });
   const spool = await openSpool(config);
   rememberFolder(config);
@@ -133,7 +133,7 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   const circuit = openCircuit(db, upstreams, happenings);
   const refusals = openRefusals(
     db,
-    seldomly((told) => log.warn(told, 'could not count refused calls')),
+    throttled((told) => log.warn(told, 'could not count refused calls')),
   );
   const links = { baseUrl: '', secret: secrets[0]!, outputTtlSeconds, isPublic };
   const space = watchSpace(disks, log);

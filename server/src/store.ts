@@ -10,7 +10,7 @@ import {
   verifySchema,
 } from './db/migrate.ts';
 import { Outage } from './lib/outage.ts';
-import { seldomly } from './lib/seldom.ts';
+import { throttled } from './lib/log-throttle.ts';
 import { codeOf, isUnavailable, openDatabase, type Database } from './lib/sql.ts';
 import { Refused } from './operations/refused.ts';
 
@@ -51,7 +51,7 @@ export async function openStore(
     max: config.FAREBOX_DATABASE_POOL,
     statementTimeoutMs,
     applicationName: name,
-    onError: seldomly((told) => log.warn(told, 'a database connection was lost')),
+    onError: throttled((told) => log.warn(told, 'a database connection was lost')),
     watch: outage,
   });
   const close = async () => {

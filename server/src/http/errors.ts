@@ -3,7 +3,7 @@ import { ApiError } from '../core/errors.ts';
 import { falRefusal } from '../core/request/fal.ts';
 import { BatchFull } from '../lib/batch.ts';
 import { JsonError } from '../lib/json.ts';
-import { Seldom } from '../lib/seldom.ts';
+import { LogThrottle } from '../lib/log-throttle.ts';
 import { codeOf, isUnavailable } from '../lib/sql.ts';
 import { StreamStalled } from '../lib/streams.ts';
 import { StorageAway, StorageFull, TooLarge } from '../storage/storage.ts';
@@ -17,15 +17,15 @@ export function errorBody(error: ApiError, requestId: string) {
   };
 }
 
-const refusals = new WeakMap<FastifyInstance, Seldom>();
+const refusals = new WeakMap<FastifyInstance, LogThrottle>();
 
 /** While there is no room every call is refused: one line a minute for each reason. */
 function tellRefused({ code, message, cause, expected }: ApiError, req: FastifyRequest): void {
   if (expected) return;
-  const seldom = refusals.get(req.server) ?? new Seldom();
-  refusals.set(req.server, seldom);
+  const throttle = refusals.get(req.server) ?? new LogThrottle();
+  refusals.set(req.server, throttle);
   const reason = typeof cause === 'string' ? cause : codeOf(cause);
-  const refused = seldom.due(`${reason} ${message}`);
+  const refused = throttle.due(`${reason} ${message}`);
   if (refused === null) return;
   req.log.warn({ err: cause ?? message, code, refused }, 'call failed');
 }

@@ -1,4 +1,4 @@
-import { seldomly } from './seldom.ts';
+import { throttled } from './log-throttle.ts';
 
 interface Log {
   warn(fields: object, message: string): void;
@@ -18,7 +18,7 @@ export class Outage {
 
   constructor(log: Log) {
     this.#log = log;
-    this.#tell = seldomly((told) => {
+    this.#tell = throttled((told) => {
       this.#isTold = true;
       log.warn(told, 'the database does not answer');
     });

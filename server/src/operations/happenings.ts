@@ -1,7 +1,7 @@
 import type { Ending, Moving } from '../core/request/request.ts';
 import type { Noted } from '../db/queue.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import { Seldom } from '../lib/seldom.ts';
+import { LogThrottle } from '../lib/log-throttle.ts';
 import type { Called, Told } from './circuit.ts';
 
 /** What happened, as an operator hears of it: lines in the log and figures. */
@@ -43,7 +43,7 @@ export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<st
     return true;
   };
   const pauses = tellPauses(log);
-  const seldom = new Seldom();
+  const throttle = new LogThrottle();
   const loss = tellLosses(metrics, log);
   return {
     ended(ending: Ending): void {
@@ -80,7 +80,7 @@ export function tellHappenings(metrics: Metrics, log: Log, known: ReadonlyMap<st
     keysPaused: pauses.keysPaused,
 
     notNoted(upstream: string, err: unknown): void {
-      const failed = seldom.due(upstream);
+      const failed = throttle.due(upstream);
       if (failed !== null) log.warn({ upstream, failed, err }, 'a failed start could not be noted');
     },
 

@@ -1,5 +1,5 @@
 import { runningBeyond } from '../db/open-requests.ts';
-import { Seldom } from '../lib/seldom.ts';
+import { LogThrottle } from '../lib/log-throttle.ts';
 import { namesOf } from '../upstreams/keys.ts';
 import type { StepDeps } from './step.ts';
 
@@ -12,9 +12,9 @@ export function tellAbsent({
   upstreams,
   log,
 }: Pick<StepDeps, 'db' | 'upstreams' | 'log'>): (upstream: string) => Promise<void> {
-  const seldom = new Seldom();
+  const throttle = new LogThrottle();
   return async (upstream) => {
-    if (seldom.due(upstream) === null) return;
+    if (throttle.due(upstream) === null) return;
     const found = await runningBeyond(db, namesOf(upstreams));
     const { jobs = 1 } = found.find((each) => each.upstream === upstream) ?? {};
     log.warn({ upstream, jobs }, 'jobs run at an upstream that is not set up here');

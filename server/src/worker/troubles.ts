@@ -1,10 +1,10 @@
-import { Seldom } from '../lib/seldom.ts';
+import { LogThrottle } from '../lib/log-throttle.ts';
 
 /** Steps that fail again and again: how long to wait for the next try, and whether to say so. */
 export class Troubles {
   /** Failures in a row, by request. */
   readonly #failures = new Map<string, number>();
-  readonly #seldom = new Seldom();
+  readonly #throttle = new LogThrottle();
   readonly #baseSeconds: number;
 
   constructor(baseSeconds: number) {
@@ -26,7 +26,7 @@ export class Troubles {
 
   /** How many failures at this upstream a line in the log stands for; null: none is due yet. */
   tell(upstream: string): number | null {
-    return this.#seldom.due(upstream);
+    return this.#throttle.due(upstream);
   }
 }
 

@@ -18,7 +18,7 @@ import {
 } from '../db/queue.ts';
 import type { Hints } from '../db/hints.ts';
 import { createBudget, type Budget } from '../lib/budget.ts';
-import { seldomly } from '../lib/seldom.ts';
+import { throttled } from '../lib/log-throttle.ts';
 import { isAway } from '../lib/sql.ts';
 import { LookRefused } from '../upstreams/upstream.ts';
 import { expire } from './expire.ts';
@@ -164,7 +164,7 @@ class ClaimingWorker implements Worker {
 
   async #loop(): Promise<void> {
     const { db, hints, log } = this.#deps;
-    const tellFailed = seldomly((told) => log.error(told, 'worker round failed'));
+    const tellFailed = throttled((told) => log.error(told, 'worker round failed'));
     const offWork = hints.onWork(() => this.#sleep.wake(false));
     const sweeper = setInterval(
       () => void this.sweep().catch((err) => log.warn({ err }, 'sweep failed')),

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { Seldom } from '../../lib/seldom.ts';
+import { LogThrottle } from '../../lib/log-throttle.ts';
 
 /** A disk that can run full; two of them may be one and the same. */
 export interface Disk {
@@ -22,7 +22,7 @@ export interface Space {
 /** Looks at the guarded ones now and then, each by itself: one may not answer. */
 export function watchSpace(disks: Disk[], log: Logger): Space {
   const low = new Set<Disk>();
-  const seldom = new Seldom();
+  const throttle = new LogThrottle();
   const look = async (disk: Disk) => {
     const free_bytes = await disk.free();
     const isLow = free_bytes !== null && free_bytes < lowBytes;
@@ -37,7 +37,7 @@ export function watchSpace(disks: Disk[], log: Logger): Space {
       .filter(({ isGuarded }) => isGuarded)
       .forEach((disk) => {
         look(disk).catch((err: unknown) => {
-          const failed = seldom.due(disk.holds);
+          const failed = throttle.due(disk.holds);
           if (failed === null) return;
           log.warn({ disk: disk.holds, failed, err }, 'could not measure free space');
         });

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { restoredWhy, type Remembered, type RestoredWhy } from '../../core/restored.ts';
 import * as installation from '../../db/installation.ts';
 import { unfinished } from '../../db/unfinished.ts';
-import { Seldom } from '../../lib/seldom.ts';
+import { LogThrottle } from '../../lib/log-throttle.ts';
 import { isUnavailable, type Database } from '../../lib/sql.ts';
 
 /** Notices that the database is a restored copy, and clocks that differ. */
@@ -43,7 +43,7 @@ export async function watchInstallation(deps: WatchDeps): Promise<InstallationWa
 class Watch implements InstallationWatch {
   readonly #deps: WatchDeps;
   readonly #path: string;
-  readonly #seldom = new Seldom();
+  readonly #throttle = new LogThrottle();
   #remembered: Remembered | null;
   #held: RestoredWhy | null = null;
   #skew = 0;
@@ -152,7 +152,7 @@ class Watch implements InstallationWatch {
   }
 
   #warn(about: string, facts: object, sentence: string): void {
-    if (this.#seldom.due(about) !== null) this.#deps.log.warn(facts, sentence);
+    if (this.#throttle.due(about) !== null) this.#deps.log.warn(facts, sentence);
   }
 }
 

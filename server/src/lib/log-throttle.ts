@@ -1,0 +1,33 @@
+/** Keeps lines that could come many times a second out of the log: one per subject and minute. */
+export class LogThrottle {
+  /** By subject: when it was logged last, and how often it came up since. */
+  readonly #logged = new Map<string, { at: number; since: number }>();
+
+  /** How many times a line about this subject stands for; null: it was logged a moment ago. */
+  due(subject: string): number | null {
+    const now = performance.now();
+    const logged = this.#logged.get(subject);
+    if (logged && now - logged.at < quietMs) {
+      logged.since++;
+      return null;
+    }
+    // An extra line is better than memory that grows with old subjects.
+    if (this.#logged.size >= subjectsMax) this.#logged.clear();
+    this.#logged.set(subject, { at: now, since: 0 });
+    return (logged?.since ?? 0) + 1;
+  }
+}
+
+const quietMs = 60_000;
+const subjectsMax = 1_000;
+
+/** Logs errors of one kind when a line is due, with how many it stands for. */
+export function throttled(
+  log: (line: { count: number; err: unknown }) => void,
+): (err: unknown) => void {
+  const throttle = new LogThrottle();
+  return (err) => {
+    const count = throttle.due('');
+    if (count !== null) log({ count, err });
+  };
+}
