@@ -32,7 +32,7 @@ import { startedAt } from './routes.ts';
 import { findSpooled, SpoolWatch } from './spooled.ts';
 import { start } from './start.ts';
 import { wait, type StepDeps, type StepRun } from './step.ts';
-import { Troubles } from './troubles.ts';
+import { Backoff } from './backoff.ts';
 
 /** Claims of one round: more would make the transaction long, fewer would make many. */
 const claimMax = 100;
@@ -94,7 +94,7 @@ class ClaimingWorker implements Worker {
   readonly #deps: WorkerDeps;
   readonly #underWay = new Set<Promise<void>>();
   readonly #leases: Leases;
-  readonly #troubles: Troubles;
+  readonly #backoff: Backoff;
   /** Steps under way were told to give up. */
   #gaveUp = false;
   readonly #sleep = new Sleep();
@@ -115,7 +115,7 @@ class ClaimingWorker implements Worker {
     this.#deps = deps;
     const share = (part: number) => Math.max(1, Math.floor(deps.settings.concurrency / part));
     this.#notices = createBudget(share(4), share(8));
-    this.#troubles = new Troubles(deps.settings.pollSeconds);
+    this.#backoff = new Backoff(deps.settings.pollSeconds);
     this.#calls = createBudget(deps.settings.concurrency, null);
     this.#spooled = new SpoolWatch(deps.spool);
     const { db, log, settings } = deps;
@@ -304,7 +304,7 @@ class ClaimingWorker implements Worker {
       const transition = await this.#runStep(step, row, end.signal);
       const moved = transition === null || (await operations.advance(transition));
       // Not before: an end that cannot be written is a trouble as well.
-      this.#troubles.went(row.id);
+      this.#backoff.succeeded(row.id);
       // Overtaken: the outputs that count are another attempt's.
       if (!moved && transition.to === 'COMPLETED') {
         await discard(row, transition.outputs.length, this.#deps);
@@ -359,8 +359,8 @@ class ClaimingWorker implements Worker {
     const upstream = row.started_upstream ?? row.upstream;
     const refused = error instanceof LookRefused ? error : null;
     const asked = refused === null ? 0 : await this.#noteRefused(row, refused);
-    const wake_seconds = Math.max(this.#troubles.failed(id), asked);
-    const failed = this.#troubles.tell(upstream);
+    const wake_seconds = Math.max(this.#backoff.failed(id), asked);
+    const failed = this.#backoff.logDue(upstream);
     const facts = { request_id: id, model_id: row.model_id, upstream, step, why: refused?.why };
     if (failed !== null)
       log.warn({ ...facts, failed, err: error }, 'step failed, will be tried again');

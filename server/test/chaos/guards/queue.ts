@@ -56,7 +56,7 @@ export const queue: Guard[] = [
     edits: [
       [
         'const moved = transition === null',
-        'this.#troubles.went(row.id);\n      const moved = transition === null',
+        'this.#backoff.succeeded(row.id);\n      const moved = transition === null',
       ],
     ],
     test: 'test/worker/outputs.test.ts',
