@@ -31,7 +31,7 @@ import type { CatalogStore } from './storage/catalog.ts';
 import type { Store } from './store.ts';
 import type { Upstream } from './upstreams/upstream.ts';
 import { openWeb, webOrigin } from './web.ts';
-import { tellAbsent } from './worker/absent.ts';
+import { warnOfUnknownUpstreams } from './worker/unknown-upstreams.ts';
 import { auditNowAndThen } from './worker/jobs/audit.ts';
 import { watchBalances } from './worker/jobs/low-balance.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
@@ -182,7 +182,7 @@ function workerDeps(parts: Parts, config: Config, times: Times) {
     catalog: () => parts.catalog.current(),
     operations,
     circuit: parts.circuit,
-    absent: tellAbsent(parts),
+    unknownUpstream: warnOfUnknownUpstreams(parts),
     mayWork: parts.installation.mayWork,
     observe: (step: string, seconds: number, failed: boolean) =>
       metrics.stepSeconds.observe({ step, result: failed ? 'failed' : 'ok' }, seconds),

@@ -26,7 +26,7 @@ export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): P
   if (handle && isHeldElsewhere(handle)) return wait(row, elsewhereSeconds);
   const finished = handle && resultIn(handle);
   if (finished) return finish(row, finished, deps, signal);
-  if (!upstream) await deps.absent(startedName(row));
+  if (!upstream) await deps.unknownUpstream(startedName(row));
   if (!upstream || !handle)
     return wait(row, pollSeconds, { message: 'its upstream is not configured' });
   const held = deps.circuit.looksWaitSeconds(upstream);

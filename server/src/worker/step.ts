@@ -30,7 +30,7 @@ export interface StepDeps {
   /** Notes how calls of an upstream went. */
   circuit: Circuit;
   /** Notes that a job runs at an upstream that is not set up here. */
-  absent: (upstream: string) => Promise<void>;
+  unknownUpstream: (upstream: string) => Promise<void>;
 }
 
 export interface Log {

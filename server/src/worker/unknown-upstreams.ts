@@ -4,10 +4,10 @@ import { namesOf } from '../upstreams/keys.ts';
 import type { StepDeps } from './step.ts';
 
 /**
- * Tells of jobs at an upstream, or with a key of it, that is not set up here: nobody hears of their
- * end, so that each is given up at its deadline, although it may have been paid for.
+ * Warns of jobs at an upstream, or with a key of it, that is not set up here. Nobody can poll them,
+ * so each is given up at its deadline although it may have been paid for.
  */
-export function tellAbsent({
+export function warnOfUnknownUpstreams({
   db,
   upstreams,
   log,
