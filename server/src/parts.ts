@@ -13,7 +13,7 @@ import type { Database } from './lib/sql.ts';
 import { isKnownFolder, mediaFolder, rememberFolder } from './media-folders.ts';
 import { batchOperations, type BatchBounds, type Operations } from './operations/batched.ts';
 import { openCircuit, type Circuit } from './operations/circuit.ts';
-import { tellHappenings, type Happenings } from './operations/happenings.ts';
+import { openEvents, type Events } from './operations/events.ts';
 import { openRefusals, type Refusals } from './operations/refusals.ts';
 import { signingSecrets } from './secrets.ts';
 import { openCatalog, type CatalogStore } from './storage/catalog.ts';
@@ -56,7 +56,7 @@ export interface Parts {
   connected: Pick<Upstreams, 'about' | 'usable'>;
   hints: Hints;
   operations: Operations;
-  happenings: Happenings;
+  events: Events;
   circuit: Circuit;
   refusals: Refusals;
   links: Links;
@@ -119,18 +119,18 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
   const everyMs = options.beatMs;
   const installation = await watchInstallation({ db, log, dir: dataDir(config), everyMs });
   addFigures(metrics, { db, upstreams, catalog, disks, storage, spool, installation });
-  const happenings = tellHappenings(metrics, log, upstreams);
+  const events = openEvents(metrics, log, upstreams);
   const operations = batchOperations({
     db,
     hints,
     metrics,
-    happenings,
+    events,
     quotas: { key: config.FAREBOX_RPM, account: ceilings(config).rpm },
     leaseSeconds: config.FAREBOX_LEASE_SECONDS,
     bounds: options.batches,
   });
   const isPublic = isPublicBase(config);
-  const circuit = openCircuit(db, upstreams, happenings);
+  const circuit = openCircuit(db, upstreams, events);
   const refusals = openRefusals(
     db,
     throttled((told) => log.warn(told, 'could not count refused calls')),
@@ -156,7 +156,7 @@ export async function openParts({ config, db, log, ...options }: PartsOptions): 
     await Promise.all([...Object.values(fetches).map((each) => each.close()), catalog.close()]);
   };
   const shared = { db, log, metrics, storage, spool, catalog, upstreams, hints, operations };
-  const more = { happenings, circuit, refusals, secrets, mail: mail?.send ?? null, connected };
+  const more = { events, circuit, refusals, secrets, mail: mail?.send ?? null, connected };
   return { ...shared, ...more, links, fetches, installation, blocked, close };
 }
 

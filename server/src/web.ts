@@ -47,9 +47,9 @@ export function openWeb(
   const hasMail = mail !== null;
   const web = { origin, signUp, hasMail, oidcName, topUpText, sendMail: mail, post };
   const { webhooks, trusted } = fetches;
-  const { catalog: files, connected, hints, happenings } = parts;
+  const { catalog: files, connected, hints, events } = parts;
   const calls = { webhooks, trusted, thumbnails };
-  const own = { auth, web, ...calls, files, connected, hints, happenings };
+  const own = { auth, web, ...calls, files, connected, hints, events };
   return { table: webRoutes(), deps: { ...deps, ...own } };
 }
 

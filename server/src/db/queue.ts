@@ -453,8 +453,8 @@ export function restingModels(db: Connection, upstreams: string[]): Promise<Rest
     order by name, model limit ${restingModelsMax}`);
 }
 
-/** What a failed start has led to. */
-export interface Noted {
+/** What a failed start has led to: the pause that begins or is longest. */
+export interface PauseRecord {
   /** What rests: a model of the upstream, or where this is empty all of it. */
   model: string;
   /** It rested before this failure. */
@@ -493,7 +493,7 @@ const failureCountsSeconds = 600;
  * wait for it. Such as `counts_alone` do. One that is busy is paused as `busy.ts` says. Returns
  * what begins to rest, else what rests longest.
  */
-export function noteFailure(db: Database, upstream: string, failure: Failure): Promise<Noted> {
+export function noteFailure(db: Database, upstream: string, failure: Failure): Promise<PauseRecord> {
   const { why, model, pause_seconds } = failure;
   // That it has no such model says nothing of the others.
   if (why === 'model')
@@ -532,14 +532,14 @@ async function writeFailure(
   upstream: string,
   failure: Failure,
   changes: Change[],
-): Promise<Noted> {
+): Promise<PauseRecord> {
   const changed = changes.map(({ model, pause, busy }) => ({
     model,
     pause,
     threshold: model === '' ? failure.threshold : failure.model_threshold,
     busy: busy === null ? null : JSON.stringify(busy),
   }));
-  const rows = await db.run<Noted>(sql`
+  const rows = await db.run<PauseRecord>(sql`
     with d as (
       select *, now() - ${failureCountsSeconds} * interval '1 s' as since
       from ${rowsOf(changed, { model: 'text', pause: 'float8', threshold: 'int', busy: 'json' })} d
@@ -590,8 +590,8 @@ export function pauseWithKeys(
   upstream: string,
   model: string,
   keys: readonly string[],
-): Promise<Noted[]> {
-  return db.run<Noted>(sql`
+): Promise<PauseRecord[]> {
+  return db.run<PauseRecord>(sql`
     with d as (
       select m.model, min(p.until) as until
       from unnest(${['', model]}::text[]) as m (model)

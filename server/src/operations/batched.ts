@@ -9,7 +9,7 @@ import { persistent, type Persist } from '../lib/persistent.ts';
 import { isDataError, isUnavailable, type Database } from '../lib/sql.ts';
 import type { Submit, Submitted } from './admit.ts';
 import { moveMany } from './advance.ts';
-import type { Happenings } from './happenings.ts';
+import type { Events } from './events.ts';
 import { takeTurn, type Turn } from './turn.ts';
 
 /**
@@ -41,7 +41,7 @@ export interface BatchDeps {
   db: Database;
   hints: Hints;
   metrics: Metrics;
-  happenings: Happenings;
+  events: Events;
   /** Calls a minute of a key and an account without figures of their own. */
   quotas: Quotas;
   leaseSeconds: number;
@@ -54,7 +54,7 @@ const dark =
   'The database does not answer, so it is not known whether this was taken or charged. Repeat it only with the Idempotency-Key it had; without one look at GET /v1/requests first.';
 
 export function batchOperations(deps: BatchDeps): Operations {
-  const { hints, happenings, metrics } = deps;
+  const { hints, events, metrics } = deps;
   const { settle, move, callBack, ...others } = openBatches(deps);
 
   async function submit(wanted: Submit): Promise<Submitted> {
@@ -71,7 +71,7 @@ export function batchOperations(deps: BatchDeps): Operations {
     const verdict = ended[0]!;
     if (verdict instanceof Error) throw verdict;
     if (!verdict) return overtaken(ending);
-    happenings.ended(ending);
+    events.ended(ending);
     hints.changed([ending.id]);
     // Its place at the upstream is free.
     hints.work();
@@ -80,7 +80,7 @@ export function batchOperations(deps: BatchDeps): Operations {
   async function moveOne(moving: Moving): Promise<boolean> {
     if (!(await move(moving))) return overtaken(moving);
     if (shows(moving)) hints.changed([moving.id]);
-    if (moving.to === 'notified') happenings.notified(moving);
+    if (moving.to === 'notified') events.notified(moving);
     return true;
   }
   function overtaken(transition: Transition): false {

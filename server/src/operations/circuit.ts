@@ -22,7 +22,7 @@ const wellMs = 1_000;
 const lookNotedMs = 60_000;
 
 /** An upstream, its own name of a model, and the one of several keys that was shown. */
-export interface Called {
+export interface UpstreamCall {
   upstream: string;
   model: string;
   key?: string | null | undefined;
@@ -53,11 +53,11 @@ type RefusedLook = Pick<FailedCall, 'model_id' | 'message' | 'cause' | 'retry_af
 /** How calls of upstreams went, for all processes: who fails too often is left alone a while. */
 export interface Circuit {
   keyFor: KeyFor;
-  failed(route: Called, failed: FailedCall): Promise<void>;
+  failed(route: UpstreamCall, failed: FailedCall): Promise<void>;
   /** `began`: when the call was made, as `performance.now` tells. */
-  succeeded(route: Called, account_id: string, began: number): Promise<void>;
+  succeeded(route: UpstreamCall, account_id: string, began: number): Promise<void>;
   /** Whether this account's calls are tried at this route last: its newest ones there were lost. */
-  isLast(account_id: string, route: Called): boolean;
+  isLast(account_id: string, route: UpstreamCall): boolean;
   /**
    * Starts go on: they have limits of their own, and say themselves what is wrong. Looks of this
    * process wait as long as the upstream asks. Returns the seconds.
@@ -71,7 +71,7 @@ export interface Circuit {
 type Looked = Pick<Upstream, 'name' | 'key'>;
 
 /** What an operator is told of a call: whom it was for, and what came of it. */
-export interface Told {
+export interface UpstreamFailure {
   upstream: string;
   /** Where it has several keys and this one is at fault. */
   key?: string;
@@ -83,14 +83,14 @@ export interface Told {
 }
 
 interface Listener {
-  startFailed(told: Told, noted: queue.Noted): void;
+  startFailed(failure: UpstreamFailure, record: queue.PauseRecord): void;
   /** How a start failed could not be written down. */
-  notNoted(upstream: string, err: unknown): void;
+  failureNotRecorded(upstream: string, err: unknown): void;
   /** Each key is paused now, and so is the upstream or a model of it. */
-  keysPaused(told: Told, noted: queue.Noted): void;
-  /** `well`: what had rested, as models; an empty one is the upstream. */
-  startSucceeded(route: Called, well: readonly string[]): void;
-  lookRefused(told: Told): void;
+  keysPaused(failure: UpstreamFailure, record: queue.PauseRecord): void;
+  /** `resumed`: models whose pause has ended; an empty name is the whole upstream. */
+  startSucceeded(route: UpstreamCall, resumed: readonly string[]): void;
+  lookRefused(failure: UpstreamFailure): void;
 }
 
 export function openCircuit(
@@ -133,7 +133,7 @@ function startCircuit(
     async failed(route, failed) {
       // The call it is about still has to be settled.
       await noteFailed(route, failed).catch((err: unknown) =>
-        listener.notNoted(route.upstream, err),
+        listener.failureNotRecorded(route.upstream, err),
       );
     },
     async succeeded({ upstream, model, key }, account_id, began) {
@@ -147,7 +147,7 @@ function startCircuit(
     isLast: lostStarts.isLast,
   };
 
-  async function noteFailed({ upstream, model, key }: Called, failed: FailedCall): Promise<void> {
+  async function noteFailed({ upstream, model, key }: UpstreamCall, failed: FailedCall): Promise<void> {
     const { account_id, model_id, message, cause, retry_after_ms } = failed;
     const why = failed.outcome === 'unknown' ? 'lost' : (failed.why ?? 'busy');
     if (why === 'lost') lostStarts.lost(account_id, { upstream, model });

@@ -232,7 +232,7 @@ describe('where all keys rest', () => {
     assert.equal(sorted(shown()), 'abc', 'each once');
     assert.deepEqual(await paused(service, 'talk'), ['a', 'b', 'c', 'own']);
     const lines = service.log.map((line) => JSON.parse(line));
-    const rests = lines.filter(({ msg }) => msg === 'upstream rests');
+    const rests = lines.filter(({ msg }) => msg === 'upstream paused');
     assert.deepEqual(
       rests.map(({ upstream, keys: which, key }) => [upstream, which, key]),
       [['talk', 'all paused', undefined]],

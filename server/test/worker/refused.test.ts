@@ -130,7 +130,7 @@ describe('starts of one account only', () => {
     await wake(service, id);
     await service.app.worker!.runOnce();
     assert.equal((await upstreamRow())!.rests, true);
-    const [{ upstream, model, model_id, why, cause, failures }] = lines('upstream rests');
+    const [{ upstream, model, model_id, why, cause, failures }] = lines('upstream paused');
     assert.deepEqual(
       [upstream, model, model_id, why, cause, failures],
       [fake.name, 'picture-1', `${fake.name}/image`, 'unreachable', 'no', 5],
@@ -152,7 +152,7 @@ describe('starts of one account only', () => {
     }
     const { failures, rests } = (await upstreamRow())!;
     assert.deepEqual([failures, rests], [24, false]);
-    assert.deepEqual(lines('upstream rests'), []);
+    assert.deepEqual(lines('upstream paused'), []);
     assert.equal(await figure('farebox_upstream_failures_total', 'busy'), 6);
     assert.equal(await figure('farebox_upstream_failures_total', 'redirect'), 6);
     assert.equal(await figure('farebox_upstream_failures_total', 'lost'), 12, 'unknown is lost');
@@ -255,7 +255,7 @@ describe('a look that is refused', () => {
     assert.deepEqual([failures, rests], [0, false]);
     assert.match(last_error, /^slow down/);
     await running('image', await service.account());
-    assert.deepEqual(lines('upstream rests'), []);
+    assert.deepEqual(lines('upstream paused'), []);
   });
 
   test('waits no longer than is sound, and without a wish as always', async () => {

@@ -180,7 +180,7 @@ export const cancel: Deed = async (_form, visit, deps) => {
     const { isCancelled, status, ending, done } = found;
     if (!isCancelled) throw new ApiError('not_cancellable', { details: { status } });
     const after = () => {
-      deps.happenings.ended(ending);
+      deps.events.ended(ending);
       deps.hints.changed([id]);
       deps.hints.work();
     };

@@ -45,7 +45,7 @@ export interface WebDeps extends HttpDeps {
   connected: Pick<Upstreams, 'about' | 'usable'>;
   hints: Pick<Hints, 'changed' | 'work'>;
   /** For the log and the figures. */
-  happenings: { ended(ending: Ending): void };
+  events: { ended(ending: Ending): void };
   thumbnails: Thumbnails;
 }
 

@@ -119,7 +119,7 @@ describe('an upstream that fails', () => {
       await service.wakeAll();
       await service.work();
     }
-    assert.deepEqual(lines('upstream rests'), []);
+    assert.deepEqual(lines('upstream paused'), []);
     const waiting = await submit('?n=1', await service.account());
     await service.db.run(
       rawSql(`update requests set created_at = now() - interval '90 s' where id = $1`, [waiting]),
@@ -128,7 +128,7 @@ describe('an upstream that fails', () => {
       await service.wakeAll();
       await service.work();
     }
-    const told = lines('upstream rests');
+    const told = lines('upstream paused');
     assert.equal(told.length, 1, JSON.stringify(told));
     const { upstream, cause, failures, seconds, level } = told[0];
     assert.deepEqual([upstream, cause, seconds, level], ['fake', 'busy: …', 30, 40]);
@@ -174,18 +174,18 @@ describe('an upstream that fails', () => {
 describe('a model that fails', () => {
   test('is named when it rests by itself, in the log and in the figures, and when it is well', async () => {
     await service.db.run(rawSql('delete from upstreams'));
-    const before = lines('upstream rests').length;
+    const before = lines('upstream paused').length;
     service.fake.behave.start = () => ({ outcome: 'not_accepted', message: 'out of memory' });
     for (const who of [account, await service.account(), account]) await submit('', who);
     await service.work();
-    const [told, ...others] = lines('model rests');
+    const [told, ...others] = lines('model paused');
     assert.deepEqual(others, []);
     const { upstream, model, model_id, cause, level, seconds } = told;
     assert.deepEqual(
       [upstream, model, model_id, cause, level, seconds],
       ['fake', 'image', 'fake/image', 'out of memory', 40, 30],
     );
-    assert.equal(lines('upstream rests').length, before, 'the upstream does not rest');
+    assert.equal(lines('upstream paused').length, before, 'the upstream does not rest');
     const { base } = await service.another();
     const { text } = await service.call('GET', '/metrics', { base });
     const rests = /^farebox_model_resting_seconds\{upstream="fake",model="image"\} (.+)$/m;
@@ -208,12 +208,12 @@ test('a key that is refused after an operator ended the rest is told at the firs
     const body = { model: 'fake/chat', messages };
     return service.call('POST', '/v1/chat/completions', { key, body });
   };
-  const rests = lines('upstream rests').length;
+  const rests = lines('upstream paused').length;
   service.fake.behave.chat = () => ({ outcome: 'unknown', message: 'status 500' });
   for (const each of accounts) await chat(each);
   await service.db.run(rawSql(`update upstreams set failures = 4 where model = ''`));
   await chat(accounts[0]!);
-  assert.equal(lines('upstream rests').length, rests + 1);
+  assert.equal(lines('upstream paused').length, rests + 1);
   assert.equal(await endRest(service.db, 'fake', null), true);
   await wellAgain(service);
   service.fake.behave.chat = () => ({

@@ -1,0 +1,146 @@
+import type { Ending, Moving } from '../core/request/request.ts';
+import type { PauseRecord } from '../db/queue.ts';
+import { LogThrottle } from '../lib/log-throttle.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { UpstreamCall, UpstreamFailure } from './circuit.ts';
+
+/** What an operator sees of what happens: lines of the log and metrics. */
+export type Events = ReturnType<typeof openEvents>;
+
+interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** Failures that only the operator can mend. */
+const operatorFaults: Readonly<Record<string, string>> = {
+  account: 'your account at the upstream is out of credit',
+  credential: 'the upstream does not take your key',
+  model: 'the upstream does not have a model that the catalog names',
+};
+
+const errorMax = 300;
+/** Failed starts within this time may not see each other in the row. */
+const sameMomentMs = 5_000;
+
+/** `known` bounds the labels of the metrics: other upstreams are counted as `other`. */
+export function openEvents(metrics: Metrics, log: Log, known: ReadonlyMap<string, unknown>) {
+  const label = (name = '') => (known.has(name) ? name : 'other');
+  const faults = new LogThrottle();
+  /** Logged at the first failure, even if nothing is paused yet. True: it was logged now. */
+  const operatorFault = ({ why, ...failure }: UpstreamFailure, more: object): boolean => {
+    const sentence = operatorFaults[why];
+    // Key and credit belong to the upstream, whatever model was asked for.
+    const { upstream, key = '', model } = failure;
+    const subject = JSON.stringify([upstream, key, why, why === 'model' ? model : '']);
+    if (sentence === undefined || faults.due(subject) === null) return false;
+    log.error({ ...failure, ...more }, sentence);
+    return true;
+  };
+  const pauses = logPauses(log);
+  const throttle = new LogThrottle();
+  const loss = logLosses(metrics, log);
+  return {
+    ended(ending: Ending): void {
+      const { id: request_id, to: status, model_id, upstream } = ending;
+      const code = ending.to === 'FAILED' ? ending.code : '';
+      metrics.requestsEnded.inc({ status, code, upstream: label(upstream) });
+      if (ending.to === 'COMPLETED') loss(ending, label(upstream));
+      if (ending.to !== 'FAILED') return;
+      log.info({ request_id, model_id, upstream, code, cause: ending.cause }, 'request failed');
+    },
+
+    notified({ id: request_id, ...sent }: Extract<Moving, { to: 'notified' }>): void {
+      const { delivered, status, error, duration_ms, url } = sent;
+      metrics.webhooks.inc({ result: delivered ? 'delivered' : 'failed' });
+      if (delivered) return;
+      // The path or query of a receiver may be its password.
+      const { host } = new URL(url);
+      const facts = { request_id, host, status, duration_ms, cause: error?.slice(0, errorMax) };
+      log.info(facts, 'webhook failed');
+    },
+
+    startFailed(failure: UpstreamFailure, record: PauseRecord): void {
+      const { upstream, why, key } = failure;
+      const { model, failures, resting_seconds } = record;
+      metrics.upstreamFailures.inc({ upstream: label(upstream), why });
+      const seconds = Math.ceil(resting_seconds);
+      const begins = seconds > 0 && pauses.begins(failure, record);
+      const isLogged = operatorFault(failure, { call: 'start', ...(seconds > 0 && { seconds }) });
+      if (!begins || isLogged) return;
+      const message = key === undefined ? pausedMessage(model) : 'upstream key paused';
+      log.warn({ ...failure, failures, seconds }, message);
+    },
+
+    keysPaused: pauses.keysPaused,
+
+    /** The row of the upstream could not be written. */
+    failureNotRecorded(upstream: string, err: unknown): void {
+      const failed = throttle.due(upstream);
+      if (failed !== null)
+        log.warn({ upstream, failed, err }, 'a failed start could not be recorded');
+    },
+
+    lookRefused(failure: UpstreamFailure): void {
+      const { upstream, why } = failure;
+      metrics.looksRefused.inc({ upstream: label(upstream), why });
+      operatorFault(failure, { call: 'poll' });
+    },
+
+    startSucceeded: pauses.startSucceeded,
+  };
+}
+
+function pausedMessage(model: string): string {
+  return model === '' ? 'upstream paused' : 'model paused';
+}
+
+/** A line when a pause begins and one when it ends. */
+function logPauses(log: Log) {
+  /** When each pause was last seen to begin or go on. */
+  const seen = new Map<string, number>();
+  const nameOf = ({ upstream, key, model }: UpstreamCall) =>
+    JSON.stringify([upstream, key ?? '', model]);
+  /** Of starts that fail at the same moment none sees the others' records. */
+  const begins = ({ upstream, key }: UpstreamFailure, { model, rested }: PauseRecord): boolean => {
+    const name = nameOf({ upstream, key, model });
+    const now = performance.now();
+    const isNew = !rested && now - (seen.get(name) ?? -Infinity) > sameMomentMs;
+    seen.set(name, now);
+    return isNew;
+  };
+  return {
+    begins,
+
+    keysPaused(failure: UpstreamFailure, record: PauseRecord): void {
+      if (!begins(failure, record)) return;
+      const seconds = Math.ceil(record.resting_seconds);
+      log.warn({ ...failure, seconds, keys: 'all paused' }, pausedMessage(record.model));
+    },
+
+    startSucceeded({ upstream, model, key }: UpstreamCall, resumed: readonly string[]): void {
+      // Also if another process has logged it.
+      for (const name of ['', model]) seen.delete(nameOf({ upstream, key, model: name }));
+      for (const name of resumed) {
+        const facts = name === '' ? { upstream } : { upstream, model: name };
+        const message = name === '' ? 'upstream works again' : 'model works again';
+        if (typeof key === 'string') log.info({ ...facts, key }, 'upstream key works again');
+        else log.info(facts, message);
+      }
+    },
+  };
+}
+
+/** Counts losses and logs the first of a model in a minute: it loses money with every request. */
+function logLosses({ losses }: Metrics, log: Log) {
+  const throttle = new LogThrottle();
+  return (ending: Extract<Ending, { to: 'COMPLETED' }>, label: string): void => {
+    const { id: request_id, model_id = '', upstream, charge, cost_usd_micro: cost } = ending;
+    if (cost === null || cost <= charge) return;
+    losses.inc({ upstream: label }, Number(cost - charge) / 1e6);
+    if (throttle.due(model_id) === null) return;
+    const amounts = { charged_usd_micro: String(charge), cost_usd_micro: String(cost) };
+    log.warn({ request_id, model_id, upstream, ...amounts }, 'a request cost more than its charge');
+  };
+}
