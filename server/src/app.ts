@@ -26,7 +26,7 @@ import type { Database } from './lib/sql.ts';
 import { movedSince } from './ledger/statement.ts';
 import type { BatchBounds } from './operations/batched.ts';
 import { createQueueView } from './operations/queue-view.ts';
-import { openParts, ownNames, type Parts } from './parts.ts';
+import { openServices, ownNames, type Services } from './services.ts';
 import type { CatalogStore } from './storage/catalog.ts';
 import type { Store } from './store.ts';
 import type { Upstream } from './upstreams/upstream.ts';
@@ -36,7 +36,7 @@ import { auditNowAndThen } from './worker/jobs/audit.ts';
 import { watchBalances } from './worker/jobs/low-balance.ts';
 import { createWorker, type Worker } from './worker/worker.ts';
 
-/** One process: the HTTP side, a worker, or both, around the same parts. */
+/** One process: the HTTP side, a worker, or both, around the same services. */
 
 const daySeconds = 24 * 3600;
 /** Health checks do not wait for long; that of the container image waits for 5 s. */
@@ -80,23 +80,23 @@ export async function startApp(options: AppOptions): Promise<App> {
   const { db } = store;
   const times = options.times ?? usualTimes;
   const { storageMs: probeMs, beatMs } = times;
-  const parts = await openParts({ ...options, db, probeMs, beatMs });
-  const { catalog, metrics, links } = parts;
+  const services = await openServices({ ...options, db, probeMs, beatMs });
+  const { catalog, metrics, links } = services;
   const [leaving, draining] = [new AbortController(), new AbortController()];
   const cutoff = new AbortController();
   const signals = { leaving: leaving.signal, draining: draining.signal, cutoff: cutoff.signal };
   const lookup = options.lookup ?? createLookup();
-  const deps = httpDeps(parts, config, { ...signals, times, lookup });
-  const worker = options.worker ? createWorker(workerDeps(parts, config, times)) : null;
+  const deps = httpDeps(services, config, { ...signals, times, lookup });
+  const worker = options.worker ? createWorker(workerDeps(services, config, times)) : null;
   const port = options.http ? config.PORT : config.FAREBOX_WORKER_PORT;
   const table = options.http ? [...routes(deps), ...falCalls(deps)] : outside(deps);
-  const web = options.http && config.FAREBOX_WEB ? openWeb(parts, config, deps) : null;
+  const web = options.http && config.FAREBOX_WEB ? openWeb(services, config, deps) : null;
   const server = port === null ? null : createServer(deps, log, table, web);
   const close = async () => {
     deps.watch.close();
     deps.live.close();
     deps.viewers.close();
-    await parts.close();
+    await services.close();
   };
   try {
     const address = server && (await listen(server, config.HOST, port!));
@@ -108,11 +108,11 @@ export async function startApp(options: AppOptions): Promise<App> {
     const balances = watchBalances({
       db,
       log,
-      webhooks: parts.fetches.webhooks,
+      webhooks: services.fetches.webhooks,
       webhookMs: times.webhookMs,
-      mail: parts.mail,
+      mail: services.mail,
       origin: () => webOrigin(config, links),
-      mayTell: parts.installation.mayWork,
+      mayTell: services.installation.mayWork,
     });
 
     const stop = async (graceMs = 8_000) => {
@@ -169,8 +169,8 @@ async function listen(server: FastifyInstance, host: string, wanted: number) {
   return { host, port };
 }
 
-function workerDeps(parts: Parts, config: Config, times: Times) {
-  const { db, storage, spool, upstreams, log, hints, operations, links, metrics } = parts;
+function workerDeps(services: Services, config: Config, times: Times) {
+  const { db, storage, spool, upstreams, log, hints, operations, links, metrics } = services;
   return {
     db,
     storage,
@@ -178,12 +178,12 @@ function workerDeps(parts: Parts, config: Config, times: Times) {
     upstreams,
     log,
     hints,
-    ...parts.fetches,
-    catalog: () => parts.catalog.current(),
+    ...services.fetches,
+    catalog: () => services.catalog.current(),
     operations,
-    circuit: parts.circuit,
-    unknownUpstream: warnOfUnknownUpstreams(parts),
-    mayWork: parts.installation.mayWork,
+    circuit: services.circuit,
+    unknownUpstream: warnOfUnknownUpstreams(services),
+    mayWork: services.installation.mayWork,
     observe: (step: string, seconds: number, failed: boolean) =>
       metrics.stepSeconds.observe({ step, result: failed ? 'failed' : 'ok' }, seconds),
     settings: {
@@ -197,17 +197,17 @@ function workerDeps(parts: Parts, config: Config, times: Times) {
       retentionDays: config.FAREBOX_RETENTION_DAYS,
       webhookMs: times.webhookMs,
       links,
-      secrets: parts.secrets,
+      secrets: services.secrets,
     },
   };
 }
 
 function httpDeps(
-  parts: Parts,
+  services: Services,
   config: Config,
   given: Pick<HttpDeps, 'leaving' | 'draining' | 'cutoff'> & { times: Times; lookup: Lookup },
 ): HttpDeps {
-  const { db, log, catalog } = parts;
+  const { db, log, catalog } = services;
   const account = ceilings(config);
   const view = createQueueView(
     (names, limit) => queue.queueStates(db, names, limit),
@@ -215,10 +215,10 @@ function httpDeps(
     config.FAREBOX_QUEUE_AGE_SECONDS,
   );
   return {
-    ...parts,
+    ...services,
     catalog: () => catalog.current(),
     watch: createWatch(
-      parts.hints,
+      services.hints,
       {
         find: (ids) => requests.findMany(db, ids),
         position: ({ upstream, id }) => view.position(upstream, id),
@@ -226,7 +226,7 @@ function httpDeps(
       throttled((told) => log.warn(told, 'could not look at watched requests')),
       given.times,
     ),
-    live: livePages(parts, given.times),
+    live: livePages(services, given.times),
     viewers: createViewers({
       areStillThere: (viewers) => people.areStillThere(db, viewers),
       areGood: (hashes) => keys.areGood(db, hashes),
@@ -264,7 +264,7 @@ function httpDeps(
       openapi: '',
       times: given.times,
     },
-    unready: () => unready(parts),
+    unready: () => unready(services),
   };
 }
 
@@ -285,7 +285,7 @@ function budgets(config: Config) {
   };
 }
 
-function livePages({ db, hints, links, log }: Parts, times: Times): Live {
+function livePages({ db, hints, links, log }: Services, times: Times): Live {
   return createLive(
     hints,
     {
@@ -302,7 +302,7 @@ function livePages({ db, hints, links, log }: Parts, times: Times): Live {
 }
 
 /** Where all models are of text, nothing needs the storage. */
-async function unready({ db, catalog, blocked }: Parts): Promise<string | null> {
+async function unready({ db, catalog, blocked }: Services): Promise<string | null> {
   const { models } = catalog.current();
   const why = blocked([...models.values()].some(({ kind }) => kind !== 'text'));
   if (why !== null) return why;

@@ -12,15 +12,15 @@ import * as sessions from './db/sessions.ts';
 import type { Letter } from './lib/mail.ts';
 import { isInvited, resetPassword, settlePerson } from './operations/person.ts';
 import { createThumbnails } from './storage/thumbnail.ts';
-import type { Parts } from './parts.ts';
+import type { Services } from './services.ts';
 
 /** The web pages of a process: their calls, and what these are given. */
 export function openWeb(
-  parts: Parts,
+  services: Services,
   config: Config,
   deps: HttpDeps,
 ): { table: WebRoute[]; deps: WebDeps } {
-  const { db, links, log, secrets, fetches, mail: send } = parts;
+  const { db, links, log, secrets, fetches, mail: send } = services;
   if (!existsSync(join(pagesDir, 'index.html')))
     log.warn({}, 'the web pages are not built: npm run build');
   const origin = () => webOrigin(config, links);
@@ -47,7 +47,7 @@ export function openWeb(
   const hasMail = mail !== null;
   const web = { origin, signUp, hasMail, oidcName, topUpText, sendMail: mail, post };
   const { webhooks, trusted } = fetches;
-  const { catalog: files, connected, hints, events } = parts;
+  const { catalog: files, connected, hints, events } = services;
   const calls = { webhooks, trusted, thumbnails };
   const own = { auth, web, ...calls, files, connected, hints, events };
   return { table: webRoutes(), deps: { ...deps, ...own } };

@@ -1,6 +1,6 @@
 import { catalogDir, type Config } from '../config.ts';
 import { Refused } from '../operations/refused.ts';
-import { upstreamsOf } from '../parts.ts';
+import { upstreamsOf } from '../services.ts';
 import { checkFolder, type CheckedFolder } from '../storage/check-folder.ts';
 import { lookAt, type Look } from '../upstreams/look.ts';
 

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import type { Unfinished } from '../db/unfinished.ts';
 import * as exporting from '../operations/export.ts';
 import * as importing from '../operations/import.ts';
-import { openMedia } from '../parts.ts';
+import { openMedia } from '../services.ts';
 import { keepSecret, keptSecret } from '../secrets.ts';
 import { counted, print, withDatabase, type Context } from './output.ts';
 import { workLines } from './restored.ts';

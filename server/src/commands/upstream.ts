@@ -1,7 +1,7 @@
 import { catalogDir } from '../config.ts';
 import * as queue from '../db/queue.ts';
 import { keyStates, type KeyShown } from '../operations/upstream-keys.ts';
-import { upstreamsOf } from '../parts.ts';
+import { upstreamsOf } from '../services.ts';
 import { checkFolder } from '../storage/check-folder.ts';
 import { counted, print, seconds, table, withDatabase, type Context } from './output.ts';
 

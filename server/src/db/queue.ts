@@ -493,7 +493,11 @@ const failureCountsSeconds = 600;
  * wait for it. Such as `counts_alone` do. One that is busy is paused as `busy.ts` says. Returns
  * what begins to rest, else what rests longest.
  */
-export function noteFailure(db: Database, upstream: string, failure: Failure): Promise<PauseRecord> {
+export function noteFailure(
+  db: Database,
+  upstream: string,
+  failure: Failure,
+): Promise<PauseRecord> {
   const { why, model, pause_seconds } = failure;
   // That it has no such model says nothing of the others.
   if (why === 'model')

@@ -147,7 +147,10 @@ function startCircuit(
     isLast: lostStarts.isLast,
   };
 
-  async function noteFailed({ upstream, model, key }: UpstreamCall, failed: FailedCall): Promise<void> {
+  async function noteFailed(
+    { upstream, model, key }: UpstreamCall,
+    failed: FailedCall,
+  ): Promise<void> {
     const { account_id, model_id, message, cause, retry_after_ms } = failed;
     const why = failed.outcome === 'unknown' ? 'lost' : (failed.why ?? 'busy');
     if (why === 'lost') lostStarts.lost(account_id, { upstream, model });

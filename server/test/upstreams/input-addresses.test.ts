@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/lib/log.ts';
-import { openParts, type Parts } from '../../src/parts.ts';
+import { openServices, type Services } from '../../src/services.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { serveHttp, type LocalServer } from '../lib/local-server.ts';
 import { start } from './sandbox-kit.ts';
@@ -15,7 +15,7 @@ import { start } from './sandbox-kit.ts';
 let dir: string;
 let database: TestDatabase;
 let inside: LocalServer;
-let parts: Parts;
+let services: Services;
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'farebox-inputs-'));
   database = await testDatabase();
@@ -28,10 +28,17 @@ before(async () => {
   const log = createLog('silent', { write: () => true });
   // As with a name server that knows one address and fails for the other family.
   const lookup = async () => ['127.0.0.1'];
-  parts = await openParts({ config, db: database.db, log, lookup, probeMs: 5_000, beatMs: 10_000 });
+  services = await openServices({
+    config,
+    db: database.db,
+    log,
+    lookup,
+    probeMs: 5_000,
+    beatMs: 10_000,
+  });
 });
 after(async () => {
-  await parts.close();
+  await services.close();
   await inside.close();
   await database.close();
   await rm(dir, { recursive: true, force: true });
@@ -39,7 +46,7 @@ after(async () => {
 
 test("a caller's address does not reach a host that only upstreams may use", async () => {
   const image_url = `http://gpu.corp:${inside.port}/x`;
-  const outcome = await start(parts.upstreams.get('sandbox')!, 'upscale', { image_url });
+  const outcome = await start(services.upstreams.get('sandbox')!, 'upscale', { image_url });
   assert.equal(outcome.outcome, 'rejected', JSON.stringify(outcome));
   assert.match((outcome as { message: string }).message, /image_url could not be fetched/);
   assert.equal(inside.connections, 0);
@@ -48,6 +55,6 @@ test("a caller's address does not reach a host that only upstreams may use", asy
 test('what an upstream made may lie there', async () => {
   const url = `http://gpu.corp:${inside.port}/x`;
   const call = { url, maxBytes: 1000, timeoutMs: 5_000 };
-  const reply = await parts.fetches.guarded.request(call);
+  const reply = await services.fetches.guarded.request(call);
   assert.equal(reply.status, 200);
 });

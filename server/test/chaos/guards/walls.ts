@@ -19,7 +19,7 @@ export const walls: Guard[] = [
   },
   {
     guards: 'a webhook is judged again when it is sent',
-    file: 'src/parts.ts',
+    file: 'src/services.ts',
     edits: [['      guard: publicOnly,\n', '      guard: false,\n']],
     test: 'test/http/webhooks.test.ts',
     name: 'an address that is not public is not called',

@@ -43,7 +43,7 @@ interface Fetches {
 }
 
 /** What the HTTP side and the worker of one process share. */
-export interface Parts {
+export interface Services {
   db: Database;
   log: Logger;
   metrics: Metrics;
@@ -76,7 +76,7 @@ export type Blocked = (needsStorage: boolean) => string | null;
 
 const outputTtlSeconds = 24 * 3600;
 
-export interface PartsOptions {
+export interface ServicesOptions {
   config: Config;
   db: Database;
   /** Where an embedded database is known by. */
@@ -92,7 +92,12 @@ export interface PartsOptions {
 }
 
 /** Throws with nothing left open: what is settings only is read first. */
-export async function openParts({ config, db, log, ...options }: PartsOptions): Promise<Parts> {
+export async function openServices({
+  config,
+  db,
+  log,
+  ...options
+}: ServicesOptions): Promise<Services> {
   const secrets = signingSecrets(config);
   const media = openMedia(config);
   const metrics = createMetrics();
