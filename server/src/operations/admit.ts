@@ -57,7 +57,7 @@ export function decideSubmits(
 interface Written {
   /** Requests with the Idempotency-Key of one of them. */
   earlier: requests.Earlier[];
-  /** Ids of those that were written already, by a turn whose answer was lost. */
+  /** Ids of those that were written already, by a batch whose answer was lost. */
   own: ReadonlySet<string>;
 }
 

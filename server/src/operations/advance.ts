@@ -70,7 +70,7 @@ export function decideEndings(
     if (charge !== null && (charge < 0n || charge > reserved))
       return new Error(`charge ${charge} outside the reservation ${reserved} of ${request_id}`);
     const written = writtenAs(ending);
-    // Alone with its fault: the others of this turn go on.
+    // Alone with its fault: the others of this batch go on.
     if (written instanceof Error) return written;
     const closes_job = opens_job;
     books.settle({ id: newId(), request_id, account_id, reserved, charge, closes_job });

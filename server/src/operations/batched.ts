@@ -10,7 +10,7 @@ import { isDataError, isUnavailable, type Database } from '../lib/sql.ts';
 import type { Submit, Submitted } from './admit.ts';
 import { moveMany } from './advance.ts';
 import type { Events } from './events.ts';
-import { takeTurn, type Turn } from './turn.ts';
+import { settleBatch, type Settlement } from './settle.ts';
 
 /**
  * What changes or reads requests one at a time. Calls that come together share one statement or one
@@ -169,21 +169,25 @@ interface Member {
 }
 
 /** The verdicts of each member, in order. */
-async function settleMany(db: Database, persist: Persist, members: Member[]): Promise<Turn[]> {
+async function settleMany(
+  db: Database,
+  persist: Persist,
+  members: Member[],
+): Promise<Settlement[]> {
   const submits = members.flatMap((member) => member.submits);
   const endings = members.flatMap((member) => member.endings);
-  const turn = await persist((isRepeat) => takeTurn(db, submits, endings, { isRepeat })).catch(
-    (cause: unknown) => {
-      if (!isUnavailable(cause)) throw cause;
-      // Stock clients repeat a 503 by themselves, and this may have been charged.
-      const headers = { 'x-should-retry': 'false' };
-      throw new ApiError('capacity_unavailable', { message: dark, headers, cause });
-    },
-  );
+  const settled = await persist((isRepeat) =>
+    settleBatch(db, submits, endings, { isRepeat }),
+  ).catch((cause: unknown) => {
+    if (!isUnavailable(cause)) throw cause;
+    // Stock clients repeat a 503 by themselves, and this may have been charged.
+    const headers = { 'x-should-retry': 'false' };
+    throw new ApiError('capacity_unavailable', { message: dark, headers, cause });
+  });
   let [submitted, ended] = [0, 0];
   return members.map((member) => ({
-    submitted: turn.submitted.slice(submitted, (submitted += member.submits.length)),
-    ended: turn.ended.slice(ended, (ended += member.endings.length)),
+    submitted: settled.submitted.slice(submitted, (submitted += member.submits.length)),
+    ended: settled.ended.slice(ended, (ended += member.endings.length)),
   }));
 }
 

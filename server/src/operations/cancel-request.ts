@@ -2,7 +2,7 @@ import type { Ending, Status } from '../core/request/request.ts';
 import { findMany } from '../db/requests.ts';
 import type { Database } from '../lib/sql.ts';
 import type { Done } from './act.ts';
-import { endMany } from './turn.ts';
+import { endMany } from './settle.ts';
 
 export interface Cancelling {
   /** Whether it waited, and is cancelled now. */

@@ -1,7 +1,7 @@
 import type { Ending } from '../core/request/request.ts';
 import * as snapshot from '../db/snapshot.ts';
 import type { Database } from '../lib/sql.ts';
-import { endMany } from './turn.ts';
+import { endMany } from './settle.ts';
 
 const releaseLimit = 500;
 

@@ -7,10 +7,10 @@ import { newId } from '../../src/lib/id.ts';
 import { rawSql, type Database } from '../../src/lib/sql.ts';
 import { createAccount } from '../../src/operations/account.ts';
 import { moveMany } from '../../src/operations/advance.ts';
-import { endMany } from '../../src/operations/turn.ts';
+import { endMany } from '../../src/operations/settle.ts';
 import { adjust, deposit } from '../../src/operations/deposit.ts';
 import { createKey } from '../../src/operations/key.ts';
-import { submitMany } from '../../src/operations/turn.ts';
+import { submitMany } from '../../src/operations/settle.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 
 /** A database with something of everything, made by the operations, and its media. */

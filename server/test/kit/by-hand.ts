@@ -7,11 +7,11 @@ import { newId } from '../../src/lib/id.ts';
 import { rawSql, type Database } from '../../src/lib/sql.ts';
 import { createAccount } from '../../src/operations/account.ts';
 import { moveMany } from '../../src/operations/advance.ts';
-import { endMany } from '../../src/operations/turn.ts';
+import { endMany } from '../../src/operations/settle.ts';
 import { deposit } from '../../src/operations/deposit.ts';
 import { createKey } from '../../src/operations/key.ts';
 import type { Submit, Submitted } from '../../src/operations/admit.ts';
-import { submitMany } from '../../src/operations/turn.ts';
+import { submitMany } from '../../src/operations/settle.ts';
 
 /** Requests moved by hand: no HTTP, no worker, no upstream, so that a test decides on every step. */
 

@@ -6,9 +6,9 @@ import type { Ending } from '../../src/core/request/request.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { rawSql, type Database } from '../../src/lib/sql.ts';
 import { Refused } from '../../src/operations/refused.ts';
-import { endMany } from '../../src/operations/turn.ts';
+import { endMany } from '../../src/operations/settle.ts';
 import { adjust, deposit } from '../../src/operations/deposit.ts';
-import { submitMany } from '../../src/operations/turn.ts';
+import { submitMany } from '../../src/operations/settle.ts';
 import {
   begin,
   cancelled,

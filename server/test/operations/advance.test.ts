@@ -7,7 +7,7 @@ import { audit } from '../../src/ledger/audit.ts';
 import { newId } from '../../src/lib/id.ts';
 import { rawSql, type Database } from '../../src/lib/sql.ts';
 import { moveMany } from '../../src/operations/advance.ts';
-import { endMany, takeTurn } from '../../src/operations/turn.ts';
+import { endMany, settleBatch } from '../../src/operations/settle.ts';
 import {
   balanceOf,
   begin,
@@ -150,7 +150,7 @@ describe('many ends at once', () => {
     ];
     const before = [await picture(poisoned.id), await balanceOf(db, who)] as const;
     const beside = submitOf(who, { amount: 100n, upstream: `lane ${++lanes}` });
-    const { ended, submitted } = await takeTurn(
+    const { ended, submitted } = await settleBatch(
       db,
       [beside],
       [

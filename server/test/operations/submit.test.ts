@@ -4,7 +4,7 @@ import { ApiError } from '../../src/core/errors.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { isDataError, rawSql, type Database } from '../../src/lib/sql.ts';
 import type { Submit, Submitted } from '../../src/operations/admit.ts';
-import { submitMany } from '../../src/operations/turn.ts';
+import { submitMany } from '../../src/operations/settle.ts';
 import {
   balanceOf,
   cancelled,

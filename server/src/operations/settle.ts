@@ -7,30 +7,30 @@ import type { Database } from '../lib/sql.ts';
 import { decideEndings } from './advance.ts';
 import { decideSubmits, type Submit, type Submitted } from './admit.ts';
 
-/**
- * A turn of the books: any number of submits and endings, their rows and their money in one
- * transaction. Beginnings and ends of one account wait for the same lock, so they take it together.
- * A turn whose answer was lost may have been written: as a repeat it finds what is its own, and
- * answers as the first would have.
- */
-export interface Turn {
-  /** A verdict for each, in order. */
+export interface Settlement {
+  /** A verdict for each submit, in order. */
   submitted: (Submitted | ApiError)[];
-  /** True: it ended; false: it was overtaken; an error: what cannot be written. */
+  /** True: it ended; false: another attempt was faster; an error: it cannot be written. */
   ended: (boolean | Error)[];
 }
 
-export function takeTurn(
+/**
+ * Any number of submits and endings, their rows and their money, in one transaction. Submits and
+ * endings of one account wait for the same lock, so they take it together. A batch whose answer was
+ * lost may have been written: its repeat finds its own rows and answers as the first would have.
+ */
+
+export function settleBatch(
   db: Database,
   submits: Submit[],
   endings: Ending[],
   { isRepeat = false } = {},
-): Promise<Turn> {
+): Promise<Settlement> {
   return db.tx(async (tx) => {
     const members = [...submits.map(({ row }) => row), ...endings];
     const keyed = submits.flatMap(({ row }) => (row.idempotency_key === null ? [] : [row]));
-    // One after the other on the wire, all answers in one round trip. The account's lock also
-    // orders submits with the same Idempotency-Key, so the look-up behind it is exact.
+    // Sent one after the other, answered in one round trip. The account's lock also orders submits
+    // with the same Idempotency-Key, so the look-up behind it is exact.
     const [books, usage, earlier, rows, own] = await Promise.all([
       openBooks(
         tx,
@@ -56,7 +56,7 @@ export function takeTurn(
     ]);
     const ends: requests.Ended[] = [];
     const accepted: requests.NewRequest[] = [];
-    // What an end gives back, a submit of the same turn may spend.
+    // A submit of the same batch may spend what an ending gives back.
     const ended = decideEndings(endings, books, usage, rows, ends, { isRepeat });
     const known = { earlier, own: new Set(own.map(({ id }) => id)) };
     const submitted = decideSubmits(submits, books, usage, known, accepted);
@@ -72,9 +72,9 @@ export async function submitMany(
   db: Database,
   submits: Submit[],
 ): Promise<(Submitted | ApiError)[]> {
-  return (await takeTurn(db, submits, [])).submitted;
+  return (await settleBatch(db, submits, [])).submitted;
 }
 
 export async function endMany(db: Database, endings: Ending[]): Promise<(boolean | Error)[]> {
-  return (await takeTurn(db, [], endings)).ended;
+  return (await settleBatch(db, [], endings)).ended;
 }
