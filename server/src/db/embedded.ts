@@ -2,23 +2,20 @@
  * PostgreSQL inside the data folder, for those who bring none of their own.
  *
  * The server outlives the process that started it: after a `kill -9` of the service the next start
- * adopts it. While a process holds it (from `startEmbedded` to `stop` or `release`), that process
- * brings it back whenever it ends. Several processes may hold it at once.
+ * adopts it. A process holds it from `startEmbedded` to `stop` or `release`, by an open connection:
+ * its loss shows the process that the server has to be brought back, and its presence shows others
+ * that the server is in use. Several processes may hold it at once.
  */
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findPackage } from './embedded/binaries.ts';
-import { attend, claim, present, waitForClaim, type Claim } from './embedded/claim.ts';
-import {
-  connectionTo,
-  ensureDatabase,
-  hasOtherClients,
-  type Connection,
-} from './embedded/database.ts';
+import type { Client } from 'pg';
+import { claim, waitForClaim, type Claim } from './embedded/claim.ts';
+import { connectionTo, hasOtherClients, hold, type Connection } from './embedded/database.ts';
 import { locate, openDataDir, type Place } from './embedded/files.ts';
 import { createCluster } from './embedded/initdb.ts';
-import { bringUp, hasEnded, rotateLog, stopServer, type Server } from './embedded/process.ts';
-import { findRunning, isAlive } from './embedded/running.ts';
+import { bringUp, rotateLog, stopServer, type Server } from './embedded/process.ts';
+import { findRunning } from './embedded/running.ts';
 
 export type { Connection };
 
@@ -36,16 +33,15 @@ export interface Embedded {
   readonly connection: Connection;
   /** False when one that ran already was adopted. */
   readonly started: boolean;
+  /** Another one once the server is back after it ended on its own. */
   readonly pid: number;
   /** Where its files lie, on the disk that the books grow on. */
   readonly cluster: string;
-  /** Called when the server is back after it ended on its own. Returns how to unsubscribe. */
-  onRestart(callback: () => void): () => void;
   /** Stops the server, whoever else uses it, and resolves when it is gone. Never restarts it. */
   stop(): Promise<void>;
   /**
-   * Stops the server unless another process holds it or a client is connected; else releases it.
-   * This process's own connections count: close them first. True: none runs any more.
+   * Releases the server, and stops it if nobody else is connected. This process's own connections
+   * count: close them first. True: it is stopped.
    */
   stopIfUnused(): Promise<boolean>;
   /** Leaves it running and watches it no longer. */
@@ -53,7 +49,6 @@ export interface Embedded {
 }
 
 const START_TIMEOUT_MS = 600_000;
-const CHECK_EVERY_MS = 300;
 const LOG_CHECK_EVERY_MS = 30_000;
 
 /**
@@ -71,10 +66,11 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     const place = locate(dataDir, options.systemDir ?? '/var/lib/farebox');
     await createCluster(place);
     const server = await bringUp(place, settings);
-    await ensureDatabase(server.socketDir);
-    const presence = await attend(lockFolder(dataDir, 'users'), whoAmI());
-    log(`PostgreSQL ${server.child ? 'started' : 'adopted'}: pid ${server.pid}, ${place.cluster}`);
-    return new Supervisor({ dataDir, place, server, presence, settings, log });
+    const holder = await hold(server.socketDir);
+    log(
+      `PostgreSQL ${server.started ? 'started' : 'adopted'}: pid ${server.pid}, ${place.cluster}`,
+    );
+    return new Supervisor({ dataDir, place, server, holder, settings, log });
   } finally {
     starting.release();
   }
@@ -95,7 +91,7 @@ interface Held {
   dataDir: string;
   place: Place;
   server: Server;
-  presence: Claim;
+  holder: Client;
   settings: Record<string, string>;
   log: (message: string) => void;
 }
@@ -103,14 +99,14 @@ interface Held {
 class Supervisor implements Embedded {
   readonly started: boolean;
   #held: Held;
-  #callbacks = new Set<() => void>();
-  #timers: NodeJS.Timeout[] = [];
+  #rotation: NodeJS.Timeout;
   #reviving: Promise<void> = Promise.resolve();
   #over = new AbortController();
 
   constructor(held: Held) {
     this.#held = held;
-    this.started = held.server.child !== null;
+    this.started = held.server.started;
+    this.#rotation = setInterval(() => rotateLog(held.place.logFile), LOG_CHECK_EVERY_MS).unref();
     this.#watch();
   }
 
@@ -126,11 +122,6 @@ class Supervisor implements Embedded {
     return this.#held.server.pid;
   }
 
-  onRestart(callback: () => void): () => void {
-    this.#callbacks.add(callback);
-    return () => void this.#callbacks.delete(callback);
-  }
-
   async stop(): Promise<void> {
     await this.release();
     await stopServer(this.#held.place.cluster);
@@ -139,10 +130,9 @@ class Supervisor implements Embedded {
   async stopIfUnused(): Promise<boolean> {
     await this.release();
     const { dataDir, place } = this.#held;
-    // Who starts meanwhile waits for the claim, and then finds no server or is counted.
+    // A process that starts meanwhile waits for the claim; one that has started is connected.
     const starting = await claimStart(dataDir);
     try {
-      if ((await present(lockFolder(dataDir, 'users'))).length > 0) return false;
       if (findRunning(place.cluster) && (await hasOtherClients(this.connection.host))) return false;
       await stopServer(place.cluster);
       return true;
@@ -153,30 +143,17 @@ class Supervisor implements Embedded {
 
   async release(): Promise<void> {
     this.#over.abort();
-    this.#timers.forEach((timer) => clearInterval(timer));
+    clearInterval(this.#rotation);
     await this.#reviving;
-    this.#held.presence.release();
+    await this.#held.holder.end();
   }
 
   #watch(): void {
-    const { place, server } = this.#held;
-    this.#timers = [setInterval(() => rotateLog(place.logFile), LOG_CHECK_EVERY_MS)];
-    if (server.child === null) {
-      const check = () => isAlive(server.pid, place.cluster) || this.#lost();
-      this.#timers.push(setInterval(check, CHECK_EVERY_MS));
-    } else if (hasEnded(server.child)) {
-      this.#lost();
-    } else {
-      server.child.once('exit', () => this.#lost());
-    }
-    this.#timers.forEach((timer) => timer.unref());
-  }
-
-  #lost(): void {
-    if (this.#over.signal.aborted) return;
-    this.#timers.forEach((timer) => clearInterval(timer));
-    this.#held.log(`PostgreSQL with pid ${this.pid} ended: starting it again`);
-    this.#reviving = this.#revive();
+    this.#held.holder.once('end', () => {
+      if (this.#over.signal.aborted) return;
+      this.#held.log(`PostgreSQL with pid ${this.pid} is lost: bringing it back`);
+      this.#reviving = this.#revive();
+    });
   }
 
   async #revive(): Promise<void> {
@@ -195,13 +172,6 @@ class Supervisor implements Embedded {
     if (signal.aborted) return;
     log(`PostgreSQL is back: pid ${this.pid}`);
     this.#watch();
-    for (const callback of this.#callbacks) {
-      try {
-        callback();
-      } catch (error) {
-        log(`a listener to restarts failed: ${(error as Error).message}`);
-      }
-    }
   }
 
   async #bringBack(): Promise<void> {
@@ -211,7 +181,9 @@ class Supervisor implements Embedded {
     try {
       // Clients already have this address, so it has to stay.
       const samePlace = { ...place, socketDir: server.socketDir };
-      this.#held.server = await bringUp(samePlace, settings, signal);
+      const revived = await bringUp(samePlace, settings, signal);
+      this.#held.holder = await hold(revived.socketDir);
+      this.#held.server = revived;
     } finally {
       starting.release();
     }

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { describe, test } from 'node:test';
 import { claimFolder } from '../../src/db/embedded.ts';
-import { attend, claim, present } from '../../src/db/embedded/claim.ts';
+import { claim } from '../../src/db/embedded/claim.ts';
 import { startScript, tempFolder } from './embedded_kit.ts';
 
 const claimOnce = `
@@ -97,15 +97,4 @@ describe('a claim on a data folder', () => {
     assert.deepEqual(await claimFolder(dataDir, 'other'), { held_by: 'me' });
     mine.release();
   });
-});
-
-test('presence in a folder is shared and ends with its process', async (t) => {
-  const folder = path.join(tempFolder(t), 'users');
-  assert.deepEqual(await present(folder), []);
-  const [first, second] = [await attend(folder, 'first'), await attend(folder, 'second')];
-  assert.deepEqual((await present(folder)).sort(), ['first', 'second']);
-  first.release();
-  assert.deepEqual(await present(folder), ['second']);
-  second.release();
-  assert.deepEqual(await present(folder), []);
 });

@@ -81,22 +81,6 @@ export async function waitForClaim(
   }
 }
 
-/** Shows this process's presence in the folder, beside any number of others. */
-export async function attend(folder: string, info: string): Promise<Claim> {
-  makeFolders(folder, 0o700);
-  const entry = await enter(folder, info);
-  entry.hold();
-  return { release: entry.leave };
-}
-
-/** The `info` of every living process that is present in the folder; clears away the dead. */
-export async function present(folder: string): Promise<string[]> {
-  if (!fs.existsSync(folder)) return [];
-  const seen = await look(folder);
-  sweep(folder, seen);
-  return seen.filter((one) => one.state !== null).map((one) => one.info);
-}
-
 async function enter(folder: string, info: string): Promise<Entry> {
   let state: State = 'entering';
   const door = openDoor(folder);

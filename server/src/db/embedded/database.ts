@@ -17,12 +17,20 @@ export function connectionTo(socketDir: string, database: string): Connection {
   return { host: socketDir, port, user: 'farebox', database };
 }
 
-/** Makes the database `farebox` where it is missing. */
-export async function ensureDatabase(socketDir: string): Promise<void> {
-  await withClient(connectionTo(socketDir, 'postgres'), async (client) => {
+/**
+ * Makes the database `farebox` if it is missing. The connection stays open: it emits `end` when the
+ * server is gone.
+ */
+export async function hold(socketDir: string): Promise<pg.Client> {
+  const client = await connect(socketDir);
+  try {
     const found = await client.query(`select from pg_database where datname = 'farebox'`);
     if (found.rowCount === 0) await client.query('create database farebox');
-  });
+  } catch (error) {
+    await client.end().catch(() => {});
+    throw error;
+  }
+  return client;
 }
 
 /**
@@ -31,7 +39,9 @@ export async function ensureDatabase(socketDir: string): Promise<void> {
  */
 export async function hasOtherClients(socketDir: string): Promise<boolean> {
   const deadline = performance.now() + GONE_MS;
-  return withClient(connectionTo(socketDir, 'postgres'), async (client) => {
+  let client: pg.Client | undefined;
+  try {
+    client = await connect(socketDir);
     for (;;) {
       const { rows } = await client.query<{ found: boolean }>(
         `select exists (select from pg_stat_activity
@@ -41,20 +51,18 @@ export async function hasOtherClients(socketDir: string): Promise<boolean> {
       if (performance.now() > deadline) return true;
       await delay(10);
     }
-  }).catch(() => true);
+  } catch {
+    return true;
+  } finally {
+    await client?.end().catch(() => {});
+  }
 }
 
-async function withClient<T>(
-  connection: Connection,
-  run: (client: pg.Client) => Promise<T>,
-): Promise<T> {
+async function connect(socketDir: string): Promise<pg.Client> {
+  const connection = connectionTo(socketDir, 'postgres');
   const client = new pg.Client({ ...connection, ssl: false, connectionTimeoutMillis: 10_000 });
-  // A connection that breaks is told by the query; the event alone would end the process.
+  // Queries report a broken connection; without a listener the event would end the process.
   client.on('error', () => {});
-  try {
-    await client.connect();
-    return await run(client);
-  } finally {
-    await client.end().catch(() => {});
-  }
+  await client.connect();
+  return client;
 }

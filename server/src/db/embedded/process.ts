@@ -14,8 +14,8 @@ import { plainEnvironment } from './user.ts';
 export interface Server {
   pid: number;
   socketDir: string;
-  /** Null where another process started it. */
-  child: ChildProcess | null;
+  /** False: another process had started it. */
+  started: boolean;
 }
 
 const READY_TIMEOUT_MS = 600_000;
@@ -59,7 +59,7 @@ export async function bringUp(
   }
 }
 
-export function hasEnded(child: ChildProcess): boolean {
+function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
@@ -142,7 +142,8 @@ async function untilReady(
     if (child ? hasEnded(child) : !isServer(pid, place.cluster)) return null;
     const file = readPidFile(place.cluster);
     if (file?.pid === pid) {
-      if (file.status === 'ready') return { pid, socketDir: file.socketDir, child };
+      if (file.status === 'ready')
+        return { pid, socketDir: file.socketDir, started: child !== null };
       // Not sooner: who gives up because it is to stop the server must find it by this file.
       signal?.throwIfAborted();
     }

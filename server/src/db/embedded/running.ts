@@ -21,17 +21,6 @@ export function isServer(pid: number, cluster: string): boolean {
   return commandOf(pid).includes(`\0-D\0${cluster}\0`);
 }
 
-/** As `isServer`, for one that surely was; cheap also where a look at it would start a `ps`. */
-export function isAlive(pid: number, cluster: string): boolean {
-  if (process.platform === 'linux') return isServer(pid, cluster);
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 export function readPidFile(cluster: string): PidFile | null {
   try {
     const lines = fs.readFileSync(path.join(cluster, 'postmaster.pid'), 'utf8').split('\n');

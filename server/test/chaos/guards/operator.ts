@@ -79,17 +79,14 @@ export const operator: Guard[] = [
   {
     guards: 'a verb beside a service leaves it its PostgreSQL',
     file: 'src/db/embedded.ts',
-    edits: [
-      [`      if ((await present(lockFolder(dataDir, 'users'))).length > 0) return false;\n`, ''],
-      ['(await hasOtherClients(this.connection.host))', 'place.cluster === ""'],
-    ],
+    edits: [['(await hasOtherClients(this.connection.host))', 'place.cluster === ""']],
     test: 'test/db/embedded.test.ts',
     name: 'leaves the server to another process, to a client, and else stops it',
   },
   {
     guards: 'PostgreSQL that was killed comes back by itself',
     file: 'src/db/embedded.ts',
-    edits: [['    this.#reviving = this.#revive();\n', '']],
+    edits: [['      this.#reviving = this.#revive();\n', '']],
     test: 'test/commands/trial.test.ts',
     name: 'its PostgreSQL comes back by itself',
   },
