@@ -14,7 +14,7 @@ const root = path.resolve(import.meta.dirname, '../../..');
 const rooms = /\/src\/(core|http|lib|operations|upstreams|worker)\//;
 /** Read by programs, by those who run the service from a shell, or in documents. */
 const elsewhere =
-  /http\/(docs|fal|callbacks|openapi|guide)|core\/(fal|catalog|imported|snapshot|chat-schema)|operations\/(export|import)\.|lib\/metrics|upstreams\/.*(offers|misfits|callback|look)\.|sandbox\/(talk|analyse)|letters\.ts|\.test\.ts$/;
+  /http\/(docs|fal|callbacks|openapi|guide)|core\/(fal|catalog|imported|snapshot|chat-schema)|operations\/(export|import)\.|lib\/metrics|upstreams\/.*(offers|misfits|callback|look)\.|sandbox\/(drawing|media\/analyse|replies\/answer)|letters\.ts|\.test\.ts$/;
 const notShown = new Set([
   // To programs.
   'Poll the status_url.',

@@ -179,8 +179,8 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['{} takes at most {}.', '{1}: не больше {2}.'],
   ['The sandbox could not make this.', 'Песочница не смогла это сделать.'],
   [
-    'The sandbox does not know this job, or not any more.',
-    'Песочница не знает этого задания или уже забыла его.',
+    'The sandbox does not know this job; it forgets jobs after two hours.',
+    'Песочница не знает этого задания: она забывает задания через два часа.',
   ],
   ['The connection to the sandbox broke.', 'Связь с песочницей прервалась.'],
   ['The job was cancelled.', 'Задание отменено.'],
@@ -189,10 +189,6 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   [
     '{} must be a file_id of an uploaded file or a public address.',
     '{1}: нужен file_id загруженного файла или публичный адрес.',
-  ],
-  [
-    '{} must be a file_id of an uploaded file or a public https address.',
-    '{1}: нужен file_id загруженного файла или публичный адрес https.',
   ],
   [
     '{} must be a public https address for this model.',
@@ -215,10 +211,6 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     '{1}: не удалось скачать. Проверьте адрес или загрузите файл и укажите его file_id.',
   ],
   [
-    '{}: the sandbox cannot fetch addresses here. Upload the file and give its file_id.',
-    '{1}: песочница не открывает здесь адреса. Загрузите файл и укажите его file_id.',
-  ],
-  [
     '{} is larger than the {} bytes that this model takes.',
     '{1}: файл больше {2} байт, которые принимает эта модель.',
   ],
@@ -231,10 +223,10 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ],
   ['{} is empty.', '{1}: файл пуст.'],
   ['{} is empty or damaged.', '{1}: файл пуст или повреждён.'],
-  ['{} is a damaged picture.', '{1}: повреждённое изображение.'],
+  ['{} is a damaged image.', '{1}: повреждённое изображение.'],
   ['{} is a damaged file.', '{1}: повреждённый файл.'],
   [
-    '{} is no picture, film or sound that can be read.',
+    '{} is not an image, a video or audio that can be read.',
     '{1}: это не изображение, видео или звук, которые можно прочесть.',
   ],
   [
@@ -246,7 +238,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['{} names more than {} files.', '{1}: больше {2} файлов.'],
   ['image_url is missing: there is nothing to edit.', 'Нет image_url: редактировать нечего.'],
   [
-    'The upscaled picture would have {} x {} pixels; at most {} a side and {} in all can be made.',
+    'The upscaled image would have {} x {} pixels; at most {} a side and {} in all can be made.',
     'После увеличения было бы {1} x {2} пикселей; можно не больше {3} по стороне и {4} всего.',
   ],
   [
@@ -256,14 +248,14 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
   ['At most {} pixels can be made; asked: {}.', 'Можно не больше {1} пикселей; запрошено: {2}.'],
   ['At most {} files can be given; there are {}.', 'Можно не больше {1} файлов; их {2}.'],
   ['{} must be {=}, but the file is {=}.', '{1}: нужно {2}, а этот файл: {3}.'],
-  ['Only films of up to {} seconds can be extended.', 'Продлить можно видео не длиннее {1} с.'],
+  ['Only videos of up to {} seconds can be extended.', 'Продлить можно видео не длиннее {1} с.'],
   ['{} needs {} input, such as {}_url.', '{1}: нужен файл на входе, например в {3}_url.'],
   [
-    'The film is coded in a way that cannot be put into an MP4.',
+    'The codec of the video cannot be put into an MP4.',
     'Видео закодировано так, что его нельзя поместить в MP4.',
   ],
-  ['The film has no key frame.', 'В видео нет ключевого кадра.'],
-  ['The film has too many frames.', 'В видео слишком много кадров.'],
+  ['The video has no key frame.', 'В видео нет ключевого кадра.'],
+  ['The video has too many frames.', 'В видео слишком много кадров.'],
   [
     'The messages have more than {} tokens, the most that the model takes.',
     'В сообщениях больше {1} токенов, чем принимает модель.',
@@ -909,7 +901,7 @@ export const sentences: readonly (readonly [english: string, russian: string])[]
     'must be a date, or a time with Z or an offset (write + as %2B), such as {}',
     'нужна дата или время с Z или смещением (+ пишется %2B), например {1}',
   ],
-  ["must be below the film's length of {} s", 'нужно меньше длины видео, {1} с'],
+  ["must be below the video's length of {} s", 'нужно меньше длины видео, {1} с'],
   ['must be {=}; or {=}; or {=}', 'нужно {1}, или {2}, или {3}'],
   ['must be {=}; or {=}', 'нужно {1} или {2}'],
   ['must be {=}', 'нужно {1}'],

@@ -32,11 +32,11 @@ export function sizeOf(input: Record<string, unknown>, rules: SizeRules): Size {
   const unit = rules.even ? 2 : 1;
   const width = Math.round(asked.width / unit) * unit;
   const height = Math.round(asked.height / unit) * unit;
-  const name = `asked: ${width} x ${height}.`;
+  const name = `${width} x ${height}`;
   if (Math.min(width, height) < sideMin || Math.max(width, height) > sideMax)
-    throw new Refusal(`Each side must have ${sideMin} to ${sideMax} pixels; ${name}`);
+    throw new Refusal(`Each side must have ${sideMin} to ${sideMax} pixels; asked: ${name}.`);
   if (width * height > rules.pixels)
-    throw new Refusal(`At most ${rules.pixels} pixels can be made; ${name}`);
+    throw new Refusal(`At most ${rules.pixels} pixels can be made; asked: ${name}.`);
   return { width, height };
 }
 
