@@ -98,7 +98,7 @@ describe('cutting a video whose frames are out of order', () => {
   });
 });
 
-test('audio that is cut stays within its picture', async () => {
+test('audio that is cut stays within its video', async () => {
   const audio = await withTracks(path, (_, audio) => cutAudio(audio, 2, 1.5));
   const first = audio!.packets[0]!;
   const last = audio!.packets.at(-1)!;

@@ -1,8 +1,9 @@
 import { isObject } from '../../../lib/json.ts';
+import type { Json } from '../../../lib/json.ts';
 
 /**
  * A value that fits a caller's JSON Schema, the same one every time. `pattern`, `not` and
- * conditions are not read. The schema is a stranger's: depth, size and lengths are bounded, and a
+ * conditions are ignored. The schema is untrusted: depth, size and lengths are bounded, and a
  * schema beyond them gets a value that may not fit.
  */
 export function sampleOf(schema: unknown): unknown {
@@ -12,16 +13,14 @@ export function sampleOf(schema: unknown): unknown {
 const valuesMax = 5_000;
 const depthMax = 24;
 /**
- * From here on optional fields are left out, lists are as short as can be and choices end as soon
- * as can be, or a schema that names itself would never end.
+ * From here on optional fields are left out, lists are as short as possible and the choice with the
+ * fewest levels is taken, or a schema that refers to itself would never end.
  */
 const optionalDepthMax = 4;
-const looksMax = 200;
+const visitsMax = 200;
 const refsMax = 16;
 const itemsMax = 20;
 const lengthMax = 2_000;
-
-type Json = Record<string, unknown>;
 
 interface Place {
   root: unknown;
@@ -93,7 +92,7 @@ function objectOf(schema: Json, place: Place, depth: number): Json {
   return Object.fromEntries(entries);
 }
 
-/** A large schema that is met again and again uses its budget up sooner. */
+/** A large schema that is used many times spends the budget sooner. */
 function spend(place: Place, fields: number): void {
   place.left -= Math.floor(fields / 20);
 }
@@ -144,8 +143,8 @@ function textOf({ format, minLength, maxLength }: Json, { name, nth }: Place): s
 }
 
 /**
- * One of `anyOf` or `oneOf`. Null only deep inside, or where nothing else is offered; deep inside
- * the one that ends soonest.
+ * One of `anyOf` or `oneOf`: the first that is not null, or deep inside the one with the fewest
+ * levels.
  */
 function choiceOf(schema: Json, place: Place, depth: number): unknown {
   const { root } = place;
@@ -155,20 +154,20 @@ function choiceOf(schema: Json, place: Place, depth: number): unknown {
   if (choices === undefined) return undefined;
   const isNull = (choice: unknown) => (resolved(choice, root) as Json | null)?.type === 'null';
   if (depth < optionalDepthMax) return choices.find((choice) => !isNull(choice)) ?? choices[0];
-  const look = { left: looksMax };
-  const heights = choices.map((choice) => heightOf(choice, root, look, 0));
-  // A schema that takes long to look through uses its budget up sooner.
-  place.left -= Math.floor((looksMax - look.left) / 10);
+  const visits = { left: visitsMax };
+  const heights = choices.map((choice) => heightOf(choice, root, visits, 0));
+  // A schema that takes long to search spends the budget sooner.
+  place.left -= Math.floor((visitsMax - visits.left) / 10);
   return choices[heights.indexOf(Math.min(...heights))];
 }
 
-/** Values inside each other that a schema asks for at least; Infinity: no end of it is seen. */
-function heightOf(given: unknown, root: unknown, look: { left: number }, depth: number): number {
+/** How many levels a schema needs at least; Infinity if no end is found. */
+function heightOf(given: unknown, root: unknown, visits: { left: number }, depth: number): number {
   const schema = resolved(given, root);
-  if (!isObject(schema) || depth > depthMax || look.left-- <= 0) return Infinity;
+  if (!isObject(schema) || depth > depthMax || visits.left-- <= 0) return Infinity;
   if ('const' in schema || 'enum' in schema || 'examples' in schema || 'default' in schema)
     return 0;
-  const inner = (part: unknown) => heightOf(part, root, look, depth + 1);
+  const inner = (part: unknown) => heightOf(part, root, visits, depth + 1);
   const highest = (parts: unknown[]) => {
     let most = 0;
     for (const part of parts) if (most < Infinity) most = Math.max(most, inner(part));

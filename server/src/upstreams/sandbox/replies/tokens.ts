@@ -5,7 +5,7 @@
  * token.
  */
 
-const BYTES = 4;
+const bytesMax = 4;
 
 /** The tokens of a text, in order; joined they are the text. */
 export function tokenise(text: string): string[] {
@@ -15,7 +15,7 @@ export function tokenise(text: string): string[] {
     let bytes = 0;
     for (const char of word!) {
       const size = byteLength(char);
-      if (bytes > 0 && bytes + size > BYTES) {
+      if (bytes > 0 && bytes + size > bytesMax) {
         tokens.push(piece);
         piece = '';
         bytes = 0;
@@ -30,7 +30,7 @@ export function tokenise(text: string): string[] {
   return tokens;
 }
 
-/** How many tokens a text has, without building them; counting stops once there are `enough`. */
+/** How many tokens a text has, without making them; counting stops once there are `enough`. */
 export function countTokens(text: string, enough: number = Infinity): number {
   let count = 0;
   let bytes = 0;
@@ -42,7 +42,7 @@ export function countTokens(text: string, enough: number = Infinity): number {
       continue;
     }
     const size = codeLength(code);
-    if (bytes === 0 || bytes + size > BYTES) {
+    if (bytes === 0 || bytes + size > bytesMax) {
       count++;
       bytes = 0;
     }
@@ -51,7 +51,7 @@ export function countTokens(text: string, enough: number = Infinity): number {
   return count;
 }
 
-/** As `\s`, which is slow to ask about each of ten million characters. */
+/** Like `\s`, which is too slow for ten million characters. */
 function isSpace(code: number): boolean {
   if (code < 0x80) return code === 0x20 || (code >= 0x09 && code <= 0x0d);
   return /\s/u.test(String.fromCodePoint(code));

@@ -1,10 +1,9 @@
 import { isObject } from '../../../lib/json.ts';
+import type { Json } from '../../../lib/json.ts';
 import type { Faults } from '../faults.ts';
 import { sampleOf } from './sample-json.ts';
 
 /** Which tools of a chat call the sandbox calls, and with what. */
-
-type Json = Record<string, unknown>;
 
 export interface ToolCall {
   type: 'function' | 'custom';
@@ -17,8 +16,8 @@ export interface ToolCall {
 const callsMax = 16;
 
 /**
- * The calls of this turn; none where the answer is a text. A tool that was called since the last
- * user message is not called again, except where `tool_choice` demands a call.
+ * The calls of this reply; none if it is a text. A tool that was called since the last user message
+ * is called again only if `tool_choice` demands a call.
  */
 export function toolCalls(body: Json, { tools: words, noTool, words: length }: Faults): ToolCall[] {
   const { required, offered } = choiceOf(body);
@@ -37,7 +36,7 @@ export function toolCalls(body: Json, { tools: words, noTool, words: length }: F
   });
 }
 
-/** A word of the message names a tool that the call does not offer. Null: all is well. */
+/** What is wrong if a word of the message names a tool that the call does not offer; else null. */
 export function unknownTool(body: Json, { tools: words }: Faults): string | null {
   const known = listOf(body.tools).map(nameOf);
   const unknown = words.find((name) => !known.includes(name));
@@ -46,7 +45,7 @@ export function unknownTool(body: Json, { tools: words }: Faults): string | null
   return `sandbox:tool=${unknown} names a tool that this call does not offer. ${offered}`;
 }
 
-/** What the tools answered since the last user message, by the name of the tool. */
+/** What the tools answered since the last user message, with the names of the tools. */
 export function toolResults(messages: unknown): { name: string; content: unknown }[] {
   const turn = sinceUser(messages);
   const names = new Map(callsIn(turn).map((call) => [call.id, nameOf(call)]));
@@ -93,13 +92,13 @@ function sinceUser(messages: unknown): Json[] {
   return all.slice(all.findLastIndex(({ role }) => role === 'user') + 1);
 }
 
-/** Of a tool, a choice or a call: all have it in the same place. */
+/** The name of a tool, a choice or a call: all have it in the same field. */
 function nameOf({ function: fn, custom }: Json): string {
   const own = isObject(fn) ? fn : isObject(custom) ? custom : {};
   return typeof own.name === 'string' ? own.name : '';
 }
 
-/** The objects of a list; none where it is no list. */
+/** The objects of a list; empty for anything else. */
 export function listOf(list: unknown): Json[] {
   return Array.isArray(list) ? list.filter(isObject) : [];
 }
