@@ -29,16 +29,14 @@ import type { StepDeps } from './step.ts';
 
 /** More media than any request can ask for: an upstream that returns more is broken. */
 const mediaMax = 200;
-/** Of all that an upstream says beside its media, as JSON. */
+/** The rest of an upstream's answer, beside its media, as JSON. */
 const fieldsMaxBytes = 1024 * 1024;
-/** More units than any request can ask for: such a count is none. */
+/** More units than any request can ask for. A larger count is ignored. */
 const quantityMax = 1_000_000_000;
 const sniffBytes = 4_100;
 const idleTimeoutMs = 30_000;
 
-/**
- * The upstream's output cannot be kept, whatever is tried: the request fails, nothing is charged.
- */
+/** The upstream's output can never be kept: the request fails and nothing is charged. */
 class Unusable extends Error {
   readonly code: FailureCode;
   constructor(code: FailureCode, message: string) {
@@ -48,8 +46,8 @@ class Unusable extends Error {
 }
 
 /**
- * Copies, measures and prices what the upstream made. While the storage is away it waits in the
- * spool. Throws where trying again may help: the bytes could not be fetched or stored just now.
+ * Copies, measures and prices what the upstream made. While the storage is away the result waits in
+ * the spool. Throws if another try may help: the bytes could not be fetched or stored just now.
  */
 export async function finish(
   row: Claimed,
@@ -60,7 +58,7 @@ export async function finish(
   try {
     if (result.media.length > mediaMax)
       throw new Unusable('output_unusable', 'The model returned too many files.');
-    // Before anything is fetched for it.
+    // Checked before anything is downloaded.
     const safe = { ...result, fields: fieldsOf(result) };
     const kept = isFleeting(row, safe) ? await spooled(row, safe, deps, signal) : safe;
     return await storeAll(row, kept ?? safe, deps, signal);
@@ -72,7 +70,7 @@ export async function finish(
   }
 }
 
-/** Its bytes came in the answer to the start: nothing would give them a second time. */
+/** The bytes came in the answer to the start, so they cannot be fetched a second time. */
 function isFleeting(row: Claimed, { media }: Finished): boolean {
   return row.handle === null && media.some(({ source }) => 'bytes' in source);
 }
@@ -92,7 +90,7 @@ async function storeAll(
     return complete(row, result, outputs, deps);
   } catch (error) {
     const isFault = isStorageFault(error);
-    // What cannot be removed now goes with the request's other outputs.
+    // What cannot be removed now is removed with the request's other outputs.
     if (!isFault) await discard(row, outputs.length + 1, deps);
     if (asUnusable(error) || !(isFault || isSpooled(result))) throw error;
     const kept = await spooled(row, result, deps, signal);
@@ -101,7 +99,7 @@ async function storeAll(
   }
 }
 
-/** As it lies in the spool; null where it could not be kept there. */
+/** The result as it lies in the spool; null if it could not be kept there. */
 async function spooled(
   row: Claimed,
   result: Finished,
@@ -118,14 +116,14 @@ async function spooled(
   }
 }
 
-/** Where a request's outputs are. */
+/** Storage prefix of a request's outputs. */
 export function outputPrefix(requestId: string): string {
   return `outputs/${requestId}`;
 }
 
 /**
- * Removes what one attempt has stored, as well as it can: nothing will name it. Another attempt's
- * is left alone, it may be what counts.
+ * Removes what one attempt has stored, as well as it can, because nothing will name it. Other
+ * attempts' files stay: they may be the ones that count.
  */
 export async function discard(
   claim: { id: string; attempt: number },
@@ -136,14 +134,15 @@ export async function discard(
   await Promise.allSettled(keys.map((key) => storage.remove(key)));
 }
 
-/** A late worker must never overwrite what the next one keeps: the attempt is part of the name. */
+/** The attempt is part of the name, so a late worker never overwrites what the next one keeps. */
 function outputKey({ id, attempt }: { id: string; attempt: number }, index: number): string {
   return `${outputPrefix(id)}/${attempt}-${index}`;
 }
 
 /**
- * What is told beside the media, as callers see it: no address of the upstream's stands in it.
- * Checked for all that could keep it from being written, since an end shares its transaction.
+ * The answer's fields beside the media, as callers see them, without the upstream's addresses.
+ * Everything that could prevent writing them is checked here, because an ending shares its
+ * transaction with others.
  */
 function fieldsOf({ fields }: Finished): Record<string, unknown> {
   if (!isWithinDepth(fields, fieldsDepthMax)) {
@@ -155,7 +154,7 @@ function fieldsOf({ fields }: Finished): Record<string, unknown> {
   return kept;
 }
 
-/** Undefined for a text that is an address; in lists and objects those are left out. */
+/** Undefined for a text that is an address; in lists and objects addresses are left out. */
 function withoutAddresses(value: unknown): unknown {
   if (typeof value === 'string') return /^\s*https?:\/\/\S*\s*$/i.test(value) ? undefined : value;
   if (typeof value !== 'object' || value === null) return value;
@@ -164,7 +163,7 @@ function withoutAddresses(value: unknown): unknown {
   return Object.fromEntries(kept.filter(([, each]) => each !== undefined));
 }
 
-/** Throws where it is not what the row sells: then nothing may be charged. */
+/** Throws if the result is not what the row sells: then nothing may be charged. */
 function complete(row: Claimed, result: Finished, outputs: Output[], deps: StepDeps): Ending {
   const model = deps.catalog().models.get(row.model_id);
   const sold = { kind: row.kind, task: model?.task };
@@ -192,19 +191,19 @@ function complete(row: Claimed, result: Finished, outputs: Output[], deps: StepD
   };
 }
 
-/** A count that is none, as an upstream gone wrong may give, is like one not given. */
+/** A count that is not a usable number is treated as missing. */
 function countOf({ quantity = NaN }: Finished): number | null {
   return Number.isFinite(quantity) && quantity >= 0 && quantity <= quantityMax ? quantity : null;
 }
 
-/** What a job cost whose outputs are not looked at: what was asked for counts as delivered. */
+/** Cost of a job whose outputs are not examined: what was asked for counts as delivered. */
 export function costOfRun(row: Claimed, result: Result, deps: StepDeps): bigint | null {
   const billed = chargedQuantity(quoteFromJson(row.quote), countOf(result));
   const model = deps.catalog().models.get(row.model_id);
   return costOf(result) ?? statedCost(row, model, billed);
 }
 
-/** By the catalog's row; null where it tells none. */
+/** Cost stated by the catalog's row; null if it states none. */
 function statedCost(row: Claimed, model: Model | undefined, billed: number): bigint | null {
   const { started_upstream, upstream_model } = row;
   const route = routeTo(model?.upstreams ?? [], started_upstream ?? '', upstream_model);
@@ -231,7 +230,7 @@ async function keep(
   const { head, stream } = await headAnd(await bytesOf(row, media, deps, signal), sniffBytes);
   const content_type = await sniff(head);
   if (content_type === null || !/^(image|video|audio)\//.test(content_type)) {
-    // The source is released, or its connection would stay.
+    // Release the source, or its connection would stay open.
     await stream[Symbol.asyncIterator]().return?.();
     throw new Unusable(
       'output_unusable',
@@ -312,7 +311,7 @@ function tooLarge(): Unusable {
   return new Unusable('output_too_large', failures.output_too_large);
 }
 
-/** The fields every end of a worker's request has. */
+/** Fields that every ending by a worker has. */
 export function endOf(row: Claimed) {
   const { id, attempt, account_id, key_id, model_id } = row;
   const upstream = row.started_upstream ?? row.upstream;

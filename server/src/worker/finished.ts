@@ -2,16 +2,18 @@ import { isWithinDepth } from '../lib/json.ts';
 import type { Handle, OutputMedia, Result } from '../upstreams/upstream.ts';
 
 /**
- * A start that was answered with the result: as far as it is addresses only, it is kept as the
- * job's handle, so that outputs which cannot be fetched just now are fetched later.
+ * A start that was answered with the result. The result's addresses are kept as the job's handle,
+ * so that outputs which cannot be fetched now are fetched later.
  */
 
-/** Adapters call the parts of their handles by plain names: none can be taken for this one. */
+/**
+ * Adapters name the parts of their handles with plain identifiers, so none collides with this mark.
+ */
 const mark = 'farebox:finished';
-/** A handle is read at every look, so what is larger is finished at once. */
+/** A handle is read at every poll, so a larger result is finished at once. */
 const handleMaxBytes = 256 * 1024;
 
-/** Of what an upstream says beside its media: deeper things are not kept. */
+/** Fields beside the media that are nested deeper are not kept. */
 export const fieldsDepthMax = 64;
 
 interface Kept {
@@ -23,7 +25,10 @@ interface Kept {
   spooled?: true;
 }
 
-/** Null where nothing is to be fetched, where the bytes are at hand, and for what is no handle. */
+/**
+ * Returns null if there is nothing to download, if the bytes came inline, or if the fields are
+ * nested too deeply to store.
+ */
 export function finishedHandle({ media, fields, quantity, ...told }: Result): Handle | null {
   if (!isWithinDepth(fields, fieldsDepthMax)) return null;
   if (media.length === 0 || media.some(({ source }) => 'bytes' in source)) return null;
@@ -33,7 +38,7 @@ export function finishedHandle({ media, fields, quantity, ...told }: Result): Ha
   return Buffer.byteLength(JSON.stringify(handle)) > handleMaxBytes ? null : handle;
 }
 
-/** Of a result in the spool: what it cost, should its machine never come back. */
+/** Handle of a result in the spool: what it cost, in case its machine never comes back. */
 export function spooledHandle({ quantity, cost_usd_micro: cost }: Omit<Result, 'media'>): Handle {
   const told = {
     ...(quantity !== undefined && { quantity }),

@@ -1,6 +1,8 @@
 import type { Claim } from '../db/queue.ts';
 
-/** What a worker has under way: each claim is renewed until its step is over, or told to stop. */
+/**
+ * The claims that a worker is handling. Each is renewed until its step is over or was told to stop.
+ */
 export class Leases {
   readonly #held = new Set<Held>();
   readonly #renew: (claims: Claim[]) => Promise<{ id: string }[]>;
@@ -10,7 +12,7 @@ export class Leases {
   #renewing = false;
   #stopped: unknown;
 
-  /** `renew` returns those that still hold. */
+  /** `renew` returns the claims that this worker still holds. */
   constructor(
     leaseSeconds: number,
     renew: (claims: Claim[]) => Promise<{ id: string }[]>,
@@ -38,7 +40,7 @@ export class Leases {
     return { signal: held.signal, release };
   }
 
-  /** Ends every step, those to come too. */
+  /** Aborts every step, also those that begin later. */
   stopAll(): void {
     this.#stopped = new DOMException('The worker stops.', 'AbortError');
     for (const held of this.#held) held.end(this.#stopped);
@@ -48,13 +50,14 @@ export class Leases {
     clearInterval(this.#timer);
   }
 
-  /** Before the lease is over a step has to be, since another worker may begin then. */
+  /** A step must end before its lease does, because another worker may begin then. */
   #safeMs(): number {
     return this.#leaseMs * 0.9;
   }
 
   async #renewAll(): Promise<void> {
-    // Young ones have time; most steps are over before. What was told to stop is not kept.
+    // Renew only leases older than a quarter of their term: most steps finish earlier. Aborted
+    // steps are not renewed.
     const due = [...this.#held].filter(
       (held) => !held.signal.aborted && held.ageMs() >= this.#leaseMs / 4,
     );
@@ -68,7 +71,7 @@ export class Leases {
         else held.end(new DOMException('The lease was lost.', 'AbortError'));
       }
     } catch (error) {
-      // Those whose lease runs out meanwhile end by their own clock.
+      // A lease that runs out meanwhile ends by its own timer.
       this.#onError(error);
     } finally {
       this.#renewing = false;
@@ -94,7 +97,7 @@ class Held {
     return this.#own.signal;
   }
 
-  /** Since its lease was last sure. */
+  /** Time since the lease was last confirmed. */
   ageMs(): number {
     return performance.now() - this.#since;
   }

@@ -7,12 +7,12 @@ import { fail } from './finish.ts';
 import { callbackOf, isLeft, restMaxSeconds, restsOf, type Chosen } from './routes.ts';
 import { tried, type StepDeps } from './step.ts';
 
-/** After a start whose answer was lost: when to look again. */
+/** Seconds until the next try to find a start whose answer was lost. */
 export const recoverSeconds = 5;
 
 /**
- * The answer of a start was lost: the next route is tried where the catalog allows it. Else the job
- * is looked for where there is a way to find it, and given up at once where there is none.
+ * Handles a start whose answer was lost. The next route is tried if the catalog allows it.
+ * Otherwise the job is searched for if the upstream offers a way, and given up at once if not.
  */
 export async function lost(
   row: Claimed,
@@ -28,11 +28,11 @@ export async function lost(
     if (next !== null) return { ...tried(row, answer, next.seconds), ...next.move };
   }
   const canFind = canBeFound({ ...row, started_in: row.attempt }, upstream, model.task, deps);
-  // The next step ends it, with what is known of the attempt written down.
+  // The next step ends the request, after the attempt was written down.
   return tried(row, answer, canFind ? recoverSeconds : 0);
 }
 
-/** Where the job is tried next; null: every other route was tried, or is not there. */
+/** The next route for the job; null if every other route was tried or is not set up. */
 export async function routeAfterLost(row: Claimed, { model, route }: Chosen, deps: StepDeps) {
   const restOf = await restsOf(model, deps);
   const at = model.upstreams.indexOf(route);
@@ -40,7 +40,7 @@ export async function routeAfterLost(row: Claimed, { model, route }: Chosen, dep
   const rests = others
     .filter((each) => !isLeft(row, each) && restOf(each) < Infinity)
     .map((each) => ({ ...each, seconds: Math.min(restOf(each), restMaxSeconds) }));
-  // In order of preference, those that are paused last.
+  // In order of preference, paused routes last.
   const [next] = rests.toSorted((one, other) => one.seconds - other.seconds);
   if (next === undefined) return null;
   const { upstream, model: name, seconds } = next;
@@ -48,7 +48,7 @@ export async function routeAfterLost(row: Claimed, { model, route }: Chosen, dep
   return { seconds, move: { next: { upstream, model: name }, frees_place, left: true } };
 }
 
-/** Whether the job of a lost start may still be learnt of: by a repeat, a search or a callback. */
+/** Whether a repeat, a search or a callback may still find the job of a lost start. */
 export function canBeFound(
   row: Claimed,
   upstream: Upstream,
@@ -61,7 +61,7 @@ export function canBeFound(
   return callbackOf(row, row.started_in!, upstream.name, deps) !== null;
 }
 
-/** Nothing more can be learnt: the caller is released at once, the doubt is the operator's. */
+/** Nothing more can be learnt: the caller is released at once, and the doubt is the operator's. */
 export function endUnknown(row: Claimed): Transition {
   const message = failures.outcome_unknown;
   return fail(row, 'outcome_unknown', message, { cause: row.said ?? message });

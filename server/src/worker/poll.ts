@@ -9,16 +9,16 @@ import { startedAt, startedName } from './routes.ts';
 import { boundedSeconds, wait, type StepDeps } from './step.ts';
 
 const pollMaxSeconds = 60;
-/** An upstream that does not know a job so often in a row will not find it again. */
+/** Times in a row that an upstream may not know a job before it is given up. */
 const missingMax = 3;
-/** Its result lies in the spool of another machine, which finishes it as soon as it can. */
+/** The result lies in the spool of another machine, which finishes it as soon as it can. */
 const elsewhereSeconds = 60;
 const logsMax = 50;
 const logLineMax = 500;
-/** The caller's reservation waits for the last look. */
+/** The caller's reservation is held during the last poll. */
 const lastLookMs = 5_000;
 
-/** Asks the upstream how a running job goes. */
+/** Asks the upstream about a running job. */
 export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): Promise<Transition> {
   const upstream = startedAt(row, deps);
   const { handle } = row;
@@ -30,7 +30,7 @@ export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): P
   if (!upstream || !handle)
     return wait(row, pollSeconds, { message: 'its upstream is not configured' });
   const held = deps.circuit.looksWaitSeconds(upstream);
-  // Not all at once when its pause is over.
+  // Spread the polls, so that they do not all come when the pause is over.
   if (held > 0) return wait(row, held + Math.random() * pollSeconds);
   const state = await bounded(signal, stepTimeoutSeconds * 1000, (own) =>
     upstream.poll(handle, own),
@@ -46,7 +46,7 @@ export async function poll(row: Claimed, deps: StepDeps, signal: AbortSignal): P
   return wait(row, wake_seconds, { progress: progressIn(state) });
 }
 
-/** What it told of its progress, cut to what we keep. */
+/** The progress that the upstream reported, cut to the size that is kept. */
 function progressIn(state: Extract<JobState, { state: 'running' }>): Progress | null {
   const { progress = null, logs = [] } = state;
   if (progress === null && logs.length === 0) return null;
@@ -58,14 +58,14 @@ function progressIn(state: Extract<JobState, { state: 'running' }>): Progress | 
 
 const noCapacity = 'No model had room for the request in the time that it was given.';
 
-/** Its time is over. A job that may still run costs the operator, never the caller. */
+/** The request's time is over. A job that may still run costs the operator, never the caller. */
 export async function giveUp(
   row: Claimed,
   deps: StepDeps,
   signal: AbortSignal,
 ): Promise<Transition> {
   const upstream = startedAt(row, deps);
-  // Of a start that was left the cost is asked for by itself.
+  // The cost of a start that was left is resolved by itself.
   const handle = row.left ? null : row.handle;
   const seen = handle && (await lastLook(handle, upstream, deps, signal));
   const isOver = seen?.state === 'done' || seen?.state === 'failed';
@@ -79,7 +79,7 @@ export async function giveUp(
   return fail(row, code, message, { cost, cause: row.said ?? message });
 }
 
-/** What has become of the job by now; null where that cannot be seen at once. */
+/** The job's state by now; null if one call cannot tell. */
 async function lastLook(
   handle: Handle,
   upstream: Upstream | undefined,
@@ -92,13 +92,13 @@ async function lastLook(
   return bounded(signal, lastLookMs, (own) => upstream.poll(handle, own)).catch(() => null);
 }
 
-/** What a job that came too late took from the operator. Null: somebody has to find that out. */
+/** What a job that finished too late cost the operator. Null: the operator has to find that out. */
 function lateCost(row: Claimed, seen: JobState | null, deps: StepDeps): bigint | null {
   if (seen?.state === 'done') return costOfRun(row, seen.result, deps);
   return row.handle === null || seen?.state === 'failed' ? 0n : null;
 }
 
-/** A chat call whose process died before it could settle. */
+/** Ends a chat call whose process died before it could settle. */
 export async function abandon(row: Claimed): Promise<Transition> {
   return fail(
     row,

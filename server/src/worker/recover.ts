@@ -8,9 +8,9 @@ import { start } from './start.ts';
 import { wait, type StepDeps } from './step.ts';
 
 /**
- * A start was under way and its answer is not known: its process died, or the answer was lost. What
- * may be done depends on how the upstream lets a repeat be recognised; without any such way the
- * next route is tried, where the catalog allows it, or the request ends.
+ * A start was under way and its answer is unknown: its process died, or the answer was lost. What
+ * may be done depends on how the upstream recognises a repeat. Without any such way the next route
+ * is tried if the catalog allows it; otherwise the request ends.
  */
 export async function recover(
   row: Claimed,
@@ -32,8 +32,7 @@ export async function recover(
     const wake_seconds = deps.settings.pollSeconds;
     if (handle)
       return { id, attempt, to: 'accepted', started_in: started_in!, handle, wake_seconds };
-    // A job that was just made may not be found yet: one empty answer proves nothing, the second
-    // one counts.
+    // A job that was just made may not be listed yet, so only the second empty answer counts.
     return row.outcome === 'missing'
       ? start(row, deps, signal)
       : wait(row, recoverSeconds, { outcome: 'missing' });
@@ -41,11 +40,11 @@ export async function recover(
   return wait(row, later, { outcome: 'unknown' });
 }
 
-/** To the next route, where the process died during the call; else the end. */
+/** Goes to the next route if the process died during the call; otherwise ends the request. */
 async function giveOn(row: Claimed, upstream: Upstream, deps: StepDeps): Promise<Transition> {
   const model = deps.catalog().models.get(row.model_id);
   const route = model && routeTo(model.upstreams, upstream.name, row.upstream_model);
-  // An answer that was lost before our eyes was judged at once.
+  // An answer that this process saw get lost was handled at once.
   if (!model || !route || row.outcome !== null) return endUnknown(row);
   const usual = upstream.synchronous?.has(model.task) ? 'next' : 'wait';
   const next = goesOn(route, undefined, usual)

@@ -7,9 +7,9 @@ import { byKey } from '../upstreams/keys.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 import type { StepDeps } from './step.ts';
 
-/** The routes of a model, as a start finds them. */
+/** The routes of a model, from the point of view of a start. */
 
-/** A pause may be cut short, so it is looked at again. */
+/** A pause may be ended early, so it is checked again after this time. */
 export const restMaxSeconds = 120;
 
 export interface Chosen {
@@ -18,19 +18,19 @@ export interface Chosen {
 }
 
 /**
- * Where the newest start was made, called with the key that it was made with; undefined: that is
- * not set up here.
+ * The upstream of the newest start, with the key that it was made with; undefined if that is not
+ * set up here.
  */
 export function startedAt(row: Claimed, { upstreams }: StepDeps): Upstream | undefined {
   return byKey(upstreams.get(row.started_upstream ?? row.upstream), row.started_key);
 }
 
-/** What it is called in the log. */
+/** Its name in the log. */
 export function startedName({ started_upstream, upstream, started_key }: Claimed): string {
   return pausedName(started_upstream ?? upstream, started_key);
 }
 
-/** For how many seconds each route takes nothing; one that is not set up here never does. */
+/** For how many seconds each route takes nothing; Infinity for one that is not set up here. */
 export async function restsOf(
   model: Model,
   deps: StepDeps,
@@ -42,13 +42,15 @@ export async function restsOf(
       : Infinity;
 }
 
-/** It may have made the job already: it is not called again for this request. */
+/** This route may already have made the job, so it is not called again for this request. */
 export function isLeft({ left_routes }: Claimed, { upstream, model }: ModelUpstream): boolean {
   const routes = left_routes ?? [];
   return routes.some((route) => route.upstream === upstream && route.model === model);
 }
 
-/** Named after the attempt: what is told about another one is not told about this. */
+/**
+ * The callback URL contains the attempt number, so a callback for an earlier attempt is ignored.
+ */
 export function callbackOf(
   { id: request_id }: Claimed,
   attempt: number,

@@ -6,18 +6,18 @@ import type { Bytes } from '../lib/streams.ts';
 import type { OutputMedia, Result } from '../upstreams/upstream.ts';
 import { spooledHandle } from './finished.ts';
 
-/** Results that were fetched while the storage could not take them: they wait on our own disk. */
+/** Results that were fetched while the storage was away. They wait on the local disk. */
 
 /**
- * For so long nobody else touches a held request and it is not given up. Its process holds it again
- * well before, so one whose machine is gone ends after this.
+ * For this long nobody else touches a held request and it is not given up. Its process renews the
+ * hold well before; if its machine is gone, the hold ends.
  */
 export const heldSeconds = 15 * 60;
-/** After this a result is given up like any other job that ran out of time. */
+/** Older results are given up like any other job that ran out of time. */
 const keptMaxMs = 24 * 3600 * 1000;
 const againMs = 10_000;
 
-/** A medium whose bytes may lie in the spool. */
+/** An output whose bytes may lie in the spool. */
 export type Medium = Omit<OutputMedia, 'source'> & {
   source: OutputMedia['source'] | { spooled: () => Promise<Bytes> };
 };
@@ -27,7 +27,7 @@ export type Finished = Omit<Result, 'media'> & { media: Medium[] };
 interface Told {
   upstream: string;
   fields: Record<string, unknown>;
-  /** Of each medium, the field that it goes into. */
+  /** The output field of each file. */
   media: string[];
   quantity?: number;
   cost?: string;
@@ -42,7 +42,7 @@ export function isSpooled({ media }: Finished): boolean {
   return media.length > 0 && media.every(({ source }) => 'spooled' in source);
 }
 
-/** Keeps a result in the spool and returns it as it lies there. Throws where that fails. */
+/** Writes a result to the spool and returns it as it lies there. Throws if that fails. */
 export async function keepSpooled(
   row: Claimed,
   result: Finished,
@@ -64,7 +64,7 @@ export async function keepSpooled(
   return (await findSpooled(id, spool))!.result;
 }
 
-/** The result of a request that lies in the spool here; null: there is none, or it is too old. */
+/** The result of a request in this spool; null if there is none or it is too old. */
 export async function findSpooled(
   id: string,
   spool: Spool,
@@ -82,7 +82,7 @@ export async function findSpooled(
   return { result, upstream, attempt: found.attempt };
 }
 
-/** Its result lies in the spool: it waits for the storage, and its upstream has room for others. */
+/** The result lies in the spool and waits for the storage; its upstream's slot is free again. */
 export function held(row: Claimed, result: Finished): Transition {
   const { id, attempt } = row;
   const handle = row.handle ?? spooledHandle(result);
@@ -90,11 +90,11 @@ export function held(row: Claimed, result: Finished): Transition {
   return { id, attempt, to: 'accepted', started_in, handle, wake_seconds: heldSeconds, held: true };
 }
 
-/** When this process looks again at each request whose result it holds. */
+/** When this process next handles each request whose result it holds. */
 export class SpoolWatch {
   readonly #spool: Spool;
   readonly #next = new Map<string, number>();
-  /** Left by a process that has died, so that their leases mean nothing. */
+  /** Found at start: left by a process that has died, so their leases mean nothing. */
   readonly #found: Set<string>;
   #wasAway = false;
 
@@ -103,7 +103,7 @@ export class SpoolWatch {
     this.#found = new Set(spool.ids());
   }
 
-  /** The ids that are due, and those of them that are to be taken whoever has the lease. */
+  /** The due ids, and those among them that may be claimed whoever holds their lease. */
   due(isAway: boolean, limit: number): { ids: string[]; orphans: string[] } {
     if (this.#wasAway && !isAway) this.#next.clear();
     this.#wasAway = isAway;

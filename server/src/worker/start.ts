@@ -19,22 +19,22 @@ import { lost } from './lost.ts';
 import { callbackOf, isLeft, restMaxSeconds, restsOf, startedAt, type Chosen } from './routes.ts';
 import { boundedSeconds, tried, wait, type StepDeps } from './step.ts';
 
-/** Longest pause an upstream may ask for before the next try. */
+/** Longest pause before the next try that an upstream may ask for. */
 const retryMaxSeconds = 120;
 const retrySeconds = 2;
-/** A pause between two tries grows up to about this. */
+/** Pauses between tries grow up to about this. */
 const retryPauseMaxSeconds = 60;
 const placeKeptSeconds = 5;
-/** When one that waits for a place looks whether another route has one: its own it is given. */
+/** How often a request that waits for a slot checks other routes; its own route assigns it one. */
 const placeSeconds = 2;
-/** A timer may ring a little early. */
+/** A timer may fire a little early. */
 const timerSlackMs = 5;
-/** When a start looks again whether the storage is back, and whether its model is resumed. */
+/** How often a waiting start checks whether the storage is back, or its model is resumed. */
 const storageSeconds = 5;
 const resumeSeconds = 30;
 
 /**
- * Hands a request to its upstream: the intent is committed before the call, the answer right after
+ * Sends a request to its upstream. The intent is committed before the call, the answer right after
  * it.
  */
 export async function start(
@@ -43,7 +43,7 @@ export async function start(
   signal: AbortSignal,
 ): Promise<Transition | null> {
   if (deps.storage.isAway()) return later(row, storageSeconds);
-  // A start that may have made the job is repeated all the same, to find it.
+  // A start that may have made the job is repeated all the same, to find that job.
   if (row.stopped && !isRepeat(row)) return later(row, resumeSeconds);
   const model = deps.catalog().models.get(row.model_id);
   const meant = model && routeOf(row, model, deps);
@@ -62,7 +62,7 @@ export async function start(
       'A file or output that the input names is no longer kept. Upload it again.',
     );
   }
-  // Told to stop: nothing has been sent, so another worker may begin.
+  // If the step was told to stop, nothing has been sent yet and another worker may begin.
   signal.throwIfAborted();
   const begun = await deps.operations.advance({
     id,
@@ -76,7 +76,7 @@ export async function start(
     deadline_seconds: model.job_age_seconds,
     lease_seconds: deps.settings.leaseSeconds,
   });
-  // Cancelled in this moment, or claimed by another: nothing was sent, and nothing will be.
+  // Cancelled in this moment, or claimed by another worker: nothing was sent, and nothing will be.
   if (!begun) return null;
   const called = { model, route, key: upstream.key ?? null, began: performance.now() };
   const outcome = await call(upstream, job, route, deps);
@@ -84,14 +84,14 @@ export async function start(
   return answer(started, outcome, called, deps, signal);
 }
 
-/** It may not start now; one that waits in the queue waits on. */
+/** It may not start now; a queued request stays in the queue. */
 function later(row: Claimed, seconds: number): Transition {
   if (row.status === 'IN_QUEUE') return { id: row.id, attempt: row.attempt, to: 'requeue' };
   const frees_place = seconds > placeKeptSeconds;
   return wait(row, seconds * (0.5 + Math.random()), { frees_place });
 }
 
-/** The route it is meant for, or where that is gone the next one that is there. */
+/** The request's own route, or the next one that is set up. */
 function routeOf(row: Claimed, model: Model, { upstreams }: StepDeps): ModelUpstream | undefined {
   const isOpen = (route: ModelUpstream) => upstreams.has(route.upstream) && !isLeft(row, route);
   const meant = routeTo(model.upstreams, row.upstream, row.upstream_model);
@@ -100,8 +100,8 @@ function routeOf(row: Claimed, model: Model, { upstreams }: StepDeps): ModelUpst
 }
 
 /**
- * The route at which it has a place: the one it is meant for, or for one that was tried before
- * another that is open. Null where all are full.
+ * The route at which the request has a slot: its own, or for a request that was tried before
+ * another open one. Null if all are full.
  */
 async function placed(
   row: Claimed,
@@ -113,7 +113,7 @@ async function placed(
   if (await takeAt(row, meant, deps)) return meant;
   if (row.status === 'IN_QUEUE') return null;
   const restOf = await restsOf(model, deps);
-  // Those that had their turn are asked once more after the pause that they would have had.
+  // Routes that were tried already are tried again after the pause that they would have had.
   const isPaused = (row.start_age_seconds ?? Infinity) < pauseSeconds(row.starts);
   const others = routesAfter(model.upstreams, model.upstreams.indexOf(meant));
   for (const { route, again } of others) {
@@ -129,15 +129,15 @@ function takeAt(row: Claimed, { upstream, model }: ModelUpstream, deps: StepDeps
   return takePlace(deps.db, row, { upstream, model, concurrency });
 }
 
-/** It found no place: it waits for its turn, one that was tried in line with those in the queue. */
+/** No slot was free: the request waits, a retried one in line with the queue. */
 function notYet(row: Claimed): Transition {
   if (row.status === 'IN_QUEUE') return { id: row.id, attempt: row.attempt, to: 'requeue' };
   return { ...wait(row, placeSeconds * (0.5 + Math.random())), waits: true };
 }
 
 /**
- * The upstream, called with the next of its keys. A start whose answer was lost is repeated with
- * the same one: with another, the upstream would not recognise it.
+ * The upstream with its next key. A start whose answer was lost is repeated with the same key,
+ * because the upstream would not recognise it with another.
  */
 async function withKey(row: Claimed, route: ModelUpstream, deps: StepDeps): Promise<Upstream> {
   const same = isRepeat(row) ? startedAt(row, deps) : undefined;
@@ -152,7 +152,7 @@ function isRepeat({ started_in, outcome, left }: Claimed): boolean {
   return started_in !== null && !left && (outcome === null || outcome === 'unknown');
 }
 
-/** Null: what the input names is no longer kept. */
+/** Null if the input names a file that is no longer kept. */
 async function prepare(
   row: Claimed,
   { model, route }: Chosen,
@@ -183,7 +183,7 @@ function hashOf(job: StartJob): Buffer {
     .digest();
 }
 
-/** An adapter that throws has told nothing about what the upstream did. */
+/** An adapter that throws says nothing about what the upstream did. */
 async function call(
   upstream: Upstream,
   job: StartJob,
@@ -201,7 +201,7 @@ async function call(
   return outcome.outcome === 'unknown' && isSlow ? { ...outcome, answer: 'slow' } : outcome;
 }
 
-/** `key`: of several keys the one that was shown; `began`: when the call was made. */
+/** `key`: which of several keys was used; `began`: when the call was made. */
 type Called = Chosen & { key: string | null; began: number };
 
 async function answer(
@@ -225,7 +225,7 @@ async function answer(
   if (outcome.outcome === 'done') {
     const { result } = outcome;
     const handle = finishedHandle(result);
-    // What can be fetched later is kept first: whatever happens, it is not made again.
+    // A result that can be fetched later is recorded first: whatever happens, it is not made again.
     if (handle)
       return { id, attempt, to: 'accepted', started_in: attempt, handle, wake_seconds: 0 };
     const answered = { ...row, started_in: attempt, started_upstream: row.upstream, handle: null };
@@ -240,8 +240,8 @@ async function answer(
 }
 
 /**
- * Surely not taken: the next key of the upstream is tried, then the next upstream of the model,
- * after a pause where all were.
+ * The upstream surely did not take the start: its next key is tried, then the model's next
+ * upstream, and after a pause all of them again.
  */
 async function elsewhere(
   row: Claimed,
@@ -252,9 +252,9 @@ async function elsewhere(
   const { model, route, key } = chosen;
   const pause = boundedSeconds(refused.retry_after_ms, 0, retryMaxSeconds);
   await noteFailure(row, refused, chosen, deps);
-  // Not for all at once.
+  // Spread over time, so that not all come at once.
   const later = pauseSeconds(row.starts + 1) * (0.5 + Math.random());
-  // The start that it repeats may have made the job; another key or upstream makes it again.
+  // The start that it repeats may have made the job; another key or upstream would make it again.
   if (isRepeat(row)) return tried(row, { ...refused, outcome: 'unknown' }, Math.max(pause, later));
   if (key !== null && isOfKey(refused)) {
     const other = await deps.circuit.keyFor(route, [...(row.refused_keys ?? []), key]);
@@ -263,7 +263,7 @@ async function elsewhere(
   const restOf = await restsOf(model, deps);
   const at = model.upstreams.indexOf(route);
   const next = routeAfter(model.upstreams, at, (each) => restOf(each) === 0 && !isLeft(row, each));
-  // While everything that could take it rests, nothing is asked in vain.
+  // While every route is paused, no call is wasted.
   const seconds =
     next === null
       ? Math.max(pause, later, Math.min(restOf(route), restMaxSeconds))
@@ -271,7 +271,7 @@ async function elsewhere(
         ? later
         : 0;
   const { upstream, model: name } = next?.route ?? route;
-  // A long wait is no reason to hold a place that others could use.
+  // A request that waits long gives its slot to others.
   const frees_place = upstream !== row.upstream || seconds > placeKeptSeconds;
   return { ...tried(row, refused, seconds), next: { upstream, model: name }, frees_place };
 }

@@ -20,16 +20,16 @@ export interface StepDeps {
   catalog: () => Catalog;
   /** Refuses addresses that are not public. */
   guarded: Fetch;
-  /** To where the operator says that an upstream is. */
+  /** To addresses that the operator configured. */
   trusted: Fetch;
-  /** The same, for notifications. */
+  /** For notifications: refuses addresses that are not public. */
   webhooks: Fetch;
   log: Log;
   settings: WorkerSettings;
   operations: Pick<Operations, 'advance'>;
-  /** Notes how calls of an upstream went. */
+  /** Records how calls of an upstream went. */
   circuit: Circuit;
-  /** Notes that a job runs at an upstream that is not set up here. */
+  /** Logs that a job runs at an upstream that is not set up here. */
   unknownUpstream: (upstream: string) => Promise<void>;
 }
 
@@ -43,14 +43,14 @@ export interface Log {
 export interface WorkerSettings {
   concurrency: number;
   leaseSeconds: number;
-  /** For a step, and for a call to an upstream that does not say how long it takes. */
+  /** For a step, and for a call to an upstream without a time-out of its own. */
   stepTimeoutSeconds: number;
-  /** For fetching all outputs of one job in one go. */
+  /** For fetching all outputs of one job. */
   outputSeconds: number;
   pollSeconds: number;
   outputMaxBytes: number;
   outputTtlSeconds: number;
-  /** How long after its end a request's payloads are kept. */
+  /** How long a request's payloads are kept after its end. */
   retentionDays: number;
   /** For a whole notification. */
   webhookMs: number;
@@ -61,8 +61,8 @@ export interface WorkerSettings {
 }
 
 /**
- * Does what an alarm asks for and says how the request moves. It does its network work outside any
- * transaction and obeys the signal, which fires before the lease ends. Null: there is nothing more
+ * Does the step that is due and returns the request's transition. Network calls happen outside any
+ * transaction and obey the signal, which fires before the lease ends. Null: there is nothing more
  * to write.
  */
 export type StepRun = (
@@ -73,7 +73,7 @@ export type StepRun = (
 
 type Wait = Extract<Transition, { to: 'wait' }>;
 
-/** The request is looked at again after so long; nothing is known to have changed but `facts`. */
+/** The request is due again after so many seconds; nothing else changes but `facts`. */
 export function wait(
   { id, attempt, started_in }: Claimed,
   wake_seconds: number,
@@ -83,7 +83,7 @@ export function wait(
   return { id, attempt, to: 'wait', wake_seconds, ...unchanged, ...facts };
 }
 
-/** This attempt's start ended so. */
+/** How this attempt's start ended. */
 export function tried(
   row: Claimed,
   { outcome, message }: { outcome: 'not_accepted' | 'unknown'; message: string },
@@ -92,7 +92,7 @@ export function tried(
   return wait(row, wake_seconds, { started_in: row.attempt, outcome, message });
 }
 
-/** Sanity for delays that an upstream asks for. */
+/** Bounds the delays that an upstream asks for. */
 export function boundedSeconds(
   ms: number | undefined,
   fallbackSeconds: number,

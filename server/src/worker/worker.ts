@@ -34,19 +34,19 @@ import { start } from './start.ts';
 import { wait, type StepDeps, type StepRun } from './step.ts';
 import { Backoff } from './backoff.ts';
 
-/** Claims of one round: more would make the transaction long, fewer would make many. */
+/** Claims per round: more would make the transaction long, fewer would need many rounds. */
 const claimMax = 100;
-/** How long an idle worker sleeps at most: what it notices even when every hint is lost. */
+/** Longest sleep of an idle worker, so that work is found even if every hint is lost. */
 const idleMs = 1_000;
-/** Rounds of a busy worker are at least so far apart, so that each takes a fair number. */
+/** Shortest time between two rounds of a busy worker, so that each claims a fair number. */
 const paceMs = 5;
-/** How often it looks for requests that wait for an upstream at rest. */
+/** How often waiting requests of paused upstreams are moved to other routes. */
 const rerouteMs = 1_000;
-/** After a round that failed, such as when the database is away. */
+/** Pause after a round that failed, for example because the database is away. */
 const faultMs = 500;
-/** How long a stopping worker waits for steps that were told to give up. */
+/** How long a stopping worker waits for steps that were told to stop. */
 const stuckMs = 1_500;
-/** About when a step is tried again that found its share used up. */
+/** Roughly when a step whose share was used up is tried again. */
 const surplusSeconds = 2;
 /** How long work for an upstream that is not set up here is left to other processes. */
 const orphanSeconds = 600;
@@ -66,21 +66,22 @@ export interface Worker {
   /** Claims and handles until stopped. */
   run(): Promise<void>;
   /**
-   * One round: claims what is due now and waits until it is handled. Returns how many there were.
+   * One round: claims what is due and waits until it is handled. Returns how many claims there
+   * were.
    */
   runOnce(): Promise<number>;
-  /** One round of clearing away what has expired. */
+  /** One round of deleting what has expired. */
   sweep(): Promise<void>;
   /**
-   * Claims no more; hands back what has not begun within the grace, and returns when nothing is
-   * under way.
+   * Stops claiming, hands back what has not begun within the grace period, and returns when no step
+   * is running.
    */
   stop(graceMs: number): Promise<void>;
   inFlight(): number;
 }
 
 export interface WorkerDeps extends StepDeps {
-  /** False: nothing is claimed, such as on a restored copy. */
+  /** False while nothing may be claimed, for example on a restored copy. */
   mayWork: () => boolean;
   hints: Hints;
   observe: (step: Step, seconds: number, failed: boolean) => void;
@@ -95,16 +96,15 @@ class ClaimingWorker implements Worker {
   readonly #underWay = new Set<Promise<void>>();
   readonly #leases: Leases;
   readonly #backoff: Backoff;
-  /** Steps under way were told to give up. */
+  /** Running steps were told to stop. */
   #gaveUp = false;
   readonly #sleep = new Sleep();
   /**
-   * Notifications under way: a quarter of what the worker handles, half of that for one account. A
-   * receiver that does not answer holds its place for as long as a notification may take; jobs, and
-   * the notifications of others, are not to wait for it.
+   * Notifications may use a quarter of the worker's capacity, and one account half of that. A
+   * receiver that does not answer must not hold up jobs or the notifications of others.
    */
   readonly #notices: Budget;
-  /** Steps that call an upstream, by upstream: those that hang leave places to the others. */
+  /** Steps that call an upstream, by upstream: one that hangs leaves capacity to the others. */
   readonly #calls: Budget;
   readonly #spooled: SpoolWatch;
   #running: Promise<void> | undefined;
@@ -150,7 +150,7 @@ class ClaimingWorker implements Worker {
       this.#leases.stopAll();
     }, graceMs);
     let last: NodeJS.Timeout | undefined;
-    // A step that does not even obey the signal is left behind: its lease ends without us.
+    // A step that ignores its signal is left behind; its lease ends by itself.
     const late = new Promise((resolve) => (last = setTimeout(resolve, graceMs + stuckMs)));
     await Promise.race([Promise.all(this.#underWay), late]);
     clearTimeout(abort);
@@ -177,7 +177,7 @@ class ClaimingWorker implements Worker {
           if (count > 0) await this.#sleep.rest(paceMs, false);
           else await this.#sleep.rest(Math.min(idleMs, (await nextAlarmMs(db)) ?? idleMs), true);
         } catch (error) {
-          // Of that the connection tells, for all who use it.
+          // The connection logs that, for everyone who uses it.
           if (!isAway(error)) tellFailed(error);
           await this.#sleep.rest(faultMs, false);
         }
@@ -215,7 +215,7 @@ class ClaimingWorker implements Worker {
     return claims.length;
   }
 
-  /** Takes the step's part of a share that others need too; null where it is used up. */
+  /** Takes the step's part of a shared budget; null if it is used up. */
   #share(step: Step, row: Claimed): (() => void) | null {
     const [shares, owner] =
       step === 'notify'
@@ -227,7 +227,7 @@ class ClaimingWorker implements Worker {
     return shares.take(owner, 1) ? () => shares.give(owner, 1) : null;
   }
 
-  /** What waits for a route that rests waits for the next one of its model instead. */
+  /** Moves requests that wait for a paused route to the next route of their model. */
   async #reroute(): Promise<void> {
     const now = performance.now();
     if (now < this.#rerouteAt) return;
@@ -263,7 +263,7 @@ class ClaimingWorker implements Worker {
     const { db, upstreams, settings, storage } = this.#deps;
     const [due, waiting, held] = await Promise.all([
       claimDue(db, Math.min(free, claimMax), settings.leaseSeconds),
-      // What could not be stored is not begun.
+      // While the storage is away no job is begun, because its result could not be stored.
       storage.isAway() ? [] : waitingUpstreams(db),
       this.#claimHeld(Math.min(free, claimMax)),
     ]);
@@ -272,7 +272,7 @@ class ClaimingWorker implements Worker {
     for (const { upstream, oldest_seconds, paused_models, stopped_models } of waiting) {
       if (left <= 0) break;
       const known = upstreams.get(upstream);
-      // Another process may have this upstream. Where none took the work for long, it ends here.
+      // Another process may have this upstream. If none took the work for long, it ends here.
       if (!known && oldest_seconds < orphanSeconds) continue;
       const concurrency = known?.concurrency ?? 1;
       const lane = { upstream, paused_models, stopped_models, concurrency };
@@ -285,7 +285,7 @@ class ClaimingWorker implements Worker {
     return claims;
   }
 
-  /** Requests whose results lie in the spool here: no other machine can finish them. */
+  /** Requests whose results lie in this spool: no other machine can finish them. */
   async #claimHeld(limit: number): Promise<Claim[]> {
     const { db, settings, storage } = this.#deps;
     const { ids, orphans } = this.#spooled.due(storage.isAway(), limit);
@@ -303,9 +303,9 @@ class ClaimingWorker implements Worker {
     try {
       const transition = await this.#runStep(step, row, end.signal);
       const moved = transition === null || (await operations.advance(transition));
-      // Not before: an end that cannot be written is a trouble as well.
+      // Only after the write: an ending that cannot be written is a failure as well.
       this.#backoff.succeeded(row.id);
-      // Overtaken: the outputs that count are another attempt's.
+      // Another attempt was faster: its outputs count, these do not.
       if (!moved && transition.to === 'COMPLETED') {
         await discard(row, transition.outputs.length, this.#deps);
       }
@@ -320,7 +320,7 @@ class ClaimingWorker implements Worker {
     }
   }
 
-  /** An attempt whose process died may have stored some, and nothing will name them. */
+  /** An attempt whose process died may have stored outputs that nothing names. */
   async #forgetOutputs(row: Claimed): Promise<void> {
     const { storage, log } = this.#deps;
     if (row.started_in === null || storage.isAway()) return;
@@ -330,8 +330,8 @@ class ClaimingWorker implements Worker {
   }
 
   /**
-   * How long a step may take: one that calls an upstream as long as that says, and then as long as
-   * the outputs need.
+   * Time limit of a step. One that calls an upstream takes as long as that upstream states, and
+   * then as long as the outputs need.
    */
   #limitSeconds(step: Step, row: Claimed): number {
     const { settings, upstreams } = this.#deps;
@@ -350,8 +350,7 @@ class ClaimingWorker implements Worker {
   }
 
   /**
-   * The step could not be carried out. Its lease would end by itself; a set alarm makes the next
-   * try sooner.
+   * The step failed. Its lease would end by itself; an earlier `wake_at` makes the next try sooner.
    */
   async #retryLater(row: Claimed, step: Step, error: unknown): Promise<void> {
     const { log, operations } = this.#deps;
@@ -396,19 +395,19 @@ function stepOf(row: Claimed): Step {
   return stepFor({ ...row, started });
 }
 
-/** The pause between two rounds, which a hint may cut short. */
+/** The pause between two rounds, which a hint may end early. */
 class Sleep {
   #hinted = false;
   #wakeable = false;
   #done: (() => void) | undefined;
 
-  /** `always` also ends a pause that hints do not cut short. */
+  /** `always` also ends a pause that hints do not end. */
   wake(always: boolean): void {
     this.#hinted = true;
     if (this.#wakeable || always) this.#done?.();
   }
 
-  /** Not at all long when a hint came since the last pause. */
+  /** Returns at once if a hint came since the last pause. */
   rest(ms: number, wakeable: boolean): Promise<void> {
     const wanted = wakeable && this.#hinted ? 0 : ms;
     this.#hinted = false;

@@ -5,12 +5,12 @@ import type { Metrics } from '../../lib/metrics.ts';
 import type { Database } from '../../lib/sql.ts';
 import { rollUpDays } from '../../operations/roll-up.ts';
 
-/** How often each process looks whether an audit is due. */
+/** How often each process checks whether an audit is due. */
 const lookMs = 60_000;
 
 /**
- * Audits the books while the service runs. One process audits for all: whichever finds the newest
- * proof old enough, so another takes over when that process ends.
+ * Audits the books while the service runs. One process audits for all: the first that finds the
+ * newest audit old enough. If it ends, another takes over.
  */
 export function auditNowAndThen(db: Database, metrics: Metrics, log: Logger, firstMs: number) {
   const stopping = new AbortController();
@@ -26,7 +26,7 @@ export function auditNowAndThen(db: Database, metrics: Metrics, log: Logger, fir
   };
   lookIn(firstMs);
   return {
-    /** Breaks off one that is under way; it can take minutes. */
+    /** Aborts a running audit, which can take minutes. */
     stop(): Promise<void> {
       clearTimeout(timer);
       stopping.abort();
@@ -35,7 +35,10 @@ export function auditNowAndThen(db: Database, metrics: Metrics, log: Logger, fir
   };
 }
 
-/** Audits if the newest proof is old enough, and shows that proof. Returns when to look again. */
+/**
+ * Audits if the newest audit is old enough, and publishes its result. Returns the milliseconds
+ * until the next check.
+ */
 export async function auditWhenDue(
   db: Database,
   metrics: Metrics,
@@ -52,12 +55,12 @@ export async function auditWhenDue(
     if (!report.ok) log.error({ violations: report.violations }, 'the books do not balance');
     await verdicts.keep(db, report, performance.now() - startedAt);
     show(metrics, (await verdicts.newest(db))!);
-    // So that the operator's overview finds the days that are over summed up.
+    // Sums up past days, so that the operator's overview reads sums.
     await rollUpDays(db);
     return lookMs;
   } catch (err) {
     if (!stopping.aborted) log.warn({ err }, 'the audit could not run');
-    // One that fails late has cost as much as one that ends.
+    // An audit that fails late has cost as much as one that ends.
     return verdicts.intervalMs(performance.now() - startedAt);
   }
 }

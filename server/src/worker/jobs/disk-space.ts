@@ -1,25 +1,25 @@
 import type { Logger } from 'pino';
 import { LogThrottle } from '../../lib/log-throttle.ts';
 
-/** A disk that can run full; two of them may be one and the same. */
+/** A disk that can become full; two of them may be the same one. */
 export interface Disk {
   holds: 'data' | 'media';
-  /** No new work is taken while it is nearly full. */
+  /** While it is nearly full no new work is taken. */
   isGuarded: boolean;
   free: () => Promise<number | null>;
 }
 
-/** Below this no new work is taken, or the database on the same disk would run out first. */
+/** Below this no new work is taken, because a database on the same disk would run out first. */
 export const lowBytes = 256 * 1024 * 1024;
 const lookMs = 5_000;
 
 export interface Space {
-  /** Of these disks one is nearly full; without a name, of all. */
+  /** True if one of these disks is nearly full; without a name, any of them. */
   low: (holds?: Disk['holds']) => boolean;
   stop: () => void;
 }
 
-/** Looks at the guarded ones now and then, each by itself: one may not answer. */
+/** Checks each guarded disk regularly and separately, because one may not answer. */
 export function watchSpace(disks: Disk[], log: Logger): Space {
   const low = new Set<Disk>();
   const throttle = new LogThrottle();

@@ -20,7 +20,7 @@ interface Sources {
   installation: Pick<InstallationWatch, 'held' | 'skew'>;
 }
 
-/** Figures of the whole installation, the same in every process: read them from one. */
+/** Gauges of the whole installation. They are the same in every process: read them from one. */
 const labels = ['upstream'];
 const names = {
   waiting: 'farebox_queue_waiting',
@@ -122,7 +122,7 @@ function addStored({ registry }: Metrics, { storage, spool }: Sources): void {
   });
 }
 
-/** Each by itself: one that does not answer keeps back no other. */
+/** Each by itself, so that one that does not answer holds up no other. */
 function addFree({ registry }: Metrics, { holds, free }: Disk): void {
   const name = `farebox_${holds}_free_bytes`;
   const where = holds === 'data' ? 'the data folder lies' : 'media lie';

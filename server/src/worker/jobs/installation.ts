@@ -7,20 +7,20 @@ import { unfinished } from '../../db/unfinished.ts';
 import { LogThrottle } from '../../lib/log-throttle.ts';
 import { isUnavailable, type Database } from '../../lib/sql.ts';
 
-/** Notices that the database is a restored copy, and clocks that differ. */
+/** Detects that the database is a restored copy, and that clocks differ. */
 
 const againMs = 2_000;
-/** So old a look says nothing: the database may have been replaced while it was away. */
+/** An older check says nothing: the database may have been replaced while it was away. */
 const staleMs = 30_000;
-/** Clocks that differ by less do no harm. */
+/** Smaller differences between clocks do no harm. */
 const skewSeconds = 5;
 
 export interface InstallationWatch {
-  /** Why nothing is started or sent; null: all goes on. */
+  /** Why nothing is started or sent; null if everything may go on. */
   held(): RestoredWhy | null;
-  /** False also until it is known. */
+  /** False also until the first check has ended. */
   mayWork(): boolean;
-  /** By how many seconds the database's clock is ahead of this machine's; null: they agree. */
+  /** By how many seconds the database's clock is ahead of this machine's; null if they agree. */
   skew(): number | null;
   stop(): void;
 }
@@ -28,12 +28,12 @@ export interface InstallationWatch {
 interface WatchDeps {
   db: Database;
   log: Logger;
-  /** Where this process keeps what it remembers. */
+  /** Folder in which this process keeps what it remembers. */
   dir: string;
   everyMs: number;
 }
 
-/** The first look is over when it returns, or has failed. */
+/** Resolves after the first check has ended or failed. */
 export async function watchInstallation(deps: WatchDeps): Promise<InstallationWatch> {
   const watch = new Watch(deps);
   await watch.look();
@@ -48,7 +48,7 @@ class Watch implements InstallationWatch {
   #held: RestoredWhy | null = null;
   #skew = 0;
   #knownAt = -Infinity;
-  /** False: this server does not tell its timeline. */
+  /** False: this server does not report its timeline. */
   #tellsTimeline = true;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
@@ -63,7 +63,7 @@ class Watch implements InstallationWatch {
     return this.#held;
   }
 
-  /** Handed out as it is. */
+  /** A bound function, because it is passed on by itself. */
   readonly mayWork = (): boolean =>
     this.#held === null && performance.now() - this.#knownAt < staleMs;
 
@@ -159,7 +159,7 @@ class Watch implements InstallationWatch {
 const restoredSentence =
   'this database is a restored copy: nothing starts before "farebox resume-after-restore"';
 
-/** What cannot be read is not remembered: it is kept by us alone, and lost at worst. */
+/** An unreadable file counts as missing: only this process writes it. */
 function readRemembered(path: string): Remembered | null {
   try {
     const { id, beat } = JSON.parse(readFileSync(path, 'utf8')) as Remembered;

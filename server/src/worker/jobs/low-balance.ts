@@ -10,12 +10,12 @@ import type { Letter } from '../../lib/mail.ts';
 import type { Database } from '../../lib/sql.ts';
 import { sendNotification } from '../../operations/notification.ts';
 
-/** Tells accounts that their balance runs low, once until it was above again. */
+/** Notifies accounts whose balance runs low: once, until it was above the limit again. */
 
 const lookMs = 60_000;
-/** Accounts of one look; the next one has the others. */
+/** Accounts per check; the next check has the others. */
 const limit = 100;
-/** Who tells has ended by then, or has died. */
+/** After this time the process that notifies has ended or died. */
 const leaseSeconds = 120;
 const triesMax = 5;
 
@@ -24,13 +24,13 @@ export interface BalanceDeps {
   log: Logger;
   webhooks: Fetch;
   webhookMs: number;
-  /** Null: there is no server that takes e-mail. */
+  /** Null if no mail server is set up. */
   mail: ((letter: Letter) => Promise<void>) | null;
-  /** Where the pages are. */
+  /** Base address of the web pages. */
   origin: () => string;
 }
 
-/** While `mayTell` says false, as on a restored copy, nobody is told anything. */
+/** While `mayTell` returns false, as on a restored copy, nobody is notified. */
 export function watchBalances(deps: BalanceDeps & { mayTell: () => boolean }): {
   stop(): Promise<void>;
 } {
@@ -53,14 +53,14 @@ export function watchBalances(deps: BalanceDeps & { mayTell: () => boolean }): {
   };
 }
 
-/** One look. Returns how many accounts were told. */
+/** One check. Returns how many accounts were notified. */
 export async function tellLowBalances(deps: BalanceDeps): Promise<number> {
   const low = await alerts.claimLow(deps.db, { limit, leaseSeconds, triesMax });
   const told = await Promise.all(low.map((account) => tell(account, deps)));
   return told.filter(Boolean).length;
 }
 
-/** False where it has to be tried again. */
+/** Returns false if it has to be tried again. */
 async function tell(low: alerts.Low, deps: BalanceDeps): Promise<boolean> {
   const { account_id } = low;
   try {
@@ -74,7 +74,7 @@ async function tell(low: alerts.Low, deps: BalanceDeps): Promise<boolean> {
   }
 }
 
-/** Sent once, as every notification: a receiver that did not take it is not asked again. */
+/** Sent once, as every notification: a receiver that did not take it is not called again. */
 async function post(low: alerts.Low, deps: BalanceDeps): Promise<void> {
   const { db, webhooks: fetch, webhookMs: timeoutMs } = deps;
   const { account_id, webhook_url: url, told_at } = low;
@@ -97,7 +97,7 @@ async function post(low: alerts.Low, deps: BalanceDeps): Promise<void> {
   await deliveries.insert(db, { ...about, status, error, duration_ms });
 }
 
-/** To each of them a letter of their own. Throws where nobody got one. */
+/** One e-mail to each recipient. Throws if none was sent. */
 async function write(low: alerts.Low, deps: BalanceDeps): Promise<void> {
   const { mail, db } = deps;
   if (mail === null || !low.emails) return;

@@ -4,17 +4,19 @@ import * as requests from '../../db/requests.ts';
 import type { SpoolWatch } from '../spooled.ts';
 import type { StepDeps } from '../step.ts';
 
-/** Rows of one batch. */
+/** Rows per batch. */
 const limit = 500;
-/** A file that could not be removed is left alone so long; a batch may take as long. */
+/** How long a file that could not be removed is left alone; a batch may take as long. */
 const putOffSeconds = 3600;
 
 export interface SweepDeps extends Pick<StepDeps, 'db' | 'log' | 'storage' | 'spool' | 'settings'> {
-  /** False: nothing is removed, such as on a restored copy. */
+  /** False while nothing may be removed, as on a restored copy. */
   mayWork: () => boolean;
 }
 
-/** Clears away what has expired: files, spooled results, keys and texts of old requests. */
+/**
+ * Deletes what has expired: files, spooled results, idempotency keys and payloads of old requests.
+ */
 export async function sweep(
   deps: SweepDeps,
   spooled: SpoolWatch,
@@ -22,7 +24,7 @@ export async function sweep(
 ): Promise<void> {
   const { db, log, mayWork } = deps;
   const { retentionDays } = deps.settings;
-  /** As long as there is more than one batch holds, and nobody stops it. */
+  /** Repeats while there is more than one batch holds, until stopped. */
   const inBatches = async (run: () => Promise<number>): Promise<void> => {
     while (!isStopping() && (await run()) === limit);
   };
@@ -39,7 +41,7 @@ export async function sweep(
   await inBatches(() => deliveries.clear(db, retentionDays, limit));
 }
 
-/** The bytes first: a row that is gone would leave them to nobody. */
+/** Bytes first: without their row nothing would find them again. */
 async function sweepFiles(
   { db, storage }: SweepDeps,
   failures: unknown[],
@@ -60,7 +62,7 @@ async function sweepFiles(
   return claimed.length;
 }
 
-/** Of requests that ended without it: they were given up, or another worker was first. */
+/** Results of requests that ended without them: given up, or finished by another worker. */
 async function sweepSpool({ db, spool }: SweepDeps, spooled: SpoolWatch): Promise<void> {
   const ids = spool.ids();
   if (ids.length === 0) return;
