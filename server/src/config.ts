@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { makePrivate } from './lib/private-folder.ts';
+import { makePrivate } from './lib/make-folders.ts';
 
 /**
  * Every setting: name, how it is read, its default, and a sentence for the operator. This is the

@@ -21,9 +21,6 @@ interface Migration {
 /** This version of the service cannot work with the schema that it found. */
 export class SchemaUnfit extends Error {}
 
-/** The database was migrated by a newer version of the service. */
-export class SchemaTooNew extends SchemaUnfit {}
-
 /** The database has not been migrated to this version yet. */
 export class SchemaTooOld extends SchemaUnfit {
   readonly applied: number;
@@ -156,7 +153,7 @@ async function readApplied(session: Session): Promise<Applied[]> {
 
 function verify(wanted: Migration[], applied: Applied[]): void {
   if (applied.length > wanted.length) {
-    throw new SchemaTooNew(
+    throw new SchemaUnfit(
       `The database is at migration ${applied.length}, this version of Farebox knows ` +
         `${wanted.length}. Start the version that migrated it, or a newer one.`,
     );

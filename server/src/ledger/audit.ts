@@ -14,9 +14,6 @@ export interface AuditReport {
 const shownMax = 5;
 const snapshotMode = 'isolation level repeatable read read only';
 
-/** The names and sentences of all laws, for the documentation. */
-export const auditedLaws = laws.map(({ name, says }) => ({ name, says }));
-
 /** In a transaction and snapshot of its own, however long it takes, or until the signal fires. */
 export function audit(db: Database, signal?: AbortSignal): Promise<AuditReport> {
   return inSnapshot(db, proveBooks, signal);

@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /**
@@ -20,6 +20,18 @@ export function makeFolders(path: string, mode = 0o777): string | undefined {
     }
   }
   return first;
+}
+
+/**
+ * Makes a folder that other users of this machine cannot read, and takes excess rights from one
+ * that exists. Folders of others, and those that are shared on purpose, stay as they are.
+ */
+export function makePrivate(path: string, mode: 0o700 | 0o711): void {
+  makeFolders(path, mode);
+  const { mode: found, uid } = statSync(path);
+  const isShared = (found & 0o1000) !== 0;
+  if (isShared || uid !== process.getuid?.() || (found & 0o777 & ~mode) === 0) return;
+  chmodSync(path, found & mode);
 }
 
 function isFolder(path: string): boolean {

@@ -1,7 +1,35 @@
-import { rollUp } from '../db/revenue.ts';
+import * as revenue from '../db/revenue.ts';
+import * as spend from '../db/spend.ts';
 import type { Database } from '../lib/sql.ts';
 
-/** Sums up the days that are over and were not yet; how many. */
+const dayMs = 24 * 3600 * 1000;
+/** The longest stretch that is shown. */
+const keptDays = 90;
+/** So long after midnight a request of the day before may still be on its way into the books. */
+const lateMs = 3600 * 1000;
+
+/** Sums up the days that are over and were not yet. Returns how many. */
 export function rollUpDays(db: Database): Promise<number> {
-  return db.tx(rollUp);
+  return db.tx(revenue.rollUp);
+}
+
+/**
+ * Keeps the sums of an account's days that are over, so that they are read instead of all their
+ * requests: a day that is over and has no open request never changes again. Returns the first
+ * midnight (UTC) from which on nothing is kept.
+ */
+export async function rollUpSpend(db: Database, account_id: string, now: number): Promise<Date> {
+  const to = midnightBefore(now - lateMs);
+  const since = new Date(midnightBefore(now).getTime() - (keptDays - 1) * dayMs);
+  const known = await spend.rolledUp(db, account_id);
+  if (known && known.until >= to) return known.until;
+  return db.tx(async (tx) => {
+    const { until } = await spend.lockRolledUp(tx, account_id, since);
+    if (until < to) await spend.rollUp(tx, account_id, until, to);
+    return (await spend.rolledUp(tx, account_id))!.until;
+  });
+}
+
+function midnightBefore(ms: number): Date {
+  return new Date(Math.floor(ms / dayMs) * dayMs);
 }

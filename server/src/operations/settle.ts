@@ -68,13 +68,6 @@ export function settleBatch(
   });
 }
 
-export async function submitMany(
-  db: Database,
-  submits: Submit[],
-): Promise<(Submitted | ApiError)[]> {
-  return (await settleBatch(db, submits, [])).submitted;
-}
-
 export async function endMany(db: Database, endings: Ending[]): Promise<(boolean | Error)[]> {
   return (await settleBatch(db, [], endings)).ended;
 }

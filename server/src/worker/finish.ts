@@ -13,7 +13,7 @@ import type { Claimed } from '../db/requests.ts';
 import { FetchError } from '../lib/fetch.ts';
 import { isWithinDepth, storableJson, storableText } from '../lib/json.ts';
 import { headAnd } from '../lib/streams.ts';
-import { measure, sniff, Unmeasurable } from '../storage/media.ts';
+import { measure, sniff, sniffBytes, Unmeasurable } from '../storage/media.ts';
 import { StorageAway, TooLarge } from '../storage/storage.ts';
 import type { Result } from '../upstreams/upstream.ts';
 import { fieldsDepthMax } from './finished.ts';
@@ -33,7 +33,6 @@ const mediaMax = 200;
 const fieldsMaxBytes = 1024 * 1024;
 /** More units than any request can ask for. A larger count is ignored. */
 const quantityMax = 1_000_000_000;
-const sniffBytes = 4_100;
 const idleTimeoutMs = 30_000;
 
 /** The upstream's output can never be kept: the request fails and nothing is charged. */

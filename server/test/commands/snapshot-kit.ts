@@ -10,8 +10,8 @@ import { moveMany } from '../../src/operations/advance.ts';
 import { endMany } from '../../src/operations/settle.ts';
 import { adjust, deposit } from '../../src/operations/deposit.ts';
 import { createKey } from '../../src/operations/key.ts';
-import { submitMany } from '../../src/operations/settle.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { submitMany } from '../kit/by-hand.ts';
 
 /** A database with something of everything, made by the operations, and its media. */
 export interface Filled {

@@ -7,11 +7,10 @@ import { newId } from '../../src/lib/id.ts';
 import { rawSql, type Database } from '../../src/lib/sql.ts';
 import { createAccount } from '../../src/operations/account.ts';
 import { moveMany } from '../../src/operations/advance.ts';
-import { endMany } from '../../src/operations/settle.ts';
+import { endMany, settleBatch } from '../../src/operations/settle.ts';
 import { deposit } from '../../src/operations/deposit.ts';
 import { createKey } from '../../src/operations/key.ts';
 import type { Submit, Submitted } from '../../src/operations/admit.ts';
-import { submitMany } from '../../src/operations/settle.ts';
 
 /** Requests moved by hand: no HTTP, no worker, no upstream, so that a test decides on every step. */
 
@@ -49,7 +48,15 @@ export async function secondKey(db: Database, account_id: string): Promise<strin
   return (await createKey(db, { account_id, name: 'by hand', ...limits })).key_id;
 }
 
-/** What a route hands to `submitMany`. */
+/** A batch of submits alone. */
+export async function submitMany(
+  db: Database,
+  submits: Submit[],
+): Promise<(Submitted | ApiError)[]> {
+  return (await settleBatch(db, submits, [])).submitted;
+}
+
+/** What a route hands in. */
 export function submitOf({ account_id, key_id }: Customer, wanted: Wanted = {}): Submit {
   const { amount = 10_000n, idempotency_key = null, body = 'a body', call_seconds = null } = wanted;
   const amountText = String(amount);

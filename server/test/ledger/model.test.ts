@@ -8,7 +8,6 @@ import { rawSql, type Database } from '../../src/lib/sql.ts';
 import { Refused } from '../../src/operations/refused.ts';
 import { endMany } from '../../src/operations/settle.ts';
 import { adjust, deposit } from '../../src/operations/deposit.ts';
-import { submitMany } from '../../src/operations/settle.ts';
 import {
   begin,
   cancelled,
@@ -19,6 +18,7 @@ import {
   secondKey,
   submitOf,
   type Customer,
+  submitMany,
 } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 import { LedgerModel, type Ask, type Finish, type Verdict } from './model.ts';

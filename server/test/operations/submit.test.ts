@@ -4,7 +4,6 @@ import { ApiError } from '../../src/core/errors.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { isDataError, rawSql, type Database } from '../../src/lib/sql.ts';
 import type { Submit, Submitted } from '../../src/operations/admit.ts';
-import { submitMany } from '../../src/operations/settle.ts';
 import {
   balanceOf,
   cancelled,
@@ -18,6 +17,7 @@ import {
   usageOf,
   type Customer,
   type Wanted,
+  submitMany,
 } from '../kit/by-hand.ts';
 import { testDatabase, type TestDatabase } from '../kit/database.ts';
 

@@ -2,15 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import {
-  hashKey,
-  keyHint,
-  keyHintIn,
-  keyScanPattern,
-  newKey,
-  parseAuthorization,
-  parseKey,
-} from './key.ts';
+import { hashKey, keyHint, keyHintIn, newKey, parseAuthorization, parseKey } from './key.ts';
 
 /** The key that random bytes of zero make. */
 const known = newKey((bytes) => Buffer.alloc(bytes));
@@ -126,14 +118,6 @@ describe('hashKey and keyHint', () => {
       [`x${prefix}`, null],
     ];
     for (const [text, hint] of named) assert.deepEqual(keyHintIn(text), hint, text);
-  });
-});
-
-describe('keyScanPattern', () => {
-  test('finds keys in text and nothing longer or shorter', () => {
-    const scan = new RegExp(keyScanPattern, 'g');
-    const text = `KEY="${known}" other=${known}9 ${known.slice(0, -1)}, x${known} (${known})`;
-    assert.deepEqual(text.match(scan), [known, known]);
   });
 });
 

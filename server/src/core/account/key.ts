@@ -8,13 +8,6 @@ import { encodeBase62, randomBase62 } from '../../lib/base62.ts';
  * secret scanners be sure.
  */
 
-/**
- * For secret scanners (GitHub, GitLab, gitleaks), in the dialect they all read:
- * `\bfbx_[0-9A-Za-z]{38}\b`. A hit is a key of ours where its last six characters are the checksum;
- * see `parseKey`.
- */
-export const keyScanPattern = String.raw`\bfbx_[0-9A-Za-z]{38}\b`;
-
 const prefix = 'fbx_';
 const randomLength = 32;
 const checksumLength = 6;

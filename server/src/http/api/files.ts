@@ -7,11 +7,10 @@ import { verifyFile } from '../../core/request/signature.ts';
 import * as files from '../../db/files.ts';
 import { newId } from '../../lib/id.ts';
 import { headAnd, leastRate, type Bytes } from '../../lib/streams.ts';
-import { agrees, sniff } from '../../storage/media.ts';
+import { agrees, sniff, sniffBytes } from '../../storage/media.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';
 import { holder, sendStored } from './stored.ts';
 
-const sniffBytes = 4_100;
 const accepted = /^(image\/(?!svg)|video\/|audio\/|application\/pdf$|text\/plain$)/;
 const acceptedWords = 'images, video, audio, PDF and plain text';
 

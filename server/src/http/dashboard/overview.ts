@@ -3,7 +3,7 @@ import * as accounts from '../../db/accounts.ts';
 import * as refusals from '../../db/refusals.ts';
 import * as spend from '../../db/spend.ts';
 import type { AccountRow } from '../../db/accounts.ts';
-import { rollUpSpend } from '../../operations/spend.ts';
+import { rollUpSpend } from '../../operations/roll-up.ts';
 import { badParameter } from '../query.ts';
 import type { Visit, WebDeps } from '../session/visit.ts';
 

@@ -1,8 +1,7 @@
 import { isSuccess } from '../../lib/fetch.ts';
-import { InputRefused } from '../inputs.ts';
+import { InputRefused, openMedia, placeMedia } from '../inputs.ts';
 import { outcomeOfFault, outcomeOfReply } from '../replies.ts';
 import type { StartJob, StartOutcome, UpstreamTools } from '../upstream.ts';
-import { falInput } from './input.ts';
 import { jobOf } from './job.ts';
 import { NotUploaded, upload } from './storage.ts';
 import { callFal, objectIn, reasonOf } from './wire.ts';
@@ -54,4 +53,22 @@ export async function startJob(
   if (made === null)
     return { outcome: 'unknown', message: 'its answer names no job', answer: 'unreadable' };
   return { outcome: 'accepted', handle: { ...made } };
+}
+
+/** The input with our files uploaded to where fal can fetch them. */
+async function falInput(
+  job: StartJob,
+  tools: Pick<UpstreamTools, 'download'>,
+  upload: (file: Awaited<ReturnType<typeof openMedia>>) => Promise<string>,
+): Promise<Record<string, unknown>> {
+  const uploaded = new Map<string, Promise<string>>();
+  // fal fetches or unpacks the caller's own addresses by itself.
+  const place = async (value: string, field: string): Promise<string> => {
+    if (!Object.hasOwn(job.files, value)) return value;
+    const known =
+      uploaded.get(value) ?? openMedia(value, field, job, tools).then((file) => upload(file));
+    uploaded.set(value, known);
+    return known;
+  };
+  return placeMedia(job, place);
 }
