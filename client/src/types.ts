@@ -3,13 +3,8 @@
 /** What comes out. */
 export type Kind = 'video' | 'image' | 'text';
 
-/** What is priced. `MP` is a megapixel. */
-export type Unit = 'sec' | 'image' | 'request' | 'MP' | '1M tokens';
-
-export type Resolution = '0.5k' | '1k' | '1.5k' | '2k' | '4k' | '480p' | '540p' | '720p' | '768p' | '1080p';
-
 export type Model = {
-  /** Used exactly as it stands here, slashes and all. */
+  /** Use it exactly as it is here, slashes included. */
   id: string;
   object: 'model';
   /** When the row was added, unix seconds. */
@@ -20,26 +15,28 @@ export type Model = {
   name: string;
   /** For people; may be empty. */
   description: string;
+  /** What comes out. */
   kind: Kind;
   /** What the model does. */
   task: 'text-to-video' | 'image-to-video' | 'reference-to-video' | 'video-edit' | 'video-extend' | 'video-analyze' | 'video-to-video/edit' | 'character-animation' | 'talking-avatar' | 'lip-sync' | 'video-to-audio' | 'motion-control' | 'reframe' | 'upscale' | 'text-to-image' | 'edit' | 'layer-decomposition' | 'text-to-vector' | 'chat';
-  /** US dollars per unit, all-inclusive; where rates differ by resolution, the highest. Of a text model: per 1M tokens in and out. Shown for reading; reckon with POST /estimate. */
+  /** US dollars per unit, all-inclusive; the highest rate if rates differ by resolution. For a text model: per 1M tokens in and out. For reading only; POST /estimate gives exact prices. */
   price: number | {
     /** Per 1M prompt tokens. */
     input: number;
     /** Per 1M completion tokens. */
     output: number;
   };
+  /** What is priced. `MP` is a megapixel. */
   unit: Unit;
-  /** US dollars per unit by resolution; only where they differ. */
+  /** US dollars per unit by resolution; only if they differ. */
   price_by_resolution?: Record<string, number>;
   /** What adds to the price of a unit. */
   extras: Array<ModelExtra>;
-  /** Longest duration or largest count of one request. 0: no maximum is stated. */
+  /** Longest duration or largest count of one request. 0: no stated maximum. */
   max: number;
   /** What `max` counts, such as `seconds` or `images`. */
   max_unit: string;
-  /** Values the input `resolution` may take; may be empty. */
+  /** Values that the input `resolution` may take; may be empty. */
   resolutions: Array<Resolution>;
   /** True: the model has no content filter. */
   uncensored: boolean;
@@ -47,25 +44,28 @@ export type Model = {
   input_schema: Record<string, unknown>;
   /** An input that works. */
   example: Record<string, unknown>;
-  /** Only where it is so: quantities are rounded up to multiples of it, asked or delivered. */
+  /** Quantities are rounded up to multiples of it, requested or delivered. May be missing. */
   step?: number;
-  /** Only where it is so: what was asked for is charged, also where less came. */
+  /** If present, the requested quantity is charged, even if less was delivered. */
   charged?: 'asked';
-  /** Only where there is a limit: tokens of the field `prompt` at most. */
+  /** Most tokens of the field `prompt`; missing if unlimited. */
   max_prompt_tokens?: number;
-  /** Text models: prompt tokens at most. */
+  /** Text models: most prompt tokens. */
   context_tokens?: number;
-  /** Text models, only where it is so: a prompt that may have more than `context_tokens`, by the bound that is reserved, is refused. */
+  /** Text models: a prompt that may have more than `context_tokens`, by the bound that is reserved, is refused. Missing if not. */
   refuse_longer_prompts?: true;
-  /** Text models: completion tokens at most. */
+  /** Text models: most completion tokens. */
   max_output_tokens?: number;
-  /** Text models: what is reserved for a picture in the prompt, in tokens. */
+  /** Text models: tokens that are reserved for one image in the prompt. */
   image_tokens?: number;
-  /** Text models: what happens when the caller leaves. `finish`: the reply is read on to its end and charged whole. `stop`: the model stops, and what was delivered is charged. */
+  /** Text models: what happens when the caller leaves. `finish`: the reply is read to its end and charged in full. `stop`: the model stops, and what was delivered is charged. */
   on_disconnect?: 'finish' | 'stop';
-  /** Text models: what a message may hold. */
+  /** Text models: what a message may contain. */
   input_modalities?: Array<'text' | 'image' | 'audio' | 'file'>;
 };
+
+/** What is priced. `MP` is a megapixel. */
+export type Unit = 'sec' | 'image' | 'request' | 'MP' | '1M tokens';
 
 /** One rule that adds to the price: per item of a list, or when a field has a value. */
 export type ModelExtra = {
@@ -85,6 +85,55 @@ export type ModelExtra = {
   default?: string | number | boolean;
 };
 
+export type Resolution = '0.5k' | '1k' | '1.5k' | '2k' | '4k' | '480p' | '540p' | '720p' | '768p' | '1080p';
+
+export type Balance = {
+  /** The currency of the account: 1 USDT counts as 1 USD, `"1000000"`. */
+  currency: 'USDT';
+  /** What the account can spend; all its keys share it. */
+  available_usd_micro: bigint;
+  /** What its open requests hold, in addition. */
+  reserved_usd_micro: bigint;
+  /** The key of this call. A submit needs room in both: balance and limit. */
+  key: {
+    /** Names the key of this call; not secret. */
+    key_id: string;
+    /** The name of the key. */
+    name: string;
+    /** The key's limit of the month; null: unlimited. */
+    limit_usd_micro: bigint | null;
+    /** Charged and reserved by the key this month. */
+    spent_usd_micro: bigint;
+    /** When the month (UTC) ends and a new limit begins. */
+    resets_at: string;
+  };
+};
+
+export type Estimate = {
+  /** The requested model. */
+  model_id: string;
+  /** What comes out. */
+  kind: Kind;
+  /** What a submit of this input reserves, and the most it is charged. */
+  price_usd_micro: bigint;
+  /** What is priced. `MP` is a megapixel. */
+  unit: Unit;
+  /** What one unit costs, extras included; for text the higher rate. */
+  unit_price_usd_micro: bigint;
+  /** How many units. */
+  quantity: number;
+  /** The share of the list price that this account pays; missing if it is 1. The rates of the estimate include it already. */
+  price_multiplier?: number;
+  /** How the price is made up; the amounts add up to it. */
+  breakdown: Array<QuoteLine>;
+  /** Values assumed for missing fields, by field: the most expensive `resolution`, 5 `duration_seconds`, 1 `num_images`. */
+  assumptions: Record<string, unknown>;
+  /** If `resolution` is missing and decides the price: what a unit costs in each. */
+  unit_price_by_resolution_usd_micro?: Record<string, bigint>;
+  /** Fields that the model's `input_schema` does not have, at most 20; missing if there are none. They are accepted, and mostly without effect. */
+  unknown_inputs?: Array<UnknownInput>;
+};
+
 export type QuoteLine = {
   /** What is paid for. */
   label: string;
@@ -96,316 +145,11 @@ export type QuoteLine = {
   amount_usd_micro: bigint;
 };
 
-export type Estimate = {
-  /** The model asked for. */
-  model_id: string;
-  kind: Kind;
-  /** What a submit of this input reserves, and the most it is charged. */
-  price_usd_micro: bigint;
-  unit: Unit;
-  /** What one unit costs, extras included; for text the dearer rate. */
-  unit_price_usd_micro: bigint;
-  /** How many units. */
-  quantity: number;
-  /** Only where it is not 1: what this account pays of the list price. The estimate's rates have it in them already. */
-  price_multiplier?: number;
-  /** How the price comes about; the amounts add up to it. */
-  breakdown: Array<QuoteLine>;
-  /** What was taken for fields that were left out, by field: the dearest `resolution`, 5 `duration_seconds`, 1 `num_images`. */
-  assumptions: Record<string, unknown>;
-  /** Where `resolution` was left out and decides the price: what a unit costs in each. */
-  unit_price_by_resolution_usd_micro?: Record<string, bigint>;
-  /** Fields that the model's `input_schema` does not have, at most 20; only if there are any. They are accepted, and mostly without effect. */
-  unknown_inputs?: Array<UnknownInput>;
-};
-
 export type UnknownInput = {
   /** As it was sent. */
   field: string;
-  /** The field that was likely meant; null if none is near. */
+  /** The field that was likely meant; null if none is similar. */
   did_you_mean: string | null;
-};
-
-export type Balance = {
-  /** What the account is paid in: 1 USDT counts as 1 USD, `"1000000"`. */
-  currency: 'USDT';
-  /** What the account can spend; all its keys share it. */
-  available_usd_micro: bigint;
-  /** What its open requests hold, beside that. */
-  reserved_usd_micro: bigint;
-  /** The key that asks. A submit needs room in both: balance and limit. */
-  key: {
-    /** Names the key of this call; not secret. */
-    key_id: string;
-    /** As it was given. */
-    name: string;
-    /** The key's limit of the month; null: it has none. */
-    limit_usd_micro: bigint | null;
-    /** Charged and reserved by the key this month. */
-    spent_usd_micro: bigint;
-    /** When the month (UTC) ends, and with it what was spent in it. */
-    resets_at: string;
-  };
-};
-
-export type QueuedRequest = {
-  status: 'IN_QUEUE';
-  /** Names the request in every later path. */
-  request_id: string;
-  /** Where to poll. */
-  status_url: string;
-  /** Where the output will be. */
-  response_url: string;
-  /** Cancels while `IN_QUEUE`. */
-  cancel_url: string;
-  /** The model it runs on. */
-  model_id: string;
-  /** Reserved; the charge is never higher. */
-  quoted_usd_micro: bigint;
-  /** Requests ahead when it was accepted. */
-  queue_position: number;
-  /** Fields that the model's `input_schema` does not have, at most 20; only if there are any. They are accepted, and mostly without effect. */
-  unknown_inputs?: Array<UnknownInput>;
-};
-
-/** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
-export type StatusName = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
-
-export type Status = {
-  /** Names the request; a UUIDv7. */
-  request_id: string;
-  /** The model it runs on. */
-  model_id: string;
-  status: StatusName;
-  /** Requests ahead, 0 for the next; counted up to 1000. Only while IN_QUEUE. */
-  queue_position?: number;
-  /** 0 to 1, where the model tells. */
-  progress?: number;
-  /** Newest lines of the model, where it tells. */
-  logs?: Array<string>;
-  /** When it was submitted. */
-  created_at: string;
-  /** When an upstream was first called. */
-  started_at?: string;
-  /** When it became final. */
-  completed_at?: string;
-  /** Where to poll. */
-  status_url: string;
-  /** Where the output is, once `COMPLETED`. */
-  response_url: string;
-  /** Cancels while `IN_QUEUE`. */
-  cancel_url: string;
-  error?: Failure;
-  metrics?: {
-    /** Waited, milliseconds. */
-    queue_ms?: number;
-    /** Ran, milliseconds. */
-    run_ms?: number;
-  };
-} & (
-  | { status: 'IN_QUEUE' | 'IN_PROGRESS' }
-  | { status: 'COMPLETED' | 'CANCELLED'; completed_at: string }
-  | { status: 'FAILED'; completed_at: string; error: Failure }
-);
-
-export type RequestCard = {
-  /** Names the request; a UUIDv7. */
-  request_id: string;
-  /** The model it runs on. */
-  model_id: string;
-  kind: Kind;
-  status: StatusName;
-  /** Reserved at submit. */
-  quoted_usd_micro: bigint;
-  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
-  charged_usd_micro: bigint | null;
-  price: {
-    unit: Unit;
-    /** What one unit costs. */
-    unit_price_usd_micro: bigint;
-    /** Units quoted; once `COMPLETED`, units delivered. */
-    quantity: number;
-  };
-  usage?: ChatUsage;
-  /** The outputs, once `COMPLETED`; empty when their time is over. */
-  output_urls: Array<string>;
-  /** Why it `FAILED`; else null. */
-  error: {
-    code: FailureCode;
-    /** For people. */
-    message: string;
-  } | null;
-  /** What was submitted. Of a chat call its figures only, never what was said. Empty 30 days after its end, and once it was cancelled where it was larger than 16 KiB. */
-  input: Record<string, unknown>;
-  /** When it was submitted. */
-  created_at: string;
-  /** When an upstream was first called. */
-  started_at: string | null;
-  /** When it became final. */
-  completed_at: string | null;
-  /** When the outputs are deleted; null where there are none. */
-  expires_at: string | null;
-  /** Null where none was asked for. */
-  webhook: {
-    /** Where the notification goes. */
-    url: string;
-    state: 'pending' | 'delivered' | 'failed';
-    /** HTTP status the receiver answered with. */
-    last_status: number | null;
-  } | null;
-  /** Where to poll. */
-  status_url: string;
-  /** Where the output is, once `COMPLETED`. */
-  response_url: string;
-  /** Cancels while `IN_QUEUE`. */
-  cancel_url: string;
-  /** The key that submitted. */
-  key_id: string;
-};
-
-/** What a webhook gets: the request card without `input`. */
-export type WebhookEvent = {
-  /** Names the request; a UUIDv7. */
-  request_id: string;
-  /** The model it runs on. */
-  model_id: string;
-  kind: Kind;
-  status: StatusName;
-  /** Reserved at submit. */
-  quoted_usd_micro: bigint;
-  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
-  charged_usd_micro: bigint | null;
-  price: {
-    unit: Unit;
-    /** What one unit costs. */
-    unit_price_usd_micro: bigint;
-    /** Units quoted; once `COMPLETED`, units delivered. */
-    quantity: number;
-  };
-  usage?: ChatUsage;
-  /** The outputs, once `COMPLETED`; empty when their time is over. */
-  output_urls: Array<string>;
-  /** Why it `FAILED`; else null. */
-  error: {
-    code: FailureCode;
-    /** For people. */
-    message: string;
-  } | null;
-  /** When it was submitted. */
-  created_at: string;
-  /** When an upstream was first called. */
-  started_at: string | null;
-  /** When it became final. */
-  completed_at: string | null;
-  /** When the outputs are deleted; null where there are none. */
-  expires_at: string | null;
-  /** Null where none was asked for. */
-  webhook: {
-    /** Where the notification goes. */
-    url: string;
-    state: 'pending' | 'delivered' | 'failed';
-    /** HTTP status the receiver answered with. */
-    last_status: number | null;
-  } | null;
-  /** Where to poll. */
-  status_url: string;
-  /** Where the output is, once `COMPLETED`. */
-  response_url: string;
-  /** Cancels while `IN_QUEUE`. */
-  cancel_url: string;
-  /** The key that submitted. */
-  key_id: string;
-};
-
-export type RequestLine = {
-  /** Names the request; a UUIDv7. */
-  request_id: string;
-  /** The model it runs on. */
-  model_id: string;
-  kind: Kind;
-  status: StatusName;
-  /** Reserved at submit. */
-  quoted_usd_micro: bigint;
-  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
-  charged_usd_micro: bigint | null;
-  /** Why it `FAILED`; else null. */
-  error_code: FailureCode | null;
-  /** When it was submitted. */
-  created_at: string;
-  /** When an upstream was first called. */
-  started_at: string | null;
-  /** When it became final. */
-  completed_at: string | null;
-  /** Where to poll. */
-  status_url: string;
-  /** Where the output is, once `COMPLETED`. */
-  response_url: string;
-  /** Cancels while `IN_QUEUE`. */
-  cancel_url: string;
-  /** The key that submitted. */
-  key_id: string;
-};
-
-export type RequestList = {
-  /** Newest first. */
-  data: Array<RequestLine>;
-  /** For the next page; null at the end. */
-  next_cursor: string | null;
-};
-
-export type MediaFile = {
-  /** A signed link; good for 24 hours after completion, without a key. */
-  url: string;
-  /** Found in the bytes. */
-  content_type: string;
-  /** Pixels. */
-  width?: number;
-  /** Pixels. */
-  height?: number;
-  /** Seconds. */
-  duration?: number;
-  /** Bytes. */
-  file_size: number;
-  /** A name to save it under. */
-  file_name: string;
-  [field: string]: unknown;
-};
-
-/** The model's output. Which fields there are depends on the model. */
-export type Output = {
-  /** Pictures. */
-  images?: Array<MediaFile>;
-  image?: MediaFile;
-  video?: MediaFile;
-  audio?: MediaFile;
-  /** What the model wrote. */
-  text?: string;
-  /** What to give for the same output again. */
-  seed?: number;
-  [field: string]: unknown;
-};
-
-export type UploadedFile = {
-  /** Put it into any URL field of an input. */
-  file_id: string;
-  /** Found in the bytes. */
-  content_type: string;
-  /** Bytes. */
-  size: number;
-  /** Of the bytes, hex. */
-  sha256: string;
-  /** When it was stored. */
-  created_at: string;
-  /** When it is deleted, 7 days later. */
-  expires_at: string;
-};
-
-/** Besides these: `name`, `tool_calls`, `tool_call_id`, `function_call`, `refusal`, `reasoning`, `reasoning_content`, `reasoning_details` and `audio.id`. Other fields, also of parts, are dropped. */
-export type ChatMessage = {
-  role: 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function';
-  /** A text, or a list of parts: `text`, `refusal`, `image_url`, `input_audio`, `file`. May be missing where an assistant called tools, and of a tool. */
-  content?: Array<Record<string, unknown>> | string | null;
-  [field: string]: unknown;
 };
 
 /** Fields that are not named here are dropped. */
@@ -414,7 +158,7 @@ export type ChatInput = {
   model: string;
   /** The conversation, oldest first. */
   messages: Array<ChatMessage>;
-  /** Completion tokens at most. Left out: 4096. The model's own ceiling holds as well. */
+  /** Most completion tokens. If missing: 4096. The model's own maximum holds as well. */
   max_tokens?: number | null;
   /** The same as `max_tokens`. */
   max_completion_tokens?: number | null;
@@ -424,7 +168,7 @@ export type ChatInput = {
   stream?: boolean | null;
   /** For streams. */
   stream_options?: {
-    /** Ask for a last chunk with `usage`. */
+    /** Request a last chunk with `usage`. */
     include_usage?: boolean | null;
     [field: string]: unknown;
   } | null;
@@ -450,48 +194,13 @@ export type ChatInput = {
   [field: string]: unknown;
 };
 
-/** The model's own count where it gives one; else what was delivered is counted. */
-export type ChatUsage = {
-  /** Tokens read. */
-  prompt_tokens: number;
-  /** Tokens written. */
-  completion_tokens: number;
-  /** Both. */
-  total_tokens: number;
-  /** What the call cost. */
-  cost_usd_micro: bigint;
+/** Besides these: `name`, `tool_calls`, `tool_call_id`, `function_call`, `refusal`, `reasoning`, `reasoning_content`, `reasoning_details` and `audio.id`. Other fields, also of parts, are dropped. */
+export type ChatMessage = {
+  role: 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function';
+  /** A text, or a list of parts: `text`, `refusal`, `image_url`, `input_audio`, `file`. May be missing in a message of a tool, or of an assistant that called tools. */
+  content?: Array<Record<string, unknown>> | string | null;
   [field: string]: unknown;
 };
-
-export type FunctionCall = {
-  /** Names the call; the reply with its result has it as `tool_call_id`. */
-  id: string;
-  type: 'function';
-  function: {
-    /** The tool. */
-    name: string;
-    /** JSON, as the model wrote it: it may be invalid. */
-    arguments: string;
-    [field: string]: unknown;
-  };
-  [field: string]: unknown;
-};
-
-export type CustomCall = {
-  /** Names the call; the reply with its result has it as `tool_call_id`. */
-  id: string;
-  type: 'custom';
-  custom: {
-    /** The tool. */
-    name: string;
-    /** The text of the reply. */
-    input: string;
-    [field: string]: unknown;
-  };
-  [field: string]: unknown;
-};
-
-export type ToolCall = FunctionCall | CustomCall;
 
 export type Completion = {
   /** `chatcmpl-` and the id of the request. */
@@ -511,9 +220,9 @@ export type Completion = {
       content: string | null;
       /** Why the model does not answer. */
       refusal?: string | null;
-      /** The reasoning; some models say `reasoning_content`. */
+      /** The reasoning; some models send `reasoning_content`. */
       reasoning?: string | null;
-      /** The reasoning; some models say `reasoning`. */
+      /** The reasoning; some models send `reasoning`. */
       reasoning_content?: string | null;
       /** Tools that the model calls. */
       tool_calls?: Array<ToolCall> | null;
@@ -523,7 +232,51 @@ export type Completion = {
     finish_reason: string | null;
     [field: string]: unknown;
   }>;
+  /** The model's own count if it gives one; else what was delivered is counted. */
   usage: ChatUsage;
+  [field: string]: unknown;
+};
+
+export type ToolCall = FunctionCall | CustomCall;
+
+export type FunctionCall = {
+  /** Names the call; the message with its result has it as `tool_call_id`. */
+  id: string;
+  type: 'function';
+  function: {
+    /** The tool. */
+    name: string;
+    /** JSON, as the model wrote it: it may be invalid. */
+    arguments: string;
+    [field: string]: unknown;
+  };
+  [field: string]: unknown;
+};
+
+export type CustomCall = {
+  /** Names the call; the message with its result has it as `tool_call_id`. */
+  id: string;
+  type: 'custom';
+  custom: {
+    /** The tool. */
+    name: string;
+    /** The input, as a text. */
+    input: string;
+    [field: string]: unknown;
+  };
+  [field: string]: unknown;
+};
+
+/** The model's own count if it gives one; else what was delivered is counted. */
+export type ChatUsage = {
+  /** Tokens read. */
+  prompt_tokens: number;
+  /** Tokens written. */
+  completion_tokens: number;
+  /** Both. */
+  total_tokens: number;
+  /** What the call cost. */
+  cost_usd_micro: bigint;
   [field: string]: unknown;
 };
 
@@ -547,9 +300,9 @@ export type ChatChunk = {
       content?: string | null;
       /** Why the model does not answer. */
       refusal?: string | null;
-      /** The reasoning; some models say `reasoning_content`. */
+      /** The reasoning; some models send `reasoning_content`. */
       reasoning?: string | null;
-      /** The reasoning; some models say `reasoning`. */
+      /** The reasoning; some models send `reasoning`. */
       reasoning_content?: string | null;
       /** Pieces of tool calls. */
       tool_calls?: Array<{
@@ -581,7 +334,7 @@ export type ChatChunk = {
     finish_reason?: string | null;
     [field: string]: unknown;
   }>;
-  /** Where asked for: null until the last chunk, then as `ChatUsage`. */
+  /** If requested: null until the last chunk, then as `ChatUsage`. */
   usage?: {
     /** Tokens read. */
     prompt_tokens: number;
@@ -596,24 +349,20 @@ export type ChatChunk = {
   [field: string]: unknown;
 };
 
-/** What went wrong. Handle codes you do not know by their HTTP status. */
-export type ErrorCode = 'bad_request' | 'unknown_model' | 'unpriceable' | 'invalid_input' | 'bad_webhook_url' | 'bad_messages' | 'use_chat_completions' | 'unauthorized' | 'insufficient_balance' | 'key_limit_reached' | 'forbidden' | 'not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'request_not_ready' | 'not_cancellable' | 'expired' | 'payload_too_large' | 'unsupported_media_type' | 'rate_limited' | 'internal_error' | 'submit_failed' | 'capacity_unavailable';
-
-/** The family of the code. */
-export type ErrorType = 'invalid_request_error' | 'authentication_error' | 'billing_error' | 'conflict_error' | 'rate_limit_error' | 'server_error' | 'upstream_error';
-
-/** The body of every reply that is no success. */
+/** The body of every reply that is not a success. */
 export type ErrorBody = {
   error: {
+    /** What went wrong. Handle codes you do not know by their HTTP status. */
     code: ErrorCode;
     /** For people: what is wrong and what to do next. Its words may change. */
     message: string;
+    /** The family of the code. */
     type: ErrorType;
     /** The field, parameter or header at fault. */
     param: string | null;
     /** The `x-request-id` of this call. */
     request_id: string;
-    /** Figures and allowed values; which ones depends on the code. */
+    /** Numbers and allowed values; which ones depends on the code. */
     details?: {
       /** What the call would reserve. */
       required_usd_micro?: bigint;
@@ -627,9 +376,11 @@ export type ErrorBody = {
       spent_usd_micro?: bigint;
       /** When the month (UTC) ends. */
       resets_at?: string;
-      /** All that the key may use. */
+      /** All models that the key may use. */
       models?: Array<string>;
+      /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
       status?: StatusName;
+      /** Why an accepted request ended `FAILED`. */
       error?: Failure;
       /** Everything to correct in the input. */
       errors?: Array<{
@@ -653,12 +404,285 @@ export type ErrorBody = {
   };
 };
 
-/** Why an accepted request ended `FAILED`. Nothing was charged. */
-export type FailureCode = 'upstream_rejected' | 'upstream_failed' | 'timeout' | 'output_too_large' | 'outcome_unknown' | 'output_unusable';
+/** What went wrong. Handle codes you do not know by their HTTP status. */
+export type ErrorCode = 'bad_request' | 'unknown_model' | 'unpriceable' | 'invalid_input' | 'bad_webhook_url' | 'bad_messages' | 'use_chat_completions' | 'unauthorized' | 'insufficient_balance' | 'key_limit_reached' | 'forbidden' | 'not_found' | 'method_not_allowed' | 'idempotency_conflict' | 'request_not_ready' | 'not_cancellable' | 'expired' | 'payload_too_large' | 'unsupported_media_type' | 'rate_limited' | 'internal_error' | 'submit_failed' | 'capacity_unavailable';
+
+/** The family of the code. */
+export type ErrorType = 'invalid_request_error' | 'authentication_error' | 'billing_error' | 'conflict_error' | 'rate_limit_error' | 'server_error' | 'upstream_error';
+
+/** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
+export type StatusName = 'IN_QUEUE' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
 
 /** Why an accepted request ended `FAILED`. */
 export type Failure = {
+  /** Why an accepted request ended `FAILED`. Nothing was charged. */
   code: FailureCode;
   /** For people. */
   message: string;
+};
+
+/** Why an accepted request ended `FAILED`. Nothing was charged. */
+export type FailureCode = 'upstream_rejected' | 'upstream_failed' | 'timeout' | 'output_too_large' | 'outcome_unknown' | 'output_unusable';
+
+export type QueuedRequest = {
+  status: 'IN_QUEUE';
+  /** Names the request; a UUIDv7. */
+  request_id: string;
+  /** Where to poll. */
+  status_url: string;
+  /** Where the output is, once `COMPLETED`. */
+  response_url: string;
+  /** Cancels while `IN_QUEUE`. */
+  cancel_url: string;
+  /** The model it runs on. */
+  model_id: string;
+  /** Reserved; the charge is never higher. */
+  quoted_usd_micro: bigint;
+  /** Requests ahead when it was accepted. */
+  queue_position: number;
+  /** Fields that the model's `input_schema` does not have, at most 20; missing if there are none. They are accepted, and mostly without effect. */
+  unknown_inputs?: Array<UnknownInput>;
+};
+
+/** What a webhook gets: the request card without `input`. */
+export type WebhookEvent = {
+  /** Names the request; a UUIDv7. */
+  request_id: string;
+  /** The model it runs on. */
+  model_id: string;
+  /** What comes out. */
+  kind: Kind;
+  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
+  status: StatusName;
+  /** Reserved at submit. */
+  quoted_usd_micro: bigint;
+  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
+  charged_usd_micro: bigint | null;
+  price: {
+    /** What is priced. `MP` is a megapixel. */
+    unit: Unit;
+    /** What one unit costs. */
+    unit_price_usd_micro: bigint;
+    /** Units quoted; once `COMPLETED`, units delivered. */
+    quantity: number;
+  };
+  /** The model's own count if it gives one; else what was delivered is counted. */
+  usage?: ChatUsage;
+  /** The outputs, once `COMPLETED`; empty after they have expired. */
+  output_urls: Array<string>;
+  /** Why it `FAILED`; else null. */
+  error: {
+    /** Why an accepted request ended `FAILED`. Nothing was charged. */
+    code: FailureCode;
+    /** For people. */
+    message: string;
+  } | null;
+  /** When it was submitted. */
+  created_at: string;
+  /** When an upstream was first called. */
+  started_at: string | null;
+  /** When it became final. */
+  completed_at: string | null;
+  /** When the outputs are deleted; null if there are none. */
+  expires_at: string | null;
+  /** Null if none was requested. */
+  webhook: {
+    /** Where the notification goes. */
+    url: string;
+    state: 'pending' | 'delivered' | 'failed';
+    /** HTTP status that the receiver answered with. */
+    last_status: number | null;
+  } | null;
+  /** Where to poll. */
+  status_url: string;
+  /** Where the output is, once `COMPLETED`. */
+  response_url: string;
+  /** Cancels while `IN_QUEUE`. */
+  cancel_url: string;
+  /** The key that submitted. */
+  key_id: string;
+};
+
+export type RequestList = {
+  /** Newest first. */
+  data: Array<RequestLine>;
+  /** For the next page; null at the end. */
+  next_cursor: string | null;
+};
+
+export type RequestLine = {
+  /** Names the request; a UUIDv7. */
+  request_id: string;
+  /** The model it runs on. */
+  model_id: string;
+  /** What comes out. */
+  kind: Kind;
+  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
+  status: StatusName;
+  /** Reserved at submit. */
+  quoted_usd_micro: bigint;
+  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
+  charged_usd_micro: bigint | null;
+  /** Why an accepted request ended `FAILED`. Nothing was charged. */
+  error_code: FailureCode | null;
+  /** When it was submitted. */
+  created_at: string;
+  /** When an upstream was first called. */
+  started_at: string | null;
+  /** When it became final. */
+  completed_at: string | null;
+  /** Where to poll. */
+  status_url: string;
+  /** Where the output is, once `COMPLETED`. */
+  response_url: string;
+  /** Cancels while `IN_QUEUE`. */
+  cancel_url: string;
+  /** The key that submitted. */
+  key_id: string;
+};
+
+export type RequestCard = {
+  /** Names the request; a UUIDv7. */
+  request_id: string;
+  /** The model it runs on. */
+  model_id: string;
+  /** What comes out. */
+  kind: Kind;
+  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
+  status: StatusName;
+  /** Reserved at submit. */
+  quoted_usd_micro: bigint;
+  /** Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final. */
+  charged_usd_micro: bigint | null;
+  price: {
+    /** What is priced. `MP` is a megapixel. */
+    unit: Unit;
+    /** What one unit costs. */
+    unit_price_usd_micro: bigint;
+    /** Units quoted; once `COMPLETED`, units delivered. */
+    quantity: number;
+  };
+  /** The model's own count if it gives one; else what was delivered is counted. */
+  usage?: ChatUsage;
+  /** The outputs, once `COMPLETED`; empty after they have expired. */
+  output_urls: Array<string>;
+  /** Why it `FAILED`; else null. */
+  error: {
+    /** Why an accepted request ended `FAILED`. Nothing was charged. */
+    code: FailureCode;
+    /** For people. */
+    message: string;
+  } | null;
+  /** When it was submitted. */
+  created_at: string;
+  /** When an upstream was first called. */
+  started_at: string | null;
+  /** When it became final. */
+  completed_at: string | null;
+  /** When the outputs are deleted; null if there are none. */
+  expires_at: string | null;
+  /** Null if none was requested. */
+  webhook: {
+    /** Where the notification goes. */
+    url: string;
+    state: 'pending' | 'delivered' | 'failed';
+    /** HTTP status that the receiver answered with. */
+    last_status: number | null;
+  } | null;
+  /** Where to poll. */
+  status_url: string;
+  /** Where the output is, once `COMPLETED`. */
+  response_url: string;
+  /** Cancels while `IN_QUEUE`. */
+  cancel_url: string;
+  /** The key that submitted. */
+  key_id: string;
+  /** What was submitted. For a chat call only its numbers, never its messages. Empty 30 days after its end, and after a cancel if it was larger than 16 KiB. */
+  input: Record<string, unknown>;
+};
+
+export type Status = {
+  /** Names the request; a UUIDv7. */
+  request_id: string;
+  /** The model it runs on. */
+  model_id: string;
+  /** `COMPLETED`, `FAILED` and `CANCELLED` are final. */
+  status: StatusName;
+  /** Requests ahead, 0 for the next; counted up to 1000. Only while IN_QUEUE. */
+  queue_position?: number;
+  /** 0 to 1, if the model reports it. */
+  progress?: number;
+  /** Newest log lines, if the model reports them. */
+  logs?: Array<string>;
+  /** When it was submitted. */
+  created_at: string;
+  /** When an upstream was first called. */
+  started_at?: string;
+  /** When it became final. */
+  completed_at?: string;
+  /** Where to poll. */
+  status_url: string;
+  /** Where the output is, once `COMPLETED`. */
+  response_url: string;
+  /** Cancels while `IN_QUEUE`. */
+  cancel_url: string;
+  /** Why an accepted request ended `FAILED`. */
+  error?: Failure;
+  metrics?: {
+    /** Waited, milliseconds. */
+    queue_ms?: number;
+    /** Ran, milliseconds. */
+    run_ms?: number;
+  };
+} & (
+  | { status: 'IN_QUEUE' | 'IN_PROGRESS' }
+  | { status: 'COMPLETED' | 'CANCELLED'; completed_at: string }
+  | { status: 'FAILED'; completed_at: string; error: Failure }
+);
+
+/** The model's output. Its fields depend on the model. */
+export type Output = {
+  /** Images. */
+  images?: Array<MediaFile>;
+  image?: MediaFile;
+  video?: MediaFile;
+  audio?: MediaFile;
+  /** What the model wrote. */
+  text?: string;
+  /** Give it to get the same output again. */
+  seed?: number;
+  [field: string]: unknown;
+};
+
+export type MediaFile = {
+  /** A signed link; works for 24 hours after completion, without a key. */
+  url: string;
+  /** Found in the bytes. */
+  content_type: string;
+  /** Pixels. */
+  width?: number;
+  /** Pixels. */
+  height?: number;
+  /** Seconds. */
+  duration?: number;
+  /** Bytes. */
+  file_size: number;
+  /** A name to save it under. */
+  file_name: string;
+  [field: string]: unknown;
+};
+
+export type UploadedFile = {
+  /** Put it into any URL field of an input. */
+  file_id: string;
+  /** Found in the bytes. */
+  content_type: string;
+  /** Bytes. */
+  size: number;
+  /** Of the bytes, hex. */
+  sha256: string;
+  /** When it was stored. */
+  created_at: string;
+  /** When it is deleted, 7 days later. */
+  expires_at: string;
 };

@@ -3,11 +3,10 @@ import { writeFile } from 'node:fs/promises';
 import { manPage, referencePage } from '../../../client/src/cli/pages.ts';
 import { configurationPage } from '../config.ts';
 import type { HttpDeps } from '../http/deps.ts';
-import { schemas } from '../http/docs/index.ts';
 import { clientTypes } from '../http/docs/client-types.ts';
 import { webTypes } from '../http/docs/web-types.ts';
 import { errorsPage } from '../http/docs/errors-page.ts';
-import { openapiDocument } from '../http/openapi.ts';
+import { namedSchemas, openapiDocument } from '../http/openapi.ts';
 import { routes } from '../http/routes.ts';
 import { webRoutes } from '../http/session/routes.ts';
 
@@ -19,7 +18,7 @@ export function generatedFiles(): Map<string, string> {
   const table = routes({} as HttpDeps);
   return new Map([
     ['openapi.json', `${JSON.stringify(openapiDocument(table), null, 2)}\n`],
-    ['client/src/types.ts', clientTypes(schemas)],
+    ['client/src/types.ts', clientTypes(namedSchemas(table))],
     ['web/src/api-types.ts', webTypes(webRoutes())],
     ['client/man/fare.1', manPage()],
     // Written by hand above its mark.

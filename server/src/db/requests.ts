@@ -1,4 +1,5 @@
 import type { UnknownInput } from '../core/catalog/model-input.ts';
+import type { FailureCode } from '../core/errors.ts';
 import type { QuoteJson } from '../core/price/quote-json.ts';
 import type { AttemptOutcome, Move, Output, Route, Status } from '../core/request/request.ts';
 import { leastIdAt, newId } from '../lib/id.ts';
@@ -21,7 +22,7 @@ export interface RequestRow {
   attempt: number;
   quoted_usd_micro: bigint;
   charged_usd_micro: bigint | null;
-  error_code: string | null;
+  error_code: FailureCode | null;
   webhook_state: 'pending' | 'delivered' | 'failed' | null;
   expires_at: Date | null;
   created_at: Date;

@@ -1,14 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { errors, type ErrorCode } from '../core/errors.ts';
-import { schemas } from './docs/index.ts';
 import { about, securitySchemes, tags } from './docs/about.ts';
 import { advice } from './docs/advice.ts';
 import { errorExamples } from './docs/errors.ts';
 import { headers, rateHeaders, type HeaderName, type HeaderUse } from './docs/headers.ts';
-import type { Reply } from './docs/schema.ts';
+import { collectNamed, documented, withReferences } from './docs/named.ts';
+import { pathParameters } from './docs/path-parameters.ts';
+import type {
+  BodyDocs,
+  Content,
+  Examples,
+  Parameter,
+  ReplyDocs,
+  RouteDocs,
+  Schema,
+} from './docs/route-docs.ts';
+import { ErrorBody } from './error-schema.ts';
 import type { Route } from './routes.ts';
+import type { TSchema } from './schema.ts';
 
-/** Makes the OpenAPI document out of the table of routes. */
+/** Makes the OpenAPI document out of the table of routes, their schemas and their prose. */
 
 type Json = Record<string, unknown>;
 
@@ -40,7 +51,9 @@ export function openapiDocument(table: Route[]): Json {
     paths,
     components: {
       securitySchemes,
-      schemas,
+      schemas: Object.fromEntries(
+        [...namedSchemas(table)].map(([name, schema]) => [name, withReferences(schema)]),
+      ),
       headers: Object.fromEntries(
         [...used.headers].map((name) => [name, headerObject(name, true)]),
       ),
@@ -48,6 +61,14 @@ export function openapiDocument(table: Route[]): Json {
       responses: Object.fromEntries(replies) as Json,
     },
   };
+}
+
+/** Every schema of the document that has a name. */
+export function namedSchemas(table: Route[]): Map<string, Schema> {
+  const named = new Map<string, Schema>();
+  const shapes = table.flatMap((route) => Object.values(route.shapes) as TSchema[]);
+  for (const schema of [...shapes, ErrorBody]) collectNamed(schema, named);
+  return named;
 }
 
 /** The committed document with the addresses of this service. `baseUrl` ends in /v1. */
@@ -63,20 +84,67 @@ export function documentedPath({ path }: Pick<Route, 'path'>): string {
 }
 
 function operation(route: Route, used: Used): Json {
-  const { docs } = route;
-  const { operationId, tag, summary, description, parameters, body, callbacks } = docs;
+  const { docs, shapes } = route;
+  const { operationId, tag, summary, description, body, headers: inHeaders = [] } = docs;
   const security = docs.security ?? securityOf(route);
+  const parameters = [...inPath(documentedPath(route)), ...inQuery(route), ...inHeaders];
   return {
     operationId,
     tags: [tag],
     summary,
     description,
     ...(security && { security }),
-    ...(parameters && { parameters }),
-    ...(body && { requestBody: body }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: requestBody(body, shapes.body) }),
     responses: { ...successes(route, used), ...failures(route, used) },
-    ...(callbacks && { callbacks }),
+    ...(docs.webhook && { callbacks: callbacksOf(docs, shapes.webhook) }),
   };
+}
+
+function inPath(path: string): Parameter[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => {
+    return { name: name!, in: 'path', required: true, ...pathParameters[name!]! };
+  });
+}
+
+function inQuery({ docs, shapes }: Route): Parameter[] {
+  const fields = { ...shapes.query?.properties, ...shapes.rawQuery?.properties };
+  return Object.entries(fields).map(([name, field]) => {
+    const { description, example, ...schema } = field as Schema;
+    return {
+      name,
+      in: 'query',
+      description: docs.query?.[name] ?? (description as string),
+      schema: documented(schema),
+      ...(example !== undefined && { example }),
+    };
+  });
+}
+
+function requestBody({ description, examples, content }: BodyDocs, schema?: TSchema): Json {
+  return { description, required: true, content: content ?? json(schema!, examples) };
+}
+
+function json(schema: TSchema, examples?: Examples): Content {
+  return {
+    'application/json': { schema: documented(schema), ...(examples && { examples }) },
+  };
+}
+
+/** The call that a submit's `webhook_url` gets. */
+function callbacksOf({ tag, webhook }: RouteDocs, schema?: TSchema): Json {
+  const { operationId, summary, description, headers: parameters, body, replies } = webhook!;
+  const post = {
+    operationId,
+    tags: [tag],
+    summary,
+    description,
+    security: [],
+    parameters,
+    requestBody: requestBody(body, schema),
+    responses: replies,
+  };
+  return { final: { '{$request.query.webhook_url}': { post } } };
 }
 
 function securityOf({ who }: Route): Json[] | null {
@@ -85,12 +153,34 @@ function securityOf({ who }: Route): Json[] | null {
   return null;
 }
 
-function successes({ docs, who }: Route, used: Used): Json {
+function successes({ docs, who, shapes }: Route, used: Used): Json {
   const entries = Object.entries(docs.replies).map(([status, reply]) => {
-    const rate = rateOf(who);
-    return [status, replyObject(reply, ['RequestId', ...rate, ...(reply.headers ?? [])], used)];
+    const { description, headers: own = [] } = reply;
+    const content = Number(status) < 300 ? contentOf(reply, shapes) : {};
+    return [
+      status,
+      {
+        description,
+        headers: headerObjects(['RequestId', ...rateOf(who), ...own], used),
+        ...(Object.keys(content).length > 0 && { content }),
+      },
+    ];
   });
   return Object.fromEntries(entries) as Json;
+}
+
+function contentOf(docs: ReplyDocs, { reply, written, events }: Route['shapes']): Content {
+  const body = reply ?? written;
+  return {
+    ...docs.content,
+    ...(body && json(body, docs.examples)),
+    ...(events && {
+      'text/event-stream': {
+        schema: documented(events),
+        ...(docs.events && { examples: docs.events }),
+      },
+    }),
+  };
 }
 
 /** A call that needs no key, but came with one, uses up that key's calls. */
@@ -147,17 +237,12 @@ function errorReply(codes: ErrorCode[], own: HeaderUse[], used: Used): Json {
   const examples = codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]);
   const content = {
     'application/json': {
-      schema: { $ref: '#/components/schemas/Error' },
+      schema: documented(ErrorBody),
       examples: Object.fromEntries(examples) as Json,
     },
   };
   const uses: HeaderUse[] = ['RequestId', ...(usual[status] ?? []), ...own];
   return { description, headers: headerObjects(uses, used), content, 'x-error-codes': codes };
-}
-
-function replyObject(reply: Reply, uses: HeaderUse[], used: Used): Json {
-  const { description, content } = reply;
-  return { description, headers: headerObjects(uses, used), ...(content && { content }) };
 }
 
 function headerObjects(uses: HeaderUse[], used: Used): Json {

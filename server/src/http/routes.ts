@@ -1,7 +1,9 @@
+import type { FastifyRequest } from 'fastify';
 import { balance } from './api/balance.ts';
 import * as callbacks from './api/callbacks.ts';
 import * as chat from './api/chat.ts';
 import { client } from './api/client.ts';
+import type { ApiEndpoint, ApiShapes } from './api/endpoint.ts';
 import type { Handler, HttpDeps, Keyed, KeyedHandler } from './deps.ts';
 import * as docs from './docs/index.ts';
 import { estimate } from './api/estimate.ts';
@@ -23,17 +25,16 @@ export type Call = { method: Method; path: string; prefixed: boolean } & (
   | { who: 'key'; handler: KeyedHandler; ahead?: Ahead | undefined }
 );
 /** A call of the API, which the OpenAPI document describes. */
-export type Route = Call & { docs: docs.RouteDocs };
+export type Route = Call & { docs: docs.RouteDocs; shapes: ApiShapes };
 
 type Method = 'GET' | 'POST' | 'PUT';
 type Row = [Method, string, docs.RouteDocs];
-type OpenCall = (...call: [...Parameters<Handler>, HttpDeps]) => Promise<unknown>;
-type KeyedCall = (...call: [...Parameters<KeyedHandler>, HttpDeps]) => Promise<unknown>;
+type OpenRow = [...Row, ApiEndpoint<FastifyRequest>];
 /** Begins what the call will look up first, while its key is still judged. */
 export type Ahead = (req: Keyed, deps: HttpDeps) => void;
 
 /** Below /v1, with a key. */
-export const keyedCalls: [...Row, KeyedCall, Ahead?][] = [
+export const keyedCalls: [...Row, ApiEndpoint, Ahead?][] = [
   ['GET', '/balance', docs.balance, balance],
   ['POST', '/estimate', docs.estimate, estimate],
   ['POST', '/chat/completions', docs.chat, chat.completions],
@@ -49,18 +50,18 @@ export const keyedCalls: [...Row, KeyedCall, Ahead?][] = [
 ];
 
 /** Below /v1, with a key or a signed link. */
-const signed: [...Row, OpenCall][] = [
+const signed: OpenRow[] = [
   ['GET', '/requests/:request_id/output/:index', docs.output, outputs.read],
   ['GET', '/files/:file_id', docs.readFile, files.read],
 ];
 
 /** Below /v1, for upstreams: the address itself is signed, the call by the upstream as well. */
-const calledBack: [...Row, OpenCall][] = [
+const calledBack: OpenRow[] = [
   ['POST', '/callbacks/:upstream/:request_id/:attempt/:sig', docs.callback, callbacks.receive],
 ];
 
 /** Below /v1, without a key. */
-const open: [...Row, OpenCall][] = [
+const open: OpenRow[] = [
   ['GET', '/models', docs.listModels, models.list],
   ['GET', '/models/*', docs.readModel, models.read],
   ['GET', '/llms.txt', docs.guide, guide],
@@ -69,7 +70,7 @@ const open: [...Row, OpenCall][] = [
 ];
 
 /** Outside /v1: for those who look after the service. */
-const health: [...Row, OpenCall][] = [
+const health: OpenRow[] = [
   ['GET', '/livez', docs.livez, ops.livez],
   ['GET', '/readyz', docs.readyz, ops.readyz],
   ['GET', '/metrics', docs.metrics, ops.metrics],
@@ -79,9 +80,9 @@ const health: [...Row, OpenCall][] = [
 export function routes(deps: HttpDeps): Route[] {
   return [
     ...bind(deps, 'anyone', true, open),
-    ...keyedCalls.map(([method, path, about, call, ahead]): Route => {
-      const handler: KeyedHandler = (req, reply) => call(req, reply, deps);
-      return { method, path, prefixed: true, docs: about, who: 'key', handler, ahead };
+    ...keyedCalls.map(([method, path, about, { shapes, handle }, ahead]): Route => {
+      const handler: KeyedHandler = (req, reply) => handle(req, reply, deps);
+      return { method, path, prefixed: true, docs: about, shapes, who: 'key', handler, ahead };
     }),
     ...bind(deps, 'key_or_signature', true, signed),
     ...bind(deps, 'signature', true, calledBack),
@@ -98,10 +99,10 @@ function bind(
   deps: HttpDeps,
   who: 'anyone' | 'key_or_signature' | 'signature',
   prefixed: boolean,
-  table: [...Row, OpenCall][],
+  table: OpenRow[],
 ): Route[] {
-  return table.map(([method, path, about, call]) => {
-    const handler: Handler = (req, reply) => call(req, reply, deps);
-    return { method, path, prefixed, docs: about, who, handler };
+  return table.map(([method, path, about, { shapes, handle }]) => {
+    const handler: Handler = (req, reply) => handle(req, reply, deps);
+    return { method, path, prefixed, docs: about, shapes, who, handler };
   });
 }

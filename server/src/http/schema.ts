@@ -45,8 +45,9 @@ export function list<S extends TSchema>(items: S, description?: string, more: Ke
 export function choice<const T extends string>(
   values: readonly T[],
   description?: string,
+  more: Keywords = {},
 ): TUnsafe<T> {
-  return Type.Unsafe<T>({ ...about(description, {}), type: 'string', enum: [...values] });
+  return Type.Unsafe<T>({ ...about(description, more), type: 'string', enum: [...values] });
 }
 
 /** A reply may gain fields with time; `optional` marks those that can be missing. */
@@ -56,6 +57,11 @@ export function object<P extends TProperties>(properties: P, more: Keywords = {}
 
 /** Of a field: it can be missing. */
 export const optional = Type.Optional;
+
+/** An object that has fields besides: an upstream's, or those of OpenAI's protocol. */
+export function openObject<P extends TProperties>(properties: P, more: Keywords = {}) {
+  return object(properties, { ...more, additionalProperties: true });
+}
 
 /** An object whose keys are data: ids, names, codes. */
 export function record<S extends TSchema>(values: S, description?: string) {
@@ -70,6 +76,19 @@ export function anything(description?: string): TUnsafe<Record<string, unknown>>
     type: 'object',
     additionalProperties: true,
   });
+}
+
+/** One of several forms. */
+export function either<const S extends readonly TSchema[]>(
+  forms: S,
+  description?: string,
+): TUnsafe<Static<S[number]>> {
+  return Type.Unsafe<Static<S[number]>>({ ...about(description, {}), anyOf: [...forms] });
+}
+
+/** A flag that is only there when it is true. */
+export function onlyTrue(description?: string): TUnsafe<true> {
+  return Type.Unsafe<true>({ ...about(description, {}), type: 'boolean', enum: [true] });
 }
 
 export function nullable<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> {

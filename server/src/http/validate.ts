@@ -34,7 +34,8 @@ export function readQuery<S extends TObject>(schema: S, query: unknown): Static<
 
 function fromText(value: unknown, { type }: TSchema & { type?: unknown }): unknown {
   if (typeof value !== 'string') return value;
-  if (type === 'integer' && /^\d{1,15}$/.test(value)) return Number(value);
+  if (type === 'integer' && /^(0|[1-9]\d{0,14})$/.test(value)) return Number(value);
+  if (type === 'number' && /^\d{1,15}(\.\d{1,3})?$/.test(value)) return Number(value);
   if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
   return value;
 }

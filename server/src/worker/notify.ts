@@ -1,4 +1,4 @@
-import { card } from '../core/request/views.ts';
+import { notificationBody } from '../core/request/views.ts';
 import type { Transition } from '../core/request/request.ts';
 import * as accounts from '../db/accounts.ts';
 import { findCards, findOutputs, type Claimed } from '../db/requests.ts';
@@ -18,8 +18,7 @@ export async function notify(
   ]);
   const { id, attempt, account_id, webhook_url: url } = row;
   if (!request || !account || url === null) return null;
-  const { input: _input, ...shown } = card(request, outputs, settings.links);
-  const body = JSON.stringify(shown);
+  const body = notificationBody(request, outputs, settings.links);
   const notification = { id, url, body, secrets: account.webhook_secrets };
   const how = { fetch, timeoutMs: settings.webhookMs };
   const sent = await sendNotification(notification, how, signal);

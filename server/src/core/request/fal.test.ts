@@ -53,9 +53,9 @@ test('the time of a run is told in seconds, and lines bear the time of its start
       request_id: '7',
       model_id: 'a/b',
       status: 'COMPLETED',
-      created_at: '2026-03-01T12:00:00.000Z',
-      started_at: '2026-03-01T12:00:01.250Z',
-      completed_at: '2026-03-01T12:00:03.900Z',
+      created_at: new Date('2026-03-01T12:00:00.000Z'),
+      started_at: new Date('2026-03-01T12:00:01.250Z'),
+      completed_at: new Date('2026-03-01T12:00:03.900Z'),
       status_url: '',
       response_url: '',
       cancel_url: '',
@@ -65,7 +65,7 @@ test('the time of a run is told in seconds, and lines bear the time of its start
     links,
   );
   assert.deepEqual(told.metrics, { inference_time: 2.65 });
-  const timestamp = '2026-03-01T12:00:01.250Z';
+  const timestamp = new Date('2026-03-01T12:00:01.250Z');
   assert.deepEqual(told.logs, [{ message: 'painting', level: 'INFO', source: 'USER', timestamp }]);
 });
 

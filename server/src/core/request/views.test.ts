@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { inspect } from 'node:util';
 import type { Output } from './request.ts';
 import { verify } from './signature.ts';
 import {
@@ -8,10 +9,11 @@ import {
   expiry,
   failureOf,
   listEntry,
+  notificationBody,
   pollAgainSeconds,
   responseView,
   statusView,
-  submittedBody,
+  submittedView,
 } from './views.ts';
 
 const id = '01890f5e-27c1-7d3a-9e4f-0123456789ab';
@@ -70,7 +72,7 @@ const failed = {
   status: 'FAILED' as const,
   completed_at: completed,
   charged_usd_micro: 0n,
-  error_code: 'timeout',
+  error_code: 'timeout' as const,
 };
 
 function output(index: number, field: string, changes: Partial<Output> = {}): Output {
@@ -99,30 +101,30 @@ test('the three addresses stand below the base address', () => {
   });
 });
 
-test("a submit's reply has the document's seven fields and the position, amounts as text", () => {
+test("a submit's reply has the document's seven fields and the position", () => {
   const submitted = {
     request_id: id,
     model_id: 'fake/image',
     quoted_usd_micro: 9_007_199_254_740_993n,
     queue_position: 3,
   };
-  const body = submittedBody(submitted, links);
-  assert.deepEqual(JSON.parse(body), {
+  const view = submittedView(submitted, links);
+  assert.deepEqual(view, {
     status: 'IN_QUEUE',
     request_id: id,
     ...three,
     model_id: 'fake/image',
-    quoted_usd_micro: '9007199254740993',
+    quoted_usd_micro: 9_007_199_254_740_993n,
     queue_position: 3,
   });
-  assert.equal(submittedBody({ ...submitted }, links), body);
+  assert.deepEqual(submittedView({ ...submitted }, links), view);
 });
 
 describe('a status', () => {
   const base = {
     request_id: id,
     model_id: 'fake/image',
-    created_at: '2026-03-01T10:00:00.000Z',
+    created_at: created,
     ...three,
   };
   const logs = { progress: 0.5, logs: ['half'] };
@@ -135,7 +137,7 @@ describe('a status', () => {
       4,
       {
         status: 'IN_PROGRESS',
-        started_at: '2026-03-01T10:00:01.250Z',
+        started_at: started,
         metrics: { queue_ms: 1_250 },
       },
     ],
@@ -145,7 +147,7 @@ describe('a status', () => {
       null,
       {
         status: 'IN_PROGRESS',
-        started_at: '2026-03-01T10:00:01.250Z',
+        started_at: started,
         metrics: { queue_ms: 1_250 },
         progress: 0.5,
         logs: ['half'],
@@ -157,7 +159,7 @@ describe('a status', () => {
       null,
       {
         status: 'IN_PROGRESS',
-        started_at: '2026-03-01T10:00:01.250Z',
+        started_at: started,
         metrics: { queue_ms: 1_250 },
         progress: 0,
       },
@@ -168,8 +170,8 @@ describe('a status', () => {
       null,
       {
         status: 'COMPLETED',
-        started_at: '2026-03-01T10:00:01.250Z',
-        completed_at: '2026-03-01T10:00:04.999Z',
+        started_at: started,
+        completed_at: completed,
         metrics: { queue_ms: 1_250, run_ms: 3_749 },
       },
     ],
@@ -179,8 +181,8 @@ describe('a status', () => {
       null,
       {
         status: 'FAILED',
-        started_at: '2026-03-01T10:00:01.250Z',
-        completed_at: '2026-03-01T10:00:04.999Z',
+        started_at: started,
+        completed_at: completed,
         metrics: { queue_ms: 1_250, run_ms: 3_749 },
         error: { code: 'timeout', message: 'The generation took longer than its model allows.' },
       },
@@ -189,7 +191,7 @@ describe('a status', () => {
       'cancelled was never started',
       { ...queued, status: 'CANCELLED', completed_at: completed },
       null,
-      { status: 'CANCELLED', completed_at: '2026-03-01T10:00:04.999Z' },
+      { status: 'CANCELLED', completed_at: completed },
     ],
   ];
   for (const [what, row, position, shown] of cases) {
@@ -198,13 +200,25 @@ describe('a status', () => {
 });
 
 describe('a card', () => {
+  test('goes to a webhook without its input, amounts as texts and times in UTC', () => {
+    const { input: _, ...rest } = card(done, [], links);
+    assert.deepEqual(JSON.parse(notificationBody(done, [], links)), {
+      ...rest,
+      quoted_usd_micro: '40000',
+      charged_usd_micro: '20000',
+      created_at: '2026-03-01T10:00:00.000Z',
+      started_at: '2026-03-01T10:00:01.250Z',
+      completed_at: '2026-03-01T10:00:04.999Z',
+    });
+  });
+
   test('of a completed request has the charge, what was delivered and signed links', () => {
     const shown = card(done, [output(0, 'images'), output(1, 'images')], links);
-    assert.equal(shown.charged_usd_micro, '20000');
+    assert.equal(shown.charged_usd_micro, 20_000n);
     assert.deepEqual(shown.price, { unit: 'image', unit_price_usd_micro: '10000', quantity: 2 });
-    assert.equal(shown.expires_at, '2026-03-02T10:00:04.000Z');
+    assert.deepEqual(shown.expires_at, new Date('2026-03-02T10:00:04.000Z'));
     assert.equal(shown.output_urls.length, 2);
-    assert.doesNotMatch(JSON.stringify(shown), /secret\/place/);
+    assert.doesNotMatch(inspect(shown), /secret\/place/);
   });
 
   test('of an unfinished request has null where nothing is known yet', () => {
@@ -272,7 +286,7 @@ test('a line of a list has no input, no output and no links to media', () => {
   ]);
   assert.deepEqual(
     [entry.quoted_usd_micro, entry.charged_usd_micro, entry.error_code],
-    ['40000', '0', 'timeout'],
+    [40_000n, 0n, 'timeout'],
   );
   assert.equal(listEntry(queued, links).charged_usd_micro, null);
 });

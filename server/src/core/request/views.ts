@@ -7,7 +7,8 @@ import type { UnknownInput } from '../catalog/model-input.ts';
 import { sign, signCallback, signFile, type CallbackLink } from './signature.ts';
 
 /**
- * What callers see of a request. Amounts are decimal strings of micro-USD, times ISO 8601 in UTC.
+ * What callers see of a request. Written as JSON, amounts become decimal texts of micro-USD and
+ * times ISO 8601 in UTC.
  */
 
 export interface Links {
@@ -29,7 +30,7 @@ export interface Row {
   status: Status;
   quoted_usd_micro: bigint;
   charged_usd_micro: bigint | null;
-  error_code: string | null;
+  error_code: FailureCode | null;
   created_at: Date;
   started_at: Date | null;
   completed_at: Date | null;
@@ -49,9 +50,17 @@ export interface CardRow extends Row {
   output: Record<string, unknown> | null;
   error_message: string | null;
   webhook_url: string | null;
-  webhook_state: string | null;
+  webhook_state: 'pending' | 'delivered' | 'failed' | null;
   webhook_status: number | null;
   quantity: number | null;
+}
+
+/** What a chat call was charged by, as its settlement kept it. */
+interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+  cost_usd_micro: string;
 }
 
 /** How long an upstream may fetch a file of the caller's: its job begins soon. */
@@ -81,8 +90,8 @@ export function addresses(requestId: string, links: Links) {
   };
 }
 
-/** The reply of a submit, as a JSON text: a replay gives the same one to the byte. */
-export function submittedBody(
+/** The reply of a submit. A replay gives the same one. */
+export function submittedView(
   submitted: {
     request_id: string;
     model_id: string;
@@ -91,17 +100,17 @@ export function submittedBody(
     unknown_inputs?: UnknownInput[] | null;
   },
   links: Links,
-): string {
+) {
   const { request_id, model_id, quoted_usd_micro, queue_position, unknown_inputs } = submitted;
-  return JSON.stringify({
-    status: 'IN_QUEUE',
+  return {
+    status: 'IN_QUEUE' as const,
     request_id,
     ...addresses(request_id, links),
     model_id,
-    quoted_usd_micro: String(quoted_usd_micro),
+    quoted_usd_micro,
     queue_position,
     ...(unknown_inputs && { unknown_inputs }),
-  });
+  };
 }
 
 export function statusView(row: StatusRow, queuePosition: number | null, links: Links) {
@@ -118,9 +127,9 @@ export function statusView(row: StatusRow, queuePosition: number | null, links: 
     ...(row.progress &&
       typeof row.progress.progress === 'number' && { progress: row.progress.progress }),
     ...(row.progress && row.progress.logs.length > 0 && { logs: row.progress.logs }),
-    created_at: created_at.toISOString(),
-    ...(started_at && { started_at: started_at.toISOString() }),
-    ...(completed_at && { completed_at: completed_at.toISOString() }),
+    created_at,
+    ...(started_at && { started_at }),
+    ...(completed_at && { completed_at }),
     ...addresses(request_id, links),
     ...(row.error_code !== null && { error: failureOf(row) }),
     ...(started_at && { metrics }),
@@ -137,21 +146,22 @@ export function card(row: CardRow, outputs: Output[], links: Links) {
     model_id: row.model_id,
     kind: row.kind,
     status: row.status,
-    quoted_usd_micro: String(row.quoted_usd_micro),
-    charged_usd_micro: row.charged_usd_micro === null ? null : String(row.charged_usd_micro),
+    quoted_usd_micro: row.quoted_usd_micro,
+    charged_usd_micro: row.charged_usd_micro,
     price: {
       unit,
       unit_price_usd_micro,
       quantity: completed ? (row.quantity ?? quantity) : quantity,
     },
-    ...(row.kind === 'text' && row.output?.usage !== undefined && { usage: row.output.usage }),
+    ...(row.kind === 'text' &&
+      row.output?.usage !== undefined && { usage: row.output.usage as Usage }),
     output_urls: completed ? outputs.map((output) => outputUrl(row, output.index, links)) : [],
     error: row.error_code === null ? null : failureOf(row),
     input: row.input,
-    created_at: row.created_at.toISOString(),
-    started_at: row.started_at?.toISOString() ?? null,
-    completed_at: row.completed_at?.toISOString() ?? null,
-    expires_at: completed && outputs.length > 0 ? expiry(row, links).toISOString() : null,
+    created_at: row.created_at,
+    started_at: row.started_at,
+    completed_at: row.completed_at,
+    expires_at: completed && outputs.length > 0 ? expiry(row, links) : null,
     webhook:
       row.webhook_url === null
         ? null
@@ -165,6 +175,14 @@ export function card(row: CardRow, outputs: Output[], links: Links) {
   };
 }
 
+/** The body that a webhook gets: the card without its input. */
+export function notificationBody(row: CardRow, outputs: Output[], links: Links): string {
+  const { input: _, ...shown } = card(row, outputs, links);
+  return JSON.stringify(shown, (_name, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
+  );
+}
+
 /** One line of a list of requests. */
 export function listEntry(row: Row, links: Links) {
   return {
@@ -172,12 +190,12 @@ export function listEntry(row: Row, links: Links) {
     model_id: row.model_id,
     kind: row.kind,
     status: row.status,
-    quoted_usd_micro: String(row.quoted_usd_micro),
-    charged_usd_micro: row.charged_usd_micro === null ? null : String(row.charged_usd_micro),
+    quoted_usd_micro: row.quoted_usd_micro,
+    charged_usd_micro: row.charged_usd_micro,
     error_code: row.error_code,
-    created_at: row.created_at.toISOString(),
-    started_at: row.started_at?.toISOString() ?? null,
-    completed_at: row.completed_at?.toISOString() ?? null,
+    created_at: row.created_at,
+    started_at: row.started_at,
+    completed_at: row.completed_at,
     ...addresses(row.id, links),
     key_id: row.key_id,
   };

@@ -1,21 +1,34 @@
-import type { FastifyReply } from 'fastify';
 import * as keys from '../../db/keys.ts';
-import type { HttpDeps, Keyed } from '../deps.ts';
+import { choice, id, microUsd, named, nullable, object, text, time } from '../schema.ts';
+import { keyedEndpoint } from './endpoint.ts';
 
-/** GET /balance: both things that a submit can fail on for want of money. */
-export async function balance(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+const Balance = named(
+  'Balance',
+  object({
+    currency: choice(['USDT'], 'The currency of the account: 1 USDT counts as 1 USD, `"1000000"`.'),
+    available_usd_micro: microUsd('What the account can spend; all its keys share it.'),
+    reserved_usd_micro: microUsd('What its open requests hold, in addition.'),
+    key: object(
+      {
+        key_id: id('Names the key of this call; not secret.'),
+        name: text('The name of the key.'),
+        limit_usd_micro: nullable(microUsd("The key's limit of the month; null: unlimited.")),
+        spent_usd_micro: microUsd('Charged and reserved by the key this month.'),
+        resets_at: time('When the month (UTC) ends and a new limit begins.'),
+      },
+      { description: 'The key of this call. A submit needs room in both: balance and limit.' },
+    ),
+  }),
+);
+
+/** GET /balance: the two amounts that can refuse a submit. */
+export const balance = keyedEndpoint({ reply: Balance }, async ({ req }, { db }) => {
   const { key_id } = req.caller;
-  const funds = await keys.funds(deps.db, key_id);
+  const { available_usd_micro, reserved_usd_micro, ...key } = await keys.funds(db, key_id);
   return {
-    currency: 'USDT',
-    available_usd_micro: String(funds.available_usd_micro),
-    reserved_usd_micro: String(funds.reserved_usd_micro),
-    key: {
-      key_id,
-      name: funds.name,
-      limit_usd_micro: funds.limit_usd_micro?.toString() ?? null,
-      spent_usd_micro: String(funds.spent_usd_micro),
-      resets_at: funds.resets_at,
-    },
+    currency: 'USDT' as const,
+    available_usd_micro,
+    reserved_usd_micro,
+    key: { key_id, ...key },
   };
-}
+});

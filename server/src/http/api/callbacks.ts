@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { routeTo } from '../../core/request/routing.ts';
 import { verifyCallback } from '../../core/request/signature.ts';
@@ -9,6 +8,8 @@ import { byKey, keysOf } from '../../upstreams/keys.ts';
 import { CallbackRefused } from '../../upstreams/upstream.ts';
 import { collect } from '../body.ts';
 import type { HttpDeps } from '../deps.ts';
+import { openEndpoint } from './endpoint.ts';
+import { Health } from './ops.ts';
 
 const bodyMaxBytes = 4 * 1024 * 1024;
 /** For what proving it may need, such as the upstream's public keys. */
@@ -19,11 +20,7 @@ const proofMs = 10_000;
  * happened to a job of ours. It only wakes the next look, so that neither a repeat nor a call that
  * comes late or out of order does any harm.
  */
-export async function receive(
-  req: FastifyRequest,
-  _reply: FastifyReply,
-  deps: HttpDeps,
-): Promise<unknown> {
+export const receive = openEndpoint({ reply: Health }, async ({ req }, deps) => {
   const { upstream: name, request_id, attempt: text, sig } = req.params as Record<string, string>;
   const attempt = /^[1-9]\d{0,8}$/.test(text!) ? Number(text) : 0;
   const link = { upstream: name!, request_id: request_id!, attempt };
@@ -54,8 +51,8 @@ export async function receive(
       throw new ApiError('unauthorized', { message, cause });
     });
   await deps.operations.calledBack({ request_id: request_id!, attempt, handle });
-  return { status: 'ok' };
-}
+  return { status: 'ok' as const };
+});
 
 async function modelOf(requestId: string, upstream: string, deps: HttpDeps): Promise<string> {
   const row = await deps.operations.status(requestId);

@@ -15,16 +15,22 @@ import { prepareChat, quoteChat, reserveChat } from '../../operations/submit-cha
 import { chatMaxBytes, holdBytes, readObject } from '../body.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';
 import { asApiError, errorBody } from '../errors.ts';
+import { ErrorBody } from '../error-schema.ts';
 import { hijackHeaders } from '../hijack.ts';
+import { either } from '../schema.ts';
+import { ChatChunk, ChatCompletion, ChatRequest } from './chat-schema.ts';
+import { keyedEndpoint } from './endpoint.ts';
 
 const bufferMaxBytes = 1024 * 1024;
 
+const shapes = {
+  body: ChatRequest,
+  written: ChatCompletion,
+  events: either([ChatChunk, ErrorBody]),
+};
+
 /** POST /chat/completions */
-export async function completions(
-  req: Keyed,
-  reply: FastifyReply,
-  deps: HttpDeps,
-): Promise<unknown> {
+export const completions = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
   const { openChats, accountChats, settings } = deps;
   const { key_id, account_id } = req.caller;
   if (!openChats.take(key_id, 1)) throw tooManyOpen('This key', settings.openChats);
@@ -39,7 +45,7 @@ export async function completions(
   } finally {
     openChats.give(key_id, 1);
   }
-}
+});
 
 function tooManyOpen(who: string, limit: number): ApiError {
   return new ApiError('rate_limited', {

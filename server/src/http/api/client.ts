@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { cached } from './cached.ts';
+import { openEndpoint } from './endpoint.ts';
 
 /** Where `npm start` and the image have packed it. */
 const packedFile = join(import.meta.dirname, '../../../../client/dist/farebox-client.tgz');
@@ -17,10 +17,10 @@ interface Packed {
 let packed: Promise<Packed> | undefined;
 
 /** GET /farebox-client.tgz: callers have no copy of our sources to pack it from. */
-export async function client(req: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+export const client = openEndpoint({}, async ({ req, reply }) => {
   const { bytes, etag } = await (packed ??= read());
   return cached(req, reply, { etag, type: 'application/gzip', body: bytes });
-}
+});
 
 async function read(): Promise<Packed> {
   try {

@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { demandModel, findModel } from '../../core/catalog/find-model.ts';
 import { unknownInputs, withoutNulls } from '../../core/catalog/model-input.ts';
@@ -6,10 +5,13 @@ import { price } from '../../core/price/price.ts';
 import { quoteToJson, shownQuote, withUnknown } from '../../core/price/quote-json.ts';
 import { quoteChat } from '../../operations/submit-chat.ts';
 import { chatMaxBytes, readObject } from '../body.ts';
-import type { HttpDeps, Keyed } from '../deps.ts';
+import { keyedEndpoint } from './endpoint.ts';
+import { Estimate, EstimateRequest } from './model-schema.ts';
+
+const shapes = { body: EstimateRequest, reply: Estimate };
 
 /** POST /estimate */
-export async function estimate(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export const estimate = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
   const body = await readObject(req, reply, chatMaxBytes, deps);
   const model = findModel(deps.catalog(), body.model_id);
   demandModel(req.caller, model.id, 'model_id');
@@ -28,4 +30,4 @@ export async function estimate(req: Keyed, reply: FastifyReply, deps: HttpDeps):
   const unknown = model.kind === 'text' ? [] : unknownInputs(model, given);
   const { price_usd_micro, ...quote } = shownQuote(withUnknown(quoteToJson(priced), unknown));
   return { model_id: model.id, kind: model.kind, price_usd_micro, ...quote };
-}
+});

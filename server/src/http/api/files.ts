@@ -8,19 +8,35 @@ import * as files from '../../db/files.ts';
 import { newId } from '../../lib/id.ts';
 import { headAnd, leastRate, type Bytes } from '../../lib/streams.ts';
 import { agrees, sniff, sniffBytes } from '../../storage/media.ts';
-import type { HttpDeps, Keyed } from '../deps.ts';
-import { holder, sendStored } from './stored.ts';
+import type { HttpDeps } from '../deps.ts';
+import { integer, named, object, text, time, type Static } from '../schema.ts';
+import type { Sendable } from '../serialize.ts';
+import { keyedEndpoint, openEndpoint } from './endpoint.ts';
+import { holder, sendStored, signedLink } from './stored.ts';
 
 const accepted = /^(image\/(?!svg)|video\/|audio\/|application\/pdf$|text\/plain$)/;
 const acceptedWords = 'images, video, audio, PDF and plain text';
 
+const UploadedFile = named(
+  'UploadedFile',
+  object({
+    file_id: text('Put it into any URL field of an input.', { pattern: '^file_[0-9a-f]{32}$' }),
+    content_type: text('Found in the bytes.'),
+    size: integer('Bytes.'),
+    sha256: text('Of the bytes, hex.', { pattern: '^[0-9a-f]{64}$' }),
+    created_at: time('When it was stored.'),
+    expires_at: time('When it is deleted, 7 days later.'),
+  }),
+);
+
 /** POST /files: the raw bytes are the body. */
-export function upload(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export const upload = keyedEndpoint({ reply: UploadedFile }, ({ req, reply }, deps) => {
   const { account_id } = req.caller;
   const id = newId();
   return store({ id, account_id, storage_key: `files/${account_id}/${id}` }, req, reply, deps);
-}
+});
 
+type StoredFile = Sendable<Static<typeof UploadedFile>>;
 type NewFile = Pick<files.FileRow, 'id' | 'account_id' | 'storage_key'>;
 
 /** Stores the body as this file. The storage key must be new: a failure removes its bytes. */
@@ -29,7 +45,7 @@ export async function store(
   req: FastifyRequest,
   reply: FastifyReply,
   deps: HttpDeps,
-): Promise<unknown> {
+): Promise<StoredFile> {
   const { openUploads, settings } = deps;
   const { account_id } = file;
   if (!openUploads.take(account_id, 1)) {
@@ -64,7 +80,7 @@ async function take(
   req: FastifyRequest,
   reply: FastifyReply,
   deps: HttpDeps,
-): Promise<unknown> {
+): Promise<StoredFile> {
   const {
     'content-type': declared,
     'content-encoding': encoding,
@@ -116,16 +132,9 @@ async function take(
     ttl_seconds,
     max_bytes,
   };
-  const times = await record(row, deps);
+  const { created_at, expires_at } = await record(row, deps);
   reply.code(201);
-  return {
-    file_id: fileId(id),
-    content_type,
-    size,
-    sha256,
-    created_at: times.created_at.toISOString(),
-    expires_at: times.expires_at.toISOString(),
-  };
+  return { file_id: fileId(id), content_type, size, sha256, created_at, expires_at };
 }
 
 /** What shows before a byte has come. */
@@ -230,18 +239,14 @@ function tooLarge(maxBytes: number): ApiError {
 }
 
 /** GET and HEAD /files/{file_id}: with a valid signature by an upstream, else by its account. */
-export async function read(
-  req: FastifyRequest,
-  reply: FastifyReply,
-  deps: HttpDeps,
-): Promise<unknown> {
+export const read = openEndpoint({ rawQuery: signedLink }, async ({ req, reply }, deps) => {
   const { file_id } = req.params as Record<string, string>;
   const id = parseFileId(file_id);
   const account = await holder(req, reply, deps, (link) =>
     id === null ? 'invalid' : verifyFile(deps.secrets, { ...link, id }),
   );
   return sendFile(req, reply, id, account, deps);
-}
+});
 
 /** The bytes of a file. An account that is given has to be the one whose file it is. */
 export async function sendFile(

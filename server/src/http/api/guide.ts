@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalog } from '../../core/catalog/catalog.ts';
 import type { HttpDeps } from '../deps.ts';
 import { guideText } from '../docs/guide-text.ts';
 import { cached } from './cached.ts';
+import { openEndpoint } from './endpoint.ts';
 
 /** Texts of the newest catalog, made once a version. */
 interface Rendered {
@@ -15,14 +15,10 @@ interface Rendered {
 const rendered: WeakMap<Catalog, Rendered> = new WeakMap();
 
 /** GET /llms.txt */
-export async function guide(
-  req: FastifyRequest,
-  reply: FastifyReply,
-  deps: HttpDeps,
-): Promise<unknown> {
+export const guide = openEndpoint({}, async ({ req, reply }, deps) => {
   const { text, etag } = render(deps);
   return cached(req, reply, { etag, type: 'text/plain; charset=utf-8', body: text });
-}
+});
 
 function render({ catalog, links: { baseUrl }, settings: { uploadMaxBytes } }: HttpDeps): Rendered {
   const current = catalog();

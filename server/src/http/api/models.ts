@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Catalog, Kind } from '../../core/catalog/catalog.ts';
+import type { FastifyRequest } from 'fastify';
+import type { Catalog } from '../../core/catalog/catalog.ts';
 import { catalogEntry } from '../../core/catalog/catalog-entry.ts';
 import { ApiError } from '../../core/errors.ts';
 import { unknownModel } from '../../core/catalog/find-model.ts';
@@ -9,7 +9,9 @@ import { findModels } from '../../db/keys.ts';
 import { headerValues } from '../../lib/headers.ts';
 import { cached } from './cached.ts';
 import type { HttpDeps } from '../deps.ts';
-import { optionalOneOf, type Query } from '../query.ts';
+import { object, optional, type Static } from '../schema.ts';
+import { openEndpoint } from './endpoint.ts';
+import { KindName, Model, ModelList } from './model-schema.ts';
 
 const type = 'application/json; charset=utf-8';
 
@@ -26,8 +28,10 @@ function render(catalog: Catalog): Rendered {
   const known = rendered.get(catalog);
   if (known) return known;
   const entries = new Map<string, string>();
-  for (const model of catalog.models.values())
-    entries.set(model.id, JSON.stringify(catalogEntry(model)));
+  for (const model of catalog.models.values()) {
+    const entry: Static<typeof Model> = catalogEntry(model);
+    entries.set(model.id, JSON.stringify(entry));
+  }
   const list = listOf([...entries.values()]);
   const made = { version: `"${catalog.version}"`, list, entries };
   rendered.set(catalog, made);
@@ -38,17 +42,13 @@ function listOf(entries: string[]): string {
   return `{"object":"list","data":[${entries.join(',')}]}`;
 }
 
-const kinds = ['video', 'image', 'text'] satisfies Kind[];
+const listShapes = { query: object({ kind: optional(KindName) }), written: ModelList };
 
 /** GET /models?kind=: with a key that is kept to some models, those only. */
-export async function list(
-  req: FastifyRequest,
-  reply: FastifyReply,
-  deps: HttpDeps,
-): Promise<unknown> {
+export const list = openEndpoint(listShapes, async ({ req, reply, query }, deps) => {
   const catalog = deps.catalog();
   const { version, list: whole, entries } = render(catalog);
-  const kind = optionalOneOf(req.query as Query, 'kind', kinds);
+  const { kind = null } = query;
   const allowed = await allowedModels(req, deps);
   // Else a cache between us could hand the list of one caller to another.
   reply.header('vary', 'authorization');
@@ -61,7 +61,7 @@ export async function list(
   if (allowed === null) return cached(req, reply, { etag: version, type, body });
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
   return cached(req, reply, { etag, type, body, isPrivate: true });
-}
+});
 
 /** Null: all. A key is not needed here, so one that is not known is no fault. */
 async function allowedModels(req: FastifyRequest, { db }: HttpDeps): Promise<string[] | null> {
@@ -70,11 +70,7 @@ async function allowedModels(req: FastifyRequest, { db }: HttpDeps): Promise<str
 }
 
 /** GET /models/{model_id} */
-export async function read(
-  req: FastifyRequest,
-  reply: FastifyReply,
-  deps: HttpDeps,
-): Promise<unknown> {
+export const read = openEndpoint({ written: Model }, async ({ req, reply }, deps) => {
   const id = (req.params as { '*': string })['*'];
   const { version, entries } = render(deps.catalog());
   const body = entries.get(id);
@@ -83,4 +79,4 @@ export async function read(
       ...unknownModel(id, deps.catalog(), 'GET /v1/models lists them.'),
     });
   return cached(req, reply, { etag: version, type, body });
-}
+});

@@ -1,33 +1,28 @@
 import { timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
-import type { HttpDeps } from '../deps.ts';
+import { anything, choice, named, object } from '../schema.ts';
+import { openEndpoint } from './endpoint.ts';
 
 /** What a supervisor asks for: outside /v1, without a key. */
 
+export const Health = named('Health', object({ status: choice(['ok']) }));
+
 /** GET /livez: the process answers, and was not told to stop. */
-export async function livez(
-  _req: FastifyRequest,
-  reply: FastifyReply,
-  { leaving }: HttpDeps,
-): Promise<unknown> {
+export const livez = openEndpoint({ reply: Health }, async ({ reply }, { leaving }) => {
   reply.header('cache-control', 'no-store');
   if (leaving.aborted) throw notReady('draining');
-  return { status: 'ok' };
-}
+  return { status: 'ok' as const };
+});
 
 /** GET /readyz: it can do its work; otherwise the part that fails is named. */
-export async function readyz(
-  _req: FastifyRequest,
-  reply: FastifyReply,
-  deps: HttpDeps,
-): Promise<unknown> {
+export const readyz = openEndpoint({ reply: Health }, async ({ reply }, deps) => {
   reply.header('cache-control', 'no-store');
   const failing = deps.leaving.aborted ? 'draining' : await deps.unready();
-  if (failing === null) return { status: 'ok' };
+  if (failing === null) return { status: 'ok' as const };
   throw notReady(failing);
-}
+});
 
 function notReady(failing: string): ApiError {
   return new ApiError('capacity_unavailable', {
@@ -39,11 +34,7 @@ function notReady(failing: string): ApiError {
 }
 
 /** GET /metrics: for this machine, or for whoever has the token. */
-export async function metrics(
-  req: FastifyRequest,
-  reply: FastifyReply,
-  deps: HttpDeps,
-): Promise<unknown> {
+export const metrics = openEndpoint({}, async ({ req, reply }, deps) => {
   const token = deps.settings.metricsToken;
   const allowed =
     token === null
@@ -56,7 +47,7 @@ export async function metrics(
     });
   reply.type(deps.metrics.registry.contentType);
   return deps.metrics.registry.metrics();
-}
+});
 
 function isLoopback(address: string | undefined): boolean {
   return address !== undefined && /^(127\.|::1$|::ffff:127\.)/.test(address);
@@ -83,11 +74,10 @@ function same(given: string, wanted: string): boolean {
 }
 
 /** GET /openapi.json */
-export async function openapi(
-  _req: FastifyRequest,
-  reply: FastifyReply,
-  deps: HttpDeps,
-): Promise<unknown> {
-  reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=60');
-  return deps.settings.openapi;
-}
+export const openapi = openEndpoint(
+  { written: anything('An OpenAPI document.') },
+  async ({ reply }, { settings }) => {
+    reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=60');
+    return settings.openapi;
+  },
+);

@@ -1,22 +1,17 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { verify } from '../../core/request/signature.ts';
 import { expiry } from '../../core/request/views.ts';
 import * as requests from '../../db/requests.ts';
 import { isUuid } from '../../lib/id.ts';
-import type { HttpDeps } from '../deps.ts';
+import { openEndpoint } from './endpoint.ts';
 import { cleared } from './requests.ts';
-import { holder, sendStored } from './stored.ts';
+import { holder, sendStored, signedLink } from './stored.ts';
 
 /**
  * GET and HEAD /requests/{request_id}/output/{index}: with a valid signature by anyone, else by the
  * owning account.
  */
-export async function read(
-  req: FastifyRequest,
-  reply: FastifyReply,
-  deps: HttpDeps,
-): Promise<unknown> {
+export const read = openEndpoint({ rawQuery: signedLink }, async ({ req, reply }, deps) => {
   const { request_id: idText, index: indexText } = req.params as Record<string, string>;
   // A link is signed over the id in small letters, however it is written here.
   const request_id = idText!.toLowerCase();
@@ -36,4 +31,4 @@ export async function read(
   if (row.expires_at === null || expiry(row, deps.links).getTime() <= Date.now())
     throw new ApiError('expired');
   return sendStored(req, reply, output, deps);
-}
+});

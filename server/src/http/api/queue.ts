@@ -1,21 +1,36 @@
 import type { FastifyReply } from 'fastify';
 import { idempotencyKey } from '../../core/request/fingerprint.ts';
-import { submittedBody } from '../../core/request/views.ts';
+import { submittedView } from '../../core/request/views.ts';
 import { headerValues } from '../../lib/headers.ts';
 import type { Submitted } from '../../operations/admit.ts';
 import { demandFreeJob, submitJob, type WantedJob } from '../../operations/submit.ts';
 import { jsonMaxBytes, readObject } from '../body.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';
+import { object, optional, text } from '../schema.ts';
+import { keyedEndpoint } from './endpoint.ts';
+import { ModelInput } from './model-schema.ts';
+import { Notification, QueuedRequest } from './request-schema.ts';
 
-/** POST /queue/{model_id} */
-export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+const webhook_url = text(
+  'A public http or https address that gets one POST when the request is final.',
+  { format: 'uri', example: 'https://example.com/hooks/farebox' },
+);
+const shapes = {
+  rawQuery: object({ webhook_url: optional(webhook_url) }),
+  body: ModelInput,
+  reply: QueuedRequest,
+  webhook: Notification,
+};
+
+/** POST /queue/{model_id}: a replay answers with the same bytes. */
+export const submit = keyedEndpoint(shapes, async ({ req, reply }, deps) => {
   const model_id = (req.params as { '*': string })['*'];
-  const { webhook_url } = req.query as Record<string, unknown>;
-  const submitted = await enqueue({ model_id, webhook_url }, req, reply, deps);
+  const { webhook_url: url } = req.query as Record<string, unknown>;
+  const submitted = await enqueue({ model_id, webhook_url: url }, req, reply, deps);
   reply.header('location', `${deps.links.baseUrl}/requests/${submitted.request_id}/status`);
-  reply.code(submitted.replayed ? 200 : 202).type('application/json; charset=utf-8');
-  return submittedBody(submitted, deps.links);
-}
+  reply.code(submitted.replayed ? 200 : 202);
+  return submittedView(submitted, deps.links);
+});
 
 /** Reads the model input and submits it. `webhook_url` is that of the query, as it came. */
 export async function enqueue(

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
-import { isFinal, statuses, type Status } from '../../core/request/request.ts';
+import { isFinal, type Status } from '../../core/request/request.ts';
 import {
   card,
   expiry,
@@ -17,21 +17,50 @@ import { isUuid } from '../../lib/id.ts';
 import type { EventStream } from '../../lib/sse.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';
 import { hold, holdStream, mayHold } from '../event-streams.ts';
+import { pageFrom } from '../form.ts';
+import { momentOf, optionalId, optionalText } from '../query.ts';
 import {
-  badParameter,
-  limitOf,
-  momentOf,
-  optionalId,
-  optionalOneOf,
-  optionalText,
-  type Query,
-} from '../query.ts';
+  choice,
+  either,
+  id,
+  integer,
+  number,
+  object,
+  optional,
+  text,
+  type Static,
+} from '../schema.ts';
 import { accessOver } from '../viewers.ts';
 import { mayTry } from '../session/throttle.ts';
+import { keyedEndpoint } from './endpoint.ts';
+import {
+  Cancelled,
+  ModelOutput,
+  RequestCard,
+  RequestList,
+  RequestStatus,
+  StatusName,
+  StreamEnd,
+} from './request-schema.ts';
 
 const waitMaxSeconds = 60;
-const pageDefault = 20;
-const pageMax = 100;
+
+export const WaitQuery = object({
+  wait: optional(
+    number('Holds the call until the state changes, for at most this many seconds.', {
+      minimum: 0,
+      maximum: waitMaxSeconds,
+    }),
+  ),
+  until: optional(
+    choice(
+      ['change', 'final'],
+      '`final`: the held call returns only at a final state. `change`: at any new state. Without ' +
+        '`wait`, `until=final` waits up to 60 seconds.',
+      { default: 'change' },
+    ),
+  ),
+});
 
 /** A poll then waits for one round trip to the database, not for two. */
 export function statusAhead(req: Keyed, deps: HttpDeps): void {
@@ -43,10 +72,19 @@ export function statusAhead(req: Keyed, deps: HttpDeps): void {
 }
 
 /** GET /requests/{request_id}/status */
-export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<StatusView> {
-  const query = req.query as Query;
-  const toTheEnd = optionalOneOf(query, 'until', ['change', 'final']) === 'final';
-  const waitSeconds = readWait(query.wait, toTheEnd ? waitMaxSeconds : 0);
+export const status = keyedEndpoint(
+  { query: WaitQuery, reply: RequestStatus },
+  ({ req, reply, query }, deps) => readStatus(req, reply, query, deps),
+);
+
+export async function readStatus(
+  req: Keyed,
+  reply: FastifyReply,
+  { wait, until }: Static<typeof WaitQuery>,
+  deps: HttpDeps,
+): Promise<StatusView> {
+  const toTheEnd = until === 'final';
+  const waitSeconds = wait ?? (toTheEnd ? waitMaxSeconds : 0);
   let row = own(req, await (req.row ?? deps.operations.status(requestId(req))));
   if (waitSeconds > 0 && !isFinal(row.status) && mayHold(req.viewer, deps))
     row = await changed(row, { waitSeconds, toTheEnd }, req, deps);
@@ -56,11 +94,11 @@ export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
 }
 
 /** GET /requests/{request_id}/status/stream */
-export function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
-  return follow(req, reply, deps, (events, status) =>
-    events.send(JSON.stringify(status), 'status'),
-  );
-}
+export const stream = keyedEndpoint(
+  { events: either([RequestStatus, StreamEnd]) },
+  ({ req, reply }, deps) =>
+    follow(req, reply, deps, (events, shown) => events.send(JSON.stringify(shown), 'status')),
+);
 
 /** Shows the status at once and after each change until it is final, then ends the stream. */
 export async function follow(
@@ -92,8 +130,12 @@ export async function follow(
   return reply;
 }
 
-/** GET /requests/{request_id}/response */
-export async function response(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+/** GET /requests/{request_id}/response: as the model wrote it. */
+export const response = keyedEndpoint({ written: ModelOutput }, ({ req }, deps) =>
+  readOutput(req, deps),
+);
+
+export async function readOutput(req: Keyed, deps: HttpDeps): Promise<Record<string, unknown>> {
   const row = own(req, await deps.operations.card(requestId(req)));
   if (row.status !== 'COMPLETED') {
     throw new ApiError('request_not_ready', {
@@ -123,15 +165,21 @@ const notReady: Record<Exclude<Status, 'COMPLETED'>, string> = {
 };
 
 /** GET /requests/{request_id} */
-export async function read(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export const read = keyedEndpoint({ reply: RequestCard }, async ({ req }, deps) => {
   const row = own(req, await deps.operations.card(requestId(req)));
   const shown = card(row, await requests.findOutputs(deps.db, [row.id]), deps.links);
-  const isOver = shown.expires_at !== null && Date.parse(shown.expires_at) <= Date.now();
+  const isOver = shown.expires_at !== null && shown.expires_at.getTime() <= Date.now();
   return isOver ? { ...shown, output_urls: [] } : shown;
-}
+});
 
 /** POST and PUT /requests/{request_id}/cancel */
-export async function cancel(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
+export const cancel = keyedEndpoint({ reply: Cancelled }, async ({ req }, deps) => {
+  const request_id = await cancelRequest(req, deps);
+  return { request_id, status: 'CANCELLED' as const };
+});
+
+/** Returns its id. Throws `not_cancellable`, or `rate_limited` if the account cancels too often. */
+export async function cancelRequest(req: Keyed, deps: HttpDeps): Promise<string> {
   const row = own(req, await deps.operations.status(requestId(req)));
   const { id, account_id, key_id } = row;
   const { model_id, upstream } = row;
@@ -149,7 +197,7 @@ export async function cancel(req: Keyed, _reply: FastifyReply, deps: HttpDeps): 
       opens_job,
       to: 'CANCELLED',
     }));
-  if (cancelled) return { request_id: id, status: 'CANCELLED' };
+  if (cancelled) return id;
   const now = await deps.operations.status(id);
   throw new ApiError('not_cancellable', { details: { status: now?.status ?? row.status } });
 }
@@ -165,26 +213,38 @@ async function countCancel(account_id: string, { db, settings }: HttpDeps): Prom
   });
 }
 
+const moment =
+  'an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, ' +
+  '`2026-01-31T00:00:00Z`.';
+
+const ListQuery = object({
+  status: optional(StatusName),
+  model_id: optional(text('Only those of this model.', { maxLength: 300 })),
+  key_id: optional(id('Only those that came with this key.')),
+  from: optional(text(`\`created_at\` then or later: ${moment}`)),
+  to: optional(text(`\`created_at\` before then: ${moment}`)),
+  limit: integer('How many.', { minimum: 1, maximum: 100, default: 20 }),
+  cursor: optional(text('The `next_cursor` of the page before.')),
+});
+
 /** GET /requests */
-export async function list(req: Keyed, _reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
-  const query = req.query as Query;
-  const limit = limitOf(query, { usual: pageDefault, max: pageMax });
-  const status = optionalOneOf(query, 'status', statuses);
-  const cursor = optionalId(query, 'cursor', 'must be a next_cursor of this list');
-  const rows = await requests.list(deps.db, {
-    account_id: req.caller.account_id,
-    status,
-    model_id: optionalText(query, 'model_id'),
-    key_id: optionalId(query, 'key_id', 'must be the id of a key'),
-    from_ms: momentOf(query, 'from'),
-    to_ms: momentOf(query, 'to'),
-    below_id: cursor,
-    limit: limit + 1,
-  });
-  const page = rows.slice(0, limit);
-  const next_cursor = rows.length > limit ? page.at(-1)!.id : null;
-  return { data: page.map((row) => listEntry(row, deps.links)), next_cursor };
-}
+export const list = keyedEndpoint(
+  { query: ListQuery, reply: RequestList },
+  async ({ req, query }, deps) => {
+    const { limit, status: state = null, key_id = null } = query;
+    const rows = await requests.list(deps.db, {
+      account_id: req.caller.account_id,
+      status: state,
+      model_id: optionalText(query, 'model_id'),
+      key_id,
+      from_ms: momentOf(query, 'from'),
+      to_ms: momentOf(query, 'to'),
+      below_id: optionalId(query, 'cursor', 'must be a next_cursor of this list'),
+      limit: limit + 1,
+    });
+    return pageFrom(rows, query, (row) => listEntry(row, deps.links));
+  },
+);
 
 /** That of the path. Throws `not_found` for what cannot be one. */
 export function requestId(req: Keyed): string {
@@ -247,13 +307,4 @@ function changed(
       resolve(newest);
     }
   });
-}
-
-function readWait(value: unknown, fallback: number): number {
-  if (value === undefined) return fallback;
-  const seconds =
-    typeof value === 'string' && /^\d{1,2}(\.\d{1,3})?$/.test(value) ? Number(value) : NaN;
-  if (!(seconds <= waitMaxSeconds))
-    throw badParameter('wait', `must be seconds from 0 to ${waitMaxSeconds}`);
-  return seconds;
 }

@@ -4,6 +4,7 @@ import { ApiError } from '../../core/errors.ts';
 import { authenticate, challenge } from '../auth.ts';
 import { turnOf } from '../connections.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';
+import { integer, object, optional, text } from '../schema.ts';
 import { matches } from './cached.ts';
 import { parseRange } from './range.ts';
 
@@ -16,6 +17,19 @@ interface Stored {
   file_name: string;
   storage_key: string;
 }
+
+/** The query of a signed link. */
+export const signedLink = object({
+  exp: optional(
+    integer('Unix seconds until which the link works.', { minimum: 0, example: 1_772_452_803 }),
+  ),
+  sig: optional(
+    text('Signature of the link: unpadded base64url.', {
+      pattern: '^[A-Za-z0-9_-]{43}$',
+      example: 'Zk3xH0m1Yb7QpVtq2n8sJcWf5aLrD9uEoT6gKiBvXyM',
+    }),
+  ),
+});
 
 interface PresentedLink {
   exp: unknown;

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { ApiError } from '../../core/errors.ts';
 import { isFinal } from '../../core/request/request.ts';
 import { may } from '../../core/account/role.ts';
-import { card } from '../../core/request/views.ts';
+import { notificationBody } from '../../core/request/views.ts';
 import * as accounts from '../../db/accounts.ts';
 import * as deliveries from '../../db/deliveries.ts';
 import * as people from '../../db/people.ts';
@@ -77,8 +77,8 @@ export async function resend(visit: Visit, _reply: FastifyReply, deps: WebDeps):
   const { webhook_url: url } = request;
   if (url === null)
     throw new ApiError('bad_request', { message: 'This request has no webhook_url.' });
-  const { input: _input, ...told } = card(request, await requests.findOutputs(db, [id]), links);
-  const sent = await send(visit, deps, { id, url, body: JSON.stringify(told) });
+  const body = notificationBody(request, await requests.findOutputs(db, [id]), links);
+  const sent = await send(visit, deps, { id, url, body });
   await record(visit, deps, { cause: 'resend', request_id: id, url }, sent);
   if (sent.delivered) await deliveries.noteResent(db, id);
   return outcome(sent);

@@ -1,5 +1,5 @@
 import { idempotencyKey } from './queue.ts';
-import { one, ref, type RouteDocs } from './schema.ts';
+import { one, type RouteDocs } from './route-docs.ts';
 
 /** POST /chat/completions */
 
@@ -69,20 +69,14 @@ export const chat: RouteDocs = {
   tag: 'Chat',
   summary: 'Call a text model',
   description,
-  parameters: [idempotencyKey],
+  headers: [idempotencyKey],
   body: {
-    required: true,
     description: 'At most 10 MiB of JSON.',
-    content: {
-      'application/json': {
-        schema: ref('ChatRequest'),
-        examples: one({
-          model: 'sandbox/chat',
-          messages: [{ role: 'user', content: 'Say hello in three languages.' }],
-          max_tokens: 100,
-        }),
-      },
-    },
+    examples: one({
+      model: 'sandbox/chat',
+      messages: [{ role: 'user', content: 'Say hello in three languages.' }],
+      max_tokens: 100,
+    }),
   },
   replies: {
     200: {
@@ -90,13 +84,8 @@ export const chat: RouteDocs = {
         'The completion; or, with `stream: true`, the chunks: the schema of `text/event-stream` ' +
         'is that of the `data` of each event before `[DONE]`.',
       headers: ['Charge?', 'Replayed?', 'CacheControl?', 'AccelBuffering?'],
-      content: {
-        'application/json': { schema: ref('ChatCompletion'), examples: one(exampleCompletion) },
-        'text/event-stream': {
-          schema: { anyOf: [ref('ChatChunk'), ref('Error')] },
-          examples: { chunk: { value: exampleChunk } },
-        },
-      },
+      examples: one(exampleCompletion),
+      events: { chunk: { value: exampleChunk } },
     },
   },
   errors: [

@@ -1,5 +1,5 @@
 import { bodyOf, comment, type Printing } from './printed-types.ts';
-import type { Schema } from './schema.ts';
+import type { Schema } from './route-docs.ts';
 
 /**
  * The types of the client library, out of the schemas that the OpenAPI document is made of. They
@@ -40,8 +40,8 @@ const printing: Printing = { amount: 'bigint', nameOf: (name) => renamed[name] ?
 
 const head = '// Made by `npm run generate` from the schemas of openapi.json.\n';
 
-export function clientTypes(schemas: Record<string, Schema>): string {
-  const named = Object.entries(schemas).filter(([name]) => !leftOut.has(name));
+export function clientTypes(schemas: ReadonlyMap<string, Schema>): string {
+  const named = [...schemas].filter(([name]) => !leftOut.has(name));
   const printed = named.map(
     ([name, schema]) =>
       `${comment(schema, '')}export type ${printing.nameOf(name)} = ${bodyOf(schema, printing)}${narrowed[name] ?? ''};\n`,

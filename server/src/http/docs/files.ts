@@ -1,30 +1,8 @@
-import {
-  integer,
-  json,
-  object,
-  one,
-  ref,
-  text,
-  time,
-  type Content,
-  type RouteDocs,
-  type Schema,
-} from './schema.ts';
-
-import { storedHeaders, storedParameters } from './outputs.ts';
+import { rangeHeaders, storedHeaders } from './outputs.ts';
+import { exampleFileId } from './request-examples.ts';
+import { one, type Content, type RouteDocs } from './route-docs.ts';
 
 /** POST /files */
-
-export const schemas: Record<string, Schema> = {
-  UploadedFile: object({
-    file_id: text('Put it into any URL field of an input.', { pattern: '^file_[0-9a-f]{32}$' }),
-    content_type: text('Found in the bytes.'),
-    size: integer('Bytes.'),
-    sha256: text('Of the bytes, hex.', { pattern: '^[0-9a-f]{64}$' }),
-    created_at: time('When it was stored.'),
-    expires_at: time('When it is deleted, 7 days later.'),
-  }),
-};
 
 const bytes: Content = Object.fromEntries(
   ['image/*', 'video/*', 'audio/*', 'application/pdf', 'text/plain'].map((type) => [
@@ -47,21 +25,18 @@ export const upload: RouteDocs = {
     'While the disk is nearly full: 503. An account has at most 32 uploads ' +
     'open at once, unless the operator says otherwise (429, `details.open_uploads_limit`); one of ' +
     'which fewer than 8 KiB come in 20 seconds is cut off.',
-  body: { required: true, description: 'The bytes of the file.', content: bytes },
+  body: { description: 'The bytes of the file.', content: bytes },
   replies: {
     201: {
       description: 'Stored.',
-      content: json(
-        ref('UploadedFile'),
-        one({
-          file_id: 'file_0199b3c27d1e7a449c3f5e0b8a6d2f10',
-          content_type: 'image/png',
-          size: 183_402,
-          sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
-          created_at: '2026-03-01T12:00:00.000Z',
-          expires_at: '2026-03-08T12:00:00.000Z',
-        }),
-      ),
+      examples: one({
+        file_id: exampleFileId,
+        content_type: 'image/png',
+        size: 183_402,
+        sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+        created_at: '2026-03-01T12:00:00.000Z',
+        expires_at: '2026-03-08T12:00:00.000Z',
+      }),
     },
   },
   errors: ['bad_request', 'insufficient_balance', 'payload_too_large', 'unsupported_media_type'],
@@ -75,17 +50,7 @@ export const readFile: RouteDocs = {
   description:
     'The bytes as they were uploaded, with the key of the account that did. The upstreams that ' +
     'are to work on a file are given a link signed for an hour.',
-  parameters: [
-    {
-      name: 'file_id',
-      in: 'path',
-      required: true,
-      description: 'As the upload told it.',
-      schema: { type: 'string', pattern: '^file_[0-9a-f]{32}$' },
-      example: 'file_0199b3c27d1e7a449c3f5e0b8a6d2f10',
-    },
-    ...storedParameters,
-  ],
+  headers: rangeHeaders,
   replies: {
     200: { description: 'The whole file.', headers: storedHeaders, content: bytes },
     206: {

@@ -1,4 +1,4 @@
-import type { Schema } from './schema.ts';
+import type { Schema } from './route-docs.ts';
 
 /** Reply headers by the name they have in the document. */
 interface Header {

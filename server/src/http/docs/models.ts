@@ -1,4 +1,4 @@
-import { json, one, ref, type Parameter, type RouteDocs } from './schema.ts';
+import { header, one, type ReplyDocs, type RouteDocs } from './route-docs.ts';
 
 /** The catalog and its prices: GET /models, GET /models/{model_id}, POST /estimate. */
 
@@ -46,27 +46,15 @@ const exampleEstimate = {
   unit_price_by_resolution_usd_micro: { '1k': '30000', '2k': '60000' },
 };
 
-export const modelId: Parameter = {
-  name: 'model_id',
-  in: 'path',
-  required: true,
-  description:
-    'A catalog id, exactly as listed. It contains slashes: write them as they are, or as `%2F`.',
-  schema: { type: 'string' },
-  example: 'sandbox/canvas/text-to-image',
-};
+export const ifNoneMatch = header(
+  'If-None-Match',
+  'The `ETag` you have. The reply is 304 while it is still the newest.',
+);
 
-const ifNoneMatch: Parameter = {
-  name: 'If-None-Match',
-  in: 'header',
-  description: 'The `ETag` you have. The reply is 304 while it is still the newest.',
-  schema: { type: 'string' },
+export const unchanged: ReplyDocs = {
+  description: 'You have the newest.',
+  headers: ['ETag', 'CacheControl'],
 };
-
-export const cachedHeaders = {
-  parameters: [ifNoneMatch],
-  unchanged: { description: 'You have the newest.', headers: ['ETag', 'CacheControl'] },
-} satisfies { parameters: Parameter[]; unchanged: RouteDocs['replies'][number] };
 
 export const listModels: RouteDocs = {
   operationId: 'listModels',
@@ -76,17 +64,15 @@ export const listModels: RouteDocs = {
     'Every model that can be used now, with its price, limits and input schema. No key needed; ' +
     'with a key that is kept to some models, those only. ' +
     'Also what stock OpenAI clients call to list models.',
-  parameters: [
-    { name: 'kind', in: 'query', description: 'Only models of this kind.', schema: ref('Kind') },
-    ...cachedHeaders.parameters,
-  ],
+  query: { kind: 'Only models of this kind.' },
+  headers: [ifNoneMatch],
   replies: {
     200: {
       description: 'The catalog.',
       headers: ['ETag', 'CacheControl'],
-      content: json(ref('ModelList'), one({ object: 'list', data: [exampleEntry] })),
+      examples: one({ object: 'list', data: [exampleEntry] }),
     },
-    304: cachedHeaders.unchanged,
+    304: unchanged,
   },
   errors: ['bad_request'],
 };
@@ -96,14 +82,14 @@ export const readModel: RouteDocs = {
   tag: 'Catalog',
   summary: 'Read one model',
   description: 'One entry of the catalog. No key needed.',
-  parameters: [modelId, ...cachedHeaders.parameters],
+  headers: [ifNoneMatch],
   replies: {
     200: {
       description: 'The model.',
       headers: ['ETag', 'CacheControl'],
-      content: json(ref('Model'), one(exampleEntry)),
+      examples: one(exampleEntry),
     },
-    304: cachedHeaders.unchanged,
+    304: unchanged,
   },
   errors: ['bad_request', 'not_found'],
 };
@@ -117,9 +103,8 @@ export const estimate: RouteDocs = {
     'is charged by. Nothing is reserved. Send the whole input: reference files and options may ' +
     'add to the rate.',
   body: {
-    required: true,
     description: 'At most 10 MiB of JSON.',
-    content: json(ref('EstimateRequest'), {
+    examples: {
       media: {
         summary: 'Two pictures',
         value: {
@@ -138,10 +123,10 @@ export const estimate: RouteDocs = {
           input: { messages: [{ role: 'user', content: 'Hello' }], max_tokens: 100 },
         },
       },
-    }),
+    },
   },
   replies: {
-    200: { description: 'The price.', content: json(ref('Estimate'), one(exampleEstimate)) },
+    200: { description: 'The price.', examples: one(exampleEstimate) },
   },
   errors: [
     'bad_request',

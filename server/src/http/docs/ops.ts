@@ -1,11 +1,7 @@
-import { cachedHeaders } from './models.ts';
-import { anything, json, object, one, ref, type RouteDocs, type Schema } from './schema.ts';
+import { ifNoneMatch, unchanged } from './models.ts';
+import { one, type RouteDocs } from './route-docs.ts';
 
 /** The companions for machines, and what a supervisor asks for. */
-
-export const schemas: Record<string, Schema> = {
-  Health: object({ status: { type: 'string', enum: ['ok'] } }),
-};
 
 export const guide: RouteDocs = {
   operationId: 'readGuide',
@@ -14,14 +10,14 @@ export const guide: RouteDocs = {
   description:
     'How to get from a key to a finished generation, with the live catalog: one page of plain ' +
     'text for people and language models. No key needed.',
-  parameters: cachedHeaders.parameters,
+  headers: [ifNoneMatch],
   replies: {
     200: {
       description: 'The guide.',
       headers: ['ETag', 'CacheControl'],
       content: { 'text/plain': { schema: { type: 'string' } } },
     },
-    304: cachedHeaders.unchanged,
+    304: unchanged,
   },
   errors: [],
 };
@@ -33,14 +29,14 @@ export const client: RouteDocs = {
   description:
     'The package @farebox/client as npm installs it, of the version of this service: the library ' +
     'for JavaScript, the `fare` command and its MCP server. No key needed.',
-  parameters: cachedHeaders.parameters,
+  headers: [ifNoneMatch],
   replies: {
     200: {
       description: 'The package.',
       headers: ['ETag', 'CacheControl'],
       content: { 'application/gzip': { schema: { type: 'string', format: 'binary' } } },
     },
-    304: cachedHeaders.unchanged,
+    304: unchanged,
   },
   errors: ['not_found'],
 };
@@ -54,13 +50,12 @@ export const openapi: RouteDocs = {
     200: {
       description: 'OpenAPI 3.0.',
       headers: ['CacheControl'],
-      content: json(anything('An OpenAPI document.')),
     },
   },
   errors: [],
 };
 
-const healthy = json(ref('Health'), one({ status: 'ok' }));
+const examples = one({ status: 'ok' });
 
 export const livez: RouteDocs = {
   operationId: 'livez',
@@ -68,7 +63,7 @@ export const livez: RouteDocs = {
   summary: 'Is the process alive?',
   description:
     'For supervisors and load balancers; lies outside /v1. 503 once the process was told to stop.',
-  replies: { 200: { description: 'Alive.', headers: ['CacheControl'], content: healthy } },
+  replies: { 200: { description: 'Alive.', headers: ['CacheControl'], examples } },
   errors: ['capacity_unavailable'],
 };
 
@@ -79,7 +74,7 @@ export const readyz: RouteDocs = {
   description:
     'For load balancers; lies outside /v1. 503 with `details.failing`: database, catalog, disk ' +
     'space, storage, restored copy or draining.',
-  replies: { 200: { description: 'Ready.', headers: ['CacheControl'], content: healthy } },
+  replies: { 200: { description: 'Ready.', headers: ['CacheControl'], examples } },
   errors: ['capacity_unavailable'],
 };
 

@@ -1,11 +1,10 @@
 import type { HeaderUse } from './headers.ts';
-import { cachedHeaders } from './models.ts';
-import { requestIdParameter } from './requests.ts';
-import type { Content, Parameter, RouteDocs } from './schema.ts';
+import { ifNoneMatch } from './models.ts';
+import { header, type Content, type Parameter, type RouteDocs } from './route-docs.ts';
 
 /** GET /requests/{request_id}/output/{index} */
 
-export const mediaBytes: Content = Object.fromEntries(
+const mediaBytes: Content = Object.fromEntries(
   ['image/*', 'video/*', 'audio/*'].map((type) => [
     type,
     { schema: { type: 'string', format: 'binary' } },
@@ -24,37 +23,17 @@ export const storedHeaders: HeaderUse[] = [
   'ReferrerPolicy',
 ];
 
-/** A signed link's query, and what a download may ask for. */
-export const storedParameters: Parameter[] = [
+/** What a download may ask for. */
+export const rangeHeaders: Parameter[] = [
   {
-    name: 'exp',
-    in: 'query',
-    description: 'Unix seconds until which the link is good.',
-    schema: { type: 'integer', minimum: 0 },
-    example: 1_772_452_803,
-  },
-  {
-    name: 'sig',
-    in: 'query',
-    description: 'Signature of the link: unpadded base64url.',
-    schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$' },
-    example: 'Zk3xH0m1Yb7QpVtq2n8sJcWf5aLrD9uEoT6gKiBvXyM',
-  },
-  {
-    name: 'Range',
-    in: 'header',
-    description:
+    ...header(
+      'Range',
       'One range of bytes. Several ranges, and other units, are answered with the whole.',
-    schema: { type: 'string' },
+    ),
     example: 'bytes=0-1023',
   },
-  ...cachedHeaders.parameters,
-  {
-    name: 'If-Range',
-    in: 'header',
-    description: 'The `ETag` you have a part of; with another one the whole is sent.',
-    schema: { type: 'string' },
-  },
+  ifNoneMatch,
+  header('If-Range', 'The `ETag` you have a part of; with another one the whole is sent.'),
 ];
 
 export const output: RouteDocs = {
@@ -65,18 +44,7 @@ export const output: RouteDocs = {
     'The bytes of one output. With `exp` and `sig`, as they stand in a signed link, no key is ' +
     'needed; without them, the key of the owning account. Outputs live 24 hours after ' +
     'completion. Only pictures, video and audio that browsers cannot run are sent `inline`.',
-  parameters: [
-    requestIdParameter,
-    {
-      name: 'index',
-      in: 'path',
-      required: true,
-      description: 'Which output, from 0.',
-      schema: { type: 'integer', minimum: 0 },
-      example: 0,
-    },
-    ...storedParameters,
-  ],
+  headers: rangeHeaders,
   replies: {
     200: { description: 'The whole output.', headers: storedHeaders, content: mediaBytes },
     206: {

@@ -1,19 +1,5 @@
-import { unknownInputs } from './model-shapes.ts';
-import { modelId } from './models.ts';
 import { exampleCard, exampleId, exampleUrls } from './request-examples.ts';
-import {
-  integer,
-  json,
-  microUsd,
-  object,
-  one,
-  ref,
-  text,
-  url,
-  type Parameter,
-  type RouteDocs,
-  type Schema,
-} from './schema.ts';
+import { header, one, type Parameter, type RouteDocs, type WebhookDocs } from './route-docs.ts';
 
 /** POST /queue/{model_id} and the notification it may ask for. */
 
@@ -28,35 +14,18 @@ const exampleQueued = {
 
 const { input: _input, ...exampleNotification } = exampleCard;
 
-export const schemas: Record<string, Schema> = {
-  QueuedRequest: object(
-    {
-      status: { type: 'string', enum: ['IN_QUEUE'] },
-      request_id: text('Names the request in every later path.', { format: 'uuid' }),
-      status_url: url('Where to poll.'),
-      response_url: url('Where the output will be.'),
-      cancel_url: url('Cancels while `IN_QUEUE`.'),
-      model_id: text('The model it runs on.'),
-      quoted_usd_micro: microUsd('Reserved; the charge is never higher.'),
-      queue_position: integer('Requests ahead when it was accepted.', { minimum: 0 }),
-      unknown_inputs: unknownInputs,
-    },
-    ['unknown_inputs'],
-  ),
-};
-
 export const idempotencyKey: Parameter = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  description:
+  ...header(
+    'Idempotency-Key',
     'Makes a repeat safe: 1 to 255 visible ASCII characters, unique within the account, kept for ' +
-    '30 days. The same key with the same call gives the first reply again; with another one, ' +
-    '409. What was refused before anything was reserved is not kept.',
-  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
+      '30 days. The same key with the same call gives the first reply again; with another one, ' +
+      '409. What was refused before anything was reserved is not kept.',
+    { minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
+  ),
   example: 'order-1042-cover',
 };
 
-const accepted = json(ref('QueuedRequest'), one(exampleQueued));
+const examples = one(exampleQueued);
 
 export const submit: RouteDocs = {
   operationId: 'submit',
@@ -70,29 +39,18 @@ export const submit: RouteDocs = {
       'the balance. A repeat under an `Idempotency-Key` opens no job, so it is answered 200 even ' +
       'by a key that has as many open as it may.',
   ].join('\n\n'),
-  parameters: [
-    modelId,
-    {
-      name: 'webhook_url',
-      in: 'query',
-      description: 'A public http or https address that gets one POST when the request is final.',
-      schema: { type: 'string', format: 'uri' },
-      example: 'https://example.com/hooks/farebox',
-    },
-    idempotencyKey,
-  ],
+  headers: [idempotencyKey],
   body: {
-    required: true,
     description: 'The model input; at most 1 MiB of JSON.',
-    content: json(ref('ModelInput'), one({ prompt: 'A lighthouse at dusk', resolution: '2k' })),
+    examples: one({ prompt: 'A lighthouse at dusk', resolution: '2k' }),
   },
   replies: {
     200: {
       description: 'Seen before: the reply of the first submit under this `Idempotency-Key`.',
       headers: ['Location', 'Replayed'],
-      content: accepted,
+      examples,
     },
-    202: { description: 'Reserved and queued.', headers: ['Location'], content: accepted },
+    202: { description: 'Reserved and queued.', headers: ['Location'], examples },
   },
   errors: [
     'bad_request',
@@ -108,21 +66,20 @@ export const submit: RouteDocs = {
     'payload_too_large',
     'unsupported_media_type',
   ],
-  callbacks: { final: { '{$request.query.webhook_url}': { post: notification() } } },
+  webhook: notification(),
 };
 
-function notification() {
-  const header = (name: string, description: string, pattern: string, example: string) => ({
-    name,
-    in: 'header',
-    required: true,
-    description,
-    schema: { type: 'string', pattern },
-    example,
-  });
+function notification(): WebhookDocs {
+  const signed = (
+    name: string,
+    description: string,
+    pattern: string,
+    example: string,
+  ): Parameter => {
+    return { ...header(name, description, { pattern }), required: true, example };
+  };
   return {
     operationId: 'notification',
-    tags: ['Queue'],
     summary: 'The request is final',
     description:
       'Sent once when the request is `COMPLETED`, `FAILED` or `CANCELLED`: one POST of at most ' +
@@ -131,16 +88,15 @@ function notification() {
       'with your key. Signed as Standard Webhooks say, so any of its libraries verifies it; the ' +
       "page Webhooks of the cabinet shows the account's secret. The key of the HMAC is what " +
       'follows its `whsec_`, decoded from base64.',
-    security: [],
-    parameters: [
-      header(
+    headers: [
+      signed(
         'webhook-id',
         'The `request_id`; the same in every delivery.',
         '^[0-9a-f-]{36}$',
         exampleId,
       ),
-      header('webhook-timestamp', 'Unix seconds of this delivery.', '^[0-9]+$', '1772366404'),
-      header(
+      signed('webhook-timestamp', 'Unix seconds of this delivery.', '^[0-9]+$', '1772366404'),
+      signed(
         'webhook-signature',
         '`v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`; two of them, with a space ' +
           'between, while the secret is being replaced.',
@@ -148,12 +104,11 @@ function notification() {
         'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
       ),
     ],
-    requestBody: {
-      required: true,
+    body: {
       description: 'The request card without `input`.',
-      content: json(ref('Notification'), one(exampleNotification)),
+      examples: one(exampleNotification),
     },
-    responses: {
+    replies: {
       '2XX': { description: 'Taken. The body is not read.' },
       '4XX': { description: 'Counts as failed; it is not sent again by itself.' },
     },

@@ -6,45 +6,20 @@ import {
   failedStatus,
   runningStatus,
 } from './request-examples.ts';
-import { json, one, ref, type Parameter, type RouteDocs, type Schema } from './schema.ts';
+import { one, type RouteDocs } from './route-docs.ts';
 
 /** What can be asked about a request, and the cancel. */
-
-export const requestIdParameter: Parameter = {
-  name: 'request_id',
-  in: 'path',
-  required: true,
-  description: 'As the submit returned it.',
-  schema: { type: 'string', format: 'uuid' },
-  example: exampleId,
-};
-
-function query(name: string, description: string, schema: Schema): Parameter {
-  return { name, in: 'query', description, schema };
-}
-
-const moment =
-  'an ISO 8601 date, or a time with `Z` or an offset (write `+` as `%2B`): `2026-01-31`, ' +
-  '`2026-01-31T00:00:00Z`.';
 
 export const listRequests: RouteDocs = {
   operationId: 'listRequests',
   tag: 'Requests',
   summary: 'List requests',
   description: "The account's requests, chat calls included, newest first.",
-  parameters: [
-    query('status', 'Only those in this state.', ref('Status')),
-    query('model_id', 'Only those of this model.', { type: 'string', maxLength: 300 }),
-    query('key_id', 'Only those that came with this key.', { type: 'string', format: 'uuid' }),
-    query('from', `\`created_at\` then or later: ${moment}`, { type: 'string' }),
-    query('to', `\`created_at\` before then: ${moment}`, { type: 'string' }),
-    query('limit', 'How many.', { type: 'integer', minimum: 1, maximum: 100, default: 20 }),
-    query('cursor', 'The `next_cursor` of the page before.', { type: 'string' }),
-  ],
+  query: { status: 'Only those in this state.' },
   replies: {
     200: {
       description: 'One page.',
-      content: json(ref('RequestList'), one({ data: [exampleLine], next_cursor: null })),
+      examples: one({ data: [exampleLine], next_cursor: null }),
     },
   },
   errors: ['bad_request'],
@@ -55,9 +30,8 @@ export const readRequest: RouteDocs = {
   tag: 'Requests',
   summary: 'Read a request card',
   description: 'Everything about one request: state, quote, charge, outputs, notification.',
-  parameters: [requestIdParameter],
   replies: {
-    200: { description: 'The card.', content: json(ref('RequestCard'), one(exampleCard)) },
+    200: { description: 'The card.', examples: one(exampleCard) },
   },
   errors: ['bad_request', 'not_found'],
 };
@@ -69,28 +43,11 @@ export const status: RouteDocs = {
   description:
     'Always 200 for a request of yours, whatever its state. Poll every 2 to 5 seconds until it ' +
     'is final, or let the call wait: `wait=60&until=final`.',
-  parameters: [
-    requestIdParameter,
-    query('wait', 'Holds the call until the state changes, for at most so many seconds.', {
-      type: 'number',
-      minimum: 0,
-      maximum: 60,
-    }),
-    query(
-      'until',
-      '`final`: the held call returns only at a final state. `change`: at any new state. Without ' +
-        '`wait`, `until=final` waits up to 60 seconds.',
-      { type: 'string', enum: ['change', 'final'], default: 'change' },
-    ),
-  ],
   replies: {
     200: {
       description: 'The status. `Retry-After` while it is not final.',
       headers: ['RetryAfter?'],
-      content: json(ref('RequestStatus'), {
-        running: { value: runningStatus },
-        failed: { value: failedStatus },
-      }),
+      examples: { running: { value: runningStatus }, failed: { value: failedStatus } },
     },
   },
   errors: ['bad_request', 'not_found'],
@@ -109,17 +66,11 @@ export const statusStream: RouteDocs = {
       '{"request_id":"…","status":"IN_QUEUE","queue_position":3,…}\n\nevent: status\ndata: ' +
       '{"request_id":"…","status":"COMPLETED",…}\n```',
   ].join('\n\n'),
-  parameters: [requestIdParameter],
   replies: {
     200: {
       description: 'The stream. The schema is that of the `data` of each event.',
       headers: ['CacheControl', 'AccelBuffering'],
-      content: {
-        'text/event-stream': {
-          schema: { anyOf: [ref('RequestStatus'), ref('StreamEnd')] },
-          examples: { status: { value: runningStatus } },
-        },
-      },
+      events: { status: { value: runningStatus } },
     },
   },
   errors: ['bad_request', 'not_found'],
@@ -133,26 +84,22 @@ export const response: RouteDocs = {
     "The model's output once the request is `COMPLETED`; each media field holds a signed link. A " +
     'chat call leaves its completion here only where it came with an `Idempotency-Key`; else the ' +
     'object has its `usage` only.',
-  parameters: [requestIdParameter],
   replies: {
     200: {
       description: 'The output.',
-      content: json(
-        ref('ModelOutput'),
-        one({
-          seed: 42,
-          images: [
-            {
-              url: exampleOutputUrl,
-              content_type: 'image/png',
-              width: 2048,
-              height: 2048,
-              file_size: 183_402,
-              file_name: '5e0b8a6d2f10-0.png',
-            },
-          ],
-        }),
-      ),
+      examples: one({
+        seed: 42,
+        images: [
+          {
+            url: exampleOutputUrl,
+            content_type: 'image/png',
+            width: 2048,
+            height: 2048,
+            file_size: 183_402,
+            file_name: '5e0b8a6d2f10-0.png',
+          },
+        ],
+      }),
     },
   },
   errors: ['bad_request', 'not_found', 'request_not_ready', 'expired'],
@@ -165,11 +112,10 @@ export const cancel: RouteDocs = {
   description:
     'Takes a request out of the queue and releases its whole reservation. Only while `IN_QUEUE`: ' +
     'once a model works on it, it cannot be stopped. The call has no body.',
-  parameters: [requestIdParameter],
   replies: {
     200: {
       description: 'Cancelled; nothing is charged.',
-      content: json(ref('Cancelled'), one({ request_id: exampleId, status: 'CANCELLED' })),
+      examples: one({ request_id: exampleId, status: 'CANCELLED' }),
     },
   },
   errors: ['bad_request', 'not_found', 'not_cancellable', 'unsupported_media_type'],

@@ -1,7 +1,8 @@
 import type { Endpoint } from '../session/endpoint.ts';
 import type { WebRoute } from '../session/routes.ts';
+import { collectNamed } from './named.ts';
 import { bodyOf, comment, typeOf, type Printing } from './printed-types.ts';
-import type { Schema } from './schema.ts';
+import type { Schema } from './route-docs.ts';
 
 /** The types of the web pages' calls, out of the schemas beside their handlers. */
 
@@ -18,10 +19,9 @@ export function webTypes(table: readonly WebRoute[]): string {
     if (typeof handler === 'function') return [];
     const { query, body, reply } = (handler as Endpoint).shapes;
     const given = Object.entries({ query, body, reply }).flatMap(([name, each]) => {
-      const schema = each as Schema | undefined;
-      if (schema === undefined) return [];
-      collect(schema, named);
-      return [`    ${name}: ${typeOf(schema, printing, '    ')};\n`];
+      if (each === undefined) return name === 'reply' ? ['    reply: unknown;\n'] : [];
+      collectNamed(each, named);
+      return [`    ${name}: ${typeOf(each as Schema, printing, '    ')};\n`];
     });
     return [`  '${method} ${path}': {\n${given.join('')}  };\n`];
   });
@@ -30,19 +30,4 @@ export function webTypes(table: readonly WebRoute[]): string {
       `\n${comment(schema, '')}export type ${name} = ${bodyOf(schema, printing)};\n`,
   );
   return `${head}export interface Calls {\n${calls.join('')}}\n${types.join('')}`;
-}
-
-/** Notes every named schema within this one. Throws if two of one name differ. */
-function collect(schema: Schema, named: Map<string, Schema>): void {
-  const { title, properties, items, additionalProperties, anyOf } = schema;
-  if (typeof title === 'string') {
-    const { nullable: _, ...plain } = schema;
-    const known = named.get(title);
-    if (known && JSON.stringify(known) !== JSON.stringify(plain))
-      throw new Error(`two schemas are named ${title}`);
-    named.set(title, plain);
-  }
-  const inner = [properties && Object.values(properties), items, additionalProperties, anyOf];
-  for (const each of inner.flat())
-    if (typeof each === 'object' && each !== null) collect(each as Schema, named);
 }

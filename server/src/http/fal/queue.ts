@@ -4,6 +4,7 @@ import { isFinal } from '../../core/request/request.ts';
 import type { HttpDeps, Keyed } from '../deps.ts';
 import { enqueue } from '../api/queue.ts';
 import * as requests from '../api/requests.ts';
+import { readQuery } from '../validate.ts';
 
 /** fal's queue: each call is one of ours, told in fal's words. */
 
@@ -24,7 +25,8 @@ export async function submit(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
 
 /** GET {app}/requests/{request_id}/status?logs= : 202 until it is final. */
 export async function status(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
-  const told = await requests.status(req, reply, deps);
+  const query = readQuery(requests.WaitQuery, req.query);
+  const told = await requests.readStatus(req, reply, query, deps);
   name(reply, told.request_id);
   if (!isFinal(told.status)) reply.code(202);
   return falStatus(told, wantsLogs(req) ? (told.logs ?? []) : [], deps.links);
@@ -45,12 +47,12 @@ export async function stream(req: Keyed, reply: FastifyReply, deps: HttpDeps): P
 /** GET {app}/requests/{request_id}: the output itself. */
 export async function result(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
   name(reply, requests.requestId(req));
-  return requests.response(req, reply, deps);
+  return requests.readOutput(req, deps);
 }
 
 /** PUT {app}/requests/{request_id}/cancel */
 export async function cancel(req: Keyed, reply: FastifyReply, deps: HttpDeps): Promise<unknown> {
-  await requests.cancel(req, reply, deps);
+  await requests.cancelRequest(req, deps);
   reply.code(202);
   return { status: 'CANCELLATION_REQUESTED' };
 }

@@ -75,12 +75,16 @@ function openRoute([method, path, handler]: (typeof open)[number]): WebRoute {
 
 /** The API itself for the people of an account; what spends is limited as its studio key. */
 function studioRows(): VisitRow[] {
-  const calls = keyedCalls.map(([method, path, , call]): VisitRow => {
+  const calls = keyedCalls.map(([method, path, , { shapes, handle }]): VisitRow => {
     const looks = method === 'GET' || path === '/estimate';
     const [right, make] = looks
       ? (['view', studioLook] as const)
       : (['build', studioCall] as const);
-    return [method, path, right, (visit, reply, deps) => make(call, visit, reply, deps)];
+    const call: Endpoint = {
+      shapes: { ...shapes, reply: shapes.reply ?? shapes.written },
+      handle: (visit, reply, deps) => make(handle, visit, reply, deps),
+    };
+    return [method, path, right, call];
   });
   return [...calls, ['GET', '/files/:file_id', 'view', ownFile]];
 }

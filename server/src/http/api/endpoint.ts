@@ -1,0 +1,69 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { HttpDeps, Keyed } from '../deps.ts';
+import type { Static, TObject, TSchema } from '../schema.ts';
+import { serialize, type Sendable } from '../serialize.ts';
+import { readQuery } from '../validate.ts';
+
+/** What a call of the API takes and answers; the OpenAPI document is made from it. */
+export interface ApiShapes {
+  query?: TObject;
+  /** Parameters that each handler judges by its own rules: of a signed link, of a webhook. */
+  rawQuery?: TObject;
+  /** Describes the body. Each handler reads its own: a model's input has the model's schema. */
+  body?: TObject;
+  reply?: TSchema;
+  /** In place of `reply`: describes the JSON that the handler writes itself. */
+  written?: TSchema;
+  /** `data` of each event, if the reply can be a stream. */
+  events?: TSchema;
+  /** Body of the later call to a webhook. */
+  webhook?: TSchema;
+}
+
+interface ApiCall<S extends ApiShapes, Request> {
+  req: Request;
+  reply: FastifyReply;
+  query: S['query'] extends TObject ? Static<S['query']> : undefined;
+}
+
+type Answer<S extends ApiShapes> = S['reply'] extends TSchema
+  ? Sendable<Static<S['reply']>>
+  : unknown;
+
+/** A handler with its schemas. */
+export interface ApiEndpoint<Request = Keyed> {
+  shapes: ApiShapes;
+  handle: (req: Request, reply: FastifyReply, deps: HttpDeps) => Promise<unknown>;
+}
+
+/** A call with a key. */
+export function keyedEndpoint<const S extends ApiShapes>(
+  shapes: S,
+  work: (call: ApiCall<S, Keyed>, deps: HttpDeps) => Promise<Answer<S>>,
+): ApiEndpoint {
+  return endpointOf(shapes, work);
+}
+
+/** A call that needs no key. */
+export function openEndpoint<const S extends ApiShapes>(
+  shapes: S,
+  work: (call: ApiCall<S, FastifyRequest>, deps: HttpDeps) => Promise<Answer<S>>,
+): ApiEndpoint<FastifyRequest> {
+  return endpointOf(shapes, work);
+}
+
+function endpointOf<S extends ApiShapes, Request extends FastifyRequest>(
+  shapes: S,
+  work: (call: ApiCall<S, Request>, deps: HttpDeps) => Promise<Answer<S>>,
+): ApiEndpoint<Request> {
+  return {
+    shapes,
+    handle: async (req, reply, deps) => {
+      const query = shapes.query && readQuery(shapes.query, req.query);
+      const answer = await work({ req, reply, query } as ApiCall<S, Request>, deps);
+      if (shapes.reply === undefined) return answer;
+      reply.type('application/json; charset=utf-8');
+      return serialize(shapes.reply, answer as Sendable<Static<TSchema>>);
+    },
+  };
+}

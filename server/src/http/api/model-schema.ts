@@ -1,0 +1,243 @@
+import {
+  modalities,
+  resolutions,
+  tasks,
+  type Kind,
+  type Unit,
+} from '../../core/catalog/catalog.ts';
+import {
+  anything,
+  boolean,
+  choice,
+  either,
+  integer,
+  list,
+  microUsd,
+  named,
+  nullable,
+  number,
+  object,
+  onlyTrue,
+  openObject,
+  optional,
+  record,
+  text,
+  url,
+} from '../schema.ts';
+
+/** The catalog, its prices, and the input of a model. */
+
+const kinds = ['video', 'image', 'text'] as const satisfies Kind[];
+const units = ['sec', 'image', 'request', 'MP', '1M tokens'] as const satisfies Unit[];
+
+export const KindName = named('Kind', choice(kinds, 'What comes out.'));
+export const UnitName = named('Unit', choice(units, 'What is priced. `MP` is a megapixel.'));
+const ResolutionName = named('Resolution', choice(resolutions));
+
+const scalars = [text(), number(), boolean()] as const;
+
+const ModelExtra = named(
+  'ModelExtra',
+  object(
+    {
+      label: text('What is paid for.'),
+      field: text('The input field that decides.'),
+      add_usd: number('US dollars added to the price of one unit; with `per_item`, for each item.'),
+      per_item: optional(boolean('Counts the items of the field.')),
+      free: optional(integer('Items that add nothing.')),
+      equals: optional(either(scalars, 'Adds when the field holds this.')),
+      default: optional(either(scalars, 'What an omitted field counts as.')),
+    },
+    {
+      description:
+        'One rule that adds to the price: per item of a list, or when a field has a value.',
+      example: {
+        label: 'sound',
+        field: 'generate_audio',
+        add_usd: 0.02,
+        equals: true,
+        default: false,
+      },
+    },
+  ),
+);
+
+const priceForms = [
+  number(),
+  object({
+    input: number('Per 1M prompt tokens.'),
+    output: number('Per 1M completion tokens.'),
+  }),
+] as const;
+
+export const Model = named(
+  'Model',
+  object({
+    id: text('Use it exactly as it is here, slashes included.'),
+    object: choice(['model']),
+    created: integer('When the row was added, unix seconds.'),
+    owned_by: text('Whose model it is.'),
+    name: text('For people.'),
+    description: text('For people; may be empty.'),
+    kind: KindName,
+    task: choice(tasks, 'What the model does.'),
+    price: either(
+      priceForms,
+      'US dollars per unit, all-inclusive; the highest rate if rates differ by resolution. For a ' +
+        'text model: per 1M tokens in and out. For reading only; POST /estimate gives exact prices.',
+    ),
+    unit: UnitName,
+    price_by_resolution: optional(
+      record(number(), 'US dollars per unit by resolution; only if they differ.'),
+    ),
+    extras: list(ModelExtra, 'What adds to the price of a unit.'),
+    max: integer('Longest duration or largest count of one request. 0: no stated maximum.'),
+    max_unit: text('What `max` counts, such as `seconds` or `images`.'),
+    resolutions: list(ResolutionName, 'Values that the input `resolution` may take; may be empty.'),
+    uncensored: boolean('True: the model has no content filter.'),
+    input_schema: anything('JSON Schema (2020-12) of the input.'),
+    example: anything('An input that works.'),
+    step: optional(
+      integer(
+        'Quantities are rounded up to multiples of it, requested or delivered. May be missing.',
+      ),
+    ),
+    charged: optional(
+      choice(
+        ['asked'],
+        'If present, the requested quantity is charged, even if less was delivered.',
+      ),
+    ),
+    max_prompt_tokens: optional(
+      integer('Most tokens of the field `prompt`; missing if unlimited.'),
+    ),
+    context_tokens: optional(integer('Text models: most prompt tokens.')),
+    refuse_longer_prompts: optional(
+      onlyTrue(
+        'Text models: a prompt that may have more than `context_tokens`, by the bound that is ' +
+          'reserved, is refused. Missing if not.',
+      ),
+    ),
+    max_output_tokens: optional(integer('Text models: most completion tokens.')),
+    image_tokens: optional(
+      integer('Text models: tokens that are reserved for one image in the prompt.'),
+    ),
+    on_disconnect: optional(
+      choice(
+        ['finish', 'stop'],
+        'Text models: what happens when the caller leaves. `finish`: the reply is read to its ' +
+          'end and charged in full. `stop`: the model stops, and what was delivered is charged.',
+      ),
+    ),
+    input_modalities: optional(
+      list(choice(modalities), 'Text models: what a message may contain.'),
+    ),
+  }),
+);
+
+export const ModelList = named(
+  'ModelList',
+  object({
+    object: choice(['list']),
+    data: list(Model, 'Every model that can be used now.'),
+  }),
+);
+
+export const ModelInput = named(
+  'ModelInput',
+  openObject(
+    {
+      prompt: optional(text('What to make.')),
+      image_url: optional(
+        text('A `file_id`, a public http(s) address, or a base64 `data:` address.'),
+      ),
+      video_url: optional(text('As `image_url`.')),
+      audio_url: optional(text('As `image_url`.')),
+      duration_seconds: optional(number('If missing, 5 seconds are reserved.')),
+      resolution: optional(
+        text("One of the model's `resolutions`. If missing, the highest price is reserved."),
+      ),
+      aspect_ratio: optional(text('Such as `16:9`.')),
+      generate_audio: optional(boolean('Whether a video gets audio.')),
+      num_images: optional(integer('If missing: 1.')),
+      webhook_url: optional(
+        url('Same as the query parameter; if both are given they must agree. No model sees it.'),
+      ),
+    },
+    {
+      description:
+        "The model's own input: its `input_schema` in the catalog says what is allowed. These " +
+        'fields are the usual ones.',
+    },
+  ),
+);
+
+export const EstimateRequest = named(
+  'EstimateRequest',
+  object({
+    model_id: text('An id of the catalog.'),
+    input: optional(
+      anything(
+        'The full input, as it will be submitted; null fields count as missing. For a text model ' +
+          'the body of the chat call, or `input_tokens` and `output_tokens`, whole numbers from 0.',
+      ),
+    ),
+  }),
+);
+
+const QuoteLine = named(
+  'QuoteLine',
+  object({
+    label: text('What is paid for.'),
+    quantity: number('How many units.'),
+    unit_price_usd_micro: microUsd('What one unit costs.'),
+    amount_usd_micro: microUsd('What the line adds to the price.'),
+  }),
+);
+
+const UnknownInput = named(
+  'UnknownInput',
+  object({
+    field: text('As it was sent.'),
+    did_you_mean: nullable(text('The field that was likely meant; null if none is similar.')),
+  }),
+);
+
+/** Of an estimate and of a submit. */
+export const unknownInputs = list(
+  UnknownInput,
+  "Fields that the model's `input_schema` does not have, at most 20; missing if there are none. " +
+    'They are accepted, and mostly without effect.',
+);
+
+export const Estimate = named(
+  'Estimate',
+  object({
+    model_id: text('The requested model.'),
+    kind: KindName,
+    price_usd_micro: microUsd('What a submit of this input reserves, and the most it is charged.'),
+    unit: UnitName,
+    unit_price_usd_micro: microUsd(
+      'What one unit costs, extras included; for text the higher rate.',
+    ),
+    quantity: number('How many units.'),
+    price_multiplier: optional(
+      number(
+        'The share of the list price that this account pays; missing if it is 1. The rates of the ' +
+          'estimate include it already.',
+      ),
+    ),
+    breakdown: list(QuoteLine, 'How the price is made up; the amounts add up to it.'),
+    assumptions: anything(
+      'Values assumed for missing fields, by field: the most expensive `resolution`, 5 ' +
+        '`duration_seconds`, 1 `num_images`.',
+    ),
+    unit_price_by_resolution_usd_micro: optional(
+      record(
+        microUsd('What one unit costs.'),
+        'If `resolution` is missing and decides the price: what a unit costs in each.',
+      ),
+    ),
+    unknown_inputs: optional(unknownInputs),
+  }),
+);

@@ -1,0 +1,222 @@
+import { failures, type FailureCode } from '../../core/errors.ts';
+import { statuses } from '../../core/request/request.ts';
+import {
+  anything,
+  choice,
+  id,
+  integer,
+  list,
+  microUsd,
+  named,
+  nullable,
+  number,
+  object,
+  openObject,
+  optional,
+  text,
+  time,
+  url,
+} from '../schema.ts';
+import { ChatUsage } from './chat-schema.ts';
+import { KindName, UnitName, unknownInputs } from './model-schema.ts';
+
+/** A request as its callers see it: when it is submitted, while it runs, and afterwards. */
+
+export const StatusName = named(
+  'Status',
+  choice(statuses, '`COMPLETED`, `FAILED` and `CANCELLED` are final.'),
+);
+
+export const FailureName = named(
+  'FailureCode',
+  choice(
+    Object.keys(failures) as FailureCode[],
+    'Why an accepted request ended `FAILED`. Nothing was charged.',
+  ),
+);
+
+const failure = { code: FailureName, message: text('For people.') };
+
+export const Failure = named(
+  'Failure',
+  object(failure, { description: 'Why an accepted request ended `FAILED`.' }),
+);
+
+const requestId = id('Names the request; a UUIDv7.');
+const modelId = text('The model it runs on.');
+const keyId = id('The key that submitted.');
+const addresses = {
+  status_url: url('Where to poll.'),
+  response_url: url('Where the output is, once `COMPLETED`.'),
+  cancel_url: url('Cancels while `IN_QUEUE`.'),
+};
+const money = {
+  quoted_usd_micro: microUsd('Reserved at submit.'),
+  charged_usd_micro: nullable(
+    microUsd('Charged, never more than quoted; 0 unless `COMPLETED`. Null until it is final.'),
+  ),
+};
+const created_at = time('When it was submitted.');
+const started_at = time('When an upstream was first called.');
+const completed_at = time('When it became final.');
+const moments = {
+  created_at,
+  started_at: nullable(started_at),
+  completed_at: nullable(completed_at),
+};
+
+export const QueuedRequest = named(
+  'QueuedRequest',
+  object({
+    status: choice(['IN_QUEUE']),
+    request_id: requestId,
+    ...addresses,
+    model_id: modelId,
+    quoted_usd_micro: microUsd('Reserved; the charge is never higher.'),
+    queue_position: integer('Requests ahead when it was accepted.', { minimum: 0 }),
+    unknown_inputs: optional(unknownInputs),
+  }),
+);
+
+export const RequestStatus = named(
+  'RequestStatus',
+  object({
+    request_id: requestId,
+    model_id: modelId,
+    status: StatusName,
+    queue_position: optional(
+      integer('Requests ahead, 0 for the next; counted up to 1000. Only while IN_QUEUE.', {
+        minimum: 0,
+      }),
+    ),
+    progress: optional(number('0 to 1, if the model reports it.', { minimum: 0, maximum: 1 })),
+    logs: optional(list(text(), 'Newest log lines, if the model reports them.')),
+    created_at,
+    started_at: optional(started_at),
+    completed_at: optional(completed_at),
+    ...addresses,
+    error: optional(Failure),
+    metrics: optional(
+      object({
+        queue_ms: optional(integer('Waited, milliseconds.')),
+        run_ms: optional(integer('Ran, milliseconds.')),
+      }),
+    ),
+  }),
+);
+
+export const StreamEnd = named(
+  'StreamEnd',
+  object(
+    { reason: choice(['draining']), message: text('For people.') },
+    { description: 'The server is about to stop; connect again.' },
+  ),
+);
+
+/** What a webhook gets. */
+const notification = {
+  request_id: requestId,
+  model_id: modelId,
+  kind: KindName,
+  status: StatusName,
+  ...money,
+  price: object({
+    unit: UnitName,
+    unit_price_usd_micro: microUsd('What one unit costs.'),
+    quantity: number('Units quoted; once `COMPLETED`, units delivered.'),
+  }),
+  usage: optional(ChatUsage),
+  output_urls: list(
+    url('A signed link.'),
+    'The outputs, once `COMPLETED`; empty after they have expired.',
+  ),
+  error: nullable(object(failure, { description: 'Why it `FAILED`; else null.' })),
+  ...moments,
+  expires_at: nullable(time('When the outputs are deleted; null if there are none.')),
+  webhook: nullable(
+    object(
+      {
+        url: text('Where the notification goes.'),
+        state: choice(['pending', 'delivered', 'failed']),
+        last_status: nullable(integer('HTTP status that the receiver answered with.')),
+      },
+      { description: 'Null if none was requested.' },
+    ),
+  ),
+  ...addresses,
+  key_id: keyId,
+};
+
+export const Notification = named(
+  'Notification',
+  object(notification, {
+    description: 'What a webhook gets: the request card without `input`.',
+  }),
+);
+
+export const RequestCard = named(
+  'RequestCard',
+  object({
+    ...notification,
+    input: anything(
+      'What was submitted. For a chat call only its numbers, never its messages. Empty 30 days ' +
+        'after its end, and after a cancel if it was larger than 16 KiB.',
+    ),
+  }),
+);
+
+const RequestLine = named(
+  'RequestLine',
+  object({
+    request_id: requestId,
+    model_id: modelId,
+    kind: KindName,
+    status: StatusName,
+    ...money,
+    error_code: nullable(FailureName),
+    ...moments,
+    ...addresses,
+    key_id: keyId,
+  }),
+);
+
+export const RequestList = named(
+  'RequestList',
+  object({
+    data: list(RequestLine, 'Newest first.'),
+    next_cursor: nullable(text('For the next page; null at the end.')),
+  }),
+);
+
+export const Cancelled = named(
+  'Cancelled',
+  object({ request_id: requestId, status: choice(['CANCELLED']) }),
+);
+
+const MediaFile = named(
+  'MediaFile',
+  openObject({
+    url: url('A signed link; works for 24 hours after completion, without a key.'),
+    content_type: text('Found in the bytes.'),
+    width: optional(integer('Pixels.')),
+    height: optional(integer('Pixels.')),
+    duration: optional(number('Seconds.')),
+    file_size: integer('Bytes.'),
+    file_name: text('A name to save it under.'),
+  }),
+);
+
+export const ModelOutput = named(
+  'ModelOutput',
+  openObject(
+    {
+      images: optional(list(MediaFile, 'Images.')),
+      image: optional(MediaFile),
+      video: optional(MediaFile),
+      audio: optional(MediaFile),
+      text: optional(text('What the model wrote.')),
+      seed: optional(integer('Give it to get the same output again.')),
+    },
+    { description: "The model's output. Its fields depend on the model." },
+  ),
+);

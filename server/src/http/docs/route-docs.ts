@@ -1,0 +1,79 @@
+import type { ErrorCode } from '../../core/errors.ts';
+import type { HeaderUse } from './headers.ts';
+
+/** What the OpenAPI document says of a route besides its row in the table and its schemas. */
+
+/** JSON Schema as OpenAPI 3.0 knows it. */
+export type Schema = Record<string, unknown>;
+
+export interface Parameter {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  required?: boolean;
+  description: string;
+  schema: Schema;
+  example?: unknown;
+}
+
+/** By media type. */
+export type Content = Record<string, { schema: Schema; examples?: Examples }>;
+
+export type Examples = Record<string, { summary?: string; value: unknown }>;
+
+export interface BodyDocs {
+  description: string;
+  examples?: Examples;
+  /** In place of JSON by a schema. */
+  content?: Content;
+}
+
+/** A reply that is not an error. */
+export interface ReplyDocs extends BodyDocs {
+  /** Those that every reply has are added. */
+  headers?: HeaderUse[];
+  /** Of the events of a stream. */
+  events?: Examples;
+}
+
+export interface WebhookDocs {
+  operationId: string;
+  summary: string;
+  description: string;
+  headers: Parameter[];
+  body: BodyDocs;
+  replies: Record<string, { description: string }>;
+}
+
+export interface RouteDocs {
+  operationId: string;
+  tag: string;
+  summary: string;
+  description: string;
+  headers?: Parameter[];
+  /** Descriptions of query parameters that differ from their schema's. */
+  query?: Record<string, string>;
+  body?: BodyDocs;
+  replies: Record<number, ReplyDocs>;
+  /** Codes of this route alone; those of its kind, such as `unauthorized`, are added. */
+  errors: ErrorCode[];
+  /** Codes with another status than the catalogue's. */
+  errorsAt?: Record<number, { codes: ErrorCode[]; description: string; headers: HeaderUse[] }>;
+  /** Names of headers that some error replies carry besides the usual. */
+  errorHeaders?: Record<number, HeaderUse[]>;
+  webhook?: WebhookDocs;
+  /** In place of what follows from who may call. */
+  security?: Record<string, string[]>[];
+}
+
+export function header(
+  name: string,
+  description: string,
+  more: Omit<Schema, 'type'> = {},
+): Parameter {
+  return { name, in: 'header', description, schema: { type: 'string', ...more } };
+}
+
+/** Only one example, without a name of its own. */
+export function one(value: unknown): Examples {
+  return { example: { value } };
+}
