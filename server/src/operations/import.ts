@@ -172,24 +172,31 @@ async function loadRows(
   tell: (what: string) => void,
 ): Promise<Map<string, number>> {
   const counts = new Map(tables.map(({ name }) => [name, 0]));
-  while (source.entry.name.startsWith(entryNames.tables)) {
-    const table = tables.find(({ name }) => source.entry.name.startsWith(folderOf(name)));
+  for (let name = tableIn(source); name !== null; name = tableIn(source)) {
+    const table = tables.find((each) => each.name === name);
     if (table === undefined) throw new Damaged('it has rows of no table');
-    tell(`${table.name}: rows`);
     const copy = snapshot.copyIn(client, table);
-    await pipeline(rowsOf(source, table.name), copy);
-    counts.set(table.name, copy.rowCount);
+    await pipeline(rowsOf(name, source, tell), copy);
+    counts.set(name, copy.rowCount);
   }
   return counts;
 }
 
-async function* rowsOf(source: Source, table: string): AsyncGenerator<Uint8Array> {
-  for (; source.entry.name.startsWith(folderOf(table)); await source.next())
+async function* rowsOf(
+  table: string,
+  source: Source,
+  tell: (what: string) => void,
+): AsyncGenerator<Uint8Array> {
+  for (; tableIn(source) === table; await source.next()) {
+    tell(source.entry.name);
     yield await gunzipped(await buffer(source.entry.body));
+  }
 }
 
-function folderOf(table: string): string {
-  return `${entryNames.tables}${table}/`;
+/** The table whose rows come next; null: there are no more rows. */
+function tableIn({ entry: { name } }: Source): string | null {
+  const { tables } = entryNames;
+  return name.startsWith(tables) ? name.slice(tables.length, name.lastIndexOf('/')) : null;
 }
 
 /** How many objects were stored. */

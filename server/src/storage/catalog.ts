@@ -48,8 +48,7 @@ export interface CatalogStore {
  */
 export async function openCatalog(options: CatalogOptions): Promise<CatalogStore> {
   const { dir, log } = options;
-  // Taken before the files are read: what changes in between is seen as a difference at the next
-  // look.
+  // Taken before the files are read, so that the next poll sees what changes in between.
   let signature = await signatureOf(dir);
   let folder = await readFolder(options);
   let catalog = liveCatalog(folder, options);
