@@ -163,13 +163,15 @@ export function rowsOf<Row>(
 ): Fragment {
   return (bind) => {
     const names = Object.keys(columns) as (keyof Row & string)[];
+    const isJson = (name: keyof Row) => columns[name] === 'json';
     const lists = names.map((name) => {
       const items = rows.map((row) => (row[name] ?? null) as Item);
-      return columns[name] === 'json'
-        ? `string_to_array(${bind(jsonTexts(items))}, chr(30), '')::json[]`
+      return isJson(name)
+        ? `string_to_array(${bind(jsonTexts(items))}, chr(30), '')`
         : `${bind(items)}::${columns[name]}[]`;
     });
-    return `(select * from unnest(${lists.join(', ')}) as rows (${names.join(', ')}))`;
+    const selected = names.map((name) => (isJson(name) ? `${name}::json` : name));
+    return `(select ${selected} from unnest(${lists}) as rows (${names}))`;
   };
 }
 
