@@ -9,7 +9,7 @@ import { Refused } from './refused.ts';
 
 const emailForm = /^[^\s@]{1,64}@[^\s@]{1,189}$/;
 
-/** As it is kept: in lower case. Throws `Refused` for what is none. */
+/** The address as it is stored: in lower case. Throws `Refused` if it is not an e-mail address. */
 export function emailOf(given: string): string {
   const email = given.trim().toLowerCase();
   if (!emailForm.test(email)) throw new Refused(`"${given}" is no e-mail address.`);
@@ -17,8 +17,8 @@ export function emailOf(given: string): string {
 }
 
 /**
- * Creates an account with an empty balance, or with what it is given at once: both or neither.
- * Throws `Refused` where the address is taken or is none.
+ * Creates an account with an empty balance or a first deposit, both in one transaction. Throws
+ * `Refused` if the address is invalid or taken.
  */
 export async function createAccount(
   db: Database,
@@ -44,7 +44,7 @@ export async function createAccount(
   return needAccount(db, email);
 }
 
-/** The account of this e-mail address or id, or `Refused`. */
+/** The account with this e-mail address or id. Throws `Refused` if there is none. */
 export async function needAccount(db: Database, emailOrId: string): Promise<accounts.AccountRow> {
   const account = await accounts.find(db, emailOrId.trim());
   if (!account)
@@ -52,12 +52,12 @@ export async function needAccount(db: Database, emailOrId: string): Promise<acco
   return account;
 }
 
-/** A hundred times the list price; what is more is a slip. */
+/** A hundred times the list price; more is a typing mistake. */
 const ppmMax = 100_000_000;
 
 /**
- * From the next call on the account pays so many millionths of every list price. What is open or
- * over keeps the price it was submitted at. Throws `Refused` for what is no multiplier.
+ * From the next call on, the account pays this many millionths of every list price. Earlier
+ * requests keep the price they were submitted at. Throws `Refused` if it is not a valid factor.
  */
 export async function setPrice(db: Database, id: string, price_ppm: number): Promise<void> {
   if (!Number.isSafeInteger(price_ppm) || price_ppm < 0 || price_ppm > ppmMax)
@@ -65,7 +65,7 @@ export async function setPrice(db: Database, id: string, price_ppm: number): Pro
   await accounts.setPrice(db, id, price_ppm);
 }
 
-/** "0.85" → 850000 millionths. Throws `Refused` for what is no multiplier. */
+/** "0.85" → 850000 millionths. Throws `Refused` if it is not a valid factor. */
 export function ppmOf(text: string): number {
   const [, whole, decimals = ''] = /^(\d{1,3})(?:\.(\d{1,6}))?$/.exec(text.trim()) ?? [];
   const ppm = whole === undefined ? -1 : Number(whole) * 1e6 + Number(decimals.padEnd(6, '0'));
@@ -76,8 +76,8 @@ export function ppmOf(text: string): number {
 }
 
 /**
- * Gives the account a new webhook secret beside the one it has; both sign from now on, the new one
- * first. Throws `Refused` where two are active already: the older may still be in use.
+ * Adds a new webhook secret beside the present one. Both sign from now on, the new one first.
+ * Throws `Refused` if two are active already: the older may still be in use.
  */
 export async function rotateWebhookSecret(db: Database, account_id: string): Promise<string[]> {
   const secrets = await accounts.addSecret(db, account_id, newWebhookSecret(randomBytes));
@@ -85,7 +85,7 @@ export async function rotateWebhookSecret(db: Database, account_id: string): Pro
   return secrets;
 }
 
-/** Drops the older of two webhook secrets. Throws `Refused` where one is all there is. */
+/** Removes the older of two webhook secrets. Throws `Refused` if there is only one. */
 export async function retireWebhookSecret(db: Database, account_id: string): Promise<string[]> {
   const secrets = await accounts.dropOlderSecret(db, account_id);
   if (!secrets)

@@ -3,37 +3,37 @@ import * as operatorLog from '../db/operator-log.ts';
 import { newId } from '../lib/id.ts';
 import { within, type Database, type Transaction } from '../lib/sql.ts';
 
-/** Who does it. */
+/** The operator who acts. */
 export interface Operator {
   person_id: string;
   email: string;
 }
 
-/** Whom the log names: an operator, or the command line. */
+/** The author in the operator's log: an operator, or the command line. */
 export interface Author {
   person_id: string | null;
   email: string;
 }
 
-/** Whoever has the database in their hands; the log has no better name for them. */
+/** Someone with direct access to the database; the log has no better name for them. */
 export const commandLine: Author = { person_id: null, email: 'command line' };
 
-/** What was done, for who asked and for the log; nothing secret may stand in the latter. */
+/** The result of an action: the answer, and what the log keeps of it, without secrets. */
 export interface Done<Answer = unknown> {
   answer: Answer;
-  /** To which account; null or left out: to none. */
+  /** The account concerned, if any. */
   account_id?: string | null;
-  /** To what else: an e-mail address, a voucher. */
+  /** What else is concerned: an e-mail address, a voucher. */
   target?: string | null;
   /** Amounts, reasons, the values before and after. */
   details?: Record<string, unknown>;
-  /** The operation has left its row itself. */
+  /** The operation has written its log row itself. */
   noted?: true;
-  /** Once all of it is written: hints to others. */
+  /** Called after the commit, for hints to other processes. */
   after?: () => void;
 }
 
-/** A row of the log, in the transaction of what it tells. */
+/** Writes a row of the log, in the transaction that it describes. */
 export function note(
   tx: Transaction,
   by: Author,
@@ -51,7 +51,7 @@ export function note(
   });
 }
 
-/** The row of a deposit (without a reason) or a correction: the audit compares the two. */
+/** The log row of a deposit (without a reason) or a correction. The audit compares the two. */
 export function noteBooking(
   tx: Transaction,
   by: Author,
@@ -70,8 +70,8 @@ export function noteBooking(
 }
 
 /**
- * A row about the people of an account, where it is an operator's: who owns that runs the service,
- * so nobody becomes or ceases to be an operator without one. `account_id` is locked by now.
+ * The log row of a change to an operator account's people. Its owners run the service, so nobody
+ * becomes or ceases to be an operator without such a row. `account_id` is locked by the caller.
  */
 export async function noteTeam(
   tx: Transaction,
@@ -83,8 +83,8 @@ export async function noteTeam(
 }
 
 /**
- * An operator's action and its row in the log, in one transaction. Everything that `work` does with
- * the database it is given belongs to it; after a deadlock it is run again.
+ * Runs an operator's action and writes its log row in one transaction. Everything that `work` does
+ * with its database belongs to that transaction; after a deadlock it runs again.
  */
 export async function act<Answer>(
   db: Database,

@@ -5,23 +5,23 @@ import type * as requests from '../db/requests.ts';
 import type { Books } from '../ledger/ledger.ts';
 import type { KeyUsage } from '../ledger/usage.ts';
 
-/** One submit: the row it makes and the limits of the key it comes with. */
+/** One submit: the row to insert and the limits of its key. */
 export interface Submit {
   row: requests.NewRequest;
   monthly_limit_usd_micro: bigint | null;
-  /** Jobs of this key that may be open at once; null for chat calls, which are no jobs. */
+  /** Jobs that this key may have open at once; null for chat calls, which are not jobs. */
   open_jobs: number | null;
-  /** What all keys of its account may do together; chat calls have none. */
+  /** Limits over all keys of the account; chat calls have none. */
   account?: AccountLimits;
   /**
-   * Why nothing new is taken at the moment; a repeat of an earlier submit is answered all the same.
+   * Why nothing new is taken at the moment. A repeat of an earlier submit is answered all the same.
    */
   refusal: ApiError | null;
 }
 
 export interface AccountLimits {
   open_jobs: number;
-  /** Of inputs, in one day. */
+  /** Bytes of inputs in one day. */
   bytes_a_day: number;
 }
 
@@ -36,9 +36,9 @@ export interface Submitted {
 }
 
 /**
- * Decides on submits, one after the other: idempotency, limits, reservation. Each gets its own
- * verdict, in order; one that is refused leaves no trace and spoils nothing for the others.
- * The rows to insert are put into `accepted`.
+ * Decides on submits one after the other: idempotency, limits, reservation. Each gets its own
+ * verdict, in order. A refused submit leaves no trace and does not affect the others. Rows to
+ * insert are added to `accepted`.
  */
 export function decideSubmits(
   submits: Submit[],
@@ -53,11 +53,11 @@ export function decideSubmits(
   );
 }
 
-/** What the books hold of these submits. */
+/** What the database already has of these submits. */
 interface Written {
   /** Requests with the Idempotency-Key of one of them. */
   earlier: requests.Earlier[];
-  /** Ids of those that were written already, by a batch whose answer was lost. */
+  /** Ids of submits that were written already, by a batch whose answer was lost. */
   own: ReadonlySet<string>;
 }
 
@@ -148,7 +148,7 @@ function beyondAccount(
   books: Books,
 ): ApiError | null {
   const held = books.holding(row.account_id);
-  // A key that the operator gave more lifts the ceiling to its own figure.
+  // A key with a higher limit from the operator raises the account's ceiling to its own.
   const jobs = Math.max(limits.open_jobs, open_jobs ?? 0);
   if (held.open_requests >= jobs) {
     return new ApiError('rate_limited', {
@@ -167,7 +167,7 @@ function beyondAccount(
   return null;
 }
 
-/** Also used before a submit is looked at any closer. */
+/** Also used before the body of a submit is read. */
 export function tooManyOpenJobs(limit: number): ApiError {
   const jobs = limit === 1 ? 'job' : 'jobs';
   return new ApiError('rate_limited', {

@@ -7,11 +7,13 @@ import type { KeyUsage } from '../ledger/usage.ts';
 import type { Database } from '../lib/sql.ts';
 
 /**
- * The door through which requests move. Every write names the attempt it was decided under; one
- * that was overtaken by a later claim, by a cancel or by the end changes nothing and answers false.
+ * All transitions of requests are written here. Every write names the attempt that decided it. If a
+ * later claim, a cancel or the end came first, the write changes nothing and returns false.
  */
 
-/** Moves without money, in order. A repeat may have been written before its answer was lost. */
+/**
+ * Transitions without money, in order. A repeat may have been written before its answer was lost.
+ */
 export async function moveMany(
   db: Database,
   moves: Moving[],
@@ -35,7 +37,7 @@ export async function moveMany(
     run('expired', requests.expiredMany),
     run('rest', requests.restMany),
   ]);
-  // None is under way any more: what failed may be repeated without meeting its first try.
+  // None of them is in flight any longer, so a failed one can be repeated safely.
   const moved = new Set(ended.flatMap(valueOf));
   return moves.map((move) => moved.has(`${move.to} ${move.id}`));
 }
@@ -46,9 +48,10 @@ function valueOf<T>(result: PromiseSettledResult<T>): T {
 }
 
 /**
- * Decides on endings of locked requests: true where it ends it, false where it was overtaken, an
- * error for a charge that cannot be, or an output that cannot be written. The rows to write are put
- * into `ended`. A repeat also answers true where it had ended it before its answer was lost.
+ * Decides on endings of locked requests: true if it ends the request, false if another attempt was
+ * faster, an error for an impossible charge or an output that cannot be written. Rows to write are
+ * added to `ended`. A repeat also returns true if it had ended the request before its answer was
+ * lost.
  */
 export function decideEndings(
   endings: Ending[],
@@ -70,13 +73,13 @@ export function decideEndings(
     if (charge !== null && (charge < 0n || charge > reserved))
       return new Error(`charge ${charge} outside the reservation ${reserved} of ${request_id}`);
     const written = writtenAs(ending);
-    // Alone with its fault: the others of this batch go on.
+    // Only this ending fails; the others of the batch go on.
     if (written instanceof Error) return written;
     const closes_job = opens_job;
     books.settle({ id: newId(), request_id, account_id, reserved, charge, closes_job });
     usage.settle(key_id, month, reserved, charge ?? 0n, opens_job);
     ended.push(written);
-    // A second ending of the same request in this batch finds it gone.
+    // A second ending of the same request in this batch finds it closed.
     open.delete(ending.id);
     return true;
   });

@@ -13,25 +13,25 @@ import type { Events } from './events.ts';
 import { settleBatch, type Settlement } from './settle.ts';
 
 /**
- * What changes or reads requests one at a time. Calls that come together share one statement or one
- * transaction; each gets an answer of its own.
+ * Operations on single requests. Calls that arrive together share one statement or one transaction,
+ * and each gets its own answer.
  */
 export interface Operations {
-  /** Takes a request and reserves its price. Throws the `ApiError` that refuses it. */
+  /** Accepts a request and reserves its price. Throws the `ApiError` that refuses it. */
   submit(submit: Submit): Promise<Submitted>;
   /** Ends a request: its money and its status. False: another attempt was faster. */
   end(ending: Ending): Promise<boolean>;
-  /** Any transition. False: another attempt was faster. */
+  /** Writes any transition. False: another attempt was faster. */
   advance(transition: Transition): Promise<boolean>;
-  /** An upstream called back: its next poll is due. */
+  /** An upstream called back: the request's next poll is due. */
   calledBack(call: requests.CalledBack): Promise<void>;
-  /** Who has the key with this SHA-256, or null. Counts the call against the limits of the key. */
+  /** The caller with the key of this SHA-256, or null. Counts the call against the key's limits. */
   authenticate(hash: Buffer): Promise<Caller | Lapsed | null>;
   status(id: string): Promise<requests.StatusRow | null>;
   card(id: string): Promise<requests.CardRow | null>;
 }
 
-/** Bounds of every batch, in place of its own. */
+/** Bounds that replace those of every batch. */
 export interface BatchBounds {
   max: number;
   concurrency: number;
@@ -42,13 +42,13 @@ export interface BatchDeps {
   hints: Hints;
   metrics: Metrics;
   events: Events;
-  /** Calls a minute of a key and an account without figures of their own. */
+  /** Calls a minute of keys and accounts without their own limits. */
   quotas: Quotas;
   leaseSeconds: number;
   bounds?: BatchBounds | undefined;
 }
 
-/** Between two tries of a database that is away. */
+/** Pause between two tries while the database is away. */
 const pauseMs = 100;
 const dark =
   'The database does not answer, so it is not known whether this was taken or charged. Repeat it only with the Idempotency-Key it had; without one look at GET /v1/requests first.';
@@ -73,7 +73,7 @@ export function batchOperations(deps: BatchDeps): Operations {
     if (!verdict) return overtaken(ending);
     events.ended(ending);
     hints.changed([ending.id]);
-    // Its place at the upstream is free.
+    // Its slot at the upstream is free.
     hints.work();
     return true;
   }
@@ -142,16 +142,15 @@ function batchesOf({ metrics, bounds }: Pick<BatchDeps, 'metrics' | 'bounds'>) {
     );
 }
 
-/** True for what callers or pages are shown of. */
+/** True for transitions that change what callers or pages see. */
 function shows(moving: Moving): boolean {
   if (moving.to === 'wait') return moving.progress !== null;
   return moving.to === 'begin' || moving.to === 'notified';
 }
 
 /**
- * A write whose answer was lost is made again for as long as a lease lasts: to give up at once
- * would leave in the dark what was reserved and charged, or lose the handle of a job that is paid
- * for.
+ * A write whose answer was lost is repeated for as long as a lease lasts. Giving up at once would
+ * leave unknown what was reserved and charged, or lose the handle of a paid job.
  */
 function persistence(leaseSeconds: number): Persist {
   return persistent({ isPassing: isUnavailable, patienceMs: leaseSeconds * 1000, pauseMs });
@@ -180,7 +179,7 @@ async function settleMany(
     settleBatch(db, submits, endings, { isRepeat }),
   ).catch((cause: unknown) => {
     if (!isUnavailable(cause)) throw cause;
-    // Stock clients repeat a 503 by themselves, and this may have been charged.
+    // Stock clients repeat a 503 by themselves, and this call may have been charged.
     const headers = { 'x-should-retry': 'false' };
     throw new ApiError('capacity_unavailable', { message: dark, headers, cause });
   });
@@ -199,7 +198,7 @@ function callBacks(db: Database) {
   };
 }
 
-/** A row for each id, in order; null where there is none. */
+/** A row for each id, in order; null if there is none. */
 function byId<Row extends { id: string }>(find: (ids: string[]) => Promise<Row[]>) {
   return async (ids: string[]): Promise<(Row | null)[]> => {
     const rows = new Map((await find([...new Set(ids)])).map((row) => [row.id, row]));

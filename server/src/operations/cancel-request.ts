@@ -5,7 +5,7 @@ import type { Done } from './act.ts';
 import { endMany } from './settle.ts';
 
 export interface Cancelling {
-  /** Whether it waited, and is cancelled now. */
+  /** True if it was waiting and is cancelled now. */
   isCancelled: boolean;
   status: Status;
   ending: Ending;
@@ -13,8 +13,8 @@ export interface Cancelling {
 }
 
 /**
- * Cancels a request that waits, as its caller could, and as free. One that runs or has ended stays
- * as it is. Null: there is no such request.
+ * Cancels a waiting request, as its caller could; nothing is charged. A running or ended request
+ * stays as it is. Null: there is no such request.
  */
 export async function cancelRequest(db: Database, id: string): Promise<Cancelling | null> {
   const [row] = await findMany(db, [id]);

@@ -19,7 +19,7 @@ export interface ChatRun {
   key_id: string;
   chat: Chat;
   model: Model;
-  /** What we store of the media in the messages, by the value that stands there. */
+  /** Stored files of the media in the messages, by the value that names them. */
   files: Record<string, InputFile>;
   /** In the order in which they are tried; never empty. */
   routes: readonly ModelUpstream[];
@@ -27,9 +27,9 @@ export interface ChatRun {
   max_tokens: number;
   /** The reply is kept for a replay. */
   keep: boolean;
-  /** Somebody still waits for the reply. */
+  /** Someone still waits for the reply. */
   isAwaited: () => boolean;
-  /** Whether the caller has left; a reply that is kept can still be fetched. */
+  /** True once the caller has left; a reply that is kept can still be fetched. */
   hasLeft: () => boolean;
   /** Unix seconds, for the reply. */
   created: number;
@@ -50,7 +50,7 @@ export interface ChatAnswer {
 /** With the route that took it, or was tried last. */
 export interface RoutedRun extends ChatRun {
   route: ModelUpstream;
-  /** Of several keys of its upstream the one that is shown. */
+  /** Which of several keys of the upstream was used. */
   key: string | null;
 }
 
@@ -60,8 +60,9 @@ export const leftBefore: ChatOutcome = {
 };
 
 /**
- * One route after the other, and at each one key after the other, until one takes it. A route whose
- * answer was lost is left where the catalog allows it: what it may have cost stays written down.
+ * Tries one route after the other, and at each route one key after the other, until one takes the
+ * call. A route whose answer was lost is left if the catalog allows it; what it may have cost is
+ * written down first.
  */
 export async function callRoutes(
   wanted: ChatRun,
@@ -84,7 +85,7 @@ export async function callRoutes(
         if (isAnswer) await deps.circuit.succeeded({ ...route, key }, wanted.account_id, began);
         return called;
       }
-      // A call that was given up says nothing about the upstream.
+      // A call that was aborted says nothing about the upstream.
       if (signal.aborted) return called;
       const { message } = outcome;
       const cause = withoutInput(message, run.chat.body);
@@ -95,7 +96,7 @@ export async function callRoutes(
         if (route === wanted.routes.at(-1) || !goesOn(route, outcome.answer, 'next')) return called;
         const seconds = (performance.now() - began) / 1000;
         const left = { ...leftOf(run), message: cause, seconds };
-        // What it may have cost has to stand somewhere before another one is called.
+        // Write down what this call may have cost before another route is called.
         if (!(await isWritten(insertLeft(deps.db, left)))) return called;
         called = undefined;
         break;
@@ -131,8 +132,8 @@ async function callAt(
 ): Promise<ChatOutcome> {
   const { request_id, chat, max_tokens, route } = run;
   const body = { ...chat.body, max_tokens };
-  // The first byte of a whole reply is its last: how soon that comes tells nothing. Behind the last
-  // route nobody is faster, and what is let go there is billed to nobody but the operator.
+  // The first byte of a whole reply comes with its last, so its delay says nothing. After the last
+  // route nobody would be faster, and a call left there is billed to the operator alone.
   const isLast = route === run.routes.at(-1);
   const patience = streamed && !isLast ? patienceOf(route) : null;
   try {
@@ -162,7 +163,7 @@ async function callAt(
   }
 }
 
-/** Lets a call go that has not begun to answer in the time that its row gives it. */
+/** Aborts a call that has not begun to answer within its row's `first_byte_seconds`. */
 function patienceOf({ first_byte_seconds: seconds }: ModelUpstream) {
   if (seconds === undefined) return null;
   const patience = new AbortController();

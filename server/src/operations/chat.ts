@@ -33,7 +33,7 @@ export interface ChatDeps extends ChatCallDeps {
   operations: Pick<Operations, 'end'>;
 }
 
-/** Why a call was given up: its caller went, and nobody reads it on. */
+/** Abort reason: the caller left, and nobody reads the reply on. */
 export class CallerLeft extends Error {
   constructor() {
     super('the caller has left');
@@ -41,7 +41,7 @@ export class CallerLeft extends Error {
   }
 }
 
-/** Why a call was given up: it ran as long as its row allows. */
+/** Abort reason: the call ran as long as its row allows. */
 export class TimeIsUp extends Error {
   constructor() {
     super('the time for this call is up');
@@ -53,15 +53,15 @@ export interface Settled {
   charge: bigint;
   /** With the tokens and the cost that were charged. */
   completion: Json;
-  /** It broke off before any output: released. */
+  /** It broke off before any output and was released. */
   failed: boolean;
-  /** Its alarm had released the reservation before: it is not charged. */
+  /** A worker had released the reservation before, so nothing is charged. */
   released: boolean;
 }
 
 /**
- * Calls for a whole reply. Throws an ApiError once the reservation is released. Abort with
- * `CallerLeft`, and no more is billed than the usage of a reply that came all the same.
+ * Calls for a whole reply. Throws an ApiError after the reservation is released. If it is aborted
+ * with `CallerLeft`, at most the usage of a reply that came all the same is billed.
  */
 export async function reply(
   wanted: ChatRun,
@@ -72,7 +72,7 @@ export async function reply(
   if (outcome.outcome !== 'reply') throw await refused(run, deps, outcome, signal);
   const { object: _object, error = null, ...rest } = outcome.reply;
   const isLeft = signal.reason instanceof CallerLeft;
-  // Nothing of it reaches who was let go, whatever it says.
+  // A caller who left gets none of the reply.
   const said = isLeft ? { ...rest, choices: [] } : withCallTypes(rest);
   const completion = { ...said, ...identity(run), object: 'chat.completion' };
   const end = error !== null ? 'broken' : isLeft ? 'given_up' : 'whole';
@@ -82,9 +82,10 @@ export async function reply(
 }
 
 /**
- * Calls for a stream. The chunks come as the upstream gives them, under our names, without its
- * usage. The generator's last act is to settle; `settled` then has the completion and the charge.
- * If its reader stops early, a row with `on_disconnect: finish` is read on to its usage first.
+ * Calls for a stream. Chunks are passed on as the upstream sends them, under our names and without
+ * its usage. The generator settles at its end; `settled` then returns the completion and the
+ * charge. If its reader stops early, a row with `on_disconnect: finish` is read on to its usage
+ * first.
  */
 export interface ChatStream {
   chunks: AsyncGenerator<Json>;
@@ -92,7 +93,7 @@ export interface ChatStream {
 }
 
 /**
- * Throws an ApiError once the reservation is released, where the upstream does not begin a stream.
+ * Throws an ApiError after the reservation is released, if the upstream does not begin a stream.
  */
 export async function stream(
   wanted: ChatRun,
@@ -125,12 +126,12 @@ async function* forward(
       const next = await chunks.next();
       if (next.done) break;
       offered = next.value;
-      // An upstream's own envelope is not for the caller.
+      // An upstream's own error object is not for the caller.
       if (hasBroken(offered, gatherer)) throw new Error(JSON.stringify(offered.error));
       const { usage: _usage, ...chunk } = offered;
       const empty = Array.isArray(chunk.choices) && chunk.choices.length === 0;
       if (!empty) yield { ...chunk, ...identity(run), object: 'chat.completion.chunk' };
-      // Not before: who left meanwhile did not get this one.
+      // Only now: a caller who left meanwhile did not get this chunk.
       gatherer.add(offered);
     }
     end = 'whole';
@@ -152,29 +153,29 @@ async function* forward(
   }
 }
 
-/** How a stream ended that did not come to its end. */
+/** How a stream ended that did not reach its end. */
 function unfinishedEnd(run: ChatRun, { reason }: AbortSignal, gatherer: Gatherer): DeliveryEnd {
   if (reason instanceof CallerLeft) return 'given_up';
   if (!(reason instanceof TimeIsUp)) return 'broken';
-  // A caller who waited all the time for nothing pays nothing.
+  // A caller who waited the whole time and got nothing pays nothing.
   const isInVain = !run.hasLeft() && deliveredText(gatherer.completion()) === '';
   return isInVain ? 'broken' : 'given_up';
 }
 
-/** For a stream whose upstream ends it without a reason. */
+/** For a stream that the upstream ends without a finish reason. */
 const lastChunk: Json = {
   object: 'chat.completion.chunk',
   choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }],
 };
 
-/** The upstream says an error. What it reports of its usage beside that counts, and no more. */
+/** True if the upstream reports an error. Of such a chunk only its usage counts. */
 function hasBroken({ error = null, usage }: Json, gatherer: Pick<Gatherer, 'add'>): boolean {
   if (error === null) return false;
   gatherer.add({ usage });
   return true;
 }
 
-/** Until its usage has come. The row's job age bounds the time. */
+/** Reads until the usage has come. The row's job age bounds the time. */
 async function readOn(
   chunks: AsyncIterator<Json>,
   gatherer: Pick<Gatherer, 'add'>,
@@ -186,7 +187,7 @@ async function readOn(
     }
     return 'whole';
   } catch (error) {
-    // What came before the fault is what is billed.
+    // What came before the fault is billed.
     return isOversized(error) ? 'oversized' : 'broken';
   }
 }
@@ -246,17 +247,17 @@ const oversized = {
     'The reply is larger than this server takes. The model had written it, so it was charged whole. Ask for fewer log probabilities, or for fewer tokens.',
 };
 
-/** How a call without a reply ended that an outside service bills all the same; else null. */
+/** How a call without a reply ended that an outside service bills all the same; otherwise null. */
 function billedEnd(
   { model, hasLeft }: RoutedRun,
   outcome: ChatOutcome,
   reason: unknown,
 ): 'given_up' | 'oversized' | null {
-  // What was not taken, or not even sent, is billed by nobody.
+  // A call that was not taken or not sent is billed by nobody.
   if (model.on_disconnect !== 'finish' || outcome.outcome !== 'unknown') return null;
   if (outcome.answer === 'oversized') return 'oversized';
   const isLeft = reason instanceof CallerLeft || (reason instanceof TimeIsUp && hasLeft());
-  // The service works on.
+  // Otherwise the upstream was not asked to stop, and the operator bears it.
   return isLeft ? 'given_up' : null;
 }
 
@@ -268,7 +269,7 @@ function publicText(outcome: ChatOutcome): string {
     : 'The model gave no answer.';
 }
 
-/** `ended`: a stream that came to its end in order. */
+/** `ended`: the stream came to its end in order. */
 async function settle(
   run: RoutedRun,
   deps: ChatDeps,
@@ -304,7 +305,7 @@ async function settle(
     ...base,
     to: 'COMPLETED',
     charge: amount,
-    // Without the reply, so that its tokens can be read on the card.
+    // Without the reply, so that the card can show its tokens.
     output: run.keep ? completion : { usage: completion.usage },
     outputs: [],
     quantity: (prompt_tokens + completion_tokens) / 1e6,
@@ -318,14 +319,14 @@ async function settle(
 
 const ofMoney = /cost|price|usd|credit|charge|balance|byok/i;
 
-/** What the upstream takes from the operator is nothing to the caller, whatever it calls that. */
+/** Removes what the upstream charges the operator, whatever it calls that. */
 function toldIn({ usage }: Json): { usage: Json; cost: unknown } {
   const said = (usage ?? {}) as Json;
   const shown = JSON.stringify(said, (name, value) => (ofMoney.test(name) ? undefined : value));
   return { usage: JSON.parse(shown) as Json, cost: said.cost };
 }
 
-/** What the upstream said beside the tokens, their kinds for one, stays where it said anything. */
+/** Other usage details of the upstream stay, for example the kinds of tokens. */
 function withUsage(completion: Json, tokens: Json, cost: bigint): Json {
   const said = usageOf(completion) === null ? {} : toldIn(completion).usage;
   return { ...completion, usage: { ...said, ...tokens, cost_usd_micro: String(cost) } };

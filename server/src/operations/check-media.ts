@@ -10,18 +10,18 @@ import type { Database } from '../lib/sql.ts';
 
 export interface MediaDeps {
   db: Database;
-  /** Where links to outputs lead. */
+  /** Base address of output links. */
   links: { baseUrl: string };
   /** Signing secrets that are honoured, newest first. */
   secrets: readonly Buffer[];
   lookup: Lookup;
-  /** Names of our own. */
+  /** Host names of this service. */
   own: ReadonlySet<string>;
   /** Host:port pairs that count as public. */
   publicHosts: readonly string[];
 }
 
-/** Throws what `refuse` makes of the reason where an address is not public. */
+/** Throws what `refuse` makes of the reason if the address is not public. */
 export async function judgePublic(
   text: string,
   deps: MediaDeps,
@@ -36,7 +36,7 @@ export async function judgePublic(
 
 const notPublic = 'is not acceptable: it must be a public address';
 
-/** Null: the address is acceptable wherever it leads. Throws what needs no look-up. */
+/** Null if the address is acceptable without a look-up. Throws what needs no look-up. */
 function hostToJudge(
   text: string,
   deps: MediaDeps,
@@ -54,7 +54,7 @@ function hostToJudge(
   return verdict.url.hostname;
 }
 
-/** An output of ours by its signed link, which needs no look-up. Throws where it is not good. */
+/** True for a signed link to an output of ours, which needs no look-up. Throws if it is invalid. */
 function isOwnOutput(url: string, deps: MediaDeps, refuse: (reason: string) => ApiError): boolean {
   const own = ownOutput(url, deps.links.baseUrl);
   if (own === null) return false;
@@ -67,11 +67,11 @@ function isOwnOutput(url: string, deps: MediaDeps, refuse: (reason: string) => A
   );
 }
 
-/** Names that one input may have looked up. */
+/** Most host names in one input. */
 const hostsMax = 8;
 const tooManyHosts = `names one host more than the ${hostsMax} that an input may name`;
 
-/** Every address has to be public, every file a living one of the account. */
+/** Every address must be public, and every file must be a living one of the account. */
 export async function checkMedia(
   media: MediaInputs,
   accountId: string,

@@ -6,22 +6,24 @@ import type { Refusal, Upstream } from '../upstreams/upstream.ts';
 import { countLostStarts } from './lost-starts.ts';
 import { openKeys, type KeyFor } from './upstream-keys.ts';
 
-/** Failures in a row after which an upstream rests, and a model of it, and for how long. */
+/** Failures in a row after which an upstream, or a model of it, is paused, and for how long. */
 const limits = { threshold: 5, model_threshold: 3, rest_seconds: 30 };
 /** Longest pause an upstream may ask for. */
 const pauseMaxSeconds = 120;
-/** How long an upstream is left alone that the operator has to see to. */
+/** Pause of an upstream that needs the operator's attention. */
 const alarmRestSeconds = 60;
-/** How long one whose limit was met, where it does not tell when that is over. */
+/** Pause after a rate limit that does not say when it ends. */
 const limitedSeconds = 2;
-/** How long a model that it does not have. */
+/** Pause of a model that the upstream does not have. */
 const modelRestSeconds = 300;
-/** How long an upstream is taken for well before a success looks at its row again. */
+/** How long an upstream counts as healthy before a success checks its row again. */
 const wellMs = 1_000;
-/** The newest refusal of a look is written down at most so often: each job's looks meet it. */
+/**
+ * The newest refusal of a poll is recorded at most this often, because each job's polls meet it.
+ */
 const lookNotedMs = 60_000;
 
-/** An upstream, its own name of a model, and the one of several keys that was shown. */
+/** An upstream, its own name of a model, and which of several keys was used. */
 export interface UpstreamCall {
   upstream: string;
   model: string;
@@ -35,47 +37,49 @@ export interface FailedCall {
   /** The catalog row that was asked for. */
   model_id: string;
   message: string;
-  /** The message as far as it is fit for the log. */
+  /** The message, as far as it may be logged. */
   cause: string;
   why?: Refusal | undefined;
   /** How long the upstream asks to be left alone. */
   retry_after_ms?: number | undefined;
-  /** A limit was met, and that is of our whole account there. */
+  /** A rate limit was met; `account_wide`: it is the limit of our whole account there. */
   limited?: boolean | undefined;
   account_wide?: boolean | undefined;
 }
 
-/** A look at a running job that was refused. */
+/** A poll of a running job that was refused. */
 type RefusedLook = Pick<FailedCall, 'model_id' | 'message' | 'cause' | 'retry_after_ms'> & {
   why: Refusal;
 };
 
-/** How calls of upstreams went, for all processes: who fails too often is left alone a while. */
+/**
+ * Records how calls of upstreams went, for all processes, and pauses upstreams that fail too often.
+ */
 export interface Circuit {
   keyFor: KeyFor;
   failed(route: UpstreamCall, failed: FailedCall): Promise<void>;
-  /** `began`: when the call was made, as `performance.now` tells. */
+  /** `began`: when the call was made, by `performance.now`. */
   succeeded(route: UpstreamCall, account_id: string, began: number): Promise<void>;
-  /** Whether this account's calls are tried at this route last: its newest ones there were lost. */
+  /** Whether this account's calls try this route last, because its newest ones there were lost. */
   isLast(account_id: string, route: UpstreamCall): boolean;
   /**
-   * Starts go on: they have limits of their own, and say themselves what is wrong. Looks of this
-   * process wait as long as the upstream asks. Returns the seconds.
+   * A refused poll pauses the polls of this process for as long as the upstream asks; starts have
+   * limits of their own. Returns the seconds.
    */
   lookRefused(upstream: Looked, refused: RefusedLook): Promise<number>;
-  /** For how many seconds still no look is to be had there; 0: now. */
+  /** Seconds until polls are made there again; 0: now. */
   looksWaitSeconds(upstream: Looked): number;
 }
 
-/** An upstream as it is called with a key. */
+/** An upstream together with the key that it is called with. */
 type Looked = Pick<Upstream, 'name' | 'key'>;
 
-/** What an operator is told of a call: whom it was for, and what came of it. */
+/** What the operator sees of a failed call: for which model, and what came of it. */
 export interface UpstreamFailure {
   upstream: string;
-  /** Where it has several keys and this one is at fault. */
+  /** If it has several keys and this one is at fault. */
   key?: string;
-  /** The upstream's own name; a look names the row only. */
+  /** The upstream's own name; a poll names the row only. */
   model?: string;
   model_id: string;
   why: Refusal;
@@ -84,9 +88,9 @@ export interface UpstreamFailure {
 
 interface Listener {
   startFailed(failure: UpstreamFailure, record: queue.PauseRecord): void;
-  /** How a start failed could not be written down. */
+  /** The failure of a start could not be written down. */
   failureNotRecorded(upstream: string, err: unknown): void;
-  /** Each key is paused now, and so is the upstream or a model of it. */
+  /** Every key is paused now, and with them the upstream or a model of it. */
   keysPaused(failure: UpstreamFailure, record: queue.PauseRecord): void;
   /** `resumed`: models whose pause has ended; an empty name is the whole upstream. */
   startSucceeded(route: UpstreamCall, resumed: readonly string[]): void;
@@ -114,17 +118,17 @@ function startCircuit(
     threshold: limits.model_threshold,
     seconds: limits.rest_seconds,
   });
-  /** Until when each upstream, and each of several keys, is taken for well, by model. */
+  /** Until when each upstream and each of several keys counts as healthy, by model. */
   const well = new Map<string, Map<string, number>>();
 
   async function noteWell(name: string, model: string, began: number): Promise<string[]> {
     const now = performance.now();
     const known = well.get(name) ?? new Map<string, number>();
     if (now < (known.get(model) ?? 0)) return [];
-    // At once, so that of many that succeed together one looks.
+    // Set at once, so that of many calls that succeed together only one checks the row.
     well.set(name, known.set(model, now + wellMs));
     const seconds = (now - began) / 1000;
-    // A job was just made: that must go on, and the next success is noted as well.
+    // A job was just made and must go on; the next success is recorded as well.
     const rested = await queue.noteSuccess(db, name, model, seconds).catch(() => []);
     return rested.map((each) => each.model);
   }
@@ -160,7 +164,7 @@ function startCircuit(
     const noted = await queue.noteFailure(db, name, {
       ...failure,
       pause_seconds: pauseSeconds(why, retry_after_ms) || (failed.limited ? limitedSeconds : 0),
-      // Who it is not there for may have led it to say so, so two accounts have to hear it.
+      // One account's request may have caused it, so two accounts have to meet it.
       pauses_at_once: why !== 'model',
       counts_alone: why === 'unreachable',
       ...limits,
@@ -180,7 +184,7 @@ function lookCircuit(
   db: Database,
   listener: Listener,
 ): Pick<Circuit, 'lookRefused' | 'looksWaitSeconds'> {
-  /** Until when no look is had, by upstream. */
+  /** Until when no poll is made, by upstream. */
   const waits = new Map<string, number>();
   /** Until when each kind of refusal is known, by upstream. */
   const noted = new Map<string, number>();
@@ -205,19 +209,18 @@ function lookCircuit(
 }
 
 /**
- * The operator knows better: it is called again at once, with all its models or with one of them.
- * True: it rested.
+ * Ends a pause early, of the upstream with all its models or of one model. True if it was paused.
  */
 export function endRest(db: Database, upstream: string, model: string | null): Promise<boolean> {
   return queue.endRest(db, upstream, model);
 }
 
-/** The upstream was asked, and takes our key, or of several this one. */
+/** The upstream was asked and takes our key, or this one of several. */
 export function noteKeyTaken(db: Database, upstream: string, key: string | null): Promise<void> {
   return queue.noteKeyTaken(db, pausedName(upstream, key));
 }
 
-/** How long it asks to be left alone, within reason. */
+/** How long the upstream asks to be left alone, within reason. */
 function wishSeconds(retryAfterMs = 0): number {
   const isWish = Number.isFinite(retryAfterMs) && retryAfterMs > 0;
   return isWish ? Math.min(retryAfterMs / 1000, pauseMaxSeconds) : 0;

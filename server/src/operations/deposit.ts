@@ -13,13 +13,13 @@ const reasonMax = 1000;
 export interface Deposit {
   account_id: string;
   amount: bigint;
-  /** The outside name of the payment: the same one is booked once. */
+  /** The payment's name outside of Farebox: the same one is booked once. */
   reference: string;
 }
 
 export interface Booked extends Funds {
   transfer_id: string;
-  /** True where the reference was booked before, by this same deposit. */
+  /** True if this same deposit had booked the reference before. */
   replayed: boolean;
 }
 
@@ -87,7 +87,7 @@ async function book(
       return { ...books.funds(account_id), transfer_id: id, replayed: false };
     });
   } catch (error) {
-    // Two accounts were given the same reference at the same moment; the other was first.
+    // Two accounts were given the same reference at the same moment; the other one was first.
     if (codeOf(error) === '23505') {
       throw new Refused(`The reference "${reference}" was booked before for something else.`);
     }

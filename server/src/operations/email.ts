@@ -7,7 +7,7 @@ import { emailOf } from './account.ts';
 import { Refused } from './refused.ts';
 import { hashToken } from './person.ts';
 
-/** Another e-mail address to sign in with: proven by a link, or vouched for by an operator. */
+/** A new e-mail address to sign in with: proven by a link, or vouched for by an operator. */
 
 const linkSeconds = 3600;
 
@@ -17,9 +17,9 @@ export interface Changed {
 }
 
 /**
- * What stands in the link for the new address. The next one voids it, and so does all that takes
- * back what stands open in somebody's name, such as a new password. The browser that asks stays
- * signed in. Throws `Refused` for what is no address.
+ * Returns the token of the link for the new address. The next link voids it, and so does everything
+ * that ends open links of that person, such as a new password. The browser that asks stays signed
+ * in. Throws `Refused` if the address is invalid.
  */
 export async function askForEmail(
   db: Database,
@@ -35,7 +35,7 @@ export async function askForEmail(
   return token;
 }
 
-/** Throws `Refused` where the link is not good, or somebody has got the address meanwhile. */
+/** Throws `Refused` if the link is invalid or someone got the address meanwhile. */
 export function confirmEmail(db: Database, token: string): Promise<Changed> {
   return db.tx(async (tx) => {
     const link = await people.takeEmailLink(tx, nameOf(token));
@@ -46,7 +46,7 @@ export function confirmEmail(db: Database, token: string): Promise<Changed> {
   });
 }
 
-/** For operators, who vouch for the address; all browsers are signed out. Throws `Refused`. */
+/** For operators, who vouch for the address. All browsers are signed out. Throws `Refused`. */
 export function changeEmail(db: Database, before: string, given: string): Promise<Changed> {
   const email = emailOf(given);
   return db.tx(async (tx) => {
@@ -57,7 +57,7 @@ export function changeEmail(db: Database, before: string, given: string): Promis
   });
 }
 
-/** Links that were sent to the address before open nothing any more. */
+/** Links that were sent to the old address stop working. */
 async function replace(tx: Transaction, person_id: string, email: string): Promise<Changed> {
   await people.forgetSteps(tx, person_id);
   const before = await people.setEmail(tx, person_id, email);
@@ -65,7 +65,7 @@ async function replace(tx: Transaction, person_id: string, email: string): Promi
   return { email, before };
 }
 
-/** What is kept of a link opens nothing; the sign-in library knows none of this name. */
+/** Only a hash of the link is stored; the sign-in library knows no identifier like this. */
 function nameOf(token: string): string {
   return `email:${hashToken(token).toString('base64url')}`;
 }

@@ -102,7 +102,7 @@ function logPauses(log: Log) {
   const seen = new Map<string, number>();
   const nameOf = ({ upstream, key, model }: UpstreamCall) =>
     JSON.stringify([upstream, key ?? '', model]);
-  /** Of starts that fail at the same moment none sees the others' records. */
+  /** Starts that fail at the same moment do not see each other's records. */
   const begins = ({ upstream, key }: UpstreamFailure, { model, rested }: PauseRecord): boolean => {
     const name = nameOf({ upstream, key, model });
     const now = performance.now();

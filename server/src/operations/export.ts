@@ -16,13 +16,13 @@ import type { Storage } from '../storage/storage.ts';
 import { Refused } from './refused.ts';
 
 const gzipped = promisify(gzip);
-/** Rows of one entry, since the head of an entry says how long it is. */
+/** Rows of one tar entry, because the head of an entry states its length. */
 const partBytes = 4 * 1024 * 1024;
 
 export interface ExportOptions {
-  /** A file that is not there yet; it appears whole or not at all, for its owner's eyes only. */
+  /** A file that does not exist yet; it appears whole or not at all, readable by its owner only. */
   path: string;
-  /** The signing secret to take along; null: none. */
+  /** The signing secret to include; null: none. */
   secret: string | null;
   /** Called now and then with what is being written. */
   tell?: (what: string) => void;
@@ -30,15 +30,15 @@ export interface ExportOptions {
 
 export interface Exported extends SnapshotManifest {
   seal: Seal;
-  /** Media whose bytes were gone when their turn came: they expired meanwhile. */
+  /** Media whose bytes were gone when they were to be written: they had expired. */
   gone: number;
   unfinished: Unfinished;
 }
 
 /**
- * Writes everything into one file: all kept tables as one moment shows them, and the bytes of
- * living media. A service may run on meanwhile. Throws `Refused` where the file cannot be written
- * or a stored object is damaged.
+ * Writes everything into one file: all kept tables as of one moment, and the bytes of living media.
+ * A service may run meanwhile. Throws `Refused` if the file cannot be written or a stored object is
+ * damaged.
  */
 export async function exportSnapshot(
   db: Database,
@@ -74,7 +74,7 @@ async function write(
   { secret, tell = () => {} }: ExportOptions,
 ): Promise<Exported> {
   // The list of media is held in memory, so that the transaction need not wait for their bytes:
-  // while it is open, a running service's database cannot clean up behind itself.
+  // while it is open, a running service's database cannot clean up old rows.
   const mode = 'isolation level repeatable read, read only';
   const { copies, media, left } = await longTransaction(db, mode, async (tx, client) => ({
     copies: await writeTables(tx, client, tar, secret, tell),
@@ -98,7 +98,7 @@ async function write(
   return { ...manifest, seal: await tar.seal(), gone, unfinished: left };
 }
 
-/** Each table's COPY, which knows its count of rows after the next statement. */
+/** Runs each table's COPY; its count of rows is known after the next statement. */
 async function writeTables(
   tx: Transaction,
   client: pg.Client,
@@ -128,7 +128,7 @@ async function writeTables(
   return copies;
 }
 
-/** Passes the bytes of an object on. Throws `Refused` unless they are what they were. */
+/** Passes the bytes of an object on. Throws `Refused` if they have changed. */
 async function* whole(
   body: AsyncIterable<Uint8Array>,
   { storage_key, size, sha256 }: snapshot.StoredObject,

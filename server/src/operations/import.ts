@@ -29,12 +29,9 @@ const pulseMs = 20_000;
 
 export interface ImportOptions {
   path: string;
-  /**
-   * Ends every open request here and gives its reservation back: no upstream hears of it from this
-   * copy.
-   */
+  /** Ends every open request and returns its reservation, without calling any upstream. */
   releaseOpen?: boolean;
-  /** Keeps the signing secret that came along. Called once, before anything is final. */
+  /** Keeps the signing secret of the snapshot. Called once, before anything is final. */
   keepSecret?: (secret: string) => Promise<void> | void;
   /** Called now and then with what is being done. */
   tell?: (what: string) => void;
@@ -45,14 +42,14 @@ export interface Imported extends SnapshotManifest {
   checked: AuditReport['checked'];
   released: number;
   unfinished: Unfinished;
-  /** Nothing of it is started or sent before the operator says so. */
+  /** Nothing is started or sent before the operator says so. */
   held: boolean;
 }
 
 /**
- * Loads a snapshot into an empty database and its media into the store. The commit is the last act:
- * whatever is wrong before it (the file, the schema, the books, the store) throws and leaves the
- * database empty. `Refused` says in words what an operator can do something about.
+ * Loads a snapshot into an empty database and its media into the storage. The commit comes last:
+ * whatever is wrong before it (the file, the schema, the books, the storage) throws and leaves the
+ * database empty. `Refused` names what an operator can do something about.
  */
 export async function importSnapshot(
   db: Database,
@@ -118,8 +115,8 @@ async function load(
 }
 
 /**
- * Locks before it looks, so that two imports, or an import and a first account, cannot both find it
- * empty.
+ * Locks before it looks, so that two imports, or an import and a first account, cannot both find
+ * the database empty.
  */
 async function claimEmpty(tx: Transaction, tables: Table[]): Promise<void> {
   await snapshot.lockTables(tx, tables);
@@ -136,7 +133,7 @@ const none: TarEntry = { name: '', size: 0, body: Readable.from([]) };
 
 /** The entries of a snapshot in their order. */
 class Source {
-  /** The entry that is read next; behind the last one it has no name. */
+  /** The entry that is read next; after the last one its name is empty. */
   entry!: TarEntry;
   readonly #entries: AsyncGenerator<TarEntry, undefined>;
 
@@ -226,10 +223,7 @@ async function proven(tx: Transaction): Promise<AuditReport> {
   throw new Refused([verdict, ...broken].join('\n'));
 }
 
-/**
- * Keeps a connection that has nothing to do from being cut off on its way through load balancers
- * and poolers.
- */
+/** Keeps an idle connection from being cut by load balancers and poolers. */
 async function pulsing<T>(tx: Transaction, work: () => Promise<T>): Promise<T> {
   const pulse = setInterval(() => tx.send(rawSql('select')), pulseMs);
   try {

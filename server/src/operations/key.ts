@@ -13,20 +13,20 @@ export interface KeyLimits {
   monthly_limit_usd_micro: bigint | null;
   rpm: number | null;
   open_jobs: number | null;
-  /** Refused from then on; null: never. */
+  /** When it stops working; null: never. */
   expires_at?: Date | null;
   /** The only models it may use; null: all. */
   models?: string[] | null;
 }
 
-/** A week, so that who deploys on one day of it can follow. */
+/** A week, for teams that deploy on one day of it. */
 export const overlapMaxHours = 168;
-/** So many that nobody meets it who does not make them in a loop. */
+/** High enough that only a runaway script reaches it. */
 export const livingKeysMax = 1_000;
 
 /**
  * The hash of the key with which an account's people spend on the web pages, made with its first
- * use. Nobody has its text.
+ * use. Nobody has its secret.
  */
 export async function studioKey(db: Database, account_id: string, bounds: Bounds): Promise<Buffer> {
   const found = await keys.findStudio(db, account_id);
@@ -38,16 +38,16 @@ export async function studioKey(db: Database, account_id: string, bounds: Bounds
   return (await keys.findStudio(db, account_id))!;
 }
 
-/** What an account's people may give a key without asking the operator. */
+/** Limits that an account's people may give a key without asking the operator. */
 export interface Bounds {
   rpm: number;
   open_jobs: number;
 }
 
 /**
- * What an operator has set for the keys that the people of an account make: what they last changed
- * a limit of one of its keys to, also where that is revoked since. Nothing of it lets them go
- * higher than elsewhere.
+ * Ceilings that an operator has set for the keys that people of the account make: the newest change
+ * of each limit of one of its keys, even of a key that is revoked by now. They never raise a limit
+ * above the service's own.
  */
 export async function ceilingsOf(
   db: Connection,
@@ -67,9 +67,9 @@ export async function ceilingsOf(
 type WantedKey = { account_id: string; name: string } & KeyLimits;
 
 /**
- * Makes a key; its text is told here and never again. `is_fixed`: by an operator, so that its
- * people may lower the limits, and neither raise nor remove them. They are of this key alone: one
- * made for one purpose says nothing of others. Throws `Refused`.
+ * Makes a key; its secret is returned here and never again. `is_fixed`: made by an operator, so its
+ * people may lower the limits but neither raise nor remove them. They apply to this key alone.
+ * Throws `Refused`.
  */
 export function createKey(
   db: Database,
@@ -84,7 +84,7 @@ export function createKey(
   return db.tx((tx) => insertKey(tx, wanted, is_fixed ? own : nothing));
 }
 
-/** By the people of the account, within what an operator has set. Throws `Refused`. */
+/** Makes a key for the people of the account, within the operator's ceilings. Throws `Refused`. */
 export function makeKey(
   db: Database,
   wanted: WantedKey,
@@ -132,8 +132,8 @@ async function insertKey(
 }
 
 /**
- * By an operator: changes the limits that are given, which are ceilings for the key's people from
- * then on, and for keys that they make. Null: there is no such key.
+ * For operators: changes the given limits, which are ceilings for the key's people from then on,
+ * and for keys that they make. Null: there is no such key.
  */
 export function limitKey(
   db: Database,
@@ -148,9 +148,9 @@ export function limitKey(
 }
 
 /**
- * Changes what is given of a key. Its people can go as high as the service's own figures, or as the
- * operator has set this very key, which they cannot take away; they can always go lower. Throws
- * `Refused`.
+ * Changes the given fields of a key. Its people can go as high as the service's own limits, or as
+ * the operator has set for this very key, which they cannot remove; they can always go lower.
+ * Throws `Refused`.
  */
 export function changeKey(
   db: Database,
@@ -190,7 +190,7 @@ function demandCeilings(limits: keys.Limits, set: ceilings.Ceilings): void {
   demandCeiling('monthly_limit_usd_micro', wanted, set.monthly_ceiling_usd_micro, usd);
 }
 
-/** Refuses more than what the operator has set, and none. */
+/** Refuses more than the operator has set, and the removal of such a limit. */
 function demandCeiling<T extends number | bigint>(
   field: string,
   wanted: T | null | undefined,
@@ -206,9 +206,9 @@ function demandCeiling<T extends number | bigint>(
 }
 
 /**
- * Gives a key a new text, told here and never again. The one before stays good for the overlap; id,
- * limits and what was spent stay as they are. `last4` says which text is to be replaced, so that of
- * two rotations at once only one happens. Throws `Refused`.
+ * Gives a key a new secret, returned here and never again. The old secret works until the overlap
+ * ends; id, limits and spending stay. `last4` names the secret to replace, so that of two rotations
+ * at once only one happens. Throws `Refused`.
  */
 export function rotateKey(
   db: Database,
@@ -240,7 +240,7 @@ export async function endOverlap(db: Database, key_id: string): Promise<void> {
     throw new Refused('No earlier text of this key is good any more.');
 }
 
-/** Refuses a key from the next call on, for good. Throws `Refused`. */
+/** Revokes a key for good, from the next call on. Throws `Refused`. */
 export async function revokeKey(db: Database, key_id: string): Promise<void> {
   if (await keys.revoke(db, key_id)) return;
   throw new Refused(
@@ -250,7 +250,7 @@ export async function revokeKey(db: Database, key_id: string): Promise<void> {
   );
 }
 
-/** A line of its own, in lists and in what is typed to revoke it. */
+/** On one line, because it is shown in lists and typed to confirm a revocation. */
 function demandName(name: string): void {
   if (name.length < 1 || name.length > 100 || name.trim() !== name || unseen.test(name)) {
     throw new Refused(`A key's name has 1 to 100 characters, on one line, ${unseenWords}.`);

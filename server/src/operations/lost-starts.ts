@@ -1,9 +1,9 @@
 /** Starts of one account at one route whose answers were lost in a row, in this process. */
 export interface LostStarts {
   lost(account_id: string, route: Route): void;
-  /** A start was answered: the count begins anew. */
+  /** A start was answered: the count starts over. */
   answered(account_id: string, route: Route): void;
-  /** Whether this account's calls are tried there last. */
+  /** Whether this account's calls try that route last. */
   isLast(account_id: string, route: Route): boolean;
 }
 
@@ -12,12 +12,12 @@ interface Route {
   model: string;
 }
 
-/** More than a process serves at a time; beyond it the oldest are forgotten. */
+/** More than a process serves at a time; beyond it the oldest counts are dropped. */
 const countsMax = 10_000;
 
 /**
- * A single account's lost starts pause nothing for others, as its input may be the cause; without
- * this each of its calls would be made twice. `now`: in milliseconds.
+ * One account's lost starts pause nothing for others, because its input may be the cause; without
+ * this count each of its calls would be made twice. `now`: milliseconds.
  */
 export function countLostStarts(
   { threshold, seconds }: { threshold: number; seconds: number },

@@ -1,19 +1,19 @@
 import { signWebhook } from '../core/request/webhook.ts';
 import { isSuccess, type Fetch } from '../lib/fetch.ts';
 
-/** Of the receiver's reply; nobody reads it. */
+/** Most bytes of the receiver's reply that are read; the reply is not used. */
 const replyMaxBytes = 64 * 1024;
 
 export interface Sent {
   /** Null: no answer came. */
   status: number | null;
-  /** Why it counts as not taken. */
+  /** Why it counts as failed. */
   error: string | null;
   duration_ms: number;
   delivered: boolean;
 }
 
-/** One POST, signed; `id` is the same whenever the same thing is told. Never throws. */
+/** Sends one signed POST. `id` is the same in every delivery of the same message. Never throws. */
 export async function sendNotification(
   notification: { id: string; url: string; body: string; secrets: readonly string[] },
   { fetch, timeoutMs }: { fetch: Fetch; timeoutMs: number },

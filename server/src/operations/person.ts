@@ -22,17 +22,17 @@ export interface SignUp {
   name: string;
   email: string;
   password: string;
-  /** What stood in the link they came by; null: they came by themselves. */
+  /** The token of the invitation link; null: they signed up by themselves. */
   token: string | null;
   email_verified: boolean;
-  /** There is mail: nobody is in before they have proven their address. */
+  /** A mail server is set up: an address must be proven before the first sign-in. */
   has_mail: boolean;
 }
 
 /**
- * Makes a person, and an account of their own or a place in the one they were invited to. The
- * address may be taken, by somebody `known` or by one who has not proven it (`unproven`): who asks
- * must not learn that. Throws `Refused` for an invitation that is no longer good, or is for another
+ * Makes a person, with an account of their own or a membership of the one they were invited to. The
+ * address may belong to a known person (`known`) or to one who has not proven it (`unproven`); the
+ * caller must not learn that. Throws `Refused` if the invitation has expired or is for another
  * address.
  */
 export async function signUp(
@@ -63,8 +63,8 @@ export async function signUp(
 }
 
 /**
- * Of several who sign up with one address only its owner reads the letters, and nobody knows yet
- * which one that is: no password counts but one that is set with a link that was sent there.
+ * If several people sign up with one address, only its owner reads the e-mails, and nobody knows
+ * yet which one that is. So no password counts except one that is set through a link sent there.
  */
 async function startAnew(tx: Transaction, person: people.NewPerson): Promise<void> {
   const { id, name, password, email_verified } = person;
@@ -74,7 +74,7 @@ async function startAnew(tx: Transaction, person: people.NewPerson): Promise<voi
   if (email_verified) await people.verify(tx, id);
 }
 
-/** Puts somebody who is signed in into the account they were invited to. Throws `Refused`. */
+/** Adds a signed-in person to the account they were invited to. Throws `Refused`. */
 export function acceptInvitation(
   db: Database,
   person: { id: string; email: string },
@@ -83,7 +83,7 @@ export function acceptInvitation(
   return db.tx(async (tx) => {
     const invitation = await need(tx, token, person.email);
     await use(tx, invitation, person);
-    // An invitation to an account of their own, for somebody who has none.
+    // An invitation to an account of their own, for someone who has none.
     if (!invitation.account_id && (await people.memberships(tx, person.id)).length === 0)
       await ownAccount(tx, person);
     return invitation;
@@ -104,7 +104,7 @@ async function use(
   { id: person_id, email }: { id: string; email: string },
 ) {
   const { id, account_id, role } = invitation;
-  // Whoever is about to take the inviter out has come before or comes after.
+  // A removal of the inviter is ordered before or after this.
   if (account_id) await members.lock(tx, account_id);
   if (!(await invitations.accept(tx, id)))
     throw new Refused('This invitation is used up or no longer good. Ask again.');
@@ -126,7 +126,7 @@ async function ownAccount(tx: Transaction, person: { id: string; email: string }
   };
   const taken = !(await accounts.insert(tx, { ...made, email: person.email }));
   if (taken) {
-    // The account's address is how an operator names it; another one has to do.
+    // Operators name an account by its address, so this one gets another.
     await accounts.insert(tx, { ...made, email: `${account_id}@people.invalid` });
     await accounts.setName(tx, account_id, person.email.slice(0, nameMax));
   }
@@ -134,14 +134,14 @@ async function ownAccount(tx: Transaction, person: { id: string; email: string }
   return account_id;
 }
 
-/** Whether somebody whose address is proven was invited with it. */
+/** Whether someone whose address is proven was invited with it. */
 export async function isInvited(db: Database, email: string): Promise<boolean> {
   return (await invitations.listFor(db, email.toLowerCase())).length > 0;
 }
 
 /**
- * Gives somebody who came from an identity provider an account of their own, unless they were
- * invited into another one: that they accept by themselves.
+ * Gives someone who came from an identity provider an account of their own, unless they were
+ * invited into another one: they accept that invitation themselves.
  */
 export function settlePerson(db: Database, person: { id: string; email: string }): Promise<void> {
   return db.tx(async (tx) => {
@@ -153,7 +153,7 @@ export function settlePerson(db: Database, person: { id: string; email: string }
   });
 }
 
-/** For somebody who belongs to no account any more. Throws `Refused` for who belongs to one. */
+/** For someone who belongs to no account. Throws `Refused` if they belong to one. */
 export function openAccount(db: Database, person: { id: string; email: string }): Promise<string> {
   return db.tx(async (tx) => {
     await people.lock(tx, person.id);
@@ -163,7 +163,7 @@ export function openAccount(db: Database, person: { id: string; email: string })
   });
 }
 
-/** What an operator makes by hand: a person who owns an account, with a password. */
+/** For operators: makes a person who owns an account, with a password. */
 export async function createOwner(
   db: Database,
   wanted: { account_id: string; name: string; email: string; password: string },
@@ -179,13 +179,13 @@ export async function createOwner(
   });
 }
 
-/** What stands in its links; told here and never again. */
+/** The tokens of an invitation's links, returned here and never again. */
 export interface NewInvitation {
   id: string;
   email: string;
-  /** For who made it, to hand over. */
+  /** For the inviter, to hand over. */
   token: string;
-  /** For the mail to the address: who has it, has proven the address too. */
+  /** For the e-mail to the address: using it also proves the address. */
   mail_token: string;
 }
 
@@ -198,14 +198,14 @@ interface WantedInvitation {
   invited_by: string | null;
 }
 
-/** For operators: they vouch for the address. */
+/** For operators, who vouch for the address. */
 export async function invite(db: Database, wanted: WantedInvitation): Promise<NewInvitation> {
   return insertInvitation(db, { ...wanted, email: emailOf(wanted.email), vouched: true });
 }
 
 /**
- * An owner of an account may invite any address, and gets a link to hand over. Somebody who signs
- * up with that link has not shown that the address is theirs, unless the inviter is trusted.
+ * An owner of an account may invite any address, and gets a link to hand over. Signing up with that
+ * link does not prove the address, unless the inviter is trusted.
  */
 export async function insertInvitation(
   db: Connection,
@@ -219,7 +219,7 @@ export async function insertInvitation(
   return { id, email: wanted.email, token, mail_token };
 }
 
-/** What stands in a link with which a person sets a new password within an hour. */
+/** The token of a link with which a person sets a new password within an hour. */
 export async function resetLink(db: Database, email: string): Promise<string> {
   const person = await people.find(db, email.trim());
   if (!person) throw new Refused(`Nobody signs in with ${email}.`);
@@ -231,19 +231,19 @@ export async function resetLink(db: Database, email: string): Promise<string> {
 }
 
 /**
- * What is kept of such a link. The sign-in library looks for links by other names too, but none of
- * them begins so: what stands in the database opens nothing.
+ * What is stored of such a link. The sign-in library looks for other identifiers, none of which
+ * begins like this, so a stored row opens nothing.
  */
 export function resetIdentifier(token: string): string {
   return `reset:${hashToken(token).toString('base64url')}`;
 }
 
-/** They have set a new password with such a link: the address is theirs. */
+/** They have set a new password with such a link, which proves their address. */
 export function resetPassword(db: Database, id: string): Promise<void> {
   return people.verify(db, id);
 }
 
-/** Signs all other browsers out, for good: none of them is trusted. Returns how many. */
+/** Signs all other browsers out. Returns how many. */
 export function endOtherSessions(db: Database, id: string, keptId: string): Promise<number> {
   return db.tx(async (tx) => {
     await people.forgetSteps(tx, id);
@@ -251,7 +251,7 @@ export function endOtherSessions(db: Database, id: string, keptId: string): Prom
   });
 }
 
-/** The same for one of them; false where it is none of theirs. */
+/** Signs one browser out; false if it is not theirs. */
 export function endSession(db: Database, id: string, endedId: string): Promise<boolean> {
   return db.tx(async (tx) => {
     if (!(await sessions.end(tx, id, endedId))) return false;
@@ -260,24 +260,24 @@ export function endSession(db: Database, id: string, endedId: string): Promise<b
   });
 }
 
-/** Throws `Refused` for what is no name. */
+/** Throws `Refused` if the name is invalid. */
 export async function renamePerson(db: Database, id: string, name: string): Promise<void> {
   await people.rename(db, id, displayName(name));
 }
 
-/** Takes the authenticator app away from somebody who has lost it. Throws `Refused`. */
+/** Removes the authenticator app of someone who has lost it. Throws `Refused`. */
 export async function dropTwoFactor(db: Database, email: string): Promise<void> {
   const person = await people.find(db, email.trim());
   if (!person) throw new Refused(`Nobody signs in with ${email}.`);
   await db.tx((tx) => people.dropTwoFactor(tx, person.id));
 }
 
-/** Of what stands in a link only this is kept. */
+/** Only this hash of a link's token is stored. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** What a person or an account is called. Throws `Refused`. */
+/** The display name of a person or an account. Throws `Refused`. */
 export function displayName(given: string): string {
   const name = given.trim();
   if (name.length < 1 || name.length > nameMax || unseen.test(name)) {

@@ -4,26 +4,26 @@ import { routesInOrder } from '../core/request/routing.ts';
 import type { Circuit } from './circuit.ts';
 import type { QueueView } from './queue-view.ts';
 
-/** Where a new request may go. */
+/** Routes that a new request may take. */
 export interface Placed {
-  /** In the order in which they are to be tried; never empty. */
+  /** In the order in which they are tried; never empty. */
   routes: readonly ModelUpstream[];
-  /** Why nobody takes it now; then the routes are those it would have had. */
+  /** Why none takes it now; `routes` then lists all of them. */
   refusal: ApiError | null;
 }
 
-/** When to look again whether a stopped model is sold. */
+/** When callers of a stopped model should try again. */
 const stoppedSeconds = 3_600;
 export interface PlaceDeps {
   queue: QueueView;
   circuit: Pick<Circuit, 'isLast'>;
   /** Fires when the process begins to stop. */
   draining: AbortSignal;
-  /** Why nothing new is taken here, in words; null: it is. Chat needs no storage. */
+  /** Why nothing new is taken here; null if it is. Chat needs no storage. */
   blocked: (needsStorage: boolean) => string | null;
 }
 
-/** The upstreams of a model that take work now; else why none does: 503. */
+/** The upstreams of a model that take work now, or why none does (503). */
 export async function place(model: Model, account_id: string, deps: PlaceDeps): Promise<Placed> {
   const routes = routesInOrder(model.upstreams, Math.random());
   const refusal = closedHere(deps, model.kind !== 'text') ?? (await stopped(model, deps));
@@ -59,7 +59,7 @@ function noCapacity(cause: string, seconds: number): ApiError {
   });
 }
 
-/** Why this process takes nothing new, whatever the upstreams say. */
+/** Why this process takes nothing new, whatever the upstreams' state. */
 function closedHere({ draining, blocked }: PlaceDeps, needsStorage: boolean): ApiError | null {
   if (draining.aborted) {
     return new ApiError('capacity_unavailable', {

@@ -1,18 +1,20 @@
 import type { QueueState } from '../db/queue.ts';
 
 /**
- * What this process knows of the queues: who waits, since when, and whether an upstream rests. It
+ * What this process knows of the queues: who waits, since when, and which upstreams are paused. It
  * is read from the database at most four times a second, whatever the load, so positions are a
  * moment old.
  */
 export interface QueueView {
   /** Requests ahead, counted up to `positionMax`. */
   position(upstream: string, requestId: string): Promise<number>;
-  /** Position that a new request takes; the next one to ask gets the one behind it. */
+  /** The position that a new request takes; the next call gets the one behind it. */
   enter(upstream: string, requestId: string): Promise<number>;
-  /** Why this upstream takes nothing of this model now, and for how long; null where it does. */
+  /** Why this upstream takes nothing of this model now, and for how long; null if it does. */
   closed(wanted: Wanted): Promise<{ reason: string; seconds: number } | null>;
-  /** Whether an operator stopped this model. `upstream`: one of its own, whose view knows it. */
+  /**
+   * Whether an operator stopped this model. `upstream`: one of its upstreams, whose view knows it.
+   */
   isStopped(model_id: string, upstream: string): Promise<boolean>;
 }
 
@@ -28,7 +30,7 @@ const freshMs = 250;
 interface View {
   at: number;
   state: QueueState;
-  /** What this process has let in since, in order of id. */
+  /** Requests that this process has accepted since, in order of id. */
   entered: string[];
 }
 
@@ -76,9 +78,9 @@ export function createQueueView(
       const { state } = await view(upstream);
       const seconds = Math.max(state.paused_seconds, state.resting_models[model] ?? 0);
       if (seconds > 0) return { reason: 'is resting after failures', seconds };
-      // Of a longer queue not every account is seen.
+      // A longer queue does not show every account.
       const mayBeOld = state.oldest_seconds > queueAgeSeconds || state.ids.length === positionMax;
-      // Others' backlog is not this account's: claims go round the accounts.
+      // Claims go round the accounts, so another account's backlog does not delay this one.
       if (mayBeOld && (await waitedSeconds(upstream, account_id)) > queueAgeSeconds)
         return { reason: 'has jobs of this account that wait for too long', seconds: 30 };
       return null;
@@ -89,7 +91,10 @@ export function createQueueView(
   };
 }
 
-/** How many of these sorted ids are older. Halving: ten thousand streams may ask in one second. */
+/**
+ * How many of these sorted ids are older. By bisection, because ten thousand streams may ask in one
+ * second.
+ */
 function countBelow(ids: readonly string[], id: string): number {
   let low = 0;
   let high = ids.length;

@@ -2,14 +2,14 @@ import * as refusals from '../db/refusals.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Database } from '../lib/sql.ts';
 
-/** Counts are written at most so often: a refused call costs no write of its own. */
+/** How often counts are written: a refused call causes no write of its own. */
 const writeEveryMs = 2_000;
-/** Old counts are deleted at most so often. */
+/** How often old counts are deleted. */
 const forgetEveryMs = 600_000;
-/** Pairs of a key and a code between two writes; further ones are not counted. */
+/** Pairs of a key and a code between two writes; more are not counted. */
 const countsMax = 10_000;
 
-/** Only what a customer can change: their key, their balance, their pace or their input. */
+/** Only what a customer can change: their key, balance, rate or input. */
 const shownStatuses = new Set([400, 402, 403, 429]);
 
 interface Refused {
@@ -18,9 +18,9 @@ interface Refused {
 }
 
 export interface Refusals {
-  /** Counts a call that was answered so, where its customer can change something about it. */
+  /** Counts a refused call, if its customer can change something about it. */
   note(caller: { account_id: string; key_id: string }, refused: Refused): void;
-  /** Writes what is counted now. */
+  /** Writes the counts now. */
   flush(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export function openRefusals(db: Database, onError: (err: unknown) => void): Ref
       forgottenAt = performance.now();
       await refusals.forget(db);
     } catch (error) {
-      // They are shown to people, and nothing else hangs on them.
+      // The counts are only shown to people; nothing else depends on them.
       onError(error);
     }
   };

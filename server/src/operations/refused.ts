@@ -1,2 +1,2 @@
-/** The operator's answer to a command that cannot be carried out: said in words, no stack. */
+/** An operator's command that cannot be carried out. The message says why, for people. */
 export class Refused extends Error {}

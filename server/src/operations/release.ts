@@ -6,8 +6,8 @@ import { endMany } from './settle.ts';
 const releaseLimit = 500;
 
 /**
- * A queued request is cancelled, a running one fails: in both cases the reservation returns, as it
- * always does, by a transfer.
+ * A queued request is cancelled, a running one fails. Both return the reservation by a transfer, as
+ * always.
  */
 export async function releaseOpen(db: Database): Promise<number> {
   for (let released = 0; ;) {

@@ -5,17 +5,17 @@ import { within, type Database } from '../lib/sql.ts';
 import { releaseOpen } from './release.ts';
 
 export interface Resumed {
-  /** It was held, or is a copy that no service has looked at yet. */
+  /** It was held, or is a copy that no service has checked yet. */
   held: boolean;
   why: RestoredWhy | null;
   held_since: Date | null;
   /** What was open before. */
   found: Unfinished;
-  /** What it does once it goes on. */
+  /** What the copy does once it goes on. */
   unfinished: Unfinished;
 }
 
-/** Lets a restored copy go on, as a database of its own. With `look` it only tells. */
+/** Lets a restored copy go on, as a database of its own. With `look` it only reports. */
 export function resumeAfterRestore(
   db: Database,
   options: { look: boolean; release: boolean },

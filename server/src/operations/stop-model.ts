@@ -3,8 +3,8 @@ import type { Database } from '../lib/sql.ts';
 import { act, type Author, type Done } from './act.ts';
 
 /**
- * Stops a row of the catalog until it is resumed, whatever its routes do. New requests get 503;
- * those that wait go on waiting; those that run are finished.
+ * Stops a catalog row until it is resumed, whatever its routes do. New requests get 503, waiting
+ * ones go on waiting, running ones are finished.
  */
 export async function stopModel(
   db: Database,

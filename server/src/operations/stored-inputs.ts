@@ -18,8 +18,8 @@ export interface StoredDeps {
 }
 
 /**
- * What we store of all that an input names, by the value that stands there: uploaded files, and
- * outputs given by their signed links. Null where one of them is no longer kept.
+ * The stored files that an input names, by the value that names them: uploads, and outputs given by
+ * their signed links. Null if one of them is no longer kept.
  */
 export async function gatherFiles(
   { files: named, urls }: MediaInputs,
@@ -46,7 +46,7 @@ export async function gatherFiles(
 
 async function outputOf(own: NonNullable<ReturnType<typeof ownOutput>>, deps: StoredDeps) {
   const { request_id, index, exp, sig } = own;
-  // It was good when it was submitted; that its time is over now is no matter while it is kept.
+  // The link was valid at submit. That it has expired does not matter while the bytes are kept.
   const verdict = verify(deps.secrets, { request_id, index, exp, sig, now_seconds: 0 });
   if (verdict === 'invalid') return null;
   const outputs = await findOutputs(deps.db, [request_id]);

@@ -39,7 +39,7 @@ export interface PreparedChat {
   body: Json;
   chat: Chat;
   model: Model;
-  /** What we store of the media in the messages, by the value that names it. */
+  /** Stored files of the media in the messages, by the value that names them. */
   files: Record<string, InputFile>;
   /** Size of the files, each as often as it is named. */
   file_bytes: number;
@@ -65,7 +65,7 @@ export async function quoteChat(
   deps: StoredDeps & Pick<ChatSubmitDeps, 'catalog'>,
 ): Promise<{ model: Model; max_tokens: number; quote: Quote }> {
   const { chat, model } = readChat(body, caller, deps.catalog());
-  // Without files that are not kept: the call itself refuses them.
+  // Files that are no longer kept are left out here; the call itself refuses them.
   const files = (await gatherFiles(chatMedia(chat.messages), caller.account_id, deps)) ?? {};
   return { model, ...ceiling(chat, files, model, caller) };
 }
@@ -112,7 +112,7 @@ async function chatFiles(
   return { files, file_bytes };
 }
 
-/** Each mention goes out as data of its own. */
+/** Each mention is sent as data of its own. */
 function mentionsOf(value: string, { files, urls }: MediaInputs): number {
   const id = parseFileId(value);
   const file = files.find((each) => each.id === id);
@@ -121,7 +121,7 @@ function mentionsOf(value: string, { files, urls }: MediaInputs): number {
 
 /**
  * The most that a call can cost, and the tokens that its reply may have for it. Throws
- * `bad_messages` for a prompt that may be longer than what the model is sold for.
+ * `bad_messages` for a prompt that may be longer than the model is sold for.
  */
 function ceiling(
   chat: Chat,
@@ -172,7 +172,7 @@ export async function reserveChat(
         idempotency_key === null
           ? null
           : fingerprint({ method: 'POST', path: '/chat/completions', body, webhook_url: null }),
-      // What was said stays with the caller; the card shows the size of it.
+      // Messages are not kept; the card shows their number.
       input: JSON.stringify({
         messages: chat.messages.length,
         max_tokens,

@@ -18,13 +18,13 @@ import type { Operations } from './batched.ts';
 import { checkMedia, judgePublic, type MediaDeps } from './check-media.ts';
 import { place, type PlaceDeps } from './place.ts';
 
-/** A job that a caller wants, as it came in by any door. */
+/** A job that a caller wants, through any door. */
 export interface WantedJob {
   caller: Spender;
   model_id: string;
   /** As parsed; it may hold a `webhook_url` beside the inputs of the model. */
   body: Record<string, unknown>;
-  /** What stood in the query, or undefined. */
+  /** `webhook_url` of the query, or undefined. */
   webhook_url: unknown;
   idempotency_key: string | null;
 }
@@ -33,7 +33,7 @@ export interface SubmitDeps extends MediaDeps, PlaceDeps {
   operations: Pick<Operations, 'submit'>;
   catalog: () => Catalog;
   settings: {
-    /** Of a key without a figure of its own. */
+    /** For keys without a limit of their own. */
     openJobs: number;
     account: AccountLimits;
     webhookHttpsOnly: boolean;
@@ -41,7 +41,7 @@ export interface SubmitDeps extends MediaDeps, PlaceDeps {
 }
 
 /**
- * Refuses a key with as many open jobs as it may have, before its body is read. A repeat opens no
+ * Refuses a key that has all the open jobs it may have, before its body is read. A repeat opens no
  * job, so only the transaction can judge it.
  */
 export function demandFreeJob(
@@ -96,7 +96,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
   });
 }
 
-/** Takes `webhook_url` out of query and body, and judges it; what is null counts as left out. */
+/** Takes `webhook_url` out of query and body and checks it. Null counts as left out. */
 async function takeWebhook(
   inQuery: unknown,
   body: Record<string, unknown>,
@@ -116,7 +116,7 @@ async function takeWebhook(
   return { webhook_url: url as string, input };
 }
 
-/** The input against its schema, and every file and address that it names. */
+/** Checks the input against its schema, and every file and address that it names. */
 async function checkInput(
   model: Model,
   input: Record<string, unknown>,

@@ -9,12 +9,12 @@ import { Refused } from './refused.ts';
 import { noteTeam, type Operator } from './act.ts';
 import { displayName, insertInvitation, type NewInvitation } from './person.ts';
 
-/** The people of one account together with who is invited. */
+/** Most people and open invitations of one account together. */
 const peopleMax = 100;
 
 /**
- * False where they do not belong to the account. Throws `Refused` for its last owner. Who owns it
- * no more lets nobody in: their open invitations are withdrawn.
+ * Returns false if they do not belong to the account. Throws `Refused` for its last owner. The open
+ * invitations of a former owner are withdrawn.
  */
 export function setRole(
   db: Database,
@@ -32,7 +32,7 @@ export function setRole(
   });
 }
 
-/** Somebody is taken out, or leaves. False and `Refused` as above. */
+/** Removes a member, or lets one leave. Returns and throws as `setRole`. */
 export function removeMember(
   db: Database,
   member: { account_id: string; person_id: string },
@@ -49,7 +49,7 @@ export function removeMember(
   });
 }
 
-/** The database knows the law as well; here it is said in words. */
+/** The database enforces the rule as well; here it is said in words. */
 function change(
   db: Database,
   account_id: string,
@@ -64,8 +64,8 @@ function change(
 }
 
 /**
- * Invites an address into an account, in place of an earlier invitation of it. Throws `Refused` for
- * who belongs to it already, and where it is full.
+ * Invites an address into an account and replaces an earlier invitation of it. Throws `Refused` if
+ * the person is a member already or the account is full.
  */
 export async function inviteMember(
   db: Database,
@@ -89,7 +89,7 @@ export async function inviteMember(
   });
 }
 
-/** Takes an open invitation back; false where there is none. */
+/** Withdraws an open invitation; false if there is none. */
 export function withdrawInvitation(
   db: Database,
   { account_id, id }: { account_id: string; id: string },
@@ -105,7 +105,7 @@ export function withdrawInvitation(
   });
 }
 
-/** What the pages call the account. Throws `Refused` for what is no name. */
+/** Renames the account on its pages. Throws `Refused` if the name is invalid. */
 export async function renameAccount(db: Database, account_id: string, name: string): Promise<void> {
   await accounts.setName(db, account_id, displayName(name));
 }

@@ -4,23 +4,23 @@ import type { Database, Transaction } from '../lib/sql.ts';
 import { Refused } from './refused.ts';
 import { note as log, type Author } from './act.ts';
 
-/** Of a request that ended so it may not be known what it cost. */
+/** Failure codes after which we don't know whether the upstream charged us. */
 const inDoubt = new Set<string | null>(['outcome_unknown', 'timeout']);
-/** Of one call: what a transaction of a few seconds can write. */
+/** As many as one transaction of a few seconds can write. */
 export const resolvedMax = 50_000;
 const noteMax = 1000;
 
-/** What an operator found out about outcomes that were unknown. */
+/** What an operator found out about unknown outcomes. */
 export interface Finding {
   outcome: 'ran' | 'did_not_run';
-  /** What the upstream took for each; 0 where it did not run. */
+  /** What the upstream charged for each; 0 if it did not run. */
   cost: bigint;
   note: string | null;
 }
 
 /**
- * Books what the request, or a start of it that was left, cost the operator, once. What the
- * customer paid stays. Null: there is no such request, or it has no such start.
+ * Books once what the request, or a start of it that was left, cost the operator. The customer's
+ * charge stays. Null: there is no such request or start.
  */
 export function resolveOutcome(
   db: Database,
@@ -52,9 +52,8 @@ async function findEnded(tx: Transaction, request_id: string) {
 }
 
 /**
- * The same for all that nobody has resolved of a selection, the newest `resolvedMax` at most.
- * Repeating it changes nothing that is resolved. Returns how many were resolved, and how many of
- * the selection are left.
+ * The same for every unresolved outcome of a selection, the newest `resolvedMax` at most. Repeating
+ * it does not change resolved ones. Returns how many were resolved and how many are left.
  */
 export function resolveOutcomes(
   db: Database,

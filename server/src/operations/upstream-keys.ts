@@ -4,26 +4,26 @@ import type { Connection } from '../lib/sql.ts';
 import { keysOf } from '../upstreams/keys.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
 
-/** Which of its keys an upstream is called with: each in turn, without those that are paused. */
+/** Which of its keys an upstream is called with: one after the other, without paused ones. */
 
 type Upstreams = ReadonlyMap<string, Upstream>;
 type Route = { upstream: string; model: string };
 
 /**
- * The next key of a route by its name, but for those that have refused this call; null: there is no
- * other that is open, or the upstream has one key only. Where all are paused a first call goes to
- * the one whose pause ends first.
+ * Name of the next key of a route, except those that have refused this call. Null: no other key is
+ * open, or the upstream has only one. If all are paused, a first call goes to the key whose pause
+ * ends first.
  */
 export type KeyFor = (route: Route, refused: readonly string[]) => Promise<string | null>;
 
 export function openKeys(db: Connection, upstreams: Upstreams): KeyFor {
-  /** The key whose turn it is, as its place among the keys, by upstream. */
+  /** Index of the next key, by upstream. */
   const turns = new Map<string, number>();
   return async ({ upstream, model }, refused) => {
     const keys = keysOf(upstreams.get(upstream));
     if (keys.length === 0) return null;
     const routes = keys.map((key) => ({ upstream: pausedName(upstream, key), model }));
-    // A call is made all the same: how it goes says more than the database.
+    // Call the upstream all the same: how that goes says more than the database.
     const pauses = await queue.restingOf(db, routes).catch(() => new Map<string, number>());
     const secondsOf = (key: string) => {
       const name = pausedName(upstream, key);
@@ -45,7 +45,7 @@ export interface KeyShown extends queue.KeyState {
   resting_models: queue.RestingModel[];
 }
 
-/** The keys of all these upstreams that have several, in their order. */
+/** The keys of all upstreams that have several, in their order. */
 export async function keyStates(db: Connection, upstreams: Upstreams): Promise<KeyShown[]> {
   const keys = [...upstreams].flatMap(([upstream, live]) =>
     keysOf(live).map((key) => ({ upstream, key, name: pausedName(upstream, key) })),

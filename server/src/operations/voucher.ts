@@ -9,7 +9,7 @@ import type { Database } from '../lib/sql.ts';
 import { Refused } from './refused.ts';
 import { commandLine, note, type Author } from './act.ts';
 
-/** Of one call: each is told on a line of its own. */
+/** Most vouchers of one call: each has a line of its own. */
 export const vouchersMax = 1000;
 const noteMax = 200;
 
@@ -22,8 +22,8 @@ export interface NewVouchers {
 }
 
 /**
- * Makes vouchers of one sort; their codes are told here and never again. The row that it leaves in
- * the operator's log is of the same moment as they are: the audit compares the two.
+ * Makes vouchers; their codes are returned here and never again. The row in the operator's log has
+ * the same time as the vouchers: the audit compares the two.
  */
 export async function createVouchers(
   db: Database,
@@ -56,7 +56,7 @@ export async function createVouchers(
   return made;
 }
 
-/** Takes back one that nobody has redeemed; once more changes nothing. Throws `Refused`. */
+/** Voids a voucher that nobody has redeemed; repeating it changes nothing. Throws `Refused`. */
 export async function voidVoucher(
   db: Database,
   id: string,
@@ -77,14 +77,14 @@ export async function voidVoucher(
 export interface Redemption extends Funds {
   amount_usd_micro: bigint;
   transfer_id: string;
-  /** True where this account has redeemed it before: nothing was booked now. */
+  /** True if this account had redeemed it before: nothing was booked now. */
   replayed: boolean;
 }
 
 /**
- * Books what a voucher is worth, once: taking it and its deposit are one transaction. `code` is one
- * that `parseVoucherCode` gave. Throws `Refused` where it is worth nothing, and says why: who has
- * the whole code may know.
+ * Books the value of a voucher once: taking it and its deposit are one transaction. `code` comes
+ * from `parseVoucherCode`. Throws `Refused` with the reason, which the owner of the whole code may
+ * know.
  */
 export function redeemVoucher(
   db: Database,
@@ -92,7 +92,7 @@ export function redeemVoucher(
 ): Promise<Redemption> {
   const code_hash = hashVoucherCode(code);
   return db.tx(async (tx) => {
-    // The balance before the voucher, as everywhere: balances are the first that is locked.
+    // The balance is locked before the voucher: balances come first everywhere.
     const books = await openBooks(tx, [account_id]);
     const taken = await vouchers.take(tx, code_hash, account_id);
     if (taken) {
