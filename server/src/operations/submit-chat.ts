@@ -17,7 +17,7 @@ import type { InputFile } from '../upstreams/upstream.ts';
 import type { Operations } from './batched.ts';
 import type { ChatRun } from './chat-call.ts';
 import { checkMedia, type MediaDeps } from './check-media.ts';
-import { place, type PlaceDeps } from './place.ts';
+import { chooseRoutes, type RouteDeps } from './choose-routes.ts';
 import { gatherFiles, type StoredDeps } from './stored-inputs.ts';
 
 const maxTokensDefault = 4_096;
@@ -25,7 +25,7 @@ const maxTokensDefault = 4_096;
 const chatFilesMaxBytes = 20 * 1024 * 1024;
 
 export type ChatSubmitDeps = MediaDeps &
-  PlaceDeps &
+  RouteDeps &
   StoredDeps & {
     operations: Pick<Operations, 'submit'>;
     catalog: () => Catalog;
@@ -155,7 +155,7 @@ export async function reserveChat(
   deps: ChatSubmitDeps,
 ): Promise<ReservedChat> {
   const { key_id, account_id, monthly_limit_usd_micro } = caller;
-  const { routes, refusal } = await place(model, account_id, deps);
+  const { routes, refusal } = await chooseRoutes(model, account_id, deps);
   const request_id = newId();
   const submitted = await deps.operations.submit({
     row: {

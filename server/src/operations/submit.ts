@@ -16,7 +16,7 @@ import { newId } from '../lib/id.ts';
 import { tooManyOpenJobs, type AccountLimits, type Submitted } from './admit.ts';
 import type { Operations } from './batched.ts';
 import { checkMedia, judgePublic, type MediaDeps } from './check-media.ts';
-import { place, type PlaceDeps } from './place.ts';
+import { chooseRoutes, type RouteDeps } from './choose-routes.ts';
 
 /** A job that a caller wants, through any door. */
 export interface WantedJob {
@@ -29,7 +29,7 @@ export interface WantedJob {
   idempotency_key: string | null;
 }
 
-export interface SubmitDeps extends MediaDeps, PlaceDeps {
+export interface SubmitDeps extends MediaDeps, RouteDeps {
   operations: Pick<Operations, 'submit'>;
   catalog: () => Catalog;
   settings: {
@@ -61,7 +61,7 @@ export async function submitJob(wanted: WantedJob, deps: SubmitDeps): Promise<Su
   const { webhook_url, input } = await takeWebhook(wanted.webhook_url, wanted.body, deps);
   const quote = price(model, input, caller.price_ppm);
   await checkInput(model, input, caller.account_id, deps);
-  const { routes, refusal } = await place(model, caller.account_id, deps);
+  const { routes, refusal } = await chooseRoutes(model, caller.account_id, deps);
   const { upstream, model: upstream_model } = routes[0]!;
   if (refusal && idempotency_key === null) throw refusal;
   const unknown = unknownInputs(model, input);

@@ -5,7 +5,7 @@ import type { Circuit } from './circuit.ts';
 import type { QueueView } from './queue-view.ts';
 
 /** Routes that a new request may take. */
-export interface Placed {
+export interface RouteChoice {
   /** In the order in which they are tried; never empty. */
   routes: readonly ModelUpstream[];
   /** Why none takes it now; `routes` then lists all of them. */
@@ -14,7 +14,7 @@ export interface Placed {
 
 /** When callers of a stopped model should try again. */
 const stoppedSeconds = 3_600;
-export interface PlaceDeps {
+export interface RouteDeps {
   queue: QueueView;
   circuit: Pick<Circuit, 'isLast'>;
   /** Fires when the process begins to stop. */
@@ -24,7 +24,11 @@ export interface PlaceDeps {
 }
 
 /** The upstreams of a model that take work now, or why none does (503). */
-export async function place(model: Model, account_id: string, deps: PlaceDeps): Promise<Placed> {
+export async function chooseRoutes(
+  model: Model,
+  account_id: string,
+  deps: RouteDeps,
+): Promise<RouteChoice> {
   const routes = routesInOrder(model.upstreams, Math.random());
   const refusal = closedHere(deps, model.kind !== 'text') ?? (await stopped(model, deps));
   if (refusal) return { routes, refusal };
@@ -45,7 +49,7 @@ export async function place(model: Model, account_id: string, deps: PlaceDeps): 
   return { routes, refusal: noCapacity(cause, seconds) };
 }
 
-async function stopped({ id, upstreams }: Model, { queue }: PlaceDeps): Promise<ApiError | null> {
+async function stopped({ id, upstreams }: Model, { queue }: RouteDeps): Promise<ApiError | null> {
   const isStopped = await queue.isStopped(id, upstreams[0]!.upstream);
   return isStopped ? noCapacity(`${id}: stopped by the operator`, stoppedSeconds) : null;
 }
@@ -60,7 +64,7 @@ function noCapacity(cause: string, seconds: number): ApiError {
 }
 
 /** Why this process takes nothing new, whatever the upstreams' state. */
-function closedHere({ draining, blocked }: PlaceDeps, needsStorage: boolean): ApiError | null {
+function closedHere({ draining, blocked }: RouteDeps, needsStorage: boolean): ApiError | null {
   if (draining.aborted) {
     return new ApiError('capacity_unavailable', {
       message: 'This server is about to stop. Send the request again.',
