@@ -6,7 +6,7 @@ import { laws } from './laws.ts';
 
 export interface AuditReport {
   ok: boolean;
-  /** Rows the laws were proved over. */
+  /** How many rows the laws were proved over. */
   checked: { laws: number; accounts: number; transfers: number; requests: number; keys: number };
   violations: { law: string; says: string; found: Record<string, unknown>[] }[];
 }
@@ -14,17 +14,17 @@ export interface AuditReport {
 const shownMax = 5;
 const snapshotMode = 'isolation level repeatable read read only';
 
-/** In a transaction and snapshot of its own, however long it takes, or until the signal fires. */
+/** Runs in a transaction and snapshot of its own, until it is done or the signal fires. */
 export function audit(db: Database, signal?: AbortSignal): Promise<AuditReport> {
   return inSnapshot(db, proveBooks, signal);
 }
 
-/** Any number will do, as long as every version of the service takes the same one. */
+/** Any number will do, as long as every version of the service uses the same one. */
 export const auditLock = 770_219_003;
 
 /**
- * The same where no other process does it already; else null, and nothing was read. For what is
- * asked again and again by every process.
+ * As `audit`, unless another process is auditing already: then null, and nothing was read. For
+ * audits that every process starts again and again.
  */
 export function auditAlone(db: Database, signal?: AbortSignal): Promise<AuditReport | null> {
   const provedAlone = async (tx: Connection) => {
@@ -50,13 +50,14 @@ async function inSnapshot<T>(
   try {
     return await longTransaction(db, snapshotMode, known, signal);
   } finally {
-    // A server that computes would notice that we have left when it is done, minutes later.
+    // A server that is computing would notice the lost connection only when it is done, minutes
+    // later.
     if (signal?.aborted && pid !== undefined)
       await db.run(rawSql('select pg_terminate_backend($1)', [pid])).catch(() => {});
   }
 }
 
-/** As this transaction sees the books, uncommitted changes of its own included. */
+/** Audits the books as this transaction sees them, its own uncommitted changes included. */
 export async function proveBooks(tx: Connection): Promise<AuditReport> {
   const violations: AuditReport['violations'] = [];
   for (const { name, says, broken } of laws) {

@@ -1,7 +1,7 @@
 /**
- * The guards of the books, as PostgreSQL writes them after the migrations (15 and 18 write the
- * same). The audit proves that they are there, word for word. They are not read from the
- * migrations, since whoever takes a guard away may change those.
+ * The guards of the books, as PostgreSQL prints them after the migrations (15 and 18 print the
+ * same). The audit proves that they exist, word for word. They are not read from the migrations,
+ * because whoever removes a guard may change those too.
  */
 export const guards = {
   constraint: {
@@ -100,7 +100,7 @@ export const guards = {
       vouchers_redeemed_by_fkey: 'FOREIGN KEY (redeemed_by) REFERENCES accounts(id)',
     },
   },
-  /** Those that no constraint made. */
+  /** Unique indexes that do not belong to a constraint. */
   'unique index': {
     transfers: {
       transfers_account_seq:
@@ -137,16 +137,16 @@ const kept = Object.entries(guards).flatMap(([guard, tables]) =>
   ),
 );
 
-/** On these as well no trigger or rule may undo a write. */
+/** No trigger or rule on these tables may undo a write either. */
 const beside = ['accounts', 'key_usage', 'keys', 'request_inputs', 'request_results'];
 const tables = [...Object.keys(guards.constraint), ...beside].map(
   (name) => `to_regclass('${name}')`,
 );
 
 /**
- * Selects the guards that are missing, off or other than they were made, and what somebody has put
- * beside them that can undo a write. The texts are compared without the schema's name, which is
- * the operator's choice, and with single blanks.
+ * Selects the guards that are missing, disabled or changed, and everything beside them that could
+ * undo a write. Texts are compared without the schema's name, which the operator chooses, and with
+ * single blanks.
  */
 export const missingGuards = `
   with kept (guard, on_table, name, text) as (values (${kept.join('), (')})),

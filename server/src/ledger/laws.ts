@@ -1,8 +1,8 @@
 import { missingGuards } from './guards.ts';
 
 /**
- * What holds of the books, in SQL of its own: nothing here shares code with what wrote them. Each
- * law selects what breaks it; an empty answer is the proof.
+ * The laws of the books, in SQL that shares no code with what writes them. Each law selects what
+ * breaks it; an empty result is the proof.
  */
 interface Law {
   name: string;
@@ -10,11 +10,14 @@ interface Law {
   broken: string;
 }
 
-/** A deposit of a voucher, by its reference. */
+/** The reference of a voucher's deposit. */
 const ofVoucher = '^voucher:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
-/** From this migration on, what the log is compared with leaves a row by whichever door. */
+/**
+ * Since this migration every deposit and correction leaves a row in the log, whichever door booked
+ * it.
+ */
 const allIsLogged = `(select applied_at from migrations where name like '%_operator_log.sql')`;
-/** What the pages once logged as it was typed. */
+/** The pages once logged references as they were typed. */
 const trimmed = (text: string) => `regexp_replace(${text}, '^\\s+|\\s+$', '', 'g')`;
 
 export const laws: Law[] = [
@@ -143,7 +146,7 @@ export const laws: Law[] = [
   {
     name: 'key_months_recompute',
     says: 'what a key counts for its month equals what its reserves of that month recompute to, and the month is neither before its newest reserve nor to come',
-    // A clock that a standby put back may be an hour behind the one that counted.
+    // The clock of a standby that took over may be an hour behind the one that counted.
     broken: `
       with t as (
         select r.key_id, r.account_id,
@@ -188,7 +191,7 @@ export const laws: Law[] = [
   {
     name: 'alarms_are_in_time',
     says: 'nothing sleeps beyond the time that its lease, deadline or outputs explain, and a final request that is still to notify or to delete wakes up',
-    // Two hours are above the longest lease and pause there are, a day above the longest job.
+    // Two hours exceed the longest lease and pause, a day the longest job.
     broken: `
       select id, status, wake_at, deadline_at, expires_at, webhook_state from requests
       where case status
@@ -239,7 +242,7 @@ export const laws: Law[] = [
   {
     name: 'deposits_are_logged',
     says: "each deposit and correction has its row in the operator's log, of the same account, amount, reference, reason and moment, and each such row its deposit or correction",
-    // A row and its transfer are one transaction, so their moments are equal to the microsecond.
+    // A row and its transfer are one transaction, so their times are equal to the microsecond.
     broken: `
       select coalesce(t.id::text, l.transfer_id) as transfer, t.kind, t.account_id, t.amount,
         t.reference, t.created_at, l.account_id as logged_account, l.amount as logged_amount,
@@ -321,7 +324,7 @@ export const laws: Law[] = [
   {
     name: 'nothing_is_orphaned',
     says: 'every row belongs to something, and nothing lacks what it is never without',
-    // No foreign key stands behind these: it would lock the parent that all submits queue for.
+    // There is no foreign key here: it would lock the parent row, which every submit waits for.
     broken: `
       select 'account without balance' as what, id from accounts a
         where not exists (select from balances b where b.account_id = a.id)

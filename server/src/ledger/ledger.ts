@@ -10,9 +10,7 @@ import { rowsOf, sql, type Transaction } from '../lib/sql.ts';
  * All three belong in one transaction with the change of status that goes with the money.
  */
 
-/**
- * The operator's side of each transfer: totals of these are derived, so no row is hot for everyone.
- */
+/** The operator's side of each transfer. Its totals are derived, so no row is hot for everyone. */
 export const operatorAccounts = {
   deposits: '00000000-0000-0000-0000-000000000001',
   revenue: '00000000-0000-0000-0000-000000000002',
@@ -43,7 +41,7 @@ interface Balance {
   credits_posted: bigint;
   last_seq: bigint;
   open_requests: number;
-  /** Of the running day (UTC). */
+  /** Input bytes of the running day (UTC). */
   kept_bytes: bigint;
 }
 
@@ -64,7 +62,7 @@ export interface Hold {
   key_id: string;
   amount: bigint;
   opens_job: boolean;
-  /** Of the input that is kept. */
+  /** Size of the input that is kept. */
   bytes: number;
 }
 
@@ -74,7 +72,7 @@ export interface Settlement {
   request_id: string;
   account_id: string;
   reserved: bigint;
-  /** What is taken; the rest of the reservation returns. Null: a release, all of it returns. */
+  /** What is charged; the rest of the reservation returns. Null: a release, all of it returns. */
   charge: bigint | null;
   closes_job: boolean;
 }
@@ -98,7 +96,7 @@ export class Books {
     return this.#balance(accountId);
   }
 
-  /** False where the available balance does not cover the amount; then nothing is changed. */
+  /** Returns false and changes nothing if the available balance does not cover the amount. */
   reserve(hold: Hold): boolean {
     const balance = this.#balance(hold.account_id);
     if (available(balance) < hold.amount) return false;
@@ -119,7 +117,10 @@ export class Books {
     return true;
   }
 
-  /** Ends a reservation. The caller has locked its request and seen that it is open. */
+  /**
+   * Ends a reservation. The caller holds the request's row lock and has checked that it is open.
+   * Throws if the charge exceeds the reservation.
+   */
   settle(settlement: Settlement): void {
     const { id, account_id, request_id, reserved, charge } = settlement;
     const balance = this.#balance(account_id);
@@ -144,7 +145,7 @@ export class Books {
   }
 
   /**
-   * Corrects upwards (a positive amount) or downwards; false where it would take more than is
+   * Corrects upwards (a positive amount) or downwards; false if it would take more than is
    * available.
    */
   adjust(
@@ -224,13 +225,9 @@ function available(balance: Balance): bigint {
   return balance.credits_posted - balance.debits_posted - balance.debits_pending;
 }
 
-/**
- * Locks the accounts' balances for the rest of the transaction. Accounts that do not exist are
- * simply not there.
- */
+/** Locks the accounts' balances for the rest of the transaction. Unknown accounts are left out. */
 export async function openBooks(tx: Transaction, accountIds: string[]): Promise<Books> {
-  // In id order: two transactions that touch the same accounts in another order would wait for each
-  // other for ever.
+  // In id order: two transactions that lock the same accounts in different orders would deadlock.
   const rows = await tx.run<Balance>(sql`
     select account_id, debits_pending, debits_posted, credits_posted, last_seq, open_requests,
       case when kept_on >= (now() at time zone 'utc')::date then kept_bytes else 0 end as kept_bytes
@@ -239,7 +236,7 @@ export async function openBooks(tx: Transaction, accountIds: string[]): Promise<
   return new Books(rows);
 }
 
-/** Sends the transfers and the balances they lead to. */
+/** Sends the transfers and the balances that follow from them. */
 export function writeBooks(tx: Transaction, books: Books): void {
   const { balances, transfers } = books.changes();
   if (transfers.length === 0) return;

@@ -9,7 +9,7 @@ export interface StatementRow {
   seq: bigint;
   kind: TransferKind;
   amount_usd_micro: bigint;
-  /** Of a correction either; a reserve and a charge take, a deposit and a release give. */
+  /** A correction goes either way; a reserve and a charge take, a deposit and a release give. */
   direction: 'in' | 'out';
   available_after_usd_micro: bigint;
   /** Of a reserve, charge or release. */
@@ -39,7 +39,7 @@ export function statement(
 
 /** A movement as the pages and their files show it. */
 export interface Movement extends StatementRow {
-  /** What it did to the available balance; of a charge, what of its reservation came back. */
+  /** Effect on the available balance; for a charge, what of its reservation came back. */
   change_usd_micro: bigint;
   /** Of a charge or release: what was reserved. */
   reserved_usd_micro: bigint | null;
@@ -50,10 +50,10 @@ export interface MovementFilter {
   account_id: string;
   /** Empty: every kind. */
   kinds: readonly TransferKind[];
-  /** Numbers of the account's transfers: from the first of them, up to but not with the second. */
+  /** Range of the account's transfer numbers: from the first, below the second. */
   from_seq: bigint;
   below_seq: bigint;
-  /** From this moment, up to but not with that one; null: no bound. */
+  /** From this time, before that one; null: unbounded. */
   from: Date | null;
   to: Date | null;
 }
@@ -61,7 +61,7 @@ export interface MovementFilter {
 /** Null: all of them. */
 type Limited = MovementFilter & { limit: number | null };
 
-/** Few of many, and looked for among all: an index of their own leads to them. */
+/** Rare kinds have an index of their own, because they would be searched among all transfers. */
 const rareKinds: ReadonlySet<TransferKind> = new Set(['deposit', 'adjustment']);
 
 /** One account's movements, newest first. */
@@ -69,21 +69,21 @@ export function movements(db: Connection, filter: Limited): Promise<Movement[]> 
   return db.run<Movement>(movementsStatement(filter, 'desc'));
 }
 
-/** The same, oldest first. */
+/** One account's movements, oldest first. */
 export function movementsUpwards(db: Connection, filter: Limited): Promise<Movement[]> {
   return db.run<Movement>(movementsStatement(filter, 'asc'));
 }
 
 export interface MovementTotals {
   movements: number;
-  /** What the movements gave to the available balance and took from it, both at least 0. */
+  /** What the movements added to the available balance and took from it, both at least 0. */
   in_usd_micro: bigint;
   out_usd_micro: bigint;
-  /** Of the charges among them: what was paid. */
+  /** Charges among them: what was paid. */
   charged_usd_micro: bigint;
 }
 
-/** Over all that the filter finds. */
+/** Over everything that the filter finds. */
 export async function movementTotals(
   db: Connection,
   filter: MovementFilter,
@@ -138,17 +138,17 @@ export interface StatementLine {
   id: string;
   seq: bigint;
   kind: TransferKind;
-  /** What it did to the balance; of a request that is open, 0. */
+  /** Effect on the balance; 0 for an open request. */
   effect_usd_micro: bigint;
-  /** Everything that the account has, held amounts among it, after this line. */
+  /** Everything the account has after this line, held amounts included. */
   balance_usd_micro: bigint;
-  /** Of an open request: what is held for it. */
+  /** Held for a request that is open. */
   held_usd_micro: bigint | null;
   request_id: string | null;
   model_id: string | null;
   status: Status | null;
   unit: Unit | null;
-  /** Delivered, or asked for where that is not known. */
+  /** What was delivered, or asked for if that is not known. */
   quantity: number | null;
   reference: string | null;
   reason: string | null;
@@ -156,7 +156,7 @@ export interface StatementLine {
 }
 
 /**
- * One line for each top-up, correction and request, newest first. A request stands where it was
+ * One line for each top-up, correction and request, newest first. A request is placed where it was
  * settled, or where it was reserved while it is open. Each balance is the one below it plus the
  * line's effect.
  */
@@ -204,12 +204,12 @@ export function statementLines(
     order by l.seq desc`);
 }
 
-/** How far the clocks of two servers, one of which took the other's place, may be apart. */
+/** How far the clocks of two servers may differ, one of which took over from the other. */
 const clockSlack = '2 hours';
 
 /**
- * Bounds of the numbers of an account's transfers that were booked from the one moment up to the
- * other, and a few around them. A search in halves: numbers have no gaps and rise with time.
+ * Bounds of the numbers of an account's transfers between two times, with a few around them. Found
+ * by bisection: numbers have no gaps and rise with time.
  */
 export async function seqsBetween(
   db: Connection,
@@ -251,13 +251,13 @@ interface Referenced {
   id: string;
   account_id: string;
   kind: TransferKind;
-  /** Negative where it went out. */
+  /** Negative if it was taken. */
   amount: bigint;
   reason: string | null;
   created_at: Date;
 }
 
-/** What was booked under an outside reference. */
+/** The booking with this outside reference. */
 export async function findReference(db: Connection, reference: string): Promise<Referenced | null> {
   const [row] = await db.run<Referenced>(sql`
     select id, account_id, kind, reason, created_at,
@@ -267,7 +267,7 @@ export async function findReference(db: Connection, reference: string): Promise<
   return row ?? null;
 }
 
-/** An account whose money has moved: its balance now, and which requests moved it. */
+/** An account whose money has moved: its balance now, and the requests that moved it. */
 export interface Moved {
   account_id: string;
   last_seq: bigint;
@@ -277,7 +277,7 @@ export interface Moved {
 }
 
 /**
- * Accounts with movements after those counted here, of each the requests behind the first `limit`
+ * Accounts with movements after those counted here, each with the requests behind the first `limit`
  * of them.
  */
 export function movedSince(
@@ -296,7 +296,7 @@ export function movedSince(
     join balances b on b.account_id = d.account_id and b.last_seq > d.seq`);
 }
 
-/** Of all accounts together. */
+/** Sums over all accounts. */
 interface Holdings {
   /** What customers may spend: the operator owes it. */
   available_usd_micro: bigint;

@@ -1,9 +1,9 @@
 import { rowsOf, sql, type Transaction } from '../lib/sql.ts';
 
 /**
- * What keys have spent this month (UTC, the database's clock) and how many of their jobs are open:
- * the figures their limits are decided on. Same use as the books: open (locks), decide, write, all
- * in one transaction.
+ * What keys have spent this month (UTC, the database's clock) and how many jobs they have open;
+ * their limits are decided on these. Used as the books are: open (locks), decide, write, all in one
+ * transaction.
  */
 
 interface Usage {
@@ -18,7 +18,7 @@ interface Usage {
 export interface Spending {
   spent_usd_micro: bigint;
   open_requests: number;
-  /** First day (UTC) of the month that follows, when the spending starts from zero. */
+  /** First day (UTC) of the next month, when the spending starts from zero. */
   resets_at: string;
 }
 
@@ -44,16 +44,13 @@ export class KeyUsage {
 
   reserve(keyId: string, amount: bigint, opensJob: boolean): void {
     const row = this.#row(keyId);
-    // A transaction that began before midnight of the month's end may find the row already turned.
+    // A transaction that began before the end of the month may find the next month's row.
     if (row.month === row.month_now) row.pending_usd_micro += amount;
     if (opensJob) row.open_requests += 1;
     this.#touched.add(keyId);
   }
 
-  /**
-   * `month` is that of the reservation: what was reserved in an earlier month counts there, not in
-   * this one.
-   */
+  /** `month`: the month of the reservation, where it counts. */
   settle(keyId: string, month: string, reserved: bigint, charge: bigint, closesJob: boolean): void {
     const row = this.#row(keyId);
     if (row.month === month) {
@@ -86,7 +83,7 @@ function roll(row: Usage): Usage {
   return { ...row, month: row.month_now, pending_usd_micro: 0n, posted_usd_micro: 0n };
 }
 
-/** Locks the keys' rows; after the balances, always in that order. */
+/** Locks the keys' rows, always after the balances. */
 export async function openUsage(tx: Transaction, keyIds: string[]): Promise<KeyUsage> {
   const rows = await tx.run<Usage>(sql`
     select key_id, to_char(month, 'YYYY-MM-DD') as month,

@@ -3,20 +3,20 @@ import * as spend from '../db/spend.ts';
 import type { Database } from '../lib/sql.ts';
 
 const dayMs = 24 * 3600 * 1000;
-/** The longest stretch that is shown. */
+/** The longest period that is shown. */
 const keptDays = 90;
-/** So long after midnight a request of the day before may still be on its way into the books. */
+/** How long after midnight a request of the day before may still be written. */
 const lateMs = 3600 * 1000;
 
-/** Sums up the days that are over and were not yet. Returns how many. */
+/** Sums up past days that were not summed up yet. Returns how many. */
 export function rollUpDays(db: Database): Promise<number> {
   return db.tx(revenue.rollUp);
 }
 
 /**
- * Keeps the sums of an account's days that are over, so that they are read instead of all their
- * requests: a day that is over and has no open request never changes again. Returns the first
- * midnight (UTC) from which on nothing is kept.
+ * Keeps the sums of an account's past days, so that they are read instead of all its requests: a
+ * past day without open requests never changes. Returns the first midnight (UTC) from which on
+ * nothing is kept.
  */
 export async function rollUpSpend(db: Database, account_id: string, now: number): Promise<Date> {
   const to = midnightBefore(now - lateMs);
