@@ -40,17 +40,14 @@ export async function acceptJob(parts: Parts, start: StartJob): Promise<StartOut
     const message = 'The sandbox could not take the job.';
     return { outcome: 'not_accepted', message, retry_after_ms: busyRetryMs };
   }
-  let isNew: boolean;
   try {
-    isNew = await store.accept(job, folder);
-    job = (isNew ? job : await store.read(key)) ?? job;
+    if (!(await store.accept(job, folder))) return accepted((await store.read(key)) ?? job);
   } catch {
     // The disk failed, but it may have kept the job all the same.
     return { outcome: 'unknown', message: 'The sandbox does not know whether it kept the job.' };
   }
   renderer.begin(job);
-  if (isNew && faults.lost)
-    return { outcome: 'unknown', message: 'The answer got lost, as asked.' };
+  if (faults.lost) return { outcome: 'unknown', message: 'The answer got lost, as asked.' };
   return accepted(job);
 }
 

@@ -105,7 +105,11 @@ export class Workshop {
     fresh.on('message', (answer) => this.#answered(answer as Answer));
     fresh.on('error', ended);
     fresh.on('exit', ended);
-    lowerPriority(fresh.pid);
+    try {
+      setPriority(fresh.pid!, niceness);
+    } catch {
+      // Some systems do not allow it; and without a pid, `error` follows.
+    }
     return fresh;
   }
 
@@ -133,14 +137,6 @@ export class Workshop {
       reject(error);
     }
     this.#pending.clear();
-  }
-}
-
-function lowerPriority(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) setPriority(pid, niceness);
-  } catch {
-    // Only a courtesy: some systems do not allow it.
   }
 }
 
