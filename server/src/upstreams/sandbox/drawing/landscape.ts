@@ -245,7 +245,7 @@ function strokes(d: string, stroke: string, width: number, opacity: number): str
   return element('path', { d, fill: 'none', ...line, ...round });
 }
 
-/** Each layer draws its own lots, so that one may change without the others. */
+/** Each layer has its own random numbers, so one can change without the others. */
 function randomOf(layer: string, seed: number): Random {
   return randomFrom(hashText(layer, seed));
 }

@@ -1,5 +1,5 @@
 /**
- * One SVG element; numbers are rounded to what can be seen. See-through shapes have `fill-opacity`:
+ * One SVG element; numbers are rounded to what can be seen. Transparent shapes have `fill-opacity`:
  * with `opacity` each would be drawn into an image of its own, many times slower.
  */
 export function element(

@@ -24,7 +24,7 @@ const imageFormats = new Set(['jpeg', 'png', 'webp', 'gif', 'heif', 'tiff']);
 export const imagePixelsMax = 50e6;
 const secondsMax = 600;
 
-/** Without playlists: those name other files, which nobody allowed us to read. */
+/** Without playlists: those name other files, which the caller may not read. */
 const formats = [MP4, QTFF, MATROSKA, WEBM, WAVE, MP3, OGG, FLAC, ADTS, MPEG_TS];
 
 /** Opens a video or audio file; dispose of it after use. */
@@ -32,7 +32,7 @@ export function openMedia(path: string): Input {
   return new Input({ source: new FilePathSource(path), formats });
 }
 
-/** Throws `Refusal` if the file is damaged, or is no image, video or audio. */
+/** Throws `Refusal` if the file is damaged, or is not an image, video or audio. */
 export async function probe(path: string, field: string, file: string): Promise<Media> {
   const found = (await probeImage(path, field)) ?? (await probeTracks(path, field));
   if (!found) throw new Refusal(`${field} is not an image, a video or audio that can be read.`);

@@ -209,7 +209,7 @@ function cutOf(task: Task, input: Input, prompt: string, media: Media[]): Order[
   };
 }
 
-/** A cut from beyond the end would be the last frame only, which nobody asked to pay for. */
+/** A cut from beyond the end would be the last frame only, and would still cost money. */
 function startOf(task: Task, input: Input, media: Media[]): number {
   const start = number(input.start_seconds, 'start_seconds', 0, 0, 600);
   if (task !== 'video-edit' && task !== 'video-to-video/edit') return start;
