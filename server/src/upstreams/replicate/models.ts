@@ -1,3 +1,4 @@
+import type { Json } from '../../lib/json.ts';
 import { jsonOf } from '../replies.ts';
 import type { BearerApi } from '../bearer-api.ts';
 
@@ -6,8 +7,6 @@ import type { BearerApi } from '../bearer-api.ts';
 /** A collection comes with the examples and schemas of all its models. */
 const listMaxBytes = 32 * 1024 * 1024;
 const listMs = 60_000;
-
-type Json = Record<string, unknown>;
 
 /** The official models, and the operator's own deployments. */
 export async function listModels(api: BearerApi, signal: AbortSignal): Promise<string[]> {
