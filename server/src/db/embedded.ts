@@ -8,8 +8,8 @@
  */
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findPackage } from './embedded/binaries.ts';
 import type { Client } from 'pg';
+import { findPackage } from './embedded/binaries.ts';
 import { claim, waitForClaim, type Claim } from './embedded/claim.ts';
 import { connectionTo, hasOtherClients, hold, type Connection } from './embedded/database.ts';
 import { locate, openDataDir, type Place } from './embedded/files.ts';
@@ -33,7 +33,7 @@ export interface Embedded {
   readonly connection: Connection;
   /** False when one that ran already was adopted. */
   readonly started: boolean;
-  /** Another one once the server is back after it ended on its own. */
+  /** Changes when the server is brought back after it ended on its own. */
   readonly pid: number;
   /** Where its files lie, on the disk that the books grow on. */
   readonly cluster: string;
@@ -67,9 +67,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     await createCluster(place);
     const server = await bringUp(place, settings);
     const holder = await hold(server.socketDir);
-    log(
-      `PostgreSQL ${server.started ? 'started' : 'adopted'}: pid ${server.pid}, ${place.cluster}`,
-    );
+    const how = server.started ? 'started' : 'adopted';
+    log(`PostgreSQL ${how}: pid ${server.pid}, ${place.cluster}`);
     return new Supervisor({ dataDir, place, server, holder, settings, log });
   } finally {
     starting.release();

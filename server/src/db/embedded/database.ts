@@ -34,8 +34,8 @@ export async function hold(socketDir: string): Promise<pg.Client> {
 }
 
 /**
- * True also where the server does not let us in to see, which is no reason to stop it. Who has just
- * hung up, as this process may have, is listed a moment longer: so a true answer takes `GONE_MS`.
+ * True as well if the server does not let us in: nothing is known then. A client that has just hung
+ * up, as this process may have, is listed a moment longer, so a true answer takes `GONE_MS`.
  */
 export async function hasOtherClients(socketDir: string): Promise<boolean> {
   const deadline = performance.now() + GONE_MS;
