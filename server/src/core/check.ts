@@ -1,6 +1,6 @@
 import { isObject } from '../lib/json.ts';
 
-/** A shape of a value, with its words for a refusal: "must be …". */
+/** A check of a value, with its words for a refusal: "must be …". */
 export interface Check {
   is: string;
   test(value: unknown): boolean;

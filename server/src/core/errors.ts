@@ -17,7 +17,7 @@ interface Entry {
   status: number;
   type: ErrorType;
   /**
-   * The text used when the thrower has nothing more precise to say. It tells the caller what to do
+   * The text used if the thrower has nothing more precise to say. It tells the caller what to do
    * next.
    */
   message: string;
@@ -127,7 +127,7 @@ export const errors = {
 
 export type ErrorCode = keyof typeof errors;
 
-/** Why an accepted request ended FAILED: `error.code` on its status and card. */
+/** Why an accepted request ended FAILED: `error.code` in its status and card. */
 export const failures = {
   upstream_rejected: 'The model refused the input.',
   upstream_failed: 'The model failed to generate.',
@@ -144,18 +144,18 @@ export interface ApiErrorOptions {
   message?: string;
   /** The field or header at fault. */
   param?: string;
-  /** Public, structured facts: figures, allowed values. */
+  /** Public, structured facts: numbers, allowed values. */
   details?: Record<string, unknown>;
   headers?: Record<string, string>;
-  /** In place of the catalogue's, where HTTP has a closer word for the same fault: 416. */
+  /** Replaces the catalogue's status if HTTP has a more precise one for the same fault: 416. */
   status?: number;
   /** Internal; goes to the log, never to the caller. */
   cause?: unknown;
-  /** The thrower has told the log what there is to tell. */
+  /** The thrower has already logged it. */
   expected?: true;
 }
 
-/** An error meant for the caller. Anything else that is thrown ends as `internal_error`. */
+/** An error meant for the caller. Everything else that is thrown ends as `internal_error`. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;

@@ -12,7 +12,7 @@ export interface Installation {
   timeline: number | null;
 }
 
-/** What a process has seen of an installation. */
+/** What a process remembers of an installation. */
 export interface Remembered {
   id: string;
   beat: number;
@@ -20,13 +20,13 @@ export interface Remembered {
 
 /** A standby that took over may lack the newest beats; a recovery to a point in time lacks more. */
 const lostBeatsMax = 6;
-/** A failover is over by then; whoever restores a backup takes longer. */
+/** A failover is over by then; restoring a backup takes longer. */
 const failoverSeconds = 300;
 
 /**
- * Null: it is the database it was. `timeline` is the current one; null where the server does not
- * tell. After a long pause on a new timeline, with nobody who remembers, a failover and a recovery
- * to a point in time look the same: that counts as a copy.
+ * Null: it is the same database. `timeline` is the current one, or null if the server does not
+ * report it. After a long pause on a new timeline, with no process that remembers, a failover and a
+ * recovery look the same: that counts as a copy.
  */
 export function restoredWhy(
   row: Installation,

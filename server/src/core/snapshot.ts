@@ -20,7 +20,7 @@ export const entryNames = {
 export interface Migration {
   number: number;
   name: string;
-  /** Of its text, hex. */
+  /** SHA-256 of its text, hex. */
   sha256: string;
 }
 
@@ -35,9 +35,7 @@ export interface SnapshotHeader {
   taken_at: string;
   migrations: Migration[];
   tables: Table[];
-  /**
-   * The signing secret that was made and kept in the data folder; null where it came from outside.
-   */
+  /** The signing secret that was made and kept in the data folder; null if it came from outside. */
   secret: string | null;
 }
 
@@ -45,7 +43,7 @@ export interface SnapshotManifest {
   /** Rows by table. */
   rows: Record<string, number>;
   files: number;
-  /** Of all files together. */
+  /** Bytes of all files together. */
   bytes: number;
 }
 
@@ -75,7 +73,7 @@ export function misfit(
   if (taken.length < own.length) {
     return `${levels} ${advice}, then start this one: it brings the schema up.`;
   }
-  // A table that the snapshot does not know is somebody else's, and stays as it is.
+  // A table that the snapshot does not know belongs to someone else and stays as it is.
   const columnsOf = new Map(here.tables.map(({ name, columns }) => [name, columns.join('\n')]));
   for (const { name, columns } of header.tables) {
     const known = columnsOf.get(name);

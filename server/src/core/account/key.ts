@@ -22,8 +22,8 @@ export function newKey(random: (bytes: number) => Buffer): string {
 }
 
 /**
- * The key itself where form and checksum are right, else null. Says nothing about whether the key
- * is known.
+ * The key itself if form and checksum are right, otherwise null. Says nothing about whether the key
+ * exists.
  */
 export function parseKey(text: unknown): string | null {
   if (typeof text !== 'string' || text.length !== keyLength || !form.test(text)) return null;
@@ -35,14 +35,14 @@ export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/** What may be shown of a key after its making, so that its owner can tell it from others. */
+/** What may be shown of a key after its creation, so that its owner can recognise it. */
 export function keyHint(key: string): { prefix: string; last4: string } {
   return { prefix: key.slice(0, prefix.length + 2), last4: key.slice(-4) };
 }
 
 /**
- * What is known of a key that somebody names by its beginning, by its hint (`fbx_ab…wxyz`), or by
- * all of it; null: that is none.
+ * What a key's beginning, hint (`fbx_ab…wxyz`) or whole text says about it; null if the text is
+ * none of these.
  */
 export function keyHintIn(text: string): { prefix: string; last4: string | null } | null {
   if (form.test(text)) return keyHint(text);
@@ -60,13 +60,13 @@ export function keyHintIn(text: string): { prefix: string; last4: string | null 
 export function parseAuthorization(header: string | readonly string[] | undefined): string | null {
   const value = typeof header === 'object' && header.length === 1 ? header[0] : header;
   if (typeof value !== 'string') return null;
-  // Not by toLowerCase, which would take the Kelvin sign for a k.
+  // Not toLowerCase, which turns the Kelvin sign into a k.
   return parseKey(/^(?:key|bearer) +(\S*)$/i.exec(value)?.[1]);
 }
 
 /**
- * What is wrong with a header in which `parseAuthorization` found no key; null: nothing more
- * precise can be said. Never holds any of the key.
+ * Why `parseAuthorization` found no key in a header; null if nothing more precise can be said.
+ * Never contains any part of the key.
  */
 export function whyNoKey(header: readonly string[]): string | null {
   const [value] = header;

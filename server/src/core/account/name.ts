@@ -1,6 +1,6 @@
 /**
- * Characters that no name, reference, reason, note or search may have: they are not seen, so they
- * let one text look like another, or change the direction of the text around them.
+ * Characters that no name, reference, reason, note or search may contain. They are invisible, so
+ * they make one text look like another or change its direction.
  */
 export const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 

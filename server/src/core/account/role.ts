@@ -4,8 +4,8 @@ export const roles = ['owner', 'developer', 'billing', 'read_only'] as const;
 export type Role = (typeof roles)[number];
 
 /**
- * What a call of the pages needs: to look; to build with it (keys, webhooks, requests); to pay
- * (top-ups, alerts); to own the account (its people).
+ * What a call of the pages needs: view; build (keys, webhooks, requests); pay (top-ups, alerts);
+ * own the account (its people).
  */
 export type Right = 'view' | 'build' | 'pay' | 'own';
 

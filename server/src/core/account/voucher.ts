@@ -27,15 +27,15 @@ for (let exponent = 0, value = 1; exponent < 31; exponent++) {
 export function newVoucherCode(random: (bytes: number) => Buffer): string {
   const digits = Array.from(random(randomLength), (byte) => byte & 31);
   const [plain, weighted] = sums(digits);
-  // p + q and 2^18 p + 2^19 q have to undo the two sums.
+  // p + q and 2^18 p + 2^19 q have to cancel the two sums.
   const p = divide(weighted ^ times(plain, 19), powers[18]! ^ powers[19]!);
   const text = [...digits, p, p ^ plain].map((digit) => alphabet[digit]).join('');
   return [prefix, ...text.match(/.{4}/g)!].join('-');
 }
 
 /**
- * The code as it is kept, where form and checksum are right, else null. Case, dashes and blanks do
- * not count, and what looks like a 0 or a 1 is one.
+ * The code as it is stored if form and checksum are right, otherwise null. Case, dashes and blanks
+ * are ignored, and characters that look like 0 or 1 are read as such.
  */
 export function parseVoucherCode(typed: unknown): string | null {
   if (typeof typed !== 'string' || typed.length > typedMax) return null;
@@ -57,12 +57,12 @@ export function hashVoucherCode(code: string): Buffer {
   return hash('sha256', code, 'buffer');
 }
 
-/** The last characters by which somebody names one (`FB-…WXYZ`); null: that is none. */
+/** The last characters that name a code (`FB-…WXYZ`); null if the text is none. */
 export function voucherHintIn(text: string): string | null {
   return /^(?:FB-?)?(?:…|\.{2,3})-?([0-9A-Z]{4})$/.exec(text.toUpperCase())?.[1] ?? null;
 }
 
-/** The outside name of its deposit. */
+/** The reference of its deposit. */
 export function voucherReference(id: string): string {
   return `voucher:${id}`;
 }

@@ -10,8 +10,8 @@ export type Costs = Pick<
 >;
 
 /**
- * Of media: so many units at the row's cost for what was asked, with `input` as it was priced; null
- * where the row tells none, or it cannot be.
+ * Cost of media: units times the row's cost for this input, `input` as it was priced. Null if the
+ * row states none, or it cannot be computed.
  */
 export function mediaCost(
   route: Costs | undefined,
@@ -27,7 +27,7 @@ export function mediaCost(
   return microOf(Number(rate + added) * quantity);
 }
 
-/** Of one unit; of a resolution that has no cost of its own the highest. */
+/** Cost of one unit; for a resolution without its own cost the highest. */
 export function unitCost(
   { cost_usd_micro, cost_by_resolution: own }: Costs,
   resolution: unknown,
@@ -36,7 +36,7 @@ export function unitCost(
   return isKnown ? own[resolution as Resolution]! : cost_usd_micro;
 }
 
-/** Of a chat call, by the row's costs of a million tokens; null where the row tells none. */
+/** Cost of a chat call, by the row's costs of a million tokens; null if the row states none. */
 export function chatCost(
   route: Costs | undefined,
   { prompt_tokens, completion_tokens }: { prompt_tokens: number; completion_tokens: number },
@@ -46,17 +46,17 @@ export function chatCost(
   return microOf((prompt_tokens * Number(route.cost_usd_micro) + completion_tokens * output) / 1e6);
 }
 
-/** An upstream's own figure in USD; null for what is none. */
+/** The upstream's own figure in USD; null if it is not usable. */
 export function toldCost(usd: unknown): bigint | null {
   return typeof usd === 'number' && usd >= 0 && usd < 1e9 ? microOf(usd * 1e6) : null;
 }
 
-/** A thousand million USD: what is told or reckoned beyond it is no cost of one request. */
+/** A thousand million USD: anything above is not the cost of one request. */
 export const costMaxUsdMicro = 1_000_000_000_000_000n;
 
-/** Rounded up, since a cost that is told too low flatters the margin. Null where it cannot be. */
+/** Rounded up, because a cost that is too low flatters the margin. Null if out of range. */
 function microOf(micro: number): bigint | null {
   if (!(micro <= Number(costMaxUsdMicro))) return null;
-  // What doubles add beyond the ninth digit is no cost.
+  // Digits after the ninth come from floating point, not from the cost.
   return BigInt(Math.ceil(Number(micro.toFixed(6))));
 }

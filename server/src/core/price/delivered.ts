@@ -10,20 +10,20 @@ interface Measured {
 }
 
 /**
- * Containers round a duration to whole frames: so much off what was asked still counts as all of
- * it. One frame of a film, two of a sound; of something short only the share.
+ * Containers round a duration to whole frames, so this much less than asked still counts as all of
+ * it: one frame of a video, two of an audio, and only a share of something short.
  */
 const toleranceSeconds = 0.05;
 const toleranceShare = 0.02;
 
 /** Tasks that are answered in words. */
 const textTasks = new Set<Task>(['video-analyze']);
-/** Tasks of video rows whose output may be a sound alone. */
+/** Tasks of video rows whose output may be audio alone. */
 const soundTasks = new Set<Task>(['video-to-audio']);
 
 /**
- * Whether what came is what the row sells; nothing else may be charged. `task` is not known where
- * the row was withdrawn meanwhile: then any task of its kind will do.
+ * Whether the outputs are what the row sells; nothing else may be charged. `task` is unknown if the
+ * row was withdrawn meanwhile: then any task of its kind is accepted.
  */
 export function isDelivered(
   sold: { kind: Kind; task?: Task | undefined },
@@ -36,7 +36,7 @@ export function isDelivered(
   return soldOutputs(sold, outputs).length > 0;
 }
 
-/** Of what came, that which the row sells: the rest comes along and is paid by nobody. */
+/** The outputs that the row sells. Others come along free of charge. */
 function soldOutputs<T extends Pick<Measured, 'content_type'>>(
   { kind, task }: { kind: Kind; task?: Task | undefined },
   outputs: T[],
@@ -53,7 +53,7 @@ function mayBe(task: Task | undefined, tasks: ReadonlySet<Task>): boolean {
 }
 
 /**
- * Null where the media do not tell, or the unit is none of media. `asked` is the quote's quantity.
+ * Null if the media do not tell, or the unit does not count media. `asked` is the quote's quantity.
  */
 export function deliveredQuantity(
   { unit, task }: { unit: Unit; task?: Task | undefined },
@@ -62,7 +62,7 @@ export function deliveredQuantity(
 ): number | null {
   if (unit === 'request') return 1;
   if (unit === 'sec') {
-    // Paid is what was added, and the whole film does not tell how long it was before.
+    // What was added is paid, and the whole video does not tell how long it was before.
     if (task === 'video-extend') return null;
     const films = soldOutputs({ kind: 'video', task }, outputs);
     const seconds = sum(films, (output) => output.duration_seconds);

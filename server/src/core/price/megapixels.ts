@@ -16,7 +16,9 @@ export function pixelsFor(size: Size | undefined, aspect_ratio: string | undefin
   };
 }
 
-/** Pixels of one output; where only a resolution says it, the assumed megapixels are recorded. */
+/**
+ * Pixels of one output; if only a resolution gives the size, the assumed megapixels are recorded.
+ */
 export function areaOf(
   pixels: PixelsOf,
   size: Size | undefined,
@@ -33,7 +35,7 @@ export function areaOf(
   return area;
 }
 
-/** Of all outputs together, within the row's max where that counts them. */
+/** Megapixels of all outputs together, within the row's max if that counts them. */
 export function megapixels(
   model: Priceable,
   area: number,

@@ -46,7 +46,7 @@ export interface Fraction {
 
 /**
  * The exact value of the number as it is written: 0.1 is one tenth, not the double nearest to it.
- * Throws RangeError where the number is not finite or is below zero.
+ * Throws RangeError if the number is not finite or is below zero.
  */
 export function fractionOf(value: number): Fraction {
   if (Number.isSafeInteger(value) && value >= 0) return { n: BigInt(value), d: 1n };

@@ -40,25 +40,23 @@ export interface QuoteLine {
   label: string;
   /** In the quote's unit. */
   quantity: number;
-  /** By the catalog, without the multiplier. */
+  /** Catalog rate, without the account's multiplier. */
   unit_price_usd_micro: bigint;
   amount_usd_micro: bigint;
 }
 
-/** A fixed price and how it came about. Kept with the request: the charge needs nothing else. */
+/** A fixed price and how it was computed. Kept with the request: the charge needs nothing else. */
 export interface Quote {
   price_usd_micro: bigint;
   unit: Unit;
-  /**
-   * All that one unit costs by the catalog, extras included; for text the dearer of the two rates.
-   */
+  /** Catalog price of one unit, extras included; for text the higher of the two rates. */
   unit_price_usd_micro: bigint;
   quantity: number;
   /** What the account pays of every rate, in millionths; left out: the list price. */
   price_ppm?: number;
-  /** As in the row: begun blocks of so many units count as whole. */
+  /** From the row: a begun block of this many units counts as whole. */
   step?: number;
-  /** As in the row: the charge is the price, whatever was delivered. */
+  /** From the row: the charge is the price, whatever was delivered. */
   charged?: 'asked';
   /** The amounts add up to the price. */
   breakdown: QuoteLine[];
@@ -68,11 +66,11 @@ export interface Quote {
   unit_price_by_resolution_usd_micro?: Rates;
 }
 
-/** What was really delivered; what the upstream does not say stays as asked. */
+/** What was really delivered. What the upstream does not report stays as asked. */
 export interface Actual {
   /** In the quote's unit. */
   quantity?: number;
-  /** Looked at only where the caller left the resolution open. */
+  /** Used only if the caller left the resolution open. */
   resolution?: string;
   input_tokens?: number;
   output_tokens?: number;
@@ -89,7 +87,7 @@ const labels: Record<MediaUnit, string> = {
   request: 'request',
   MP: 'megapixels',
 };
-/** The field to blame where the amount itself is too much. */
+/** The field to name if the amount itself is too large. */
 const fields: Record<MediaUnit, string> = {
   sec: 'duration_seconds',
   image: 'num_images',
@@ -127,9 +125,9 @@ export function priceTokens(
 }
 
 /**
- * What a delivered request costs: the quote's own rates times what was delivered, never above the
- * quote. A figure that is no quantity (absent, below zero, not finite) counts as delivered in full;
- * 0 is a figure.
+ * The charge of a delivered request: the quote's own rates times what was delivered, never above
+ * the quote. A value that is not a quantity (absent, below zero, not finite) counts as delivered in
+ * full; 0 is a quantity.
  */
 export function charge(quote: Quote, actual: Actual): bigint {
   const spent =
@@ -138,8 +136,8 @@ export function charge(quote: Quote, actual: Actual): bigint {
 }
 
 /**
- * The units that are charged and paid for: those asked for where `delivered` is null or the row is
- * charged so, else those delivered, in whole steps.
+ * The units that are charged: those asked for if `delivered` is null or the row is charged that
+ * way, otherwise those delivered, in whole steps.
  */
 export function chargedQuantity(quote: Quote, delivered: number | null): number {
   if (delivered === null || quote.charged === 'asked') return quote.quantity;
@@ -265,7 +263,7 @@ function millions(tokens: unknown): number | undefined {
 }
 
 /**
- * An upstream's figures are hostile: what is no quantity may neither throw nor make the request
+ * An upstream's figures are hostile: an unusable value must neither throw nor make the request
  * free.
  */
 function quantityOr(value: unknown, otherwise: number): Fraction {
@@ -277,8 +275,8 @@ function isQuantity(value: unknown): value is number {
 }
 
 /**
- * The offered resolution at which the whole request costs most, where it matters: rates differ, or
- * (`pixels`) it is all that tells the size.
+ * The offered resolution at which the whole request costs most, if it matters: rates differ, or
+ * (`pixels`) only the resolution gives the size.
  */
 function assumeResolution(
   rules: PriceRules,
@@ -296,8 +294,8 @@ function assumeResolution(
 }
 
 /**
- * With an open resolution the charge may turn out at another rate, and the caller sees what naming
- * one saves.
+ * With an open resolution the charge may follow another rate; the caller sees what naming one
+ * saves.
  */
 function addRates(quote: Quote, rules: PriceRules): void {
   const rates = ratesByResolution(rules);

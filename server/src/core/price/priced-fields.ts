@@ -1,7 +1,7 @@
 /**
- * Reads the fields of a model input that decide its price, and refuses what is no price with a
+ * Reads the fields of a model input that decide its price, and refuses an unusable value with a
  * sentence that names the field and what is allowed. An omitted field is undefined; a caller's null
- * fields are taken out before (`withoutNulls`), so that no upstream reads null as its own default.
+ * fields are removed before (`withoutNulls`), so that no upstream reads null as its own default.
  */
 
 import type { Kind, PriceRules, Resolution, Unit } from '../catalog/catalog.ts';
@@ -23,27 +23,21 @@ export interface Priceable {
 export type Input = Record<string, unknown>;
 
 /**
- * An hour: no model makes a longer piece in one request, and one job's alarm ends after an hour.
+ * An hour: no model makes a longer video in one request, and a job's deadline is an hour at most.
  */
 export const DURATION_SECONDS_MAX = 3600;
-/**
- * A hundred outputs: each is a file to fetch, keep and sign; more is a batch, to be sent as several
- * requests.
- */
+/** A hundred outputs: each is a file to fetch, keep and sign. More should be several requests. */
 export const COUNT_MAX = 100;
-/** A hundred megapixels: 400 MB once decoded, the most a picture tool may be made to hold. */
+/** A hundred megapixels: 400 MB once decoded, the most an image tool may have to hold. */
 export const PIXELS_MAX = 100_000_000;
 /** The longest side a JPEG can state. */
 export const SIDE_MAX = 65_535;
-/** A thousand times the longest context offered today; a figure above it is a slip. */
+/** A thousand times the longest context offered today; a larger figure is a mistake. */
 export const TOKENS_MAX = 1_000_000_000;
-/**
- * A billion US dollars: far from the end of a bigint column, so that sums of many still fit into
- * one.
- */
+/** A billion US dollars: far from the end of a bigint column, so that sums of many still fit. */
 export const PRICE_MAX_USD_MICRO = 10n ** 15n;
 
-/** The fields that a row's price rests on, whether its schema names them or not. */
+/** The fields that a row's price depends on, whether its schema names them or not. */
 export function pricedFields({ unit, by_resolution, extras }: PriceRules): string[] {
   return [
     ...fieldsOfUnit[unit],
@@ -91,9 +85,7 @@ export function readCount(model: Priceable, input: Input): number | undefined {
   throw unpriceable('num_images', rule, { type: 'integer', minimum: 1, maximum });
 }
 
-/**
- * One of the offered resolutions; undefined where omitted, or where the row does not price by it.
- */
+/** One of the offered resolutions; undefined if omitted, or if the row is not priced by it. */
 export function readResolution(
   rules: PriceRules,
   offered: readonly Resolution[],
@@ -112,8 +104,8 @@ export function readResolution(
 }
 
 /**
- * The asked size of the output. `strict` is for rows priced by it: a text that names no size, half
- * a size, or two sizes that differ are refused there, and elsewhere left to the model's own schema.
+ * The asked size of the output. `strict` is for rows priced by size: a text without a size, half a
+ * size, or two sizes that differ are refused there; elsewhere the model's own schema decides.
  */
 export function readSize(input: Input, strict: boolean): Size | undefined {
   const named =
@@ -128,7 +120,7 @@ export function readSize(input: Input, strict: boolean): Size | undefined {
   return named ?? sides;
 }
 
-/** A whole number of tokens from 0. Not omittable: without it there is no price. */
+/** A whole number of tokens from 0. Required: without it there is no price. */
 export function readTokens(value: unknown, field: 'input_tokens' | 'output_tokens'): number {
   if (isWhole(value) && value >= 0 && value <= TOKENS_MAX) return value;
   const rule = `must be a whole number from 0 to ${TOKENS_MAX}`;
@@ -145,9 +137,8 @@ export function readItems(input: Input, field: string): number {
 }
 
 /**
- * A field that a rule compares with a value, in that value's type. Another type is refused: an
- * upstream may well take "true" or 1 for true, and would then do for free what the rule charges
- * for.
+ * A field that a rule compares with a value, in that value's type. Other types are refused: an
+ * upstream may take "true" or 1 for true, and the rule's extra would be free.
  */
 export function readOption(input: Input, field: string, equals: unknown): unknown {
   const value = ownField(input, field);
@@ -156,21 +147,21 @@ export function readOption(input: Input, field: string, equals: unknown): unknow
   throw unpriceable(field, `must be a ${type === 'string' ? 'text' : type}`, { type });
 }
 
-/** A ratio or a word such as "auto"; judged only where pixels are priced. */
+/** A ratio or a word such as "auto"; checked only if pixels are priced. */
 export function readAspectRatio(input: Input): string | undefined {
   const value = input.aspect_ratio;
   if (value === undefined || typeof value === 'string') return value;
   throw unpriceable('aspect_ratio', 'must be a text such as "16:9"', { type: 'string' });
 }
 
-/** Refuses a picture larger than the service takes on; `field` is what the caller can change. */
+/** Refuses an image larger than the service handles; `field` is what the caller can change. */
 export function checkSize(size: Size, field: string): Size {
   if (size.width * size.height <= PIXELS_MAX) return size;
   const rule = `asks for more than ${PIXELS_MAX / 1e6} megapixels`;
   throw unpriceable(field, rule, { maximum_pixels: PIXELS_MAX });
 }
 
-/** The row's max where it is said in `word`, never above the service's own ceiling. */
+/** The row's max if it is stated in `word`, never above the service's own ceiling. */
 export function limitOf(model: Priceable, word: string, ceiling: number): number {
   const max = model.price.max;
   return max > 0 && model.max_unit === word ? Math.min(max, ceiling) : ceiling;

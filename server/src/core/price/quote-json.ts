@@ -22,11 +22,11 @@ export interface QuoteJson {
   }[];
   assumptions: Record<string, unknown>;
   unit_price_by_resolution_usd_micro?: Partial<Record<Resolution, string>>;
-  /** Kept for a repeat of the submit, whose reply is the same to the byte. */
+  /** Kept for a repeat of the submit, which gets the same reply to the byte. */
   unknown_inputs?: UnknownInput[];
 }
 
-/** The quote with what the model did not know of the input it was made for. */
+/** The quote with the fields of its input that the model does not know. */
 export function withUnknown(quote: QuoteJson, unknown: UnknownInput[]): QuoteJson {
   return unknown.length === 0 ? quote : { ...quote, unknown_inputs: unknown };
 }
@@ -70,7 +70,7 @@ export function quoteFromJson(json: QuoteJson): Quote {
   };
 }
 
-/** What a quote has only where its row or its account does. */
+/** Fields that a quote has only if its row or its account has them. */
 function rulesOf({ price_ppm, step, charged }: Pick<Quote, 'price_ppm' | 'step' | 'charged'>) {
   return {
     ...(price_ppm !== undefined && { price_ppm }),

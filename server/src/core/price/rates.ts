@@ -30,7 +30,7 @@ export function offeredResolutions(rules: PriceRules): readonly Resolution[] {
   return Object.keys(rules.by_resolution) as Resolution[];
 }
 
-/** The rate of one unit without extras. Throws ApiError `unpriceable` where the row has none. */
+/** The rate of one unit without extras. Throws ApiError `unpriceable` if the row has none. */
 export function rateOf(rules: PriceRules, resolution: Resolution | undefined): bigint {
   const own = resolution === undefined ? undefined : rules.by_resolution?.[resolution];
   const rate = own ?? rules.unit_price_usd_micro;
@@ -38,7 +38,7 @@ export function rateOf(rules: PriceRules, resolution: Resolution | undefined): b
   return rate;
 }
 
-/** The rate of every offered resolution where they differ; undefined where one price serves all. */
+/** The rate of every offered resolution if they differ; undefined if one price applies to all. */
 export function ratesByResolution(rules: PriceRules): Rates | undefined {
   if (rules.by_resolution === undefined) return undefined;
   const rates: Rates = {};
@@ -53,7 +53,7 @@ export function ratesByResolution(rules: PriceRules): Rates | undefined {
   return several ? rates : undefined;
 }
 
-/** Of the offered resolutions the one with the highest `cost`, the first of equals. */
+/** The offered resolution with the highest `cost`, the first of equals. */
 export function dearest(
   rules: PriceRules,
   cost: (rate: bigint, resolution: Resolution) => bigint,

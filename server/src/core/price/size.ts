@@ -1,4 +1,4 @@
-/** Picture sizes in pixels: what the words of an input stand for. Pure tables, no verdicts. */
+/** Image sizes in pixels: what the words of an input mean. Pure tables. */
 
 import type { Resolution } from '../catalog/catalog.ts';
 
@@ -20,8 +20,8 @@ const namedSizes: ReadonlyMap<string, Size> = new Map([
 export const imageSizeNames: readonly string[] = [...namedSizes.keys()];
 
 /**
- * "square_hd" or "1024x768" → its size; undefined for any other text. Zeros are passed on to be
- * judged.
+ * "square_hd" or "1024x768" → its size; undefined for any other text. Zeros are passed on for the
+ * caller to judge.
  */
 export function sizeOf(text: string): Size | undefined {
   const named = namedSizes.get(text);
@@ -65,7 +65,7 @@ export function pixelsOf(resolution: Resolution, aspect_ratio?: string): Size {
   };
 }
 
-/** "21:9" and "9:21" → 2.33…, the longer over the shorter side; 0 where the text is no ratio. */
+/** "21:9" and "9:21" → 2.33…, the longer over the shorter side; 0 if the text is not a ratio. */
 function stretchOf(aspect_ratio: string): number {
   const match = /^(\d{1,5}(?:\.\d{1,5})?):(\d{1,5}(?:\.\d{1,5})?)$/.exec(aspect_ratio);
   if (!match) return 0;

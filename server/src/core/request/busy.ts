@@ -1,17 +1,17 @@
-/** When an upstream that says that it is busy is paused, and how much of it. Pure. */
+/** When an upstream that answers "busy" is paused, and how much of it. Pure. */
 
-/** It said so to a call of this model, for this account, at this time in unix seconds. */
+/** It answered "busy" to a call of this model, for this account, at this time in unix seconds. */
 export interface BusyReply {
   model: string;
   account_id: string;
   at: number;
 }
 
-/** What was said before says nothing of today. */
+/** Older replies say nothing about now. */
 const countsSeconds = 600;
-/** More say nothing new: two models, or two accounts, are what counts. */
+/** More would say nothing new: what counts is two models, or two accounts. */
 const keptMax = 8;
-/** How long one account alone can close a model, or the upstream, to the others. */
+/** How long one account alone can pause a model, or the upstream, for the others. */
 const aloneMaxSeconds = 5;
 
 /** The replies since the last success, with this one as the newest. */
@@ -23,15 +23,18 @@ export function withReply(before: readonly BusyReply[], reply: BusyReply): BusyR
   return [...others.slice(1 - keptMax), reply];
 }
 
-/** Seconds for the model that was asked: as long as it wishes, once two accounts were told so. */
+/**
+ * Seconds to pause the model that was asked: as long as the upstream wishes, once two accounts got
+ * the answer.
+ */
 export function modelPause(replies: readonly BusyReply[], wishSeconds: number): number {
   const isAlone = new Set(replies.map(({ account_id }) => account_id)).size < 2;
   return isAlone ? Math.min(wishSeconds, aloneMaxSeconds) : wishSeconds;
 }
 
 /**
- * Seconds for the upstream as a whole: not before two models or two accounts were told so, unless
- * it says itself that its limit is of the whole account.
+ * Seconds to pause the whole upstream: only after two models or two accounts got the answer, unless
+ * the upstream says that its limit covers the whole account.
  */
 export function upstreamPause(
   replies: readonly BusyReply[],

@@ -1,4 +1,4 @@
-/** Types of media, by the name that we keep and by the ending of a file. Pure. */
+/** Media types and the endings of file names. Pure. */
 
 /** Every type that `sniff` can give, with its ending of a file name. */
 const endings: Record<string, string> = {
@@ -56,7 +56,7 @@ const aliases: Record<string, string> = {
   'application/xhtml+xml': 'text/html',
 };
 
-/** The name that we keep for a type, without its parameters. */
+/** The name that is stored for a type, without its parameters. */
 export function usualType(content_type: string): string {
   const name = (content_type.split(';', 1)[0] ?? '').trim().toLowerCase();
   return aliases[name] ?? name;
@@ -66,7 +66,7 @@ export function isKnownType(name: string): boolean {
   return Object.hasOwn(endings, name);
 }
 
-/** Without the dot; `bin` for a type we do not know. */
+/** Without the dot; `bin` for an unknown type. */
 export function extensionOf(content_type: string): string {
   const name = usualType(content_type);
   return isKnownType(name) ? endings[name]! : 'bin';

@@ -1,17 +1,17 @@
 import type { ApiError, ErrorCode, FailureCode } from '../errors.ts';
 import type { Links, StatusView } from './views.ts';
 
-/** What fal's own client is told: our answers in the words and shapes of fal's queue. Pure. */
+/** Our answers in the words and shapes of fal's queue, for fal's own client. Pure. */
 
 /** Ids that begin with one of these have an app of three steps, all others one of two. */
 const namespaces = new Set(['workflows', 'comfy']);
 
-/** Where the door stands: beside /v1. */
+/** Base address of these routes: beside /v1. */
 export function falBase({ baseUrl }: Pick<Links, 'baseUrl'>): string {
   return baseUrl.replace(/\/v1$/, '/fal');
 }
 
-/** The addresses of a request; of a model's id fal's paths name the first steps only. */
+/** The addresses of a request. fal's paths name only the first steps of a model's id. */
 export function falAddresses(requestId: string, modelId: string, links: Links) {
   const steps = modelId.split('/');
   const app = steps.slice(0, namespaces.has(steps[0]!) ? 3 : 2).join('/');
@@ -24,8 +24,8 @@ export function falAddresses(requestId: string, modelId: string, links: Links) {
 }
 
 /**
- * fal knows three states: what FAILED or was CANCELLED is COMPLETED too, and its result is refused.
- * `logs`: the lines to show; of those we know no time of their own.
+ * fal knows three states: FAILED and CANCELLED are COMPLETED too, and their result is refused.
+ * `logs`: the lines to show; their own times are unknown.
  */
 export function falStatus(told: StatusView, logs: readonly string[], links: Links) {
   const { request_id, model_id, status, queue_position, metrics, started_at, created_at } = told;
@@ -49,7 +49,7 @@ export function falStatus(told: StatusView, logs: readonly string[], links: Link
   };
 }
 
-/** The lines of `now` that have not been shown: both are the newest ones of their moment. */
+/** The lines of `now` that have not been shown; both are the newest ones of their time. */
 export function newLines(shown: readonly string[], now: readonly string[]): string[] {
   let kept = Math.min(shown.length, now.length);
   while (kept > 0 && shown.slice(-kept).some((line, i) => line !== now[i])) kept--;
@@ -62,7 +62,7 @@ interface Fault {
   type: string;
 }
 
-/** Where fal has another status for the same; 422 becomes its client's ValidationError. */
+/** Where fal uses another status for the same error; 422 becomes its client's ValidationError. */
 const statuses: Partial<Record<ErrorCode, number>> = {
   invalid_input: 422,
   unpriceable: 422,
@@ -73,7 +73,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
 
 const cancelled = 'The request was cancelled. Nothing was charged.';
 
-/** How fal would refuse it. Our own error stands beside this in the body. */
+/** How fal would refuse it. Our own error is in the body beside this. */
 export function falRefusal(error: ApiError): {
   status: number;
   body: { message: string; detail: string | Fault[] };
@@ -98,7 +98,7 @@ export function falRefusal(error: ApiError): {
   return { status, body: { message, detail: faults ?? [{ loc, msg: message, type: code }] } };
 }
 
-/** The steps of a JSON pointer, places in lists as numbers. */
+/** The steps of a JSON pointer, list positions as numbers. */
 function locOf(pointer: string): (string | number)[] {
   const steps = pointer.split('/').slice(1);
   const names = steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));

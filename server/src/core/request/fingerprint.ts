@@ -9,8 +9,7 @@ export interface Call {
   /** As the router knows it, without the query; always in the same form. */
   path: string;
   /**
-   * The parsed body without `webhook_url`; undefined where there was none, which is not the same as
-   * null.
+   * The parsed body without `webhook_url`; undefined if there was none, which differs from null.
    */
   body: unknown;
   webhook_url: string | null;
@@ -26,10 +25,9 @@ export function fingerprint(call: Call): Buffer {
 }
 
 /**
- * The value of an `Idempotency-Key` header, or null where there is none. A header that was sent
- * twice arrives as a list of two (`headersDistinct`; a list of one is fine) or joined by a comma
- * and
- * a space; both are refused.
+ * The value of an `Idempotency-Key` header, or null if there is none. A header that was sent twice
+ * arrives as a list of two (`headersDistinct`; a list of one is fine) or joined by a comma and a
+ * space; both are refused.
  *
  * @throws ApiError `bad_request`
  */

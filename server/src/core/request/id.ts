@@ -1,15 +1,16 @@
 import { isUuid } from '../../lib/id.ts';
 
 /**
- * What callers see of an uploaded file's id: `file_` and the UUID without its dashes.
- * @throws RangeError where it is no UUID.
+ * The public form of an uploaded file's id: `file_` and the UUID without its dashes.
+ *
+ * @throws RangeError if it is not a UUID.
  */
 export function fileId(uuid: string): string {
   if (!isUuid(uuid)) throw new RangeError('a file id is made of a UUID');
   return `file_${uuid.replaceAll('-', '')}`;
 }
 
-/** The UUID behind a file id, or null where the value is none. Only the exact spelling counts. */
+/** The UUID behind a file id, or null if the value is not one. Only the exact spelling counts. */
 export function parseFileId(value: unknown): string | null {
   if (typeof value !== 'string' || value.length !== 37) return null;
   const hex = /^file_([0-9a-f]{32})$/.exec(value)?.[1];

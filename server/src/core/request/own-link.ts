@@ -1,6 +1,6 @@
 import { isUuid } from '../../lib/id.ts';
 
-/** Addresses of our own that callers give back to us: an output as the next input. Pure. */
+/** Our own addresses that callers pass back to us: an output as the next input. Pure. */
 
 export interface OwnOutput {
   request_id: string;

@@ -11,7 +11,7 @@ interface EntryRow extends Row {
   output_type: string | null;
 }
 
-/** With how far it is, and the first of what it made while that is kept. */
+/** With its progress, and its first output while that is kept. */
 export function pageEntry(row: EntryRow, links: Links) {
   const { output_index, output_type } = row;
   return {
@@ -46,7 +46,7 @@ interface Beside {
   }[];
 }
 
-/** Nothing in it names an upstream, or tells what one took or said. */
+/** Does not name an upstream, or tell what one charged or said. */
 export function pageDetail(row: DetailRow, beside: Beside, links: Links) {
   const { unit, unit_price_usd_micro, quantity, breakdown, assumptions } = row.quote;
   const { outputs, attempts, deliveries, progress } = beside;

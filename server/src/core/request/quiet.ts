@@ -1,14 +1,14 @@
-/** Texts of upstreams for the log: short, and without what the caller asked for. */
+/** Texts of upstreams for the log: short, and without the caller's input. */
 
 const textMax = 300;
-/** So much in a row is no accident: an upstream has repeated the input. */
+/** This many equal characters in a row are no accident: the upstream has repeated the input. */
 const windowLength = 12;
-/** A shorter text of the input, such as a size or a name, tells nobody anything. */
+/** A shorter text of the input, such as a size or a name, reveals nothing. */
 const wholeMin = 4;
-/** The beginning of an input that is looked for; more would take too long. */
+/** Only the beginning of an input is searched for; more would take too long. */
 const inputMax = 100_000;
 
-/** At most 300 characters, in which what stands in `input` too is "…". */
+/** At most 300 characters; parts that also occur in `input` become "…". */
 export function withoutInput(text: string, input: unknown): string {
   const asked: string[] = [];
   collect(input, asked);

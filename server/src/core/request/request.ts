@@ -1,9 +1,6 @@
 import type { FailureCode } from '../errors.ts';
 
-/**
- * The life of a request: its states, what to do when its alarm rings, and the ways it may move.
- * Pure.
- */
+/** States of a request, the next step when it is due, and the allowed transitions. Pure. */
 
 export const statuses = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;
 export type Status = (typeof statuses)[number];
@@ -13,8 +10,8 @@ export function isFinal(status: Status): boolean {
 }
 
 /**
- * What became of the newest call that started the job at an upstream. Null: it is under way, or its
- * caller died. missing: its answer was lost, and one search at the upstream did not find it.
+ * What became of the newest call that started the job at an upstream. Null: it is in flight, or its
+ * caller died. missing: its answer was lost, and one search at the upstream did not find the job.
  */
 export type AttemptOutcome =
   | 'accepted'
@@ -25,15 +22,15 @@ export type AttemptOutcome =
   | 'missing'
   | null;
 
-/** What `stepFor` looks at. */
+/** The fields that `stepFor` decides on. */
 export interface Alarm {
   status: Status;
   kind: 'video' | 'image' | 'text';
   past_deadline: boolean;
   webhook_state: 'pending' | 'delivered' | 'failed' | null;
-  /** True where outputs are kept and their time is over. */
+  /** True if outputs are kept and have expired. */
   outputs_due: boolean;
-  /** The newest start, where there was one. `left`: its outcome is unknown, and another is due. */
+  /** The newest start, if any. `left`: its outcome is unknown, and another start is due. */
   started: { has_handle: boolean; outcome: AttemptOutcome; left?: boolean } | null;
 }
 
@@ -83,14 +80,14 @@ export interface Output {
 }
 
 /**
- * A change that a step asks for. `attempt` is the claim it was decided under: a later claim makes
- * it void.
+ * A change that a step asks for. `attempt` is the claim it was decided under; a later claim voids
+ * it.
  */
 export type Transition = Moving | Ending;
 
 export type Moving = { id: string; attempt: number } & Move;
 
-/** An end that is no worker's, a cancel, names no attempt: it takes a request that is IN_QUEUE. */
+/** A cancel names no attempt, because no worker decided it: it ends a request that is IN_QUEUE. */
 export type Ending = { id: string; attempt: number | null } & End;
 
 /** An upstream, and its own name of a model. */
@@ -99,16 +96,16 @@ export interface Route {
   model: string;
 }
 
-/** Changes without money. */
+/** Transitions without money. */
 export type Move =
-  /** Commits the intent to call an upstream; from here on the request is IN_PROGRESS. */
+  /** Commits the intent to call an upstream; from now on the request is IN_PROGRESS. */
   | {
       to: 'begin';
       upstream: string;
       /** The upstream's own name of the model. */
       model: string;
       class: 'A' | 'B' | 'C+' | 'C';
-      /** Of several keys the one that it is called with. */
+      /** Which of several keys it is called with. */
       key?: string | null;
       request_hash: Buffer;
       deadline_seconds: number;
@@ -120,10 +117,10 @@ export type Move =
       started_in: number;
       handle: Record<string, unknown>;
       wake_seconds: number;
-      /** The job is done and its result waits for the storage: it is not given up until then. */
+      /** The job is done and its result waits for the storage; it is not given up until then. */
       held?: boolean;
     }
-  /** Look again later; an outcome of the start, or news of a poll, may come with it. */
+  /** Due again later. May carry an outcome of the start, or news of a poll. */
   | {
       to: 'wait';
       wake_seconds: number;
@@ -131,13 +128,15 @@ export type Move =
       outcome: AttemptOutcome;
       message: string | null;
       progress: Progress | null;
-      /** Where its start is tried next. */
+      /** The route of its next start. */
       next?: Route;
-      /** The start is left with its outcome unknown: it may have cost, and is asked for no more. */
+      /**
+       * The start is left with its outcome unknown: it may have cost, and is not polled any longer.
+       */
       left?: boolean;
-      /** Its place is free for others. */
+      /** Frees its slot. */
       frees_place?: boolean;
-      /** It is to have the next place there that is its turn. */
+      /** It waits in line for the next free slot there. */
       waits?: boolean;
       /** The upstream knew no such job. */
       missing?: boolean;
@@ -154,7 +153,7 @@ export type Move =
       delivered: boolean;
     }
   | { to: 'expired' }
-  /** Nothing to do now: sleep until its outputs' time is over, or for ever. */
+  /** Nothing to do now: due when its outputs expire, or never. */
   | { to: 'rest' };
 
 /** The three ends: status and money change together. */
@@ -162,7 +161,7 @@ export type End = {
   account_id: string;
   key_id: string;
   opens_job: boolean;
-  /** For the operator's log and figures. */
+  /** For the operator's log and metrics. */
   model_id?: string;
   upstream?: string;
 } & (
@@ -180,7 +179,7 @@ export type End = {
       code: FailureCode;
       message: string;
       cost_usd_micro: bigint | null;
-      /** What led to it, fit for the log. */
+      /** The cause, fit for the log. */
       cause?: string;
     }
   | { to: 'CANCELLED' }

@@ -3,8 +3,8 @@ import type { ModelUpstream } from '../catalog/catalog.ts';
 /** Which upstream of a model is tried first, and which after it. Pure. */
 
 /**
- * The routes in the order in which they are tried: as they stand, after one that is drawn by weight
- * where weights are given. `chance` is from 0 up to, not including, 1.
+ * The routes in the order in which they are tried: as listed, after one that is drawn by weight if
+ * weights are given. `chance` is from 0 up to, not including, 1.
  */
 export function routesInOrder(
   routes: readonly ModelUpstream[],
@@ -17,7 +17,7 @@ export function routesInOrder(
   return [first, ...routes.filter((route) => route !== first)];
 }
 
-/** The route by this name, or where the row names that model no more the first of its upstream. */
+/** The route by this name, or the first of its upstream if the row no longer names that model. */
 export function routeTo(
   routes: readonly ModelUpstream[],
   upstream: string,
@@ -27,13 +27,13 @@ export function routeTo(
   return there.find((route) => route.model === model) ?? there[0];
 }
 
-/** What is known of an answer that was lost. */
+/** What is known of a lost answer. */
 export type LostHow = 'slow' | 'unreadable' | 'oversized';
 
 /**
- * Whether the next route is tried after an answer of this one was lost, at the cost of a possible
- * second job. `answer`: what is known of it; one that came, or that was only slow, is no reason.
- * `usual`: what holds where the row does not say.
+ * Whether the next route is tried after an answer of this one was lost, which may make a second
+ * job. `answer`: what is known of it; an answer that came, or was only slow, is no reason. `usual`:
+ * the rule if the row states none.
  */
 export function goesOn(
   { on_lost, first_byte_seconds }: ModelUpstream,
@@ -46,12 +46,12 @@ export function goesOn(
 
 export interface NextRoute {
   route: ModelUpstream;
-  /** Each had its turn, so it is time for a pause. */
+  /** Every route was tried once, so it is time for a pause. */
   again: boolean;
 }
 
 /**
- * The routes to try after the one at `at` was not accepted, going round; -1: one that is gone. A
+ * The routes to try after the one at `at` was not accepted, going round; -1: the route is gone. A
  * model that is named twice at one upstream is one route.
  */
 export function routesAfter(routes: readonly ModelUpstream[], at: number): NextRoute[] {
@@ -62,7 +62,7 @@ export function routesAfter(routes: readonly ModelUpstream[], at: number): NextR
   return [...others.filter(({ again }) => !again), ...others.filter(({ again }) => again)];
 }
 
-/** The first of them that is usable; null where none is. */
+/** The first usable route; null if there is none. */
 export function routeAfter(
   routes: readonly ModelUpstream[],
   at: number,

@@ -11,13 +11,13 @@ import { isUuid } from '../../lib/id.ts';
 
 export interface OutputLink {
   request_id: string;
-  /** Position of the output, from 0. */
+  /** From 0. */
   index: number;
   /** Unix seconds; the link is good up to and including this second. */
   exp: number;
 }
 
-/** What of a link says until when it is good, and proves it. */
+/** The part of a link that states its expiry and proves it. */
 interface Presented {
   /** Query values as they came; anything but a single text is invalid. */
   exp: unknown;
@@ -40,7 +40,8 @@ const sigForm = /^[A-Za-z0-9_-]{43}$/;
 
 /**
  * The query of the link: `exp=<integer>&sig=<43 characters>`.
- * @throws RangeError where the link could never be verified: a fault of ours, not of a caller.
+ *
+ * @throws RangeError if the link could never be verified: a fault of ours, not of a caller.
  */
 export function sign(secret: Buffer, link: OutputLink): string {
   const exp = String(link.exp);
@@ -51,8 +52,8 @@ export function sign(secret: Buffer, link: OutputLink): string {
 }
 
 /**
- * Judges a link. `secrets`: the current one first, then those still honoured after a rotation.
- * A good signature whose time has passed is `expired`; a bad one is `invalid` whatever its `exp`.
+ * Judges a link. `secrets`: the current one first, then those still honoured after a rotation. A
+ * good signature that has expired is `expired`; a bad one is `invalid` whatever its `exp`.
  */
 export function verify(secrets: readonly Buffer[], link: PresentedLink): Verdict {
   const { request_id, index } = link;
@@ -70,7 +71,7 @@ export function verifyFile(secrets: readonly Buffer[], link: { id: string } & Pr
   return judge(secrets, link, (exp) => fileLines(link.id, exp));
 }
 
-/** A file that is yet to come, and the key that it will have come with. */
+/** A file that is not uploaded yet, and the key that its upload will count for. */
 export interface UploadLink {
   /** UUIDs. */
   id: string;
@@ -93,11 +94,11 @@ export function verifyUpload(secrets: readonly Buffer[], link: UploadLink & Pres
 export interface CallbackLink {
   upstream: string;
   request_id: string;
-  /** The claim whose start it is. */
+  /** The claim of that start. */
   attempt: number;
 }
 
-/** The last step of a callback's address: without it nobody can call back about an attempt. */
+/** The last step of a callback's address; it proves that we made the address. */
 export function signCallback(secret: Buffer, link: CallbackLink): string {
   return signatureOf(secret, callbackLines(link));
 }
@@ -110,12 +111,12 @@ export function verifyCallback(
   return sigForm.test(sig) && isSigned(secrets, sig, callbackLines(link));
 }
 
-/** For a browser in which somebody has signed in with this address. `id` is its UUID. */
+/** For a browser that has signed in with this address before. `id` is its UUID. */
 export function signDevice(secret: Buffer, id: string, email: string): string {
   return `${id}.${signatureOf(secret, deviceLines(id, email))}`;
 }
 
-/** The id of the browser if it was signed for this address, else null. */
+/** The id of the browser if it was signed for this address, otherwise null. */
 export function verifyDevice(
   secrets: readonly Buffer[],
   presented: string,
@@ -158,7 +159,7 @@ function deviceLines(id: string, email: string): string[] {
 }
 
 /**
- * Texts are compared, not decoded bytes: Node's decoder takes several spellings for the same bytes.
+ * Compares texts, not decoded bytes: Node's decoder accepts several spellings of the same bytes.
  */
 function isSigned(secrets: readonly Buffer[], sig: string, lines: string[]): boolean {
   const presented = Buffer.from(sig, 'latin1');

@@ -18,7 +18,7 @@ export interface Links {
   secret: Buffer;
   /** How long outputs live after completion. */
   outputTtlSeconds: number;
-  /** Others than callers on this machine or network can reach us there. */
+  /** Callers outside this machine or network can reach us there. */
   isPublic: boolean;
 }
 
@@ -55,7 +55,7 @@ export interface CardRow extends Row {
   quantity: number | null;
 }
 
-/** What a chat call was charged by, as its settlement kept it. */
+/** The usage that a chat call was charged by. */
 interface Usage {
   prompt_tokens: number;
   completion_tokens: number;
@@ -63,17 +63,17 @@ interface Usage {
   cost_usd_micro: string;
 }
 
-/** How long an upstream may fetch a file of the caller's: its job begins soon. */
+/** How long an upstream may fetch a caller's file: its job begins soon. */
 const fileLinkSeconds = 3600;
 
-/** Where an upstream may fetch an uploaded file for a while; null where it cannot reach us. */
+/** Where an upstream may fetch an uploaded file for a while; null if it cannot reach us. */
 export function fileUrl(id: string, nowSeconds: number, links: Links): string | null {
   const exp = nowSeconds + fileLinkSeconds;
   const query = signFile(links.secret, { id, exp });
   return links.isPublic ? `${links.baseUrl}/files/${fileId(id)}?${query}` : null;
 }
 
-/** Where an upstream may call back about an attempt; null where it cannot reach us. */
+/** Where an upstream may call back about an attempt; null if it cannot reach us. */
 export function callbackUrl(link: CallbackLink, { baseUrl, secret, isPublic }: Links) {
   const { upstream, request_id, attempt } = link;
   const sig = signCallback(secret, link);
@@ -217,11 +217,11 @@ export function responseView(
       file_size: output.size,
       file_name: output.file_name,
     };
-    // A plural makes a list, as in the replies that callers know from elsewhere.
+    // A plural name makes a list, as callers know it from other services.
     const list = (fields[output.field] ?? []) as unknown[];
     fields[output.field] = output.field.endsWith('s') ? [...list, media] : media;
   }
-  // Ours over the upstream's: what it wrote under the same name are its own addresses.
+  // Our fields replace the upstream's of the same name, which hold its own addresses.
   return { ...row.output, ...fields };
 }
 

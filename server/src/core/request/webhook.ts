@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 
 /**
- * Standard Webhooks: receivers prove with any of its libraries that a notification is ours.
- * The signature covers `<id>.<timestamp>.<body>` with HMAC-SHA256.
+ * Standard Webhooks: receivers prove with any of its libraries that a notification is ours. The
+ * signature covers `<id>.<timestamp>.<body>` with HMAC-SHA256.
  */
 
 export interface WebhookHeaders {
@@ -33,7 +33,7 @@ export function signWebhook(
   body: string | Buffer,
 ): WebhookHeaders {
   if (secrets.length === 0) throw new RangeError('a webhook needs a secret');
-  // A dot in the id would let one signature stand for two readings of id and time.
+  // A dot in the id would let one signature be read with two ids and times.
   if (!/^[!-\-/-~]{1,255}$/.test(id)) throw new RangeError('a webhook id is visible ASCII, no dot');
   if (!Number.isSafeInteger(timestampSeconds) || timestampSeconds < 0) {
     throw new RangeError('a webhook timestamp is whole unix seconds');
