@@ -3,6 +3,7 @@
  * form, nothing that could make more than the row's price covers, and closed to all else. Pure.
  */
 
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Unit } from '../../server/src/core/catalog/catalog.ts';
 import { isMediaField } from '../../server/src/core/catalog/media-input.ts';
 import { isObject } from '../../server/src/lib/json.ts';
@@ -35,15 +36,15 @@ const withheld = /safety|nsfw|moderation|^sync_mode$|webhook|^api_key$|_api_key$
 const nameForm = /^[A-Za-z][A-Za-z0-9_]{0,99}$/;
 const descriptionMax = 300;
 const itemsMax = 10;
-/** Media fields by their usual names, where only their format marks them as addresses. */
-const mediaNames: Readonly<Record<string, string>> = {
-  input_image: 'image_url',
-  image_input: 'image_urls',
-  input_images: 'image_urls',
-  images: 'image_urls',
-  input_video: 'video_url',
-  input_audio: 'audio_url',
+/** The limits that are kept of a field, by its type; fields of other types are left out. */
+const limitsOf: Readonly<Record<string, string[]>> = {
+  array: ['minItems', 'maxItems'],
+  boolean: [],
+  string: ['minLength', 'maxLength'],
+  integer: ['minimum', 'maximum'],
+  number: ['minimum', 'maximum'],
 };
+const ajv = new Ajv2020();
 
 /** The input of a row priced by this unit. A text: why there can be none. */
 export function importInput(schema: Json, unit: Unit): ImportedInput | string {
@@ -92,9 +93,8 @@ function fieldOf(
   if (isMedia(name, value)) return mediaField(name, value, isRequired);
   if (dear.test(name) || withheld.test(name)) return null;
   const schema = simple(value);
-  return (
-    schema && { ours: name, theirs: name, schema, required: isRequired && !hasDefault(schema) }
-  );
+  const required = isRequired && schema?.default === undefined;
+  return schema && { ours: name, theirs: name, schema, required };
 }
 
 function isMedia(name: string, value: Json): boolean {
@@ -104,85 +104,50 @@ function isMedia(name: string, value: Json): boolean {
 
 function mediaField(name: string, value: Json, isRequired: boolean): Field | null {
   const isList = value.type === 'array';
-  const usual = Object.hasOwn(mediaNames, name) ? mediaNames[name]! : null;
-  const fits = usual !== null && usual.endsWith('s') === isList;
-  const ours = isMediaField(name)
-    ? name
-    : fits
-      ? usual
-      : isList
-        ? `${name.replace(/s$/, '')}_urls`
-        : `${name}_url`;
+  if (!isList && typeOf(value) !== 'string' && value.format !== 'uri') return null;
+  const stem = name.replace(/^input_|_input$/, '');
+  const named = isList ? `${stem.replace(/s$/, '')}_urls` : `${stem}_url`;
   const one = { type: 'string', minLength: 1 };
-  if (!isList) {
-    if (typeOf(value) !== 'string' && value.format !== 'uri') return null;
-    return { ours, theirs: name, schema: { ...one, ...described(value) }, required: isRequired };
-  }
   const most = Number(value.maxItems);
   const maxItems = Number.isSafeInteger(most) && most > 0 ? Math.min(most, 64) : itemsMax;
-  const schema = { type: 'array', minItems: 1, maxItems, items: one, ...described(value) };
-  return { ours, theirs: name, schema, required: isRequired };
+  const form = isList ? { type: 'array', minItems: 1, maxItems, items: one } : one;
+  return {
+    ours: isMediaField(name) ? name : named,
+    theirs: name,
+    schema: { ...form, ...described(value) },
+    required: isRequired,
+  };
 }
 
 /** Only values, and lists of values; null for anything else. */
 function simple(value: Json): Json | null {
-  const type = typeOf(value);
-  if (type === 'array') {
-    const items = isObject(value.items) ? simple(value.items) : null;
-    if (items === null || items.type === 'array') return null;
-    delete items.description;
-    const limits = numbersIn(value, ['minItems', 'maxItems']);
-    return { type, ...limits, items, ...described(value) };
-  }
-  if (Array.isArray(value.enum)) return choice(value, value.enum);
-  if (type === 'boolean') return { type, ...defaultOf(value, isBoolean), ...described(value) };
-  if (type === 'string') {
-    const limits = numbersIn(value, ['minLength', 'maxLength']);
-    return { type, ...limits, ...defaultOf(value, isText), ...described(value) };
-  }
-  if (type !== 'integer' && type !== 'number') return null;
-  const limits = numbersIn(value, ['minimum', 'maximum']);
-  const { minimum = -Infinity, maximum = Infinity } = limits;
-  const fits = (given: unknown) =>
-    typeof given === 'number' &&
-    given >= minimum &&
-    given <= maximum &&
-    (type === 'number' || Number.isSafeInteger(given));
-  return { type, ...limits, ...defaultOf(value, fits), ...described(value) };
+  const form = Array.isArray(value.enum) ? choice(value.enum) : typed(value);
+  if (form === null) return null;
+  const { default: given } = value;
+  // An empty text is how some say that there is none.
+  const fits = given !== undefined && given !== '' && ajv.validate(form, given);
+  return { ...form, ...(fits && { default: given }), ...described(value) };
 }
 
-function choice(value: Json, options: unknown[]): Json | null {
-  const scalars = options.filter((option) => isText(option) || Number.isFinite(option));
-  if (scalars.length === 0) return null;
-  const fits = (given: unknown) => scalars.includes(given);
-  return { enum: [...new Set(scalars)], ...defaultOf(value, fits), ...described(value) };
+function choice(options: unknown[]): Json | null {
+  const scalars = options.filter((one) => typeof one === 'string' || Number.isFinite(one));
+  return scalars.length === 0 ? null : { enum: [...new Set(scalars)] };
+}
+
+function typed(value: Json): Json | null {
+  const type = String(typeOf(value));
+  if (!Object.hasOwn(limitsOf, type)) return null;
+  const limits = limitsOf[type]!.filter((name) => Number.isFinite(value[name]));
+  const form = { type, ...Object.fromEntries(limits.map((name) => [name, value[name]])) };
+  if (type !== 'array') return form;
+  const items = isObject(value.items) ? simple(value.items) : null;
+  if (items === null || items.type === 'array') return null;
+  delete items.description;
+  return { ...form, items };
 }
 
 function typeOf({ type }: Json): unknown {
   return Array.isArray(type) ? type.find((each) => each !== 'null') : type;
-}
-
-function isBoolean(value: unknown): boolean {
-  return typeof value === 'boolean';
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string' && value.length <= 2000;
-}
-
-function defaultOf(value: Json, fits: (given: unknown) => boolean): Json {
-  // An empty text is how some say that there is none.
-  const isGiven = value.default !== undefined && value.default !== '';
-  return isGiven && fits(value.default) ? { default: value.default } : {};
-}
-
-function hasDefault(schema: Json): boolean {
-  return schema.default !== undefined;
-}
-
-function numbersIn<K extends string>(value: Json, names: K[]): Partial<Record<K, number>> {
-  const found = names.filter((name) => Number.isFinite(value[name]));
-  return Object.fromEntries(found.map((name) => [name, value[name]])) as Partial<Record<K, number>>;
 }
 
 function described({ description }: Json): Json {

@@ -52,13 +52,12 @@ async function main(): Promise<void> {
     throw new Error(`--price is for a vendor that lists no prices; ${name} lists them.`);
   const day = dayOf(new Date());
   const terms = {
-    upstream: name,
     margin: parsed(values.margin, marginOf, 'a margin in percent, such as 20 or 12.5'),
     price: values.price === undefined ? null : parsed(values.price, parseUsd, 'an amount in USD'),
     source: `${vendor.source}, ${day}`,
     day,
   };
-  const folder = readFolder(process.env.FAREBOX_CATALOG ?? ownFolder);
+  const folder = readFolder(process.env.FAREBOX_CATALOG || ownFolder);
   const definition = folder.upstreams.get(name) ?? readFolder(ownFolder).upstreams.get(name)!;
   const call = callOf(definition, vendor);
   const found = Array.fromAsync(vendor.read(call, wantedOf(values.only), terms));
@@ -96,8 +95,10 @@ function select(found: Found[], { taken, upstream, only }: Surroundings) {
   for (const each of found) {
     const reason = 'reason' in each ? each.reason : faultOf(each.row.row, taken, upstream);
     if (reason !== null) left_out.push({ model: each.model, reason });
-    else if ('row' in each) rows.push(each.row);
-    if ('row' in each && reason === null) taken.set(each.row.row.id, 'another model here');
+    else if ('row' in each) {
+      rows.push(each.row);
+      taken.set(each.row.row.id, 'another model here');
+    }
   }
   // Behind its name a model may have a version.
   const names = found.flatMap(({ model }) => [model, model.replace(/:.*/, '')]);

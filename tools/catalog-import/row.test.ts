@@ -10,7 +10,6 @@ const micro = (usd: string) => {
 };
 
 const terms: Terms = {
-  upstream: 'there',
   margin: parseDecimal('20'),
   price: null,
   source: 'its list, 2026-11-21',

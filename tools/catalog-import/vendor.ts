@@ -40,8 +40,6 @@ export interface Offer {
 }
 
 export interface Terms {
-  /** Name of the upstream. */
-  upstream: string;
   /** Added to the cost, in percent. */
   margin: Fraction;
   /** Price of a unit in micro-USD where the vendor lists none; null: not given. */
