@@ -1,4 +1,4 @@
-/** What must hold between the fields of a catalog row, beyond what its schema can say. Pure. */
+/** Rules between the fields of a catalog row, beyond what its schema can state. Pure. */
 
 import type { Kind, Model, Resolution, Task, Unit } from './catalog.ts';
 import { defaultFaults, omissionFaults, propertyOf } from './catalog-omissions.ts';
@@ -17,8 +17,7 @@ const units: Record<Kind, readonly Unit[]> = {
 };
 
 /**
- * Tasks that make pictures; `reframe` and `upscale` do either, `chat` is text, all others make
- * video.
+ * Tasks that make images; `reframe` and `upscale` make either, `chat` makes text, all others video.
  */
 const imageTasks = new Set<Task>([
   'text-to-image',
@@ -28,7 +27,7 @@ const imageTasks = new Set<Task>([
 ]);
 const eitherTasks = new Set<Task>(['reframe', 'upscale']);
 
-/** The words of `max_unit` under which a row of this unit is really bounded. */
+/** The words of `max_unit` that really bound a row of this unit. */
 const boundingWords: Partial<Record<Unit, readonly string[]>> = {
   sec: ['seconds'],
   image: ['images', 'count'],
@@ -36,7 +35,7 @@ const boundingWords: Partial<Record<Unit, readonly string[]>> = {
   '1M tokens': ['tokens'],
 };
 
-/** A list to be compared item by item costs its length squared. */
+/** Comparing the items of a list with each other costs its length squared. */
 const UNIQUE_ITEMS_MAX = 1000;
 
 /** A limit on a field that the row does not have bounds nothing. */
@@ -46,12 +45,12 @@ function promptFaults({ max_prompt_tokens, input_schema }: Model): Fault[] {
   return [{ path: '/max_prompt_tokens', message }];
 }
 
-/** Everything wrong with a row; empty where it may go live. */
+/** Everything wrong with a row; empty if it may be sold. */
 export function checkRow(model: Model): Fault[] {
   const faults = [...kindFaults(model), ...maxFaults(model), ...resolutionFaults(model)];
   faults.push(...costFaults(model), ...promptFaults(model));
   faults.push(...schemaFaults(model.input_schema, '/input_schema'), ...extraFaults(model));
-  // Each of these needs what the ones before it have looked at, and would only repeat their faults.
+  // Each of these needs what the ones before it have checked, and would only repeat their faults.
   for (const next of [defaultFaults, exampleFaults, omissionFaults])
     if (faults.length === 0) faults.push(...next(model));
   return faults;
@@ -134,7 +133,7 @@ function resolutionFaults({ price: rules, input_schema }: Model): Fault[] {
   return faults;
 }
 
-/** A cost of each offered resolution, or of none: a gap would be booked at another's. */
+/** A cost for each offered resolution, or for none: a missing one would be booked at another's. */
 function costFaults({ price: { resolutions: offered }, upstreams }: Model): Fault[] {
   return upstreams.flatMap(({ cost_by_resolution: own }, at): Fault[] => {
     if (own === undefined) return [];
@@ -194,7 +193,7 @@ function exampleFaults(model: Model): Fault[] {
       message: `the example does not fit input_schema: ${path.slice(1) || 'it'} ${message}.`,
     }));
   }
-  // A chat's example is a conversation, and its price is that of counted tokens.
+  // A chat's example is a conversation; its price is that of counted tokens.
   const priced = model.kind === 'text' ? { input_tokens: 1, output_tokens: 1 } : model.example;
   try {
     price(model, priced);
@@ -230,9 +229,10 @@ function schemaFaults(schema: unknown, path: string): Fault[] {
 }
 
 /**
- * Whether a repeated group holds a repetition or alternatives, as in (a+)+ and (a|a)+ : such a
- * pattern may try every way to share a text out, which doubles with each character. Some harmless
- * patterns are caught too.
+ * Whether a repeated group contains a repetition or alternatives, as in (a+)+ and (a
+ *
+ * a)+ : such a pattern may try every way to divide a text, which doubles with each character. Some
+ * harmless patterns are caught too.
  */
 export function isExplosive(pattern: string): boolean {
   const text = pattern.replace(/\\./gs, '_').replace(/\[[^\]]*\]/g, '_');

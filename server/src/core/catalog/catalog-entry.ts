@@ -15,7 +15,7 @@ import { toUsdNumber } from '../price/money.ts';
 import { LIST_PPM, dearest, ownRate, rateOf, ratesByResolution } from '../price/rates.ts';
 import type { Rates } from '../price/rates.ts';
 
-/** What `GET /models` says of one row: JSON, prices in plain US dollars per unit. */
+/** An entry of `GET /models`: JSON, prices in US dollars per unit. */
 export interface CatalogEntry {
   id: string;
   object: 'model';
@@ -26,10 +26,10 @@ export interface CatalogEntry {
   description: string;
   kind: Kind;
   task: Task;
-  /** The highest where several exist. */
+  /** The highest if there are several. */
   price: number | { input: number; output: number };
   unit: Unit;
-  /** Only where they differ. */
+  /** Only if they differ. */
   price_by_resolution?: Partial<Record<Resolution, number>>;
   extras: CatalogExtra[];
   max: number;
@@ -38,13 +38,13 @@ export interface CatalogEntry {
   uncensored: boolean;
   input_schema: Record<string, unknown>;
   example: Record<string, unknown>;
-  /** Only where the row rounds up to it, or limits it. */
+  /** Only if the row rounds up to it, or limits it. */
   step?: number;
   charged?: 'asked';
   max_prompt_tokens?: number;
   /** Text rows only. */
   context_tokens?: number;
-  /** Only where it is so. */
+  /** Only if true. */
   refuse_longer_prompts?: true;
   max_output_tokens?: number;
   image_tokens?: number;
@@ -66,7 +66,7 @@ export interface CatalogExtra {
   default?: string | number | boolean;
 }
 
-/** At the prices of an account that pays `price_ppm` millionths of the list's. */
+/** At the prices of an account that pays `price_ppm` millionths of list prices. */
 export function catalogEntry(model: Model, price_ppm = LIST_PPM): CatalogEntry {
   const { price: rules, kind } = model;
   const usd = (rate: bigint) => toUsdNumber(ownRate(rate, price_ppm));

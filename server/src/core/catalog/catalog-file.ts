@@ -31,11 +31,11 @@ import type { DefinitionForm, UpstreamDefinition } from './upstream-definition.t
 
 export interface Problem {
   file: string;
-  /** JSON pointer into the file; '' is the file itself. */
+  /** JSON pointer into the file; '' is the whole file. */
   path: string;
   /** A sentence that names the row and what is allowed. */
   message: string;
-  /** Where known, from 1. */
+  /** From 1, if known. */
   line?: number;
 }
 
@@ -80,7 +80,7 @@ interface PriceForm {
   charged?: 'asked';
 }
 
-/** A row as it stands in the file, after the schema has been satisfied. */
+/** A row as written in the file, after it has passed the schema. */
 interface RowForm extends UpstreamForm {
   id: string;
   kind: Kind;
@@ -119,19 +119,19 @@ interface FileForm {
 
 /** More would only push the first ones off the screen. */
 const PROBLEMS_MAX = 50;
-/** Of the ids that two files have: enough to find the rest by. */
+/** Ids that two files share: enough to find the rest. */
 const TAKEN_NAMED = 5;
 const CREATED_DEFAULT = '2026-01-01';
 const jobAgeSeconds: Record<Kind, number> = { image: 600, video: 3600, text: 600 };
 /** Longer than any reply takes: the service would bill what we cut off. */
 const finishedAgeSeconds = 3600;
-/** What a row is counted in by nature; a row priced by request may be of any kind. */
+/** The natural unit of each kind; a row priced by request may be of any kind. */
 const maxUnits: Record<Kind, string> = { video: 'seconds', image: 'images', text: 'tokens' };
 
 let validate: ValidateFunction | undefined;
 
 /**
- * `content` is the file's parsed YAML. Rows come back only when the whole file has the right form.
+ * `content` is the file's parsed YAML. Rows are returned only if the whole file has the right form.
  */
 export function parseCatalogFile(content: unknown, file: string): ParsedFile {
   validate ??= new Ajv2020({
@@ -189,7 +189,7 @@ export interface Misfit {
   message: string;
 }
 
-/** Null where nothing is known against it. */
+/** Null if nothing speaks against it. */
 export type MisfitOf = (row: Model, route: ModelUpstream) => Misfit | null;
 
 /** The rows that one of their upstreams can never serve. `judges` are by upstream. */
@@ -215,16 +215,17 @@ function pathOf(path: string, at: number, { upstreams }: Model): string {
   return path === '/model' ? '/upstream_model' : path;
 }
 
-/** Which file each id counts in, or each upstream. */
+/** Which file's row counts for each id, or definition for each upstream. */
 export type Owners = ReadonlyMap<string, string>;
 
-/** Where the upstreams are defined that need no file. */
+/** Upstreams that need no file. */
 const ownUpstreams: Owners = new Map([['sandbox', 'Farebox itself']]);
 
 /**
  * The definitions that count, one for each upstream, in the given order. As with ids, a definition
- * stays with the file that it counted in `before`, so that a copy turns no running upstream to
- * another address. A file whose definition does not count has the problem, and rows all the same.
+ * stays with the file that it counted in `before`, so that a copy sends no running upstream to
+ * another address. A file whose definition does not count has a problem, but its rows are read all
+ * the same.
  */
 export function settleUpstreams(
   files: { file: string; upstream: UpstreamDefinition | null }[],
@@ -250,9 +251,9 @@ export function settleUpstreams(
 
 /**
  * The rows that count, one for each id, in the given order. An id stays with the file that it
- * counted in `before`, as long as that file has it, so that a new file changes no live price; else
- * the first file that has it gets it. Each pair of files with the same ids is one problem, of the
- * file whose rows do not count.
+ * counted in `before`, as long as that file has it, so that a new file changes no live price;
+ * otherwise the first file that has it gets it. Each pair of files with the same ids is one
+ * problem, of the file whose rows do not count.
  */
 export function settleIds(
   files: { file: string; rows: readonly Model[] }[],
@@ -288,7 +289,7 @@ function takenBy(owner: string, ids: string[]): string {
   return `${ids.length} ids are taken by rows of ${owner}: ${named}${more}.`;
 }
 
-/** What the schema cannot say and what must hold before a row can be built. */
+/** What the schema cannot state and what must hold before a row can be built. */
 function formFaults(row: RowForm, file: FileForm): Fault[] {
   const faults: Fault[] = [];
   for (const field of ['created', 'checked_on'] as const) {
@@ -389,7 +390,7 @@ function extraOf(form: ExtraForm, input_schema: Record<string, unknown>): Extra 
   };
 }
 
-/** An omitted field goes upstream with its schema default, so that is what it must be priced as. */
+/** An omitted field goes upstream with its schema default, so it is priced as that default. */
 function defaultOf(input_schema: Record<string, unknown>, field: string) {
   const properties = (input_schema.properties ?? {}) as Record<
     string,

@@ -1,7 +1,7 @@
 /**
- * That a request is made as it was priced where it leaves a field out. Such a field goes upstream
- * as the quote assumed it, else as the schema's default: so a default must be what the quote
- * assumes, and what the quote assumes must be something that the model takes. Pure.
+ * Checks that a request with omitted fields is made as it was priced. An omitted field goes
+ * upstream as the quote assumed it, or with the schema's default: so a default must equal what the
+ * quote assumes, and the model must accept what the quote assumes. Pure.
  */
 
 import type { Model, Resolution } from './catalog.ts';
@@ -13,10 +13,10 @@ import { dearest, offeredResolutions, ratesByResolution } from '../price/rates.t
 type Schema = Record<string, unknown>;
 type Check = (field: string, fits: (value: unknown) => boolean, allowed: string) => void;
 
-/** Where one of several ways to say a size has a default, it would outvote what a caller says. */
+/** If one of several ways to state a size has a default, it would override what a caller states. */
 const sizeFields = ['image_size', 'width', 'height'];
 
-/** Defaults of the schema that would ask for something else than is priced. */
+/** Defaults of the schema that would ask for something other than is priced. */
 export function defaultFaults(model: Model): Fault[] {
   const { price: rules, input_schema } = model;
   const faults: Fault[] = [];
@@ -29,7 +29,7 @@ export function defaultFaults(model: Model): Fault[] {
     faults.push({ path: `/input_schema/properties/${field}/default`, message });
   };
   if (rules.unit === 'sec') {
-    // Shorter than what is reserved will do: the seconds that come are charged.
+    // Shorter than what is reserved is fine: the delivered seconds are charged.
     const seconds = rules.max > 0 ? Math.min(5, rules.max) : 5;
     const fits = (value: unknown) => typeof value === 'number' && value > 0 && value <= seconds;
     check('duration_seconds', fits, `at most ${seconds}`);
@@ -53,10 +53,10 @@ function checkResolution({ price: rules }: Model, check: Check): void {
   const offered = offeredResolutions(rules);
   const top = dearest(rules, (rate) => rate);
   if (top === undefined) return;
-  // By the megapixel other fields have a say in which one is dearest.
+  // Per megapixel, other fields also decide which resolution costs most.
   if (rules.unit === 'MP' && offered.length > 1)
     return check('resolution', () => false, 'left out');
-  // Of several that cost the same the first offered is assumed.
+  // Of several that cost the same the first offered one is assumed.
   if (rules.by_resolution) check('resolution', (value) => value === top, `${top}, or left out`);
   else {
     const fits = (value: unknown) => offered.includes(value as Resolution);
@@ -70,7 +70,7 @@ function isNoWider(model: Model, aspect_ratio: unknown): boolean {
   return price(model, { aspect_ratio }).price_usd_micro <= price(model, {}).price_usd_micro;
 }
 
-/** For a row whose example has a price: what the quote assumes, and the schema cannot say. */
+/** For a row whose example has a price: what the quote assumes and the schema cannot state. */
 export function omissionFaults(model: Model): Fault[] {
   const { price: rules, input_schema, example, kind } = model;
   if (kind === 'text') return [];

@@ -1,4 +1,4 @@
-/** Says what the file's schema found in words for the person who wrote the file. */
+/** Describes what the file's schema found, for the person who wrote the file. */
 
 import type { ErrorObject } from 'ajv/dist/2020.js';
 
@@ -13,7 +13,7 @@ export interface Fault {
 export function schemaFaults(errors: readonly ErrorObject[], content: unknown): Fault[] {
   const faults: Fault[] = [];
   for (const error of errors) {
-    // "if" only says that one of its branches failed; the branch has said why.
+    // "if" only says that one of its branches failed; the branch has its own error.
     if (error.keyword === 'if') continue;
     const row = /^\/models\/(\d+)(.*)$/s.exec(error.instancePath);
     const id = row ? idOf(content, Number(row[1])) : '';

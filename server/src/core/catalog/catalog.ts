@@ -77,7 +77,7 @@ export type Extra =
  */
 export interface PriceRules {
   unit: Unit;
-  /** For media: the rate where no resolution decides it. */
+  /** For media: the rate if no resolution decides it. */
   unit_price_usd_micro?: bigint;
   /** For media: rates that differ by resolution. */
   by_resolution?: Partial<Record<Resolution, bigint>>;
@@ -87,13 +87,13 @@ export interface PriceRules {
   extras: Extra[];
   /** Longest duration or largest count of one request; 0: none stated. */
   max: number;
-  /** Offered values of `resolution`; empty: the field is not priced by. */
+  /** Offered values of `resolution`; empty: the field does not decide the price. */
   resolutions: Resolution[];
   /** Quantities are rounded up to multiples of it: a begun block counts as a whole one. */
   step?: number;
-  /** Reserved is `max`, whatever the input says: the output follows a file of the caller's. */
+  /** `max` is reserved whatever the input says, because the output follows a caller's file. */
   reserve?: 'max';
-  /** Charged is what was asked for, whatever is delivered: so its upstream bills. */
+  /** What was asked for is charged, whatever is delivered, because its upstream bills that way. */
   charged?: 'asked';
 }
 
@@ -107,22 +107,24 @@ export interface ModelUpstream {
   upstream: string;
   /** The upstream's own name for the model. */
   model: string;
-  /** Share of the requests that try it first; null: the order alone decides. */
+  /** Share of the requests that try it first; null: only the order decides. */
   weight: number | null;
-  /** Input field of ours → field of theirs; what is not named passes under its own name. */
+  /** Our input field → the upstream's; other fields keep their own name. */
   input_mapping: Record<string, string>;
   /** Fixed fields added to what is sent. */
   input_defaults: Record<string, unknown>;
   /**
-   * What one unit costs the operator, micro-USD; null where unknown. For text per 1M tokens. Where
-   * resolutions have costs of their own the highest of them. Without what extras cost, where those
-   * state it; else that of the most costly choice of extras.
+   * What one unit costs the operator, micro-USD; null if unknown. For text per 1M tokens. If
+   * resolutions have their own costs, the highest of them. Without the cost of extras if those
+   * state it; otherwise that of the most costly choice of extras.
    */
   cost_usd_micro: bigint | null;
-  /** Of each offered resolution, where they are told one by one. */
+  /** Of each offered resolution, if they are stated one by one. */
   cost_by_resolution?: Partial<Record<Resolution, bigint>>;
   cost_output_usd_micro: bigint | null;
-  /** Whether the next route is tried after a lost answer of this one; else `goesOn` decides. */
+  /**
+   * Whether the next route is tried after a lost answer of this one; otherwise `goesOn` decides.
+   */
   on_lost?: 'next' | 'wait';
   /** How long the first byte of an answer may take before it counts as lost. */
   first_byte_seconds?: number;
@@ -151,23 +153,26 @@ export interface Model {
   max_prompt_tokens: number | null;
   /** How a request can cost more than it is charged, in the operator's words; or null. */
   cost_may_exceed: string | null;
-  /** Day on which its model and price were last looked at, 2026-11-22; null: not stated. */
+  /** Day on which its model and price were last checked, 2026-11-22; null: not stated. */
   checked_on: string | null;
   /**
    * Chat only: what happens when the caller leaves. `finish` reads the reply on to its usage in the
-   * background, since an outside service bills it anyway; `stop` lets a server of one's own go.
+   * background, because an outside service bills it anyway; `stop` aborts, for servers of the
+   * operator's own.
    */
   on_disconnect: OnDisconnect;
   /** Chat only: it can think without showing it, so only its usage tells what a reply cost. */
   hidden_tokens: boolean;
-  /** Chat only: what a message may hold. What a row does not name is not in its price. */
+  /** Chat only: what a message may contain. What a row does not name is not in its price. */
   input_modalities: Modality[];
   /** Chat only: the model's own ceiling of completion tokens, and of prompt tokens. */
   max_output_tokens: number;
   context_tokens: number;
-  /** Chat only: a prompt whose bound is longer is refused, as the model would take and bill it. */
+  /**
+   * Chat only: a prompt whose bound is longer is refused, because the model would take and bill it.
+   */
   refuse_longer_prompts: boolean;
-  /** Chat only: what one picture in the prompt costs at most. */
+  /** Chat only: what one image in the prompt costs at most. */
   image_tokens: number;
 }
 
@@ -181,9 +186,9 @@ export interface Catalog {
 }
 
 /**
- * The rows that can be served, in the given order. A row keeps only the upstreams that are usable;
- * one without any is hidden, with the reasons. Of rows with the same id the first counts. `version`
- * is set by the caller.
+ * The rows that can be served, in the given order. A row keeps only its usable upstreams; a row
+ * without any is hidden, with the reasons. Of rows with the same id the first counts. `version` is
+ * set by the caller.
  */
 export function assembleCatalog(
   rows: readonly Model[],

@@ -1,18 +1,18 @@
 /**
- * When the model and the price of a row were last looked at, and what is due by that. Days are
+ * When the model and the price of a row were last checked, and what is due by that. Days are
  * written 2026-11-22. Pure.
  */
 
 import type { Model } from './catalog.ts';
 
-/** Vendors change prices and models that often. */
+/** Vendors change prices and models about this often. */
 export const priceAgeDays = 60;
-/** So far ahead a shutdown is told. */
+/** How far ahead a shutdown is reported. */
 export const shutdownAheadDays = 60;
 
 const dayMs = 86_400_000;
 
-/** Whether it is long ago that somebody looked. Rows that state no day have nothing to look up. */
+/** Whether the last check is too old. Rows that state no day have no vendor to look up. */
 export function isPriceOld({ checked_on }: Pick<Model, 'checked_on'>, today: string): boolean {
   return checked_on !== null && daysFrom(checked_on, today) > priceAgeDays;
 }
@@ -22,7 +22,7 @@ export function isShutdownNear(day: string, today: string): boolean {
   return daysFrom(today, day) <= shutdownAheadDays;
 }
 
-/** Rows of one file that are due, in a sentence; null: none is. */
+/** Rows of one file that need a check, in a sentence; null if there are none. */
 export function oldPricesIn(rows: readonly Model[], today: string): string | null {
   const old = rows.filter((row) => isPriceOld(row, today));
   if (old.length === 0) return null;
@@ -36,7 +36,7 @@ export function oldPricesIn(rows: readonly Model[], today: string): string | nul
   );
 }
 
-/** Enough to find the rest by. */
+/** Enough to find the rest. */
 const idsNamed = 5;
 
 export function isDay(text: string): boolean {

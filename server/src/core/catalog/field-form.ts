@@ -6,7 +6,7 @@
 export interface FieldForm {
   /** Empty: it is not sent. */
   name: string;
-  /** Null: the value as it is. */
+  /** Null: the value is sent as it is. */
   form: string | null;
 }
 

@@ -1,14 +1,14 @@
 /**
- * Where a schema takes one of several forms (`anyOf`, `oneOf`), an input that is none of them
- * breaks the rules of all. Only what the caller can have meant is told: the faults of the one form
- * that comes nearest, else which forms there are. Pure.
+ * If a schema takes one of several forms (`anyOf`, `oneOf`), an input that fits none breaks the
+ * rules of all. Reports only what the caller can have meant: the faults of the nearest form, or
+ * else which forms there are. Pure.
  */
 
 import type { ErrorObject } from 'ajv/dist/2020.js';
 
 type Schema = Record<string, unknown>;
 
-/** Leaves of every choice either the faults of one form, or the choice itself. */
+/** Keeps for every choice either the faults of one form, or the choice itself. */
 export function withoutOtherForms(errors: ErrorObject[]): ErrorObject[] {
   const left: ErrorObject[] = [];
   for (const error of errors) {
@@ -16,7 +16,7 @@ export function withoutOtherForms(errors: ErrorObject[]): ErrorObject[] {
       left.push(error);
       continue;
     }
-    // The checker tells a choice right after what its forms said.
+    // The checker reports a choice right after the errors of its forms.
     let from = left.length;
     while (from > 0 && formAt(error, left[from - 1]!) !== null) from--;
     const said = left.splice(from);
@@ -25,7 +25,7 @@ export function withoutOtherForms(errors: ErrorObject[]): ErrorObject[] {
   return left;
 }
 
-/** What is wrong where no form comes near, or more than one fits. */
+/** The fault if no form comes near, or more than one fits. */
 export function choiceWords({ params, schema }: ErrorObject): string {
   const { passingSchemas } = params as { passingSchemas?: unknown };
   if (Array.isArray(passingSchemas))
@@ -37,7 +37,7 @@ export function choiceWords({ params, schema }: ErrorObject): string {
   return `must be ${[...new Set(forms)].join('; or ')}`;
 }
 
-/** In words such as "video_url or image_url"; null where the branches ask for anything else. */
+/** For example "video_url or image_url"; null if the branches ask for anything else. */
 export function requiredByChoice(branches: unknown): string[] | null {
   if (!Array.isArray(branches)) return null;
   const fields: string[] = [];
@@ -71,11 +71,11 @@ function formAt(choice: ErrorObject, error: ErrorObject): number | null {
 }
 
 /**
- * Of the forms that the value is of the kind for, the one whose faults lie deepest: it is the one
- * that the caller got furthest in. Null where that is none, or several.
+ * Of the forms of the value's kind, the one whose faults lie deepest: the caller got furthest in
+ * it. Null if there is none, or several.
  */
 function faultsOfNearest(choice: ErrorObject, said: ErrorObject[]): ErrorObject[] | null {
-  // Where several fields would do, no single one of them is required.
+  // If several fields would do, no single one of them is required.
   if (requiredByChoice(choice.schema) !== null) return null;
   const forms = Map.groupBy(said, (error) => formAt(choice, error));
   let nearest: ErrorObject[] | null = null;
@@ -95,7 +95,7 @@ function depthOf({ instancePath }: ErrorObject): number {
   return instancePath.split('/').length;
 }
 
-/** The whole value is a text, say, where the form is an object. */
+/** The whole value is a text, for example, but the form is an object. */
 function isOtherKind({ instancePath, keyword, schema }: ErrorObject, choice: ErrorObject): boolean {
   if (instancePath !== choice.instancePath) return false;
   const kind = kindOf(choice.data);
@@ -119,12 +119,12 @@ const kindWords: Record<string, string> = {
   null: 'null',
 };
 
-/** One form in words; null where its schema is of no kind that could be told. */
+/** One form in words; null if its schema is of an unknown kind. */
 function formWords(form: Schema): string | null {
   const { enum: values, const: value, type, pattern, description, required } = form;
   if (Array.isArray(values)) return `one of ${listOf(values)}`;
   if (value !== undefined) return JSON.stringify(value);
-  // Few read patterns: a row may say in its own words what one is for.
+  // Few people read patterns: a row may describe its own.
   if (type === 'string' && pattern !== undefined)
     return typeof description === 'string' ? description : `a text that matches ${String(pattern)}`;
   if (type === 'object') {

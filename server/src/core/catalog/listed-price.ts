@@ -15,14 +15,14 @@ export interface ListedPrice {
 }
 
 /**
- * Whether both count the same. Who bills by whole megapixels takes at least one for each image, so
- * that an image is compared with one.
+ * Whether both count the same. A vendor that bills whole megapixels takes at least one for each
+ * image, so an image is compared with one.
  */
 export function isComparable({ unit }: PriceRules, listed: ListedPrice): boolean {
   return unit === listed.unit || (unit === 'image' && listed.unit === 'MP');
 }
 
-/** How the row is sold for less than its upstream asks, in words; null: it is not. */
+/** How the row is sold for less than its upstream asks, in words; null if it is not. */
 export function lossAt(rules: PriceRules, { cost, cost_output }: ListedPrice): string | null {
   const asks = 'its upstream asks for';
   if (rules.unit === '1M tokens') {
@@ -34,8 +34,8 @@ export function lossAt(rules: PriceRules, { cost, cost_output }: ListedPrice): s
 }
 
 /**
- * How the row is sold for less than it says itself that it costs, in words: each rate at each of
- * its upstreams, since a slip of the pen may be in any.
+ * How the row is sold for less than it states as its own cost, in words: each rate at each of its
+ * upstreams, because a mistake may be in any.
  */
 export function statedLosses(model: Model): string[] {
   const { price: rules, upstreams } = model;

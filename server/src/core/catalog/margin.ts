@@ -8,7 +8,7 @@ import { dearest, offeredResolutions, rateOf } from '../price/rates.ts';
 export interface Margin {
   /**
    * What is counted: the row's unit without extras, the same with the most costly choice of them;
-   * of text a million tokens of one sort.
+   * for text a million tokens of one kind.
    */
   of: 'unit' | 'with_extras' | 'input' | 'output';
   /** Micro-USD for one of them. */
@@ -16,7 +16,7 @@ export interface Margin {
   /** Null: the row does not state it. */
   cost: bigint | null;
   margin: bigint | null;
-  /** Millionths of the price; null also where the price is 0. */
+  /** Millionths of the price; also null if the price is 0. */
   margin_ppm: number | null;
 }
 
@@ -40,7 +40,7 @@ export function marginsOf(row: Row, route: Costs): Margin[] {
   );
 }
 
-/** Each rate that a unit may have, without extras and with them, and what is left of it. */
+/** Each rate that a unit may have, without extras and with them, and its margin. */
 export function ratesOf(row: Row, route: Costs): Rate[] {
   if (row.price.unit === '1M tokens') return [];
   const offered = offeredResolutions(row.price);
@@ -53,8 +53,8 @@ export function ratesOf(row: Row, route: Costs): Rate[] {
 }
 
 /**
- * Like is compared with like. Where extras state their costs, the row's cost is that of a unit
- * without them; else it is that of the most costly unit, and nothing is known of a plain one.
+ * Compares like with like. If extras state their costs, the row's cost is that of a unit without
+ * them; otherwise it is that of the most costly unit, and nothing is known of a plain one.
  */
 function marginsAt(row: Row, route: Costs, resolution: Resolution | undefined): Margin[] {
   const rate = rateOf(row.price, resolution);
@@ -69,7 +69,7 @@ function marginsAt(row: Row, route: Costs, resolution: Resolution | undefined): 
   return [base, marginAt('with_extras', rate + adds, cost === null ? null : cost + costs)];
 }
 
-/** Of the most costly choice of each option, and of as many items as may be given. */
+/** Of the most costly choice of each option, and of as many items as are allowed. */
 function mostOf({ price, input_schema }: Row, amount: (extra: Extra) => bigint): bigint {
   const most = new Map<string, bigint>();
   for (const extra of price.extras) {
@@ -80,7 +80,7 @@ function mostOf({ price, input_schema }: Row, amount: (extra: Extra) => bigint):
   return [...most.values()].reduce((sum, all) => sum + all, 0n);
 }
 
-/** Items that are paid for; of a list without a bound one. */
+/** Items that are paid for; one for a list without a bound. */
 function mostItems(
   { field, free }: { field: string; free: number },
   schema: Model['input_schema'],

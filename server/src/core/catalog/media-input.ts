@@ -2,17 +2,14 @@ import { isBase64 } from '../../lib/base64.ts';
 import { ApiError } from '../errors.ts';
 import { parseFileId } from '../request/id.ts';
 
-/**
- * Where a model input names media: a URL, or a file of the caller's, in any field whose name says
- * so.
- */
+/** Where a model input names media: a URL, or a caller's file, in any field whose name says so. */
 
 /** Media references of one input at most: each costs a look-up and a download. */
 export const mediaInputsMax = 64;
 
 /**
- * One of the sandbox's own media: `sandbox:photo`, or `sandbox:photo=2` for the second of them. It
- * makes them itself, so an example works without any network.
+ * One of the sandbox's own media: `sandbox:photo`, or `sandbox:photo=2` for the second one. The
+ * sandbox makes them itself, so an example works without any network.
  */
 export const sampleForm = /^sandbox:(photo|film|voice)(?:=(\d{1,6}))?$/;
 
@@ -24,9 +21,8 @@ export interface MediaInputs {
 }
 
 /**
- * Finds them in the fields named `url`, `urls`, `…_url` or `…_urls`, at any depth. Throws ApiError
- * `invalid_input` for a value in such a field that is no file id, no http(s) or data address, and
- * no sample.
+ * Finds the fields named `url`, `urls`, `…_url` or `…_urls`, at any depth. Throws ApiError
+ * `invalid_input` for a value that is not a file id, an http(s) or data address, or a sample.
  */
 export function mediaInputs(input: Record<string, unknown>): MediaInputs {
   const found: MediaInputs = { files: [], urls: [] };
@@ -34,7 +30,7 @@ export function mediaInputs(input: Record<string, unknown>): MediaInputs {
   return found;
 }
 
-/** Its name says that a field holds media. */
+/** Whether a field holds media, by its name. */
 export function isMediaField(name: string): boolean {
   return /(^|_)urls?$/.test(name);
 }
@@ -53,7 +49,7 @@ function visit(value: unknown, path: string, isMedia: boolean, found: MediaInput
   }
 }
 
-/** To be asked after each: what is noted is searched again with every file, so it stays short. */
+/** Called after each file: the list is searched for every file, so it stays short. */
 export function isTooMuch({ files, urls }: MediaInputs): boolean {
   const mentions = files.reduce((sum, file) => sum + file.mentions, 0);
   return mentions + urls.length > mediaInputsMax;
@@ -61,7 +57,7 @@ export function isTooMuch({ files, urls }: MediaInputs): boolean {
 
 const tooMuch = `names more than ${mediaInputsMax} files and addresses`;
 
-/** Adds a reference to those found; false for what is none of the allowed forms. */
+/** Adds a reference to the found ones; false if it has none of the allowed forms. */
 export function noteMedia(value: string, path: string, found: MediaInputs): boolean {
   const file = parseFileId(value);
   if (file !== null) {
@@ -77,7 +73,7 @@ export function noteMedia(value: string, path: string, found: MediaInputs): bool
   return isDataAddress(value) || sampleForm.test(value);
 }
 
-/** Empty or broken it would cost the upstream call that refuses it. */
+/** An empty or broken one would cost an upstream call that refuses it. */
 function isDataAddress(value: string): boolean {
   const head = /^data:[a-z]+\/[a-z0-9.+-]+;base64,/i.exec(value)?.[0];
   return head !== undefined && isBase64(value.slice(head.length));

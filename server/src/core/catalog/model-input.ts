@@ -24,18 +24,18 @@ type Schema = Record<string, unknown>;
 type Input = Record<string, unknown>;
 type Validator = (input: unknown) => InputError[] | null;
 
-/** Enough to correct an input in one go; the rest would only make the reply long. */
+/** Enough to correct an input in one go; more would only make the reply long. */
 const ERRORS_MAX = 20;
 /**
- * An input with more values than this is told its first fault only: collecting all could take long.
+ * For an input with more values only the first fault is reported: collecting all could take long.
  */
 const VALUES_MAX = 2000;
 /** A caller's own words in an error are cut to this length. */
 const WORDS_MAX = 200;
 const UNKNOWN_MAX = 20;
-/** A rule in words is the row's own, and may list what is allowed. */
+/** A rule in words comes from the row, and may list what is allowed. */
 const RULE_MAX = 400;
-/** A pattern sees no text longer than this: even a quadratic one then ends within milliseconds. */
+/** No pattern sees a longer text: even a quadratic one then ends within milliseconds. */
 const PATTERN_TEXT_MAX = 4096;
 
 /**
@@ -54,15 +54,15 @@ const boundedRegExp = Object.assign(
 );
 
 const options = {
-  // Formats are notes in this draft: a URL field may hold a file_id, and format checks cost time on
-  // long texts.
+  // In this draft formats are only notes: a URL field may hold a file_id, and format checks take
+  // long on long texts.
   validateFormats: false,
   // Own fields only: "constructor" is not there just because every object inherits one.
   ownProperties: true,
   // 4.2 is a multiple of 0.1, whatever doubles say.
   multipleOfPrecision: 6,
   strictSchema: true,
-  // An error brings its rule along, to be told in words.
+  // An error brings its rule along, to be put in words.
   verbose: true,
   strictTypes: false,
   strictTuple: false,
@@ -77,8 +77,8 @@ const allFaults = new Ajv2020({ ...options, allErrors: true });
 const validators = new WeakMap<Schema, Validator>();
 
 /**
- * Null where the input fits the row's schema and its limit of prompt tokens, else what to correct,
- * at most 20 entries.
+ * Null if the input fits the row's schema and its limit of prompt tokens; otherwise what to
+ * correct, at most 20 entries.
  */
 export function validateInput(
   model: Pick<Model, 'input_schema'> & Partial<Pick<Model, 'max_prompt_tokens'>>,
@@ -99,14 +99,14 @@ function promptFault(maximum: number | null, input: unknown): InputError[] | nul
 }
 
 /**
- * The row's compiled check; compiled once per schema. Throws Error where the schema does not
- * compile.
+ * The row's compiled check; compiled once per schema. Throws Error if the schema does not compile.
  */
 export function inputValidator(model: Pick<Model, 'input_schema'>): Validator {
   const schema = model.input_schema;
   let validator = validators.get(schema);
   if (!validator) {
-    // A field that the model does not know is no fault of the input; a closed row does not send it.
+    // A field that the model does not know is not a fault of the input; a closed row does not send
+    // it.
     validator = validatorOf(isClosed(model) ? { ...schema, additionalProperties: true } : schema);
     validators.set(schema, validator);
   }
@@ -119,7 +119,7 @@ export interface UnknownInput {
   did_you_mean: string | null;
 }
 
-/** The fields of an input that its model does not know; none where the row lists no fields. */
+/** The fields of an input that its model does not know; none if the row lists no fields. */
 export function unknownInputs(
   model: Pick<Model, 'input_schema' | 'price'>,
   input: Input,
@@ -134,9 +134,7 @@ export function unknownInputs(
     .map((field) => ({ field: cut(field), did_you_mean: nearest(field, free) }));
 }
 
-/**
- * A copy without the fields that are null, at any depth: null is the same as leaving a field out.
- */
+/** A copy without null fields, at any depth: null is the same as leaving a field out. */
 export function withoutNulls(input: Input): Input {
   const entries = Object.entries(input).filter(([, value]) => value !== null);
   return Object.fromEntries(entries.map(([field, value]) => [field, nullsGone(value)]));
@@ -153,16 +151,16 @@ export function withDefaults(model: Pick<Model, 'input_schema'>, input: Input): 
   for (const [field, schema] of Object.entries(propertiesOf(model))) {
     if (hasDefault(schema)) defaults.push([field, structuredClone(schema.default)]);
   }
-  // Entries and spread define fields, they do not assign: "__proto__" stays a plain field.
+  // Entries and spread define fields and do not assign them: "__proto__" stays a plain field.
   return { ...Object.fromEntries(defaults), ...input };
 }
 
 /**
- * What an upstream is sent for an input: in the upstream's names, with everything said that the
- * price rests on. An omitted field is what the quote assumed where the schema knows it, else the
- * schema's default; a default length comes first, since it may be shorter than what is reserved.
- * Nothing of the caller's passes under a name that the row itself fills, or it would get what was
- * not priced.
+ * What an upstream is sent for an input: in the upstream's names, including everything that the
+ * price depends on. An omitted field is sent as the quote assumed it if the schema knows it,
+ * otherwise with the schema's default; a default length takes precedence, because it may be shorter
+ * than what is reserved. A caller's field never passes under a name that the row itself fills, or
+ * the caller would get what was not priced.
  */
 export function upstreamInput(
   model: Pick<Model, 'input_schema'>,
@@ -190,7 +188,7 @@ export function upstreamInput(
   return { ...Object.fromEntries(sent), ...input_defaults };
 }
 
-/** What is kept of an input: of a closed row, the fields that it knows. */
+/** What is kept of an input: for a closed row, the fields that it knows. */
 export function keptInput(model: Pick<Model, 'input_schema' | 'upstreams'>, input: Input): Input {
   if (!isClosed(model)) return input;
   const properties = propertiesOf(model);
@@ -211,7 +209,7 @@ export function upstreamFields(
   return [...named, ...Object.keys(input_defaults ?? {})];
 }
 
-/** Its upstream gets the fields that it names, and no others. */
+/** A closed row sends the fields that it names, and no others. */
 function isClosed({ input_schema }: Pick<Model, 'input_schema'>): boolean {
   return input_schema.additionalProperties === false;
 }

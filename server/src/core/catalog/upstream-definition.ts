@@ -16,24 +16,24 @@ export interface UpstreamDefinition {
   key_from: string | null;
   key_optional: boolean;
   secret_from: string | null;
-  /** Jobs of ours it may run at the same time, over all our processes. */
+  /** Jobs that it may run at the same time, over all our processes. */
   concurrency: number;
-  /** What its adapter wants to know; its form is in `catalog/schema.json`. */
+  /** Options of its adapter; their form is in `catalog/schema.json`. */
   options: Record<string, unknown>;
 }
 
-/** A definition with what the environment adds. */
+/** A definition with the values from the environment. */
 export interface UpstreamSettings {
   name: string;
   url: string;
   key: string | null;
-  /** What its callbacks are signed with. */
+  /** Signs its callbacks. */
   secret: string | null;
   concurrency: number;
   options: Record<string, unknown>;
 }
 
-/** As it stands in the file, after the schema has been satisfied. */
+/** As written in the file, after it has passed the schema. */
 export type DefinitionForm = Pick<UpstreamDefinition, 'name' | 'adapter'> &
   Partial<UpstreamDefinition>;
 
@@ -50,17 +50,16 @@ export function definitionOf(form: DefinitionForm): UpstreamDefinition {
   };
 }
 
-/** What a header can carry. */
+/** Characters that a header can carry. */
 const keyForm = /^[\x21-\x7e]+$/;
 /** Each key has rows of its own. */
 const keysMax = 32;
-/** As in `catalog/schema.json`. What stands before an @ would be shown wherever an address is. */
+/** As in `catalog/schema.json`. Text before an @ would be shown wherever an address is shown. */
 const urlForm = /^https?:\/\/[^/?#@\s\\]+(?:\/[^?#\s]*)?$/;
 
 /**
- * The settings of a defined upstream, or what the operator has to do to set it up, in words.
- * `keys`: all that its variable holds, of which `key` is the first. `variable` reads the
- * environment.
+ * The settings of a defined upstream, or what the operator has to do to set it up. `keys`: all keys
+ * in its variable, of which `key` is the first. `variable` reads the environment.
  */
 export function settingsOf(
   definition: UpstreamDefinition,

@@ -1,20 +1,20 @@
 import { hash } from 'node:crypto';
 
-/** The keys that an upstream is called with: named by their digests, never by themselves. Pure. */
+/** Keys of upstreams are named by their digests, never shown. Pure. */
 
 const nameLength = 8;
 
-/** What rows, logs and pages call a key: the first hex digits of its SHA-256. */
+/** The name of a key in rows, logs and pages: the first hex digits of its SHA-256. */
 export function keyName(key: string): string {
   return hash('sha256', key).slice(0, nameLength);
 }
 
-/** What pauses of the upstream are kept under; with a key, the pauses of this key. */
+/** The name under which pauses of the upstream, or of this key of it, are stored. */
 export function pausedName(upstream: string, key: string | null | undefined): string {
   return typeof key === 'string' ? `${upstream}#${key}` : upstream;
 }
 
-/** Whether a refusal is of the key that was shown: another key of the upstream may be taken. */
+/** Whether a refusal concerns the key that was used: another key of the upstream may work. */
 export function isOfKey({ why = 'busy', limited }: { why?: string; limited?: boolean }): boolean {
   return why === 'credential' || why === 'account' || (why === 'busy' && limited === true);
 }

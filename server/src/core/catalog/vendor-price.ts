@@ -28,7 +28,7 @@ export function falPrice({ unit_price, unit, currency }: Json): ListedPrice | nu
 
 interface TokenPrice extends ListedPrice {
   cost_output: Fraction;
-  /** Prompts of so many tokens and more cost more; null: none do. */
+  /** Prompts of this many tokens and more cost more; null: none do. */
   dearer_from: number | null;
 }
 
@@ -52,7 +52,7 @@ export function openrouterPrice(pricing: unknown): TokenPrice | string {
     const found = isObject(override) ? overrideOf(override, pricing) : null;
     if (found === null) return 'it has further prices that could not be read';
     if (found.from !== null) dearer_from = Math.min(dearer_from ?? Infinity, found.from);
-    // A price of certain hours has to be covered at any hour.
+    // A price that applies at certain hours has to be covered at any hour.
     else [input, output] = [larger(input, found.input), larger(output, found.output)];
   }
   return { unit: '1M tokens', cost: input, cost_output: output, dearer_from };
@@ -72,7 +72,7 @@ function ratesIn(pricing: Json): { input: Fraction; output: Fraction } | null {
   const input = rateOf(pricing.prompt);
   const completion = rateOf(pricing.completion);
   if (input === null || completion === null) return null;
-  // We bill reasoning as completion, whatever it costs there.
+  // Reasoning is billed here as completion, whatever it costs there.
   const reasoning = rateOf(pricing.internal_reasoning);
   return { input, output: reasoning === null ? completion : larger(completion, reasoning) };
 }

@@ -11,7 +11,7 @@ import {
   type StoredSizes,
 } from './tokens.ts';
 
-/** What came of a chat call: the completion as far as it got, and how it ended. */
+/** The result of a chat call: the completion as far as it got, and how it ended. */
 export interface Delivered {
   completion: Record<string, unknown>;
   end: DeliveryEnd;
@@ -19,8 +19,8 @@ export interface Delivered {
 
 /**
  * `whole`: the reply came to its end. `broken`: the upstream broke it off, or this server had to
- * stop. `given_up`: we stopped reading, because the caller left or the time was up. `oversized`:
- * because it was larger than we take, which only log probabilities make it.
+ * stop. `given_up`: we stopped reading, because the caller left or the time was up. `oversized`: it
+ * was larger than we read, which only log probabilities cause.
  */
 export type DeliveryEnd = 'whole' | 'broken' | 'given_up' | 'oversized';
 
@@ -53,14 +53,14 @@ export function chargeableUsage(
   if (text === '' && (end === 'broken' || finishedInError(completion))) return null;
   const isBound = model.on_disconnect === 'finish' && end !== 'broken';
   const hasFinished = finishOf(completion) !== null;
-  // A report that came before the end of what was given up does not cover all of it.
+  // A usage that came before the end of an abandoned reply does not cover all of it.
   const isCut = end === 'given_up' || end === 'oversized';
   const usage = isBound && isCut && !hasFinished ? null : usageOf(completion);
   if (usage !== null) {
     const prompt_tokens = usage.prompt_tokens ?? promptTokens(chat, model, 'whole', isBound);
     return { prompt_tokens, completion_tokens: usage.completion_tokens };
   }
-  // A caller who left a server of our own before anything came got nothing, and pays nothing.
+  // A caller who left the operator's own server before anything came pays nothing.
   if (!isBound && text === '' && !hasFinished) return { prompt_tokens: 0, completion_tokens: 0 };
   return {
     prompt_tokens: promptTokens(chat, model, end, isBound),
@@ -79,7 +79,7 @@ function promptTokens(
   isBound: boolean,
 ): number {
   if (isBound) return boundPromptTokens({ ...body, files }, model);
-  // Only a stream can be broken off to make its pictures cheap.
+  // Only a stream can be broken off to make its images cheap.
   const isWhole = end === 'whole' || stream === false;
   const rule = isWhole ? countRule : { ...unfinishedRule, per_image: model.image_tokens };
   return countPromptTokens({ ...body, files }, model.context_tokens, rule);

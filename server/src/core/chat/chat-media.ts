@@ -21,7 +21,7 @@ import {
 export function chatMedia(messages: Record<string, unknown>[]): MediaInputs {
   const found: MediaInputs = { files: [], urls: [] };
   messages.forEach(({ content }, i) => {
-    // A plain text names nothing, whatever stands in it.
+    // A plain text names no media, whatever it says.
     if (Array.isArray(content)) visit(content, `messages[${i}].content`, '', found);
   });
   return found;
@@ -53,7 +53,7 @@ function note(value: string, at: string, name: string, found: MediaInputs): void
   if (name === 'file_id' && parseFileId(value) === null) {
     throw badMessages(at, 'must be a file_id of POST /files');
   }
-  // A model behind this one would get the bare word; in the queue the sandbox makes the file.
+  // A model of a service would get the bare word; in the queue the sandbox makes the file.
   if (sampleForm.test(value) || !noteMedia(value, at, found)) {
     throw badMessages(at, mayBeBytes(name) ? `${mediaForms}, or base64` : mediaForms);
   }

@@ -5,15 +5,15 @@ import { ApiError } from '../errors.ts';
 import { rebuilt, type Shape } from './known-fields.ts';
 
 /**
- * The messages of a chat call, narrowed to the fields that are known here. What nobody judges does
- * not reach an upstream: it might name media, or change the price.
+ * The messages of a chat call, narrowed to known fields. Anything that is not checked does not
+ * reach an upstream: it might name media, or change the price.
  */
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
 
 const calledFunction: Shape = { fields: { name: text, arguments: text } };
 
-/** Fields of a message besides its role and its content; null stands for none. */
+/** Fields of a message besides its role and its content; null counts as missing. */
 const messageFields: Readonly<Record<string, Shape>> = {
   name: text,
   tool_calls: {
@@ -32,7 +32,7 @@ const messageFields: Readonly<Record<string, Shape>> = {
   refusal: text,
   reasoning: text,
   reasoning_content: text,
-  // As OpenRouter gives it and wants it back.
+  // As OpenRouter sends it and expects it back.
   reasoning_details: {
     list: {
       fields: {
@@ -47,7 +47,7 @@ const messageFields: Readonly<Record<string, Shape>> = {
       },
     },
   },
-  // Only the id of a reply's sound is taken back; the bytes come along in what clients keep.
+  // Only the id of a reply's audio is sent back; the bytes are in what clients keep.
   audio: { fields: { id: { is: 'a string that is not empty', test: isFilled } } },
 };
 
@@ -62,7 +62,7 @@ interface PartForm {
   test(own: unknown): boolean;
 }
 
-/** Data in a picture's place that is none would be billed as what it is. */
+/** Data that is not an image would be billed as what it is. */
 const pictureUrl: Check = {
   is: 'an address, a file_id, or data of an image (data:image/…)',
   test: (url) => typeof url === 'string' && !/^\s*data:(?!image\/)/i.test(url),
@@ -74,7 +74,7 @@ const parts: Readonly<Record<string, PartForm>> = {
   image_url: {
     is: 'image_url with a url',
     modality: 'image',
-    // `original`, which some models know, costs more than is reserved for a picture.
+    // `original`, which some models know, costs more than is reserved for an image.
     fields: { url: pictureUrl, detail: oneOf('auto', 'low', 'high') },
     test: (image) => isObject(image) && isFilled(image.url),
   },
@@ -121,9 +121,7 @@ function readMessage(message: unknown, at: string): Json {
   return kept;
 }
 
-/**
- * An assistant that called a tool or refused said nothing else; a tool may have nothing to report.
- */
+/** An assistant that called a tool or refused has no content; a tool may have nothing to report. */
 function mayLackContent(role: string, message: Json): boolean {
   if (role === 'tool' || role === 'function') return true;
   if (role !== 'assistant') return false;
@@ -159,7 +157,7 @@ const namedMax = 3;
 
 /**
  * Refuses parts that the price of a model does not cover, and names `others` that take them.
- * `messages` as `readMessages` gives them.
+ * `messages` come from `readMessages`.
  *
  * @throws ApiError `bad_messages`
  */

@@ -1,7 +1,4 @@
-/**
- * What a chat model takes where its catalog row does not say otherwise: OpenAI's chat body without
- * the model.
- */
+/** Input schema of chat models whose row has none: OpenAI's chat body without the model. */
 
 export const chatInputSchema: Record<string, unknown> = {
   type: 'object',

@@ -18,8 +18,8 @@ import { rebuilt, type Shape } from './known-fields.ts';
 export { badMessages, demandModalities } from './chat-messages.ts';
 
 /**
- * What a chat call may say: OpenAI's chat completions, narrowed to what can be priced beforehand.
- * Shapes are checked here, ranges of numbers by the upstream, which knows its own.
+ * Which chat calls are accepted: OpenAI's chat completions, narrowed to what can be priced
+ * beforehand. Shapes are checked here, ranges of numbers by the upstream, which knows its own.
  */
 
 export interface ChatLimits {
@@ -35,11 +35,11 @@ export interface Chat {
   stream: boolean;
   /** The caller asked for a last chunk with usage. */
   include_usage: boolean;
-  /** `max_tokens` or its newer name `max_completion_tokens`; null where neither was given. */
+  /** `max_tokens` or its newer name `max_completion_tokens`; null if neither was given. */
   max_tokens: number | null;
   /**
-   * What goes to the upstream: `messages` and the allowed fields. Model, stream and max_tokens are
-   * set by who sends.
+   * What goes to the upstream: `messages` and the allowed fields. The sender sets model, stream and
+   * max_tokens.
    */
   body: Record<string, unknown> & { messages: Record<string, unknown>[] };
 }
@@ -63,7 +63,7 @@ const toolShape: Shape = {
 const chosenTool = { type: toolType, function: named, custom: named };
 
 /**
- * The allow-list. What is not here is dropped in silence, as it may change the price
+ * Allowed fields. All others are dropped silently, because they may change the price
  * (`service_tier`, `web_search_options`, `prediction`, audio through `modalities`) or keep data at
  * the upstream (`store`, `metadata`).
  */
@@ -81,7 +81,7 @@ export const passingFields: Readonly<Record<string, Shape>> = {
     fields: {
       type: text,
       json_schema: { fields: { name: text, description: text, schema: object, strict: boolean } },
-      // Where Together and llama.cpp look for it.
+      // Where Together and llama.cpp expect it.
       schema: object,
     },
   },

@@ -1,11 +1,11 @@
 import { isCount, isObject, type Json } from '../../lib/json.ts';
 
 /**
- * What a chat upstream answered, read as hostile data: OpenAI's `chat.completion` and its chunks.
- * Nothing here throws on JSON values; what has the wrong type counts as absent.
+ * Reads the answer of a chat upstream as hostile data: OpenAI's `chat.completion` and its chunks.
+ * Nothing here throws on JSON values; values of the wrong type count as absent.
  */
 
-/** What stands in a completion whose chunks do not say it. `created` in unix seconds. */
+/** Fields of a completion that its chunks may lack. `created` in unix seconds. */
 export interface CompletionIdentity {
   id: string;
   created: number;
@@ -13,12 +13,12 @@ export interface CompletionIdentity {
 }
 
 export interface Usage {
-  /** Null where the upstream counted the completion only. */
+  /** Null if the upstream counted the completion only. */
   prompt_tokens: number | null;
   completion_tokens: number;
 }
 
-/** Puts one stream together again, chunk by chunk. */
+/** Assembles one stream, chunk by chunk. */
 export interface Gatherer {
   add(chunk: unknown): void;
   /**
@@ -29,20 +29,20 @@ export interface Gatherer {
 }
 
 /**
- * Texts of a delta that grow piece by piece. vLLM and OpenRouter say `reasoning`, others
+ * Texts of a delta that grow piece by piece. vLLM and OpenRouter call it `reasoning`, others
  * `reasoning_content`.
  */
 const grownTexts = ['content', 'refusal', 'reasoning_content', 'reasoning'];
 
 /**
- * More calls than any model makes in one reply: an upstream gone wrong may open a new one in every
+ * More calls than any model makes in one reply: a faulty upstream may open a new one in every
  * chunk.
  */
 const toolCallsMax = 1_024;
 
 /**
- * Usage of a reply or a chunk. A zero counts; anything else than safe integers ≥ 0 makes the whole
- * report worthless (null), except that `prompt_tokens` may be missing.
+ * Usage of a reply or a chunk. A zero counts; anything but safe integers ≥ 0 makes the whole report
+ * worthless (null), except that `prompt_tokens` may be missing.
  */
 export function usageOf(reply: unknown): Usage | null {
   const usage = isObject(reply) ? reply.usage : undefined;
@@ -76,7 +76,7 @@ export function gatherChunks(identity: CompletionIdentity): Gatherer {
   function add(chunk: unknown): void {
     if (!isObject(chunk)) return;
     keepFirst(head, chunk);
-    // Some servers repeat a growing usage in every chunk: the last one is the truth.
+    // Some servers repeat a growing usage in every chunk: the last one counts.
     if (isObject(chunk.usage)) {
       usage = chunk.usage;
       isOutrun = false;
@@ -91,7 +91,7 @@ export function gatherChunks(identity: CompletionIdentity): Gatherer {
     if (isObject(choice.delta)) growMessage(message, calls, choice.delta);
   }
 
-  /** Some servers say 0 until they have counted: while something is written that is no figure. */
+  /** Some servers report 0 until they have counted, so 0 is not a count while text arrives. */
   function isPending(ended: boolean): boolean {
     return usageOf({ usage })?.completion_tokens === 0 && (isOutrun || (hasWritten && !ended));
   }
@@ -120,7 +120,7 @@ export function gatherChunks(identity: CompletionIdentity): Gatherer {
 }
 
 /**
- * Everything of a completion that the model wrote, one text after the other: for counting where no
+ * Everything in a completion that the model wrote, one text after the other, for counting if no
  * usage came. A reasoning text given under both of its names counts once.
  */
 export function deliveredText(completion: unknown): string {
@@ -168,7 +168,7 @@ export function isUnfinished({ choices }: Json): boolean {
   return Array.isArray(choices) && choices.some((each) => isObject(each) && lacksReason(each));
 }
 
-/** Of a stream that came to its end in order, where the upstream has not said why it ended. */
+/** For a stream that came to its end in order although the upstream gave no finish reason. */
 export function finished(completion: Json): Json {
   if (!isUnfinished(completion)) return completion;
   const choices = (completion.choices as unknown[]).map((each) =>
@@ -177,7 +177,7 @@ export function finished(completion: Json): Json {
   return { ...completion, choices };
 }
 
-/** With a type for each tool call, as streams have it: some servers leave it out. */
+/** Adds a type to each tool call, as streams have it: some servers leave it out. */
 export function withCallTypes(completion: Json): Json {
   if (!Array.isArray(completion.choices)) return completion;
   const choices = completion.choices.map((choice: unknown) => {
@@ -224,7 +224,7 @@ function growMessage(message: Json, calls: Map<number, Json>, delta: Json): void
   if (!Array.isArray(delta.tool_calls)) return;
   for (const [position, piece] of delta.tool_calls.entries()) {
     if (!isObject(piece)) continue;
-    // Some servers leave the index out where there is one call only.
+    // Some servers leave the index out if there is one call only.
     const index = isCount(piece.index) ? piece.index : position;
     if (!calls.has(index) && calls.size >= toolCallsMax) continue;
     const call = calls.get(index) ?? { type: 'function' };
@@ -290,7 +290,7 @@ function callText(call: unknown): string {
   return isObject(call) ? textOf(call.name) + textOf(call.arguments) + textOf(call.input) : '';
 }
 
-/** One completion is ever asked for; a choice without an index is the first. */
+/** Only one completion is ever requested; a choice without an index is the first. */
 function isFirstChoice(choice: unknown): choice is Json {
   return isObject(choice) && (choice.index ?? 0) === 0;
 }

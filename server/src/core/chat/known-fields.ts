@@ -2,8 +2,8 @@ import { isObject } from '../../lib/json.ts';
 import { isGiven, type Check } from '../check.ts';
 
 /**
- * Objects rebuilt from the fields that are known. What nobody judges does not reach an upstream: it
- * may change the price there, such as a `cache_control` on a tool.
+ * Objects rebuilt from their known fields. An unchecked field does not reach an upstream: it may
+ * change the price there, such as a `cache_control` on a tool.
  */
 
 /** `isText`: the value may be a plain string instead. */
@@ -14,10 +14,10 @@ export interface KnownFields {
 
 export type Shape = Check | KnownFields | { list: Shape };
 
-/** Makes the error of a value at `at`, such as `tools[0].function.name`; `is`: what is allowed. */
+/** Makes the error for a value at `at`, such as `tools[0].function.name`; `is`: what is allowed. */
 type Refuse = (at: string, is: string) => Error;
 
-/** The value with its known fields only; null stands for a field that is left out. */
+/** The value with its known fields only; null counts as left out. */
 export function rebuilt(value: unknown, shape: Shape, at: string, refuse: Refuse): unknown {
   if ('test' in shape) {
     if (!shape.test(value)) throw refuse(at, shape.is);

@@ -25,29 +25,29 @@ import { isObject } from '../../lib/json.ts';
  * cl100k none of 30,000 passes it.
  */
 
-/** Figures of the rule besides text. All in tokens unless said otherwise. */
+/** Figures of the rule besides text, in tokens unless stated otherwise. */
 export interface TokenRule {
-  /** What templates add once: start token, a system text of their own (gpt-oss about 80). */
+  /** Added once by templates: start token, a system text of their own (gpt-oss about 80). */
   fixed: number;
   /**
    * Role, separators, end mark of a message: 3 in OpenAI's form, 5 in ChatML and Llama 3, 16 in
    * Llama 2.
    */
   per_message: number;
-  /** What templates add once where tools are offered: Claude 3 Opus 530, others up to 346. */
+  /** Added once by templates if tools are offered: Claude 3 Opus 530, others up to 346. */
   tools_fixed: number;
   per_tool: number;
   /**
-   * A picture of any size: Claude ≤ 4,005, o4-mini 3,779, GPT-4o 1,445, Gemini 1,120. A row that
+   * An image of any size: Claude ≤ 4,005, o4-mini 3,779, GPT-4o 1,445, Gemini 1,120. A row that
    * needs more says so (gpt-4o-mini 48,169).
    */
   per_image: number;
   /**
-   * Characters of base64 that hold one token of sound: 41 for MP3 of 8 kbit/s at Gemini's 32 tokens
+   * Characters of base64 that hold one token of audio: 41 for MP3 of 8 kbit/s at Gemini's 32 tokens
    * a second.
    */
   audio_chars_per_token: number;
-  /** A part whose tokens nobody can know beforehand: a PDF, sound at an address. */
+  /** A part whose tokens nobody can know beforehand: a PDF, audio at an address. */
   per_unknown: number;
 }
 
@@ -61,7 +61,7 @@ export const boundRule: TokenRule = {
   per_unknown: Infinity,
 };
 
-/** The smallest figures known, since what is counted without proof goes on the caller's bill. */
+/** The smallest figures known, because what is counted without proof goes on the caller's bill. */
 export const countRule: TokenRule = {
   fixed: 0,
   per_message: 3,
@@ -73,8 +73,8 @@ export const countRule: TokenRule = {
 };
 
 /**
- * Where a call has no end and so no usage: text by the count, but pictures, sound and files as
- * reserved, or to leave before the usage comes would make a prompt full of them cheap.
+ * For a call without an end and so without usage: text by the count, but images, audio and files as
+ * reserved. Otherwise leaving before the usage comes would make a prompt full of them cheap.
  */
 export const unfinishedRule: TokenRule = {
   ...countRule,
@@ -89,7 +89,7 @@ export interface Prompt {
   tools?: unknown;
   functions?: unknown;
   response_format?: unknown;
-  /** Uploads and outputs that stand in for their bytes, by the value that names them. */
+  /** Uploads and outputs in place of their bytes, by the value that names them. */
   files?: StoredSizes;
 }
 
@@ -103,8 +103,8 @@ interface Counter {
 
 /**
  * What to reserve for a prompt: at least what it will cost, at most `context_tokens`, the model's
- * window, since no upstream takes more. Never throws on JSON values, whatever their shape. Linear,
- * and done once the window is full.
+ * window, because no upstream takes more. Never throws on JSON values, whatever their shape.
+ * Linear, and done once the window is full.
  */
 export function estimatePromptTokens(
   prompt: Prompt,
@@ -115,7 +115,7 @@ export function estimatePromptTokens(
 }
 
 /**
- * What to reserve for a prompt of this model, pictures as its row says: at most `enough`, the
+ * What to reserve for a prompt of this model, images as its row states: at most `enough`, the
  * model's window.
  */
 export function boundPromptTokens(
@@ -182,9 +182,7 @@ function toolTokens(prompt: Prompt, counter: Counter, enough: number): number {
   return total;
 }
 
-/**
- * Every field but the role: a model may be shown any of them (name, tool_calls, reasoning_content).
- */
+/** Every field but the role: a model may see any of them (name, tool_calls, reasoning_content). */
 function messageTokens(message: unknown, counter: Counter, enough: number): number {
   if (!isObject(message)) return jsonTokens(message, counter, enough);
   let total = 0;
@@ -227,7 +225,7 @@ function partTokens(part: unknown, counter: Counter, enough: number): number {
   }
 }
 
-/** Characters of base64 that the model is given; null where nobody knows how much it will be. */
+/** Characters of base64 that the model is given; null if nobody knows how many. */
 function audioChars(data: unknown, { files }: Counter): number | null {
   if (typeof data !== 'string') return null;
   if (Object.hasOwn(files, data)) return 4 * Math.ceil(files[data]!.size / 3);
@@ -243,12 +241,12 @@ function jsonTokens(value: unknown, counter: Counter, enough: number): number {
 const [other, vowel, consonant, rare, upper, space, russian, twoBytes, threeBytes, half] = [
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
 ];
-// What stands before one.
+// Kinds of what precedes a unit.
 const [afterOther, afterVowel, afterConsonant, afterRussian, afterSpace, afterSpaces] = [
   0, 1, 2, 3, 4, 5,
 ];
 
-/** What each kind is for the unit behind it; a second space in a row is the loop's affair. */
+/** What each kind is for the unit after it; the loop handles a second space in a row. */
 const next = [
   afterOther, // other
   afterVowel, // vowel
